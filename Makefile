@@ -36,8 +36,9 @@ lint: ## ruff, mypy, import-linter, stubtest, clang-format, codespell
 bench: ## added time per line event beside other profilers (ARGS="--help")
 	@tools/run dev/bench
 
-check-cupti: ## lineprof's declarations of CUPTI against the headers of every version
+check-cupti: ## declarations of CUPTI against all headers; its libraries without a driver
 	@tools/run checks/cupti/check
+	@tools/run checks/cupti/without_driver
 
 check-upstream: ## line_profiler's own tests with lineprof in its place (ONLY=3.12)
 	@tools/run checks/upstream/check

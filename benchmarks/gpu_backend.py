@@ -6,7 +6,7 @@
 Both are ratios of a run with the GPU backend on to a run with `gpu="off"`. The loop of
 launches calls a double of the driver, which does nothing but keep its records. The
 added time is therefore that of the double and of lineprof together;
-`benchmarks/gpu_core.c` measures lineprof's part alone. Needs a C compiler.
+`benchmarks/gpu_core.py` measures lineprof's part alone. Needs a C compiler.
 """
 
 from __future__ import annotations

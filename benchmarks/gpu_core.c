@@ -1,8 +1,8 @@
 /* Cost of recording GPU work, without a GPU: ns for each launch on the
  * launching thread, and for each record on the thread that reads it.
  *
- *   cc -std=c11 -O2 -D_GNU_SOURCE -Icsrc csrc/record/[a-z]*.c \
- *      csrc/gpu/[a-z]*.c benchmarks/gpu_core.c -pthread -ldl -o gpu_core
+ * gpu_core.py compiles it with all sources of lineprof's C rooms that know no
+ * Python, and runs it: gpu_core [ROUNDS].
  *
  * The goals are 200 ns a launch and 50 ns a record.  Each figure is the
  * minimum of several rounds; the exit status is 1 if a goal is missed.
@@ -12,10 +12,11 @@
 #include <string.h>
 
 #include "gpu/activity.h"
+#include "gpu/cupti_backend.h"
 #include "record/current_path.h"
 
 enum {
-    ROUNDS = 30,
+    MAX_ROUNDS = 30,
     LAUNCHES = 20000, /* of a round */
     NAMES = 20,
     PATHS = 100,
@@ -27,6 +28,7 @@ static lp_activity *activity;
 static lp_recorder *rec;
 static lp_code_counters *counters;
 static uint64_t next_id = 1;
+static int rounds = MAX_ROUNDS;
 static int status;
 static char code;
 
@@ -58,10 +60,16 @@ set_up(size_t events)
 }
 
 static void
+leave(void)
+{
+    lp_recorder_leave(rec, rec->top, false, lp_clock_now(&rec->clock));
+}
+
+static void
 set_depth(int depth)
 {
     while (rec->top > rec->frames) {
-        lp_recorder_leave(rec, rec->top, false, 0);
+        leave();
     }
     while (rec->top < rec->frames + depth) {
         lp_recorder_enter(rec, &code, counters, 1);
@@ -91,7 +99,7 @@ static void
 call(uint32_t i)
 {
     if (i > 0) {
-        lp_recorder_leave(rec, rec->top, false, 0);
+        leave();
     }
     lp_recorder_enter(rec, &code, counters, 1);
     lp_recorder_line(rec, rec->top, 3, 0, LP_LINE_FORWARD);
@@ -103,6 +111,63 @@ launch(void)
     uint32_t path = lp_current_path(rec, &activity->paths);
 
     lp_activity_begin_call(activity, next_id++, path, LP_CORRELATION_EXPECTED);
+}
+
+/* -- callbacks of a launch ---------------------------------------------------
+ */
+
+enum { CU_LAUNCH_KERNEL = 307 };
+
+static uint32_t
+path_here(void)
+{
+    return lp_current_path(rec, &activity->paths);
+}
+
+static lp_ticks
+ticks_now(void)
+{
+    return lp_clock_now(&rec->clock);
+}
+
+static int
+enable_callback(uint32_t on, void *subscriber, uint32_t domain, uint32_t id)
+{
+    (void)on;
+    (void)subscriber;
+    (void)domain;
+    (void)id;
+    return LP_CUPTI_OK;
+}
+
+static void
+open_session(void)
+{
+    lp_cupti.host = (lp_gpu_host){
+        .activity = activity, .path = path_here, .now = ticks_now};
+    lp_cupti.api.enable_callback = enable_callback;
+    if (lp_cupti_enable_calls() != LP_CUPTI_OK) {
+        abort();
+    }
+    lp_cupti.state = LP_CUPTI_OPEN;
+}
+
+static void
+enter_and_exit(void)
+{
+    static uint64_t scratch;
+    static int result;
+    lp_cupti_call call = {.scratch = &scratch,
+                          .result = &result,
+                          .context = &code,
+                          .correlation = (uint32_t)next_id++};
+
+    call.site = LP_CUPTI_API_ENTER;
+    lp_cupti_on_callback(NULL, LP_CUPTI_DOMAIN_DRIVER_API, CU_LAUNCH_KERNEL,
+                         &call);
+    call.site = LP_CUPTI_API_EXIT;
+    lp_cupti_on_callback(NULL, LP_CUPTI_DOMAIN_DRIVER_API, CU_LAUNCH_KERNEL,
+                         &call);
 }
 
 /* Records arrive, so that pages are reused. */
@@ -117,23 +182,23 @@ answer(void)
 }
 
 static double
-ns_of(int depth, event_fn event, bool launches)
+ns_of(int depth, event_fn event, void (*launches)(void))
 {
     double min = 1e9;
 
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         lp_ns start, ns;
 
         set_depth(depth);
         start = lp_clock_monotonic();
         for (uint32_t i = 0; i < LAUNCHES; i++) {
             event(i);
-            if (launches) {
-                launch();
+            if (launches != NULL) {
+                launches();
             }
         }
         ns = lp_clock_monotonic() - start;
-        if (launches) {
+        if (launches != NULL) {
             answer();
         }
         if ((double)ns / LAUNCHES < min) {
@@ -157,8 +222,8 @@ measure_launches(void)
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) {
             char what[64];
-            double ns = ns_of(depths[i], kinds[k].event, true) -
-                        ns_of(depths[i], kinds[k].event, false);
+            double ns = ns_of(depths[i], kinds[k].event, launch) -
+                        ns_of(depths[i], kinds[k].event, NULL);
 
             snprintf(what, sizeof(what), "a launch, depth %d, %s", depths[i],
                      kinds[k].name);
@@ -168,13 +233,23 @@ measure_launches(void)
 }
 
 static void
+measure_callbacks(void)
+{
+    open_session();
+    report("both callbacks of a launch, depth 5",
+           ns_of(5, next_line, enter_and_exit) - ns_of(5, next_line, NULL),
+           LAUNCH_GOAL);
+    lp_cupti.state = LP_CUPTI_CLOSED;
+}
+
+static void
 measure_adopted(void)
 {
     lp_adopted_path known = {0};
     uint32_t paths = 0;
     double min = 1e9;
 
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         lp_ns start;
         double ns;
 
@@ -243,7 +318,7 @@ measure_records(void)
 {
     double kept = 1e9, left_out = 1e9;
 
-    for (int round = 0; round < 2 * ROUNDS; round++) {
+    for (int round = 0; round < 2 * rounds; round++) {
         bool keeps = activity->timeline.left_out == 0;
         double ns = ns_a_record();
 
@@ -259,10 +334,14 @@ measure_records(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
-    set_up((size_t)ROUNDS * LAUNCHES);
+    int given = argc > 1 ? atoi(argv[1]) : MAX_ROUNDS;
+
+    rounds = given > 0 && given < MAX_ROUNDS ? given : MAX_ROUNDS;
+    set_up((size_t)rounds * LAUNCHES);
     measure_launches();
+    measure_callbacks();
     measure_adopted();
     measure_records();
     return status;

@@ -153,7 +153,9 @@ class TestProfile:
         """Return the profile of this process, or the sum of the workers' profiles."""
         from kernprof.recorders import marked  # noqa: PLC0415
 
-        return marked(profiler.get_stats(), is_whole=True) if profiler else self._sum()
+        if profiler is None:
+            return self._sum()
+        return marked(profiler.final_stats(), is_whole=True)
 
     def _sum(self) -> LineStats:
         """Return the sum of the workers' profiles, and remove these."""

@@ -230,7 +230,7 @@ class LineRecorder:
 
     def _new_stats(self) -> LineStats:
         """Return the profile of a program that has ended."""
-        stats = marked(self.profiler.get_stats(), is_whole=self._is_whole)
+        stats = marked(self.profiler.final_stats(), is_whole=self._is_whole)
         self._remarks = self._new_remarks()
         known = (one for one in stats.warnings if one not in self._remarks)
         stats.warnings = (*known, *self._remarks)
@@ -264,6 +264,8 @@ class LineRecorder:
 
     def show(self, stream: TextIO, path: str) -> None:
         """Print the written profile to `stream`: its tables, or the first screen."""
+        from lineprof.console.output import shell_word  # noqa: PLC0415  # at the end
+
         options = self._options
         if self._is_whole:
             self._show_whole(stream, path)
@@ -275,6 +277,7 @@ class LineRecorder:
             summarize=options.summarize,
             rich=options.rich,
             config=options.settings,
+            file=shell_word(path),
         )
 
     def _show_whole(self, stream: TextIO, path: str) -> None:

@@ -137,6 +137,7 @@ class LineStats(Profile):
         rich: bool = False,  # noqa: FBT001, FBT002
         *,
         config: Config = None,
+        file: str = "FILE",
     ) -> None:
         """Print the table to `stream` (default: standard output).
 
@@ -145,7 +146,8 @@ class LineStats(Profile):
         lines; `summarize` adds one line a function; `sort` puts the greatest
         total last; `rich` highlights source on a terminal if that package is
         there; `config` names the TOML file that widens columns (default: the
-        one that is found; False: none).
+        one that is found; False: none); `file` names the profile in the commands
+        that the table suggests, as a word of a shell.
         """
         from lineprof.console.terminal import write_lines  # noqa: PLC0415
         from lineprof.report.text import render  # noqa: PLC0415
@@ -161,6 +163,7 @@ class LineStats(Profile):
             details=details,
             summarize=summarize,
             rich=rich,
+            file=file,
         )
         write_lines(render(self, sources_of(self), options), stream)
 

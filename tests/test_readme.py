@@ -109,17 +109,19 @@ def test_the_commands_of_the_readme_run(checkout: Path) -> None:
 
 def test_every_example_ends_in_its_table(checkout: Path) -> None:
     examples = sorted(path.name for path in (checkout / "examples").glob("*.py"))
-    simulated = "simulated_gpu.py"  # needs the doubles; see test_gpu_table.py
-    assert examples == ["access_log.py", "gpu_train.py", "lookup.py", simulated]
-    for name in set(examples) - {simulated}:
+    # These need the doubles: see test_gpu_table.py and test_gpu_idle.py.
+    simulated = ["simulated_gpu.py", "starved_gpu.py"]
+    assert examples == ["access_log.py", "gpu_train.py", "lookup.py", *simulated]
+    for name in set(examples) - set(simulated):
         table = run(f"kernprof -l -v examples/{name}", checkout)
         assert "Line #      Hits         Time  Per Hit   % Time  Line Contents" in table
 
 
-def test_the_simulated_gpu_says_how_to_run_it(checkout: Path) -> None:
+@pytest.mark.parametrize("name", ["simulated_gpu.py", "starved_gpu.py"])
+def test_the_simulated_gpu_says_how_to_run_it(checkout: Path, name: str) -> None:
     env = {name: v for name, v in os.environ.items() if name != "LINEPROF_CUDA"}
     done = subprocess.run(
-        [sys.executable, "-m", "kernprof", "-lq", "examples/simulated_gpu.py"],
+        [sys.executable, "-m", "kernprof", "-lq", f"examples/{name}"],
         cwd=checkout,
         env=env,
         capture_output=True,

@@ -108,6 +108,7 @@ forked(void)
         lp_the_gpu_session.forked = true;
     }
     if (lp_the_gpu_session.backend != NULL) {
+        lp_the_gpu_session.inherited = lp_the_gpu_session.backend;
         lp_the_gpu_session.backend = NULL;
         lp_the_gpu_session.activity = NULL;
         lp_the_gpu_session.forked = true;
@@ -202,14 +203,20 @@ lp_gpu_session_open(const char *name, const lp_gpu_options *options,
     return open_backend(backend, options, why);
 }
 
+/* The lock of the backend's flush, which one thread at a time may call.  A
+ * forked child has no backend, and never takes the lock. */
+static pthread_mutex_t flushing = PTHREAD_MUTEX_INITIALIZER;
+
 void
-lp_gpu_session_flush(void)
+lp_gpu_session_flush(bool last)
 {
     const lp_gpu_backend *backend = lp_the_gpu_session.backend;
 
     if (backend != NULL) {
         Py_BEGIN_ALLOW_THREADS
-        backend->flush();
+        pthread_mutex_lock(&flushing);
+        backend->flush(last);
+        pthread_mutex_unlock(&flushing);
         Py_END_ALLOW_THREADS
     }
 }
@@ -217,7 +224,9 @@ lp_gpu_session_flush(void)
 void
 lp_gpu_session_close(void)
 {
-    const lp_gpu_backend *backend = lp_the_gpu_session.backend;
+    const lp_gpu_session *devices = &lp_the_gpu_session;
+    const lp_gpu_backend *backend =
+        devices->forked ? devices->inherited : devices->backend;
 
     if (backend != NULL) {
         Py_BEGIN_ALLOW_THREADS

@@ -18,6 +18,7 @@ typedef struct lp_gpu_session {
     lp_activity *activity; /* owned; NULL until the first backend is opened */
     lp_ns opened;          /* time of opening, on CLOCK_MONOTONIC */
     bool forked; /* true in a child forked while the session was open */
+    const lp_gpu_backend *inherited; /* the parent's, in such a child */
 } lp_gpu_session;
 
 extern lp_gpu_session lp_the_gpu_session;
@@ -27,8 +28,9 @@ extern lp_gpu_session lp_the_gpu_session;
 bool lp_gpu_session_open(const char *backend, const lp_gpu_options *options,
                          size_t events, char why[LP_GPU_WHY]);
 
-/* [GIL] Wait for the device and read its records; releases the GIL. */
-void lp_gpu_session_flush(void);
+/* [GIL] Wait for the device and read its records; releases the GIL.  `last`:
+ * the program has ended, so that work that still runs is given up. */
+void lp_gpu_session_flush(bool last);
 
 /* [GIL] Stop recording; releases the GIL. */
 void lp_gpu_session_close(void);

@@ -16,6 +16,11 @@ lp_activity_init(lp_activity *activity, size_t events)
         lp_call_paths_free(&activity->paths);
         return false;
     }
+    if (!lp_wait_log_init(&activity->waits, events)) {
+        lp_correlation_free(&activity->correlations);
+        lp_call_paths_free(&activity->paths);
+        return false;
+    }
     pthread_mutex_init(&activity->lock, NULL);
     lp_graph_nodes_init(&activity->graph_nodes);
     lp_sums_init(&activity->sums);
@@ -34,6 +39,7 @@ lp_activity_free(lp_activity *activity)
     lp_string_table_free(&activity->strings);
     lp_sums_free(&activity->sums);
     lp_graph_nodes_free(&activity->graph_nodes);
+    lp_wait_log_free(&activity->waits);
     lp_correlation_free(&activity->correlations);
     lp_call_paths_free(&activity->paths);
     pthread_mutex_destroy(&activity->lock);
@@ -71,7 +77,7 @@ static const kind_traits traits_of[] = {
 
 static void
 add_event(lp_activity *activity, const lp_record *record,
-          const lp_sum_key *key)
+          const lp_sum_key *key, lp_ticks launched)
 {
     lp_event_timeline *timeline = &activity->timeline;
     lp_event event = {
@@ -79,6 +85,7 @@ add_event(lp_activity *activity, const lp_record *record,
         .ns = record->end - record->start,
         .bytes = record->bytes,
         .thread = record->thread,
+        .launched = launched,
         .name = key->name,
         .path = key->path,
         .origin = key->origin,
@@ -94,6 +101,46 @@ add_event(lp_activity *activity, const lp_record *record,
         event.launch = lp_event_timeline_launch(timeline, &record->launch);
     }
     lp_event_timeline_add(timeline, &event);
+}
+
+enum {
+    MIN_UNJOINED = 10,     /* fewer records prove nothing */
+    ENOUGH_UNJOINED = 1000 /* so many are judged without waiting for a flush */
+};
+
+bool
+lp_activity_join_fails(lp_activity *activity)
+{
+    if (activity->join == LP_JOIN_UNPROVED &&
+        activity->unjoined >= MIN_UNJOINED &&
+        lp_correlation_outstanding(&activity->correlations) >=
+            activity->unjoined) {
+        activity->join = LP_JOIN_FAILS;
+    }
+    return activity->join == LP_JOIN_FAILS;
+}
+
+/* A record of work has come whose id has these flags: one of a call proves
+ * that the ids are right, for good. */
+static void
+check_join(lp_activity *activity, uint32_t flags)
+{
+    bool known = flags != 0 && (!(flags & LP_CORRELATION_RUNTIME) ||
+                                (flags & LP_CORRELATION_EXPECTED));
+
+    if (!known) {
+        activity->unjoined++;
+        activity->lineless += flags == 0;
+        if (activity->unjoined % ENOUGH_UNJOINED == 0) {
+            lp_activity_join_fails(activity);
+        }
+    }
+    else if (activity->join == LP_JOIN_FAILS) {
+        activity->joined++;
+    }
+    else {
+        activity->join = LP_JOIN_WORKS;
+    }
 }
 
 void
@@ -113,7 +160,14 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
             (traits.on_device ? LP_CORRELATION_MATCHED : 0) |
                 (record->blocking ? LP_CORRELATION_BLOCKED : 0));
     }
-    else if (__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
+    if (traits.on_device) {
+        activity->unknown = entry.flags == 0 ? activity->unknown + 1 : 0;
+        if (LP_UNLIKELY(activity->join != LP_JOIN_WORKS)) {
+            check_join(activity, entry.flags);
+        }
+    }
+    if (record->correlation == 0 &&
+        __atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
         return; /* no call determines whether it is wanted: paused now */
     }
     if (entry.flags & LP_CORRELATION_IGNORED ||
@@ -124,6 +178,10 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
     }
     if (entry.wait_ticks != 0) {
         lp_call_paths_add_wait(&activity->paths, entry.path, entry.wait_ticks);
+    }
+    if (LP_UNLIKELY(record->unfinished && traits.on_device)) {
+        activity->unfinished++;
+        return;
     }
     /* A time of 0 means "not collected". */
     if (record->end < record->start ||
@@ -144,7 +202,14 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
         lp_busy_time_add(&activity->busy[record->device], record->start,
                          record->end);
     }
-    add_event(activity, record, &key);
+    activity->realigned += record->realigned;
+    if (LP_UNLIKELY(record->undated > 0)) {
+        activity->undated++;
+    }
+    else {
+        add_event(activity, record, &key,
+                  traits.on_device ? entry.launched : 0);
+    }
 }
 
 /* Names by CUpti_ActivityMemcpyKind, as in nvprof. */
@@ -232,10 +297,12 @@ copy_devices(lp_activity_snapshot *copy, const lp_activity *activity)
 bool
 lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
 {
+    uint64_t unjoined;
     bool done;
 
     *copy = (lp_activity_snapshot){0};
     pthread_mutex_lock(&activity->lock);
+    unjoined = activity->join == LP_JOIN_FAILS ? activity->unjoined : 0;
     done = copy_sums(copy, &activity->sums) &&
            copy_names(&copy->names, &activity->strings);
     if (done) {
@@ -243,11 +310,20 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
         copy->n_events = activity->timeline.n;
         copy->n_launches = activity->timeline.n_launches;
         copy->left_out = activity->timeline.left_out;
+        copy->cut = activity->timeline.cut;
         copy->invalid = activity->invalid + activity->sums.lost;
+        copy->realigned = activity->realigned;
+        copy->undated = activity->undated;
+        copy->unfinished = activity->unfinished;
     }
     pthread_mutex_unlock(&activity->lock);
+    copy->n_waits = lp_wait_log_entries(&activity->waits);
     copy->n_paths = __atomic_load_n(&activity->paths.n, __ATOMIC_ACQUIRE);
     copy->outstanding = lp_correlation_outstanding(&activity->correlations);
+    /* Each record that belongs to no call is the one that some call seems to
+     * lack. */
+    copy->outstanding -=
+        unjoined < copy->outstanding ? unjoined : copy->outstanding;
     if (!done) {
         lp_activity_snapshot_free(copy);
     }

@@ -18,6 +18,7 @@
 #include "gpu/correlation.h"
 #include "gpu/event_timeline.h"
 #include "gpu/string_table.h"
+#include "gpu/wait_log.h"
 #include "record/call_paths.h"
 #include "record/clock.h"
 struct lp_gpu_backend;
@@ -27,7 +28,10 @@ enum { LP_DEVICES = 128 };
 /* One record of a device; fields that a kind does not have are 0. */
 typedef struct lp_record {
     lp_activity_kind kind;
-    bool blocking; /* a copy that blocked its thread: memory is pageable */
+    bool blocking;   /* a copy that blocked its thread: memory is pageable */
+    bool realigned;  /* its times were of another clock, and put right */
+    bool unfinished; /* it was not complete when the program ended */
+    uint8_t undated; /* so many of its times are of an unknown clock */
     uint16_t device;
     uint8_t memory; /* as in lp_event */
     uint64_t correlation;
@@ -42,10 +46,18 @@ typedef struct lp_record {
     lp_launch launch; /* of a kernel */
 } lp_record;
 
+/* Whether the ids of a device's records are ids of calls. */
+typedef enum lp_join {
+    LP_JOIN_UNPROVED = 0,
+    LP_JOIN_WORKS,
+    LP_JOIN_FAILS
+} lp_join;
+
 typedef struct lp_activity {
     lp_call_paths paths;
     lp_correlation correlations;
     lp_graph_nodes graph_nodes;
+    lp_wait_log waits;    /* calls that can block their thread */
     bool paused;          /* collection is off (atomic) */
     pthread_mutex_t lock; /* of all fields below */
     lp_sums sums;
@@ -54,6 +66,14 @@ typedef struct lp_activity {
     lp_busy_time busy[LP_DEVICES];
     uint64_t invalid; /* records whose times were not collected, or that could
                          not be read */
+    uint64_t realigned, undated, unfinished; /* records, see lp_record */
+    uint64_t unknown; /* records of work, or buffers, that could not be charged
+                         to a call since the last that could */
+    lp_join join;
+    uint64_t unjoined; /* records of work that no call of the driver has the
+                          ids of; not counted once the join works */
+    uint64_t lineless; /* those that no call of the runtime has, either */
+    uint64_t joined;   /* the others, since it has failed */
 } lp_activity;
 
 /* Initialise; `events` is the max number of records in the timeline.  False if
@@ -62,15 +82,36 @@ bool lp_activity_init(lp_activity *activity, size_t events);
 
 void lp_activity_free(lp_activity *activity);
 
-/* [ANY] A call begins, charged to `path`; `flags` as in correlation.h. */
+/* [ANY] A call that launches work begins at `now`, charged to `path`; `flags`
+ * as in correlation.h. */
 static inline void
-lp_activity_begin_call(lp_activity *activity, uint64_t correlation,
-                       uint32_t path, uint32_t flags)
+lp_activity_begin_launch(lp_activity *activity, uint64_t correlation,
+                         uint32_t path, uint32_t flags, lp_ticks now)
 {
     if (LP_UNLIKELY(__atomic_load_n(&activity->paused, __ATOMIC_RELAXED))) {
         flags |= LP_CORRELATION_IGNORED;
     }
-    lp_correlation_insert(&activity->correlations, correlation, path, flags);
+    lp_correlation_insert_launch(&activity->correlations, correlation, path,
+                                 flags, now);
+}
+
+/* [ANY] The same for any other call. */
+static inline void
+lp_activity_begin_call(lp_activity *activity, uint64_t correlation,
+                       uint32_t path, uint32_t flags)
+{
+    lp_activity_begin_launch(activity, correlation, path, flags, 0);
+}
+
+/* [ANY] A call on this path, which can block its thread, began at `start` and
+ * returned after so many ticks. */
+static inline void
+lp_activity_log_wait(lp_activity *activity, uint32_t path, lp_ticks start,
+                     lp_ticks ticks)
+{
+    if (!__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
+        lp_wait_log_add(&activity->waits, path, start, ticks);
+    }
 }
 
 /* [ANY] A call on this path blocked its thread. */
@@ -86,6 +127,9 @@ lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
  * wait if its record says that it blocked its thread. */
 void lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
                                lp_ticks ticks);
+
+/* Conclude from the records so far whether the join fails; under the lock. */
+bool lp_activity_join_fails(lp_activity *activity);
 
 /* Add a record; under the lock. */
 void lp_activity_add_record(lp_activity *activity, const lp_record *record);
@@ -107,7 +151,9 @@ typedef struct lp_activity_snapshot {
     uint32_t n_paths; /* at least those in the sums */
     size_t n_events;
     uint32_t n_launches;
-    uint64_t left_out, invalid, outstanding;
+    uint64_t left_out, invalid, outstanding, realigned, undated, unfinished;
+    lp_ns cut; /* min start of a record left out of the timeline; 0: none */
+    uint64_t n_waits; /* entries of the log of waits */
     lp_ns busy[LP_DEVICES];
     bool inexact[LP_DEVICES];
     bool active[LP_DEVICES]; /* devices with any activity */

@@ -53,21 +53,33 @@ typedef struct lp_gpu_device {
     int n_attributes;
 } lp_gpu_device;
 
+/* Signs of other tools in the process that record the same devices. */
+typedef struct lp_gpu_other_tools {
+    uint64_t buffers; /* of theirs, which came to lineprof */
+    uint64_t taken;   /* launches without a record, as of the last flush, since
+                         another tool seems to take them */
+} lp_gpu_other_tools;
+
 typedef struct lp_gpu_backend {
     const char *name;
     /* Open; false with the reason in `why`, as half a sentence. */
     bool (*open)(const lp_gpu_host *host, const lp_gpu_options *options,
                  char why[LP_GPU_WHY]);
-    /* Add all records of work launched so far; waits for the device. */
-    void (*flush)(void);
-    /* Stop recording; the libraries remain loaded.  Does nothing after a fork.
-     */
+    /* Add all records of work launched so far; waits for the device.  `last`
+     * if the program has ended: work that still runs is given up. */
+    void (*flush)(bool last);
+    /* Stop recording; the libraries remain loaded.  Also called when the
+     * interpreter of a forked child ends, where nothing is recorded. */
     void (*close)(void);
     uint32_t (*version)(void);
     uint64_t (*dropped)(void); /* records that the vendor's library dropped */
+    lp_gpu_other_tools (*other_tools)(void);
     /* Return the name of an API call; static string or NULL. */
     const char *(*call_name)(lp_activity_kind kind, uint32_t call);
     void (*describe)(uint32_t device, lp_gpu_device *description);
+    /* Write a sentence on what could not be recorded, by its number from 0;
+     * false if there are no more. */
+    bool (*note)(int number, char text[LP_GPU_WHY]);
 } lp_gpu_backend;
 
 #endif

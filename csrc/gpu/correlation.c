@@ -4,9 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/clock.h"
+
 /* A graph launch has many records of one id, maybe in several buffers: a page
  * is kept until records of ids so many pages later have come. */
 enum { IDS = 4096, KEPT_PAGES = 64, MAX_PAGE = (1 << 20) - 1 };
+
+/* Inserting stops after so many pages without a record, a million ids, if more
+ * records are missing than a device and the backend's buffers can hold. */
+enum { SILENT_PAGES = 256, PAGES_PER_CHECK = 16, ON_DEVICE = 1 << 18 };
 
 /* Contents of `refs` of a page: the lower half counts expected records, the
  * upper half the calls that are using the page now. */
@@ -131,6 +137,130 @@ put_free_page(lp_correlation *correlations, lp_correlation_page *page)
     }
 }
 
+/* Return the number of records that are expected of the ids after the last
+ * one that has a record. */
+static uint64_t
+expected_at_end(const lp_correlation_page *page)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = IDS; i-- > 0;) {
+        uint32_t flags =
+            __atomic_load_n(&page->entries[i].flags, __ATOMIC_RELAXED);
+
+        if (flags & LP_CORRELATION_MATCHED) {
+            break;
+        }
+        n += (flags & LP_CORRELATION_EXPECTED) != 0;
+    }
+    return n;
+}
+
+/* Return the last id of a page that a record is expected of, or 0.  Calls
+ * without work do not count, such as lineprof's own. */
+static uint64_t
+last_id(const lp_correlation_page *page)
+{
+    for (uint32_t i = IDS; i-- > 0;) {
+        if (__atomic_load_n(&page->entries[i].flags, __ATOMIC_RELAXED) &
+            LP_CORRELATION_EXPECTED) {
+            return (uint64_t)__atomic_load_n(&page->number, __ATOMIC_RELAXED) *
+                       IDS +
+                   i;
+        }
+    }
+    return 0;
+}
+
+lp_correlation_tail
+lp_correlation_since_newest(const lp_correlation *correlations)
+{
+    lp_correlation_tail tail = {0};
+    bool any = __atomic_load_n(&correlations->any_work, __ATOMIC_ACQUIRE);
+    uint32_t newest =
+        __atomic_load_n(&correlations->newest_work, __ATOMIC_RELAXED);
+    uint32_t last = newest;
+    const lp_correlation_page *last_page = NULL;
+
+    for (uint32_t i = 0; i < LP_CORRELATION_PAGES; i++) {
+        const lp_correlation_page *page =
+            __atomic_load_n(&correlations->pages[i], __ATOMIC_SEQ_CST);
+        uint64_t expected = 0;
+        uint32_t number;
+
+        if (page == NULL) {
+            continue;
+        }
+        number = __atomic_load_n(&page->number, __ATOMIC_RELAXED);
+        if (any && number == newest) {
+            expected = expected_at_end(page);
+        }
+        else if (!any || is_ahead(number, newest)) {
+            expected =
+                (uint32_t)__atomic_load_n(&page->refs, __ATOMIC_SEQ_CST);
+        }
+        tail.expected += expected;
+        if (expected != 0 && (last_page == NULL || is_ahead(number, last))) {
+            last = number;
+            last_page = page;
+        }
+    }
+    tail.mark = last_page != NULL ? last_id(last_page) : 0;
+    if (__atomic_load_n(&correlations->stopped, __ATOMIC_ACQUIRE)) {
+        uint64_t refused =
+            __atomic_load_n(&correlations->refused, __ATOMIC_RELAXED);
+
+        tail.expected += refused;
+        tail.mark += refused;
+    }
+    return tail;
+}
+
+/* A page was added: stop inserting if no records come any more. */
+static void
+count_new_page(lp_correlation *correlations)
+{
+    uint32_t n =
+        __atomic_add_fetch(&correlations->new_pages, 1, __ATOMIC_RELAXED);
+
+    if (n >= SILENT_PAGES && n % PAGES_PER_CHECK == 0 &&
+        lp_correlation_since_newest(correlations).expected >
+            ON_DEVICE +
+                __atomic_load_n(&correlations->held_back, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&correlations->stopped, true, __ATOMIC_RELEASE);
+    }
+}
+
+/* A record of a device's work has come, of an id in this page. */
+static void
+note_work(lp_correlation *correlations, uint32_t number)
+{
+    if (!correlations->any_work ||
+        is_ahead(number, correlations->newest_work)) {
+        __atomic_store_n(&correlations->newest_work, number, __ATOMIC_RELAXED);
+        __atomic_store_n(&correlations->any_work, true, __ATOMIC_RELEASE);
+    }
+    if (__atomic_load_n(&correlations->new_pages, __ATOMIC_RELAXED) != 0) {
+        __atomic_store_n(&correlations->new_pages, 0, __ATOMIC_RELAXED);
+    }
+    if (__atomic_load_n(&correlations->stopped, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&correlations->stopped, false, __ATOMIC_RELEASE);
+    }
+}
+
+/* An expected record of an id that was refused has come, or none is expected:
+ * never below 0, because such an id may be older than the session. */
+static void
+unrefuse(lp_correlation *correlations)
+{
+    uint64_t n = __atomic_load_n(&correlations->refused, __ATOMIC_RELAXED);
+
+    while (n != 0 && !__atomic_compare_exchange_n(
+                         &correlations->refused, &n, n - 1, true,
+                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 /* Add a new page; false if memory is out, or the slot has a page of ids so old
  * that their records are no longer expected. */
 static bool
@@ -160,6 +290,9 @@ add_page(lp_correlation *correlations, uint32_t number)
         __atomic_fetch_or(&page->refs, CLOSED, __ATOMIC_SEQ_CST);
         /* Another thread has added the page in the meantime. */
         put_free_page(correlations, page);
+    }
+    else {
+        count_new_page(correlations);
     }
     return true;
 }
@@ -193,16 +326,21 @@ release_page(lp_correlation_page *page, uint64_t refs)
 }
 
 void
-lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
-                      uint32_t flags)
+lp_correlation_insert_launch(lp_correlation *correlations, uint64_t id,
+                             uint32_t path, uint32_t flags, lp_ticks launched)
 {
     uint32_t number = number_of(id);
     uint64_t expected = flags & LP_CORRELATION_EXPECTED ? 1 : 0;
-    lp_correlation_page *page =
-        acquire_page(correlations, number, ONE_CALL + expected);
+    lp_correlation_page *page;
     lp_correlation_entry *entry;
     uint32_t before;
 
+    if (LP_UNLIKELY(
+            __atomic_load_n(&correlations->stopped, __ATOMIC_RELAXED))) {
+        __atomic_fetch_add(&correlations->refused, expected, __ATOMIC_RELAXED);
+        return;
+    }
+    page = acquire_page(correlations, number, ONE_CALL + expected);
     while (page == NULL) {
         if (page_of(correlations, number) != NULL) {
             sched_yield(); /* the page is being retired */
@@ -217,6 +355,9 @@ lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
      * entry set. */
     entry = &page->entries[id % IDS];
     __atomic_store_n(&entry->path, path, __ATOMIC_RELAXED);
+    if (launched != 0) {
+        __atomic_store_n(&entry->launched, launched, __ATOMIC_RELAXED);
+    }
     before = __atomic_fetch_or(&entry->flags, flags | LP_CORRELATION_INSERTED,
                                __ATOMIC_RELEASE);
     if (before & (LP_CORRELATION_EXPECTED | LP_CORRELATION_MATCHED)) {
@@ -235,11 +376,15 @@ lp_correlation_unexpect(lp_correlation *correlations, uint64_t id)
     uint32_t before;
 
     if (page == NULL) {
+        unrefuse(correlations);
         return;
     }
     before = __atomic_fetch_and(&page->entries[id % IDS].flags,
                                 ~(uint32_t)LP_CORRELATION_EXPECTED,
                                 __ATOMIC_ACQ_REL);
+    if (!(before & LP_CORRELATION_INSERTED)) {
+        unrefuse(correlations);
+    }
     if ((before & LP_CORRELATION_EXPECTED) &&
         !(before & LP_CORRELATION_MATCHED)) {
         release_page(page, ONE_CALL + 1);
@@ -298,13 +443,17 @@ lp_correlation_matched(lp_correlation *correlations, uint64_t id,
         page_of(correlations, number); /* only this thread retires pages */
     lp_correlation_entry *entry, copy = {0};
 
-    if (page == NULL) {
-        return copy;
+    entry = page != NULL ? &page->entries[id % IDS] : NULL;
+    if (entry != NULL) {
+        copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_ACQUIRE);
     }
-    entry = &page->entries[id % IDS];
-    copy.flags = __atomic_load_n(&entry->flags, __ATOMIC_ACQUIRE);
     if (!(copy.flags & LP_CORRELATION_INSERTED)) {
         copy.flags = 0;
+        if ((flags & LP_CORRELATION_MATCHED) &&
+            __atomic_load_n(&correlations->refused, __ATOMIC_RELAXED) != 0) {
+            unrefuse(correlations);
+            note_work(correlations, number);
+        }
         return copy;
     }
     if ((copy.flags & flags) != flags) {
@@ -316,11 +465,15 @@ lp_correlation_matched(lp_correlation *correlations, uint64_t id,
         }
     }
     copy.path = __atomic_load_n(&entry->path, __ATOMIC_RELAXED);
+    copy.launched = __atomic_load_n(&entry->launched, __ATOMIC_RELAXED);
     if (flags & LP_CORRELATION_BLOCKED) {
         copy.wait_ticks =
             __atomic_exchange_n(&entry->wait_ticks, 0, __ATOMIC_SEQ_CST);
     }
     update_newest(correlations, number);
+    if (flags & LP_CORRELATION_MATCHED) {
+        note_work(correlations, number);
+    }
     return copy;
 }
 
@@ -398,7 +551,8 @@ uint64_t
 lp_correlation_outstanding(const lp_correlation *correlations)
 {
     uint64_t pending =
-        __atomic_load_n(&correlations->expired, __ATOMIC_RELAXED);
+        __atomic_load_n(&correlations->expired, __ATOMIC_RELAXED) +
+        __atomic_load_n(&correlations->refused, __ATOMIC_RELAXED);
 
     for (uint32_t i = 0; i < LP_CORRELATION_PAGES; i++) {
         const lp_correlation_page *page =

@@ -4,7 +4,8 @@
  * of consecutive ids.  A page whose records have all come and that is far
  * behind is reused for later ids; a page with a record that never comes is
  * kept for long, but not endlessly, so that memory is bounded in a program
- * that runs for days.  Ids count modulo 2**32.
+ * that runs for days.  Once no records come at all, no more ids are inserted
+ * until one comes.  Ids count modulo 2**32.
  *
  * Launching threads insert ids without a lock; one thread at a time, which
  * reads records, looks ids up and reclaims pages.  Graph nodes, each with the
@@ -16,6 +17,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "record/clock.h"
 
 enum {
     LP_CORRELATION_INSERTED = 1, /* the call was inserted */
@@ -33,6 +36,7 @@ typedef struct lp_correlation_entry {
     uint32_t flags;      /* atomic */
     uint64_t wait_ticks; /* ticks for which an asynchronous copy blocked its
                             thread, not charged yet (atomic) */
+    lp_ticks launched;   /* when the call began; 0 if unknown (atomic) */
 } lp_correlation_entry;
 
 typedef struct lp_correlation_page lp_correlation_page;
@@ -52,8 +56,16 @@ typedef struct lp_correlation {
     /* owned: up to LP_CORRELATION_OVERDUE pages, oldest first */
     uint32_t *overdue;
     uint32_t n_overdue;
-    uint64_t expired; /* records that are no longer expected (atomic) */
-    uint64_t lost;    /* ids that there was no room for (atomic) */
+    uint64_t expired;     /* records that are no longer expected (atomic) */
+    uint64_t lost;        /* ids that there was no room for (atomic) */
+    bool any_work;        /* a record of a device's work has come (atomic) */
+    uint32_t newest_work; /* page of the newest such record (atomic) */
+    uint32_t new_pages;   /* added since such a record came (atomic) */
+    /* max number of records that the backend's buffers hold back (atomic) */
+    uint64_t held_back;
+    bool stopped; /* ids are not inserted, because no records come (atomic) */
+    uint64_t refused; /* expected records of ids that were not inserted
+                         (atomic) */
 } lp_correlation;
 
 /* Initialise; false if memory is out. */
@@ -61,9 +73,18 @@ bool lp_correlation_init(lp_correlation *correlations);
 
 void lp_correlation_free(lp_correlation *correlations);
 
-/* [ANY] Charge the call of this id to `path`. */
-void lp_correlation_insert(lp_correlation *correlations, uint64_t id,
-                           uint32_t path, uint32_t flags);
+/* [ANY] Charge the call of this id, which began at `launched`, to `path`. */
+void lp_correlation_insert_launch(lp_correlation *correlations, uint64_t id,
+                                  uint32_t path, uint32_t flags,
+                                  lp_ticks launched);
+
+/* [ANY] The same for a call that launches no work. */
+static inline void
+lp_correlation_insert(lp_correlation *correlations, uint64_t id, uint32_t path,
+                      uint32_t flags)
+{
+    lp_correlation_insert_launch(correlations, id, path, flags, 0);
+}
 
 /* [ANY] Expect no record, because the call failed, or was captured. */
 void lp_correlation_unexpect(lp_correlation *correlations, uint64_t id);
@@ -87,6 +108,17 @@ void lp_correlation_reclaim(lp_correlation *correlations);
 
 /* [ANY] Return how many records are still expected. */
 uint64_t lp_correlation_outstanding(const lp_correlation *correlations);
+
+/* Calls that are newer than the newest record. */
+typedef struct lp_correlation_tail {
+    uint64_t expected; /* records that are expected of them */
+    uint64_t mark;     /* changes when another call that launches work is
+                          inserted or refused */
+} lp_correlation_tail;
+
+/* [ANY] Return the calls since the newest record of a device's work. */
+lp_correlation_tail
+lp_correlation_since_newest(const lp_correlation *correlations);
 
 typedef struct lp_graph_node {
     uint64_t node; /* 0 in a free slot */

@@ -3,6 +3,7 @@
 #include "gpu/dynlib.h"
 
 #define SYMBOL(name, field) {name, offsetof(lp_cuda_driver, field), false}
+#define OPTIONAL(name, field) {name, offsetof(lp_cuda_driver, field), true}
 
 static const lp_symbol symbols[] = {
     SYMBOL("cuDriverGetVersion", version),
@@ -13,9 +14,11 @@ static const lp_symbol symbols[] = {
     SYMBOL("cuDeviceGet", device),
     SYMBOL("cuDeviceGetName", device_name),
     SYMBOL("cuDeviceGetAttribute", attribute),
+    OPTIONAL("cuGetExportTable", has_export_table),
 };
 
 #undef SYMBOL
+#undef OPTIONAL
 
 /* CUdevice_attribute, by the names used in reports. */
 static const lp_gpu_attribute attributes[] = {
@@ -49,15 +52,26 @@ lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
                           capacity);
 }
 
-void
+bool
+lp_cuda_driver_works(const lp_cuda_driver *cuda)
+{
+    int version = 0;
+
+    return cuda->has_export_table != NULL && cuda->version(&version) == 0;
+}
+
+bool
 lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context)
 {
     void *popped;
+    int status;
 
-    if (cuda->push(context) == 0) {
-        cuda->synchronize();
-        cuda->pop(&popped);
+    if (cuda->push(context) != 0) {
+        return false;
     }
+    status = cuda->synchronize();
+    cuda->pop(&popped);
+    return status == 0;
 }
 
 void

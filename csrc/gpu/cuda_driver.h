@@ -22,14 +22,19 @@ typedef struct lp_cuda_driver {
     int (*device)(int *device, int ordinal);
     int (*device_name)(char *name, int capacity, int device);
     int (*attribute)(int *value, int attribute, int device);
+    void *has_export_table; /* NULL in a library that is no real driver */
 } lp_cuda_driver;
 
 /* Load the driver; false with the reason in `why`. */
 bool lp_cuda_driver_open(lp_cuda_driver *cuda, const char *library, char *why,
                          size_t capacity);
 
-/* Wait for all work of a context. */
-void lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context);
+/* False for a library that only has the name of the driver, such as a stub to
+ * link with, and for a driver without its kernel module. */
+bool lp_cuda_driver_works(const lp_cuda_driver *cuda);
+
+/* Wait for all work of a context; false on an error. */
+bool lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context);
 
 void lp_cuda_driver_describe(const lp_cuda_driver *cuda, uint32_t device,
                              lp_gpu_device *description);

@@ -18,6 +18,13 @@
 enum {
     LP_CUPTI_OK = 0,
     LP_CUPTI_MAX_LIMIT_REACHED = 12,
+    LP_CUPTI_NOT_INITIALIZED = 15,
+    /* no counters of managed memory: on this platform, this device, devices
+     * without access to each other, with the multi-process service */
+    LP_CUPTI_UVM_NOT_SUPPORTED = 28,
+    LP_CUPTI_UVM_NOT_ON_DEVICE = 29,
+    LP_CUPTI_UVM_NOT_ON_NON_P2P = 30,
+    LP_CUPTI_UVM_NOT_WITH_MPS = 31,
     LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
 };
 
@@ -34,6 +41,7 @@ enum {
 enum {
     LP_CUPTI_RESOURCE_CONTEXT_CREATED = 1,
     LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING = 2,
+    LP_CUPTI_RESOURCE_CU_INIT_FINISHED = 5,
     LP_CUPTI_RESOURCE_GRAPHNODE_CREATED = 13,
     LP_CUPTI_RESOURCE_GRAPHNODE_CLONED = 20
 };
@@ -52,6 +60,11 @@ enum {
     LP_CUPTI_GRAPH_TRACE = 51
 };
 
+/* CUpti_ActivityAttribute, since 12.3 */
+enum {
+    LP_CUPTI_ATTR_PER_THREAD_BUFFERS = 9 /* uint8_t */
+};
+
 /* CUpti_ActivityMemoryKind, CUpti_ActivityMemoryOperationType,
  * CUpti_ActivityUnifiedMemoryCounterKind and -Scope,
  * CUpti_ActivityThreadIdType */
@@ -65,6 +78,9 @@ enum {
     LP_CUPTI_UVM_ALL_DEVICES = 2,
     LP_CUPTI_THREAD_ID_SYSTEM = 1
 };
+
+/* CUpti_ActivityFlag */
+enum { LP_CUPTI_FLUSH_FORCED = 1 };
 
 /* is CUpti_ActivityKernel7 (CUDA 11.7) and its successors */
 typedef struct lp_cupti_kernel {
@@ -205,6 +221,15 @@ typedef struct lp_cupti_uvm_config {
     uint32_t device;
     uint32_t enable;
 } lp_cupti_uvm_config;
+
+/* is CUpti_SubscriberParams, since 13.0; later fields are left out by `size`
+ */
+typedef struct lp_cupti_subscription {
+    size_t size;
+    const char *name; /* of the new subscriber */
+    char *holder;     /* gets the name of the present one, if there is one */
+    size_t holder_size;
+} lp_cupti_subscription;
 
 #define LP_AT(type, field, offset)                                            \
     _Static_assert(offsetof(type, field) == (offset), #type "." #field)

@@ -3,20 +3,77 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "gpu/cupti_backend.h"
+#include "gpu/cupti_buffers.h"
 
-static lp_ns
-time_of(uint64_t stamp)
+/* The times that a record may have: an hour before the session to an hour from
+ * now.  A device may have CUPTI's own clock, CLOCK_REALTIME, although CUPTI
+ * has accepted lineprof's: so do contexts that were there before the session.
+ */
+static struct {
+    lp_ns first, span; /* span 0: any time */
+    uint64_t realtime; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+} run;                 /* under the lock of the activity */
+
+static const lp_ns hour = 3600 * (lp_ns)1000000000;
+
+static void
+update_run(void)
 {
-    return stamp == 0 ? 0 : stamp + (uint64_t)lp_cupti.offset;
+    lp_ns before = lp_clock_monotonic(), after, opened = lp_cupti.opened;
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    after = lp_clock_monotonic();
+    run.first = opened > hour ? opened - hour : 0;
+    run.span = after + hour - run.first;
+    run.realtime = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec -
+                   (before + (after - before) / 2);
+}
+
+static bool
+is_in_run(lp_ns time)
+{
+    return time - run.first <= run.span || run.span == 0;
+}
+
+/* Return the time on CLOCK_MONOTONIC; counts in `to` if it is unknown. */
+static lp_ns
+time_of(uint64_t stamp, lp_record *to)
+{
+    lp_ns time =
+        stamp + (uint64_t)__atomic_load_n(&lp_cupti.offset, __ATOMIC_RELAXED);
+
+    if (stamp == 0) {
+        return 0;
+    }
+    if (LP_LIKELY(is_in_run(time))) {
+        return time;
+    }
+    if (is_in_run(stamp) || is_in_run(stamp - run.realtime)) {
+        to->realigned = true;
+        return is_in_run(stamp) ? stamp : stamp - run.realtime;
+    }
+    to->undated++;
+    return time;
 }
 
 static void
 set_times(lp_record *to, uint64_t start, uint64_t end)
 {
-    to->start = time_of(start);
-    to->end = time_of(end);
+    to->start = time_of(start, to);
+    to->end = time_of(end, to);
+    to->unfinished =
+        end == 0 &&
+        (start != 0 || __atomic_load_n(&lp_cupti.forced, __ATOMIC_RELAXED));
+    /* Times of two clocks, and a longer time than the run's, have no
+     * difference that means anything. */
+    if (LP_UNLIKELY(to->undated > 0) && start != 0 && end != 0 &&
+        (to->undated == 1 || to->end - to->start > run.span)) {
+        to->start = to->end = 0;
+    }
 }
 
 static void
@@ -181,7 +238,7 @@ read_memory(const void *record, lp_record *to)
     to->kind =
         from->operation == LP_CUPTI_MEMORY_ALLOCATION ? LP_ALLOC : LP_FREE;
     to->correlation = from->correlation;
-    to->start = to->end = time_of(from->time);
+    to->start = to->end = time_of(from->time, to);
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
     set_stream(to, from->device, from->context, from->stream);
@@ -210,72 +267,71 @@ lp_cupti_read(const void *record, lp_record *to)
            readers[kind] != NULL && readers[kind](record, to);
 }
 
-enum { BUFFER_BYTES = 2 << 20, MAX_BUFFERS = 16, ALIGNMENT = 64 };
+enum { MIN_RECORD_BYTES = 88 }; /* of a device's work: a memset's or copy's */
 
-/* Buffers to be used again. */
-static struct {
-    pthread_mutex_t lock;
-    uint8_t *buffers[MAX_BUFFERS]; /* owned */
-    int n;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static lp_cupti_buffers buffers;
 
-static uint8_t *
-take_buffer(void)
-{
-    uint8_t *buffer = NULL;
-
-    pthread_mutex_lock(&pool.lock);
-    if (pool.n > 0) {
-        buffer = pool.buffers[--pool.n];
-    }
-    pthread_mutex_unlock(&pool.lock);
-    return buffer;
-}
-
+/* A buffer was handed out (1) or has come back (-1): tell how many records the
+ * buffers that are out can hold back. */
 static void
-return_buffer(uint8_t *buffer)
+count_buffer(int change)
 {
-    pthread_mutex_lock(&pool.lock);
-    if (pool.n < MAX_BUFFERS) {
-        pool.buffers[pool.n++] = buffer;
-        buffer = NULL;
+    uint64_t out = __atomic_add_fetch(
+        &lp_cupti.buffers_out, (uint64_t)(int64_t)change, __ATOMIC_ACQ_REL);
+
+    if (lp_cupti_is_open()) {
+        __atomic_store_n(&lp_cupti.host.activity->correlations.held_back,
+                         (out + 1) * LP_CUPTI_BUFFER_BYTES / MIN_RECORD_BYTES,
+                         __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&pool.lock);
-    free(buffer);
 }
 
 void
 lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records)
 {
     int before = errno; /* this may run inside a call of the program */
-    bool is_open = lp_cupti_is_open();
-    void *made = is_open ? take_buffer() : NULL;
 
-    *size = BUFFER_BYTES;
+    if (lp_cupti_is_forked()) {
+        *records = 0;
+        *buffer = lp_cupti_child_buffer(size);
+        errno = before;
+        return;
+    }
     *records = 0; /* as many as fit */
-    /* CUPTI before 12.9 crashes without a buffer: a small one is enough. */
-    while (made == NULL && *size >= 4096 &&
-           posix_memalign(&made, ALIGNMENT, *size) != 0) {
-        made = NULL;
-        *size /= 2;
+    *buffer = lp_cupti_buffers_hand_out(&buffers, size);
+    if (*buffer != NULL) {
+        count_buffer(1);
     }
-    *buffer = made;
-    if (made == NULL) {
-        *size = 0;
-    }
-    __atomic_fetch_add(&lp_cupti.buffers_out, 1, __ATOMIC_RELAXED);
     errno = before;
+}
+
+/* Tell a flush that records of the work before it still come, and the next one
+ * that a graph ran: one that the device or an unknown call launched, too.
+ * Under the lock. */
+static void
+note_for_flush(const lp_record *record)
+{
+    if (record->start <=
+        __atomic_load_n(&lp_cupti.flushed, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&lp_cupti.earlier, lp_cupti.earlier + 1,
+                         __ATOMIC_RELEASE);
+    }
+    else if (record->node != 0) {
+        __atomic_store_n(&lp_cupti.many, true, __ATOMIC_RELEASE);
+    }
 }
 
 /* Add all records of a buffer, under one lock. */
 static void
-add_records(lp_activity *activity, uint8_t *buffer, size_t valid)
+add_records(lp_activity *activity, uint8_t *buffer, size_t size, size_t valid)
 {
     void *record = NULL;
-    int status;
+    bool fails;
+    int status = LP_CUPTI_OK;
 
     pthread_mutex_lock(&activity->lock);
-    for (;;) {
+    update_run();
+    while (valid <= size) {
         lp_record read = {0};
 
         status = lp_cupti.api.get_next_record(buffer, valid, &record);
@@ -284,38 +340,56 @@ add_records(lp_activity *activity, uint8_t *buffer, size_t valid)
         }
         if (lp_cupti_read(record, &read)) {
             lp_activity_add_record(activity, &read);
+            note_for_flush(&read);
         }
     }
     if (status != LP_CUPTI_MAX_LIMIT_REACHED) {
         activity->invalid++;
+        activity->unknown++;
     }
     lp_correlation_reclaim(&activity->correlations);
+    fails = activity->join == LP_JOIN_FAILS;
     pthread_mutex_unlock(&activity->lock);
+    if (LP_UNLIKELY(fails)) {
+        lp_cupti_join_by_runtime();
+    }
+}
+
+void
+lp_cupti_count_dropped(void *context, uint32_t stream)
+{
+    size_t dropped = 0;
+
+    if (lp_cupti.api.get_dropped(context, stream, &dropped) == LP_CUPTI_OK) {
+        __atomic_fetch_add(&lp_cupti.dropped, dropped, __ATOMIC_RELAXED);
+    }
 }
 
 void
 lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                       size_t size, size_t valid)
 {
-    size_t dropped = 0;
+    size_t ours;
 
+    (void)size;
+    if (lp_cupti_is_forked()) {
+        return;
+    }
+    ours = lp_cupti_buffers_take_back(&buffers, buffer);
+    if (ours == 0) {
+        /* Another tool's, which frees the buffer itself, or has done so. */
+        __atomic_fetch_add(&lp_cupti.foreign, buffer != NULL,
+                           __ATOMIC_RELAXED);
+        return;
+    }
     if (!lp_cupti_is_open()) {
         free(buffer);
         return;
     }
-    if (valid > 0 && buffer != NULL) {
-        add_records(lp_cupti.host.activity, buffer, valid);
+    if (valid > 0) {
+        add_records(lp_cupti.host.activity, buffer, ours, valid);
     }
-    /* No lock of lineprof may be held here, because CUPTI has locks of its
-     * own. */
-    if (lp_cupti.api.get_dropped(context, stream, &dropped) == LP_CUPTI_OK) {
-        __atomic_fetch_add(&lp_cupti.dropped, dropped, __ATOMIC_RELAXED);
-    }
-    if (size == BUFFER_BYTES) {
-        return_buffer(buffer);
-    }
-    else {
-        free(buffer);
-    }
-    __atomic_fetch_sub(&lp_cupti.buffers_out, 1, __ATOMIC_RELEASE);
+    lp_cupti_count_dropped(context, stream);
+    lp_cupti_buffers_keep(&buffers, buffer, ours);
+    count_buffer(-1);
 }

@@ -1,10 +1,18 @@
-/* The one session with CUPTI of the process, shared by three sources.
+/* The one session with CUPTI of the process, shared by these sources:
  *
- * cupti_backend.c opens the session and flushes the last records;
+ * cupti_backend.c opens and closes the session;
+ * cupti_flush.c gets all records of the work so far;
+ * cupti_refusal.c says why it could not be opened;
+ * cupti_settings.c makes CUPTI cheaper where it can be;
+ * cupti_migrations.c has migrations of managed memory recorded;
  * cupti_callbacks.c is called for each CUDA call, on the thread that makes it;
- * cupti_activity.c gets and reads the records, on a thread of CUPTI's.  After
- * a fork the child has no session: these functions may still be called there,
- * and do nothing.
+ * cupti_contexts.c has the contexts to wait for;
+ * cupti_buffers.c has the buffers that CUPTI fills with records;
+ * cupti_activity.c gets and reads the records, on a thread of CUPTI's;
+ * cupti_join.c checks that records have the ids of calls;
+ * cupti_other_tools.c notices tools that use CUPTI at the same time;
+ * cupti_child.c has a forked child, which has no session: these functions may
+ * still be called there, and do nothing.
  */
 #ifndef LP_GPU_CUPTI_BACKEND_H
 #define LP_GPU_CUPTI_BACKEND_H
@@ -24,6 +32,8 @@ typedef struct lp_cupti_functions {
     int (*get_result_string)(int, const char **);
     int (*get_timestamp)(uint64_t *);
     int (*subscribe)(void **, lp_cupti_callback, void *);
+    int (*subscribe_v2)(void **, lp_cupti_callback, void *,
+                        lp_cupti_subscription *); /* or NULL; since 13.0 */
     int (*unsubscribe)(void *);
     int (*enable_callback)(uint32_t, void *, uint32_t, uint32_t);
     int (*enable_domain)(uint32_t, void *, uint32_t);
@@ -38,6 +48,13 @@ typedef struct lp_cupti_functions {
     int (*get_graph_node_id)(void *, uint64_t *);                /* or NULL */
     int (*get_callback_name)(uint32_t, uint32_t, const char **); /* or NULL */
     int (*configure_uvm)(lp_cupti_uvm_config *, uint32_t);       /* or NULL */
+    int (*set_attribute)(uint32_t, size_t *, void *);            /* or NULL */
+    int (*get_attribute)(uint32_t, size_t *, void *);            /* or NULL */
+    int (*enable_runtime_record)(uint32_t, uint8_t);             /* or NULL */
+    int (*enable_driver_record)(uint32_t, uint8_t);              /* or NULL */
+    /* both or NULL; since 13.2 */
+    int (*is_session_running)(uint8_t *);
+    int (*get_enabled_kinds)(void *, uint32_t *, uint32_t *, uint32_t *);
     void *has_enable_v2;      /* since 13.2 */
     void *has_next_record_v2; /* since 13.3 */
 } lp_cupti_functions;
@@ -48,7 +65,12 @@ typedef enum lp_cupti_state {
     LP_CUPTI_FORKED /* this is the child of a process that had it open */
 } lp_cupti_state;
 
-enum { LP_CUPTI_CONTEXTS = 64 };
+typedef enum lp_cupti_migrations {
+    LP_CUPTI_MIGRATIONS_OFF = 0, /* nobody asked for them */
+    LP_CUPTI_MIGRATIONS_WAITING, /* for the program to initialise CUDA */
+    LP_CUPTI_MIGRATIONS_ON,
+    LP_CUPTI_MIGRATIONS_REFUSED
+} lp_cupti_migrations;
 
 typedef struct lp_cupti_session {
     lp_cupti_state state; /* atomic */
@@ -58,11 +80,25 @@ typedef struct lp_cupti_session {
     lp_cuda_driver cuda;
     void *subscriber;
     uint32_t version;
-    int64_t offset;       /* from CUPTI's time stamps to CLOCK_MONOTONIC, ns */
-    uint64_t dropped;     /* atomic */
+    lp_ns opened;
+    int64_t offset;   /* from CUPTI's time stamps to CLOCK_MONOTONIC, ns; 0 if
+                         CUPTI has that clock (atomic) */
+    uint64_t dropped; /* atomic */
     uint64_t buffers_out; /* buffers that CUPTI has not returned (atomic) */
     uint32_t captures;    /* graph captures in progress (atomic) */
-    void *contexts[LP_CUPTI_CONTEXTS]; /* live contexts (atomic) */
+    bool many;        /* since the last flush there was a call that may have
+                         many records of one id (atomic) */
+    lp_ns flushed;    /* time of the last flush (atomic) */
+    bool forced;      /* the forced flush was made (atomic) */
+    uint64_t earlier; /* records of work that began before the last flush
+                         (atomic) */
+    uint64_t foreign; /* buffers of other tools that came (atomic) */
+    /* launches that have no record because, as it seems, another tool took
+     * them (atomic) */
+    uint64_t taken;
+    bool by_runtime; /* records have the ids of the runtime's calls (atomic) */
+    lp_cupti_migrations migrations; /* atomic */
+    int migrations_status;          /* of CUPTI if they are refused */
 } lp_cupti_session;
 
 extern lp_cupti_session lp_cupti;
@@ -77,11 +113,50 @@ lp_cupti_is_open(void)
 void lp_cupti_add_context(void *context);
 void lp_cupti_drop_context(void *context);
 
+/* [ANY] Visit all live contexts until `visit` returns false; false then. */
+bool lp_cupti_visit_contexts(bool (*visit)(void *context));
+
+/* [ANY] The context has work that nobody has waited for yet; a context that
+ * lineprof does not know counts, too. */
+void lp_cupti_add_work(const void *context);
+
+/* [ANY] A thread begins to wait for all work of a context, or has done so. */
+void lp_cupti_await_work(const void *context, bool done);
+
+/* [ANY] True if any context has such work. */
+bool lp_cupti_has_work(void);
+
 /* Add the context that is current on this thread, if any. */
 void lp_cupti_add_current_context(void);
 
+/* True if another tool records activity now; to be asked before subscribing.
+ */
+bool lp_cupti_is_recorded_by_another(void);
+
+/* At the end of a flush: conclude from missing records whether another tool
+ * took them.  `before` was read when the flush began; `done` is true if the
+ * device has finished all work launched until then. */
+void lp_cupti_check_records(const lp_correlation_tail *before, bool done);
+
+/* Records have ids of no call of the driver: find their calls by those of the
+ * runtime from now on.  May be called by CUPTI's thread, without locks. */
+void lp_cupti_join_by_runtime(void);
+
+/* At the end of a flush: find calls by those of the runtime, too, if the
+ * records that came until now have ids of no call. */
+void lp_cupti_check_join(void);
+
+/* False if the runtime's calls are still being enabled. */
+bool lp_cupti_join_is_settled(void);
+
+/* Write a sentence on records that have ids of no call; false if none have. */
+bool lp_cupti_describe_join(char text[LP_GPU_WHY]);
+
+/* Measure the offset from CUPTI's clock; 0, or CUPTI's status. */
+int lp_cupti_measure_offset(void);
+
 /* See lp_gpu_backend.flush. */
-void lp_cupti_flush(void);
+void lp_cupti_flush(bool last);
 
 /* Callbacks of CUPTI; [ANY]. */
 void lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
@@ -90,9 +165,56 @@ void lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records);
 void lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                            size_t size, size_t valid);
 
+/* [ANY] Count the records that CUPTI has dropped since it was last asked.  No
+ * lock may be held, because CUPTI takes locks of its own. */
+void lp_cupti_count_dropped(void *context, uint32_t stream);
+
+/* Watch forks from now on, and the exits of forked children: before CUPTI has
+ * a thread. */
+void lp_cupti_watch_forks(void);
+
+/* [ANY] True in a child that was forked while the session was open. */
+bool lp_cupti_is_forked(void);
+
+/* [ANY] The buffer of such a child, or NULL.  CUPTI records its work, too, but
+ * has no thread that would return a buffer: it gets the same one each time,
+ * and nobody reads it. */
+uint8_t *lp_cupti_child_buffer(size_t *size);
+
 /* Enable callbacks of the CUDA calls that lineprof needs; 0, or CUPTI's
  * status. */
 int lp_cupti_enable_calls(void);
+
+/* Record migrations now, or, because CUPTI takes their counters only from an
+ * initialised driver, as soon as the program has initialised it. */
+void lp_cupti_want_migrations(void);
+
+/* [ANY] CUDA is initialised: record migrations, if they wait for that. */
+void lp_cupti_cuda_is_ready(void);
+
+/* Write a sentence on migrations that are not recorded although that was asked
+ * for; false if there is no such. */
+bool lp_cupti_describe_migrations(char text[LP_GPU_WHY]);
+
+/* False if the name of a library has a major version that the driver is too
+ * old for: such a library is not even loaded.  A path has a reason, the name
+ * of a library that the loader would search for has an empty one. */
+bool lp_cupti_fits_driver(const char *name, char why[LP_GPU_WHY]);
+
+/* Write which call failed and CUPTI's text for the status, with its number in
+ * brackets at the end; false. */
+bool lp_cupti_failed(char why[LP_GPU_WHY], const char *call, int status);
+
+/* Improve `why`, in which cuptiGetVersion or cuptiSubscribe says `status`. */
+void lp_cupti_explain(char why[LP_GPU_WHY], int status);
+
+/* Have CUPTI fill buffers of each thread's own, without a lock for all; before
+ * the callbacks of buffers are registered. */
+void lp_cupti_use_thread_buffers(void);
+
+/* Record no API calls that only ask for a state; after the kinds of records
+ * are enabled. */
+void lp_cupti_skip_queries(void);
 
 /* Calls of this thread are lineprof's own, and not recorded, between `true`
  * and `false`. */

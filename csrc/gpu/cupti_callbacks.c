@@ -14,7 +14,9 @@ typedef enum call_class {
     LAUNCH,     /* one record or more */
     COPY,       /* the same, and the thread is blocked */
     COPY_ASYNC, /* the same, if memory is pageable */
+    MAY_LAUNCH, /* no record on most devices */
     SYNC,       /* the thread is blocked */
+    FREE,       /* the same while there is work; a record as for ALLOC */
     ALLOC,      /* a record if memory is recorded */
     START,      /* collection is resumed, */
     STOP,       /* or paused */
@@ -53,24 +55,69 @@ static const uint16_t async_copies[] = {
     837, 838, 839, 840, /* cuMemcpy(3D)WithAttributesAsync, since 13.1 */
 };
 
+/* Device work by other means than kernels, copies and memsets. */
+static const uint16_t may_launch[] = {
+    467, 468, 716, 717, /* cuMemPrefetchAsync */
+    761, 762,           /* cuMemBatchDecompressAsync, since 12.6 */
+    784, 785, 791, 792, /* cuMemPrefetchBatchAsync, DiscardAndPrefetch */
+};
+
 static const uint16_t syncs[] = {
     17,  800, /* cuCtxSynchronize */
     121,      /* cuEventSynchronize */
     126, 440, /* cuStreamSynchronize */
 };
 
+/* They return when the work that was launched before them is done. */
+static const uint16_t frees[] = {
+    33,  245,           /* cuMemFree */
+    38,  302,           /* cuMemFreeHost, cuMemHostUnregister */
+    89,  349,           /* cuArrayDestroy, cuMipmappedArrayDestroy */
+    22,  680,           /* cuModuleUnload, cuLibraryUnload */
+    11,  322,           /* cuCtxDestroy */
+    387, 389, 544, 545, /* cuDevicePrimaryCtxRelease, Reset */
+};
+
 static const uint16_t allocations[] = {
-    29,  31,  33,                 /* cuMemAlloc, AllocPitch, Free */
-    37,  38,  39,  271, 294,      /* page-locked memory */
-    243, 244, 245,                /* _v2 */
+    29,  31,                      /* cuMemAlloc, AllocPitch */
+    37,  39,  271, 294,           /* page-locked memory */
+    243, 244,                     /* _v2 */
     371,                          /* cuMemAllocManaged */
     598, 599, 600, 601, 611, 612, /* cuMemAllocAsync, FreeAsync, FromPool */
 };
 
+/* Launches and copies that may have many records of one id. */
+static const uint16_t many[] = {
+    480, 514, 515,                          /* a kernel a device; a graph */
+    776, 777, 778, 779, 796, 797, 798, 799, /* batches of copies */
+};
+
+/* Copies and memsets by the place of their number of bytes or elements in
+ * their parameters, in words of 8 bytes; the last list is of areas, with the
+ * height in the next place.  Work of 0 bytes succeeds and has no record. */
+static const uint16_t bytes_2[] = {
+    216, 218, 220, 249, 250, 251, 411, 412, 413, 428, 429, 430, /* cuMemset */
+    276, 277, 278, 279, 280, 281, 397, 398, 399, 421, 422, 423, /* HtoD, ... */
+    305, 306, 408, 418, 837, 838, /* cuMemcpy(WithAttributes)(Async) */
+};
+static const uint16_t bytes_3[] = {
+    282, 283, 284, 285, 292, 293, /* from or to an array */
+    400, 401, 402, 403, 419, 420,
+};
+static const uint16_t bytes_4[] = {
+    286, 404,           /* cuMemcpyAtoA */
+    318, 319, 409, 426, /* cuMemcpyPeer(Async) */
+};
+static const uint16_t area_3[] = {
+    222, 224, 226, 252, 253, 254,
+    414, 415, 416, 431, 432, 433, /* cuMemsetD2 */
+};
+
 static const uint16_t starts[] = {308}; /* cuProfilerStart */
 static const uint16_t stops[] = {309};
-/* cuStreamBeginCapture, its _v2 and -ToGraph; cuStreamEndCapture */
-static const uint16_t captures[] = {495, 496, 539, 540, 720, 721};
+/* cuStreamBeginCapture, its _v2 and -ToGraph, cuStreamBeginRecaptureToGraph;
+ * cuStreamEndCapture */
+static const uint16_t captures[] = {495, 496, 539, 540, 720, 721, 846, 847};
 static const uint16_t captured[] = {497, 498};
 
 enum { CALLS = 1024 };
@@ -84,20 +131,38 @@ static const struct {
 } lists[] = {
     {LAUNCH, LIST(launches)},   {COPY, LIST(copies)},
     {SYNC, LIST(syncs)},        {COPY_ASYNC, LIST(async_copies)},
+    {FREE, LIST(frees)},        {MAY_LAUNCH, LIST(may_launch)},
     {START, LIST(starts)},      {STOP, LIST(stops)},
     {ALLOC, LIST(allocations)}, {CAPTURE, LIST(captures)},
     {CAPTURED, LIST(captured)},
 };
 
+enum { AREA = 128 };
+
+static const struct {
+    uint8_t place; /* and AREA */
+    const uint16_t *ids;
+    size_t n;
+} sizes[] = {
+    {2, LIST(bytes_2)},
+    {3, LIST(bytes_3)},
+    {4, LIST(bytes_4)},
+    {3 | AREA, LIST(area_3)},
+};
+
 #undef LIST
 
 static uint8_t class_of[CALLS]; /* by the id of a driver call */
+static bool has_many[CALLS];    /* the same: may have many records */
+static uint8_t size_of[CALLS];  /* the same: place of the size, or 0 */
 
 static _Thread_local struct {
     bool internal;         /* calls are lineprof's own */
     uint32_t nodes;        /* graph nodes created by this thread */
     uint32_t nodes_before; /* and before the current call */
     uint32_t timed;        /* calls in progress whose start time is known */
+    uint32_t runtime;      /* id of the runtime's call in progress, or 0; only
+                              if records have the ids of these */
 } here;
 
 void
@@ -112,6 +177,7 @@ lp_cupti_enable_calls(void)
     const lp_cupti_functions *api = &lp_cupti.api;
     void *subscriber = lp_cupti.subscriber;
     static const uint16_t resources[] = {
+        LP_CUPTI_RESOURCE_CU_INIT_FINISHED,
         LP_CUPTI_RESOURCE_CONTEXT_CREATED,
         LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
         LP_CUPTI_RESOURCE_GRAPHNODE_CREATED,
@@ -137,6 +203,14 @@ lp_cupti_enable_calls(void)
     if (enabled == 0) {
         return status;
     }
+    for (size_t i = 0; i < sizeof(many) / sizeof(many[0]); i++) {
+        has_many[many[i]] = true;
+    }
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (size_t k = 0; k < sizes[i].n; k++) {
+            size_of[sizes[i].ids[k]] = sizes[i].place;
+        }
+    }
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
         api->enable_callback(1, subscriber, LP_CUPTI_DOMAIN_RESOURCE,
                              resources[i]);
@@ -158,27 +232,75 @@ launches_work(call_class class)
     return class == LAUNCH || class == COPY || class == COPY_ASYNC;
 }
 
+/* True for a copy or memset of 0 bytes. */
+static bool
+is_empty(uint32_t id, const lp_cupti_call *call)
+{
+    const uint64_t *words = call->parameters;
+    uint32_t place = size_of[id] & (AREA - 1);
+
+    if (place == 0 || words == NULL) {
+        return false;
+    }
+    return words[place] == 0 ||
+           ((size_of[id] & AREA) != 0 && words[place + 1] == 0);
+}
+
 static bool
 is_timed(call_class class)
 {
-    return class == COPY || class == COPY_ASYNC || class == SYNC;
+    return class == COPY || class == COPY_ASYNC || class == SYNC ||
+           class == FREE;
+}
+
+enum { CTX_SYNCHRONIZE = 17 };
+static const uint64_t NO_WAIT = UINT64_MAX; /* in place of a start time */
+
+/* The id that a driver call's records have. */
+static uint32_t
+id_of(const lp_cupti_call *call)
+{
+    return LP_UNLIKELY(here.runtime != 0) ? here.runtime : call->correlation;
+}
+
+/* The outermost call of the runtime begins or ends. */
+static void
+on_runtime_call(const lp_cupti_call *call)
+{
+    if (call->site == LP_CUPTI_API_ENTER) {
+        here.runtime = here.runtime != 0 ? here.runtime : call->correlation;
+    }
+    else if (here.runtime == call->correlation) {
+        here.runtime = 0;
+    }
 }
 
 static void
 begin_call(const lp_cupti_call *call, call_class class, bool runtime)
 {
     const lp_gpu_host *host = &lp_cupti.host;
+    lp_ticks now = launches_work(class) || is_timed(class) ? host->now() : 0;
 
-    if (launches_work(class) || class == ALLOC || lp_cupti.calls) {
+    if (launches_work(class) || class == MAY_LAUNCH || class == ALLOC ||
+        (class == FREE && lp_cupti.memory) || lp_cupti.calls) {
         uint32_t flags = launches_work(class) ? LP_CORRELATION_EXPECTED : 0;
 
-        lp_activity_begin_call(host->activity, call->correlation, host->path(),
-                               runtime ? LP_CORRELATION_RUNTIME : flags);
+        if (LP_UNLIKELY(here.runtime != 0) && lp_cupti.calls) {
+            /* Records of calls have ids of their own. */
+            lp_activity_begin_call(host->activity, call->correlation,
+                                   host->path(),
+                                   runtime ? LP_CORRELATION_RUNTIME : 0);
+        }
+        if (!runtime || here.runtime == 0) {
+            lp_activity_begin_launch(host->activity, id_of(call), host->path(),
+                                     runtime ? LP_CORRELATION_RUNTIME : flags,
+                                     now);
+        }
         here.nodes_before = here.nodes;
     }
     if (is_timed(class) && call->scratch != NULL) {
         here.timed++;
-        *call->scratch = host->now();
+        *call->scratch = class == FREE && !lp_cupti_has_work() ? NO_WAIT : now;
     }
 }
 
@@ -203,7 +325,23 @@ end_capture(void)
 }
 
 static void
-end_call(const lp_cupti_call *call, call_class class)
+end_wait(const lp_cupti_call *call, call_class class)
+{
+    const lp_gpu_host *host = &lp_cupti.host;
+    lp_ticks ticks = host->now() - *call->scratch;
+    uint32_t path = host->path();
+
+    if (class == COPY_ASYNC) {
+        lp_activity_add_copy_wait(host->activity, id_of(call), ticks);
+    }
+    else {
+        lp_activity_add_wait(host->activity, path, ticks);
+    }
+    lp_activity_log_wait(host->activity, path, *call->scratch, ticks);
+}
+
+static void
+end_call(uint32_t id, const lp_cupti_call *call, call_class class)
 {
     const lp_gpu_host *host = &lp_cupti.host;
     int status = call->result != NULL ? *(const int *)call->result : 0;
@@ -211,25 +349,24 @@ end_call(const lp_cupti_call *call, call_class class)
     /* A failed call launches no work, and its context may be gone; during
      * capture a call creates nodes. */
     if (launches_work(class)) {
-        if (status != 0 || here.nodes != here.nodes_before) {
+        if (status != 0 || here.nodes != here.nodes_before ||
+            is_empty(id, call)) {
             lp_correlation_unexpect(&host->activity->correlations,
-                                    call->correlation);
+                                    id_of(call));
         }
         else {
             lp_cupti_add_context(call->context);
+            lp_cupti_add_work(call->context);
         }
+    }
+    else if (class == MAY_LAUNCH && status == 0) {
+        lp_cupti_add_work(call->context);
     }
     /* (A call that began before the session has no start time.) */
     if (is_timed(class) && call->scratch != NULL && here.timed != 0) {
-        lp_ticks ticks = host->now() - *call->scratch;
-
         here.timed--;
-        if (class == COPY_ASYNC) {
-            lp_activity_add_copy_wait(host->activity, call->correlation,
-                                      ticks);
-        }
-        else {
-            lp_activity_add_wait(host->activity, host->path(), ticks);
+        if (*call->scratch != NO_WAIT) {
+            end_wait(call, class);
         }
     }
     if ((class == START || class == STOP) && status == 0) {
@@ -240,6 +377,18 @@ end_call(const lp_cupti_call *call, call_class class)
     }
     if (class == CAPTURED && (status == 0 || is_capture_error(status))) {
         end_capture();
+    }
+}
+
+/* cuCtxSynchronize waits for all work of the context. */
+static void
+on_synchronize(const lp_cupti_call *call)
+{
+    if (call->site == LP_CUPTI_API_ENTER) {
+        lp_cupti_await_work(call->context, false);
+    }
+    else if (call->result != NULL && *(const int *)call->result == 0) {
+        lp_cupti_await_work(call->context, true);
     }
 }
 
@@ -258,11 +407,20 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
         }
         return;
     }
+    if (runtime && __atomic_load_n(&lp_cupti.by_runtime, __ATOMIC_ACQUIRE)) {
+        on_runtime_call(call);
+    }
     if (call->site == LP_CUPTI_API_ENTER) {
         begin_call(call, class, runtime);
     }
     else {
-        end_call(call, class);
+        end_call(id, call, class);
+        if (launches_work(class) && has_many[id]) {
+            __atomic_store_n(&lp_cupti.many, true, __ATOMIC_RELEASE);
+        }
+    }
+    if (class == SYNC && id == CTX_SYNCHRONIZE) {
+        on_synchronize(call);
     }
 }
 
@@ -296,8 +454,12 @@ on_graph_node(uint32_t id, const lp_cupti_graph_node *data)
 static void
 on_resource(uint32_t id, const lp_cupti_resource *resource)
 {
-    if (id == LP_CUPTI_RESOURCE_CONTEXT_CREATED) {
+    if (id == LP_CUPTI_RESOURCE_CU_INIT_FINISHED) {
+        lp_cupti_cuda_is_ready();
+    }
+    else if (id == LP_CUPTI_RESOURCE_CONTEXT_CREATED) {
         lp_cupti_add_context(resource->context);
+        lp_cupti_cuda_is_ready();
     }
     else if (id == LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING) {
         lp_cupti_drop_context(resource->context);

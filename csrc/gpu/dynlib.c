@@ -4,11 +4,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifdef __linux__
 #  include <fcntl.h>
 #  include <link.h>
-#  include <sys/stat.h>
 #  include <unistd.h>
 
 /* True if the file is truncated, in which case mapping it would kill the
@@ -41,15 +41,31 @@ is_truncated(const char *path)
 }
 #endif
 
+/* True for a pipe or device, which may be read for ever. */
+static bool
+is_endless(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) &&
+           !S_ISDIR(about.st_mode);
+}
+
 void *
 lp_dynlib_open(const char *name, char *why, size_t capacity)
 {
     void *library;
 
     /* The loader searches for a name without a slash. */
-    if (strchr(name, '/') != NULL && is_truncated(name)) {
-        snprintf(why, capacity, "%s: the file was cut short", name);
-        return NULL;
+    if (strchr(name, '/') != NULL) {
+        const char *fault = is_endless(name)     ? "not a regular file"
+                            : is_truncated(name) ? "the file was cut short"
+                                                 : NULL;
+
+        if (fault != NULL) {
+            snprintf(why, capacity, "%s: %s", name, fault);
+            return NULL;
+        }
     }
     library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {

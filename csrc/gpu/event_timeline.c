@@ -7,16 +7,16 @@
     {#field, code, sizeof(((lp_event *)0)->field), offsetof(lp_event, field)}
 
 const lp_column lp_columns[LP_COLUMNS] = {
-    COLUMN(start, 'Q'),  COLUMN(ns, 'Q'),          COLUMN(bytes, 'Q'),
-    COLUMN(thread, 'Q'), COLUMN(name, 'I'),        COLUMN(path, 'I'),
-    COLUMN(origin, 'I'), COLUMN(device, 'I'),      COLUMN(context, 'I'),
-    COLUMN(stream, 'I'), COLUMN(correlation, 'I'), COLUMN(launch, 'I'),
-    COLUMN(kind, 'B'),   COLUMN(memory, 'B'),
+    COLUMN(start, 'Q'),   COLUMN(ns, 'Q'),       COLUMN(bytes, 'Q'),
+    COLUMN(thread, 'Q'),  COLUMN(launched, 'Q'), COLUMN(name, 'I'),
+    COLUMN(path, 'I'),    COLUMN(origin, 'I'),   COLUMN(device, 'I'),
+    COLUMN(context, 'I'), COLUMN(stream, 'I'),   COLUMN(correlation, 'I'),
+    COLUMN(launch, 'I'),  COLUMN(kind, 'B'),     COLUMN(memory, 'B'),
 };
 
 #undef COLUMN
 
-enum { MIN_SLOTS = 64, BYTES_PER_EVENT = 4 * 8 + 8 * 4 + 2 };
+enum { MIN_SLOTS = 64, BYTES_PER_EVENT = 5 * 8 + 8 * 4 + 2 };
 
 void
 lp_event_timeline_init(lp_event_timeline *timeline, size_t max)
@@ -68,6 +68,10 @@ lp_event_timeline_add(lp_event_timeline *timeline, const lp_event *event)
 
     if (chunk == NULL) {
         timeline->left_out++;
+        if (event->start != 0 &&
+            (timeline->cut == 0 || event->start < timeline->cut)) {
+            timeline->cut = event->start;
+        }
         return;
     }
     for (int i = 0; i < LP_COLUMNS; i++) {

@@ -22,9 +22,11 @@ typedef struct lp_launch {
 typedef struct lp_event {
     uint64_t start, ns; /* ns on CLOCK_MONOTONIC */
     uint64_t bytes;
-    uint64_t thread; /* of the thread that made an API call, its id in the
-                        operating system */
-    uint32_t name;   /* as in lp_sum_key */
+    uint64_t thread;   /* of the thread that made an API call, its id in the
+                          operating system */
+    uint64_t launched; /* ticks: when the call that launched it began; 0 if
+                          unknown */
+    uint32_t name;     /* as in lp_sum_key */
     uint32_t path, origin;
     uint32_t device, context, stream;
     uint32_t correlation;
@@ -41,7 +43,7 @@ typedef struct lp_column {
     uint16_t offset; /* in lp_event */
 } lp_column;
 
-enum { LP_COLUMNS = 14, LP_EVENTS_PER_CHUNK = 8192 };
+enum { LP_COLUMNS = 15, LP_EVENTS_PER_CHUNK = 8192 };
 
 extern const lp_column lp_columns[LP_COLUMNS];
 
@@ -51,6 +53,8 @@ typedef struct lp_event_timeline {
     size_t n;
     size_t max; /* max number of events */
     uint64_t left_out;
+    uint64_t cut; /* min start of a record that is left out; 0: there is none
+                   */
     lp_launch *launches; /* owned; number 0 stands for none */
     uint32_t n_launches;
     uint32_t launch_capacity;

@@ -37,7 +37,8 @@ lp_gpu_nvtx_name_category(uint32_t category, const char *name)
 }
 
 void
-lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category)
+lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category,
+                 uint32_t color)
 {
     nvtxEventAttributes_t range = {
         .version = NVTX_VERSION,
@@ -50,6 +51,10 @@ lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category)
     if (text != NULL) {
         range.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
         range.message.registered = (nvtxStringHandle_t)text;
+    }
+    if (color != 0) {
+        range.colorType = NVTX_COLOR_ARGB;
+        range.color = color;
     }
     nvtxDomainRangePushEx(domain, &range);
 }
@@ -89,11 +94,13 @@ lp_gpu_nvtx_name_category(uint32_t category, const char *name)
 }
 
 void
-lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category)
+lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category,
+                 uint32_t color)
 {
     (void)text;
     (void)payload;
     (void)category;
+    (void)color;
 }
 
 void

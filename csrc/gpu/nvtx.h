@@ -25,8 +25,9 @@ const void *lp_gpu_nvtx_register_string(const char *text);
 /* Name a category. */
 void lp_gpu_nvtx_name_category(uint32_t category, const char *name);
 
-/* Push a range on this thread; `text` may be NULL. */
-void lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category);
+/* Push a range on this thread; `text` may be NULL, and `color` (ARGB) 0. */
+void lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category,
+                      uint32_t color);
 
 /* Pop this thread's innermost range. */
 void lp_gpu_nvtx_pop(void);

@@ -12,6 +12,7 @@ lp_labels_new(const lp_layout *layout)
 
     if (labels != NULL) {
         labels->serial = layout->serial;
+        labels->category = layout->serial;
         labels->n_lines = layout->n_lines;
     }
     return labels;
@@ -34,10 +35,11 @@ lp_ranges_assign(lp_frame *frame, const lp_labels *labels, lp_range_mode mode)
 static void
 push(const lp_frame *frame, const void *text, uint32_t offset)
 {
-    uint32_t serial = frame->labels->serial;
-    uint64_t payload = (uint64_t)serial * LP_PAYLOAD_LINES;
+    const lp_labels *labels = frame->labels;
+    uint64_t payload = (uint64_t)labels->serial * LP_PAYLOAD_LINES;
 
-    lp_gpu_nvtx_push(text, payload + frame->first_line + offset, serial);
+    lp_gpu_nvtx_push(text, payload + frame->first_line + offset,
+                     labels->category, labels->color);
 }
 
 /* Push the missing ranges of a frame that has ranges. */

@@ -33,7 +33,9 @@ enum { LP_PAYLOAD_LINES = 1000000 };
 /* Labels of the ranges of a code object.  Strings belong to the tool, NULL for
  * a line without one. */
 typedef struct lp_labels {
-    uint32_t serial; /* of the code, see lp_layout */
+    uint32_t serial;   /* of the code, see lp_layout */
+    uint32_t category; /* the same for all codes of a function */
+    uint32_t color;    /* ARGB; 0: the tool chooses */
     uint32_t n_lines;
     const void *function;
     const void *lines[]; /* by line */

@@ -158,6 +158,80 @@ make_column(lp_activity *activity, const lp_activity_snapshot *copy,
     return bytes;
 }
 
+/* Convert a column of ticks to ns; 0 stays. */
+static void
+convert_ticks(PyObject *column)
+{
+    uint64_t *values = (uint64_t *)(void *)PyBytes_AS_STRING(column);
+    const lp_clock *clock = &lp_the_engine.clock;
+    uint64_t scale = lp_clock_scale(clock);
+    size_t n = (size_t)PyBytes_GET_SIZE(column) / sizeof(*values);
+
+    for (size_t i = 0; i < n; i++) {
+        if (values[i] != 0) {
+            values[i] = lp_clock_to_ns(clock, values[i], scale);
+        }
+    }
+}
+
+/* Return the columns of the log of waits: path, start, ns.  An entry that is
+ * not written yet keeps its place, so that earlier snapshots can be
+ * subtracted: it has no path and no length. */
+static PyObject *
+make_waits(const lp_activity *activity, uint64_t n)
+{
+    Py_ssize_t count = (Py_ssize_t)n;
+    PyObject *paths = PyBytes_FromStringAndSize(NULL, count * 4);
+    PyObject *starts = PyBytes_FromStringAndSize(NULL, count * 8);
+    PyObject *lengths = PyBytes_FromStringAndSize(NULL, count * 8);
+    const lp_clock *clock = &lp_the_engine.clock;
+    uint64_t scale = lp_clock_scale(clock);
+    uint64_t *start, *ns;
+    uint32_t *path;
+
+    if (paths == NULL || starts == NULL || lengths == NULL) {
+        Py_XDECREF(paths);
+        Py_XDECREF(starts);
+        Py_XDECREF(lengths);
+        return NULL;
+    }
+    path = (uint32_t *)(void *)PyBytes_AS_STRING(paths);
+    start = (uint64_t *)(void *)PyBytes_AS_STRING(starts);
+    ns = (uint64_t *)(void *)PyBytes_AS_STRING(lengths);
+    for (uint64_t i = 0; i < n; i++) {
+        lp_logged_wait wait = lp_wait_log_at(&activity->waits, i);
+        lp_ticks end = wait.start + wait.ticks;
+
+        if (wait.start == 0) {
+            path[i] = LP_NO_PATH;
+            start[i] = lp_the_gpu_session.opened;
+            ns[i] = 0;
+            continue;
+        }
+        path[i] = wait.path;
+        start[i] = lp_clock_to_ns(clock, wait.start, scale);
+        ns[i] = lp_clock_to_ns(clock, end, scale) - start[i];
+    }
+    return Py_BuildValue("{sNsNsN}", "path", paths, "start", starts, "ns",
+                         lengths);
+}
+
+/* Return from when on the timeline or the log of waits lacks something: ns, 0
+ * if nothing is left out. */
+static lp_ns
+cut_of(const lp_activity *activity, const lp_activity_snapshot *copy)
+{
+    lp_ticks ticks = __atomic_load_n(&activity->waits.cut, __ATOMIC_RELAXED);
+    const lp_clock *clock = &lp_the_engine.clock;
+    lp_ns ns;
+
+    if (ticks == UINT64_MAX) {
+        return copy->cut;
+    }
+    ns = lp_clock_to_ns(clock, ticks, lp_clock_scale(clock));
+    return copy->cut != 0 && copy->cut < ns ? copy->cut : ns;
+}
+
 static PyObject *
 make_events(lp_activity *activity, lp_activity_snapshot *copy)
 {
@@ -175,6 +249,7 @@ make_events(lp_activity *activity, lp_activity_snapshot *copy)
     if (dict != NULL) {
         replace_names(PyDict_GetItemString(dict, "name"),
                       PyDict_GetItemString(dict, "kind"), copy);
+        convert_ticks(PyDict_GetItemString(dict, "launched"));
     }
     return dict;
 }
@@ -227,6 +302,7 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     const lp_gpu_session *devices = &lp_the_gpu_session;
     const lp_gpu_backend *backend = devices->backend;
     lp_activity_snapshot copy;
+    lp_gpu_other_tools others;
     PyObject *sums, *events, *result;
 
     if (backend == NULL) {
@@ -235,18 +311,24 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     if (!lp_activity_snapshot_take(&copy, devices->activity)) {
         return PyErr_NoMemory();
     }
+    others = backend->other_tools();
     /* First the calls that may add names. */
     sums = make_sums(devices->activity, &copy);
     events = make_events(devices->activity, &copy);
     result = Py_BuildValue(
-        "{sNsNsNsNsNsNsKsKsKsKsKsssI}", "paths",
+        "{sNsNsNsNsNsNsNsKsKsKsKsKsKsKsKsKsKsKsssI}", "paths",
         make_paths(devices->activity, &copy), "sums", sums, "events", events,
         "names", make_names(&copy.names), "launches",
         make_launches(devices->activity, &copy), "devices",
-        make_devices(&copy), "origin_ns", (ull)devices->opened, "dropped",
-        (ull)backend->dropped(), "invalid", (ull)copy.invalid, "outstanding",
-        (ull)copy.outstanding, "left_out", (ull)copy.left_out, "backend",
-        backend->name, "version", (unsigned int)backend->version());
+        make_devices(&copy), "waits",
+        make_waits(devices->activity, copy.n_waits), "cut_ns",
+        (ull)cut_of(devices->activity, &copy), "origin_ns",
+        (ull)devices->opened, "dropped", (ull)backend->dropped(), "invalid",
+        (ull)copy.invalid, "outstanding", (ull)copy.outstanding, "left_out",
+        (ull)copy.left_out, "realigned", (ull)copy.realigned, "undated",
+        (ull)copy.undated, "unfinished", (ull)copy.unfinished,
+        "foreign_buffers", (ull)others.buffers, "taken", (ull)others.taken,
+        "backend", backend->name, "version", (unsigned int)backend->version());
     lp_activity_snapshot_free(&copy);
     return result;
 }
@@ -322,10 +404,16 @@ gpu_forked(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyBool_FromLong(lp_the_gpu_session.forked);
 }
 
+/* gpu_flush(last=False) */
 static PyObject *
-gpu_flush(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+gpu_flush(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    lp_gpu_session_flush();
+    int last = 0;
+
+    if (!PyArg_ParseTuple(args, "|p:gpu_flush", &last)) {
+        return NULL;
+    }
+    lp_gpu_session_flush(last);
     Py_RETURN_NONE;
 }
 
@@ -363,6 +451,26 @@ gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyLong_FromUnsignedLongLong(lost);
 }
 
+enum { MAX_NOTES = 8 };
+
+/* Sentences on what could not be recorded. */
+static PyObject *
+gpu_notes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    const lp_gpu_backend *backend = lp_the_gpu_session.backend;
+    PyObject *list = PyList_New(0);
+    char text[LP_GPU_WHY];
+
+    for (int i = 0; list != NULL && backend != NULL && i < MAX_NOTES &&
+                    backend->note(i, text);
+         i++) {
+        if (append(list, PyUnicode_DecodeFSDefault(text)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
 static PyObject *
 gpu_close(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -374,11 +482,12 @@ PyMethodDef lp_gpu_functions[] = {
     {"gpu_open", gpu_open, METH_VARARGS, NULL},
     {"gpu_is_open", gpu_is_open, METH_NOARGS, NULL},
     {"gpu_forked", gpu_forked, METH_NOARGS, NULL},
-    {"gpu_flush", gpu_flush, METH_NOARGS, NULL},
+    {"gpu_flush", gpu_flush, METH_VARARGS, NULL},
     {"gpu_snapshot", gpu_snapshot, METH_NOARGS, NULL},
     {"collect", collect, METH_O, NULL},
     {"collecting", collecting, METH_NOARGS, NULL},
     {"gpu_lost", gpu_lost, METH_NOARGS, NULL},
+    {"gpu_notes", gpu_notes, METH_NOARGS, NULL},
     {"gpu_close", gpu_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

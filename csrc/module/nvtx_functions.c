@@ -113,6 +113,61 @@ handle_of(PyObject *label)
     return PyLong_AsVoidPtr(PyDict_GetItemWithError(handles, label));
 }
 
+static PyObject *categories; /* owned dict: the category of each function's
+                                label */
+
+/* Return the category of a function, the first serial of a code with its
+ * label, named with the tool then; 0 with an exception. */
+static uint32_t
+category_of(PyObject *function, uint32_t serial)
+{
+    PyObject *known, *made;
+    int failed;
+
+    if (categories == NULL) {
+        categories = PyDict_New();
+    }
+    known = categories == NULL ? NULL
+                               : PyDict_GetItemWithError(categories, function);
+    if (known != NULL) {
+        return (uint32_t)PyLong_AsUnsignedLong(known);
+    }
+    made = PyErr_Occurred() ? NULL : PyLong_FromUnsignedLong(serial);
+    failed = made == NULL || PyDict_SetItem(categories, function, made) < 0;
+    Py_XDECREF(made);
+    if (failed) {
+        return 0;
+    }
+    lp_gpu_nvtx_name_category(serial, PyBytes_AS_STRING(function));
+    return serial;
+}
+
+enum { DARKEST = 0x60, LIGHTEST = 0xD8, SECTOR = 60, SECTORS = 6 };
+
+/* Return the color of a function: a hue by the hash of its label, neither too
+ * dark nor too light to read a text on it. */
+static uint32_t
+color_of(const char *label)
+{
+    static const uint8_t order[SECTORS][3] = {{0, 1, 2}, {1, 0, 2}, {2, 0, 1},
+                                              {2, 1, 0}, {1, 2, 0}, {0, 2, 1}};
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    uint32_t hue, rising, levels[3];
+    const uint8_t *at;
+
+    for (; *label != '\0'; label++) {
+        hash = (hash ^ (uint8_t)*label) * 16777619u;
+    }
+    hue = (hash ^ hash >> 16) % (SECTOR * SECTORS);
+    rising = hue % SECTOR * (LIGHTEST - DARKEST) / SECTOR;
+    levels[0] = LIGHTEST;
+    levels[1] = hue / SECTOR % 2 == 0 ? DARKEST + rising : LIGHTEST - rising;
+    levels[2] = DARKEST;
+    at = order[hue / SECTOR];
+    return 0xFF000000u | levels[at[0]] << 16 | levels[at[1]] << 8 |
+           levels[at[2]];
+}
+
 PyObject *
 lp_nvtx_label(lp_code *code, PyObject *function, PyObject *lines)
 {
@@ -125,7 +180,8 @@ lp_nvtx_label(lp_code *code, PyObject *function, PyObject *lines)
     if (labels == NULL) {
         return PyErr_NoMemory();
     }
-    labels->function = handle_of(function);
+    labels->category = category_of(function, labels->serial);
+    labels->function = PyErr_Occurred() ? NULL : handle_of(function);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines); i++) {
         if ((size_t)i < labels->n_lines && !PyErr_Occurred()) {
             labels->lines[i] = handle_of(PyList_GET_ITEM(lines, i));
@@ -135,7 +191,7 @@ lp_nvtx_label(lp_code *code, PyObject *function, PyObject *lines)
         free(labels);
         return NULL;
     }
-    lp_gpu_nvtx_name_category(labels->serial, PyBytes_AS_STRING(function));
+    labels->color = color_of(PyBytes_AS_STRING(function));
     code->labels = labels;
     Py_RETURN_NONE;
 }

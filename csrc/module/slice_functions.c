@@ -2,20 +2,39 @@
 
 #include <string.h>
 
+#include "record/idle_sums.h"
 #include "record/slice_selection.h"
 
 typedef unsigned long long ull;
 
-enum { THREAD, FUNCTION, LINE, START, NS, COLUMNS };
+enum { THREAD, FUNCTION, LINE, START, NS, WAIT, UNSURE, COLUMNS };
 
-static const Py_ssize_t widths[COLUMNS] = {4, 4, 4, 8, 8};
+static const Py_ssize_t widths[COLUMNS] = {4, 4, 4, 8, 8, 8, 8};
 
-/* A packed batch, whose columns are borrowed. */
+/* A packed batch, whose columns are borrowed; WAIT and UNSURE are for the idle
+ * time of devices only. */
 typedef struct lp_packed {
     Py_ssize_t n;
     const char *columns[COLUMNS];
     Py_ssize_t sizes[COLUMNS];
 } lp_packed;
+
+/* Check the number of values in each column; false with an exception. */
+static bool
+check_sizes(const lp_packed *batch)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        Py_ssize_t size = batch->sizes[i];
+
+        if (size != 0 && (batch->n < 0 || size % widths[i] != 0 ||
+                          size / widths[i] != batch->n)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "a column has another number of values");
+            return false;
+        }
+    }
+    return true;
+}
 
 static bool
 parse_batch(PyObject *item, lp_packed *batch)
@@ -23,21 +42,12 @@ parse_batch(PyObject *item, lp_packed *batch)
     const char **columns = batch->columns;
     Py_ssize_t *sizes = batch->sizes;
 
-    if (!PyArg_ParseTuple(item, "ny#y#y#y#y#", &batch->n, &columns[THREAD],
-                          &sizes[THREAD], &columns[FUNCTION], &sizes[FUNCTION],
-                          &columns[LINE], &sizes[LINE], &columns[START],
-                          &sizes[START], &columns[NS], &sizes[NS])) {
-        return false;
-    }
-    for (int i = 0; i < COLUMNS; i++) {
-        if (sizes[i] != 0 && (batch->n < 0 || sizes[i] % widths[i] != 0 ||
-                              sizes[i] / widths[i] != batch->n)) {
-            PyErr_SetString(PyExc_ValueError,
-                            "a column has another number of values");
-            return false;
-        }
-    }
-    return true;
+    return PyArg_ParseTuple(item, "ny#y#y#y#y#", &batch->n, &columns[THREAD],
+                            &sizes[THREAD], &columns[FUNCTION],
+                            &sizes[FUNCTION], &columns[LINE], &sizes[LINE],
+                            &columns[START], &sizes[START], &columns[NS],
+                            &sizes[NS]) &&
+           check_sizes(batch);
 }
 
 /* Return a value of a column, whose lowest bytes come first. */
@@ -138,7 +148,7 @@ select_all(lp_slice_selection *selection, PyObject *batches,
 
     while (sorted == 1) {
         PyObject *item = PyIter_Next(iterator);
-        lp_packed batch;
+        lp_packed batch = {0};
 
         if (item == NULL) {
             sorted = PyErr_Occurred() ? -1 : 1;
@@ -339,5 +349,185 @@ lp_select_slices(PyObject *Py_UNUSED(module), PyObject *args)
         PyErr_SetString(PyExc_ValueError, "the slices are not sorted");
     }
     lp_slice_selection_free(&selection);
+    return made;
+}
+
+/* -- idle time of devices ------------------------------------------------- */
+
+/* The tracks, and what is known of the functions. */
+typedef struct lp_idle_tracks {
+    lp_idle_track *tracks; /* owned */
+    Py_ssize_t n;
+    const char *transparent; /* borrowed; 1 for a function without lines, whose
+                                slices are no time of their own */
+    Py_ssize_t n_functions;
+    bool short_lines;
+} lp_idle_tracks;
+
+static void
+tracks_free(lp_idle_tracks *self)
+{
+    for (Py_ssize_t i = 0; i < self->n; i++) {
+        lp_idle_track_free(&self->tracks[i]);
+    }
+    PyMem_Free(self->tracks);
+}
+
+/* Read the tracks from a sequence of (thread, starts, ends), which lives
+ * longer; false with an exception. */
+static bool
+tracks_begin(lp_idle_tracks *self, PyObject *given)
+{
+    self->n = PyTuple_GET_SIZE(given);
+    self->tracks = PyMem_Calloc((size_t)self->n + 1, sizeof(lp_idle_track));
+    if (self->tracks == NULL) {
+        self->n = 0;
+        PyErr_NoMemory();
+        return false;
+    }
+    for (Py_ssize_t i = 0; i < self->n; i++) {
+        lp_idle_track *track = &self->tracks[i];
+        const char *starts, *ends;
+        Py_ssize_t n_starts, n_ends;
+
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(given, i), "Iy#y#",
+                              &track->thread, &starts, &n_starts, &ends,
+                              &n_ends)) {
+            return false;
+        }
+        if (n_starts != n_ends || n_starts % 8 != 0) {
+            PyErr_SetString(PyExc_ValueError, "gaps lack a start or an end");
+            return false;
+        }
+        lp_idle_track_begin(track);
+        track->starts = (const uint64_t *)(const void *)starts;
+        track->ends = (const uint64_t *)(const void *)ends;
+        track->n_gaps = (size_t)n_starts / 8;
+    }
+    return true;
+}
+
+/* Pass a batch to the tracks.  1: done; 0: the slices are not sorted; -1: an
+ * exception. */
+static int
+charge_batch(lp_idle_tracks *self, const lp_packed *batch, uint64_t *last)
+{
+    uint64_t start = 0;
+
+    for (Py_ssize_t i = 0; i < batch->n; i++) {
+        lp_trace_slice slice = {
+            .thread = (uint32_t)value_at(batch, THREAD, i),
+            .function = (uint32_t)value_at(batch, FUNCTION, i),
+            .start = start += value_at(batch, START, i),
+        };
+
+        if (slice.start < *last) {
+            return 0;
+        }
+        *last = slice.start;
+        if (slice.function >= self->n_functions ||
+            self->transparent[slice.function]) {
+            continue;
+        }
+        for (Py_ssize_t k = 0; k < self->n; k++) {
+            if (self->tracks[k].thread != slice.thread) {
+                continue;
+            }
+            slice.line = (uint32_t)value_at(batch, LINE, i);
+            slice.ns = value_at(batch, NS, i);
+            if (!lp_idle_track_add(
+                    &self->tracks[k], &slice, value_at(batch, WAIT, i),
+                    value_at(batch, UNSURE, i), self->short_lines)) {
+                PyErr_NoMemory();
+                return -1;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Pass all batches to the tracks; as charge_batch(). */
+static int
+charge_all(lp_idle_tracks *self, PyObject *batches)
+{
+    PyObject *iterator = PyObject_GetIter(batches);
+    int sorted = iterator == NULL ? -1 : 1;
+    uint64_t last = 0;
+
+    while (sorted == 1) {
+        PyObject *item = PyIter_Next(iterator), *slices;
+        lp_packed batch = {0};
+
+        if (item == NULL) {
+            sorted = PyErr_Occurred() ? -1 : 1;
+            break;
+        }
+        sorted = -1;
+        if (PyArg_ParseTuple(item, "O!y#y#:idle_sums", &PyTuple_Type, &slices,
+                             &batch.columns[WAIT], &batch.sizes[WAIT],
+                             &batch.columns[UNSURE], &batch.sizes[UNSURE]) &&
+            parse_batch(slices, &batch)) {
+            sorted = charge_batch(self, &batch, &last);
+        }
+        Py_DECREF(item);
+    }
+    Py_XDECREF(iterator);
+    return sorted;
+}
+
+/* Return the sums of all tracks, as tuples. */
+static PyObject *
+make_idle_sums(const lp_idle_tracks *self)
+{
+    PyObject *list = PyList_New(0);
+
+    for (Py_ssize_t i = 0; list != NULL && i < self->n; i++) {
+        const lp_idle_track *track = &self->tracks[i];
+
+        for (size_t k = 0; list != NULL && k < track->n_sums; k++) {
+            const lp_idle_sum *sum = &track->sums[k];
+            PyObject *row;
+
+            if (sum->inclusive == 0) {
+                continue;
+            }
+            row = Py_BuildValue("(nIIKKKK)", i, sum->function, sum->line,
+                                (ull)sum->inclusive, (ull)sum->computing,
+                                (ull)sum->waiting, (ull)sum->unknown);
+            if (row == NULL || PyList_Append(list, row) < 0) {
+                Py_CLEAR(list);
+            }
+            Py_XDECREF(row);
+        }
+    }
+    return list;
+}
+
+PyObject *
+lp_idle_sums(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    lp_idle_tracks self = {0};
+    PyObject *batches, *tracks, *made = NULL;
+    int short_lines, sorted;
+
+    if (!PyArg_ParseTuple(args, "OO!y#p:idle_sums", &batches, &PyTuple_Type,
+                          &tracks, &self.transparent, &self.n_functions,
+                          &short_lines)) {
+        return NULL;
+    }
+    self.short_lines = short_lines != 0;
+    if (tracks_begin(&self, tracks)) {
+        sorted = charge_all(&self, batches);
+        if (sorted == 0) {
+            PyErr_SetString(PyExc_ValueError, "the slices are not sorted");
+        }
+        if (sorted == 1) {
+            for (Py_ssize_t i = 0; i < self.n; i++) {
+                lp_idle_track_end(&self.tracks[i], self.short_lines);
+            }
+            made = make_idle_sums(&self);
+        }
+    }
+    tracks_free(&self);
     return made;
 }

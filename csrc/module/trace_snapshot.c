@@ -11,8 +11,10 @@ lp_trace_start(PyObject *Py_UNUSED(module), PyObject *args)
     Py_ssize_t bytes;
     PyObject *ticks;
     lp_ticks min_line_ticks = LP_NO_LINE_SLICES;
+    unsigned long long min_call_ticks = 0;
 
-    if (!PyArg_ParseTuple(args, "nO:trace_start", &bytes, &ticks)) {
+    if (!PyArg_ParseTuple(args, "nO|K:trace_start", &bytes, &ticks,
+                          &min_call_ticks)) {
         return NULL;
     }
     if (ticks != Py_None) {
@@ -21,12 +23,21 @@ lp_trace_start(PyObject *Py_UNUSED(module), PyObject *args)
             return NULL;
         }
     }
-    lp_trace_pool_begin(bytes < 0 ? 0 : (size_t)bytes, min_line_ticks);
+    lp_trace_pool_begin(bytes < 0 ? 0 : (size_t)bytes, min_line_ticks,
+                        min_call_ticks);
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_recorder_trace(rec);
     }
     Py_RETURN_NONE;
+}
+
+PyObject *
+lp_trace_full(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_ticks full_at = lp_the_trace_pool.full_at;
+
+    return PyLong_FromUnsignedLongLong(full_at == LP_NOT_FULL ? 0 : full_at);
 }
 
 /* Prepare a query of the wanted slices; false with an exception. */
@@ -155,15 +166,7 @@ lp_trace_windows(PyObject *op, PyObject *args)
 static uint64_t
 to_ns(lp_ticks ticks, uint64_t scale)
 {
-    const lp_clock *clock = &lp_the_engine.clock;
-
-    if (ticks < clock->ticks0) {
-        return clock->ns0;
-    }
-    return clock->ns0 + (uint64_t)((__extension__(unsigned __int128)(
-                                        ticks - clock->ticks0) *
-                                    scale) >>
-                                   32);
+    return lp_clock_to_ns(&lp_the_engine.clock, ticks, scale);
 }
 
 PyObject *
@@ -181,17 +184,17 @@ static PyObject *
 make_columns(const lp_trace_query *self, uint64_t scale)
 {
     Py_ssize_t n = (Py_ssize_t)self->n;
-    PyObject *columns[5] = {NULL};
+    PyObject *columns[7] = {NULL};
     bool failed = false;
     uint32_t *thread, *function, *line;
-    uint64_t *start, *ns;
+    uint64_t *start, *ns, *wait, *unsure;
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         columns[i] = PyBytes_FromStringAndSize(NULL, n * (i < 3 ? 4 : 8));
         failed |= columns[i] == NULL;
     }
     if (failed) {
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 7; i++) {
             Py_XDECREF(columns[i]);
         }
         return NULL;
@@ -201,6 +204,8 @@ make_columns(const lp_trace_query *self, uint64_t scale)
     line = (uint32_t *)(void *)PyBytes_AS_STRING(columns[2]);
     start = (uint64_t *)(void *)PyBytes_AS_STRING(columns[3]);
     ns = (uint64_t *)(void *)PyBytes_AS_STRING(columns[4]);
+    wait = (uint64_t *)(void *)PyBytes_AS_STRING(columns[5]);
+    unsure = (uint64_t *)(void *)PyBytes_AS_STRING(columns[6]);
     for (size_t i = 0; i < self->n; i++) {
         const lp_found *at = &self->found[i];
 
@@ -211,9 +216,11 @@ make_columns(const lp_trace_query *self, uint64_t scale)
         ns[i] =
             to_ns(at->end, scale) -
             start[i]; /* from the rounded ends, so that slices stay nested */
+        wait[i] = at->wait != LP_WAIT_UNKNOWN ? at->wait : ns[i];
+        unsure[i] = at->wait != LP_WAIT_UNKNOWN ? at->unsure : ns[i];
     }
-    return Py_BuildValue("(NNNNN)", columns[0], columns[1], columns[2],
-                         columns[3], columns[4]);
+    return Py_BuildValue("(NNNNNNN)", columns[0], columns[1], columns[2],
+                         columns[3], columns[4], columns[5], columns[6]);
 }
 
 PyObject *

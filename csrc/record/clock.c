@@ -127,3 +127,15 @@ lp_clock_scale(const lp_clock *clock)
         uint64_t)(((__extension__(unsigned __int128)(ns - clock->ns0)) << 32) /
                   (ticks - clock->ticks0));
 }
+
+lp_ns
+lp_clock_to_ns(const lp_clock *clock, lp_ticks ticks, uint64_t scale)
+{
+    if (ticks < clock->ticks0) {
+        return clock->ns0;
+    }
+    return clock->ns0 + (uint64_t)((__extension__(unsigned __int128)(
+                                        ticks - clock->ticks0) *
+                                    scale) >>
+                                   32);
+}

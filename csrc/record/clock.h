@@ -62,6 +62,10 @@ void lp_clock_set_source(lp_clock *clock, lp_clock_fn read);
  * far enough apart (1 ms) to be exact to one part in 10,000. */
 uint64_t lp_clock_scale(const lp_clock *clock);
 
+/* Convert ticks to ns on CLOCK_MONOTONIC; `scale` is that of lp_clock_scale.
+ */
+lp_ns lp_clock_to_ns(const lp_clock *clock, lp_ticks ticks, uint64_t scale);
+
 /* The plain counter of the processor; 0 if there is none. */
 static inline lp_ticks
 lp_clock_counter(void)

@@ -27,6 +27,7 @@ add(lp_waited *to, const lp_waited *from)
     for (int i = 0; i < LP_WAIT_CAUSES; i++) {
         to->ns[i] += from->ns[i];
     }
+    to->unsure += from->unsure;
 }
 
 /* Return the counters' waits with room for one more, or NULL if memory is out.
@@ -173,7 +174,7 @@ pop(lp_off_cpu *wait, uint64_t depth, lp_waited *waited)
 void
 lp_off_cpu_spread(lp_recorder *rec)
 {
-    lp_waited waited = {{0}};
+    lp_waited waited = {.unsure = 0};
     bool any = false;
 
     for (lp_frame *frame = rec->wait.n_pending != 0 ? rec->top : rec->frames;
@@ -193,7 +194,7 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
 {
     uint64_t running = samples[LP_WAIT_RUNNABLE], blocked = 0, left = off_ns;
 
-    *waited = (lp_waited){{0}};
+    *waited = (lp_waited){.unsure = 0};
     for (int i = 0; i < LP_WAIT_CAUSES; i++) {
         blocked += i == LP_WAIT_RUNNABLE ? 0 : samples[i];
     }
@@ -387,6 +388,7 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     uint64_t samples[LP_WAIT_CAUSES], voluntary = 1, involuntary = 1;
     uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
     uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
+    uint64_t before, sure;
     lp_ns system = 0;
 
     if (cpu == 0 && !own_thread) {
@@ -398,6 +400,9 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
         (off > LP_WAIT_NOISE_NS || !wait->read || lp_off_cpu_split_on)) {
         read_usage(wait, &voluntary, &involuntary, &system);
     }
+    /* Short lines before the gap may also have waited. */
+    before = passed > gap_ns ? passed - gap_ns : 0;
+    sure = off > before ? off - before : 0;
     off = off < gap_ns ? off : gap_ns;
     if (lp_off_cpu_split_on && wait->read && depth != 0 &&
         wait->threshold < gap) {
@@ -416,6 +421,7 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
 
         lp_off_cpu_split(&waited, off, gap_ns, voluntary, involuntary,
                          samples);
+        waited.unsure = off > sure ? off - sure : 0;
         push(wait, depth, &waited);
         if (waited.ns[LP_WAIT_RUNNABLE] < off) {
             WRITE(lp_sampler_waited, 1);
@@ -471,26 +477,33 @@ lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
     add_cost(rec, measure_gap(rec, frame - 1, now));
 }
 
-void
+lp_line_wait
 lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
+    lp_line_wait sum = {0, 0};
+
     /* The top frame, unless greenlets switch frames. */
     add_cost(rec, measure_gap(rec, frame, now));
     if (rec->wait.n_pending == 0) {
-        return;
+        return sum;
     }
     if (frame == rec->top) {
         uint64_t depth = (uint64_t)(frame - rec->frames);
-        lp_waited waited = {{0}};
+        lp_waited waited = {.unsure = 0};
 
         if (pop(&rec->wait, depth, &waited)) {
             charge_line(frame, &waited);
             push(&rec->wait, open_depth(rec, frame - 1), &waited);
         }
+        for (int i = 0; i < LP_WAIT_CAUSES; i++) {
+            sum.ns += waited.ns[i];
+        }
+        sum.unsure = waited.unsure;
     }
     else {
         lp_off_cpu_spread(rec); /* a shared frame, or greenlets */
     }
+    return sum;
 }
 
 void

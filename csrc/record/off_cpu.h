@@ -42,7 +42,19 @@ enum {
 
 typedef struct lp_waited {
     uint64_t ns[LP_WAIT_CAUSES];
+    uint64_t unsure; /* part of all ns that may have been before the gap, in
+                        lines too short to read clocks at their ends */
 } lp_waited;
+
+/* In place of an off-CPU time: waits are not measured, or were not for some of
+ * the time. */
+#define LP_WAIT_UNKNOWN UINT64_MAX
+
+/* Off-CPU time on a line, as far as it is known. */
+typedef struct lp_line_wait {
+    lp_ns ns;     /* max, or LP_WAIT_UNKNOWN, */
+    lp_ns unsure; /* and the part above the min */
+} lp_line_wait;
 
 /* Waits of all frames up to a depth, still to be charged to their open lines.
  */
@@ -124,9 +136,10 @@ void lp_off_cpu_watch(struct lp_recorder *rec);
 /* [OWNER] The recorder belongs to this thread from now on. */
 void lp_off_cpu_attach(struct lp_recorder *rec);
 
-/* [OWNER] The frame's open line ends at `now`, after a long time. */
-void lp_off_cpu_charge(struct lp_recorder *rec, struct lp_frame *frame,
-                       lp_ticks now);
+/* [OWNER] The frame's open line ends at `now`, after a long time.  Returns the
+ * off-CPU time in it. */
+lp_line_wait lp_off_cpu_charge(struct lp_recorder *rec, struct lp_frame *frame,
+                               lp_ticks now);
 
 /* [OWNER] The frame's first line was opened, long after the last event. */
 void lp_off_cpu_before(struct lp_recorder *rec, const struct lp_frame *frame,

@@ -423,18 +423,24 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_ticks elapsed = now - frame->since, ticks = elapsed;
     bool whole = !(frame->cost & LP_SPLIT);
+    lp_ticks opened = lp_recorder_opened(frame);
+    bool waits_known = rec->wait.read && opened == frame->since;
+    lp_line_wait wait = {0, 0};
 
-    /* (A split line may have been open for longer than `elapsed`.) */
-    if (LP_UNLIKELY(elapsed >= rec->min_line_ticks ||
-                    (!whole && rec->traced))) {
-        lp_recorder_add_line_slice(rec, frame, now);
-    }
     if (rec->cost != frame->cost) {
         ticks = charge_event_costs(rec, frame, ticks);
     }
     if (LP_UNLIKELY(elapsed >=
                     __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
-        lp_off_cpu_charge(rec, frame, now);
+        wait = lp_off_cpu_charge(rec, frame, now);
+        if (LP_UNLIKELY(!waits_known)) {
+            wait.ns = LP_WAIT_UNKNOWN;
+        }
+    }
+    /* (A split line may have been open for longer than `elapsed`.) */
+    if (LP_UNLIKELY(elapsed >= rec->min_line_ticks ||
+                    (!whole && rec->traced))) {
+        lp_recorder_add_line_slice(rec, frame, opened, now, wait);
     }
     if (LP_LIKELY(whole)) {
         lp_recorder_executed(frame, ticks);

@@ -193,10 +193,12 @@ void lp_recorder_multiline_statement(lp_frame *frame, const lp_line *from,
  * lp_the_trace_pool is set. */
 void lp_recorder_trace(lp_recorder *rec);
 
-/* [OWNER] The time on the frame's line ends now: add a slice if it is long
- * enough.  Time shorter than `wait.min` is never long enough. */
+/* [OWNER] The time on the frame's line, open since `opened`, ends now: add a
+ * slice if it is long enough.  Time shorter than `wait.min` is never long
+ * enough.  `wait` is the thread's off-CPU time in it. */
 void lp_recorder_add_line_slice(lp_recorder *rec, const lp_frame *frame,
-                                lp_ticks now);
+                                lp_ticks opened, lp_ticks now,
+                                lp_line_wait wait);
 
 /* [OWNER] Add the slice of the function, which ends now. */
 void lp_recorder_add_function_slice(lp_recorder *rec, const lp_frame *frame,

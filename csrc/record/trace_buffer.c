@@ -14,7 +14,7 @@ enum {
     RESERVED_SHARE = 32    /* which have this part of all memory */
 };
 
-enum { MAX_SLICE_BYTES = 10 + 10 + 5 + 5 }; /* of one slice */
+enum { MAX_SLICE_BYTES = 10 + 10 + 5 + 5 + 10 + 10 }; /* of one slice */
 
 struct lp_trace_chunk {
     lp_trace_chunk *next;
@@ -30,7 +30,8 @@ lp_trace_pool lp_the_trace_pool = {.min_line_ticks = LP_NO_LINE_SLICES,
                                    .full_at = LP_NOT_FULL};
 
 void
-lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks)
+lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks,
+                    lp_ticks min_call_ticks)
 {
     lp_trace_pool *pool = &lp_the_trace_pool;
 
@@ -40,6 +41,7 @@ lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks)
     pool->on = max > 0;
     pool->max = max;
     pool->min_line_ticks = min_line_ticks;
+    pool->min_call_ticks = min_call_ticks;
 }
 
 /* Write a varint: seven bits per byte, lowest first; all bytes but the last
@@ -88,6 +90,12 @@ write_slice(lp_trace_chunk *chunk, const lp_slice *slice)
     at = write_varint(at, slice->end - slice->start);
     at = write_varint(at, slice->serial);
     at = write_varint(at, slice->place);
+    if (slice->place != 0) {
+        at = write_varint(at, slice->wait);
+        if (slice->wait != 0) {
+            at = write_varint(at, slice->unsure);
+        }
+    }
     chunk->used = (size_t)(at - chunk->bytes);
     chunk->last_end = slice->end;
     if (slice->end > chunk->max_end) {
@@ -107,6 +115,13 @@ read_slice(const unsigned char *bytes, lp_ticks last, lp_slice *slice)
     at = read_varint(at, &ticks);
     at = read_varint(at, &serial);
     at = read_varint(at, &place);
+    slice->wait = slice->unsure = 0;
+    if (place != 0) {
+        at = read_varint(at, &slice->wait);
+        if (slice->wait != 0) {
+            at = read_varint(at, &slice->unsure);
+        }
+    }
     slice->end = last + step;
     slice->start = slice->end - ticks;
     slice->serial = (uint32_t)serial;
@@ -287,9 +302,9 @@ add(lp_recorder *rec, lp_code_counters *counters, const lp_slice *slice)
 }
 
 static lp_slice
-line_slice(const lp_frame *frame, lp_ticks now)
+line_slice(const lp_frame *frame, lp_ticks opened, lp_ticks now)
 {
-    return (lp_slice){.start = lp_recorder_opened(frame),
+    return (lp_slice){.start = opened,
                       .end = now,
                       .serial = frame->serial,
                       .place = 1 + (uint32_t)(frame->line - frame->lines)};
@@ -321,11 +336,13 @@ lp_recorder_trace(lp_recorder *rec)
 
 void
 lp_recorder_add_line_slice(lp_recorder *rec, const lp_frame *frame,
-                           lp_ticks now)
+                           lp_ticks opened, lp_ticks now, lp_line_wait wait)
 {
-    lp_slice slice = line_slice(frame, now);
+    lp_slice slice = line_slice(frame, opened, now);
 
     if (is_long(rec, frame, &slice)) {
+        slice.wait = wait.ns;
+        slice.unsure = wait.unsure;
         add(rec, frame->counters, &slice);
     }
 }
@@ -336,7 +353,9 @@ lp_recorder_add_function_slice(lp_recorder *rec, const lp_frame *frame,
 {
     lp_slice slice = function_slice(frame, now);
 
-    add(rec, frame->counters, &slice);
+    if (now - slice.start >= lp_the_trace_pool.min_call_ticks) {
+        add(rec, frame->counters, &slice);
+    }
 }
 
 void
@@ -350,7 +369,8 @@ lp_recorder_open_slices(lp_recorder *rec, const void *owner, const void *code,
             (code != NULL && frame->code != code)) {
             continue;
         }
-        slice = line_slice(frame, now);
+        slice = line_slice(frame, lp_recorder_opened(frame), now);
+        slice.wait = LP_WAIT_UNKNOWN;
         if (is_long(rec, frame, &slice)) {
             sink(to, frame->counters, &slice);
         }

@@ -24,6 +24,9 @@ typedef struct lp_slice {
     uint32_t serial; /* of the code, see lp_layout */
     uint32_t place;  /* 1 + the line's offset from the code's first line; 0 for
                         the whole function */
+    /* Off-CPU time or LP_WAIT_UNKNOWN, and the part of it that may have been
+     * before the slice; 0 for a function. */
+    lp_ns wait, unsure;
 } lp_slice;
 
 typedef struct lp_trace_chunk lp_trace_chunk;
@@ -40,7 +43,8 @@ typedef struct lp_trace_buffer {
 /* State shared by all threads. */
 typedef struct lp_trace_pool {
     bool on;
-    lp_ticks min_line_ticks; /* min time on a line that is recorded */
+    lp_ticks min_line_ticks; /* min time on a line that is recorded, */
+    lp_ticks min_call_ticks; /* and in a function */
     size_t max;              /* bytes */
     size_t used;
     lp_ticks full_at; /* time from which on no new slice is recorded; or
@@ -50,7 +54,8 @@ typedef struct lp_trace_pool {
 extern lp_trace_pool lp_the_trace_pool;
 
 /* Start recording slices, in `max` bytes; stop if `max` is 0. */
-void lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks);
+void lp_trace_pool_begin(size_t max, lp_ticks min_line_ticks,
+                         lp_ticks min_call_ticks);
 
 /* Add a slice; false if it was dropped. */
 bool lp_trace_buffer_add(lp_trace_buffer *slices, const lp_slice *slice);

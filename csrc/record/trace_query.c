@@ -54,6 +54,8 @@ add_slice(lp_trace_query *self, const lp_slice *slice)
         .line = slice->place == 0
                     ? 0
                     : self->first_lines[slice->serial] + slice->place - 1,
+        .wait = slice->wait,
+        .unsure = slice->unsure,
     };
     self->n++;
 }

@@ -11,6 +11,7 @@ typedef struct lp_found {
     uint32_t thread; /* number of its recorder */
     uint32_t order;  /* order in which slices were found */
     uint32_t function, line;
+    lp_ns wait, unsure; /* see lp_slice */
 } lp_found;
 
 /* The time window of the query, and the slices found. */

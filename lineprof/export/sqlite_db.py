@@ -193,6 +193,12 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
+    undated = sum(run.undated for run in profile.gpu.runs)
+    if undated:
+        yield (
+            f"{undated} GPU records with times of an unknown clock are not in"
+            " gpu_events"
+        )
     yield from csv_remarks(profile)
 
 

@@ -94,6 +94,9 @@ def remarks(profile: Profile) -> Iterator[str]:
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in the timeline: it was full"
+    undated = sum(run.undated for run in profile.gpu.runs)
+    if undated:
+        yield f"{undated} GPU records with times of an unknown clock are not there"
     if profile.traces and any(one.count for one in profile.gpu.timelines):
         kinds = {one.kind for one in profile.gpu.sums}
         if not kinds & {RUNTIME, DRIVER}:

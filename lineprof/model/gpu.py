@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from lineprof.model.records import Key
-    from lineprof.model.timelines import Timeline
+    from lineprof.model.timelines import Timeline, Trace
 
     # A pattern of a mangled kernel name, or a function that tells whether one counts.
     KernelFilter = str | Callable[[str], bool] | None
@@ -48,6 +48,8 @@ UNKNOWN = "?"
 _MAX_KERNELS_OF_LINES = 2_000_000  # for all lines together: 1 s, 300 MB
 
 GPU_TIME_KINDS = frozenset({KERNEL, MEMSET, GRAPH})  # copies are apart
+BUSY_KINDS = GPU_TIME_KINDS | {MEMCPY}  # that busy time counts
+_NO_WORK = 0.01  # max share of calls without a record that need not have done work
 
 # Directions of copies, in the order in which they are shown.
 DIRECTIONS = (
@@ -114,7 +116,15 @@ class GpuRun(NamedTuple):
     dropped: int = 0  # records that CUPTI had no room for
     invalid: int = 0  # records without times
     outstanding: int = 0  # launches whose record did not come
-    left_out: int = 0  # records that are in the sums, but not in the timeline
+    left_out: int = 0  # records in the sums that the timeline had no room for
+    realigned: int = 0  # records with times of another clock, which were put right
+    unfinished: int = 0  # records of work that still ran at the end
+    undated: int = 0  # records in the sums alone: their times are of no known clock
+    # From when on the timeline lacks records (ns on CLOCK_MONOTONIC); 0 if it is
+    # complete, None if unknown.
+    cut_ns: int | None = None
+    foreign_buffers: int = 0  # of another tool, which CUPTI gave to lineprof
+    taken: int = 0  # the outstanding ones that another tool seems to have taken
 
 
 class Gpu(NamedTuple):
@@ -125,6 +135,8 @@ class Gpu(NamedTuple):
     devices: tuple[GpuDevice, ...] = ()
     runs: tuple[GpuRun, ...] = ()
     timelines: tuple[Timeline, ...] = ()
+    # Long slices of processes without a timeline of their lines, for idle times.
+    slices: tuple[Trace, ...] = ()
 
 
 NO_GPU = Gpu()
@@ -345,6 +357,43 @@ def totals(gpu: Gpu, *, kernel: KernelFilter = None) -> GpuNumbers:
     for numbers in _by_path(gpu, kernel, capture=False).values():
         total.add(numbers, innermost=True)
     return total.value()
+
+
+class MissingRecords(NamedTuple):
+    """Numbers of records of GPU work that the sums lack."""
+
+    dropped: int  # CUPTI had no room for them
+    invalid: int  # they had no times
+    outstanding: int  # calls whose record did not come, with or without work
+    calls: int  # that launched work, those included
+
+    @property
+    def share(self) -> float:
+        """Share of the calls that launched work without a record, 0 to 1."""
+        return self.outstanding / self.calls if self.calls else 0.0
+
+    @property
+    def work(self) -> int:
+        """Number of missing records that stand for work.
+
+        Some calls succeed and have no record: a share of 1 % of the calls or less
+        does not mean that work is missing. Calls whose record was dropped are
+        outstanding as well.
+        """
+        outstanding = self.outstanding if self.share > _NO_WORK else 0
+        return max(self.dropped, outstanding) + self.invalid
+
+
+def missing_records(gpu: Gpu) -> MissingRecords:
+    """Return how many records of GPU work are missing."""
+    outstanding = sum(run.outstanding for run in gpu.runs)
+    found = sum(one.count for one in gpu.sums if one.kind in BUSY_KINDS)
+    return MissingRecords(
+        dropped=sum(run.dropped for run in gpu.runs),
+        invalid=sum(run.invalid for run in gpu.runs),
+        outstanding=outstanding,
+        calls=outstanding + found,
+    )
 
 
 def kernels_of_lines(

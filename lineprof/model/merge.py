@@ -262,16 +262,18 @@ def _merge_traces(profiles: Sequence[Profile]) -> tuple[Trace, ...]:
     traces: list[Trace] = []
     processes = 0
     for profile, offset in _thread_offsets(profiles):
-        traces += [
-            replace(
-                trace,
-                process=trace.process + processes,
-                threads=tuple([_shifted(thread, offset) for thread in trace.threads]),
-            )
-            for trace in profile.traces
-        ]
+        traces += [_shifted_trace(one, processes, offset) for one in profile.traces]
         processes += len(profile.processes)
     return tuple(traces)
+
+
+def _shifted_trace(trace: Trace, processes: int, threads: int) -> Trace:
+    """Return a trace with the indexes of its process and its threads moved up."""
+    return replace(
+        trace,
+        process=trace.process + processes,
+        threads=tuple([_shifted(thread, threads) for thread in trace.threads]),
+    )
 
 
 def _merge_gpu(profiles: Iterable[Profile]) -> Gpu:
@@ -281,6 +283,7 @@ def _merge_gpu(profiles: Iterable[Profile]) -> Gpu:
     devices: list[GpuDevice] = []
     runs: list[GpuRun] = []
     timelines: list[Timeline] = []
+    slices: list[Trace] = []
     processes = 0
     for profile, threads in _thread_offsets(profiles):
         gpu = profile.gpu
@@ -296,6 +299,7 @@ def _merge_gpu(profiles: Iterable[Profile]) -> Gpu:
             )
             for timeline in gpu.timelines
         ]
+        slices += [_shifted_trace(one, processes, threads) for one in gpu.slices]
         paths += [
             one
             if one.thread == UNKNOWN_THREAD or not threads
@@ -313,6 +317,7 @@ def _merge_gpu(profiles: Iterable[Profile]) -> Gpu:
         devices=tuple(devices),
         runs=tuple(runs),
         timelines=tuple(timelines),
+        slices=tuple(slices),
     )
 
 

@@ -230,12 +230,13 @@ EVENT_COLUMNS = {
     "launch": "I",  # index in Timeline.launches
     "memory": "B",  # index in MEMORIES of the source | of the target << 4
     "thread": "Q",
+    "launched": "Q",  # when the launching call began, as "start"; 0: unknown
 }
 
 EVENT_SIZES = {name: array(kind).itemsize for name, kind in EVENT_COLUMNS.items()}
 
 # Columns that mostly grow: kept as differences to the event before.
-EVENT_DIFFERENCES = frozenset({"start", "correlation"})
+EVENT_DIFFERENCES = frozenset({"start", "correlation", "launched"})
 
 
 @dataclass(frozen=True)
@@ -285,17 +286,23 @@ def events(timeline: Timeline) -> Iterator[GpuEvent]:
     That takes the memory of one batch if they were recorded in order, else 80 bytes
     for each event.
     """
-    starts = event_column(timeline.batches, "start")
-    if all(map(le, starts, islice(starts, 1, None))):
+    order = order_of(event_column(timeline.batches, "start"))
+    if order is None:
         for batch in timeline.batches:
             yield from _events(timeline, _rows([batch]))
-        return
-    order = sorted(range(len(starts)), key=starts.__getitem__)
-    yield from _events(timeline, _rows(timeline.batches, order))
+    else:
+        yield from _events(timeline, _rows(timeline.batches, order))
+
+
+def order_of(starts: Values) -> list[int] | None:
+    """Return the indexes of events by start; None if they are in that order."""
+    if all(map(le, starts, islice(starts, 1, None))):
+        return None
+    return sorted(range(len(starts)), key=starts.__getitem__)
 
 
 class EventRow(NamedTuple):
-    """The values of one event in the columns of EVENT_COLUMNS."""
+    """The values of one event in the columns that `GpuEvent` is made from."""
 
     kind: int
     name: int
@@ -390,6 +397,11 @@ class Trace:
     functions: tuple[Key, ...]
     threads: tuple[int, ...]  # indexes in Profile.threads, by number in the columns
     batches: tuple[Batch, ...]
+    min_ns: int = 0  # shorter calls of functions have no slice
+    min_line_ns: int | None = None  # nor shorter times on a line; None: unknown
+    # From when on no slice was started (ns on CLOCK_MONOTONIC); 0 if there was room for
+    # all, None if unknown.
+    full_ns: int | None = None
 
     def __iter__(self) -> Iterator[Slice]:
         return slices(self)
@@ -410,6 +422,16 @@ SLICE_SIZES = {name: array(kind).itemsize for name, kind in SLICE_COLUMNS.items(
 
 _SLICE_DIFFERENCES = frozenset({"start"})
 
+# A column that some traces have beyond those: ns for which the thread of a slice on a
+# line was off the processor, callees included, as far as that is known.
+WAIT_COLUMN = "wait"
+
+# Another: the part of the wait that may have been before the slice, in lines too short
+# for their waits to be measured.
+UNSURE_COLUMN = "unsure"
+
+_WAIT_COLUMNS = {WAIT_COLUMN: "Q", UNSURE_COLUMN: "Q"}
+
 
 class SliceColumns(NamedTuple):
     """The values of the columns of SLICE_COLUMNS, for the slices of one batch."""
@@ -423,7 +445,9 @@ class SliceColumns(NamedTuple):
 
 def pack_slices(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
     """Return batches of slices; `columns` are in the machine's byte order."""
-    return _pack(columns, SLICE_COLUMNS, _SLICE_DIFFERENCES, SLICES_PER_BATCH)
+    more = {name: kind for name, kind in _WAIT_COLUMNS.items() if name in columns}
+    kinds = {**SLICE_COLUMNS, **more}
+    return _pack(columns, kinds, _SLICE_DIFFERENCES, SLICES_PER_BATCH)
 
 
 def slice_columns(batch: Batch) -> SliceColumns:
@@ -458,6 +482,45 @@ def slice_planes(batch: Batch) -> list[bytes]:
             raise ValueError(f"a column {name} {error}") from error
         found.append(planes)
     return found
+
+
+def slice_waits(batch: Batch, column: str = WAIT_COLUMN) -> bytes:
+    """Return the bytes of a column of waits in the same form, b"" for zeros."""
+    data = dict(batch.columns).get(column)
+    try:
+        return b"" if data is None else _planes(data, batch.events, 8)
+    except ValueError as error:
+        raise ValueError(f"a column {column} {error}") from error
+
+
+def sorted_batches(trace: Trace) -> tuple[Batch, ...]:
+    """Return the slices as batches in the order of `slices`, with their waits.
+
+    They are those of the trace if they are stored in that order, as they are recorded.
+    """
+    if _is_in_order(trace.batches):
+        return trace.batches
+    columns = {name: array(kind) for name, kind in SLICE_COLUMNS.items()}
+    waits = {name: array(kind) for name, kind in _WAIT_COLUMNS.items()}
+    for batch in trace.batches:
+        unpacked_columns = slice_columns(batch)
+        for name, values in columns.items():
+            values.extend(getattr(unpacked_columns, name))
+        for name, values in waits.items():
+            planes = slice_waits(batch, name) or bytes(8 * batch.events)
+            values.extend(
+                int.from_bytes(planes[at :: batch.events], "little")
+                for at in range(batch.events)
+            )
+    starts, lengths = columns["start"], columns["ns"]
+    order = sorted(range(len(starts)), key=lambda at: (starts[at], -lengths[at]))
+    columns.update(waits)
+    return pack_slices(
+        {
+            name: array(values.typecode, map(values.__getitem__, order)).tobytes()
+            for name, values in columns.items()
+        }
+    )
 
 
 def slice_starts(batch: Batch) -> Values:

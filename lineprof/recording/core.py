@@ -29,7 +29,11 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.model.records import Process
     from lineprof.recording.gpu import GpuOptions
-    from lineprof.recording.trace import TraceOptions, TraceRecorder
+    from lineprof.recording.trace import (
+        SliceRecorder,
+        TraceOptions,
+        TraceRecorder,
+    )
 
 
 # The choice of a core: the source of events, and the reason for it.
@@ -293,8 +297,17 @@ class CoreSession:
         self.clock, self.clock_reason = _core.clock()
         open_ranges(_core, nvtx)
         self.gpu = GpuWork(_core, gpu)
+        self.slices: SliceRecorder | None = None
         if self.trace is not None:
             self.trace.begin()
+        elif (
+            trace is None
+            and not os.environ.get("LINEPROF_TRACE")  # a word for "no"
+            and self.gpu.status.backend == "cupti"
+        ):
+            from lineprof.recording.trace import SliceRecorder  # noqa: PLC0415  # with a GPU
+
+            self.slices = SliceRecorder(_core)
 
     def enable(self) -> None:
         """Count from now on, in every thread."""

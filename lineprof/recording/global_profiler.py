@@ -199,11 +199,8 @@ class GlobalProfiler:
 
     def show(self) -> None:
         """Print and write what was measured so far, as at the program's end."""
-        self._show("")
-
-    def _show(self, folder: str) -> None:
         if self._profile is not None:
-            show(self, self._profile.get_stats(), folder)
+            show(self, self._profile.get_stats(), "")
 
     def block(self, name: str = "block") -> AbstractContextManager[None]:
         """Return a context manager that counts the lines of its ``with`` statement.
@@ -262,8 +259,10 @@ class GlobalProfiler:
         """Write the files relative to `folder`, where the program started."""
         from lineprof.files import current_folder  # noqa: PLC0415  # at the end
 
-        if os.getpid() == owner and not self._taken_over:
-            self._show("" if folder == current_folder() else folder)
+        profile = self._profile
+        if profile is not None and os.getpid() == owner and not self._taken_over:
+            there = "" if folder == current_folder() else folder
+            show(self, profile.final_stats(), there)
 
     def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
         """Use a runner's profiler from now on, which writes its own file."""

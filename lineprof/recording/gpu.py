@@ -1,4 +1,4 @@
-"""Recording of GPU work: the choice of a backend, CUPTI libraries, one profiler's part.
+"""Recording of GPU work: the choice of a backend, and one profiler's part.
 
 The process has one GPU session: once a profiler has opened it, it stays open.
 """
@@ -22,15 +22,19 @@ CHOICES = ("auto", "off", "nvtx")
 RANGES = ("auto", "line", "func", "off")
 GRAPHS = ("node", "graph")  # a record for each node of a graph, or one for all
 
-# Device files of the drivers for servers and PCs, WSL, and Jetson.
+# Devices of the driver for servers and PCs, by their numbers and as the driver lists
+# them. The files /dev/nvidiactl and /dev/nvidia-* exist also without a device.
+_DEVICES, _GPUS = "/dev", "/proc/driver/nvidia/gpus"
+# Device files of the drivers for WSL and Jetson.
 _DEVICE_FILES = (
-    "/dev/nvidiactl",
     "/dev/dxg",
     "/dev/nvhost-ctrl-gpu",
     "/dev/nvgpu/igpu0/ctrl",
 )
 _IN_USE = "(39)"  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
-_EVENTS = 1_000_000  # records that the timeline keeps, 66 bytes each
+_NAMED_HOLDER = "held by "  # the start of such a reason if CUPTI names the other tool
+_HELD = "CUPTI takes one tool at a time and is held by"
+_EVENTS = 1_000_000  # records that the timeline keeps, 74 bytes each
 
 
 class GpuOptions(
@@ -59,7 +63,9 @@ class GpuOptions(
 
 class GpuStatus(
     namedtuple(
-        "GpuStatus", "backend reason present ranges ranges_reason", defaults=("off", "")
+        "GpuStatus",
+        "backend reason present ranges ranges_reason notes",
+        defaults=("off", "", ()),
     )
 ):
     """State of GPU recording, and the reason for it; ``str()`` gives one line."""
@@ -71,10 +77,11 @@ class GpuStatus(
     present: bool  # whether there is a GPU
     ranges: str  # NVTX ranges: line | func | off
     ranges_reason: str
+    notes: tuple[str, ...]  # sentences on what could not be recorded
 
     def __str__(self) -> str:
         """Return one line."""
-        line = f"gpu: {self.backend} ({self.reason})"
+        line = "; ".join((f"gpu: {self.backend} ({self.reason})", *self.notes))
         if self.ranges_reason:
             line += f"; nvtx: {self.ranges} ({self.ranges_reason})"
         return line
@@ -106,7 +113,12 @@ def gpu_status() -> GpuStatus:
     """
     gpu = _session.gpu or GpuStatus("none", "no profiler was made yet", _is_present())
     ranges, why = _session.ranges or ("off", "")
-    return gpu._replace(ranges=ranges, ranges_reason=why)
+    return gpu._replace(ranges=ranges, ranges_reason=why, notes=tuple(gpu_notes()))
+
+
+def gpu_notes() -> list[str]:
+    """Return a sentence on each kind of GPU data that could not be recorded."""
+    return _session.core.gpu_notes() if _session.core is not None else []
 
 
 def wanted(name: str, given: str | None, choices: tuple[str, ...]) -> str:
@@ -156,8 +168,22 @@ def open_gpu(core: ModuleType, given: GpuOptions | str | None) -> GpuStatus:
 
 
 def _is_present() -> bool:
-    forced = os.environ.get("LINEPROF_GPU_FORCE") == "1"
-    return forced or any(os.path.exists(file) for file in _DEVICE_FILES)
+    return (
+        os.environ.get("LINEPROF_GPU_FORCE") == "1"
+        or any(
+            name.startswith("nvidia") and name[len("nvidia") :].isdecimal()
+            for name in _files_in(_DEVICES)
+        )
+        or bool(_files_in(_GPUS))
+        or any(os.path.exists(file) for file in _DEVICE_FILES)
+    )
+
+
+def _files_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _why_not(word: str) -> GpuStatus | None:
@@ -169,10 +195,30 @@ def _why_not(word: str) -> GpuStatus | None:
         return GpuStatus("none", "GPUs are recorded on Linux alone", present=False)
     if not _is_present():
         return GpuStatus("none", "there is no NVIDIA GPU", present=False)
+    if _is_profiled_by_torch():
+        return GpuStatus("none", f"{_HELD} PyTorch's profiler", present=True)
     return None
 
 
+def _is_profiled_by_torch() -> bool:
+    """Return whether PyTorch's profiler is active.
+
+    From 2.15 on it uses CUPTI without a subscription, so that CUPTI does not refuse
+    a second tool.
+    """
+    torch = sys.modules.get("torch")
+    try:
+        autograd = torch._C._autograd  # type: ignore[union-attr]  # noqa: SLF001
+        if not autograd._profiler_enabled():  # noqa: SLF001
+            return False
+        return str(autograd._profiler_type()).endswith("KINETO")  # noqa: SLF001
+    except Exception:  # noqa: BLE001  # no torch, a stub, or one of another version
+        return False
+
+
 def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
+    from lineprof.recording.cupti_libraries import libraries  # noqa: PLC0415  # with a GPU
+
     try:
         opened, why = core.gpu_open(
             "cupti",
@@ -208,92 +254,15 @@ def _reason(why: str) -> str:
     """Return the reason `why` CUPTI could not be opened, in users' terms."""
     if not why.endswith(_IN_USE):
         return f"CUPTI can't be used: {why}"
-    if "NSYS_PROFILING_SESSION_ID" in os.environ:
+    if why.startswith(_NAMED_HOLDER):  # since CUPTI 13.0
+        holder = why[len(_NAMED_HOLDER) : -len(_IN_USE)].strip()
+    elif "NSYS_PROFILING_SESSION_ID" in os.environ:
         holder = "Nsight Systems"
     elif os.environ.get("CUDA_INJECTION64_PATH"):
         holder = os.path.basename(os.environ["CUDA_INJECTION64_PATH"])
     else:
         holder = "another tool in this process, like torch.profiler"
-    return f"CUPTI takes one tool at a time and is held by {holder}"
-
-
-# CUPTI libraries: folders of CUDA's wheels, of toolkits and environments.
-
-_IN_WHEELS = ("nvidia/cu13/lib", "nvidia/cuda_cupti/lib")
-_IN_TOOLKITS = ("extras/CUPTI/lib64", "lib64", "lib")
-_NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7")
-
-
-def libraries() -> tuple[str, ...]:
-    """Return names and paths of CUPTI libraries, in the order in which to try them.
-
-    ``LINEPROF_CUPTI``, if it is set, is the only one. Otherwise: a library that the
-    process has mapped; those in wheels, because a framework that later loads CUPTI by
-    name gets the one that is loaded; names for the loader; toolkits. A library that
-    is newer than the driver fails to open, and the next one is tried.
-    """
-    given = os.environ.get("LINEPROF_CUPTI")
-    if given:
-        return (given,)
-    mapped = _mapped()
-    cupti = [path for path in mapped if _is_cupti(path)]
-    wheels = [
-        path
-        for root in sys.path
-        if isinstance(root, str)  # the import system ignores others, too
-        for folder in _IN_WHEELS
-        for path in _in(os.path.join(root or ".", folder))
-    ]
-    toolkits = [
-        path
-        for root in (
-            os.environ.get("CUDA_HOME", ""),
-            os.environ.get("CUDA_PATH", ""),
-            sys.prefix,
-            "/usr/local/cuda",
-        )
-        if root
-        for folder in _IN_TOOLKITS
-        for path in _in(os.path.join(root, folder))
-    ]
-    major = _major(mapped)
-    wheels.sort(key=lambda path: f"libcupti.so.{major}" not in path)
-    names = sorted(_NAMES, key=lambda name: f".so.{major}" not in name)
-    return tuple(dict.fromkeys([*cupti, *wheels, *names, *toolkits]))
-
-
-def _is_cupti(path: str) -> bool:
-    return os.path.basename(path).startswith("libcupti.so")
-
-
-def _mapped() -> list[str]:
-    """Return the files of CUDA libraries that this process has mapped."""
-    try:
-        with open("/proc/self/maps", "rb") as stream:
-            lines = stream.read().splitlines()
-    except OSError:
-        return []
-    files = (line.split(None, 5)[5] for line in lines if b"libcu" in line)
-    return list(dict.fromkeys(map(os.fsdecode, files)))
-
-
-def _major(mapped: list[str]) -> str:
-    """Return the major version of the loaded CUDA runtime, or ""."""
-    for path in mapped:
-        name, _, version = os.path.basename(path).partition(".so.")
-        if name == "libcudart":
-            return version.partition(".")[0]
-    return ""
-
-
-def _in(folder: str) -> list[str]:
-    """Return the CUPTI libraries in a folder, the newest first."""
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    found = [os.path.join(folder, name) for name in names if _is_cupti(name)]
-    return sorted(found, reverse=True)
+    return f"{_HELD} {holder}"
 
 
 class GpuWork:
@@ -303,6 +272,7 @@ class GpuWork:
         """Start now; `core` is the C module, `options` are those of `open_gpu`."""
         self._core = core
         self._baseline: Baseline | None = None
+        self.has_ended = False  # the program, so that work that still runs is given up
         before = core.gpu_is_open()
         self.status = open_gpu(core, options)
         if before:
@@ -330,7 +300,7 @@ class GpuWork:
         from lineprof.model.gpu import GpuRun  # noqa: PLC0415  # only with a GPU
         from lineprof.snapshot.gpu import Taken  # noqa: PLC0415
 
-        self._core.gpu_flush()
+        self._core.gpu_flush(self.has_ended)
         run = GpuRun(
             process=0,
             backend=status.backend,

@@ -23,7 +23,7 @@ from lineprof.recording.core import (
     start,
     stop,
 )
-from lineprof.recording.gpu import gpu_status
+from lineprof.recording.gpu import gpu_notes, gpu_status
 from lineprof.recording.registry import Registry, functions_to_add
 
 TYPE_CHECKING = False
@@ -41,7 +41,11 @@ if TYPE_CHECKING:
     from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
     from lineprof.recording.legacy import Entry
-    from lineprof.recording.trace import TraceOptions, TraceRecorder
+    from lineprof.recording.trace import (
+        SliceRecorder,
+        TraceOptions,
+        TraceRecorder,
+    )
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.gpu import Taken
     from lineprof.snapshot.profile import Code, RawWait
@@ -531,6 +535,14 @@ class LineProfiler(ByCountProfilerMixin):
             self._blocks, end=self.exit, from_start=self.from_start
         )
 
+    def final_stats(self) -> LineStats:
+        """Return the profile of a program that has ended.
+
+        It is that of `get_stats`, but GPU work that still runs is unfinished.
+        """
+        self._session.gpu.has_ended = True
+        return self.get_stats()
+
     def stats_so_far(self) -> LineStats:
         """Return the same while the program runs, from another thread.
 
@@ -649,7 +661,7 @@ class Results:
                 blocks,
                 cost_factor=cost_factor,
                 gpu=gpu,
-                trace=session.trace,
+                trace=session.trace or session.slices,
                 end=end,
                 from_start=from_start,
             )
@@ -671,7 +683,7 @@ class Results:
         *,
         cost_factor: float,
         gpu: Taken | None,
-        trace: TraceRecorder | None,
+        trace: TraceRecorder | SliceRecorder | None,
         end: str,
         from_start: bool,
     ) -> LineStats:
@@ -704,6 +716,7 @@ class Results:
             *registry.warnings,
             *run.warnings(registry.functions, from_start=from_start),
             *_compiled_warnings(registry),
+            *gpu_notes(),
             *unread(),
             *registry.sources.warnings(
                 {str(row[0][0]): None for row in [*codes, *block_codes]}

@@ -20,6 +20,9 @@ _MIN_LINE_US = 10.0  # shorter slices on a line are not recorded
 _MEMORY_MB = 128
 _MAX_MB = 1 << 20
 _MB = 1 << 20  # bytes
+_IDLE_NS = 30_000  # min slice for idle times of GPUs: LP_WAIT_NS of the core
+_IDLE_MB = 32
+_MAX_US = 1e12  # a line without end
 _MAX_TICKS = (1 << 64) - 2  # one more means that no lines are recorded
 
 
@@ -84,14 +87,61 @@ def _invalid(name: str, word: str, hint: str) -> LineprofError:
     return LineprofError(f"{word!r} is no value of {name}", hint=f"give {hint}")
 
 
+class SliceRecorder:
+    """One profiler's request for the long slices that explain a GPU's idle time.
+
+    They are those of lines and functions whose off-CPU time is measured anyway. The
+    requests of a timeline go first: they include these slices.
+    """
+
+    def __init__(self, core: ModuleType) -> None:
+        """Record from now on; the clock must be open."""
+        self._core = core
+        self._began = core.ticks()
+        TraceRecorder.alive += 1
+        if not TraceRecorder.timelines:
+            ticks = (_IDLE_NS << 32) // core.scale()
+            core.trace_start(_IDLE_MB * _MB, ticks, ticks)
+
+    def __del__(self) -> None:
+        """Stop recording after the last request."""
+        _end_request(self._core)
+
+    def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
+        """Return the slices of `tracer`, as `TraceRecorder.of` does."""
+        from lineprof.snapshot.profile import RawTrace  # noqa: PLC0415  # at the end
+
+        return RawTrace(
+            core=self._core,
+            tracer=tracer,
+            began=self._began,
+            origin_ns=_origin_of(gpu),
+            memory_mb=_IDLE_MB,
+            min_ns=_IDLE_NS,
+            min_line_ns=_IDLE_NS,
+        )
+
+
+def _end_request(core: ModuleType) -> None:
+    TraceRecorder.alive -= 1
+    if not TraceRecorder.alive:
+        core.trace_start(0, None)
+
+
+def _origin_of(gpu: Taken | None) -> int | None:
+    """Return where the time of GPU work begins, on CLOCK_MONOTONIC."""
+    return gpu.raw["origin_ns"] if gpu and gpu.raw else None
+
+
 class TraceRecorder:
     """One profiler's request for a timeline.
 
     All profilers of the process share one trace buffer. The options of the last
-    request hold, and recording continues while any `TraceRecorder` is alive.
+    request hold, and recording continues while any request is alive.
     """
 
-    _alive = 0
+    alive = 0  # requests, those of `SliceRecorder` too
+    timelines = 0  # of them
 
     def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
         """Record functions from now on, so that calibration includes their cost."""
@@ -100,13 +150,13 @@ class TraceRecorder:
         self._bytes = min(memory_mb, _MAX_MB) * _MB
         self._began = 0
         core.trace_start(self._bytes, None)
-        TraceRecorder._alive += 1
+        TraceRecorder.alive += 1
+        TraceRecorder.timelines += 1
 
     def __del__(self) -> None:
         """Stop recording after the last request."""
-        TraceRecorder._alive -= 1
-        if not TraceRecorder._alive:
-            self._core.trace_start(0, None)
+        TraceRecorder.timelines -= 1
+        _end_request(self._core)
 
     def begin(self) -> None:
         """Also record lines, now that the clock is open."""
@@ -128,6 +178,7 @@ class TraceRecorder:
             core=self._core,
             tracer=tracer,
             began=self._began,
-            origin_ns=gpu.raw["origin_ns"] if gpu and gpu.raw else None,
+            origin_ns=_origin_of(gpu),
             memory_mb=self._memory_mb,
+            min_line_ns=int(min(self._lines_us, _MAX_US) * 1000),
         )

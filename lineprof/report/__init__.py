@@ -12,6 +12,7 @@
 | --tree                    | call_tree               |
 | --drill                   | drill_down, lookup      |
 | --gpu-summary             | gpu_summary, gpu_format |
+| --gpu-idle                | gpu_idle                |
 | --gpu-trace, --api-trace  | gpu_trace, gpu_format   |
 """
 
@@ -95,7 +96,7 @@ JSON = View(
     name="json",
     suffix=".json",
     help="JSON for other programs, times in nanoseconds; also of --hot, --functions,"
-    " --tree, --drill and --callers",
+    " --tree, --drill, --callers and --gpu-idle",
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     takes_names=True,
@@ -173,6 +174,17 @@ GPU_SUMMARY = View(
     notes=partial(_call, "gpu_summary", "summary_notes"),
 )
 
+GPU_IDLE = View(
+    name="gpu-idle",
+    suffix=".gpu-idle.txt",
+    help="the lines that left a GPU idle, and why",
+    options=(CSV, LIMIT, MIN_PERCENT),
+    render=partial(_call, "gpu_idle", "gpu_idle"),
+    rows=partial(_call, "gpu_idle", "rows"),
+    notes=partial(_call, "gpu_idle", "idle_notes"),
+    has_tables=False,
+)
+
 GPU_TRACE = View(
     name="gpu-trace",
     suffix=".gpu-trace.txt",
@@ -195,7 +207,7 @@ VIEWS = {
     view.name: view
     for view in (
         *(TEXT, JSON, HOT, FUNCTIONS, TREE, DRILL, CALLERS),
-        *(GPU_SUMMARY, GPU_TRACE, API_TRACE),
+        *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
     )
 }
 

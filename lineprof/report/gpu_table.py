@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 from lineprof.model.gpu import (
-    GRAPH,
-    KERNEL,
-    MEMCPY,
-    MEMSET,
+    BUSY_KINDS,
+    GpuNumbers,
     kernels_of_lines,
+    missing_records,
     numbers_of_functions,
     numbers_of_lines,
     totals,
     unattributed,
 )
+from lineprof.model.gpu_idle import idle_share
 from lineprof.model.units import NANOSECOND, format_seconds
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.line_table import ExtraColumns, decimal
@@ -25,7 +25,7 @@ from lineprof.report.options import USUAL_GPU_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from lineprof.model.gpu import Copies, Gpu, GpuDevice, GpuNumbers, Kernels
+    from lineprof.model.gpu import Copies, Gpu, GpuDevice, Kernels
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.line_table import FunctionTable
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 _MEAN = "mean"  # the column that needs all kernels of a line
+
+_IDLE = "idle"  # the column that needs the timelines
 
 _MEGABYTE = 1e6  # bytes
 
@@ -56,6 +58,7 @@ class GpuLine:
     numbers: GpuNumbers
     kernels: Kernels
     function_ns: int  # GPU time of its function
+    idle_ns: int  # idle time of GPUs that it caused
     tick: float  # of the table's unit, in ns; 0: each time has its own
 
     def time(self, ns: float, width: int) -> str:
@@ -153,6 +156,9 @@ def _columns() -> dict[str, GpuColumn]:
         ),
         "alloc": _megabytes("Alloc MB", lambda numbers: numbers.alloc_bytes),
         "free": _megabytes("Free MB", lambda numbers: numbers.free_bytes),
+        _IDLE: GpuColumn(
+            "GPU Idle", _WIDE, lambda line: line.time(line.idle_ns, _WIDE)
+        ),
     }
     for name, title, directions in (
         ("h2d", "HtoD", _TO_DEVICE),
@@ -167,12 +173,18 @@ GPU_COLUMNS = _columns()
 
 
 def with_gpu(
-    tables: list[FunctionTable], gpu: Gpu, options: Options, unit: float
+    tables: list[FunctionTable], profile: Profile, options: Options, unit: float
 ) -> list[FunctionTable]:
     """Return `tables`, with GPU columns for the functions that used a GPU.
 
     `unit` is the tables' unit in seconds, or AUTO_UNIT.
     """
+    gpu = profile.gpu
+    idle: Mapping[Key, Mapping[int, int]] = {}
+    if _IDLE in (options.gpu_columns or ()):
+        from lineprof.report.gpu_idle import idle_of_lines  # noqa: PLC0415  # seldom
+
+        idle = idle_of_lines(profile, alone=options.gpu_self)
     kernel, capture = kernel_filter(options.kernel), options.graph_origin
     alone = options.gpu_self
     lines = numbers_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
@@ -183,18 +195,22 @@ def with_gpu(
     done = []
     for table in tables:
         total = functions.get(table.key)
-        if total is None:
+        own_idle = idle.get(table.key, {})
+        if total is None and not own_idle:
             done.append(table)
             continue
+        total = total or GpuNumbers()
         own_kernels = kernels.get(table.key, {})
+        own_numbers = lines.get(table.key, {})
         gpu_lines = {
             number: GpuLine(
-                numbers=numbers,
+                numbers=own_numbers.get(number) or GpuNumbers(),
                 kernels=own_kernels.get(number, ()),
                 function_ns=total.gpu_ns,
+                idle_ns=own_idle.get(number, 0),
                 tick=unit / NANOSECOND,
             )
-            for number, numbers in lines.get(table.key, {}).items()
+            for number in sorted({*own_numbers, *own_idle})
         }
         extra = _extra_columns(gpu_lines, options)
         done.append(
@@ -251,7 +267,8 @@ def _kernel_rows(line: GpuLine, count: int) -> list[str]:
 # Lines below the tables: the totals of the GPUs, and missing data.
 
 
-_BUSY = frozenset({KERNEL, MEMCPY, MEMSET, GRAPH})  # kinds that busy time counts
+_WITHOUT_RECORD = 0.001  # share of the calls without a record that is worth a line
+_LARGE_IDLE = 0.3  # share of a device's time
 
 _MAX_DEVICE_LINES = 8  # with more devices, one line for each model
 
@@ -270,6 +287,7 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
     if options.kernel is not None and not total.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
     yield from _devices(profile)
+    yield from _idle(profile, options)
     yield from _unattributed(total, outside)
     yield from _lost(gpu)
     yield from why_off(gpu)
@@ -330,10 +348,18 @@ def _devices(profile: Profile) -> Iterator[str]:
     yield from _overlap(gpu)
 
 
+def _idle(profile: Profile, options: Options) -> Iterator[str]:
+    """Yield the line that left a GPU idle for longest, if that is a large share."""
+    if idle_share(profile.gpu) > _LARGE_IDLE:
+        from lineprof.report.gpu_idle import idle_note  # noqa: PLC0415  # few need it
+
+        yield from idle_note(profile, options, _LARGE_IDLE)
+
+
 def _overlap(gpu: Gpu) -> Iterator[str]:
     """Yield the overlap of work on the devices, if there is any."""
     busy = sum(device.busy_ns for device in gpu.devices)
-    done = sum(one.ns for one in gpu.sums if one.kind in _BUSY)
+    done = sum(one.ns for one in gpu.sums if one.kind in BUSY_KINDS)
     if busy and done > busy:
         at_most = "" if all(device.busy_exact for device in gpu.devices) else "<= "
         yield (
@@ -362,20 +388,61 @@ def _unattributed(total: GpuNumbers, outside: GpuNumbers) -> Iterator[str]:
 
 def _lost(gpu: Gpu) -> Iterator[str]:
     """Yield the numbers of records that are missing."""
+    missing = missing_records(gpu)
     lost = [
         f"{number} {what}"
         for number, what in (
-            (sum(run.dropped for run in gpu.runs), "dropped"),
-            (sum(run.invalid for run in gpu.runs), "without times"),
-            (sum(run.outstanding for run in gpu.runs), "outstanding"),
+            (missing.dropped, "dropped"),
+            (missing.invalid, "without times"),
+            (missing.outstanding, "outstanding"),
         )
         if number
     ]
-    if lost:
+    if missing.work:
         yield f"Lost: {_listed(lost)} records; the GPU numbers lack them"
+    elif missing.share > _WITHOUT_RECORD:
+        plural = "s" if missing.outstanding > 1 else ""
+        yield (
+            f"Without a record: {missing.outstanding} call{plural}"
+            f" ({_percent(missing.outstanding, missing.calls)}); copies of 0 bytes,"
+            " copies from host to host and empty graphs have none"
+        )
+    unfinished = sum(run.unfinished for run in gpu.runs)
+    if unfinished:
+        kernels = "kernels" if unfinished > 1 else "kernel"
+        yield f"Unfinished: {unfinished} {kernels} or other work still ran at the end"
+    yield from _other_tools(gpu)
     left_out = sum(run.left_out for run in gpu.runs)
     if left_out:
         yield f"Left out of the timeline: {left_out} records; the sums have them"
+    undated = sum(run.undated for run in gpu.runs)
+    if undated:
+        yield (
+            f"Left out of the timeline: {undated} records with times of an unknown"
+            " clock; the sums have them"
+        )
+
+
+def _other_tools(gpu: Gpu) -> Iterator[str]:
+    """Yield what is known of another tool that recorded the same GPU work."""
+    which = "(PyTorch's profiler does from 2.15 on)"
+    taken = sum(run.taken for run in gpu.runs)
+    buffers = sum(run.foreign_buffers for run in gpu.runs)
+    if taken and buffers:
+        yield (
+            f"Another tool took CUPTI's records {which}: the last {taken} launches have"
+            " none; profile without that tool"
+        )
+    elif taken:
+        yield (
+            "CUPTI has stopped bringing records, as if another tool took them"
+            f" {which}: the last {taken} launches have none; profile without that tool"
+        )
+    elif buffers:
+        yield (
+            f"Another tool used CUPTI, too {which}: records may be missing; profile"
+            " without that tool"
+        )
 
 
 def _listed(items: Iterable[str]) -> str:

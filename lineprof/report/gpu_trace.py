@@ -114,6 +114,12 @@ def _missing_activities(gpu: Gpu) -> Iterator[str]:
             f"The timeline was full: {count} records are in --gpu-summary alone;"
             " kernprof -l --gpu-events N keeps more"
         )
+    undated = sum(run.undated for run in gpu.runs)
+    if undated:
+        yield (
+            f"{undated} records with times of an unknown clock are in --gpu-summary"
+            " alone"
+        )
 
 
 def _missing_calls(gpu: Gpu) -> Iterator[str]:

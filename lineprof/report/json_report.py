@@ -278,6 +278,9 @@ def _gpu_totals(gpu: Gpu) -> Fields | None:
         "invalid": sum(run.invalid for run in runs),
         "outstanding": sum(run.outstanding for run in runs),
         "left_out": sum(run.left_out for run in runs),
+        "realigned": sum(run.realigned for run in runs),
+        "undated": sum(run.undated for run in runs),
+        "unfinished": sum(run.unfinished for run in runs),
         "totals": fields(total),
         "unattributed": fields(rest),
         "devices": [

@@ -332,7 +332,7 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
     from lineprof.report.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
 
     unit = profile.unit if options.unit is None else options.unit
-    return with_gpu(tables, profile.gpu, options, unit)
+    return with_gpu(tables, profile, options, unit)
 
 
 def _lines(

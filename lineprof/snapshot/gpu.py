@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _LINES = 1_000_000  # from a code object's serial to its lines' NVTX payloads
 _HOST = frozenset({WAIT, RUNTIME, DRIVER})
+_PATH_SIZE = 4  # bytes of a path's number in a column
 
 
 # Tuples of the core, by the names of their fields.
@@ -195,6 +196,12 @@ class Baseline(NamedTuple):
     invalid: int = 0
     outstanding: int = 0
     left_out: int = 0
+    realigned: int = 0
+    undated: int = 0
+    unfinished: int = 0
+    waits: int = 0
+    foreign_buffers: int = 0
+    taken: int = 0
 
 
 class Taken(NamedTuple):
@@ -220,6 +227,12 @@ def baseline_of(raw: GpuSnapshot | None) -> Baseline | None:
         invalid=raw["invalid"],
         outstanding=raw["outstanding"],
         left_out=raw["left_out"],
+        realigned=raw["realigned"],
+        undated=raw["undated"],
+        unfinished=raw["unfinished"],
+        waits=len(raw["waits"]["path"]) // _PATH_SIZE,
+        foreign_buffers=raw["foreign_buffers"],
+        taken=raw["taken"],
     )
 
 
@@ -365,6 +378,12 @@ def _run(run: GpuRun, raw: GpuSnapshot, before: Baseline) -> GpuRun:
         invalid=raw["invalid"] - before.invalid,
         outstanding=max(0, raw["outstanding"] - before.outstanding),
         left_out=raw["left_out"] - before.left_out,
+        realigned=raw["realigned"] - before.realigned,
+        undated=raw["undated"] - before.undated,
+        unfinished=raw["unfinished"] - before.unfinished,
+        cut_ns=raw["cut_ns"],
+        foreign_buffers=raw["foreign_buffers"] - before.foreign_buffers,
+        taken=max(0, raw["taken"] - before.taken),
     )
 
 
@@ -373,12 +392,15 @@ def _timelines(
 ) -> tuple[Timeline, ...]:
     """Return the events since the baseline as one timeline; () if there are none."""
     columns = dict(raw["events"])
-    count = len(columns["kind"]) - before.events
-    if count <= 0:
+    if len(columns["kind"]) < before.events:
         return ()
     if before.events:
         for name, size in EVENT_SIZES.items():
             columns[name] = columns[name][before.events * size :]
+    _add_waits(columns, raw["waits"], before.waits)
+    count = len(columns["kind"])
+    if not count:
+        return ()
     for name in ("path", "origin"):
         columns[name] = _placed(columns[name], paths)
     return (
@@ -392,6 +414,22 @@ def _timelines(
             batches=pack_events(columns),
         ),
     )
+
+
+def _add_waits(
+    columns: dict[str, bytes], waits: Mapping[str, bytes], before: int
+) -> None:
+    """Append the log of waits to the columns of events, from number `before` on."""
+    count = len(waits["path"]) // _PATH_SIZE - before
+    if count <= 0:
+        return
+    for name, size in EVENT_SIZES.items():
+        if name == "kind":
+            columns[name] += bytes([KINDS.index(WAIT)]) * count
+        elif name in waits:
+            columns[name] += waits[name][before * size :]
+        else:
+            columns[name] += bytes(size * count)
 
 
 def _placed(column: bytes, paths: Paths) -> bytes:

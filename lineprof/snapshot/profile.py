@@ -201,13 +201,16 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         calls, parts = parts.calls, parts._replace(calls=None, blocks=())
         tree, functions = tree_of(calls, called, place_of, scale, functions)
         del calls
-    if parts.trace:
-        traces = parts.trace.read(called, place_of, scale.ns_per_tick)
-        warnings = [*warnings, *parts.trace.warnings(traces)]
     if parts.gpu:
         from lineprof.snapshot.gpu import gpu_of  # noqa: PLC0415  # only with a GPU
 
         gpu = gpu_of(parts.gpu, shown, place_of, scale)
+    if parts.trace and not parts.trace.min_ns:
+        traces = parts.trace.read(called, place_of, scale.ns_per_tick)
+        warnings = [*warnings, *parts.trace.warnings(traces)]
+    elif parts.trace and gpu.timelines:
+        slices = parts.trace.read(called, place_of, scale.ns_per_tick)
+        gpu = gpu._replace(slices=slices)
     wait_rows = list(map(WaitRow._make, parts.waits))
     waits = waits_of(wait_rows, shown, place_of, functions)
     wait_warnings = warnings_of(waits, functions, unavailable=parts.waits_unavailable)
@@ -318,6 +321,8 @@ class RawTrace(NamedTuple):
     began: int  # ticks: when the profiler asked for the trace
     origin_ns: int | None  # where the time of GPU work begins, on CLOCK_MONOTONIC
     memory_mb: int
+    min_ns: int = 0  # of a function that has a slice; above 0 for idle times alone
+    min_line_ns: int | None = None  # of a line
 
     def read(
         self,
@@ -350,6 +355,9 @@ class RawTrace(NamedTuple):
         if not count and not windows.left_out:
             return ()
         began_ns = self.core.monotonic_ns(self.began, scale)
+        full_ns = 0
+        if windows.left_out:
+            full_ns = self.core.monotonic_ns(self.core.trace_full(), scale)
         return (
             Trace(
                 process=0,
@@ -362,6 +370,9 @@ class RawTrace(NamedTuple):
                     for number in range(max(used, default=-1) + 1)
                 ),
                 batches=batches,
+                min_ns=self.min_ns,
+                min_line_ns=self.min_line_ns,
+                full_ns=full_ns,
             ),
         )
 
@@ -375,13 +386,15 @@ class RawTrace(NamedTuple):
         """Yield all slices, window by window; the threads' numbers go to `used`."""
         from lineprof.model.timelines import (  # noqa: PLC0415
             SLICE_COLUMNS,
+            UNSURE_COLUMN,
+            WAIT_COLUMN,
             pack_slices,
         )
 
         for low, high in itertools.pairwise(windows.starts):
             columns = dict(
                 zip(
-                    SLICE_COLUMNS,
+                    (*SLICE_COLUMNS, WAIT_COLUMN, UNSURE_COLUMN),
                     self.tracer.trace_slices(wanted, windows.until, low, high, scale),
                 )
             )
@@ -395,7 +408,7 @@ class RawTrace(NamedTuple):
             f" {trace.left_out} later slices of functions and lines are left out"
             " of it (kernprof -l --trace-memory MB keeps more)"
             for trace in traces
-            if trace.left_out
+            if trace.left_out and not trace.min_ns
         ]
 
 

@@ -274,7 +274,11 @@ def _optional(
         if TRACES in tables:
             from lineprof.storage.reader_gpu import traces_of  # noqa: PLC0415
 
-            found["traces"] = traces_of(db, keys, processes, threads)
+            traces = traces_of(db, keys, processes, threads)
+            found["traces"] = tuple([one for one in traces if not one.min_ns])
+            slices = tuple([one for one in traces if one.min_ns])
+            if slices and "gpu" in found:
+                found["gpu"] = found["gpu"]._replace(slices=slices)
     return found
 
 

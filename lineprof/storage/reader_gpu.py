@@ -26,12 +26,15 @@ from lineprof.model.timelines import (
     SLICE_COLUMNS,
     SLICE_SIZES,
     SLICES_PER_BATCH,
+    UNSURE_COLUMN,
+    WAIT_COLUMN,
     Batch,
     Launch,
     Timeline,
     Trace,
     slice_columns,
     slice_planes,
+    slice_waits,
     unpack_events,
 )
 from lineprof.storage.rows import (
@@ -176,9 +179,16 @@ def _run(row: Mapping[str, Any], processes: Indexes) -> GpuRun:
         invalid=row["invalid"],
         outstanding=row["outstanding"],
         left_out=row["left_out"],
+        realigned=row["realigned"] or 0,
+        undated=row["undated"] or 0,
+        unfinished=row["unfinished"] or 0,
+        cut_ns=row["cut_ns"],
+        foreign_buffers=row["foreign_buffers"] or 0,
+        taken=row["taken"] or 0,
     )
     counts = (one.version, one.dropped, one.invalid, one.outstanding, one.left_out)
-    check_natural(counts, "a run")
+    clocks = (one.realigned, one.undated, one.unfinished, one.cut_ns or 0)
+    check_natural((*counts, *clocks, one.foreign_buffers, one.taken), "a run")
     return one
 
 
@@ -261,7 +271,9 @@ _EVENT_BATCHES = _Batches(
     tables=EVENT_BATCHES, names=EVENT_COLUMNS, max_items=EVENTS_PER_BATCH
 )
 _SLICE_BATCHES = _Batches(
-    tables=SLICE_BATCHES, names=SLICE_COLUMNS, max_items=SLICES_PER_BATCH
+    tables=SLICE_BATCHES,
+    names=(*SLICE_COLUMNS, WAIT_COLUMN, UNSURE_COLUMN),
+    max_items=SLICES_PER_BATCH,
 )
 
 
@@ -310,6 +322,7 @@ def _check_timeline(timeline: Timeline, n_paths: int) -> None:
         "start": _INTEGER_END,
         "ns": _INTEGER_END,
         "bytes": _INTEGER_END,
+        "launched": _INTEGER_END,
     }
     if timeline.batches and min(ends.values()) < 1:
         raise Damaged("a timeline lacks its names, launches or paths")
@@ -335,7 +348,8 @@ def traces_of(
     traces = []
     for row in TRACES.named(rows):
         row_id = row["id"]
-        check_natural([row["left_out"], row["origin_ns"]], "a trace")
+        names = ("left_out", "origin_ns", "min_ns", "min_line_ns", "full_ns")
+        check_natural([row[name] or 0 for name in names], "a trace")
         if sum(batch.events for batch in batches[row_id]) != row["slices"]:
             raise Damaged(f"trace {row_id} has other than {row['slices']} slices")
         trace = Trace(
@@ -356,6 +370,9 @@ def traces_of(
                 ]
             ),
             batches=tuple(batches[row_id]),
+            min_ns=row["min_ns"] or 0,
+            min_line_ns=row["min_line_ns"],
+            full_ns=row["full_ns"],
         )
         _check_trace(trace)
         traces.append(trace)
@@ -372,6 +389,9 @@ def _check_trace(trace: Trace) -> None:
         "ns": _INTEGER_END,
     }
     for batch in trace.batches:
+        for column in (WAIT_COLUMN, UNSURE_COLUMN):
+            if not slice_waits(batch, column)[-batch.events :].isascii():
+                raise Damaged("a slice has a wait beyond 63 bits")
         if _is_plainly_valid(batch, ends):
             continue
         columns = slice_columns(batch)

@@ -180,6 +180,12 @@ GPU_RUNS = Table(
         *_ints("process_id"),
         *_texts("backend", "reason"),
         *_ints("present", "version", "dropped", "invalid", "outstanding", "left_out"),
+        Column("realigned", int, optional=True, added=True),
+        Column("undated", int, optional=True, added=True),
+        Column("unfinished", int, optional=True, added=True),
+        Column("cut_ns", int, optional=True, added=True),
+        Column("foreign_buffers", int, optional=True, added=True),
+        Column("taken", int, optional=True, added=True),
     ),
 )
 GPU_DEVICES = Table(
@@ -280,7 +286,15 @@ CUTS = Table(
 
 # Only profiles with traces have these; their functions are those of the calls.
 
-TRACES = Table("traces", _ints("id", "process_id", "slices", "left_out", "origin_ns"))
+TRACES = Table(
+    "traces",
+    (
+        *_ints("id", "process_id", "slices", "left_out", "origin_ns"),
+        Column("min_ns", int, optional=True, added=True),
+        Column("min_line_ns", int, optional=True, added=True),
+        Column("full_ns", int, optional=True, added=True),
+    ),
+)
 TRACE_FUNCTIONS = Table("trace_functions", _ints("trace_id", "function_id"))
 TRACE_THREADS = Table(
     "trace_threads", (*_ints("trace_id"), Column("thread_id", int, optional=True))

@@ -212,7 +212,8 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         from lineprof.storage.writer_gpu import gpu_tables  # noqa: PLC0415  # few have
 
         yield from gpu_tables(stats)
-    if stats.calls != NO_CALLS or stats.waits or stats.traces or stats.breakdowns:
+    traces = (*stats.traces, *stats.gpu.slices)
+    if stats.calls != NO_CALLS or stats.waits or traces or stats.breakdowns:
         yield CALL_FUNCTIONS, _call_functions(stats, ids)
         yield CALL_NODES, _call_nodes(stats, ids)
         yield WAITS, _waits(stats, ids)
@@ -220,7 +221,7 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         yield OWN_TIMES, _own_times(stats, ids)
     if stats.cuts:
         yield CUTS, _cuts(stats, ids)
-    if stats.traces:
+    if traces:
         from lineprof.storage.writer_gpu import trace_tables  # noqa: PLC0415
 
         yield from trace_tables(stats, ids)
@@ -235,7 +236,7 @@ def function_ids(stats: Profile) -> dict[Key, int]:
     keys.update(dict.fromkeys(_called(stats.calls.nodes)))
     keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
     keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
-    for trace in stats.traces:
+    for trace in (*stats.traces, *stats.gpu.slices):
         keys.update(dict.fromkeys(trace.functions))
     return {key: index for index, key in enumerate(keys)}
 

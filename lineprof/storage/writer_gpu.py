@@ -80,6 +80,12 @@ def _runs(gpu: Gpu) -> Iterator[Row]:
             invalid=run.invalid,
             outstanding=run.outstanding,
             left_out=run.left_out,
+            realigned=run.realigned,
+            undated=run.undated,
+            unfinished=run.unfinished,
+            cut_ns=run.cut_ns,
+            foreign_buffers=run.foreign_buffers,
+            taken=run.taken,
         )
 
 
@@ -171,16 +177,17 @@ def trace_tables(
     IndexError if a trace names a thread that the profile does not have;
     LineprofError if a reader would refuse so many slices.
     """
-    slices = sum(trace.count for trace in stats.traces)
+    traces = (*stats.traces, *stats.gpu.slices)
+    slices = sum(trace.count for trace in traces)
     if slices > MAX_EVENTS:
         raise LineprofError(
             f"a profile can't hold {slices} slices of time (at most {MAX_EVENTS})",
             hint="merge fewer profiles, or record less: kernprof -l --trace-memory MB",
         )
-    yield TRACES, _traces(stats.traces)
-    yield TRACE_FUNCTIONS, _trace_functions(stats.traces, ids)
-    yield TRACE_THREADS, _trace_threads(stats)
-    yield from _batch_tables(SLICE_BATCHES, stats.traces)
+    yield TRACES, _traces(traces)
+    yield TRACE_FUNCTIONS, _trace_functions(traces, ids)
+    yield TRACE_THREADS, _trace_threads(stats, traces)
+    yield from _batch_tables(SLICE_BATCHES, traces)
 
 
 def _traces(traces: Iterable[Trace]) -> Iterator[Row]:
@@ -191,6 +198,9 @@ def _traces(traces: Iterable[Trace]) -> Iterator[Row]:
             slices=trace.count,
             left_out=trace.left_out,
             origin_ns=trace.origin_ns,
+            min_ns=trace.min_ns,
+            min_line_ns=trace.min_line_ns,
+            full_ns=trace.full_ns,
         )
 
 
@@ -200,8 +210,8 @@ def _trace_functions(traces: Iterable[Trace], ids: Mapping[Key, int]) -> Iterato
             yield TRACE_FUNCTIONS.row(trace_id=index, function_id=ids[key])
 
 
-def _trace_threads(stats: Profile) -> Iterator[Row]:
-    for index, trace in enumerate(stats.traces):
+def _trace_threads(stats: Profile, traces: Iterable[Trace]) -> Iterator[Row]:
+    for index, trace in enumerate(traces):
         for thread in trace.threads:
             yield TRACE_THREADS.row(
                 trace_id=index,

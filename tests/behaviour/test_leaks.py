@@ -210,6 +210,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.runcall": lambda b: b.profiler.runcall(work, 2),
     "LineProfiler.runctx": lambda b: b.profiler.runctx("work(1)", b.namespace, {}),
     "LineProfiler.start": lambda b: b.profiler.start(),
+    "LineProfiler.final_stats": lambda b: b.profiler.final_stats(),
     "LineProfiler.stats_so_far": lambda b: b.profiler.stats_so_far(),
     "LineProfiler.stop": lambda b: (b.profiler.stop(), b.profiler.start()),
     "LineProfiler.texts": lambda b: b.profiler.texts,

@@ -20,10 +20,12 @@ import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import textwrap
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,12 +43,16 @@ HERE = Path(__file__).resolve().parent
 INSIDE = HERE / "inside"
 LIMIT_S = 120  # of one program; reached only if a program hangs
 SAY_S = 10  # for the traceback of a program that hangs
+SEEN, SEEN_LINES = 2000, 30  # max characters and lines of what a failure shows
 SMALLER = 100  # divisor of large numbers for the double
+CRASHES = ("Fatal Python error", "GPU double", "free()", "corruption")
 MARK = re.compile(r"#> ([^\"']+)$")
 
 # In front of each program, on its first line: `profile` does nothing without kernprof.
 PRELUDE = "try: profile\nexcept NameError: profile = lambda function: function\n"
-PRELUDE += "from raw import clock, gpu, mapped, resident, say\n"
+PRELUDE += (
+    "from raw import clock, cupti, cupti_path, gpu, mapped, resident, say, threads\n"
+)
 
 # A framework can be used if its program runs a kernel without an error.
 PROBES = {
@@ -99,6 +105,8 @@ class Ran:
     err: str
     text: str
     folder: Path
+    command: str = ""
+    seconds: float = 0.0
 
     @property
     def said(self) -> dict[str, Any]:
@@ -114,6 +122,10 @@ class Ran:
     def gist(self) -> str:
         """Exit status and last line of the errors, in one line."""
         lines = [line for line in self.err.splitlines() if line.strip()]
+        crash = [line for line in lines if any(word in line for word in CRASHES)]
+        if crash and not isinstance(self.status, str):
+            frames = [line for line in lines if line.startswith("  File ")]
+            lines = [" ".join(word.strip() for word in [*crash[:2], *frames[:1]])]
         if isinstance(self.status, str):  # the innermost frame of its traceback
             lines = [line for line in lines if line.startswith("  File ")][:1]
         return f"its status is {self.status}: {' '.join(lines[-1:]).strip()[-300:]}"
@@ -126,6 +138,27 @@ class Ran:
         if not (self.folder / "program.lprof").exists():
             raise FileNotFoundError(f"there is no profile; {self.gist}")
         return LineStats.from_files(self.folder / "program.lprof")
+
+    @property
+    def seen(self) -> dict[str, object]:
+        """All that a reader of a failure has to know, in few words."""
+        found: dict[str, object] = {
+            "command": self.command,
+            "status": self.status,
+            "seconds": round(self.seconds, 2),
+            "out": self.out[-SEEN:],
+            "err": self.err[-SEEN:],
+        }
+        try:
+            found["run"] = str(self.run)
+            found["unattributed"] = str(self.unattributed)
+            found["lines"] = {
+                self.text.splitlines()[number - 1].strip(): str(one)
+                for number, one in list(self.lines().items())[:SEEN_LINES]
+            }
+        except Exception as error:  # noqa: BLE001 - not of the item
+            found["profile"] = f"{type(error).__name__}: {error}"
+        return found
 
     def lines(self, **chosen: Any) -> dict[int, GpuNumbers]:
         """Numbers by line, of all functions; `chosen` goes to numbers_of_lines()."""
@@ -201,6 +234,7 @@ class Lab:
         self.figures: dict[str, object] = {}
         self.wrong: list[str] = []
         self.checks = 0
+        self.ran: list[Ran] = []
 
     # -- checks and figures --------------------------------------------------------
 
@@ -226,17 +260,25 @@ class Lab:
             if lack:
                 raise NotRunError(lack)
 
-    def need_device(self) -> None:
-        """End the item as not run with the double instead of a device."""
-        if self.doubles:
-            raise NotRunError("the double can't stand in for this")
-
     def lack(self, module: str) -> str:
         """Return why a framework can't be used; '' if it can."""
         program = PROBES[module]
         if self.doubles:  # a framework would find no device
             return f"{module} can't use the double"
         return probe(module, program)
+
+    def compiled(self, name: str, *sources: Path) -> Path:
+        """Compile a shared library in C; the item is not run without a compiler."""
+        compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+        if not compiler:
+            raise NotRunError("there is no C compiler")
+        library = self.folder / f"{name}.so"
+        command = [*compiler.split(), "-std=gnu11", "-O2", "-shared", "-fPIC"]
+        command += [*map(str, sources), "-o", str(library), "-ldl", "-lpthread"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise NotRunError(f"{name} can't be compiled: {done.stderr[-300:]}")
+        return library
 
     def at_most(self, time: float) -> float:
         """Return a bound of time, wider with the double, whose machine is shared."""
@@ -274,6 +316,7 @@ class Lab:
     ) -> Ran:
         """Run a command for at most limit_s seconds, then kill all its processes."""
         paths = [self.here / name for name in ("out.txt", "err.txt")]
+        begun = time.monotonic()
         with contextlib.ExitStack() as stack:
             out, err = [stack.enter_context(path.open("wb")) for path in paths]
             process = subprocess.Popen(
@@ -283,7 +326,7 @@ class Lab:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
-                start_new_session=True,
+                process_group=0,
             )
             try:
                 status: int | str = process.wait(timeout=limit_s)
@@ -295,7 +338,13 @@ class Lab:
             finally:
                 end(process)
         said, errors = [path.read_text("utf-8", "replace") for path in paths]
-        return Ran(status, said, errors, text, self.here)
+        ran = Ran(
+            *(status, said, errors, text, self.here),
+            command=" ".join(map(str, words[1:])),
+            seconds=time.monotonic() - begun,
+        )
+        self.ran.append(ran)
+        return ran
 
     def write(self, program: str) -> str:
         """Write program.py into a new folder; return its text."""
@@ -336,7 +385,7 @@ class Lab:
             env=self.environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            start_new_session=True,
+            process_group=0,
         )
         try:
             assert process.stdout is not None
@@ -398,10 +447,15 @@ class Lab:
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its session, unless it has ended."""
+    """Kill a process and its group, unless it has ended."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def can_use(module: str) -> bool:
+    """Return whether a framework can be used."""
+    return not probe(module, PROBES[module])
 
 
 @functools.cache

@@ -1,256 +1,389 @@
 """Tests of lineprof that need a GPU: a list of items, each with a verdict.
 
 `make test-gpu` runs the list with an installed lineprof.  Each item is passed, failed
-or not run, with a reason; the exit status is 1 if an item failed.
+or not run, with a reason; the exit status is 1 if an item failed, 2 if the arguments or
+the results to merge can't be used.  The list can be run in three parts, each of which
+ends within eight minutes: with `--part 1 --out FOLDER` and so on, then
+`--merge FOLDER...`.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fnmatch
-import importlib
-import json
-import platform
-import re
+import os
 import resource
-import subprocess
+import shutil
+import signal
 import sys
 import tempfile
 import time
-import traceback
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
 
-from lab import PRELUDE, Lab, NotRunError  # noqa: E402
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-# In the order in which items run: the most basic first.
-ITEMS = (
-    "environment",
-    "quiet_attach",
-    "records",
-    "correlation",
-    "attach_order",
-    "clocks",
-    "waiting",
-    "overlap",
-    "fork",
-    "spawned",
-    "two_threads",
-    "many_threads",
-    "worker_threads",
-    "graphs",
-    "memory",
-    "managed_memory",
-    "kernel_names",
-    "endings",
-    "at_exit",
-    "flush",
-    "many_kernels",
-    "nvtx_ranges",
-    "busy_neighbour",
-    "launch_overhead",
-    "torch_records",
-    "torch_calls",
-    "torch_waiting",
-    "torch_autograd",
-    "torch_loader",
-    "torch_graphs",
-    "torch_compiled",
-    "torch_overhead",
-    "triton_kernel",
-    "cupy_kernel",
-    "numba_kernel",
-    "jax_step",
-    "framework_threads",
-    "mixed",
-    "beside_torch_profiler",
-    "beside_proton",
-    "beside_nsys",
+from results import (  # noqa: E402
+    RECORDED,
+    Results,
+    ResultsError,
+    merged,
+    origin,
+    record,
+    record_of,
+    recorded_items,
 )
-RECORDED = HERE / "recorded"
-FOLDER = "tests/gpu_hardware/recorded"
-MAX_REASON = 1000  # max characters of a recorded reason
-PASSED, FAILED, NOT_RUN = "passed", "failed", "not run"
+from verdicts import (  # noqa: E402
+    FAILED,
+    NOT_RUN,
+    PASSED,
+    Verdict,
+    judge_apart,
+    load,
+)
+
+TRIES, PAUSE_S = 50, 0.02  # to remove a folder
+
+# In the order in which items run: the most basic first, the slowest last.
+PARTS = {
+    1: (  # by functions of the driver alone
+        "environment",
+        "quiet_attach",
+        "records",
+        "correlation",
+        "attach_order",
+        "late_attach",
+        "clocks",
+        "waiting",
+        "overlap",
+        "fork",
+        "fork_exit",
+        "line_sums",
+        "spawned",
+        "two_threads",
+        "many_threads",
+        "worker_threads",
+        "graphs",
+        "large_graph",
+        "graph_nodes",
+        "no_records",
+        "streams_of_threads",
+        "launches",
+        "context_reset",
+        "memory",
+        "frees",
+        "managed_memory",
+        "kernel_names",
+        "module_loading",
+        "endings",
+        "at_exit",
+        "flush",
+        "nvtx_ranges",
+        "busy_neighbour",
+        "gpu_idle",
+        "stolen_callbacks",
+        "other_cupti",
+        "endless_kernel",
+    ),
+    2: (  # by frameworks
+        "framework_libraries",
+        "torch_records",
+        "torch_calls",
+        "torch_waiting",
+        "torch_correlation",
+        "torch_attach_order",
+        "torch_autograd",
+        "torch_threads",
+        "torch_memory",
+        "torch_loader",
+        "torch_graphs",
+        "torch_nvtx",
+        "triton_kernel",
+        "cupy_kernel",
+        "numba_kernel",
+        "jax_step",
+        "framework_threads",
+        "mixed",
+        "beside_torch_profiler",
+        "beside_proton",
+        "torch_compiled",
+    ),
+    3: (  # overhead, other tools, and what takes long
+        "launch_overhead",
+        "torch_launches",
+        "torch_overhead",
+        "graph_memory",
+        "many_kernels",
+        "thread_buffers",
+        "beside_nsys",
+    ),
+}
+ITEMS = tuple(name for names in PARTS.values() for name in names)
+PART_S = 450  # within which a part ends
+DOUBLES = ("fake_cuda", "fake_cupti", "fake_cupti_13_2", "fake_cupti_13_4")
+REFUSED = 2  # exit status
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """Result of an item."""
+def chosen(patterns: list[str], parts: list[int], raw: bool) -> list[str]:  # noqa: FBT001
+    """Return the items whose names match these patterns; all without patterns.
 
-    name: str
-    what: str  # PASSED, FAILED or NOT_RUN
-    why: str = ""
-    seconds: float = 0.0
-    figures: dict[str, object] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        why = f": {self.why}" if self.why else ""
-        lines = [f"{self.what:8}{self.name} ({self.seconds:.1f} s){why}"]
-        lines += [f"{'':12}{name}: {value}" for name, value in self.figures.items()]
-        return "\n".join(lines)
-
-
-def load(name: str) -> ModuleType:
-    """Import an item and compile its programs; SyntaxError if one is invalid."""
-    item = importlib.import_module(f"items.{name}")
-    for word, value in vars(item).items():
-        texts = value.values() if isinstance(value, dict) else [value]
-        for text in texts if word.isupper() else ():
-            if isinstance(text, str) and "\n" in text:
-                compile(PRELUDE + text, f"{name}.{word}", "exec", dont_inherit=True)
-    return item
-
-
-def gist(item: ModuleType) -> str:
-    """Return the claim of an item, one line."""
-    return (item.__doc__ or "").partition("\n")[0]
-
-
-def judge(name: str, folder: Path, doubles: Path | None) -> Verdict:
-    """Run an item and return its verdict; exceptions of the item make it fail."""
-    begun = time.monotonic()
-    lab = Lab(folder, doubles)
-    what, why = FAILED, ""
-    try:
-        item = load(name)
-        lab.need(*item.NEEDS)
-        item.check(lab)
-        lab.expect(lab.checks, "nothing was checked")
-        what = FAILED if lab.wrong else PASSED
-    except NotRunError as error:
-        # An item that failed a check before this exception has failed.
-        what, why = (FAILED if lab.wrong else NOT_RUN), str(error)
-    except Exception as error:  # noqa: BLE001 - the list goes on
-        [*_, last] = traceback.extract_tb(error.__traceback__)
-        place = f"{Path(last.filename).name}:{last.lineno}"
-        why = f"{type(error).__name__} in {place}: {error}"
-    why = "; ".join(filter(None, [*lab.wrong, why]))
-    return Verdict(name, what, why, time.monotonic() - begun, lab.figures)
-
-
-def chosen(patterns: list[str]) -> list[str]:
-    """Return the items whose names match these patterns; all without patterns."""
+    raw: only items without a framework.  ResultsError if there is none.
+    """
     unknown = [one for one in patterns if not fnmatch.filter(ITEMS, one)]
     if unknown:
-        sys.exit(f"lineprof: no item is called {', '.join(unknown)}; --list has them")
-    wanted = [n for n in ITEMS if any(fnmatch.fnmatch(n, one) for one in patterns)]
-    return wanted or list(ITEMS)
+        raise ResultsError(f"no item is called {', '.join(unknown)}; --list has them")
+    names = [name for part in parts or PARTS for name in PARTS[part]]
+    wanted = [n for n in names if any(fnmatch.fnmatch(n, one) for one in patterns)]
+    wanted = wanted if patterns else names
+    wanted = [n for n in wanted if not (raw and needs_framework(n))]
+    if not wanted:
+        where = f" in part {' or '.join(map(str, parts))}" if parts else ""
+        which = " without a framework" if raw else ""
+        matches = f" matches {' or '.join(patterns)}" if patterns else ""
+        raise ResultsError(f"no item{where}{which}{matches}; --list has the items")
+    return wanted
 
 
-def run(names: list[str], doubles: Path | None, within_s: float) -> list[Verdict]:
-    """Run items in sequence and print each verdict at once."""
+def needs_framework(name: str) -> bool:
+    """Return whether an item needs a framework, or one of several."""
+    item = load(name)
+    return bool(item.NEEDS or getattr(item, "ALSO", ()))
+
+
+def run(
+    names: list[str], doubles: Path | None, within_s: float, results: Results | None
+) -> list[Verdict]:
+    """Run items in sequence; print each verdict, and add it to the files, at once."""
     begun = time.monotonic()
     verdicts = []
     for name in names:
-        with tempfile.TemporaryDirectory(prefix="lineprof-gpu-") as folder:
-            if time.monotonic() - begun < within_s:
-                verdict = judge(name, Path(folder), doubles)
+        with folder_of_item() as folder:
+            left = within_s - (time.monotonic() - begun)
+            if left > 0:
+                verdict = judge_apart(name, folder, doubles, left)
             else:
                 verdict = Verdict(name, NOT_RUN, "the time of --within was over")
-        print(verdict, flush=True)
+            if results:
+                results.add(verdict, folder)
+            print(verdict, flush=True)
         verdicts.append(verdict)
     return verdicts
 
 
-def origin() -> dict[str, str]:
-    """Return the device, the driver and versions of the machine."""
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+@contextlib.contextmanager
+def folder_of_item() -> Iterator[Path]:
+    """Give a folder that is removed, also if SIGTERM comes while it is."""
+    folder = Path(tempfile.mkdtemp(prefix="lineprof-gpu-"))
     try:
-        answer = subprocess.run(query, capture_output=True, text=True, check=True)
-        device, _, driver = answer.stdout.splitlines()[0].partition(", ")
-    except (OSError, subprocess.SubprocessError, IndexError):
-        device, driver = "unknown", "unknown"
-    versions = {}
-    for name in ("torch", "cupy", "jax", "numba", "numba-cuda", "triton", "tensorflow"):
-        versions.update(version_of(name))
-    return {
-        "device": device,
-        "driver": driver,
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        **versions,
-    }
+        yield folder
+    finally:
+        usual: set[signal.Signals | int] = set()
+        try:
+            usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        finally:
+            for _ in range(TRIES):  # a program that was killed may still write
+                shutil.rmtree(folder, ignore_errors=True)
+                if not folder.exists():
+                    break
+                time.sleep(PAUSE_S)
+            signal.pthread_sigmask(signal.SIG_SETMASK, usual)
 
 
-def version_of(name: str) -> dict[str, str]:
-    """Return the version of an installed distribution by its name or name-cuda."""
-    from importlib.metadata import distributions  # noqa: PLC0415 - seldom needed
+class Parser(argparse.ArgumentParser):
+    """Parser whose errors are one line."""
 
-    found = {
-        one.metadata["Name"]: one.version
-        for one in distributions()
-        if re.fullmatch(rf"{name}(-cuda\d+x)?", one.metadata["Name"] or "")
-    }
-    return dict(sorted(found.items())[:1])
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end."""
+        self.exit(REFUSED, f"lineprof: {message}; --help has the arguments\n")
 
 
-def record(verdicts: list[Verdict]) -> Path:
-    """Write verdicts and their origin into the file of the device and the day."""
-    where = origin()
-    words = [where["device"], where["driver"], where["date"]]
-    name = re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower())
-    items = {
-        one.name: {"verdict": one.what, "why": one.why[:MAX_REASON], **one.figures}
-        for one in verdicts
-    }
-    RECORDED.mkdir(exist_ok=True)
-    path = RECORDED / f"{name}.json"
-    if path.exists():  # the list may be run in parts
-        items = {**json.loads(path.read_text(encoding="utf-8"))["items"], **items}
-    text = json.dumps({"origin": where, "items": items}, indent=1, ensure_ascii=True)
-    path.write_text(f"{text}\n", encoding="utf-8")
-    return path
+def seconds(text: str) -> float:
+    """Parse a number of seconds above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0
+    if not value > 0:  # nan is not
+        message = f"{text!r} is not a number of seconds above 0"
+        raise argparse.ArgumentTypeError(message)
+    return value
 
 
-def read_words() -> argparse.Namespace:
-    """Return the options of the command line."""
-    parser = argparse.ArgumentParser(prog="make test-gpu ARGS=...", description=__doc__)
-    add = parser.add_argument
+def read_words(argv: list[str] | None = None) -> argparse.Namespace:
+    """Return the options of the command line, checked, and the `names` of the items."""
+    prog = "make test-gpu ARGS=..."
+    parser = Parser(prog=prog, description=__doc__, allow_abbrev=False)
+    add, place = parser.add_argument, RECORDED.relative_to(HERE.parent.parent)
     add("items", nargs="*", help="names or patterns like 'torch*'; all of them")
     add("--list", action="store_true", help="say what each item is; run nothing")
     add("--dry-run", action="store_true", help="import and compile all; run nothing")
-    add("--record", action="store_true", help=f"write the figures to {FOLDER}")
-    add("--within", type=float, default=1e9, metavar="S", help="begin none after S s")
-    add("--double", type=Path, metavar="FOLDER", help="with the doubles of there")
-    return parser.parse_args()
+    add(
+        "--part",
+        type=int,
+        choices=PARTS,
+        action="append",
+        default=[],
+        metavar="N",
+        help="only items of part 1 (the driver alone), 2 (frameworks) or 3 (overhead, "
+        "other tools and what takes long); can be given several times",
+    )
+    add("--raw", action="store_true", help="only items that need no framework")
+    add("--within", type=seconds, metavar="S", help=f"end after S s; a part: {PART_S}")
+    add("--out", type=Path, metavar="FOLDER", help="add a line for each item to there")
+    add(
+        "--merge",
+        type=Path,
+        nargs="+",
+        action="extend",
+        metavar="FOLDER",
+        help=f"record the results of folders of --out, of one machine, in {place}",
+    )
+    add("--record", action="store_true", help=f"write the figures to {place}")
+    add(
+        "--into",
+        type=Path,
+        default=RECORDED,
+        metavar="FOLDER",
+        help=f"where --merge and --record write to instead of {place}",
+    )
+    add(
+        "--cupti",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another libcupti, or a wheel of it, for the item other_cupti; can be "
+        "given several times",
+    )
+    add(
+        "--double",
+        type=Path,
+        metavar="FOLDER",
+        help="without a GPU, with the tests' doubles of its libraries in FOLDER, such "
+        "as build/native/doubles after make demo-gpu-double",
+    )
+    words = parser.parse_args(argv)
+    words.part = sorted({*words.part})
+    try:
+        words.names = [] if words.merge else chosen(words.items, words.part, words.raw)
+        check(words)
+    except (ResultsError, OSError) as error:
+        parser.exit(REFUSED, f"lineprof: {error}\n")
+    return words
+
+
+def check(words: argparse.Namespace) -> None:
+    """Check what goes together on the command line, and its files and folders."""
+    alone = {"merge", "into", "names"}
+    more = [name for name, value in vars(words).items() if value and name not in alone]
+    if words.merge and more:
+        options = ["ITEM" if one == "items" else f"--{one}" for one in more]
+        named = ", ".join(options).replace("_", "-")
+        message = f"--merge and {named}: --merge takes --into alone"
+        raise ResultsError(f"{message}; run what else there is apart")
+    if words.double:
+        names = [f"{name}.so" for name in DOUBLES]
+        lacks = [name for name in names if not (words.double / name).is_file()]
+        if lacks:
+            message = f"--double {words.double}: no {', '.join(lacks)} there"
+            built = "make demo-gpu-double builds them in build/native/doubles"
+            raise ResultsError(f"{message}; {built}")
+    for name in words.cupti:
+        if not Path(name).is_file():
+            raise ResultsError(f"--cupti {name}: no such file; name a libcupti")
+    if words.out:
+        there = next(path for path in (words.out, *words.out.parents) if path.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            message = f"--out {words.out}: {there} is not a folder that can be written"
+            raise ResultsError(f"{message} to; give another")
+    if words.merge or words.record:
+        place = words.into if words.into.exists() else words.into.parent
+        if not place.is_dir():
+            message = f"--into {words.into}: {place} is not a folder"
+            raise ResultsError(f"{message}; give another, or make it first")
+
+
+def merge(folders: list[Path], into: Path) -> int:
+    """Record the results of several folders; return the exit status."""
+    where, verdicts = merged(folders, ITEMS)
+    if not verdicts:
+        message = f"no results in {', '.join(map(str, folders))}"
+        raise ResultsError(f"{message}: the runs were cut off before an item ended")
+    path = record(where, verdicts, into)
+    print(summary(verdicts))
+    missing = [name for name in ITEMS if name not in {one.name for one in verdicts}]
+    if missing:
+        print(f"no result of {', '.join(missing)}")
+    print(f"recorded in {path}")
+    return 1 if any(one.what == FAILED for one in verdicts) else 0
+
+
+def summary(verdicts: list[Verdict]) -> str:
+    """Return how many items passed, failed and were not run."""
+    return ", ".join(
+        f"{sum(one.what == what for one in verdicts)} {what}"
+        for what in (PASSED, FAILED, NOT_RUN)
+    )
+
+
+def handle_signals() -> None:
+    """Let programs have the usual signal handlers, and SIGTERM end the item under way.
+
+    A background job is started with SIGINT ignored, one under nohup with SIGHUP; so
+    would the programs be. A handler becomes the default one again after exec.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+        elif number == signal.SIGTERM:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
+def run_list(words: argparse.Namespace) -> int:
+    """Run the items, print and keep their verdicts; return the exit status."""
+    doubles = words.double.resolve() if words.double else None
+    os.environ["LINEPROF_LAB_CUPTI"] = os.pathsep.join(words.cupti)
+    where = origin()
+    if doubles:
+        print("with the tests' double, without a GPU")
+        where["device"] = "double"
+    else:
+        print(", ".join(f"{name} {value}" for name, value in where.items()))
+    records = words.record and not doubles
+    if records:
+        recorded_items(record_of(where, words.into))  # before the run: can it be read?
+    # A program that crashes or is killed leaves no core file.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    handle_signals()
+    begun = time.monotonic()
+    stem = "-".join(["part", *map(str, words.part)]) if words.part else "items"
+    results = Results(words.out, stem, where) if words.out else None
+    within = words.within or (PART_S * len(words.part) if words.part else 1e9)
+    verdicts = run(words.names, doubles, within, results)
+    print(f"{summary(verdicts)} in {time.monotonic() - begun:.0f} s")
+    if records:
+        print(f"recorded in {record(where, verdicts, words.into)}")
+    return 1 if any(one.what == FAILED for one in verdicts) else 0
 
 
 def main() -> int:
-    """Run or list the items; return the exit status."""
+    """Run, list or merge the items; return the exit status."""
     words = read_words()
-    names = chosen(words.items)
     if words.list or words.dry_run:
-        for name in names:
+        for name in words.names:
             item = load(name)
             needs = f" [{', '.join(item.NEEDS)}]" if item.NEEDS else ""
-            print(f"{name}: {gist(item)}{needs}")
+            print(f"{name}: {(item.__doc__ or '').partition(chr(10))[0]}{needs}")
         return 0
-    doubles = words.double.resolve() if words.double else None
-    if doubles:
-        print("with the tests' double, without a GPU")
-    else:
-        print(", ".join(f"{name} {value}" for name, value in origin().items()))
-    # A program that crashes or is killed leaves no core file.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    begun = time.monotonic()
-    verdicts = run(names, doubles, words.within)
-    numbers = {
-        what: sum(one.what == what for one in verdicts)
-        for what in (PASSED, FAILED, NOT_RUN)
-    }
-    said = ", ".join(f"{number} {what}" for what, number in numbers.items())
-    print(f"{said} in {time.monotonic() - begun:.0f} s")
-    if words.record and not doubles:
-        print(f"recorded in {record(verdicts).relative_to(HERE.parent.parent)}")
-    return 1 if numbers[FAILED] else 0
+    try:
+        return merge(words.merge, words.into) if words.merge else run_list(words)
+    except ResultsError as error:
+        print(f"lineprof: {error}", file=sys.stderr)
+        return REFUSED
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ f()
 def f():
     uid = gpu.fk_ctx_create(0)
     gpu.fk_launch(b"k", 0, 30)  #> gpu=30 kernels=1
-    gpu.fk_ctx_destroy(uid)
+    gpu.fk_ctx_destroy(uid)  #> wait=30/1
     gpu.fk_launch(b"k", 0, 3)  #> gpu=3 kernels=1
     kept = gpu.fk_ctx_create(1)
     gpu.fk_launch(b"k", 0, 40)  #> gpu=40 kernels=1

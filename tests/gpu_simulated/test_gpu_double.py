@@ -19,7 +19,7 @@ FUNCTIONS = [
     *("ActivitySetAttribute", "ActivityConfigureUnifiedMemoryCounter"),
     *("ActivityPushExternalCorrelationId", "ActivityPopExternalCorrelationId"),
     *("GetGraphNodeId", "GetGraphId", "GetGraphExecId", "GetDeviceId", "GetContextId"),
-    *("GetGlobalCallbackState", "SetThreadIdType"),
+    *("GetCallbackState", "SetThreadIdType"),
 ]
 
 # Bytes of the record of a kernel, a copy and a memset, by version.
@@ -196,9 +196,10 @@ def test_newer_releases_have_newer_functions(play: Play) -> None:
     script = """
         client = Client(start=False)
         names = "Subscribe_v2 ActivityEnable_v2 ActivityGetNextRecord_v2"
+        names += " ActivityGetEnabledKinds IsTracingSessionRunning"
         print(sum(hasattr(client.cupti, f"cupti{name}") for name in names.split()))
     """
-    for library, count in (("", 0), ("_13_2", 2), ("_13_4", 3)):
+    for library, count in (("", 0), ("_13_2", 3), ("_13_4", 5)):
         assert play(script, cupti=f"fake_cupti{library}") == f"{count}\n"
 
 

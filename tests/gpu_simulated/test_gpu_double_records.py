@@ -174,9 +174,10 @@ def test_memory_and_migrations_are_recorded(play: Play) -> None:
     play("""
         client = Client()
         config = (ctypes.c_uint32 * 4)(2, 1, 0, 1)
+        assert client.result("ActivityConfigureUnifiedMemoryCounter", config, 1) == 15
+        gpu.fk_init()
         client("ActivityConfigureUnifiedMemoryCounter", config, 1)
         client.enable(MEMORY, MIGRATION, PEER_COPY)
-        gpu.fk_init()
         address = gpu.fk_malloc(1000)
         assert gpu.fk_free(address) == 0
         assert gpu.fk_free(address) == 1

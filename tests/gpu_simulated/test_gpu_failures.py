@@ -5,17 +5,24 @@ If GPU columns are off, one line says why.
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from gpu_rig import Ran, Rig, lost, run_of
+from gpu_rig import Ran, Rig, events, lost, run_of
 
 from lineprof.model.gpu import numbers_of_functions, totals
+from lineprof.report import VIEWS
+from lineprof.report.options import Options
+from lineprof.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from lineprof import LineStats
 
 
 pytestmark = pytest.mark.usefixtures("hook")
@@ -41,9 +48,14 @@ OFF = {"kernel": "#> hits=3", "copy": "#> time=51"}
 LOST = {"kernel": "#> hits=3", "copy": "#> wait=51/3 time=51"}
 
 
-def check(ran: Ran) -> list[str]:
-    """Check all but the GPU numbers; return the lines below the tables, on the GPU."""
-    assert (ran.status, ran.err) == (3, "beside\n")
+def check(ran: Ran, said: str = "") -> list[str]:
+    """Check all but the GPU numbers; return the lines below the tables, on the GPU.
+
+    `said` is the start of a line for standard error, if one is due.
+    """
+    assert ran.status == 3
+    lines = ["beside", *filter(None, [said])]
+    assert [line.partition(":")[0] for line in ran.err.splitlines()] == lines
     words, said, table = ran.out.partition("before\n")
     assert (words, said) == ("", "before\n")
     assert table.startswith("Wrote profile results to 'program.lprof'\n")
@@ -62,7 +74,10 @@ TAKEN = "CUPTI takes one tool at a time and is held by "
 REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
     "GetVersion": (
         {"FAKE_CUPTI_FAIL": "cuptiGetVersion"},
-        f"CUPTI can't be used: cuptiGetVersion says {UNKNOWN}",
+        (
+            f"CUPTI can't be used: cuptiGetVersion says {UNKNOWN}; libcupti is of no"
+            " known version, the driver is of CUDA 13.0"
+        ),
     ),
     "Subscribe": (
         {"FAKE_CUPTI_FAIL": "cuptiSubscribe"},
@@ -131,13 +146,15 @@ def broken_library(folder: Path, what: str, doubles: Path) -> str:
         path.write_bytes((doubles / "fake_cupti.so").read_bytes()[:5000])
     elif what == "empty":
         path.write_bytes(b"")
+    elif what == "a pipe":
+        os.mkfifo(path)
     elif what == "another":
         path = doubles / "frozen_clock.so"
     return str(path)
 
 
 @pytest.mark.parametrize("which", ["LINEPROF_CUDA", "LINEPROF_CUPTI"])
-@pytest.mark.parametrize("what", ["missing", "damaged", "empty", "another"])
+@pytest.mark.parametrize("what", ["missing", "damaged", "empty", "a pipe", "another"])
 def test_a_library_that_cannot_be_loaded(rig: Rig, which: str, what: str) -> None:
     path = broken_library(rig.folder, what, rig.doubles)
     program = PROGRAM.format(kernel="#> hits=3", copy="#> time=0")
@@ -151,6 +168,8 @@ def test_a_library_that_cannot_be_loaded(rig: Rig, which: str, what: str) -> Non
     assert line.startswith("GPU columns off: CUPTI can't be used: ")
     if what == "damaged":
         assert line.endswith(f"{path}: the file was cut short")
+    elif what == "a pipe":
+        assert line.endswith(f"{path}: not a regular file")
     elif what == "missing":
         assert line.endswith(
             "cannot open shared object file: No such file or directory"
@@ -186,6 +205,11 @@ OPTIONAL_CUPTI = (
     "cuptiGetCallbackName",
     "cuptiActivityConfigureUnifiedMemoryCounter",
     "cuptiSetThreadIdType",
+    "cuptiActivitySetAttribute",
+    "cuptiActivityGetAttribute",
+    "cuptiActivityEnableRuntimeApi",
+    "cuptiActivityEnableDriverApi",
+    "cuptiSubscribe_v2",
 )
 OPTIONAL_CUDA = (
     "cuDriverGetVersion",
@@ -210,7 +234,8 @@ def test_failures_of_optional_functions_are_harmless(
 ) -> None:
     knobs = {"FROZEN_CLOCK_REALTIME": 1, knob: function}
     ran = rig.kernprof(PROGRAM.format(**ON), "--uvm", "on", "-v", **knobs)
-    below = check(ran)
+    counters = function == "cuptiActivityConfigureUnifiedMemoryCounter"
+    below = check(ran, said="kernprof" if counters else "")
     assert [line.partition(":")[0] for line in below] == [
         "GPU time",
         "Copies",
@@ -225,8 +250,12 @@ def test_each_function_of_cupti_is_made_to_fail() -> None:
     used = re.findall(r'SYMBOL\("(\w+)",', source.read_text(encoding="utf-8"))
     here = Path(__file__).read_text(encoding="utf-8")
     presence = {"ActivityEnable_v2", "ActivityGetNextRecord_v2"}  # never called
-    assert [name for name in used if f'cupti{name}"' not in here] == sorted(presence)
-    assert len(used) > len(presence)
+    newer = {"IsTracingSessionRunning", "ActivityGetEnabledKinds"}
+    there = Path(__file__).with_name("test_gpu_other_tools.py")
+    assert all(f"cupti{name}" in there.read_text(encoding="utf-8") for name in newer)
+    missing = {name for name in used if f'cupti{name}"' not in here}
+    assert missing == presence | newer
+    assert len(used) > len(missing)
 
 
 def test_failures_while_calls_are_recorded(rig: Rig) -> None:
@@ -260,6 +289,64 @@ def test_without_a_settable_clock_of_cupti(rig: Rig) -> None:
     assert [event.start_ns for event in timeline] == [500]
 
 
+# -- the clock of the device's records ---------------------------------------------
+
+CLOCKED = """
+    if before:
+        gpu.fk_init()
+    from running import new_profiler
+    profile = new_profiler()
+    @profile
+    def f():
+        tick(500)
+        gpu.fk_launch(b"one", 0, 10)  #> gpu=10 kernels=1
+        gpu.fk_memset(8, 7, 1)  #> gpu=7 memset=7/1
+        other = gpu.fk_ctx_create(1)
+        gpu.fk_launch(b"two", 0, 30)  #> gpu=30 kernels=1
+    f()
+    profile.dump_stats("program.lprof")
+"""
+STARTS = [500, 510, 517]
+
+
+def clocked(rig: Rig, *, before: bool = True, **knobs: object) -> LineStats:
+    """Run a program whose CUPTI is attached after or before the first context."""
+    program = CLOCKED.replace("before", str(before))
+    knobs = {"FROZEN_CLOCK_REALTIME": 1, **knobs}
+    return rig.python(program, ready=False, **knobs).ok().check()
+
+
+@pytest.mark.parametrize(
+    ("clock", "fails", "realigned"),
+    [
+        # A context that was there before CUPTI keeps CUPTI's own clock.
+        ("late", "", 2),
+        ("realtime", "", 3),
+        # Without a settable clock the offset is measured, and one may be without it.
+        ("realtime", SET_CLOCK, 0),
+        ("monotonic", SET_CLOCK, 3),
+    ],
+)
+def test_times_of_another_clock_are_put_right(
+    rig: Rig, clock: str, fails: str, realigned: int
+) -> None:
+    stats = clocked(rig, FAKE_CUPTI_CLOCK=clock, FAKE_CUPTI_FAIL=fails)
+    assert [event.start_ns for event in events(stats)] == STARTS
+    run = run_of(stats)
+    assert (run.realigned, run.undated, lost(run)) == (realigned, 0, (0, 0, 0, 0))
+    assert [device.busy_ns for device in stats.gpu.devices] == [17, 30]
+    assert "unknown clock" not in shown(stats)
+
+
+def test_times_of_no_clock_are_not_in_the_timeline(rig: Rig) -> None:
+    stats = clocked(rig, FAKE_CUPTI_CLOCK="none")
+    assert events(stats) == []
+    run = run_of(stats)
+    assert (run.realigned, run.undated, lost(run)) == (0, 3, (0, 0, 0, 0))
+    said = "Left out of the timeline: 3 records with times of an unknown clock"
+    assert f"{said}; the sums have them" in shown(stats)
+
+
 # -- lost records ------------------------------------------------------------------
 
 MANY = """
@@ -274,6 +361,12 @@ def f():
 f()
 print("before", flush=True)
 """
+
+
+def shown(stats: LineStats) -> str:
+    """Return the tables of a profile."""
+    view = VIEWS["text"]
+    return "\n".join(view.render(stats, Sources(stats.sources), Options()))
 
 
 def lost_of(ran: Ran) -> str:
@@ -292,6 +385,12 @@ def test_records_that_were_dropped(rig: Rig) -> None:
     assert lost_of(ran) == (
         "Lost: 1000 dropped and 1000 outstanding records; the GPU numbers lack them"
     )
+
+
+def test_dropped_records_are_counted_without_a_buffer(rig: Rig) -> None:
+    """All of them were dropped, so that CUPTI has no buffer to return."""
+    ran = rig.kernprof(MANY, "-v", FAKE_CUPTI_DROP=1)
+    assert lost(run_of(ran.stats())) == (2000, 0, 2000, 0)
 
 
 def test_records_without_times(rig: Rig) -> None:
@@ -318,6 +417,113 @@ def test_records_that_never_arrive(rig: Rig, program: str) -> None:
     ran = rig.kernprof(program, "-v", FAKE_CUPTI_FAIL="cuptiActivityFlushAll")
     assert lost(run_of(ran.stats())) == (0, 0, 2000, 0)
     assert lost_of(ran) == ("Lost: 2000 outstanding records; the GPU numbers lack them")
+
+
+EMPTY = """
+@profile
+def f():
+    tick(30)
+    for blocking in (0, 1):
+        # Asynchronous copies of arrays are of two dimensions, in a struct.
+        for direction in range(1, 11) if blocking else (1, 2, 3, 4, 8, 9, 10):
+            gpu.fk_memcpy(direction, 0, 0, blocking, 3, 3)
+            gpu.fk_memcpy(direction, 64, 1, blocking, 3, 3)
+        gpu.fk_memset(0, 0, blocking)
+        gpu.fk_memset(64, 1, blocking)
+f()
+print("before", flush=True)
+"""
+
+
+def test_calls_of_no_bytes_lose_no_record(rig: Rig) -> None:
+    ran = rig.kernprof(EMPTY, "-v", FAKE_CUPTI_NO_EMPTY=1)
+    whole = totals(ran.stats().gpu)
+    assert (sum(one.count for one in whole.copies), whole.memsets) == (17, 2)
+    assert lost(run_of(ran.stats())) == (0, 0, 0, 0)
+    assert "Lost" not in ran.out
+
+
+# Call 305 is cuMemcpy, here from host to host.
+WITHOUT_RECORD = """
+import ctypes, os
+cupti = ctypes.CDLL(os.environ["LINEPROF_CUPTI"])
+@profile
+def f(calls):
+    for _ in range(calls):
+        gpu.fk_call(1, 305)  #> wait=0/{waits}
+    gpu.fk_launch_many(b"k", {kernels}, 1)  #> gpu={gpu} kernels={gpu}
+polls = []
+for _ in range(3):
+    f({calls})
+    before = cupti.fk_flush_calls()
+    profile.get_stats()
+    polls.append(cupti.fk_flush_calls() - before)
+print(polls, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "calls", "line"),
+    [
+        (10000, 1, ""),  # below one in a thousand
+        (
+            1000,
+            2,
+            (
+                "Without a record: 6 calls (0.2 %); copies of 0 bytes, copies from host"
+                " to host and empty graphs have none"
+            ),
+        ),
+        (10, 1, "Lost: 3 outstanding records; the GPU numbers lack them"),
+    ],
+)
+def test_calls_that_have_no_record(
+    rig: Rig, kernels: int, calls: int, line: str
+) -> None:
+    """They are waited for once, and mentioned if they may be a part that matters."""
+    program = WITHOUT_RECORD.format(
+        kernels=kernels, gpu=3 * kernels, calls=calls, waits=3 * calls
+    )
+    ran = rig.kernprof(program, "-v")
+    stats = ran.check()
+    assert lost(run_of(stats)).outstanding == 3 * calls
+    first, *others = json.loads(ran.out.splitlines()[0])
+    assert first > 100
+    assert max(others) < 40
+    footer = [row for row in ran.out.splitlines() if row.startswith(("Lost", "With"))]
+    assert footer == [line][: bool(line)]
+
+
+# Waits are real, and given up at once, because the frozen clock's year is long past.
+HANGING = """
+gpu.fk_on_wait(None)
+gpu.fk_wait_really(1)
+@profile
+def f():
+    gpu.fk_launch_many(b"k", 100, 10)  #> gpu=1000 kernels=100
+    gpu.fk_sync(0, 0, 0)  #> wait=0/1
+    gpu.fk_launch(b"hangs", 1, 10**12)
+f()
+"""
+WITHHOLD = {"FAKE_CUPTI_WITHHOLD": 1, "FROZEN_CLOCK_REALTIME": 1}
+
+
+def test_a_kernel_that_hangs_hides_no_other(rig: Rig) -> None:
+    """CUPTI gives no buffer with an unfinished record, unless it is forced to."""
+    stats = rig.check(HANGING, **WITHHOLD)
+    run = run_of(stats)
+    assert (run.unfinished, lost(run)) == (1, (0, 0, 0, 0))
+    assert "Unfinished: 1 kernel or other work still ran at the end" in shown(stats)
+
+
+def test_a_profile_in_the_midst_does_not_give_up_a_running_kernel(rig: Rig) -> None:
+    program = f"""{HANGING}
+assert profile.get_stats().gpu.sums[0].kind == "wait"
+gpu.fk_sync(1, 1, 0)
+"""
+    program = program.replace("10**12)", "10**12)  #> gpu=1000000000000 kernels=1")
+    run = run_of(rig.check(program, nowhere="wait=0/1", **WITHHOLD))
+    assert (run.unfinished, lost(run)) == (0, (0, 0, 0, 0))
 
 
 # -- delivery ----------------------------------------------------------------------

@@ -108,6 +108,32 @@ def test_cuda_used_only_in_the_child(rig: Rig) -> None:
     rig.kernprof(program, ready=False, **QUIET).ok("0 0 0 1\n0\n").check()
 
 
+def test_a_childs_own_gpu_work_takes_no_memory(rig: Rig) -> None:
+    """CUPTI fills buffers with records of the child, and has no thread to return them.
+
+    A record of a kernel has 216 bytes.
+    """
+    program = """
+    import os
+    def in_use():
+        with open("/proc/self/statm") as stream:
+            return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    @profile
+    def f():
+        gpu.fk_launch_many(b"k", 400_000, 1)
+    child = os.fork()
+    if child == 0:
+        gpu.fk_init()
+        gpu.fk_launch_many(b"k", 40_000, 1)
+        before = in_use()
+        f()
+        print(in_use() - before < 20_000_000, flush=True)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+    """
+    rig.kernprof(program, ready=False, **QUIET).ok("True\n0\n")
+
+
 def test_a_fork_before_the_first_profiler(rig: Rig) -> None:
     """Parent and child each have a session of their own."""
     program = """
@@ -180,6 +206,89 @@ def test_forks_while_other_threads_launch_and_report(rig: Rig) -> None:
     native = sum(one.count for one in stats.gpu.sums if one.name == "native")
     assert native == 50000
     assert lost(run_of(stats))[:3] == (0, 0, 0)
+
+
+CHILDREN = """
+import os, signal, sys
+from lineprof import LineProfiler
+
+@profile
+def f(n):
+    gpu.fk_launch(b"k", 0, n)  #> gpu=1100 kernels=2
+
+def end(how):
+    if how == "sys.exit":
+        sys.exit(5)
+    if how == "raise":
+        raise ValueError("here")
+    if how == "os._exit":
+        os._exit(6)
+    if how == "signal":
+        os.kill(os.getpid(), signal.SIGTERM)
+
+def child(how):
+    own = LineProfiler()
+    @own
+    def g():
+        tick(7)
+    g()
+    own.dump_stats(f"{how}.lprof")
+    print("child", how)  # in a buffer, which is flushed at the end
+    end(how)
+
+f(100)
+profile.get_stats()
+statuses = []
+signal.signal(signal.SIGALRM, lambda *_: os.kill(pid, signal.SIGKILL))
+for how in ("sys.exit", "raise", "os._exit", "signal", "falls off"):
+    pid = os.fork()
+    if pid == 0:
+        child(how)
+        break
+    signal.alarm(10)  # a child that hangs is killed; others end within a second
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    signal.alarm(0)
+else:
+    f(1000)
+    print(statuses)
+"""
+
+
+@pytest.mark.parametrize("hangs", ["nothing", "exit", "late", "fini"])
+def test_a_child_ends_although_cuptis_thread_is_gone(rig: Rig, hangs: str) -> None:
+    """Exit handlers of CUPTI's in the child wait for a thread of the parent's."""
+    ran = rig.kernprof(CHILDREN, FAKE_CUPTI_FORK=hangs, PYTHONUNBUFFERED="", **QUIET)
+    assert ran.status == 0
+    assert sorted(ran.out.splitlines()) == [
+        f"[5, 1, 6, {-signal.SIGTERM}, 0]",
+        *("child falls off", "child raise", "child sys.exit"),
+    ]
+    assert ran.err.splitlines()[-1] == "ValueError: here"
+    assert ran.err.count("Traceback") == 1
+    assert lost(run_of(ran.check())) == (0, 0, 0, 0)
+    for how in ("sys.exit", "raise", "os._exit", "signal", "falls off"):
+        own = ran.stats(how)
+        assert times(own, "child.<locals>.g") == [(1, 7)]
+        assert (run_of(own).backend, run_of(own).reason) == ("none", FORKED)
+
+
+def test_a_child_that_uses_cuda_ends_although_cuptis_thread_is_gone(rig: Rig) -> None:
+    """CUPTI registers the exit handler that waits when the child launches."""
+    program = """
+    import os, signal, sys
+    @profile
+    def f():
+        return gpu.fk_init() or gpu.fk_launch(b"k", 0, 10)
+    child = os.fork()
+    if child == 0:
+        print(f())
+        sys.exit(5)
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    signal.alarm(10)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """
+    knobs = {"FAKE_CUPTI_FORK": "late", "PYTHONUNBUFFERED": "", **QUIET}
+    rig.kernprof(program, ready=False, **knobs).ok("0\n5\n")
 
 
 POOL = """

@@ -240,6 +240,25 @@ def test_a_graph_captured_before_the_first_profiler(rig: Rig) -> None:
     ran.check(capture=True)
 
 
+NODES = """
+@profile
+def f():
+    gpu.fk_graph_capture_begin(0)
+    gpu.fk_launch_many(b"k", {0}, 10)
+    exec_ = gpu.fk_graph_instantiate(gpu.fk_graph_end(0))
+    gpu.fk_graph_launch(exec_, 0)  #> gpu={0}0 kernels={0}
+f()
+"""
+
+
+@pytest.mark.parametrize("nodes", [300, 50_000])
+def test_all_records_of_a_graph_are_waited_for(rig: Rig, nodes: int) -> None:
+    """They may come in many buffers, after the first record of the launch."""
+    late = {"FAKE_CUPTI_LATE_MS": 20, "FAKE_CUPTI_BUFFER_LIMIT": 4096}
+    stats = rig.check(NODES.format(nodes), frozen=False, **late)
+    assert lost(stats.gpu.runs[0]) == (0, 0, 0, 0)
+
+
 def kernel_names(stats: LineStats, **options: bool) -> Mapping[int, list[str]]:
     """Return names of the kernels of each line, the longest time first."""
     return {
@@ -256,3 +275,25 @@ def test_kernels_of_the_lines_that_captured_them(rig: Rig) -> None:
     captured = kernel_names(stats, capture=True)
     assert captured[lines['gpu.fk_launch(b"two", 0, 20)']] == ["two"]
     assert lines["gpu.fk_graph_launch(exec_, 1)"] not in captured
+
+
+def test_a_flush_during_a_capture_leaves_the_graph_to_the_next(rig: Rig) -> None:
+    program = """
+        from lineprof import _core
+
+        gpu.fk_graph_capture_begin(1)
+        for _ in range(300):
+            gpu.fk_launch(b"node", 1, 10)
+        graph = gpu.fk_graph_instantiate(gpu.fk_graph_end(1))
+
+        @profile
+        def f():
+            gpu.fk_graph_launch(graph, 1)
+
+        f()
+        gpu.fk_graph_capture_begin(2)
+        _core.gpu_flush()
+        gpu.fk_graph_end(2)
+        """
+    late = {"FAKE_CUPTI_LATE_MS": 20, "FAKE_CUPTI_BUFFER_LIMIT": 4096}
+    assert totals(rig.kernprof(program, **late).stats().gpu).kernels == 300

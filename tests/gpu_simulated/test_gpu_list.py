@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import tarfile
 import textwrap
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +27,9 @@ FOLDER = ROOT / "tests" / "gpu_hardware"
 ITEMS = {file.stem: file for file in sorted((FOLDER / "items").glob("*.py"))}
 FRAMEWORKS = ("torch", "cupy", "jax", "numba", "triton", "tensorflow")
 # Items that look for frameworks themselves and use those that are present.
-WITH_SOME = ("framework_threads", "mixed")
-NOT_ON_THE_DOUBLE = (*WITH_SOME, "beside_nsys")
+WITH_SOME = ("framework_libraries", "framework_threads", "mixed")
 VERDICT = re.compile(r"(passed|failed|not run) +(\w+) \(\d+\.\d s\)(?:: (.+))?")
-LIMIT_S = 300  # reached only if a process hangs
+LIMIT_S = 600  # reached only if a process hangs
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="GPUs are recorded only on Linux"
@@ -71,7 +75,7 @@ def test_every_item_compiles_and_is_listed() -> None:
         done, _ = run(ROOT / "tools" / "checks" / "gpu.py", ARGS=flag)
         assert (done.returncode, done.stderr) == (0, "")
         listed = [line.partition(": ") for line in done.stdout.splitlines()]
-        assert sorted(name for name, _, _ in listed) == list(ITEMS)
+        assert sorted(name for name, _, _ in listed) == list(ITEMS)  # in one part each
         for name, _, what in listed:
             claim, _, wanted = what.partition(" [")
             assert claim.endswith("."), name
@@ -116,7 +120,7 @@ def test_items_without_a_framework_pass_on_the_doubles(doubles: Path) -> None:
     done, verdicts = run(FOLDER / "main.py", "--double", doubles, **settings)
     assert set(verdicts) == set(ITEMS)
     wanted = {
-        name: "not run" if needs(name) or name in NOT_ON_THE_DOUBLE else "passed"
+        name: "not run" if needs(name) or name in WITH_SOME else "passed"
         for name in ITEMS
     }
     assert {name: what for name, (what, _) in verdicts.items()} == wanted, done.stdout
@@ -131,31 +135,49 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_items_fail_if_the_double_has_a_fault(doubles: Path, fault: str) -> None:
+def test_items_fail_if_the_double_has_a_fault(
+    doubles: Path, tmp_path: Path, fault: str
+) -> None:
     knob, _, value = fault.partition("=")
     knobs: dict[str, Any] = {knob: value}
     settings, names = environment(doubles, **knobs), FAULTS[fault]
-    done, verdicts = run(FOLDER / "main.py", "--double", doubles, *names, **settings)
+    words = ["--double", doubles, "--out", tmp_path, *names]
+    done, verdicts = run(FOLDER / "main.py", *words, **settings)
     assert {name: what for name, (what, _) in verdicts.items()} == dict.fromkeys(
         names, "failed"
     ), done.stdout
     assert done.returncode == 1
+    lines = (tmp_path / "items.jsonl").read_text("utf-8").splitlines()[1:]
+    for one in map(json.loads, lines):  # enough to find the cause without a second run
+        assert any(ran["command"] and "run" in ran for ran in one["seen"]), one
+    with tarfile.open(tmp_path / "items.failed.tar") as tar:
+        kept = {path.partition("/")[0] for path in tar.getnames()}
+        assert kept == {*names}
+        assert f"{names[0]}/1/program.lprof" in tar.getnames()
 
 
-def judged(folder: Path, check: str, **settings: str) -> Mapping[str, str]:
-    """Return the list's verdict on an item whose check is the lines of `check`."""
+def judged(
+    folder: Path, check: str, *, limit_s: float = 0, **settings: str
+) -> Mapping[str, str]:
+    """Return the list's verdict on an item whose check is the lines of `check`.
+
+    limit_s: the item is judged in a process of its own with this limit.
+    """
+    how, more = ("judge_apart", ", 1000") if limit_s else ("judge", "")
     item = textwrap.indent(textwrap.dedent(check).strip(), "    ")
     program = f"""\
 import sys, types
 sys.path.insert(0, {str(FOLDER)!r})
 from pathlib import Path
-import main
+import main, verdicts
 
 def check(lab):
 {item}
 
-main.load = lambda name: types.SimpleNamespace(NEEDS=(), check=check)
-verdict = main.judge("it", Path({str(folder)!r}), Path("/nowhere"))
+verdicts.GRACE_S = 2
+item = types.SimpleNamespace(NEEDS=(), check=check, LIMIT_S={limit_s})
+verdicts.load = lambda name: item
+verdict = verdicts.{how}("it", Path({str(folder)!r}), Path("/nowhere"){more})
 print(verdict.what)
 print(verdict.why)
 """
@@ -181,6 +203,296 @@ def test_verdicts_of_items(tmp_path: Path, check: str, what: str, why: str) -> N
     verdict = judged(tmp_path, check)
     assert verdict["what"] == what
     assert verdict["why"].startswith(why)
+
+
+def test_an_item_over_its_limit_has_a_verdict(tmp_path: Path) -> None:
+    verdict = judged(
+        tmp_path, "lab.expect(False, 'a'); import time; time.sleep(60)", limit_s=0.5
+    )
+    assert verdict["what"] == "failed"
+    assert re.fullmatch(
+        r"a; OverLimitError in <string>:\d+: it runs for over 0.5 s", verdict["why"]
+    )
+
+
+def test_an_item_that_hangs_is_killed_with_its_programs(tmp_path: Path) -> None:
+    verdict = judged(
+        tmp_path,
+        """
+        import os, signal, subprocess
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        child = subprocess.Popen(["sleep", "1000"], process_group=0)
+        Path(lab.folder, "child.txt").write_text(str(child.pid))
+        child.wait()
+        """,
+        limit_s=0.5,
+    )
+    assert verdict["what"] == "failed"
+    assert verdict["why"].startswith("the item gave no verdict within 2 s; it was in")
+    stat = Path("/proc", (tmp_path / "child.txt").read_text("utf-8"), "stat")
+    assert not stat.exists() or ") Z" in stat.read_text("utf-8")
+
+
+def test_an_item_that_crashes_does_not_end_the_list(tmp_path: Path) -> None:
+    verdict = judged(tmp_path, "import os; os.abort()", limit_s=20)
+    why = "the item's process ended without a verdict"
+    assert verdict == {"what": "failed", "why": why}
+
+
+def test_parts_are_written_as_items_end_and_merged(
+    doubles: Path, tmp_path: Path
+) -> None:
+    """A run that was cut off, or had no time left, loses no earlier verdict."""
+    for part, names in (("1", ["fork", "clocks"]), ("2", ["jax_step"])):
+        words = ["--double", doubles, "--part", part, "--out", tmp_path / part]
+        done, verdicts = run(FOLDER / "main.py", *names, *words, "--within", "1e-9")
+        assert {what for what, _ in verdicts.values()} == {"not run"}
+        assert (done.returncode, done.stderr) == (0, "")
+    lines = (tmp_path / "1" / "part-1.jsonl").read_text("utf-8").splitlines()
+    first, *items = [json.loads(line) for line in lines]
+    assert first["origin"]["device"] == "double"
+    assert [one["name"] for one in items] == ["clocks", "fork"]
+    with (tmp_path / "1" / "part-1.jsonl").open("a", encoding="utf-8") as file:
+        verdict = {"name": "fork", "what": "failed", "why": "b", "figures": {"ms": 2}}
+        file.write(json.dumps(verdict) + "\n" + lines[2] + "\n" + lines[1][:20])
+    folders = [tmp_path / "1", tmp_path / "2"]
+    done, _ = run(FOLDER / "main.py", "--merge", *folders, "--into", tmp_path / "all")
+    said = done.stdout.splitlines()
+    assert said[0] == "0 passed, 1 failed, 2 not run"
+    assert "graphs" in said[1]
+    [path] = (tmp_path / "all").glob("double-*.json")
+    found = json.loads(path.read_text("utf-8"))
+    assert found["items"]["fork"] == {"verdict": "failed", "why": "b", "ms": 2}
+    assert found["items"]["jax_step"]["verdict"] == "not run"
+    assert done.returncode == 1
+
+
+CALLS = f"""
+import contextlib, io, json, os, sys, traceback
+sys.path[:0] = [{str(ROOT)!r}, {str(FOLDER)!r}]
+os.environ.pop("ARGS", None)
+which, *calls = json.load(sys.stdin)
+if which == "gpu":
+    from tools.checks import gpu as one
+    one.gpu_problem = lambda: ""  # as if there were one
+    one.build = lambda: sys.exit("it is built")
+else:
+    import main as one
+for words in calls:
+    sys.argv, out, err = ["it", *words], io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = one.main()
+        except SystemExit as end:
+            status = end.code
+        except BaseException:
+            traceback.print_exc()
+            status = "an exception"
+    print(json.dumps([status, out.getvalue(), err.getvalue()]))
+"""
+
+
+def refused(which: str, calls: Mapping[tuple[object, ...], str]) -> None:
+    """Check that calls of main() end with status 2 and print one line alone.
+
+    calls: the arguments, and a pattern of the line; all are called in one process.
+    """
+    words = [[*map(str, call)] for call in calls]
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", CALLS],
+        capture_output=True,
+        input=json.dumps([which, *words]),
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(words), done.stderr
+    wrong = [
+        (call, answer)
+        for call, answer, pattern in zip(words, found, calls.values(), strict=True)
+        if answer[:2] != [2, ""]
+        or not re.fullmatch(f"lineprof: {pattern}; .+\n", answer[2])
+    ]
+    assert not wrong, "\n".join(map(str, wrong))
+
+
+def test_wrong_arguments_are_one_line_before_anything_is_built(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    no, gone = re.escape, tmp_path / "gone"
+    seconds = "argument --within: '{}' is not a number of seconds above 0"
+    refused(
+        "gpu",
+        {
+            ("nosuch", "fork"): "no item is called nosuch",
+            ("--part", "x"): "argument --part: .*'x'",
+            ("--lst",): ".*--lst",
+            **{("--within", n): seconds.format(n) for n in ("0", "-5", "nan", "x")},
+            ("--part", "1", "torch_records"): "no item in part 1 matches torch_records",
+            ("--raw", "torch_r*"): r"no item without a framework matches torch_r\*",
+            ("--list", "--part", 2, "fork"): "no item in part 2 matches fork",
+            ("--out", file): no(f"--out {file}: {file} is not a folder") + ".*",
+            ("--out", file / "a" / "b"): no(f"--out {file}/a/b: {file} is not") + ".*",
+            ("--double", gone): no(f"--double {gone}: no fake_cuda.so, ") + ".* there",
+            ("--cupti", gone): no(f"--cupti {gone}: no such file"),
+            ("fork", "--dry-run", "--merge", gone): "--merge and ITEM, --dry-run: .*",
+            ("--record", "--into", file): no(f"--into {file}: {file} is not a folder"),
+        },
+    )
+    done, _ = run(ROOT / "tools" / "checks" / "gpu.py", "'a", ARGS="--out '")
+    assert (done.returncode, done.stdout) == (2, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("lineprof: ARGS: ")
+
+
+def test_results_that_cannot_be_merged_are_one_line_and_not_recorded(
+    tmp_path: Path,
+) -> None:
+    into = tmp_path / "into"
+    (into / "sub").mkdir(parents=True)
+    machine = {"driver": "580", "date": "2026-11-23"}
+    h100, h200 = [
+        json.dumps({"origin": {"device": f"NVIDIA {name}", **machine}})
+        for name in ("H100", "H200")
+    ]
+    fork, clocks = [
+        json.dumps({"name": name, "what": "passed"}) for name in ("fork", "clocks")
+    ]
+
+    def folder(name: str, *lines: str | bytes) -> Path:
+        (tmp_path / name).mkdir()
+        whole = [line if isinstance(line, bytes) else line.encode() for line in lines]
+        data = b"".join(line + b"\n" for line in whole)
+        (tmp_path / name / "part-1.jsonl").write_bytes(data)
+        return tmp_path / name
+
+    good, other = folder("good", h100, fork), folder("other", h200, clocks)
+    wrong_lines = {
+        "5": "neither an origin nor a verdict",
+        "[1, 2]": "neither an origin nor a verdict",
+        '{"name": "fork"}': "a verdict lacks what",
+        '{"name": "fork", "what": "passed", "a": 1}': "a verdict has no field a",
+        '{"name": "fork", "what": "passed", "figures": 1}': ".* type in figures",
+        '{"name": "fork", "what": "hurra"}': "no verdict is called 'hurra', .*",
+        '{"name": "nosuchitem", "what": "passed"}': "no item is called 'nosuchitem'",
+        '{"origin": {"device": "a"}}': "the origin lacks driver, date",
+        '{"origin": [1]}': "the origin is not a JSON object",
+        fork[:20]: "not JSON",  # in the midst of a file
+        "[" * 100_000: "not JSON",
+        b'{"name": "\xff"}': "not text in UTF-8",
+    }
+    calls: dict[tuple[object, ...], str] = {}
+    for number, (line, why) in enumerate(wrong_lines.items()):
+        wrong = folder(str(number), h100, fork, line, clocks)
+        place = re.escape(f"{wrong / 'part-1.jsonl'}:3: ")
+        calls["--merge", wrong, "--into", into] = place + why
+    bare, empty = folder("bare", fork), tmp_path / "gone"
+    both = [f"NVIDIA {one} with driver 580" for one in ("H100", "H200")]
+    files = [tmp_path / name / "part-1.jsonl" for name in ("good", "other")]
+    each = [f"{one} ({file})" for one, file in zip(both, files, strict=True)]
+    damaged = into / "sub" / "nvidia-h100-580-2026-11-23.json"
+    damaged.write_text('{"items": [1]}')
+    calls |= {
+        ("--merge", bare, "--into", into): r".*/bare/part-1.jsonl:1: no origin .*",
+        ("--merge", good, empty, into, "--into", into): re.escape(
+            f"no results (*.jsonl) in {empty}, {into}"
+        ),
+        ("--merge", good, "--merge", other, "--into", into): re.escape(
+            f"results of different machines: {each[0]} and {each[1]}"
+        ),
+        ("--merge", good, "--into", into / "sub"): re.escape(
+            f"{damaged}: not a record of results"
+        ),
+        ("--merge", good, "--into", damaged): r"--into .*\.json is not a folder",
+        ("--merge", good, "--into", empty / "a"): r"--into .*/gone is not a folder",
+    }
+    refused("main", calls)
+    assert [path.name for path in into.rglob("*.*")] == [damaged.name]
+    assert damaged.read_text() == '{"items": [1]}'
+
+
+def test_a_background_job_with_doubles_needs_no_gpu_and_replaces_a_cut_off_line(
+    doubles: Path, tmp_path: Path
+) -> None:
+    """As by `make test-gpu ARGS="--double FOLDER ..." &`, but with this lineprof."""
+    program = f"""
+import signal, sys
+from pathlib import Path
+sys.path.insert(0, {str(ROOT)!r})
+from tools.checks import gpu
+gpu.build = lambda: Path({str(tmp_path)!r})
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.exit(gpu.main())
+"""
+    words = ["--double", doubles, "--out", tmp_path, "--within", "100"]
+    lines = tmp_path / "items.jsonl"
+    lines.write_text('{"origin": {}}\n{"name": "fork", "wh')
+    no_device = {"CUDA_VISIBLE_DEVICES": "-1"}  # hides a GPU of this machine
+    done, verdicts = run("-c", program, "endings", *words, ARGS="", **no_device)
+    assert verdicts == {"endings": ("passed", "")}, done.stdout + done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [json.loads(one) for one in lines.read_text("utf-8").splitlines()]
+    assert [one.get("name", "origin") for one in found] == ["origin"] * 2 + ["endings"]
+
+
+def programs_in(folder: Path) -> list[str]:
+    """Return the processes that have a folder in their environment."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if str(folder).encode() in (process / "environ").read_bytes():
+                found.append(process.name)
+    return found
+
+
+def test_a_list_that_is_terminated_keeps_its_verdicts_and_leaves_no_program(
+    doubles: Path, tmp_path: Path
+) -> None:
+    words = ["clocks", "endless_kernel", "--double", doubles, "--out", tmp_path / "out"]
+    command = [sys.executable, "-B", FOLDER / "main.py", *words]
+    (tmp_path / "items").mkdir()
+    settings = {**environment(doubles), "TMPDIR": str(tmp_path / "items")}
+    with subprocess.Popen(
+        [*map(str, command)], stdout=subprocess.PIPE, env=settings, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert any(line.startswith("passed  clocks") for line in process.stdout)
+        while not [*tmp_path.glob("items/*/1/out.txt")]:  # the next item has begun
+            assert process.poll() is None
+        process.terminate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert not [*tmp_path.glob("items/*")]
+    late = time.monotonic() + LIMIT_S
+    while programs_in(tmp_path):
+        assert time.monotonic() < late, programs_in(tmp_path)
+    lines = (tmp_path / "out" / "items.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(one).get("name") for one in lines] == [None, "clocks"]
+
+
+def test_the_driver_names_the_device_where_there_is_no_nvidia_smi(
+    tmp_path: Path,
+) -> None:
+    """Otherwise the results of any two machines could be merged."""
+    (tmp_path / "gpus" / "0000:01:00.0").mkdir(parents=True)
+    text = "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 42\n"
+    (tmp_path / "gpus" / "0000:01:00.0" / "information").write_text(text)
+    program = f"""
+import sys
+from pathlib import Path
+sys.path.insert(0, {str(FOLDER)!r})
+import main, results
+results.DRIVER = Path({str(tmp_path)!r})
+for kind in ("Kernel Module ", "Open Kernel Module for x86_64", ""):
+    line = f"NVRM version: NVIDIA UNIX x86_64 {{kind}} 580.159.04  Release Build\\n"
+    results.DRIVER.joinpath("version").write_text(line)
+    where = results.origin()
+    print(where["device"], where["driver"], sep=", ")
+"""
+    done, _ = run("-c", program, PATH=str(tmp_path))
+    h100 = "NVIDIA H100 80GB HBM3"
+    drivers = ["580.159.04", "580.159.04", "unknown"]
+    assert done.stdout.splitlines() == [f"{h100}, {one}" for one in drivers], done
 
 
 def test_a_program_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from gpu_rig import Ran, Rig, events, lost
+from gpu_rig import Ran, Rig, events, lost, run_of
 
 from lineprof.model.gpu import numbers_of_functions, totals
 
@@ -261,3 +261,21 @@ def test_threads_of_all_kinds_while_reports_are_made(rig: Rig, request_on: str) 
     assert found["inner"].copies == (("HtoD", 4000, 4000, 32000),)
     whole = totals(stats.gpu)
     assert (whole.gpu_ns, whole.memcpy_ns) == (184000, 4000)
+
+
+def test_more_contexts_than_fit_into_one_block_are_waited_for(rig: Rig) -> None:
+    program = """
+    import ctypes
+    popped = ctypes.c_void_p()
+
+    @profile
+    def f():
+        for n in range(150):
+            gpu.fk_ctx_create(0)
+            gpu.fk_launch(b"k", 0, 1000 * n + 1000)  #> gpu=11325000 kernels=150
+            gpu.cuCtxPopCurrent_v2(ctypes.byref(popped))
+
+    f()
+    """
+    stats = rig.kernprof(program).ok().check()
+    assert lost(run_of(stats)) == (0, 0, 0, 0)

@@ -81,14 +81,25 @@ def check_ranges(
 
 
 def check_payloads(heard: Heard) -> None:
-    """Check that payloads have the number of the code, and the line of the text."""
-    serials = {event["category"]: event["text"] for event in heard.of("category")}
+    """Check payloads, categories and colors of ranges.
+
+    A payload has the number of the code and the line of the text. A category has one
+    name, and a name one category; a function's ranges are of one category and color.
+    """
+    names = {event["category"]: event["text"] for event in heard.of("category")}
+    assert len(heard.of("category")) == len(names) == len(set(names.values()))
+    kinds: dict[int, set[tuple[str, int]]] = {}
     for push in heard.of("push"):
         serial, line = divmod(push["payload"], 1_000_000)
-        assert push["category"] == serial
-        assert serial in serials
+        name = names[push["category"]]
+        kinds.setdefault(serial, set()).add((name, push["color"]))
+        if push["text"].endswith(")") and "  " not in push["text"]:
+            assert push["text"] == name
         place = push["text"].partition("  ")[0].rstrip(")")
         assert place.rpartition(":")[2] == str(line)
+    assert all(len(kind) == 1 for kind in kinds.values())
+    levels = [color.to_bytes(4, "big") for kind in kinds.values() for _, color in kind]
+    assert all(a == 255 and max(rgb) - min(rgb) > 100 for a, *rgb in levels)
 
 
 PROGRAMS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from gpu_rig import lost
 
-from lineprof.recording import gpu
+from lineprof.recording.cupti_libraries import libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,7 +80,35 @@ def test_an_import_path_with_entries_that_are_no_text(
     (folder / "libcupti.so.12").touch()
     monkeypatch.delenv("LINEPROF_CUPTI", raising=False)
     monkeypatch.setattr("sys.path", [b"bytes", 7, None, str(tmp_path)])
-    assert str(folder / "libcupti.so.12") in gpu.libraries()
+    assert str(folder / "libcupti.so.12") in libraries()
+
+
+def test_a_gpu_is_present_if_there_is_a_device_of_it(rig: Rig, tmp_path: Path) -> None:
+    """The driver's control file is made by the driver also without a device."""
+    for folder, name in (
+        ("none", "nvidiactl"),
+        ("device", "nvidia3"),
+        ("others", "nvidia-uvm"),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).touch()
+    (tmp_path / "gpus" / "0000:41:00.0").mkdir(parents=True)
+    program = f"""
+    from lineprof import gpu_status
+    from lineprof.recording import gpu as recording
+    place = {str(tmp_path)!r}
+    recording._DEVICE_FILES = [
+        file.replace("/dev", f"{{place}}/none") for file in recording._DEVICE_FILES
+    ]
+    for devices, gpus in (
+        ("none", "no"), ("others", "no"), ("device", "no"), ("none", "gpus")
+    ):
+        recording._DEVICES = f"{{place}}/{{devices}}"
+        recording._GPUS = f"{{place}}/{{gpus}}"
+        print(gpu_status().present)
+    """
+    ran = rig.python(program, LINEPROF_GPU_FORCE="")
+    ran.ok("False\nFalse\nTrue\nTrue\n")
 
 
 def test_lines_closed_by_stop_have_no_later_launches(rig: Rig) -> None:

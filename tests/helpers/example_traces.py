@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from example_gpu import FIT, ORIGIN_NS, PROCESS, STEP, UPLOAD, example, without_gpu
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class SliceList(Trace):
     """A trace with unpacked slices."""
 
-    make: Callable[[], Iterable[Slice]]
+    make: Callable[[], Iterable[Slice]] = field(kw_only=True)
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.make())
@@ -36,7 +36,14 @@ def trace(
     functions = tuple(dict.fromkeys(one.function for one in rows))
     threads = tuple(dict.fromkeys(one.thread for one in rows))
     return SliceList(
-        process, len(rows), left_out, origin_ns, functions, threads, (), lambda: rows
+        process=process,
+        count=len(rows),
+        left_out=left_out,
+        origin_ns=origin_ns,
+        functions=functions,
+        threads=threads,
+        batches=(),
+        make=lambda: rows,
     )
 
 

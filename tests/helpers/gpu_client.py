@@ -204,6 +204,40 @@ class Client:
         return number.value
 
 
+class OtherTool(Client):
+    """A tool that records without a subscription, as PyTorch's profiler since 2.15.
+
+    It owns the buffers that it gives to CUPTI, and frees those of another tool that
+    CUPTI gives to it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(start=False)
+        self.freed = 0  # buffers of another tool
+
+    def begin(self) -> None:
+        """Record; CUPTI has to be shared."""
+        self("ActivityRegisterCallbacks", self.requested, self.completed)
+        self.enable(*DEVICE_KINDS)
+
+    def end(self) -> None:
+        """Record no more, and free all buffers, also those that did not come back."""
+        self.flush()
+        for kind in DEVICE_KINDS:
+            self("ActivityDisable", kind)
+        self.buffers.clear()
+
+    def on_completed(
+        self, context: Any, stream: int, buffer: int, size: int, valid: int
+    ) -> None:
+        """Read the records of a buffer, or free another tool's."""
+        if buffer in self.buffers:
+            super().on_completed(context, stream, buffer, size, valid)
+        else:
+            ctypes.CDLL(None).free(ctypes.c_void_p(buffer))
+            self.freed += 1
+
+
 def read(address: int) -> Record:
     """Read a record by the offsets of its kind."""
     kind = ctypes.c_uint32.from_address(address).value

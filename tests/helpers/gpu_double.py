@@ -11,16 +11,26 @@ LINEPROF_CUPTI.  A program that drives them::
 
 Knobs, all environment variables, read when the libraries are loaded:
 
-FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 20 to 24, 26, 28, 130001 (the default),
-                         130101, 130202, 130301, 130401, 130500, 130501
+FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 121 (12.1), 20 to 24, 26, 28, 130001 (the
+                         default), 130101, 130202, 130301, 130401, 130500, 130501
 FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: another tool is subscribed
+FAKE_CUPTI_HOLDER        the name of that tool, told by cuptiSubscribe_v2 (13.2 on)
 FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail
 FAKE_CUPTI_DROP          one of so many records of the device is dropped
 FAKE_CUPTI_ZERO_TIMES    one of so many has no times
 FAKE_CUPTI_BUFFER_LIMIT  bytes of each buffer that are used
 FAKE_CUPTI_REQUEST       app: buffers are asked for on threads of the program
 FAKE_CUPTI_LATE_MS       cuptiActivityFlushAll returns at once, records come later
+FAKE_CUPTI_NO_EMPTY      1: copies and memsets of 0 bytes have no record
+FAKE_CUPTI_CLOCK         clock of the device's records: given (the default): that of the
+                         client; late: CLOCK_REALTIME in contexts that were there
+                         before CUPTI; realtime, monotonic: always that; none: none
+FAKE_CUPTI_WITHHOLD      1: a buffer with unfinished work is kept until a forced flush
 FAKE_CUPTI_AT_ONCE       max number of records that a flush delivers
+FAKE_CUPTI_FORK          exit, late, fini or flush: what waits in a forked child for
+                         the worker, which does not exist there
+FAKE_CUPTI_SHARED        1: a tool that is not subscribed may register its callbacks, in
+                         place of the subscriber's, and enable and disable kinds
 FAKE_CUPTI_IDS           shared (the default), driver, runtime: whose id records carry
 FAKE_CUPTI_FIRST_ID      of correlation
 FAKE_CUPTI_STRICT        0: misuse is answered with an error, not by abort()
@@ -46,13 +56,14 @@ if TYPE_CHECKING:
 
 CUDA = [
     f"cuda/fake_{name}.c"
-    for name in ("api", "calls", "cuda", "device", "env", "graph", "work")
+    for name in ("api", "calls", "cuda", "device", "env", "graph", "unusual", "work")
 ]
 CUPTI = [
     "cuda/fake_env.c",
     "cupti/fake_cupti.c",
     "cupti/fake_cupti_buffers.c",
     "cupti/fake_cupti_callbacks.c",
+    "cupti/fake_cupti_fork.c",
     "cupti/fake_cupti_ids.c",
     "cupti/fake_cupti_names.c",
     "cupti/fake_cupti_records.c",
@@ -65,6 +76,19 @@ SOURCES = {
     "fake_cupti": CUPTI,
     **{library: [*CUPTI, "cupti/fake_cupti_v2.c"] for library in SYMBOLS},
     "frozen_clock": ["python/frozen_clock.c"],
+}
+# Functions that not all versions have, and the first release of CUDA that has them.
+SINCE = {
+    "cuptiGetErrorMessage": (12, 2),
+    "cuptiGetGraphExecId": (12, 3),
+    "cuptiActivityEnableDriverApi": (12, 5),
+    "cuptiActivityEnableRuntimeApi": (12, 5),
+    "cuptiSubscribe_v2": (13, 0),
+    "cuptiActivityEnable_v2": (13, 2),
+    "cuptiActivityGetEnabledKinds": (13, 2),
+    "cuptiIsTracingSessionRunning": (13, 2),
+    "cuptiActivityGetNextRecord_v2": (13, 3),
+    "cuptiClockControlLock": (13, 4),
 }
 FLAGS = ["-std=c11", "-O1", "-g", "-D_GNU_SOURCE=1", "-fvisibility=hidden"]
 FLAGS += ["-shared", "-fPIC", "-pthread", "-Wl,-z,nodelete"]
@@ -90,6 +114,10 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_memcpy_stream": [COUNT, COUNT, TIME, TIME, COUNT, COUNT, COUNT],
     "fk_memset": [TIME, TIME, COUNT],
     "fk_sync": [COUNT, COUNT, ctypes.c_int64],
+    "fk_as": [COUNT],
+    "fk_memset_stream": [COUNT, TIME, TIME],
+    "fk_memcpy_batch": [COUNT, COUNT, TIME, TIME],
+    "fk_primary_reset": [],
     "fk_malloc": [TIME],
     "fk_free": [TIME],
     "fk_managed_migration": [COUNT, TIME, TIME],
@@ -101,23 +129,27 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_graph_end": [COUNT],
     "fk_graph_instantiate": [COUNT],
     "fk_graph_launch": [COUNT, COUNT],
+    "fk_graph_of_children": [COUNT, COUNT],
     "fk_graph_destroy": [COUNT],
     "fk_at": [TIME],
     "fk_on_wait": [ctypes.c_void_p],
     "fk_wait_really": [COUNT],
     "fk_api_cost": [TIME],
     "fk_clock": [],
+    "fk_idle_ns": [COUNT],
     "fk_cuinit_calls": [],
     "fk_synchronize_calls": [],
 }
 RESULTS: dict[str, object] = {
     "fk_through": None,
     "fk_malloc": TIME,
+    "fk_as": None,
     "fk_at": None,
     "fk_on_wait": None,
     "fk_wait_really": None,
     "fk_api_cost": None,
     "fk_clock": TIME,
+    "fk_idle_ns": TIME,
 }
 
 
@@ -149,6 +181,18 @@ def frozen_clock(gpu: ctypes.CDLL) -> Callable[[int], None]:
     return advance
 
 
+def frozen_processor() -> Callable[[int], None]:
+    """Return the function that computes for a number of ns, by the frozen clock.
+
+    It advances the clock and the processor time of its thread, which otherwise stands
+    still: the process needs the variable FROZEN_CLOCK_CPU.
+    """
+    compute = ctypes.CDLL(None).frozen_clock_compute
+    compute.argtypes = [TIME]
+    compute.restype = None
+    return compute
+
+
 def build(folder: Path) -> Path:
     """Return the folder with the doubles: LINEPROF_DOUBLES, or compile them."""
     import compiled_doubles as doubles  # noqa: PLC0415 - needs pytest; programs do not
@@ -160,6 +204,20 @@ def build(folder: Path) -> Path:
         symbols = [f"-DFAKE_CUPTI_SYMBOLS={SYMBOLS[name]}"] if name in SYMBOLS else []
         doubles.compiled(folder, name, sources, [*FLAGS, *symbols])
     return folder
+
+
+def of_release(doubles: Path, folder: Path, release: tuple[int, int]) -> Path:
+    """Return a copy, in `folder`, of the double with the functions of a release alone.
+
+    Other functions have a name that nobody looks for.
+    """
+    library = (doubles / "fake_cupti_13_4.so").read_bytes()
+    for name, since in SINCE.items():
+        if release < since:
+            library = library.replace(name.encode(), b"-" * len(name))
+    path = folder / "libcupti_of_release.so"
+    path.write_bytes(library)
+    return path
 
 
 def environment(
@@ -183,6 +241,7 @@ def environment(
         "PYTHONFAULTHANDLER": "1",
         **{name: str(value) for name, value in knobs.items()},
     }
+    found.pop("CUDA_VISIBLE_DEVICES", None)  # of this machine: the double heeds it
     if frozen:
         found["LD_PRELOAD"] = str(doubles / "frozen_clock.so")
         found["LINEPROF_CLOCK"] = "monotonic"

@@ -27,7 +27,7 @@ from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
 from running import plain
 
 from lineprof import LineStats
-from lineprof.model.gpu import numbers_of_lines, totals, unattributed
+from lineprof.model.gpu import WAIT, numbers_of_lines, totals, unattributed
 from lineprof.report import VIEWS
 from lineprof.report.options import Options
 from lineprof.source import Sources
@@ -231,8 +231,9 @@ def lost(run: GpuRun) -> Lost:
 
 
 def events(stats: LineStats) -> list[GpuEvent]:
-    """Return all events of all timelines, in their order."""
-    return [event for timeline in stats.gpu.timelines for event in timeline]
+    """Return the records of all timelines, in their order, and not the waits."""
+    every = (event for timeline in stats.gpu.timelines for event in timeline)
+    return [event for event in every if event.kind != WAIT]
 
 
 class Rig:

@@ -400,6 +400,13 @@ PROGRAMS = {
         import os, resource, sys, threading
         print(len(os.listdir("/dev/fd")), threading.active_count())
         print(sys.getrecursionlimit(), sys.getswitchinterval(), os.umask(0))""",
+    "limits at the end": """
+        import os, sys
+        class Last:
+            def __del__(self, write=os.write, interval=sys.getswitchinterval):
+                write(1, str(interval()).encode())
+        sys.setswitchinterval(0.25)
+        last = Last()""",
     "imports": """
         import sys
         import sibling

@@ -211,6 +211,8 @@ def from_core(ordered: Callable[[Any, tuple[Any, ...]], Any]) -> Profile:
             ],
             "devices": [ordered(DeviceRow, (0, "H200", busy_ns, True, {"sms": 132}))],
             "origin_ns": example_gpu.ORIGIN_NS,
+            "cut_ns": 77,
+            "waits": {"path": b"", "start": b"", "ns": b""},
             **{name: place + hits for place, name in enumerate(COUNTS)},
         }
 
@@ -245,7 +247,9 @@ def from_core(ordered: Callable[[Any, tuple[Any, ...]], Any]) -> Profile:
             ),
             calls=(1, [ordered(NodeRow, one) for one in nodes]),
             trace=RawTrace(
-                core=SimpleNamespace(monotonic_ns=lambda ticks, _: ticks),  # type: ignore[arg-type]
+                core=SimpleNamespace(  # type: ignore[arg-type]
+                    monotonic_ns=lambda ticks, _: ticks, trace_full=lambda: 800
+                ),
                 tracer=tracer,  # type: ignore[arg-type]
                 began=5,
                 origin_ns=3,
@@ -260,6 +264,7 @@ def from_core(ordered: Callable[[Any, tuple[Any, ...]], Any]) -> Profile:
 
 
 COUNTS = ("dropped", "invalid", "outstanding", "left_out", "version")
+COUNTS += ("realigned", "undated", "unfinished", "foreign_buffers", "taken")
 
 
 def test_profiles_have_each_number_of_the_core_in_its_field(

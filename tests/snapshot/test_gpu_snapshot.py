@@ -60,6 +60,13 @@ def raw(*sums: tuple[int, ...], **changes: Any) -> Any:
         "invalid": 2,
         "outstanding": 3,
         "left_out": 4,
+        "realigned": 5,
+        "undated": 6,
+        "unfinished": 7,
+        "cut_ns": 0,
+        "foreign_buffers": 7,
+        "taken": 2,
+        "waits": {"path": b"", "start": b"", "ns": b""},
         "backend": "cupti",
         "version": 130001,
         **changes,
@@ -165,7 +172,19 @@ def test_devices_are_referred_to_by_index() -> None:
 
 def test_a_run_has_the_numbers_of_lost_records() -> None:
     assert made(raw()).runs == (
-        RUN._replace(version=130001, dropped=1, invalid=2, outstanding=3, left_out=4),
+        RUN._replace(
+            version=130001,
+            dropped=1,
+            invalid=2,
+            outstanding=3,
+            left_out=4,
+            realigned=5,
+            undated=6,
+            unfinished=7,
+            cut_ns=0,
+            foreign_buffers=7,
+            taken=2,
+        ),
     )
     assert gpu_of(Taken(RUN), KEYS, int, HALF) == Gpu(runs=(RUN,))
 
@@ -204,6 +223,11 @@ def test_a_profiler_has_only_the_data_since_its_start() -> None:
         invalid=0,
         outstanding=1,
         left_out=1,
+        realigned=4,
+        undated=1,
+        unfinished=7,
+        foreign_buffers=1,
+        taken=3,
         devices=[(0, "H200", 800, True, {})],
     )
     after = raw(
@@ -222,6 +246,8 @@ def test_a_profiler_has_only_the_data_since_its_start() -> None:
     assert [event.kind for event in timeline] == ["runtime"]
     (run,) = gpu.runs
     assert (run.dropped, run.invalid, run.outstanding, run.left_out) == (0, 2, 2, 3)
+    assert (run.realigned, run.undated, run.unfinished) == (1, 5, 0)
+    assert (run.foreign_buffers, run.taken) == (6, 0)
 
 
 @pytest.mark.parametrize(

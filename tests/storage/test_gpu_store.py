@@ -208,6 +208,17 @@ def test_a_file_without_one_of_the_gpu_tables_is_damaged(
     assert f"is damaged (it has no table {table}); record it again" in load_error(file)
 
 
+def test_older_files_know_nothing_of_other_tools(tmp_path: Path) -> None:
+    drop = ("foreign_buffers", "taken")
+    file = changed(
+        tmp_path,
+        example(),
+        *(f"ALTER TABLE gpu_runs DROP COLUMN {one}" for one in drop),
+    )
+    [run] = load(file).gpu.runs
+    assert (run.foreign_buffers, run.taken) == (0, 0)
+
+
 DAMAGE = [
     "UPDATE gpu_runs SET process_id = 99",
     "UPDATE gpu_runs SET backend = 1",
@@ -215,6 +226,8 @@ DAMAGE = [
     "UPDATE gpu_runs SET dropped = -1",
     "UPDATE gpu_runs SET version = -1",
     "UPDATE gpu_runs SET left_out = 'x'",
+    "UPDATE gpu_runs SET foreign_buffers = 'x'",
+    "UPDATE gpu_runs SET taken = -1",
     "UPDATE gpu_devices SET process_id = 99",
     "UPDATE gpu_devices SET device = -1",
     "UPDATE gpu_devices SET busy_ns = -1",

@@ -19,6 +19,8 @@ from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.model.timelines import (
     SLICE_COLUMNS,
     SLICES_PER_BATCH,
+    UNSURE_COLUMN,
+    WAIT_COLUMN,
     Slice,
     Trace,
     pack_slices,
@@ -134,7 +136,7 @@ def test_the_tables_and_columns_are_those_documented(tmp_path: Path) -> None:
     assert made == documented_tables(section)
     rows = re.findall(r"^\| `(\w+)` \| (\d) \|", section, re.MULTILINE)
     sizes = {name: str(array(kind).itemsize) for name, kind in SLICE_COLUMNS.items()}
-    assert dict(rows) == sizes
+    assert dict(rows) == {**sizes, WAIT_COLUMN: "8", UNSURE_COLUMN: "8"}
 
 
 def test_merged_profiles_have_the_traces_of_all() -> None:
@@ -236,6 +238,20 @@ def test_numbers_out_of_range_are_damage(
     load(changed(tmp_path, example(), change, data=column(name, largest)))
     file = changed(tmp_path, example(), change, data=column(name, largest + 1))
     assert f"a slice has the {name} {largest + 1}" in damage_error(file)
+
+
+@pytest.mark.parametrize("name", [WAIT_COLUMN, UNSURE_COLUMN])
+def test_a_wait_beyond_63_bits_is_damage(tmp_path: Path, name: str) -> None:
+    row = (0, 0, 1, ORIGIN, 5)
+    stats, file = plain_example(), tmp_path / "a.lprof"
+    for wait in ((1 << 63) - 1, 1 << 63):
+        waits = {name: array("Q", [wait]).tobytes()}
+        batches = pack_slices({**columns(row), **waits})
+        stats.traces = (replace(trace_of(row), batches=batches),)
+        save(stats, file)
+        if wait < 1 << 63:
+            assert load(file).traces == stats.traces
+    assert "a slice has a wait beyond 63 bits" in damage_error(file)
 
 
 @pytest.mark.parametrize("functions", [255, 256, 257, 299, 300, 65_537])

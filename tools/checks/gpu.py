@@ -1,15 +1,23 @@
 """Tests of lineprof on an NVIDIA GPU: runs tests/gpu_hardware, one verdict per item.
 
-    python tools/checks/gpu.py [ITEM...] [--list] [--record] [--within S] [--help]
+    python tools/checks/gpu.py [ITEM...] [--part N] [--raw] [--within SECONDS]
+                               [--out FOLDER] [--record [--into FOLDER]]
+                               [--cupti FILE] [--double FOLDER]
+    python tools/checks/gpu.py [ITEM...] [--part N] [--raw] --list|--dry-run
+    python tools/checks/gpu.py --merge FOLDER... [--into FOLDER]
+    python tools/checks/gpu.py --help
 
 `make test-gpu` takes the same arguments from ARGS. The frameworks are those that this
 Python has, because nothing is installed; lineprof itself is built into build/test-gpu.
-Exit status: 1 if an item failed, 2 if no GPU can be used.
+--double needs no GPU, but the doubles that `make demo-gpu-double` builds.
+Exit status: 1 if an item failed, 2 if the arguments, the results to merge or the GPU
+can't be used.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import shlex
 import shutil
@@ -17,6 +25,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # when run as a script
 
@@ -35,8 +44,7 @@ LIST = ROOT / "tests" / "gpu_hardware" / "main.py"
 BUILD = ROOT / "build" / "test-gpu"
 LOG = BUILD / "build.txt"
 NODES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu")
-WITHOUT_A_GPU = {"--list", "--dry-run", "--help", "-h"}
-NO_GPU = 2  # exit status
+REFUSED = 2  # exit status
 
 
 def gpu_problem() -> str:
@@ -69,23 +77,41 @@ def build() -> Path:
     print(f"building lineprof for Python {python.version} ...", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     options = ["--no-deps", "--no-input", "--target", folder]
-    if find_spec("scikit_build_core"):  # no network is needed then
+    offline = find_spec("scikit_build_core") is not None  # no network is needed then
+    if offline:
         options.append("--no-build-isolation")
     options.append(f"--config-settings=build-dir={BUILD / 'cmake' / python.abi}")
-    must([sys.executable, "-m", "pip", "install", *options, ROOT], LOG)
+    try:
+        must([sys.executable, "-m", "pip", "install", *options, ROOT], LOG)
+    except StepError as error:
+        if offline:
+            raise
+        needs = f"{sys.executable} needs scikit-build-core, CMake and ninja"
+        raise StepError(f"{error}; without a network {needs}") from error
     stamp.write_text(wanted, encoding="utf-8")
     return folder
 
 
+def read_words(argv: list[str]) -> Any:  # noqa: ANN401 - argparse's namespace
+    """Return the options of the list; SystemExit if they are wrong, or for --help."""
+    sys.path.insert(0, str(LIST.parent))
+    return importlib.import_module(LIST.stem).read_words(argv)
+
+
 def main() -> int:
     """Look for a GPU, build lineprof, run the tests; return the exit status."""
-    words = [*sys.argv[1:], *shlex.split(os.environ.get("ARGS", ""))]
+    try:
+        argv = [*sys.argv[1:], *shlex.split(os.environ.get("ARGS", ""))]
+    except ValueError as error:
+        print(f"lineprof: ARGS: {error}; close each quotation", file=sys.stderr)
+        return REFUSED
+    words = read_words(argv)  # before what takes long
     folder = ROOT
-    if not WITHOUT_A_GPU & {*words}:
-        problem = gpu_problem()
+    if not (words.list or words.dry_run or words.merge):
+        problem = "" if words.double else gpu_problem()
         if problem:
             print(f"lineprof: {problem}", file=sys.stderr)
-            return NO_GPU
+            return REFUSED
         LOG.unlink(missing_ok=True)
         try:
             folder = build()
@@ -93,7 +119,7 @@ def main() -> int:
             return explain(error, LOG)
     paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    command = [sys.executable, "-B", str(LIST), *words]
+    command = [sys.executable, "-B", str(LIST), *argv]
     return subprocess.run(command, env=environment, check=False).returncode
 
 

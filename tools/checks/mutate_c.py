@@ -75,9 +75,9 @@ MISTAKES = (
     ),
     Mistake(
         "flush-without-patience",
-        "gpu/cupti_backend.c",
-        "            polls = 0;\n",
-        "",
+        "gpu/cupti_flush.c",
+        "            min = outstanding;\n            polls = 0;\n",
+        "            min = outstanding;\n",
         ("tests/gpu_simulated/test_gpu_failures.py",),
     ),
     Mistake(

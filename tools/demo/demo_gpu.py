@@ -1,4 +1,4 @@
-"""Demo on a simulated GPU: prints the table of an example and a summary of kernels."""
+"""Demo on a simulated GPU: tables, kernels, and the lines that leave the GPU idle."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tools.dev.envs import (
 from tools.dev.pythons import this
 
 EXAMPLE = "examples/simulated_gpu.py"
+STARVED = "examples/starved_gpu.py"  # by a clock that it advances itself
 BANNER = "=== simulated: no GPU is used, and the numbers of one are made up ==="
 
 
@@ -41,16 +42,28 @@ def main() -> int:
         LINEPROF_CUPTI=str(native.DOUBLES / "fake_cupti.so"),
         LINEPROF_GPU_FORCE="1",
     )
+    frozen = {
+        **environment,
+        "LD_PRELOAD": str(native.DOUBLES / "frozen_clock.so"),
+        "FROZEN_CLOCK_CPU": "1",
+        "LINEPROF_CLOCK": "monotonic",
+    }
     with tempfile.TemporaryDirectory() as folder:
         profile = str(Path(folder, "simulated.lprof"))
-        for command in (
-            ["kernprof", "-l", "-v", "-o", profile, EXAMPLE],
-            ["lineprof", "view", "--gpu-summary", profile],
+        starved = str(Path(folder, "starved.lprof"))
+        prefetch = str(Path(folder, "prefetch.lprof"))
+        for command, variables in (
+            (["kernprof", "-l", "-v", "-o", profile, EXAMPLE], environment),
+            (["lineprof", "view", "--gpu-summary", profile], environment),
+            (["kernprof", "-lq", "-o", starved, STARVED], frozen),
+            (["lineprof", "view", "--gpu-idle", starved], environment),
+            (["kernprof", "-lq", "-o", prefetch, STARVED, "--prefetch"], frozen),
+            (["lineprof", "view", "--gpu-idle", prefetch], environment),
         ):
             print(f"{BANNER}\n$ {' '.join(command)}", flush=True)
             program, *arguments = command
             status = subprocess.run(
-                [env.bin / program, *arguments], cwd=ROOT, env=environment, check=False
+                [env.bin / program, *arguments], cwd=ROOT, env=variables, check=False
             ).returncode
             if status:
                 return status

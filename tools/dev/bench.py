@@ -1,4 +1,6 @@
-"""Benchmark of the overhead in .venv-bench: installs lineprof and other profilers.
+"""Benchmarks of the overhead in .venv-bench: installs lineprof and other profilers.
+
+Line events first, then the C part of GPU recording, which needs no GPU.
 
 Environment: ONLY=3.1, all Pythons found whose version starts with that (without it,
 the one that runs this); ARGS, passed to benchmarks/overhead.py.
@@ -42,7 +44,7 @@ def set_up(python: Python) -> Env:
 
 
 def main() -> int:
-    """Set up and run; return the exit status of the benchmark."""
+    """Set up and run; return the highest exit status of the benchmarks."""
     pythons = [this()]
     only = os.environ.get("ONLY", "")
     if only:
@@ -52,12 +54,19 @@ def main() -> int:
     envs = [set_up(python) for python in pythons]
     arguments = ["--python", ",".join(str(env.python) for env in envs)]
     arguments += shlex.split(os.environ.get("ARGS", ""))
-    return subprocess.run(
-        [envs[0].python, ROOT / "benchmarks" / "overhead.py", *arguments],
-        cwd=envs[0].folder,
-        env=clean_environment(),
-        check=False,
-    ).returncode
+    scripts = [["overhead.py", *arguments]]
+    if sys.platform.startswith("linux"):
+        scripts.append(["gpu_core.py"])
+    statuses = [
+        subprocess.run(
+            [envs[0].python, ROOT / "benchmarks" / script, *words],
+            cwd=envs[0].folder,
+            env=clean_environment(),
+            check=False,
+        ).returncode
+        for script, *words in scripts
+    ]
+    return max(statuses)
 
 
 if __name__ == "__main__":

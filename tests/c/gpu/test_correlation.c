@@ -442,9 +442,88 @@ a_slow_thread_adds_its_page_again(void)
     lp_correlation_free(&correlations);
 }
 
+/* Launches whose records never come, as when another tool takes them, until
+ * some come again. */
+static void
+inserting_stops_while_no_record_comes(void)
+{
+    enum { MANY = 1500000, BUFFERED = 100000 };
+    lp_correlation correlations;
+    lp_correlation_tail tail;
+    uint64_t id;
+
+    lp_correlation_init(&correlations);
+    pass(&correlations, 1);
+    for (id = 2; id < MANY; id++) {
+        lp_correlation_insert(&correlations, id, 1, LP_CORRELATION_EXPECTED);
+    }
+    CHECK(live_pages(&correlations) < 300);
+    CHECK(lp_correlation_outstanding(&correlations) == MANY - 2);
+    tail = lp_correlation_since_newest(&correlations);
+    CHECK(tail.expected == MANY - 2 && correlations.stopped);
+    /* A call that has no record after all: it failed, or was captured. */
+    lp_correlation_insert(&correlations, id, 1, LP_CORRELATION_EXPECTED);
+    CHECK(lp_correlation_since_newest(&correlations).mark != tail.mark);
+    lp_correlation_unexpect(&correlations, id);
+    CHECK(lp_correlation_outstanding(&correlations) == MANY - 2);
+    /* All records come, in their order. */
+    for (id = 2; id < MANY; id++) {
+        uint32_t flags =
+            lp_correlation_matched(&correlations, id, DEVICE).flags;
+
+        if ((flags != 0) != (id < 1000000)) {
+            CHECK(id >= 1000000 && id < 1200000); /* around the stop */
+        }
+    }
+    CHECK(lp_correlation_outstanding(&correlations) == 0);
+    CHECK(lp_correlation_since_newest(&correlations).expected == 0);
+    for (; id < MANY + BUFFERED; id++) {
+        pass(&correlations, id);
+    }
+    CHECK(lp_correlation_outstanding(&correlations) == 0);
+    lp_correlation_free(&correlations);
+}
+
+/* The buffers of many threads are filled at the same time. */
+static void
+records_that_buffers_hold_back_do_not_stop_inserting(void)
+{
+    enum { MANY = 1500000 };
+    lp_correlation correlations;
+
+    lp_correlation_init(&correlations);
+    correlations.held_back = MANY;
+    for (uint64_t id = 0; id < MANY; id++) {
+        lp_correlation_insert(&correlations, id, 1, LP_CORRELATION_EXPECTED);
+    }
+    CHECK(!correlations.stopped);
+    CHECK(lp_correlation_matched(&correlations, MANY - 1, DEVICE).flags != 0);
+    /* Older ids are not after the newest record. */
+    CHECK(lp_correlation_since_newest(&correlations).expected == 0);
+    CHECK(lp_correlation_outstanding(&correlations) == MANY - 1);
+    lp_correlation_free(&correlations);
+}
+
+static void
+few_launches_among_many_calls_do_not_stop_inserting(void)
+{
+    lp_correlation correlations;
+
+    lp_correlation_init(&correlations);
+    for (uint64_t page = 0; page < 2000; page++) {
+        lp_correlation_insert(&correlations, page * IDS, 1,
+                              LP_CORRELATION_EXPECTED);
+    }
+    CHECK(!correlations.stopped);
+    lp_correlation_free(&correlations);
+}
+
 int
 main(void)
 {
+    inserting_stops_while_no_record_comes();
+    records_that_buffers_hold_back_do_not_stop_inserting();
+    few_launches_among_many_calls_do_not_stop_inserting();
     an_unknown_id_has_no_flags();
     a_record_finds_its_launch();
     an_id_with_many_records_is_expected_once();

@@ -68,6 +68,68 @@ a_call_under_way_when_recording_reopens_adds_no_wait(void)
     CHECK(waited->waits == 1 && waited->wait_ticks == 100);
 }
 
+/* Launch work by a driver call with these parameters, which succeeds; true if
+ * a record is expected. */
+static bool
+expects_a_record(uint32_t id, const uint64_t *parameters)
+{
+    static uint32_t correlation;
+    uint64_t scratch = 0, before;
+    int result = 0;
+    lp_cupti_call call = {.site = LP_CUPTI_API_ENTER,
+                          .parameters = parameters,
+                          .result = &result,
+                          .scratch = &scratch,
+                          .correlation = ++correlation};
+
+    set_open(true);
+    before = lp_correlation_outstanding(&activity.correlations);
+    lp_cupti_on_callback(NULL, LP_CUPTI_DOMAIN_DRIVER_API, id, &call);
+    call.site = LP_CUPTI_API_EXIT;
+    lp_cupti_on_callback(NULL, LP_CUPTI_DOMAIN_DRIVER_API, id, &call);
+    return lp_correlation_outstanding(&activity.correlations) > before;
+}
+
+static void
+work_of_no_bytes_expects_no_record(void)
+{
+    static const struct {
+        uint32_t id, place; /* and the place of the size in the parameters */
+    } calls[] = {
+        {276, 2}, /* cuMemcpyHtoD_v2 */
+        {421, 2}, /* cuMemcpyHtoDAsync_v2_ptsz */
+        {837, 2}, /* cuMemcpyWithAttributesAsync */
+        {249, 2}, /* cuMemsetD8_v2 */
+        {403, 3}, /* cuMemcpyAtoH_v2_ptds */
+        {404, 4}, /* cuMemcpyAtoA_v2_ptds */
+        {319, 4}, /* cuMemcpyPeerAsync */
+        {224, 3}, /* cuMemsetD2D16Async, by its width, */
+        {431, 4}, /* cuMemsetD2D8Async_ptsz, by its height */
+    };
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        uint64_t words[8] = {1, 1, 1, 1, 1, 1, 1, 1}, zeros[8] = {0};
+
+        CHECK(expects_a_record(calls[i].id, words));
+        CHECK(expects_a_record(calls[i].id, NULL));
+        words[calls[i].place] = 0;
+        CHECK(!expects_a_record(calls[i].id, words));
+        zeros[calls[i].place] = 1; /* only half the size of an area */
+        CHECK(expects_a_record(calls[i].id, zeros) ==
+              (calls[i].id != 224 && calls[i].id != 431));
+    }
+}
+
+static void
+other_launches_expect_a_record_whatever_their_parameters(void)
+{
+    const uint64_t zeros[8] = {0};
+
+    CHECK(expects_a_record(307, zeros)); /* cuLaunchKernel */
+    CHECK(expects_a_record(287, zeros)); /* cuMemcpy2D_v2: a pointer */
+    CHECK(expects_a_record(43, zeros));  /* cuMemcpyHtoD, of 32 bits */
+}
+
 int
 main(void)
 {
@@ -78,6 +140,8 @@ main(void)
     lp_cupti.api.enable_callback = enable_callback;
     CHECK(lp_cupti_enable_calls() == LP_CUPTI_OK);
     a_call_under_way_when_recording_reopens_adds_no_wait();
+    work_of_no_bytes_expects_no_record();
+    other_launches_expect_a_record_whatever_their_parameters();
     lp_activity_free(&activity);
     return check_failures;
 }

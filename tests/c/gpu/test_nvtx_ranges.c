@@ -44,10 +44,13 @@ lp_gpu_nvtx_name_category(uint32_t category, const char *name)
 }
 
 void
-lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category)
+lp_gpu_nvtx_push(const void *text, uint64_t payload, uint32_t category,
+                 uint32_t color)
 {
+    (void)color;
     CHECK(n_pushed < 64);
     CHECK(payload / LP_PAYLOAD_LINES == category);
+    CHECK(color == 0xFF000000u + category);
     pushed[n_pushed++] = text != NULL ? text : "?";
     strcat(strcat(received, " "), pushed[n_pushed - 1]);
     last_payload = payload;
@@ -112,6 +115,7 @@ label(const lp_layout *layout, const char *function,
     lp_labels *labels = lp_labels_new(layout);
 
     labels->function = function;
+    labels->color = 0xFF000000u + layout->serial;
     for (int i = 0; i < 10; i++) {
         labels->lines[i] = names[i];
     }

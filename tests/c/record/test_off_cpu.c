@@ -103,6 +103,20 @@ waited(const lp_code_counters *counters, uint32_t offset)
     return sum / US;
 }
 
+/* The part of it that may have been before the line, in microseconds. */
+static uint64_t
+unsure(const lp_code_counters *counters, uint32_t offset)
+{
+    const lp_off_cpu_lines *waits = counters->waits;
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; waits != NULL && i < waits->n; i++) {
+        sum += waits->lines[i].offset == offset ? waits->lines[i].waited.unsure
+                                                : 0;
+    }
+    return sum / US;
+}
+
 static void
 a_wait_is_wall_time_less_processor_time(void)
 {
@@ -119,6 +133,7 @@ a_wait_is_wall_time_less_processor_time(void)
     CHECK(waited(made.a, 2) == 60);
     CHECK(waited(made.a, 9) == 0);
     CHECK(made.a->waits->n == 2 && made.a->waits->lines[0].offset == 2);
+    CHECK(unsure(made.a, 3) == 0 && unsure(made.a, 2) == 0);
     tear_down(&made);
 }
 
@@ -190,7 +205,29 @@ a_wait_is_no_longer_than_its_gap(void)
     line(&made, 4, 2060, 40);
     leave(&made, 2061, 41);
     CHECK(waited(made.a, 1) == 0 && waited(made.a, 2) == 0);
-    CHECK(waited(made.a, 3) <= 40);
+    CHECK(waited(made.a, 3) <= 40 && unsure(made.a, 3) == waited(made.a, 3));
+    tear_down(&made);
+}
+
+static void
+a_wait_may_have_been_in_short_lines_before(void)
+{
+    fixture made = set_up();
+
+    enter(&made, false);
+    line(&made, 1, 1000, 0);
+    line(&made, 2, 1100, 100);
+    enter(&made, true);
+    line(&made, 3, 1120, 120); /* up to 40 us of short lines; */
+    line(&made, 4, 1140, 140);
+    line(&made, 5, 1240, 180); /* 60 of 140 us off the processor */
+    line(&made, 6, 1540, 180); /* and right after it 300 of 300 */
+    CHECK(waited(made.b, 4) == 60 && unsure(made.b, 4) == 40);
+    CHECK(waited(made.b, 5) == 300 && unsure(made.b, 5) == 0);
+    leave(&made, 1541, 181);
+    line(&made, 7, 1542, 182);
+    CHECK(waited(made.a, 2) == 360 && unsure(made.a, 2) == 40);
+    leave(&made, 1543, 183);
     tear_down(&made);
 }
 
@@ -362,6 +399,7 @@ main(void)
     a_wait_before_a_call_is_charged_only_to_the_caller();
     time_before_the_outermost_frame_is_not_charged();
     a_wait_is_no_longer_than_its_gap();
+    a_wait_may_have_been_in_short_lines_before();
     a_report_charges_open_lines();
     frames_that_are_dropped_keep_their_waits();
     shared_frames_are_both_charged();

@@ -11,7 +11,7 @@ set_up(size_t max)
 {
     CHECK(lp_the_trace_pool.used == 0);
     lp_the_trace_pool = (lp_trace_pool){.full_at = LP_NOT_FULL};
-    lp_trace_pool_begin(max, 0);
+    lp_trace_pool_begin(max, 0, 0);
 }
 
 static bool
@@ -47,15 +47,17 @@ static void
 extreme_numbers_come_back(void)
 {
     const lp_slice given[] = {
-        {0, 0, 0, 0},
-        {0, 1, 1, 1},
-        {1, 127, 127, 127},
-        {1, 128, 128, 128},
-        {0, (uint64_t)1 << 63, 16383, 16384},
-        {(uint64_t)1 << 63, ((uint64_t)1 << 63) + 1, UINT32_MAX, UINT32_MAX},
-        {0, UINT64_MAX - 1, 1, 0},
-        {5, 7, 1, 0}, /* another thread's clock was read earlier */
-        {UINT64_MAX - 2, UINT64_MAX - 1, 2, UINT32_MAX},
+        {0, 0, 0, 0, 0, 0},
+        {0, 1, 1, 1, 1, 1},
+        {1, 127, 127, 127, 127, 0},
+        {1, 128, 128, 128, 128, 128},
+        {0, (uint64_t)1 << 63, 16383, 16384, (uint64_t)1 << 63, 1},
+        {(uint64_t)1 << 63, ((uint64_t)1 << 63) + 1, UINT32_MAX, UINT32_MAX, 0,
+         0},
+        {0, UINT64_MAX - 1, 1, 0, 0, 0},
+        {5, 7, 1, 0, 0, 0}, /* another thread's clock was read earlier */
+        {UINT64_MAX - 2, UINT64_MAX - 1, 2, UINT32_MAX, UINT64_MAX,
+         UINT64_MAX},
     };
     enum { N = sizeof(given) / sizeof(given[0]) };
     lp_trace_buffer slices = {NULL, NULL};
@@ -72,6 +74,8 @@ extreme_numbers_come_back(void)
         CHECK(slice.start == given[i].start && slice.end == given[i].end);
         CHECK(slice.serial == given[i].serial);
         CHECK(slice.place == given[i].place);
+        CHECK(slice.wait == given[i].wait);
+        CHECK(slice.unsure == given[i].unsure);
     }
     CHECK(!lp_trace_reader_next(&reader, &slice));
     CHECK(count_between(&slices, 5, 6) == 1);
@@ -165,7 +169,7 @@ slices_up_to_the_limit_and_open_ones_are_kept(void)
     CHECK(add(&other, 0, full + 1000000, 1));
     CHECK(count(&slices) == i && count(&other) == 1);
     /* The limit can be raised. */
-    lp_trace_pool_begin((size_t)2 * MB, 0);
+    lp_trace_pool_begin((size_t)2 * MB, 0, 0);
     CHECK(add(&other, full + 1000001, full + 1000002, 1));
     lp_trace_buffer_free(&slices);
     lp_trace_buffer_free(&other);

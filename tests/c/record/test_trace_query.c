@@ -32,7 +32,7 @@ set_up(lp_ticks min_line_ticks)
     fixture made;
 
     lp_the_trace_pool = (lp_trace_pool){.full_at = LP_NOT_FULL};
-    lp_trace_pool_begin(1 << 20, min_line_ticks);
+    lp_trace_pool_begin(1 << 20, min_line_ticks, 0);
     lp_clock_set_source(&clock, never);
     lp_arena_init(&made.arena);
     made.rec = lp_recorder_new(&clock, &costs);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUCKETS = 4096 };
+enum { BUCKETS = 4096, GARBAGE = 0xA5 };
 
 typedef struct text {
     struct text *next;
@@ -16,6 +16,7 @@ typedef struct text {
 enum { SHARED, DRIVERS, RUNTIMES };
 
 static _Thread_local fk_api_call *innermost;
+static _Thread_local fk_parameter next[2];
 static _Atomic uint32_t last_correlation;
 static _Atomic uint64_t cost; /* ns of every call, spent by the waiter */
 static int ids;
@@ -44,6 +45,15 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
                           .cbid = cbid,
                           .symbol = symbol,
                           .context = fk_current()};
+    memset(call->parameters, GARBAGE, sizeof call->parameters);
+    if (domain == FK_DRIVER) {
+        for (size_t i = 0; i < 2; i++) {
+            if (next[i].place) {
+                call->parameters[next[i].place] = next[i].value;
+            }
+            next[i].place = 0;
+        }
+    }
     if (outer) {
         outer->nested = true;
     }
@@ -59,6 +69,13 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
     if (tool) {
         tool->enter(call);
     }
+}
+
+void
+fk_pass_parameters(fk_parameter one, fk_parameter other)
+{
+    next[0] = one;
+    next[1] = other;
 }
 
 int
@@ -81,10 +98,22 @@ fk_end(fk_api_call *call, int result)
 
 _Atomic bool fk_layered = true;
 
+static _Thread_local uint32_t next_driver; /* 0: the usual function */
+
+void
+fk_as(int driver)
+{
+    next_driver = (uint32_t)driver;
+}
+
 int
 fk_enter(fk_layers *call, uint32_t runtime, uint32_t driver,
          const char *symbol)
 {
+    if (next_driver) {
+        driver = next_driver;
+        runtime = next_driver = 0;
+    }
     call->layered = runtime && fk_layered;
     if (call->layered) {
         fk_begin(&call->runtime, FK_RUNTIME, runtime, symbol);

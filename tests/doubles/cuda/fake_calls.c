@@ -84,6 +84,7 @@ fk_free(uint64_t address)
         fk_enter(&call, 22 /* cudaFree */, 245 /* cuMemFree_v2 */, NULL);
     allocation *memory = result ? NULL : take(address);
     if (memory) {
+        fk_wait(call.context, NULL, 0, -1);
         tell_memory(call.context, 2 /* ..._TYPE_RELEASE */, memory);
     }
     else {

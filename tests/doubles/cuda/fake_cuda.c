@@ -46,6 +46,7 @@ FK_EXPORT int cuCtxGetDevice(int *device);
 FK_EXPORT int cuCtxPushCurrent_v2(fk_context *context);
 FK_EXPORT int cuCtxPopCurrent_v2(fk_context **context);
 FK_EXPORT int cuCtxSynchronize(void);
+FK_EXPORT int cuGetExportTable(const void **table, const void *id);
 FK_EXPORT int cuGetErrorString(int error, const char **text);
 FK_EXPORT int cuGetErrorName(int error, const char **text);
 
@@ -118,6 +119,12 @@ fk_driver_version(void)
 }
 
 int
+fk_is_initialized(void)
+{
+    return initialized;
+}
+
+int
 fk_cuinit_calls(void)
 {
     return inits;
@@ -140,6 +147,10 @@ cuInit(unsigned flags)
     inits++;
     int result = fk_dead ? CUDA_ERROR_NOT_INITIALIZED
                          : fk_fails(knobs.fail, "cuInit", 999);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (!result && !initialized && visible && !*visible) {
+        result = CUDA_ERROR_NO_DEVICE;
+    }
     if (!result && !initialized) {
         initialized = true;
         fk_resource(5 /* CUPTI_CBID_RESOURCE_CU_INIT_FINISHED */, NULL, NULL);
@@ -296,6 +307,15 @@ cuCtxSynchronize(void)
         fk_wait(context, NULL, FK_WAIT_CONTEXT, -1);
     }
     return fk_end(&call, result);
+}
+
+/* Functions between NVIDIA's libraries: a real driver has some. */
+int
+cuGetExportTable(const void **table, const void *id)
+{
+    (void)id;
+    *table = NULL;
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 int

@@ -10,6 +10,7 @@ enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_INVALID_VALUE = 1,
     CUDA_ERROR_NOT_INITIALIZED = 3,
+    CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_CONTEXT = 201,
     CUDA_ERROR_INVALID_HANDLE = 400,
@@ -54,8 +55,18 @@ void fk_pass(uint64_t ns); /* have the waiter spend this time */
 void fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid,
               const char *symbol);
 int fk_end(fk_api_call *call, int result); /* the result */
-void fk_correlate(fk_work *work);          /* with the open call */
-void fk_tell(const fk_work *work);         /* the tool, if there is one */
+
+/* A parameter of a driver's function: its place in a tool's struct of them, in
+ * words, and its value; place 0: none. */
+typedef struct {
+    size_t place;
+    uint64_t value;
+} fk_parameter;
+
+/* Set parameters of this thread's next driver call; others are garbage. */
+void fk_pass_parameters(fk_parameter one, fk_parameter other);
+void fk_correlate(fk_work *work);  /* with the open call */
+void fk_tell(const fk_work *work); /* the tool, if there is one */
 void fk_resource(uint32_t cbid, fk_context *context,
                  const fk_graph_data *data);
 const char *fk_intern(const char *name); /* a copy for ever */
@@ -115,6 +126,13 @@ FK_EXPORT int fk_memcpy_stream(int stream, int direction, uint64_t bytes,
                                int target);
 FK_EXPORT int fk_memset(uint64_t bytes, uint64_t ns, int blocking);
 FK_EXPORT int fk_sync(int what, int stream, int64_t ns);
+
+/* Have this thread's next call be made by this function of the driver. */
+FK_EXPORT void fk_as(int driver);
+FK_EXPORT int fk_memset_stream(int stream, uint64_t bytes, uint64_t ns);
+FK_EXPORT int fk_memcpy_batch(int stream, int count, uint64_t bytes,
+                              uint64_t ns);
+FK_EXPORT int fk_primary_reset(void);
 FK_EXPORT uint64_t fk_malloc(uint64_t bytes);
 FK_EXPORT int fk_free(uint64_t address);
 FK_EXPORT int fk_managed_migration(int direction, uint64_t bytes, uint64_t ns);
@@ -127,6 +145,7 @@ FK_EXPORT int fk_graph_capture_begin(int stream);
 FK_EXPORT int fk_graph_end(int stream); /* the graph; 0: none */
 FK_EXPORT int fk_graph_instantiate(int graph);
 FK_EXPORT int fk_graph_launch(int exec, int stream);
+FK_EXPORT int fk_graph_of_children(int child, int times); /* 0: failed */
 FK_EXPORT int fk_graph_destroy(int graph);
 
 FK_EXPORT void fk_at(uint64_t start);
@@ -134,6 +153,7 @@ FK_EXPORT void fk_on_wait(void (*waiter)(uint64_t ns));
 FK_EXPORT void fk_wait_really(int on);
 FK_EXPORT void fk_api_cost(uint64_t ns);
 FK_EXPORT uint64_t fk_clock(void);
+FK_EXPORT uint64_t fk_idle_ns(int device);
 FK_EXPORT int fk_cuinit_calls(void);
 FK_EXPORT int fk_synchronize_calls(void);
 

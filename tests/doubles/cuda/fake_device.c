@@ -14,8 +14,9 @@ enum { STACK = 32 };
 pthread_mutex_t fk_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Atomic(const fk_tool *) tool;
-static fk_context *contexts; /* newest first; under fk_lock */
-static uint32_t last_uid;    /* under fk_lock */
+static fk_context *contexts;         /* newest first; under fk_lock */
+static uint32_t last_uid;            /* under fk_lock */
+static uint64_t idle_ns[FK_STREAMS]; /* of each device; under fk_lock */
 static fk_context *primary[FK_STREAMS];
 static _Atomic(void (*)(uint64_t)) waiter;
 static _Atomic bool really;
@@ -117,7 +118,7 @@ fk_context_of(uint32_t uid)
 void
 fk_context_end(fk_context *context)
 {
-    fk_wait(context, NULL, 0, 0);
+    fk_wait(context, NULL, 0, -1);
     fk_resource(2 /* CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING */, context,
                 NULL);
     context->alive = false;
@@ -216,6 +217,34 @@ fk_at(uint64_t start)
     next_start = start;
 }
 
+/* Add the time from the end of all work of a device to `start`; under the
+ * lock. */
+static void
+add_idle(uint32_t device, uint64_t start)
+{
+    uint64_t free_at = 0;
+    for (fk_context *context = contexts; context; context = context->next) {
+        for (int i = 0; context->device == device && i < FK_STREAMS; i++) {
+            uint64_t end = context->streams[i].free_at;
+            free_at = end > free_at ? end : free_at;
+        }
+    }
+    if (free_at && start > free_at) {
+        idle_ns[device] += start - free_at;
+    }
+}
+
+/* Return for how long a device was idle between its first and last work, if
+ * its work began in the order of the calls. */
+uint64_t
+fk_idle_ns(int device)
+{
+    pthread_mutex_lock(&fk_lock);
+    uint64_t ns = idle_ns[device];
+    pthread_mutex_unlock(&fk_lock);
+    return ns;
+}
+
 void
 fk_queue(fk_context *context, fk_stream *stream, fk_work *work, uint64_t ns)
 {
@@ -231,6 +260,7 @@ fk_queue(fk_context *context, fk_stream *stream, fk_work *work, uint64_t ns)
         uint64_t free_at = stream->free_at;
         work->start = next_start ? next_start : now > free_at ? now : free_at;
         work->end = work->start + ns;
+        add_idle(context->device, work->start);
         stream->free_at = work->end > free_at ? work->end : free_at;
         work->number = ++stream->queued;
     }

@@ -138,6 +138,29 @@ fk_graph_end(int stream)
     return graph ? (int)graph->handle.id : 0;
 }
 
+/* Return a graph with the nodes of a captured graph, so many times. */
+int
+fk_graph_of_children(int child, int times)
+{
+    fk_layers call;
+    fk_graph *made = NULL;
+    int result = fk_enter(&call, 0, 525 /* cuGraphAddChildGraphNode */, NULL);
+    fk_graph *original = graph_of(child, false);
+    if (!result && original) {
+        made = graph_new(NULL);
+        tell_node(GRAPH_CREATED, call.context, made, NULL);
+        for (int i = 0; i < times; i++) {
+            for (node *one = original->nodes; one; one = one->next) {
+                node *clone = node_new(made, &one->work, one->ns);
+                clone->original = one;
+                tell_node(GRAPH_NODE_CLONED, call.context, made, clone);
+            }
+        }
+    }
+    fk_leave(&call, result);
+    return made ? (int)made->handle.id : 0;
+}
+
 /* Return a number for fk_graph_launch(), 0 on failure. */
 int
 fk_graph_instantiate(int graph)

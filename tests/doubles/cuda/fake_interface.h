@@ -76,6 +76,7 @@ typedef struct fk_api_call {
     bool nested;      /* it made other calls */
     uint64_t scratch; /* the tool's: correlationData points here */
     uint64_t start;   /* the tool's */
+    uint64_t parameters[8];
 } fk_api_call;
 
 /* One piece of work of a device, or of records that are like work. */
@@ -113,6 +114,7 @@ typedef struct fk_tool {
 FK_EXPORT void fk_attach(const fk_tool *tool); /* borrowed for ever */
 FK_EXPORT void fk_shift(int64_t ns);           /* the clock was changed */
 FK_EXPORT int fk_driver_version(void);
+FK_EXPORT int fk_is_initialized(void); /* by cuInit */
 
 /* fake_env.c, in both libraries. */
 uint64_t fk_env(const char *name, uint64_t otherwise);

@@ -36,6 +36,7 @@ enum { /* callback ids of the driver */
        CU_MEM_FREE = 245,
        CU_MEMSET = 249, /* cuMemsetD8_v2 */
        CU_LAUNCH_KERNEL = 307,
+       CU_MEMCPY_2D_ASYNC = 289, /* cuMemcpy2DAsync_v2 */
        CU_PROFILER_START = 308,
        CU_PROFILER_STOP = 309,
 };
@@ -56,6 +57,10 @@ static const struct {
     [9] = {305, 306},  /* HtoH: cuMemcpy, cuMemcpyAsync */
     [10] = {318, 319}, /* PtoP: cuMemcpyPeer, ...Async */
 };
+
+/* By the same: the place of the parameter with the number of bytes, in words.
+ */
+static const uint8_t places_of_size[] = {0, 2, 2, 3, 3, 4, 3, 3, 2, 2, 4};
 
 enum { PAGEABLE = 1, PINNED = 2, DEVICE = 3 }; /* CUpti_ActivityMemoryKind */
 
@@ -233,6 +238,10 @@ fk_memcpy_stream(int stream, int direction, uint64_t bytes, uint64_t ns,
     uint32_t driver =
         blocking ? copies[direction].blocking : copies[direction].other;
     fk_layers call;
+    bool in_struct = driver == CU_MEMCPY_2D_ASYNC;
+    fk_pass_parameters(
+        (fk_parameter){in_struct ? 0 : places_of_size[direction], bytes},
+        (fk_parameter){0});
     int result = fk_enter(&call, runtime, driver, NULL);
     if (!result) {
         fk_work work = {.kind = peer ? FK_PEER_COPY : FK_MEMCPY,
@@ -256,6 +265,7 @@ int
 fk_memset(uint64_t bytes, uint64_t ns, int blocking)
 {
     fk_layers call;
+    fk_pass_parameters((fk_parameter){2, bytes}, (fk_parameter){0});
     int result = fk_enter(&call, blocking ? CUDA_MEMSET : CUDA_MEMSET_ASYNC,
                           blocking ? CU_MEMSET : CU_MEMSET_ASYNC, NULL);
     if (!result) {

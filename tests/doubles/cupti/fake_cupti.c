@@ -28,6 +28,7 @@ FK_EXPORT int cuptiActivityEnable(uint32_t kind);
 FK_EXPORT int cuptiActivityDisable(uint32_t kind);
 FK_EXPORT int cuptiActivityFlushAll(uint32_t flag);
 FK_EXPORT int cuptiActivityFlushPeriod(uint32_t ms);
+FK_EXPORT int fk_flush_calls(void); /* of cuptiActivityFlushAll */
 FK_EXPORT int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
                                                 size_t *count);
 FK_EXPORT int cuptiActivitySetAttribute(uint32_t attribute, size_t *size,
@@ -38,27 +39,27 @@ FK_EXPORT int
 cuptiActivityConfigureUnifiedMemoryCounter(migration_config *configs,
                                            uint32_t count);
 
-_Thread_local int fk_inside;
-_Atomic bool fk_forked;
+_Thread_local int fk_inside, fk_inside_resource;
+_Atomic bool fk_used;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool attached, registered, any_kind; /* under lock */
 static void (*shift)(int64_t);              /* fake_cuda's; under lock */
+static int (*is_initialized)(void);         /* the same */
 static _Atomic(client_clock *) given_clock;
 static _Atomic bool migrations; /* counters were configured */
 static const char *fail;
+static bool shared; /* tools without a subscription record, too */
+static _Atomic int flushes;
 
-static void
-in_child(void)
-{
-    fk_forked = true;
-}
+enum { THREAD_BUFFERS = 9 };    /* CUPTI_ACTIVITY_ATTR_PER_THREAD_... */
+static int thread_buffers = -1; /* as set by the client; under lock */
 
 __attribute__((constructor)) static void
 start(void)
 {
     fail = getenv("FAKE_CUPTI_FAIL");
-    pthread_atfork(NULL, NULL, in_child);
+    shared = fk_env("FAKE_CUPTI_SHARED", 0);
 }
 
 /* --- connection to the driver ------------------------------------------ */
@@ -70,7 +71,36 @@ fk_check_call(const char *function)
         fk_misuse("%s in a forked child", function);
         return CUPTI_ERROR_NOT_INITIALIZED;
     }
+    fk_used = true;
     return fail ? fk_fails(fail, function, CUPTI_ERROR_UNKNOWN) : 0;
+}
+
+static void *
+open_driver(void)
+{
+    const char *path = getenv("LINEPROF_CUDA");
+    return path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+/* Return whether the driver is more than a library with its name. */
+static bool
+driver_works(void)
+{
+    void *driver = open_driver();
+    int (*version)(int *) = NULL;
+    int number;
+    if (driver && dlsym(driver, "cuGetExportTable")) {
+        *(void **)&version = dlsym(driver, "cuDriverGetVersion");
+    }
+    return version && !version(&number);
+}
+
+/* Min cuDriverGetVersion(): CUDA 13 runs on all of its drivers. */
+static int
+needed_driver(void)
+{
+    int cuda = fk_release_now()->cuda;
+    return cuda > 13000 ? 13000 : cuda;
 }
 
 /* Find the driver as the real library does, and attach to it. */
@@ -80,8 +110,7 @@ attach(void)
     if (attached) {
         return true;
     }
-    const char *path = getenv("LINEPROF_CUDA");
-    void *driver = path && *path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *driver = open_driver();
     if (!driver) {
         return false;
     }
@@ -89,8 +118,9 @@ attach(void)
     int (*version)(void);
     *(void **)&take = dlsym(driver, "fk_attach");
     *(void **)&shift = dlsym(driver, "fk_shift");
+    *(void **)&is_initialized = dlsym(driver, "fk_is_initialized");
     *(void **)&version = dlsym(driver, "fk_driver_version");
-    if (!take || !shift || !version || version() < fk_release_now()->cuda) {
+    if (!take || !shift || !version || version() < needed_driver()) {
         return false;
     }
     take(&fk_cupti_tool);
@@ -133,11 +163,12 @@ int
 cuptiGetVersion(uint32_t *version)
 {
     uint32_t mine = fk_release_now()->version;
-    bool driver = mine < 130200 || has_driver();
-    if (!driver && mine < 130300) {
+    bool early = mine < 130300; /* no driver is needed for the number */
+    if (early && mine >= 130200 && !driver_works()) {
         fk_misuse("cuptiGetVersion of CUDA 13.2 without a driver: it would "
                   "overflow its stack");
     }
+    bool driver = early || has_driver();
     int result = fk_check_call("cuptiGetVersion");
     if (!result && !driver) {
         result = CUPTI_ERROR_UNKNOWN;
@@ -152,6 +183,7 @@ cuptiGetResultString(int result, const char **text)
     *text = result == 0    ? "CUPTI_SUCCESS"
             : result == 14 ? "CUPTI_ERROR_NOT_COMPATIBLE"
             : result == 15 ? "CUPTI_ERROR_NOT_INITIALIZED"
+            : result == 29 ? "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE"
             : result == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
             : result == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
                            : "CUPTI_ERROR_UNKNOWN";
@@ -175,8 +207,8 @@ cuptiFinalize(void)
 
 /* --- the clock ------------------------------------------------------- */
 
-static uint64_t
-own_clock(void)
+uint64_t
+fk_cupti_own_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -187,7 +219,7 @@ uint64_t
 fk_cupti_now(void)
 {
     client_clock *clock = given_clock;
-    return clock ? clock() : own_clock();
+    return clock ? clock() : fk_cupti_own_clock();
 }
 
 int
@@ -215,7 +247,7 @@ cuptiActivityRegisterTimestampCallback(client_clock *clock)
         return CUPTI_ERROR_INVALID_PARAMETER;
     }
     pthread_mutex_lock(&lock);
-    if (any_kind) {
+    if (any_kind && !shared) {
         fk_misuse("a kind was enabled before the clock was registered");
     }
     uint64_t before = fk_cupti_now();
@@ -243,7 +275,10 @@ cuptiActivityRegisterCallbacks(fk_requested *requested,
         return CUPTI_ERROR_INVALID_PARAMETER;
     }
     pthread_mutex_lock(&lock);
-    if (registered) {
+    if (registered && shared) {
+        fk_worker_replace(requested, completed);
+    }
+    else if (registered) {
         fk_misuse("the buffer callbacks were registered twice");
     }
     else {
@@ -258,7 +293,9 @@ int
 cuptiActivityEnable(uint32_t kind)
 {
     int result = fk_check_driver("cuptiActivityEnable");
-    fk_outside_callbacks("cuptiActivityEnable");
+    if (!fk_inside_resource) {
+        fk_outside_callbacks("cuptiActivityEnable");
+    }
     if (!result && (!kind || kind >= fk_release_now()->kinds)) {
         result = CUPTI_ERROR_INVALID_KIND;
     }
@@ -296,8 +333,18 @@ cuptiActivityDisable(uint32_t kind)
 }
 
 int
+fk_flush_calls(void)
+{
+    return flushes;
+}
+
+int
 cuptiActivityFlushAll(uint32_t flag)
 {
+    flushes++;
+    if (fk_fork_hangs("flush")) {
+        fk_fork_wait();
+    }
     int result = fk_check_driver("cuptiActivityFlushAll");
     fk_outside_callbacks("cuptiActivityFlushAll");
     if (result) {
@@ -339,23 +386,50 @@ cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
     return result;
 }
 
-/* Attributes are accepted and have no effect. */
+/* Attributes are accepted and have no effect.  That of buffers for each thread
+ * exists since 12.3, and is on since 13.0 unless it is set. */
+static int
+check_attribute(const char *function, uint32_t attribute, const size_t *size,
+                const void *value)
+{
+    uint32_t version = fk_release_now()->version;
+    int result = fk_check_driver(function);
+    bool known = attribute != THREAD_BUFFERS || version >= 21;
+    bool fits = size && value && *size > 0;
+    return result || (known && fits) ? result : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
 int
 cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 {
-    (void)attribute;
-    int result = fk_check_driver("cuptiActivitySetAttribute");
-    return result || (size && value) ? result : CUPTI_ERROR_INVALID_PARAMETER;
+    int result =
+        check_attribute("cuptiActivitySetAttribute", attribute, size, value);
+    if (result || attribute != THREAD_BUFFERS) {
+        return result;
+    }
+    pthread_mutex_lock(&lock);
+    if (registered && !shared) {
+        fk_misuse("buffers for each thread are set after their callbacks");
+    }
+    thread_buffers = *(uint8_t *)value;
+    pthread_mutex_unlock(&lock);
+    return CUPTI_SUCCESS;
 }
 
 int
 cuptiActivityGetAttribute(uint32_t attribute, size_t *size, void *value)
 {
-    (void)attribute;
-    (void)size;
-    (void)value;
-    int result = fk_check_driver("cuptiActivityGetAttribute");
-    return result ? result : CUPTI_ERROR_INVALID_PARAMETER;
+    int result =
+        check_attribute("cuptiActivityGetAttribute", attribute, size, value);
+    if (result || attribute != THREAD_BUFFERS) {
+        return result ? result : CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    pthread_mutex_lock(&lock);
+    *(uint8_t *)value = thread_buffers >= 0
+                            ? (uint8_t)thread_buffers
+                            : fk_release_now()->version >= 130000;
+    pthread_mutex_unlock(&lock);
+    return CUPTI_SUCCESS;
 }
 
 int
@@ -365,6 +439,9 @@ cuptiActivityConfigureUnifiedMemoryCounter(migration_config *configs,
     int result = fk_check_driver("cuptiActivityConfigureUnifiedMemoryCounter");
     if (!result && (!configs || !count)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
+    }
+    if (!result && !is_initialized()) {
+        result = CUPTI_ERROR_NOT_INITIALIZED;
     }
     for (uint32_t i = 0; !result && i < count; i++) {
         migrations = migrations || configs[i].enable;

@@ -50,13 +50,23 @@ int fk_check_call(const char *function);
 int fk_check_driver(const char *function);
 void fk_outside_callbacks(const char *function);
 extern _Thread_local int fk_inside; /* callbacks of the client that run */
-extern _Atomic bool fk_forked;      /* this process is a forked child */
+extern _Thread_local int fk_inside_resource; /* those of resources */
+extern _Atomic bool fk_used; /* a function of CUPTI was called */
 void fk_move_clock(int64_t ns);
+
+/* --- fake_cupti_fork.c: forked children ------------------------------ */
+
+extern _Atomic bool fk_forked; /* this process is a forked child */
+void fk_fork_note_worker(void);
+void fk_fork_note_record(const fk_work *work);
+bool fk_fork_hangs(const char *function); /* waits for the absent worker */
+void fk_fork_wait(void);
 
 /* --- fake_cupti_callbacks.c ------------------------------------------ */
 
 extern const fk_tool fk_cupti_tool;
 uint64_t fk_cupti_now(void); /* ns, of the client's clock if there is one */
+uint64_t fk_cupti_own_clock(void); /* ns, of the library's */
 
 /* --- fake_cupti_names.c ---------------------------------------------- */
 
@@ -75,17 +85,22 @@ typedef void fk_completed(void *context, uint32_t stream, uint8_t *buffer,
                           size_t size, size_t valid);
 
 void fk_buffers_start(fk_requested *requested, fk_completed *completed);
+void fk_buffers_replace(fk_requested *requested, fk_completed *completed);
 void fk_buffers_ask_early(void);
 bool fk_buffers_put(const fk_work *work); /* false: there is no buffer */
 void fk_buffers_hand_back(size_t but);    /* all but the last `but` */
 void fk_buffers_hand_back_all(void);      /* also empty ones */
+void fk_buffers_abandon(void);            /* never hand back those of now */
+void fk_buffers_put_orphan(const fk_work *work); /* never handed back */
 
 /* --- fake_cupti_worker.c --------------------------------------------- */
 
 extern _Atomic uint8_t fk_kinds[FK_KINDS]; /* enabled kinds */
 void fk_worker_start(fk_requested *requested, fk_completed *completed);
+void fk_worker_replace(fk_requested *requested, fk_completed *completed);
 void fk_worker_add(const fk_work *work); /* to the queue of records */
 void fk_worker_flush(bool forced);
+void fk_worker_knows(uint32_t context); /* CUPTI was attached before it */
 void fk_worker_period(uint32_t ms);
 size_t fk_worker_dropped(void);
 

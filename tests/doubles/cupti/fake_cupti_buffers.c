@@ -22,8 +22,8 @@ typedef struct {
     char *copies[NAMES];
 } buffer;
 
-static fk_requested *request;
-static fk_completed *complete;
+static fk_requested *_Atomic request;
+static fk_completed *_Atomic complete;
 static size_t limit; /* bytes of a buffer that are used; 0: all */
 static bool early;   /* request on threads of the program */
 
@@ -39,6 +39,14 @@ fk_buffers_start(fk_requested *requested, fk_completed *completed)
     const char *who = getenv("FAKE_CUPTI_REQUEST");
     early = who && !strcmp(who, "app");
     limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
+    request = requested;
+    complete = completed;
+}
+
+/* Another tool's callbacks from now on: it gets the buffers in flight, too. */
+void
+fk_buffers_replace(fk_requested *requested, fk_completed *completed)
+{
     request = requested;
     complete = completed;
 }
@@ -204,4 +212,22 @@ fk_buffers_put(const fk_work *work)
     last->valid += size;
     last->records++;
     return true;
+}
+
+void
+fk_buffers_abandon(void)
+{
+    opened = 0;
+    spare.bytes = NULL;
+    pthread_mutex_init(&lock, NULL);
+}
+
+void
+fk_buffers_put_orphan(const fk_work *work)
+{
+    if (opened &&
+        !fits(&open_buffers[opened - 1], fk_record_size(work->kind))) {
+        opened = 0;
+    }
+    fk_buffers_put(work);
 }

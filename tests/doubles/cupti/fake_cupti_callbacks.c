@@ -50,16 +50,16 @@ FK_EXPORT int cuptiEnableDomain(uint32_t enable, struct subscriber *subscriber,
 FK_EXPORT int cuptiGetCallbackState(uint32_t *enable,
                                     struct subscriber *subscriber,
                                     uint32_t domain, uint32_t cbid);
-FK_EXPORT int cuptiGetGlobalCallbackState(uint32_t *enable, uint32_t domain,
-                                          uint32_t cbid);
+FK_EXPORT int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable);
+FK_EXPORT int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable);
 FK_EXPORT int cuptiSetThreadIdType(int type);
 FK_EXPORT int cuptiGetThreadIdType(int *type);
 
 static struct subscriber only;
 static _Atomic(struct subscriber *) subscribed; /* &only, or NULL */
 static _Atomic uint8_t enabled[FK_DOMAINS][FK_CBIDS];
+static _Atomic uint8_t without_records[FK_DOMAINS][FK_CBIDS];
 static _Atomic int thread_id_type; /* 1: gettid(), else pthread_self() */
-static uint8_t garbage[64];
 
 static void *
 nonsense(void)
@@ -77,7 +77,9 @@ tell(uint32_t domain, uint32_t cbid, const void *data)
     if (client && domain < FK_DOMAINS && cbid < FK_CBIDS &&
         enabled[domain][cbid]) {
         fk_inside++;
+        fk_inside_resource += domain == FK_RESOURCE;
         client->callback(client->userdata, domain, cbid, data);
+        fk_inside_resource -= domain == FK_RESOURCE;
         fk_inside--;
     }
 }
@@ -93,7 +95,7 @@ tell_call(fk_api_call *call, int32_t site)
     callback_data data = {
         .site = site,
         .function_name = fk_function_name(call->domain, call->cbid),
-        .function_params = garbage,
+        .function_params = call->parameters,
         .function_return_value = site ? &call->result : nonsense(),
         .symbol_name = launch ? call->symbol : nonsense(),
         .context = call->context,
@@ -120,7 +122,9 @@ static void
 on_leave(fk_api_call *call)
 {
     uint32_t kind = call->domain == FK_DRIVER ? FK_API_DRIVER : FK_API_RUNTIME;
-    if (fk_kinds[kind]) {
+    bool recorded = call->domain < FK_DOMAINS && call->cbid < FK_CBIDS &&
+                    !without_records[call->domain][call->cbid];
+    if (fk_kinds[kind] && recorded) {
         bool native = thread_id_type == 1;
         fk_work work = {
             .kind = kind,
@@ -141,6 +145,9 @@ static void
 on_resource(uint32_t cbid, fk_context *context, const fk_graph_data *graph)
 {
     resource_data data = {context, nonsense(), graph ? graph : nonsense()};
+    if (cbid == 1) { /* CUPTI_CBID_RESOURCE_CONTEXT_CREATED */
+        fk_worker_knows(context->uid);
+    }
     tell(FK_RESOURCE, cbid, &data);
 }
 
@@ -151,6 +158,11 @@ on_work(const fk_work *work)
     bool of_graph = work->node != 0;
     if (work->kind == FK_KERNEL && !fk_kinds[FK_KERNEL]) {
         kept.kind = FK_KERNEL_SERIAL;
+    }
+    bool copies = work->kind == FK_MEMCPY || work->kind == FK_PEER_COPY;
+    if (!work->bytes && (copies || work->kind == FK_MEMSET) &&
+        fk_env("FAKE_CUPTI_NO_EMPTY", 0)) {
+        return;
     }
     /* Return whether graphs are recorded as a whole, not node by node. */
     if (fk_kinds[kept.kind] && !(of_graph && fk_kinds[FK_GRAPH])) {
@@ -182,7 +194,6 @@ cuptiSubscribe(struct subscriber **subscriber, client_callback *callback,
     if (taken || subscribed) {
         return taken ? taken : CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
     }
-    memset(garbage, 0xA5, sizeof garbage);
     only = (struct subscriber){callback, userdata};
     subscribed = &only;
     *subscriber = &only;
@@ -253,6 +264,7 @@ cuptiEnableDomain(uint32_t enable, struct subscriber *subscriber,
                   uint32_t domain)
 {
     int result = may_enable("cuptiEnableDomain", subscriber);
+    fk_outside_callbacks("cuptiEnableDomain");
     if (!result && !cbids_of(domain)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
@@ -276,18 +288,35 @@ cuptiGetCallbackState(uint32_t *enable, struct subscriber *subscriber,
     return result;
 }
 
-/* Return whether a callback is enabled. */
-int
-cuptiGetGlobalCallbackState(uint32_t *enable, uint32_t domain, uint32_t cbid)
+/* Enable or disable the records of one function; since 12.5. */
+static int
+enable_record(const char *function, uint32_t domain, uint32_t cbid,
+              uint8_t enable)
 {
-    int result = fk_check_driver("cuptiGetGlobalCallbackState");
-    if (!result && (!enable || cbid >= cbids_of(domain))) {
+    int result = fk_check_driver(function);
+    bool known =
+        fk_release_now()->version >= 23 && cbid && cbid < cbids_of(domain);
+    if (!result && !known) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (!result) {
-        *enable = enabled[domain][cbid];
+        without_records[domain][cbid] = !enable;
     }
     return result;
+}
+
+int
+cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable)
+{
+    return enable_record("cuptiActivityEnableDriverApi", FK_DRIVER, cbid,
+                         enable);
+}
+
+int
+cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable)
+{
+    return enable_record("cuptiActivityEnableRuntimeApi", FK_RUNTIME, cbid,
+                         enable);
 }
 
 int

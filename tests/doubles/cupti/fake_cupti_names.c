@@ -112,6 +112,8 @@ static const function driver[] = {
 /* CUPTI_RUNTIME_TRACE_CBID_* */
 static const function runtime[] = {
     {3, "cudaGetDeviceCount_v3020"},
+    {10, "cudaGetLastError_v3020"},
+    {11, "cudaPeekAtLastError_v3020"},
     {16, "cudaSetDevice_v3020"},
     {17, "cudaGetDevice_v3020"},
     {20, "cudaMalloc_v3020"},

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { NOTICED = 4096 }; /* number of pieces of work that wakes the worker */
@@ -40,6 +41,8 @@ static pile waiting;
 static _Atomic size_t dropped;
 static _Atomic uint64_t device_records; /* for every nth */
 static uint64_t drop_every, zero_every, late_ms, stuck_ms, noticed;
+static bool withhold; /* whole buffers with unfinished work, until forced */
+static size_t buffer_bytes;
 static uint64_t at_once; /* max number of records of one delivery; 0: any */
 static _Atomic bool started;
 
@@ -65,6 +68,57 @@ add(pile *to, const fk_work *items, size_t count)
     }
     for (size_t i = 0; i < count; i++) {
         to->items[to->count++] = items[i];
+    }
+}
+
+/* --- the clock of the device ------------------------------------------- */
+
+enum { KNOWN = 64 };
+
+static _Atomic bool known[KNOWN]; /* contexts made while CUPTI was attached */
+static enum { GIVEN, LATE, REALTIME, MONOTONIC, NONE } device_clock;
+
+void
+fk_worker_knows(uint32_t context)
+{
+    known[context % KNOWN] = true;
+}
+
+static void
+choose_device_clock(void)
+{
+    static const char *const names[] = {"given", "late", "realtime",
+                                        "monotonic", "none"};
+    const char *name = getenv("FAKE_CUPTI_CLOCK");
+    for (size_t i = 0; name && i < sizeof names / sizeof names[0]; i++) {
+        if (!strcmp(name, names[i])) {
+            device_clock = i;
+        }
+    }
+}
+
+/* Return what to add to the times of a device's record: it does not always
+ * have the clock that the client gave. */
+static uint64_t
+shift_of(const fk_work *work)
+{
+    struct timespec now;
+    switch (device_clock) {
+    case LATE:
+        if (known[work->context % KNOWN]) {
+            return 0;
+        }
+        /* fall through */
+    case REALTIME:
+        return fk_cupti_own_clock() - fk_cupti_now();
+    case MONOTONIC:
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec -
+               fk_cupti_now();
+    case NONE:
+        return (uint64_t)1 << 62;
+    default:
+        return 0;
     }
 }
 
@@ -96,9 +150,30 @@ deliver(fk_work *work)
             work->start = work->end = 0;
         }
     }
+    if (work->queue && work->start) {
+        uint64_t shift = shift_of(work);
+        work->start += shift;
+        work->end += shift;
+    }
     if (!fk_buffers_put(work)) {
         dropped++;
     }
+}
+
+/* Return the end of the work from number `i` on that fits into one buffer, and
+ * whether any of it is unfinished. */
+static size_t
+buffer_end(size_t i, uint64_t now, bool *unfinished)
+{
+    size_t room = buffer_bytes;
+    *unfinished = false;
+    while (i < waiting.count &&
+           room >= fk_record_size(waiting.items[i].kind)) {
+        room -= fk_record_size(waiting.items[i].kind);
+        *unfinished = *unfinished || !is_done(&waiting.items[i], now);
+        i++;
+    }
+    return i;
 }
 
 /* Write finished work into buffers; a forced flush also writes other work. */
@@ -107,12 +182,16 @@ sort_out(bool flush, bool forced)
 {
     pthread_mutex_lock(&delivery);
     uint64_t now = fk_cupti_now();
-    size_t kept = 0, delivered = 0;
+    size_t kept = 0, delivered = 0, end = 0;
+    bool withheld = false;
     for (size_t i = 0; i < waiting.count; i++) {
         fk_work *work = &waiting.items[i];
         bool over = is_done(work, now);
         bool full = at_once && delivered == at_once;
-        if ((!over || full) && !forced) {
+        if (withhold && i == end) {
+            end = buffer_end(i, now, &withheld);
+        }
+        if ((!over || full || withheld) && !forced) {
             waiting.items[kept++] = *work;
             continue;
         }
@@ -191,12 +270,15 @@ void
 fk_worker_start(fk_requested *requested, fk_completed *completed)
 {
     fk_buffers_start(requested, completed);
+    choose_device_clock();
     drop_every = fk_env("FAKE_CUPTI_DROP", 0);
     zero_every = fk_env("FAKE_CUPTI_ZERO_TIMES", 0);
     late_ms = fk_env("FAKE_CUPTI_LATE_MS", 0);
     at_once = fk_env("FAKE_CUPTI_AT_ONCE", 0);
     stuck_ms = fk_env("FAKE_CUPTI_STUCK_MS", 30000);
+    withhold = fk_env("FAKE_CUPTI_WITHHOLD", 0) != 0;
     uint64_t limit = fk_env("FAKE_CUPTI_BUFFER_LIMIT", 0);
+    buffer_bytes = limit ? limit : 2 << 20;
     size_t fit = limit / fk_record_size(FK_KERNEL);
     noticed = limit && fit < NOTICED ? fit + !fit : NOTICED;
     sigset_t all, before;
@@ -209,14 +291,27 @@ fk_worker_start(fk_requested *requested, fk_completed *completed)
     pthread_detach(thread);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     started = true;
+    fk_fork_note_worker();
 }
 
 /* --- called by the other files ------------------------------------------ */
 
 void
+fk_worker_replace(fk_requested *requested, fk_completed *completed)
+{
+    pthread_mutex_lock(&delivery);
+    fk_buffers_replace(requested, completed);
+    pthread_mutex_unlock(&delivery);
+}
+
+void
 fk_worker_add(const fk_work *work)
 {
-    if (fk_forked || !started) {
+    if (!started) {
+        return;
+    }
+    fk_fork_note_record(work);
+    if (fk_forked) {
         return;
     }
     fk_buffers_ask_early();

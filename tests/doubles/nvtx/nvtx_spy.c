@@ -99,16 +99,19 @@ note(const char *what, const domain *where, const char *text,
         return;
     }
     quote(quoted, text);
-    length = snprintf(line, sizeof(line),
-                      "{\"pid\": %d, \"thread\": %ld, \"domain\": \"%s\", "
-                      "\"what\": \"%s\", \"text\": \"%s\", "
-                      "\"payload\": %llu, \"category\": %u}\n",
-                      (int)getpid(), (long)syscall(SYS_gettid),
-                      where != NULL ? where->name : own.name, what, quoted,
-                      range != NULL && range->payload_type == 1
-                          ? (unsigned long long)range->payload
-                          : 0,
-                      range != NULL ? range->category : 0);
+    length =
+        snprintf(line, sizeof(line),
+                 "{\"pid\": %d, \"thread\": %ld, \"domain\": \"%s\", "
+                 "\"what\": \"%s\", \"text\": \"%s\", "
+                 "\"payload\": %llu, \"category\": %u, "
+                 "\"color\": %u}\n",
+                 (int)getpid(), (long)syscall(SYS_gettid),
+                 where != NULL ? where->name : own.name, what, quoted,
+                 range != NULL && range->payload_type == 1
+                     ? (unsigned long long)range->payload
+                     : 0,
+                 range != NULL ? range->category : 0,
+                 range != NULL && range->color_type == 1 ? range->color : 0);
     if (write(out, line, (size_t)length) != length) {
         abort(); /* a test would continue with half of the events */
     }

@@ -86,6 +86,30 @@ def say(**figures: object) -> None:
     print("said:", json.dumps(figures), flush=True)
 
 
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute, whose value is words here."""
+
+    COOPERATIVE, CLUSTER, DEPENDENT = 2, 4, 6  # ids
+    _fields_ = (
+        ("id", ctypes.c_int),
+        ("pad", ctypes.c_int),
+        ("words", ctypes.c_uint32 * 16),
+    )
+
+
+class Configuration(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = (
+        ("grid", ctypes.c_uint * 3),
+        ("block", ctypes.c_uint * 3),
+        ("shared", ctypes.c_uint),
+        ("stream", Pointer),
+        ("attributes", ctypes.POINTER(Attribute)),
+        ("count", ctypes.c_uint),
+    )
+
+
 class Nvidia:
     """Work on a GPU by NVIDIA's driver."""
 
@@ -157,6 +181,55 @@ class Nvidia:
     def spin(self, ns: int, stream: Any = DEFAULT) -> None:
         self.launch(self._spin, stream, ns)
 
+    def extended(self, stream: Any, attribute: int, *words: int) -> None:
+        """Run the empty kernel in two blocks by a launch with one attribute."""
+        one = Attribute(attribute, 0, (ctypes.c_uint32 * 16)(*words))
+        how = Configuration((2, 1, 1), (1, 1, 1), 0, stream, ctypes.pointer(one), 1)
+        nothing = (Pointer * 1)()
+        self("cuLaunchKernelEx", ctypes.byref(how), self._empty, nothing, None)
+
+    def cluster(self, stream: Any) -> None:
+        """Run two blocks as a cluster; needs a device of capability 9."""
+        self.extended(stream, Attribute.CLUSTER, 2, 1, 1)
+
+    def dependent(self, stream: Any) -> None:
+        """Run a kernel that may begin before the one in front of it ends."""
+        self.extended(stream, Attribute.DEPENDENT, 1)
+
+    def cooperative_ex(self, stream: Any) -> None:
+        self.extended(stream, Attribute.COOPERATIVE, 1)
+
+    def cooperative(self, stream: Any) -> None:
+        nothing = (Pointer * 1)()
+        words = (self._empty, 1, 1, 1, 1, 1, 1, 0, Pointer(stream), nothing)
+        self("cuLaunchCooperativeKernel", *words)
+
+    def capability(self) -> int:
+        """Return the major number of the device's compute capability."""
+        value = ctypes.c_int()
+        self("cuDeviceGetAttribute", ctypes.byref(value), 75, 0)
+        return value.value
+
+    # -- the default stream of a thread --------------------------------------------
+
+    def spin_of_thread(self, ns: int) -> None:
+        word = ctypes.c_uint64(ns)
+        places = (Pointer * 1)(ctypes.addressof(word))
+        words = (self._spin, 1, 1, 1, 1, 1, 1, 0, None, places, None)
+        self("cuLaunchKernel_ptsz", *words)
+
+    def to_device_of_thread(self, size: int) -> None:
+        there, here = self._there, self._pinned
+        self("cuMemcpyHtoDAsync_v2_ptsz", there, here, Size(size), None)
+
+    def memset_of_thread(self, size: int) -> None:
+        self("cuMemsetD8Async_ptsz", self._there, 7, Size(size), None)
+
+    def wait_of_thread(self) -> None:
+        self("cuStreamSynchronize_ptsz", None)
+
+    # -- kernels of a module -------------------------------------------------------
+
     def run(self, module: ctypes.c_void_p) -> None:
         """Run the kernel short_lived of a module from load()."""
         self.launch(self.function(module, "short_lived"), DEFAULT)
@@ -180,6 +253,20 @@ class Nvidia:
         for event in (began, ended):
             self("cuEventDestroy_v2", event)
         return round(apart.value * 1e6)
+
+    def mark(self) -> ctypes.c_void_p:
+        """Return an event with a time at the end of the work of the default stream."""
+        made = Pointer()
+        self("cuEventCreate", ctypes.byref(made), 0)
+        self("cuEventRecord", made, None)
+        return made
+
+    def apart(self, began: ctypes.c_void_p, ended: ctypes.c_void_p) -> int:
+        """Return the ns between two events of mark(), after waiting for the second."""
+        ms = ctypes.c_float()
+        self("cuEventSynchronize", ended)
+        self("cuEventElapsedTime", ctypes.byref(ms), began, ended)
+        return round(ms.value * 1e6)
 
     # -- streams and waits ---------------------------------------------------------
 
@@ -231,11 +318,28 @@ class Nvidia:
     def free_async(self, memory: ctypes.c_uint64) -> None:
         self("cuMemFreeAsync", memory, None)
 
+    def scratch(self, size: int, stream: Any) -> None:
+        """Allocate memory on a stream, set and free it there."""
+        memory, queue = ctypes.c_uint64(), Pointer(stream)
+        self("cuMemAllocAsync", ctypes.byref(memory), Size(size), queue)
+        self("cuMemsetD8Async", memory, 7, Size(size), queue)
+        self("cuMemFreeAsync", memory, queue)
+
+    def memory_left(self) -> int:
+        """Return the free bytes of the device."""
+        left, whole = Size(), Size()
+        self("cuMemGetInfo_v2", ctypes.byref(left), ctypes.byref(whole))
+        return left.value
+
+    def reset(self) -> None:
+        """Destroy all of the context; init() makes a new one."""
+        self("cuDevicePrimaryCtxReset_v2", 0)
+
     def memset(self, size: int) -> None:
         self("cuMemsetD8_v2", self._there, 7, Size(size))
 
-    def memset_async(self, size: int) -> None:
-        self("cuMemsetD8Async", self._there, 7, Size(size), None)
+    def memset_async(self, size: int, stream: Any = DEFAULT) -> None:
+        self("cuMemsetD8Async", self._there, 7, Size(size), Pointer(stream))
 
     def to_device(self, size: int) -> None:
         """Copy from pageable memory, blocking."""
@@ -245,9 +349,31 @@ class Nvidia:
         """Copy to pageable memory, blocking."""
         self("cuMemcpyDtoH_v2", self._pageable, self._there, Size(size))
 
-    def to_device_async(self, size: int) -> None:
+    def to_device_async(self, size: int, stream: Any = DEFAULT) -> None:
         """Copy from page-locked memory."""
-        self("cuMemcpyHtoDAsync_v2", self._there, self._pinned, Size(size), None)
+        there, here, queue = self._there, self._pinned, Pointer(stream)
+        self("cuMemcpyHtoDAsync_v2", there, here, Size(size), queue)
+
+    def batch(self, count: int, size: int, stream: Any) -> None:
+        """Copy from page-locked memory in one call; the stream is a made one."""
+        places = [number * size for number in range(count)]
+        words = [
+            (ctypes.c_uint64 * count)(*[(base or 0) + place for place in places])
+            for base in (self._there.value, self._pinned.value)
+        ]
+        sizes = (Size * count)(*[size] * count)
+        attribute = (ctypes.c_int * 6)(1)  # CUmemcpyAttributes: in the stream's order
+        words += [sizes, Size(count), attribute, (Size * 1)(0), Size(1)]
+        if hasattr(self.cuda, "cuMemcpyBatchAsync_v2"):  # of CUDA 13
+            self("cuMemcpyBatchAsync_v2", *words, Pointer(stream))
+        else:
+            at = ctypes.byref(Size())
+            self("cuMemcpyBatchAsync", *words, at, Pointer(stream))
+
+    def on_host(self, size: int) -> None:
+        """Copy from page-locked memory to page-locked memory, blocking."""
+        to, here = [ctypes.c_uint64((self._pinned.value or 0) + n) for n in (0, size)]
+        self("cuMemcpy", to, here, Size(size))
 
     def from_device_async(self, size: int) -> None:
         """Copy to page-locked memory."""
@@ -271,11 +397,28 @@ class Nvidia:
 
     def captured(self, stream: Any) -> ctypes.c_void_p:
         """End the capture; return the instantiated graph."""
-        graph, ready = Pointer(), Pointer()
+        return self.instantiated(self.ended(stream))
+
+    def ended(self, stream: Any) -> ctypes.c_void_p:
+        """End the capture; return the graph."""
+        graph = Pointer()
         self("cuStreamEndCapture", Pointer(stream), ctypes.byref(graph))
+        return graph
+
+    def instantiated(self, graph: ctypes.c_void_p) -> ctypes.c_void_p:
+        ready = Pointer()
         arguments = (ctypes.byref(ready), graph, ctypes.c_uint64(0))
         self("cuGraphInstantiateWithFlags", *arguments)
         return ready
+
+    def parent(self, child: ctypes.c_void_p, times: int) -> ctypes.c_void_p:
+        """Return a graph whose only nodes are this graph so many times."""
+        graph, node = Pointer(), Pointer()
+        self("cuGraphCreate", ctypes.byref(graph), 0)
+        for _ in range(times):
+            arguments = (ctypes.byref(node), graph, None, Size(0), child)
+            self("cuGraphAddChildGraphNode", *arguments)
+        return graph
 
     def replay(self, graph: ctypes.c_void_p, stream: Any) -> None:
         self("cuGraphLaunch", graph, Pointer(stream))
@@ -289,6 +432,7 @@ class Double:
     def __init__(self) -> None:
         self.streams = 0
         self.managed_ns = 5000
+        self.spun_ns = 0
 
     @cached_property
     def fake(self) -> ctypes.CDLL:
@@ -325,7 +469,48 @@ class Double:
         check(self.fake.fk_launch(b"empty", stream, self.EMPTY))
 
     def spin(self, ns: int, stream: int = DEFAULT) -> None:
+        self.spun_ns += ns
         check(self.fake.fk_launch(b"spin", stream, ns))
+
+    def through(self, call: int) -> None:
+        """Have the next call be made by this function of the driver."""
+        self.fake.fk_as(call)
+
+    def cluster(self, stream: int) -> None:
+        self.through(652)  # cuLaunchKernelEx
+        self.empty(stream)
+
+    dependent = cooperative_ex = cluster
+
+    def cooperative(self, stream: int) -> None:
+        self.through(477)  # cuLaunchCooperativeKernel
+        self.empty(stream)
+
+    def capability(self) -> int:
+        return 9
+
+    def spin_of_thread(self, ns: int) -> None:
+        self.through(442)  # cuLaunchKernel_ptsz
+        self.spin(ns)
+
+    def to_device_of_thread(self, size: int) -> None:
+        self.through(421)  # cuMemcpyHtoDAsync_v2_ptsz
+        self.to_device_async(size)
+
+    def memset_of_thread(self, size: int) -> None:
+        self.through(428)  # cuMemsetD8Async_ptsz
+        self.memset_async(size)
+
+    def wait_of_thread(self) -> None:
+        self.through(440)  # cuStreamSynchronize_ptsz
+        self.wait_stream()
+
+    def mark(self) -> int:
+        return self.spun_ns
+
+    def apart(self, began: int, ended: int) -> int:
+        self.wait()
+        return ended - began
 
     def timed(self, ns: int) -> int:
         self.spin(max(ns, 0))
@@ -356,11 +541,24 @@ class Double:
 
     alloc_async, free_async = alloc, free
 
+    def scratch(self, size: int, stream: int) -> None:
+        """Set memory on a stream; the double has no nodes for allocations."""
+        self.memset_async(size, stream)
+
+    def memory_left(self) -> int:
+        return 1 << 30
+
+    def reset(self) -> None:
+        check(self.fake.fk_primary_reset())
+
     def memset(self, size: int) -> None:
         check(self.fake.fk_memset(size, 1000, 1))
 
-    def memset_async(self, size: int) -> None:
-        check(self.fake.fk_memset(size, 1000, 0))
+    def memset_async(self, size: int, stream: int = DEFAULT) -> None:
+        if stream == DEFAULT:
+            check(self.fake.fk_memset(size, 1000, 0))
+        else:
+            check(self.fake.fk_memset_stream(stream, size, 1000))
 
     def to_device(self, size: int) -> None:
         check(self.fake.fk_memcpy(1, size, 1000, 1, 1, 3))
@@ -368,8 +566,14 @@ class Double:
     def from_device(self, size: int) -> None:
         check(self.fake.fk_memcpy(2, size, 1000, 1, 3, 1))
 
-    def to_device_async(self, size: int) -> None:
-        check(self.fake.fk_memcpy(1, size, 1000, 0, 2, 3))
+    def to_device_async(self, size: int, stream: int = DEFAULT) -> None:
+        check(self.fake.fk_memcpy_stream(stream, 1, size, 1000, 0, 2, 3))
+
+    def batch(self, count: int, size: int, stream: int) -> None:
+        check(self.fake.fk_memcpy_batch(stream, count, size, 1000))
+
+    def on_host(self, _size: int) -> None:
+        check(self.fake.fk_call(1, 305))  # cuMemcpy, without a record
 
     def from_device_async(self, size: int) -> None:
         check(self.fake.fk_memcpy(2, size, 1000, 0, 3, 2))
@@ -384,7 +588,16 @@ class Double:
         check(self.fake.fk_graph_capture_begin(stream))
 
     def captured(self, stream: int) -> int:
-        return int(self.fake.fk_graph_instantiate(self.fake.fk_graph_end(stream)))
+        return self.instantiated(self.ended(stream))
+
+    def ended(self, stream: int) -> int:
+        return int(self.fake.fk_graph_end(stream))
+
+    def instantiated(self, graph: int) -> int:
+        return int(self.fake.fk_graph_instantiate(graph))
+
+    def parent(self, child: int, times: int) -> int:
+        return int(self.fake.fk_graph_of_children(child, times))
 
     def replay(self, graph: int, stream: int) -> None:
         check(self.fake.fk_graph_launch(graph, stream))
@@ -393,6 +606,24 @@ class Double:
 def check(status: int) -> None:
     if status:
         raise RuntimeError(f"the double gave {status}")
+
+
+def cupti() -> ctypes.CDLL:
+    """Return the libcupti that lineprof uses in this process."""
+    return ctypes.CDLL(cupti_path())
+
+
+def cupti_path() -> str:
+    """Return the path of the libcupti that is mapped, or that LINEPROF_CUPTI names."""
+    with open("/proc/self/maps", encoding="utf-8") as file:  # noqa: PTH123
+        lines = [line for line in file.read().splitlines() if "/libcupti" in line]
+    paths = sorted({line.split(None, 5)[5] for line in lines})
+    return os.environ.get("LINEPROF_CUPTI") or paths[0]
+
+
+def threads() -> int:
+    """Return the number of threads of this process, those without Python too."""
+    return len(os.listdir("/proc/self/task"))  # noqa: PTH208
 
 
 def resident() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,24 +31,6 @@ for _ in range(7):
 outer()
 gpu.empty()
 """
-TORCH = """
-import torch
-
-@profile
-def train(steps):
-    for _ in range(steps):
-        inputs = torch.randn(64, 256).to("cuda")
-        loss = model(inputs).square().mean()
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        loss.item()
-
-model = torch.nn.Sequential(torch.nn.Linear(256, 256), torch.nn.ReLU()).to("cuda")
-optimizer = torch.optim.AdamW(model.parameters())
-before = torch.ones(1000, device="cuda") * 3
-train(20)
-"""
 
 
 def check(lab: Lab) -> None:
@@ -56,22 +39,12 @@ def check(lab: Lab) -> None:
         room = 1 << 22
         lab.expect_marks(ran, unattributed=f"kernels=8 HtoD={room}/1")
         check_footer(lab, ran)
-    if lab.lack("torch"):
-        lab.figure(torch=f"not run: {lab.lack('torch')}")
-        return
-    ran = lab.kernprof(TORCH, options=["-v"])
-    if lab.expect_well(ran):
-        check_footer(lab, ran)
-        lab.expect(
-            ran.unattributed.kernels >= 1, "a kernel outside of lines is unattributed"
-        )
-        for words in ("randn", "loss = model", "backward()", "optimizer.step"):
-            one = ran.line(words)
-            lab.expect(one.kernels or one.copies, f"`{words}` has nothing of a GPU")
-        lab.figure(
-            torch_kernels=ran.totals.kernels,
-            torch_unattributed=ran.unattributed.kernels,
-        )
+    if lab.wrong:  # are the ids of records those of the runtime's calls?
+        ran = lab.kernprof(RAW, LINEPROF_GPU_API=1)
+        if ran.status == 0:
+            words = [sys.executable, "-m", "lineprof", "view", "--api-trace"]
+            lab.run([*words, "program.lprof"], ran.text)
+            lab.figure(with_gpu_api=str(ran.unattributed), run=str(ran.run))
 
 
 def check_footer(lab: Lab, ran: Ran) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lab import Lab
+    from lab import Lab, Ran
 
 NEEDS = ("cupy",)
 
@@ -38,7 +38,12 @@ say(values=[float(y.min()), float(y.max())])
 
 
 def check(lab: Lab) -> None:
-    ran = lab.kernprof(PROGRAM, options=["-q", "--gpu-api"])
+    for knobs in ({}, {"CUPY_CUDA_PER_THREAD_DEFAULT_STREAM": 1}):
+        check_run(lab, lab.kernprof(PROGRAM, options=["-q", "--gpu-api"], **knobs))
+
+
+def check_run(lab: Lab, ran: Ran) -> None:
+    """Check the lines of one run of the program."""
     if not lab.expect_well(ran):
         return
     lab.expect_whole(ran)

@@ -1,6 +1,6 @@
-"""One libcupti serves lineprof and the frameworks, and an ordinary user may record.
+"""One libcupti is mapped, and an ordinary user may record.
 
-The figures are versions, and the libcupti that lineprof and each framework use.
+The figures are versions, and the libcupti that lineprof uses.
 """
 
 from __future__ import annotations
@@ -23,14 +23,8 @@ def work():
 
 gpu.init()
 work()
-say(status=str(gpu_status()), cupti=mapped("libcupti.so"))
+say(status=str(gpu_status()), cupti=mapped("libcupti"), cuda=mapped("libcuda.so"))
 """
-FRAMEWORKS = {
-    "torch": "import torch\ntorch.ones(3, device='cuda').sum().item()\n",
-    "cupy": "import cupy\ncupy.ones(3).sum().item()\n",
-    "jax": "import jax\nfloat(jax.numpy.ones(3).sum())\n",
-    "tensorflow": "import tensorflow\ntensorflow.ones(3) + 1\n",
-}
 
 
 def check(lab: Lab) -> None:
@@ -43,11 +37,3 @@ def check(lab: Lab) -> None:
     if not lab.doubles:
         many = ran.said["cupti"]
         lab.expect(len(many) == 1, f"{len(many)} libcupti are mapped: {many}")
-    for name, text in FRAMEWORKS.items():
-        if lab.lack(name):
-            continue
-        ran = lab.kernprof(f"{text}\nsay(cupti=mapped('libcupti.so'))\n")
-        if lab.expect_well(ran):
-            many = ran.said["cupti"]
-            lab.expect(len(many) == 1, f"{len(many)} libcupti beside {name}: {many}")
-            lab.figure(**{f"cupti_of_{name}": many})

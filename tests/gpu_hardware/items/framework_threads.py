@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALSO = ("tensorflow", "jax")
 MOST = 0.01  # of GPU time may be on no line
 
 TENSORFLOW = """

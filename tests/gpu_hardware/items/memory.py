@@ -26,21 +26,6 @@ gpu.init()
 gpu.prepare()
 work()
 """
-# With this setting PyTorch calls the driver for each allocation.
-TORCH = """
-import torch
-
-@profile
-def work():
-    for _ in range(5):
-        memory = torch.empty(1 << 23, dtype=torch.uint8, device="cuda")
-        memory.zero_()
-        del memory
-
-torch.ones(1, device="cuda").sum().item()
-work()
-"""
-ASKED = "backend:cudaMallocAsync"
 
 
 def check(lab: Lab) -> None:
@@ -54,14 +39,4 @@ def check(lab: Lab) -> None:
         )
         beside = f"alloc={found.alloc_bytes} free={found.free_bytes} HtoD={room}/1"
         lab.expect_marks(ran, unattributed=beside)
-        lab.expect_whole(ran)
-    if lab.lack("torch"):
-        lab.figure(torch=f"not run: {lab.lack('torch')}")
-        return
-    knobs = {"PYTORCH_ALLOC_CONF": ASKED, "PYTORCH_CUDA_ALLOC_CONF": ASKED}
-    ran = lab.kernprof(TORCH, options=["-q", "--gpu-memory"], **knobs)
-    if lab.expect_well(ran):
-        asked = ran.line("torch.empty").alloc_bytes
-        lab.figure(torch_alloc_bytes=asked)
-        lab.expect(asked >= 5 << 23, f"PyTorch's line allocated {asked} bytes")
         lab.expect_whole(ran)

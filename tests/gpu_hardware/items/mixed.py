@@ -45,6 +45,7 @@ def with_jax():
     return float((jax_x * 2).sum())
 """,
 }
+ALSO = tuple(PARTS)
 LEAST = 2  # frameworks
 
 

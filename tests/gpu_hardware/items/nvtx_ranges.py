@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from typing import TYPE_CHECKING
 
 from lab import HERE, NotRunError
@@ -31,49 +28,30 @@ def helper():
 gpu.init()
 work()
 """
-TORCH = """
-import torch
-
-@profile
-def work(x):
-    for _ in range(10):
-        x = x @ x
-        torch.cuda.nvtx.range_push("of PyTorch")
-        x = x / x.norm()
-        torch.cuda.nvtx.range_pop()
-    return x.sum().item()
-
-work(torch.randn(256, 256, device="cuda"))
-"""
 
 
 def check(lab: Lab) -> None:
+    ran, heard = run_with_spy(lab, PROGRAM)
+    if lab.expect_well(ran):
+        lab.expect_marks(ran)
+        lab.expect_whole(ran)
+        check_ranges(lab, ran, heard)
+
+
+def run_with_spy(lab: Lab, program: str) -> tuple[Ran, Path]:
+    """Run a program under lineprof and the tool that writes what it hears."""
+    heard = lab.folder / "heard.jsonl"
     spy = build(lab)
-    for name, program in (("raw", PROGRAM), ("torch", TORCH)):
-        if name == "torch" and lab.lack("torch"):
-            lab.figure(torch=f"not run: {lab.lack('torch')}")
-            return
-        heard = lab.folder / f"{name}.jsonl"
-        ran = lab.kernprof(program, NVTX_INJECTION64_PATH=spy, NVTX_SPY_OUT=heard)
-        if lab.expect_well(ran):
-            if name == "raw":
-                lab.expect_marks(ran)
-            lab.expect_whole(ran)
-            check_ranges(lab, ran, heard)
+    ran = lab.kernprof(program, NVTX_INJECTION64_PATH=spy, NVTX_SPY_OUT=heard)
+    return ran, heard
 
 
 def build(lab: Lab) -> Path:
     """Return the library of the tool, from the doubles' folder or compiled here."""
     if lab.doubles and (lab.doubles / "nvtx_spy.so").is_file():
         return lab.doubles / "nvtx_spy.so"
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    if not compiler:
-        raise NotRunError("there is no C compiler")
     source = HERE.parent / "doubles" / "nvtx" / "nvtx_spy.c"
-    library = lab.folder / "nvtx_spy.so"
-    command = [*compiler.split(), "-std=c11", "-shared", "-fPIC", str(source)]
-    subprocess.run([*command, "-o", str(library)], check=True)
-    return library
+    return lab.compiled("nvtx_spy", source)
 
 
 def check_ranges(lab: Lab, ran: Ran, heard: Path) -> None:

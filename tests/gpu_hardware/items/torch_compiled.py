@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ("torch", "triton")
+LIMIT_S = 240
 
 PROGRAM = """
 import sys

@@ -1,7 +1,10 @@
 """Comparison of lineprof's declarations of CUPTI with the headers of every version.
 
 The headers are downloaded with the wheels of CUPTI into build/cupti, about 300 MB,
-and compiled with csrc/gpu/cupti_abi.h. Needs a C compiler; CUPTI does not run.
+and compiled with csrc/gpu/cupti_abi.h; cuda.h comes with the wheels of the runtime.
+Each driver call whose name says that it launches, copies, sets, waits, captures, ...
+must be in a list of ours or have its reason in names.py. Needs a C compiler; CUPTI
+does not run.
 """
 
 from __future__ import annotations
@@ -15,8 +18,20 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tools.checks.cupti import double, driver, signatures
 from tools.checks.cupti.declarations import CSRC, read_ours
-from tools.checks.cupti.names import CALLS, COMMON, ENDS, FIELDS, VALUES
+from tools.checks.cupti.names import (
+    CALLS,
+    COMMON,
+    CONCERNS,
+    ENDS,
+    FIELDS,
+    NOT_OURS,
+    RUNTIME_CALLS,
+    SINCE,
+    VALUES,
+)
+from tools.checks.cupti.parameters import calls_without_place, size_assertions
 from tools.dev.envs import (
     ROOT,
     Env,
@@ -30,16 +45,18 @@ from tools.dev.envs import (
 from tools.dev.pythons import this
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tools.checks.cupti.declarations import Ours
 
 HERE = Path(__file__).resolve().parent
 CACHE = ROOT / "build" / "cupti"
 PACKAGES = ("nvidia-cuda-cupti-cu11", "nvidia-cuda-cupti-cu12", "nvidia-cuda-cupti")
+RUNTIMES = tuple(name.replace("cupti", "runtime") for name in PACKAGES)
 OLDEST, NEWEST = (11, 7), (13, 5)  # that lineprof supports
-CALL = "CUPTI_DRIVER_TRACE_CBID_"
-PARTS = ("result", "version", "activity*", "callbacks", "driver_cbid")
+CALL, RUNTIME_CALL = "CUPTI_DRIVER_TRACE_CBID_(cu", "CUPTI_RUNTIME_TRACE_CBID_(cuda"
+PARTS = ("result", "version", "activity*", "callbacks", "profiler_target", "*_cbid")
+META = "generated_cuda_meta.h"  # with the parameters of the driver's calls
 
 
 class Version(NamedTuple):
@@ -56,7 +73,8 @@ class Version(NamedTuple):
     @property
     def folder(self) -> Path:
         """Folder of the version's headers."""
-        return CACHE / self.number
+        kind = "runtime-" if self.package in RUNTIMES else ""
+        return CACHE / f"{kind}{self.number}"
 
 
 def counterpart(struct: str, field: str) -> str | None:
@@ -104,14 +122,42 @@ def unknown(ours: Ours) -> list[str]:
     ]
 
 
+def names_of_calls(header: str, of: str = CALL) -> dict[int, str]:
+    """Return the names of the driver's (or the runtime's) calls by their ids."""
+    found = re.findall(rf"{of}[A-Z]\w*)\s*=\s*(\d+)", header)
+    return {int(number): name for name, number in found}
+
+
+def unlisted(ours: Ours, named: Mapping[int, str]) -> list[str]:
+    """Return the calls that concern us by their names, and that nobody has judged."""
+    listed = {
+        number
+        for name, numbers in ours.calls.items()
+        if name not in {"driver_queries", *RUNTIME_CALLS}  # only not recorded
+        for number in numbers
+    }
+    judged = re.compile(f"(?:{'|'.join(NOT_OURS)}){ENDS}")
+    wrong = []
+    for number, name in named.items():
+        is_judged = bool(judged.fullmatch(name))
+        if is_judged and number in listed:
+            wrong.append(f"{number}, {name}, is in a list and in NOT_OURS")
+        elif not is_judged and number not in listed and concerns(name):
+            wrong.append(f"{number}, {name}, is in no list, nor in NOT_OURS")
+    return wrong
+
+
+def concerns(name: str) -> bool:
+    """Return whether a call may launch work, wait for it, or begin a capture."""
+    return bool(re.search(CONCERNS, name))
+
+
 def wrong_calls(ours: Ours, header: str) -> list[str]:
     """Return the ids that do not belong in their list, and those that a list lacks."""
-    named = {
-        int(number): name
-        for name, number in re.findall(rf"{CALL}(cu[A-Z]\w*)\s*=\s*(\d+)", header)
-    }
+    driver, runtime = names_of_calls(header), names_of_calls(header, RUNTIME_CALL)
     wrong = []
     for listed, numbers in ours.calls.items():
+        named = runtime if listed in RUNTIME_CALLS else driver
         fits = re.compile(rf"(?:{CALLS[listed]}){ENDS}")
         wrong += [
             f"{number} of {listed} is {named[number]}"
@@ -126,12 +172,12 @@ def wrong_calls(ours: Ours, header: str) -> list[str]:
     return wrong
 
 
-def missing(ours: Ours, header: str) -> list[str]:
+def missing(ours: Ours, header: str, release: tuple[int, ...]) -> list[str]:
     """Return the structs and functions that we need and the headers lack."""
     wrong = [
         f"there is no {theirs}"
-        for theirs, _ in ours.structs.values()
-        if not successors(theirs, header)
+        for struct, (theirs, _) in ours.structs.items()
+        if release >= SINCE.get(struct, OLDEST) and not successors(theirs, header)
     ]
     return wrong + [
         f"there is no {name}"
@@ -163,10 +209,10 @@ def compiler() -> list[str]:
     sys.exit("lineprof: no C compiler; on Debian: apt install gcc libc6-dev")
 
 
-def available(env: Env) -> list[Version]:
+def available(env: Env, packages: tuple[str, ...]) -> list[Version]:
     """Return the newest wheel of each version on the package index, oldest first."""
     newest: dict[tuple[int, ...], Version] = {}
-    for package in PACKAGES:
+    for package in packages:
         answer = subprocess.run(
             [str(env.python), "-m", "pip", "index", "versions", package],
             capture_output=True,
@@ -205,18 +251,32 @@ def fetch(env: Env, version: Version) -> None:
     part.rename(include)
 
 
-def check(version: Version, ours: Ours) -> list[str]:
-    """Compare one version and print its line; return the differences."""
+def check(version: Version, runtime: Version | None, ours: Ours) -> list[str]:
+    """Compare one version and print its line; return the differences.
+
+    `runtime` is that of the same CUDA, with its cuda.h, or None if there is none.
+    """
     include = version.folder / "include"
     header = "\n".join(
         file.read_text(encoding="utf-8", errors="replace")
         for part in PARTS
         for file in include.glob(f"cupti_{part}.h")
     )
-    lines = list(assertions(ours, header))
-    wrong = missing(ours, header) + wrong_calls(ours, header)
-    wrong += compiled(version, lines)
-    at = sum(line.startswith("AT") for line in lines)
+    lines = [*assertions(ours, header), *limits()]
+    lines += double.assertions(version.release, header)
+    types = list(signatures.assertions(signatures.ours(), header))
+    meta = (include / META).read_text(encoding="utf-8", errors="replace")
+    named = names_of_calls(header)
+    wrong = missing(ours, header, version.release) + wrong_calls(ours, header)
+    wrong += unlisted(ours, named)
+    wrong += double.wrong_functions(version.release, header)
+    wrong += calls_without_place(ours.sizes, named, meta)
+    if runtime:
+        cuda = (runtime.folder / "include/cuda.h").read_text(encoding="utf-8")
+        wrong += driver.differences(cuda)
+    sizes = size_assertions(ours.sizes, named, meta)
+    wrong += compiled(version, [*lines, *types, *sizes])
+    at = sum(line.startswith("AT(") for line in lines)
     kernel = successors("CUpti_ActivityKernel7", header)
     newest = max(kernel, key=len_and_name, default="-").replace("CUpti_Activity", "")
     optional = [
@@ -225,11 +285,37 @@ def check(version: Version, ours: Ours) -> list[str]:
         if may_lack and not re.search(rf"\b{name}\(", header)
     ]
     verdict = "fits" if not wrong else f"{len(wrong)} wrong"
-    row = f"{version.number:10} {newest:9} {at:6} {len(lines) - at:6} {verdict:9} "
+    row = f"{version.number:10} {newest:9} {at:6} {len(lines) - at:6} {len(types):6}"
+    row += f" {'yes' if runtime else 'no':6} {verdict:9} "
     print((row + ", ".join(optional)).rstrip(), flush=True)
     for text in wrong:
         print(f"           {text}")
     return wrong
+
+
+def limits() -> Iterator[str]:
+    """Yield assertions that our tables have room for the calls of this version."""
+    for file, domain in (("cupti_callbacks.c", "DRIVER"), ("activity.c", "RUNTIME")):
+        source = (CSRC / "gpu" / file).read_text(encoding="utf-8")
+        found = re.search(r"\bCALLS = (\d+)", source)
+        room = found[1] if found else 0
+        yield f"AT_MOST({room}, CUPTI_{domain}_TRACE_CBID_SIZE);"
+
+
+def stale(versions: list[Version]) -> list[str]:
+    """Return the patterns of NOT_OURS that fit no call of any version."""
+    names = {
+        name
+        for version in versions
+        for name in names_of_calls(
+            (version.folder / "include/cupti_driver_cbid.h").read_text(encoding="utf-8")
+        ).values()
+    }
+    return [
+        f"{pattern} in NOT_OURS fits no call"
+        for pattern in NOT_OURS
+        if not any(re.fullmatch(f"(?:{pattern}){ENDS}", name) for name in names)
+    ]
 
 
 def len_and_name(name: str) -> tuple[int, str]:
@@ -249,14 +335,28 @@ def main() -> int:
     try:
         make(env, this())
         pip(env, "pip>=22.1")  # the first with `pip index versions`
-        versions = [v for v in available(env) if v.release >= OLDEST]
-        for version in versions:
+        versions = [v for v in available(env, PACKAGES) if v.release >= OLDEST]
+        runtimes = {v.release: v for v in available(env, RUNTIMES)}
+        runtimes = {
+            v.release: runtimes[v.release] for v in versions if v.release in runtimes
+        }
+        for version in [*versions, *runtimes.values()]:
             fetch(env, version)
     except StepError as error:
         replay(env.log)
         sys.exit(f"lineprof: {error}")
-    print("CUPTI      kernel   fields values           optional functions it lacks")
-    wrong = [text for version in versions for text in check(version, ours)]
+    print(
+        "CUPTI      kernel   fields values  types cuda.h           "
+        "optional functions it lacks"
+    )
+    wrong = [
+        text
+        for version in versions
+        for text in check(version, runtimes.get(version.release), ours)
+    ]
+    for text in stale(versions):
+        print(text)
+        wrong.append(text)
     newest = versions[-1].release
     if newest > NEWEST:
         news = ".".join(map(str, newest))

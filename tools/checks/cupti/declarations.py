@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from tools.checks.cupti.names import SIZES
 from tools.dev.envs import ROOT
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class Ours(NamedTuple):
     structs: dict[str, tuple[str, list[str]]]  # NVIDIA's name, and our fields
     values: list[str]
     calls: dict[str, list[int]]
+    sizes: dict[str, list[int]]  # calls by the list of the place of their size
     functions: dict[str, bool]  # name: whether it may be missing
     numbered: list[tuple[int, str]]  # the number that we use, and NVIDIA's name
 
@@ -26,7 +28,10 @@ class Ours(NamedTuple):
 def read_ours() -> Ours:
     """Read our declarations of CUPTI."""
     abi = (CSRC / "gpu/cupti_abi.h").read_text(encoding="utf-8")
-    calls = plain((CSRC / "gpu/cupti_callbacks.c").read_text(encoding="utf-8"))
+    calls = "".join(
+        plain((CSRC / f"gpu/{name}.c").read_text(encoding="utf-8"))
+        for name in ("cupti_callbacks", "cupti_settings")
+    )
     session = (CSRC / "gpu/cupti_backend.c").read_text(encoding="utf-8")
     declared = r"/\* is (\w+).*?\*/\s*typedef struct \w+ \{(.*?)\} (\w+);"
     structs = {
@@ -34,14 +39,16 @@ def read_ours() -> Ours:
         for theirs, body, ours in re.findall(declared, abi, re.DOTALL)
     }
     listed = r"static const uint16_t (\w+)\[\] = \{(.*?)\};"
+    lists = {
+        name: [int(number) for number in re.findall(r"\d+", body)]
+        for name, body in re.findall(listed, calls, re.DOTALL)
+        if name != "resources"
+    }
     return Ours(
         structs=structs,
-        values=re.findall(r"^ {4}(LP_CUPTI_\w+) =", abi, re.MULTILINE),
-        calls={
-            name: [int(number) for number in re.findall(r"\d+", body)]
-            for name, body in re.findall(listed, calls, re.DOTALL)
-            if name != "resources"
-        },
+        values=re.findall(r"^(?: {4}|enum \{ )(LP_CUPTI_\w+) =", abi, re.MULTILINE),
+        calls={name: numbers for name, numbers in lists.items() if name not in SIZES},
+        sizes={name: numbers for name, numbers in lists.items() if name in SIZES},
         functions={
             f"cupti{name}": optional == "true"
             for name, optional in re.findall(

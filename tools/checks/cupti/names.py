@@ -1,4 +1,4 @@
-"""Names in csrc/gpu/cupti_abi.h and cupti_callbacks.c, and NVIDIA's names."""
+"""Names in csrc/gpu/cupti_abi.h and lists of calls, and NVIDIA's names."""
 
 from __future__ import annotations
 
@@ -98,15 +98,28 @@ FIELDS: dict[str, dict[str, str]] = {
         "original": "originalNode",
     },
     "lp_cupti_uvm_config": {"scope": "scope", "enable": "enable"},
+    "lp_cupti_subscription": {
+        "size": "structSize",
+        "name": "subscriberName",
+        "holder": "oldSubscriberName",
+        "holder_size": "oldSubscriberSize",
+    },
 }
+SINCE = {"lp_cupti_subscription": (13, 0)}  # structs that older headers lack
 
 # Our enumerators, and NVIDIA's.
 KIND, RESOURCE = "CUPTI_ACTIVITY_KIND_", "CUPTI_CBID_RESOURCE_"
 UVM = "CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_"
+UVM_REFUSED = "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED"
 MEMORY = "CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_"
 VALUES = {
     "LP_CUPTI_OK": "CUPTI_SUCCESS",
     "LP_CUPTI_MAX_LIMIT_REACHED": "CUPTI_ERROR_MAX_LIMIT_REACHED",
+    "LP_CUPTI_UVM_NOT_SUPPORTED": UVM_REFUSED,
+    "LP_CUPTI_UVM_NOT_ON_DEVICE": f"{UVM_REFUSED}_ON_DEVICE",
+    "LP_CUPTI_UVM_NOT_ON_NON_P2P": f"{UVM_REFUSED}_ON_NON_P2P_DEVICES",
+    "LP_CUPTI_UVM_NOT_WITH_MPS": f"{UVM_REFUSED}_WITH_MPS",
+    "LP_CUPTI_NOT_INITIALIZED": "CUPTI_ERROR_NOT_INITIALIZED",
     "LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED": (
         "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
     ),
@@ -116,6 +129,7 @@ VALUES = {
     "LP_CUPTI_API_ENTER": "CUPTI_API_ENTER",
     "LP_CUPTI_API_EXIT": "CUPTI_API_EXIT",
     "LP_CUPTI_RESOURCE_CONTEXT_CREATED": f"{RESOURCE}CONTEXT_CREATED",
+    "LP_CUPTI_RESOURCE_CU_INIT_FINISHED": f"{RESOURCE}CU_INIT_FINISHED",
     "LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING": f"{RESOURCE}CONTEXT_DESTROY_STARTING",
     "LP_CUPTI_RESOURCE_GRAPHNODE_CREATED": f"{RESOURCE}GRAPHNODE_CREATED",
     "LP_CUPTI_RESOURCE_GRAPHNODE_CLONED": f"{RESOURCE}GRAPHNODE_CLONED",
@@ -129,6 +143,9 @@ VALUES = {
     "LP_CUPTI_UNIFIED_MEMORY_COUNTER": f"{KIND}UNIFIED_MEMORY_COUNTER",
     "LP_CUPTI_MEMORY2": f"{KIND}MEMORY2",
     "LP_CUPTI_GRAPH_TRACE": f"{KIND}GRAPH_TRACE",
+    "LP_CUPTI_ATTR_PER_THREAD_BUFFERS": (
+        "CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER"
+    ),
     "LP_CUPTI_MEMORY_PAGEABLE": "CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE",
     "LP_CUPTI_MEMORY_ALLOCATION": f"{MEMORY}ALLOCATION",
     "LP_CUPTI_MEMORY_RELEASE": f"{MEMORY}RELEASE",
@@ -136,6 +153,7 @@ VALUES = {
     "LP_CUPTI_UVM_BYTES_DTOH": f"{UVM}KIND_BYTES_TRANSFER_DTOH",
     "LP_CUPTI_UVM_BYTES_DTOD": f"{UVM}KIND_BYTES_TRANSFER_DTOD",
     "LP_CUPTI_UVM_ALL_DEVICES": f"{UVM}SCOPE_PROCESS_ALL_DEVICES",
+    "LP_CUPTI_FLUSH_FORCED": "CUPTI_ACTIVITY_FLAG_FLUSH_FORCED",
     "LP_CUPTI_THREAD_ID_SYSTEM": "CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM",
 }
 
@@ -150,15 +168,91 @@ CALLS = {
     ),
     "copies": _COPY,
     "async_copies": rf"{_COPY}(?:Batch|WithAttributes)?Async",
+    "may_launch": (
+        "cuMem(?:Prefetch|PrefetchBatch|DiscardAndPrefetchBatch|BatchDecompress)Async"
+    ),
     "syncs": "cu(?:Ctx|Event|Stream)Synchronize",
+    "frees": (
+        "cuMem(?:Free|FreeHost|HostUnregister)|cu(?:|Mipmapped)ArrayDestroy"
+        "|cu(?:Module|Library)Unload|cuCtxDestroy|cuDevicePrimaryCtx(?:Release|Reset)"
+    ),
     "allocations": (
-        "cuMem(?:Alloc|AllocPitch|Free|AllocHost|FreeHost|HostAlloc|AllocManaged)"
+        "cuMem(?:Alloc|AllocPitch|AllocHost|HostAlloc|AllocManaged)"
         "|cuMem(?:AllocAsync|FreeAsync|AllocFromPoolAsync)"
+    ),
+    "many": (
+        "cuLaunchCooperativeKernelMultiDevice|cuGraphLaunch|cuMemcpy(?:3D)?BatchAsync"
     ),
     "starts": "cuProfilerStart",
     "stops": "cuProfilerStop",
     # Calls with CIG are for graphics, and 783 was another call up to 13.0.
-    "captures": "cuStreamBeginCapture(?:To(?!Cig).*)?",
+    "captures": "cuStreamBegin(?:Capture|Recapture)(?:To(?!Cig).*)?",
     "captured": "cuStreamEndCapture(?:To(?!Cig).*)?",
+    "driver_queries": (
+        "cuCtxGet(?:Current|Device)|cuPointerGetAttribute"
+        "|cuStream(?:IsCapturing|GetCaptureInfo)"
+    ),
+    "runtime_queries": (
+        "cudaGet(?:Device|LastError)|cudaPeekAtLastError"
+        "|cudaStream(?:IsCapturing|GetCaptureInfo)"
+    ),
 }
-ENDS = r"(?:_v\d+)?(?:_ptsz|_ptds)?"
+RUNTIME_CALLS = ("runtime_queries",)  # the others are calls of the driver
+
+# Lists of copies and memsets, each with the names of the parameters that are at its
+# place and behind it; and the types of their other parameters.
+_BYTES = ("ByteCount|N|size",)
+SIZES = {
+    "bytes_2": _BYTES,
+    "bytes_3": _BYTES,
+    "bytes_4": _BYTES,
+    "area_3": ("Width", "Height"),
+}
+PARAMETERS = (
+    "typedef unsigned long long CUdeviceptr; typedef struct CUarray_st *CUarray;"
+    " typedef struct CUmemcpyAttributes_st CUmemcpyAttributes;"
+)
+ENDS = r"(?:_v\d)?(?:_ptsz|_ptds)?(?:_v\d+)?"
+
+# Words in the names of driver calls that may concern us: each call with one of them
+# is in a list above, or here, with the reason why it is in none.
+CONCERNS = (
+    "Launch|Memcpy|Memset|Synchronize|[Cc]apture|Decompress|Prefetch"
+    "|Free|Unload|Batch|Copy"
+)
+UNDECLARED = ("cuBinaryFree", "cuGraphLaunchWithArguments", "cuSubgridScheduleLaunch")
+NOT_OURS = {
+    r"cuGraph\w*Nodes?\w*": "describes a node; its work comes with a launch",
+    "cuLaunchHostFunc": "runs on the host",
+    "cuStreamBatchMemOp": "writes and waits for single words, without a record",
+    "cuStream(?:GetCaptureInfo|IsCapturing|UpdateCaptureDependencies)": (
+        "neither begins nor ends a capture"
+    ),
+    "cuThreadExchangeStreamCaptureMode": "neither begins nor ends a capture",
+    "cuStream(?:BeginCapture|EndCapture|CreateForCapture)ToCig": (
+        "is for command lists of graphics; 783 changed its meaning in 13.1"
+    ),
+    "cuStreamCopyAttributes": "copies settings",
+    "cuMemAddressFree": "gives up addresses that have no memory any more",
+    "cuMemDiscardBatchAsync": "forgets contents, without a record",
+    **dict.fromkeys(UNDECLARED, "has an id, and no declaration in cuda.h"),
+}
+
+# The names of a device's attributes in reports, and NVIDIA's.
+ATTRIBUTES = {
+    "threads_per_block": "MAX_THREADS_PER_BLOCK",
+    "smem_per_block": "MAX_SHARED_MEMORY_PER_BLOCK",
+    "warp_size": "WARP_SIZE",
+    "registers_per_block": "MAX_REGISTERS_PER_BLOCK",
+    "sms": "MULTIPROCESSOR_COUNT",
+    "threads_per_sm": "MAX_THREADS_PER_MULTIPROCESSOR",
+    "cc_major": "COMPUTE_CAPABILITY_MAJOR",
+    "cc_minor": "COMPUTE_CAPABILITY_MINOR",
+    "smem_per_sm": "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR",
+    "registers_per_sm": "MAX_REGISTERS_PER_MULTIPROCESSOR",
+    "blocks_per_sm": "MAX_BLOCKS_PER_MULTIPROCESSOR",
+    "reserved_smem_per_block": "RESERVED_SHARED_MEMORY_PER_BLOCK",
+}
+
+# The errors of a capture that has ended, in the order of their numbers.
+CAPTURE_ERRORS = ("INVALIDATED", "MERGE", "UNMATCHED", "UNJOINED", "ISOLATION")

@@ -1,0 +1,331 @@
+"""The view --gpu-idle: the lines that left a GPU idle, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.console.output import python_command
+from lineprof.errors import printable
+from lineprof.model.gpu import BUSY_KINDS, missing_records
+from lineprof.model.gpu_idle import (
+    CAUSES,
+    Causes,
+    DeviceIdle,
+    IdleLine,
+    device_idle,
+    has_launches,
+)
+from lineprof.model.names import short_names
+from lineprof.report.gpu_summary import why_nothing
+from lineprof.report.limits import limited
+from lineprof.report.rows import Rows
+from lineprof.report.text_grid import (
+    TimeUnit,
+    counted,
+    grid,
+    in_words,
+    more_rows,
+    percent,
+    time_unit_for,
+)
+from lineprof.snapshot.arithmetic import idle_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.model.names import ShortNames
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+    from lineprof.report.options import Options
+    from lineprof.source import Sources
+
+UNATTRIBUTED = "unattributed"
+
+_TITLES = dict(zip(CAUSES, ("Python", "Wait", "Sync", "Launch", "Python/Wait")))
+
+_LEGEND = (
+    "Python: the line computed. Wait: it waited for a lock, input, the GIL, another"
+    " process or device. Sync: it was in a CUDA call that had nothing left to wait"
+    " for. Launch: it had launched the next work, which had not begun."
+)
+
+_MIN_UNKNOWN = 0.01  # share of idle time: two clocks are never read at one moment
+
+_MIN_NOTED_NS = 10_000_000  # less is no matter, or the run is too short to tell
+
+_EITHER = (
+    "Python/Wait: one of the two; it is not known which. A wait may have been in"
+    " another part of the line, or in short lines before it."
+)
+
+_COLUMNS = (
+    *("process", "device", "name", "file", "function", "function_line", "line"),
+    *("idle_ns", "inclusive_ns", "computing_ns", "waiting_ns", "syncing_ns"),
+    *("launching_ns", "unknown_ns", "adopted_ns", "source"),
+)
+
+
+def gpu_idle(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield a table for each device."""
+    yield from why_nothing(profile.gpu)
+    devices = device_idle(profile, idle_sums)
+    if profile.gpu.sums and profile.gpu.timelines and not devices:
+        yield "No kernel, copy or memset was recorded"
+    names = short_names(one.key for device in devices for one in device.lines)
+    either = False
+    for number, device in enumerate(devices):
+        if number:
+            yield ""
+        yield _summary(profile, device)
+        if device.idle_ns:
+            yield ""
+            yield from _table(device, names, sources, options)
+        either |= _has_unknown(device)
+    if any(device.idle_ns for device in devices):
+        yield ""
+        yield _LEGEND
+        if either:
+            yield _EITHER
+
+
+def idle_notes(profile: Profile, options: Options) -> Iterator[str]:
+    """Yield what the numbers lack."""
+    gpu = profile.gpu
+    if options.csv:
+        yield from why_nothing(gpu)
+    if gpu.sums and not gpu.timelines:
+        yield "the profile has no timeline of its GPUs, so idle time is not known"
+        return
+    cut = sum(run.left_out for run in gpu.runs)
+    if cut:
+        yield (
+            f"the timeline was full: idle time is known up to the first of {cut}"
+            " records that it lacks; kernprof -l --gpu-events N keeps more"
+        )
+    if any(one.kind in BUSY_KINDS for one in gpu.sums):
+        yield from _causes_lack(profile)
+    lacking = missing_records(gpu).work
+    lacking += sum(run.undated + run.unfinished for run in gpu.runs)
+    if lacking:
+        pieces = counted(lacking, "piece")
+        yield f"the timeline lacks {pieces} of GPU work: a GPU may have been idle less"
+
+
+def _causes_lack(profile: Profile) -> Iterator[str]:
+    """Yield why idle time has no line although lines ran."""
+    timelines = profile.gpu.timelines
+    if not all(map(has_launches, timelines)):
+        yield (
+            "it is not known when work was launched, as in profiles of older versions:"
+            " idle time has no causes"
+        )
+    known = {one.process for one in (*profile.traces, *profile.gpu.slices)}
+    if any(one.process not in known for one in timelines):
+        yield (
+            "there are no slices of lines: no line took 30 us, or --no-trace was given;"
+            " idle time before launches is unattributed"
+        )
+    left_out = sum(one.left_out for one in profile.gpu.slices)
+    if left_out:
+        yield (
+            f"the memory of slices was full, {left_out} are missing: later idle time is"
+            " unattributed; kernprof -l --trace --trace-memory MB keeps more"
+        )
+
+
+def idle_of_lines(profile: Profile, *, alone: bool) -> dict[Key, dict[int, int]]:
+    """Return the idle time (ns) of all devices that each line caused.
+
+    It includes that of callees unless `alone`.
+    """
+    found: dict[Key, dict[int, int]] = {}
+    for device in device_idle(profile, idle_sums):
+        for one in device.lines:
+            ns = one.causes.total if alone else one.inclusive_ns
+            if one.line and ns:
+                lines = found.setdefault(one.key, {})
+                lines[one.line] = lines.get(one.line, 0) + ns
+    return found
+
+
+def idle_note(profile: Profile, options: Options, min_share: float) -> Iterator[str]:
+    """Yield which line caused most of the idle time of a device.
+
+    The device is the one that was idle for longest of those that were idle for a
+    greater share of their time than `min_share`, 0 to 1.
+    """
+    device = max(
+        (
+            one
+            for one in device_idle(profile, idle_sums)
+            if one.idle_ns > max(min_share * one.span_ns, _MIN_NOTED_NS)
+        ),
+        key=lambda one: one.idle_ns,
+        default=None,
+    )
+    if device is None:
+        return
+    text = (
+        f"Idle: {_name(profile, device)} for {percent(device.idle_ns, device.span_ns)}"
+        " of the time between its first and last work"
+    )
+    worst = next(iter(device.lines), None)
+    if worst is not None and worst.causes.total > device.unattributed.total:
+        place = _place(worst, short_names([worst.key]))
+        text += f", {in_words(worst.causes.total)} of it because of {place}"
+    yield f"{text}: {python_command()} -m lineprof view --gpu-idle {options.file}"
+
+
+def _model(profile: Profile, device: DeviceIdle) -> str:
+    """Return the name of the device's model; "" if it is not known."""
+    at = (device.process, device.device)
+    models = (
+        one.name for one in profile.gpu.devices if (one.process, one.device) == at
+    )
+    return next(models, "")
+
+
+def _name(profile: Profile, device: DeviceIdle) -> str:
+    model = printable(_model(profile, device))
+    name = f"GPU {device.device}" + (f" ({model})" if model else "")
+    if len({one.process for one in profile.gpu.timelines}) > 1:
+        name += f" of process {profile.processes[device.process].pid}"
+    return name
+
+
+def _summary(profile: Profile, device: DeviceIdle) -> str:
+    """Return a sentence on the whole idle time of a device."""
+    name = _name(profile, device)
+    if not device.span_ns:
+        return f"{name}: no work"
+    return (
+        f"{name}: idle for {in_words(device.idle_ns)} of {in_words(device.span_ns)}"
+        f" ({percent(device.idle_ns, device.span_ns)}) between its first and last work,"
+        f" in {counted(device.gaps, 'gap')}"
+    )
+
+
+def _table(
+    device: DeviceIdle, names: ShortNames, sources: Sources, options: Options
+) -> Iterator[str]:
+    own = [one for one in device.lines if one.causes.total]
+    shown = limited(own, options, lambda one: one.causes.total, device.idle_ns)
+    rows = [
+        (one.causes.total, one.causes, _place(one, names), _text(one, sources))
+        for one in shown
+    ]
+    # Of what is unattributed nothing is known but launches.
+    nowhere = device.unattributed._replace(unknown=0)
+    if device.unattributed.total:
+        rows.append((device.unattributed.total, nowhere, UNATTRIBUTED, ""))
+    every = [nowhere, *(one.causes for one in own)]
+    used = [
+        name
+        for name in CAUSES
+        if any(getattr(one, name) for one in every)
+        and (name != "unknown" or _has_unknown(device))
+    ]
+    unit = time_unit_for(idle_ns for idle_ns, _, _, _ in rows)
+    titles = [
+        *unit.titles("Idle", *[_TITLES[name] for name in used]),
+        *("Line", "Line Contents"),
+    ]
+    cells = [
+        (
+            unit.text(idle_ns),
+            *[_cell(unit, getattr(causes, name)) for name in used],
+            *(place, text),
+        )
+        for idle_ns, causes, place, text in rows
+    ]
+    yield from grid(titles, cells, options.terminal)
+    yield from more_rows(len(own) - len(shown))
+
+
+def _has_unknown(device: DeviceIdle) -> bool:
+    """Return whether enough of the lines' time is of either cause for a column."""
+    unknown = sum(one.causes.unknown for one in device.lines)
+    return unknown > _MIN_UNKNOWN * device.idle_ns
+
+
+def _cell(unit: TimeUnit, ns: int) -> str:
+    return unit.text(ns) if ns else ""
+
+
+def _place(one: IdleLine, names: ShortNames) -> str:
+    mark = "~" if one.adopted_ns * 20 > one.causes.total else ""
+    if not one.line:
+        return f"{mark}{names.function(one.key)}, short lines"
+    return f"{mark}{names.line(one.key[0], one.line)}"
+
+
+def _text(one: IdleLine, sources: Sources) -> str:
+    text = sources.line(one.key[0], one.line) if one.line else None
+    return (text or "").strip()
+
+
+def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
+    """Return the rows of --gpu-idle for other programs."""
+    devices = device_idle(profile, idle_sums)
+    made: list[dict[str, object]] = []
+    more = 0
+    for device in devices:
+        shown = limited(
+            device.lines, options, lambda one: one.causes.total, device.idle_ns
+        )
+        more += len(device.lines) - len(shown)
+        head = {
+            "process": device.process,
+            "device": device.device,
+            "name": _model(profile, device),
+        }
+        for one in shown:
+            file, first_line, function = one.key
+            text = sources.line(file, one.line) if one.line else None
+            made.append(
+                {
+                    **head,
+                    "file": file,
+                    "function": function,
+                    "function_line": first_line,
+                    "line": one.line or None,
+                    "inclusive_ns": one.inclusive_ns,
+                    **_causes(one.causes),
+                    "adopted_ns": one.adopted_ns,
+                    "source": text,
+                }
+            )
+        if device.unattributed.total:
+            made.append(
+                {
+                    **dict.fromkeys(_COLUMNS),
+                    **head,
+                    **_causes(device.unattributed),
+                }
+            )
+    return Rows(
+        columns=_COLUMNS,
+        rows=made,
+        more=more,
+        totals={
+            "devices": [
+                {
+                    "process": device.process,
+                    "device": device.device,
+                    "span_ns": device.span_ns,
+                    "idle_ns": device.idle_ns,
+                    "gaps": device.gaps,
+                    "is_cut": device.is_cut,
+                    "unattributed_ns": device.unattributed.total,
+                }
+                for device in devices
+            ]
+        },
+    )
+
+
+def _causes(causes: Causes) -> dict[str, int]:
+    return {
+        "idle_ns": causes.total,
+        **{f"{name}_ns": ns for name, ns in causes._asdict().items()},
+    }
