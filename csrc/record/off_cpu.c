@@ -501,7 +501,8 @@ lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
         sum.unsure = waited.unsure;
     }
     else {
-        lp_off_cpu_spread(rec); /* a shared frame, or greenlets */
+        lp_off_cpu_spread(rec);   /* a shared frame, or greenlets */
+        sum.ns = LP_WAIT_UNKNOWN; /* it has a part of what was spread */
     }
     return sum;
 }

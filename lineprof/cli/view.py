@@ -199,7 +199,8 @@ def _lines(
 
         made = view.rows(profile, sources, options)
         if as_json:
-            remarks = _remarks(view, profile, sources, options)
+            # As for CSV: a view's lines for people may have some of the notes.
+            remarks = _remarks(view, profile, sources, options._replace(csv=True))
             return rows.as_json(view.name, made, remarks)
         return rows.as_csv(made)
     if not _has_notes(profile, options, as_json=as_json):

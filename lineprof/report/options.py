@@ -345,7 +345,8 @@ OCCUPANCY = Option(
 CSV = Option(
     "csv",
     ("--csv",),
-    "values separated by commas, below a row of titles; of GPU work, also one of units",
+    "values separated by commas, below a row of titles; of --gpu-summary and the"
+    " traces, also one of units",
 )
 
 

@@ -176,6 +176,27 @@ def test_the_wait_of_a_line_is_unknown_while_nobody_measured_it(rig: Rig) -> Non
         check(ran, device)
 
 
+def test_a_wait_is_not_computing_where_two_profilers_count_the_line(rig: Rig) -> None:
+    """It is not known in which of the line's two frames the wait was read."""
+    program = """\
+        from running import new_profiler
+
+        @profile
+        def train():
+            for _ in range(2):
+                gpu.fk_launch(b"step", 0, 5000)
+                gpu.fk_sync(1, 0, -1)
+                tick(400000)  #> unknown=400000
+
+        other = new_profiler(train)
+        other.enable()
+        train()
+        """
+    ran = run(rig, program)
+    [device] = idle_of(ran)
+    check(ran, device)
+
+
 SHORT_WAIT = """\
 @profile
 def train():
@@ -424,6 +445,8 @@ def test_a_profile_without_gpu_work_has_one_line(
 ) -> None:
     ran = run(rig, "@profile\ndef f():\n    pass\n\nf()\n")
     assert view(capsys, ran, "--gpu-idle") == "No GPU activity was recorded\n"
+    made = json.loads(view(capsys, ran, "--gpu-idle", "--json"))
+    assert made["notes"] == ["No GPU activity was recorded"]
 
 
 def test_the_note_is_on_the_gpu_that_is_idle_for_a_large_share(
