@@ -383,6 +383,7 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
         return;
     }
     if (!lp_cupti_is_open()) {
+        count_buffer(-1);
         free(buffer);
         return;
     }

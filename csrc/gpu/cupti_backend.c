@@ -146,7 +146,9 @@ enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
 
         if (status != LP_CUPTI_OK) {
             while (i-- > 0) {
-                api->disable(kinds[i].kind);
+                if (kinds[i].wanted) { /* the others may be of another tool */
+                    api->disable(kinds[i].kind);
+                }
             }
             return lp_cupti_failed(why, "cuptiActivityEnable", status);
         }

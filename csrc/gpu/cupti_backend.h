@@ -146,7 +146,8 @@ void lp_cupti_join_by_runtime(void);
  * records that came until now have ids of no call. */
 void lp_cupti_check_join(void);
 
-/* False if the runtime's calls are still being enabled. */
+/* Wait, for some seconds at most, while the runtime's calls are being enabled;
+ * false if they still are. */
 bool lp_cupti_join_is_settled(void);
 
 /* Write a sentence on records that have ids of no call; false if none have. */

@@ -67,6 +67,24 @@ add_block(context_block *last)
     return there;
 }
 
+/* Return the place of a context, or NULL. */
+static live_context *
+find(const void *context)
+{
+    for (context_block *block = &first_block; block != NULL;
+         block = next_block(block)) {
+        for (int i = 0; i < BLOCK; i++) {
+            live_context *place = &block->places[i];
+
+            if (__atomic_load_n(&place->context, __ATOMIC_RELAXED) ==
+                context) {
+                return place;
+            }
+        }
+    }
+    return NULL;
+}
+
 void
 lp_cupti_add_context(void *context)
 {
@@ -81,6 +99,9 @@ lp_cupti_add_context(void *context)
     }
     last = context;
     last_dropped = dropped_now;
+    if (find(context) != NULL) { /* maybe behind a free place */
+        return;
+    }
     while (block != NULL && !put(block, context)) {
         context_block *next = next_block(block);
 
@@ -144,26 +165,12 @@ place_of(const void *context)
 {
     static _Thread_local live_context *last;
 
-    if (context == NULL) {
-        return &first_block.places[0];
+    if (context != NULL &&
+        (last == NULL ||
+         __atomic_load_n(&last->context, __ATOMIC_RELAXED) != context)) {
+        last = find(context);
     }
-    if (last != NULL &&
-        __atomic_load_n(&last->context, __ATOMIC_RELAXED) == context) {
-        return last;
-    }
-    for (context_block *block = &first_block; block != NULL;
-         block = next_block(block)) {
-        for (int i = 0; i < BLOCK; i++) {
-            live_context *place = &block->places[i];
-
-            if (__atomic_load_n(&place->context, __ATOMIC_RELAXED) ==
-                context) {
-                last = place;
-                return place;
-            }
-        }
-    }
-    return &first_block.places[0];
+    return context != NULL && last != NULL ? last : &first_block.places[0];
 }
 
 void

@@ -39,6 +39,17 @@ begin(void)
     return first;
 }
 
+/* End what `begin` began; if not `done`, the next flush does it. */
+static void
+end(bool done)
+{
+    pthread_mutex_lock(&enabling.lock);
+    enabling.begun = done;
+    enabling.busy = false;
+    pthread_cond_broadcast(&enabling.done);
+    pthread_mutex_unlock(&enabling.lock);
+}
+
 static void *
 enable(void *unused)
 {
@@ -49,10 +60,7 @@ enable(void *unused)
             LP_CUPTI_OK) {
         __atomic_store_n(&lp_cupti.by_runtime, true, __ATOMIC_RELEASE);
     }
-    pthread_mutex_lock(&enabling.lock);
-    enabling.busy = false;
-    pthread_cond_broadcast(&enabling.done);
-    pthread_mutex_unlock(&enabling.lock);
+    end(true);
     return NULL;
 }
 
@@ -60,9 +68,7 @@ void
 lp_cupti_join_by_runtime(void)
 {
     if (begin() && !lp_side_thread_start(enable)) {
-        pthread_mutex_lock(&enabling.lock);
-        enabling.begun = enabling.busy = false; /* the next flush does it */
-        pthread_mutex_unlock(&enabling.lock);
+        end(false);
     }
 }
 

@@ -33,14 +33,6 @@ lp_cupti_is_recorded_by_another(void)
            kinds != 0;
 }
 
-/* Return the number of records that CUPTI has dropped. */
-static uint64_t
-dropped_so_far(void)
-{
-    lp_cupti_count_dropped(NULL, 0);
-    return __atomic_load_n(&lp_cupti.dropped, __ATOMIC_RELAXED);
-}
-
 /* True if records came that could not be charged to their calls. */
 static bool
 has_strange_records(void)
@@ -61,9 +53,9 @@ brings_no_record(void)
     const lp_correlation *correlations = &lp_cupti.host.activity->correlations;
     struct timespec pause = {.tv_nsec = POLL_NS};
     lp_correlation_tail before = lp_correlation_since_newest(correlations);
+    uint64_t dropped = __atomic_load_n(&lp_cupti.dropped, __ATOMIC_RELAXED);
 
-    if (before.expected < MIN_MISSING + dropped_so_far() ||
-        has_strange_records()) {
+    if (before.expected < MIN_MISSING + dropped || has_strange_records()) {
         return false;
     }
     for (int polls = 0; polls < MAX_POLLS; polls++) {

@@ -27,7 +27,8 @@ typedef struct lp_wait_log {
     lp_logged_wait **chunks; /* owned array, owned entries (atomic) */
     uint64_t n;              /* number of waits, left-out ones too (atomic) */
     uint64_t max;            /* max number of entries */
-    lp_ticks cut; /* min start of a wait that is left out (atomic) */
+    lp_ticks cut;            /* min start of a wait that is left out (atomic);
+                                UINT64_MAX for none */
 } lp_wait_log;
 
 /* Initialise; false if memory is out. */

@@ -160,11 +160,10 @@ make_column(lp_activity *activity, const lp_activity_snapshot *copy,
 
 /* Convert a column of ticks to ns; 0 stays. */
 static void
-convert_ticks(PyObject *column)
+convert_ticks(PyObject *column, uint64_t scale)
 {
     uint64_t *values = (uint64_t *)(void *)PyBytes_AS_STRING(column);
     const lp_clock *clock = &lp_the_engine.clock;
-    uint64_t scale = lp_clock_scale(clock);
     size_t n = (size_t)PyBytes_GET_SIZE(column) / sizeof(*values);
 
     for (size_t i = 0; i < n; i++) {
@@ -178,14 +177,13 @@ convert_ticks(PyObject *column)
  * not written yet keeps its place, so that earlier snapshots can be
  * subtracted: it has no path and no length. */
 static PyObject *
-make_waits(const lp_activity *activity, uint64_t n)
+make_waits(const lp_activity *activity, uint64_t n, uint64_t scale)
 {
     Py_ssize_t count = (Py_ssize_t)n;
     PyObject *paths = PyBytes_FromStringAndSize(NULL, count * 4);
     PyObject *starts = PyBytes_FromStringAndSize(NULL, count * 8);
     PyObject *lengths = PyBytes_FromStringAndSize(NULL, count * 8);
     const lp_clock *clock = &lp_the_engine.clock;
-    uint64_t scale = lp_clock_scale(clock);
     uint64_t *start, *ns;
     uint32_t *path;
 
@@ -219,21 +217,21 @@ make_waits(const lp_activity *activity, uint64_t n)
 /* Return from when on the timeline or the log of waits lacks something: ns, 0
  * if nothing is left out. */
 static lp_ns
-cut_of(const lp_activity *activity, const lp_activity_snapshot *copy)
+cut_of(const lp_activity *activity, const lp_activity_snapshot *copy,
+       uint64_t scale)
 {
     lp_ticks ticks = __atomic_load_n(&activity->waits.cut, __ATOMIC_RELAXED);
-    const lp_clock *clock = &lp_the_engine.clock;
     lp_ns ns;
 
     if (ticks == UINT64_MAX) {
         return copy->cut;
     }
-    ns = lp_clock_to_ns(clock, ticks, lp_clock_scale(clock));
+    ns = lp_clock_to_ns(&lp_the_engine.clock, ticks, scale);
     return copy->cut != 0 && copy->cut < ns ? copy->cut : ns;
 }
 
 static PyObject *
-make_events(lp_activity *activity, lp_activity_snapshot *copy)
+make_events(lp_activity *activity, lp_activity_snapshot *copy, uint64_t scale)
 {
     PyObject *dict = PyDict_New();
 
@@ -249,7 +247,7 @@ make_events(lp_activity *activity, lp_activity_snapshot *copy)
     if (dict != NULL) {
         replace_names(PyDict_GetItemString(dict, "name"),
                       PyDict_GetItemString(dict, "kind"), copy);
-        convert_ticks(PyDict_GetItemString(dict, "launched"));
+        convert_ticks(PyDict_GetItemString(dict, "launched"), scale);
     }
     return dict;
 }
@@ -304,6 +302,7 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     lp_activity_snapshot copy;
     lp_gpu_other_tools others;
     PyObject *sums, *events, *result;
+    uint64_t scale;
 
     if (backend == NULL) {
         Py_RETURN_NONE;
@@ -312,17 +311,19 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
         return PyErr_NoMemory();
     }
     others = backend->other_tools();
+    /* Once: each measurement of it may give a slightly different one. */
+    scale = lp_clock_scale(&lp_the_engine.clock);
     /* First the calls that may add names. */
     sums = make_sums(devices->activity, &copy);
-    events = make_events(devices->activity, &copy);
+    events = make_events(devices->activity, &copy, scale);
     result = Py_BuildValue(
         "{sNsNsNsNsNsNsNsKsKsKsKsKsKsKsKsKsKsKsssI}", "paths",
         make_paths(devices->activity, &copy), "sums", sums, "events", events,
         "names", make_names(&copy.names), "launches",
         make_launches(devices->activity, &copy), "devices",
         make_devices(&copy), "waits",
-        make_waits(devices->activity, copy.n_waits), "cut_ns",
-        (ull)cut_of(devices->activity, &copy), "origin_ns",
+        make_waits(devices->activity, copy.n_waits, scale), "cut_ns",
+        (ull)cut_of(devices->activity, &copy, scale), "origin_ns",
         (ull)devices->opened, "dropped", (ull)backend->dropped(), "invalid",
         (ull)copy.invalid, "outstanding", (ull)copy.outstanding, "left_out",
         (ull)copy.left_out, "realigned", (ull)copy.realigned, "undated",
