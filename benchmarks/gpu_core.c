@@ -110,7 +110,9 @@ launch(void)
 {
     uint32_t path = lp_current_path(rec, &activity->paths);
 
-    lp_activity_begin_call(activity, next_id++, path, LP_CORRELATION_EXPECTED);
+    lp_activity_begin_launch(activity, next_id++, path,
+                             LP_CORRELATION_EXPECTED,
+                             lp_clock_now(&rec->clock));
 }
 
 /* -- callbacks of a launch ---------------------------------------------------
@@ -260,8 +262,9 @@ measure_adopted(void)
                 lp_current_path_of_thread(rec, &activity->paths, &known);
 
             paths += path != LP_NO_PATH;
-            lp_activity_begin_call(activity, next_id++, path,
-                                   LP_CORRELATION_EXPECTED);
+            lp_activity_begin_launch(activity, next_id++, path,
+                                     LP_CORRELATION_EXPECTED,
+                                     lp_clock_now(&rec->clock));
         }
         ns = (double)(lp_clock_monotonic() - start) / LAUNCHES;
         answer();
