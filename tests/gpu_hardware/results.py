@@ -34,7 +34,7 @@ PACKAGES = (
     *("torch", "cupy", "jax", "numba", "numba-cuda", "triton", "tensorflow"),
     *("nvidia-cuda-cupti", "nvidia-cuda-runtime", "numpy"),
 )
-MACHINE = ("device", "driver", "date")  # names of an origin without which it is none
+MACHINE = ("device", "driver", "date")  # what an origin must have
 DRIVER = Path("/proc/driver/nvidia")  # tells the device where there is no nvidia-smi
 FIELDS = {  # of a verdict, with their types
     **dict.fromkeys(("name", "what", "why"), str),

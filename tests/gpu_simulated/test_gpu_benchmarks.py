@@ -39,7 +39,7 @@ def test_the_benchmark_of_launches_and_records_prints_its_figures() -> None:
         check=False,
     )
     assert done.returncode in {0, 1}, done.stderr  # 1: a goal is missed
-    figures = re.findall(r"^(.+?) +\d+\.\d ns", done.stdout, re.MULTILINE)
+    figures = re.findall(r"^(.+?) +-?\d+\.\d ns", done.stdout, re.MULTILINE)
     assert len(figures) == len(set(figures))
     assert {
         "a launch, depth 5, on lines in turn",

@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gpu_rig import Ran, Rig, events, lost, run_of
+from view_text import text_of
 
 from lineprof.model.gpu import numbers_of_functions, totals
-from lineprof.report import VIEWS
-from lineprof.report.options import Options
-from lineprof.source import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -335,7 +333,7 @@ def test_times_of_another_clock_are_put_right(
     run = run_of(stats)
     assert (run.realigned, run.undated, lost(run)) == (realigned, 0, (0, 0, 0, 0))
     assert [device.busy_ns for device in stats.gpu.devices] == [17, 30]
-    assert "unknown clock" not in shown(stats)
+    assert "unknown clock" not in text_of(stats)
 
 
 def test_times_of_no_clock_are_not_in_the_timeline(rig: Rig) -> None:
@@ -344,7 +342,7 @@ def test_times_of_no_clock_are_not_in_the_timeline(rig: Rig) -> None:
     run = run_of(stats)
     assert (run.realigned, run.undated, lost(run)) == (0, 3, (0, 0, 0, 0))
     said = "Left out of the timeline: 3 records with times of an unknown clock"
-    assert f"{said}; the sums have them" in shown(stats)
+    assert f"{said}; the sums have them" in text_of(stats)
 
 
 # -- lost records ------------------------------------------------------------------
@@ -361,12 +359,6 @@ def f():
 f()
 print("before", flush=True)
 """
-
-
-def shown(stats: LineStats) -> str:
-    """Return the tables of a profile."""
-    view = VIEWS["text"]
-    return "\n".join(view.render(stats, Sources(stats.sources), Options()))
 
 
 def lost_of(ran: Ran) -> str:
@@ -513,7 +505,7 @@ def test_a_kernel_that_hangs_hides_no_other(rig: Rig) -> None:
     stats = rig.check(HANGING, **WITHHOLD)
     run = run_of(stats)
     assert (run.unfinished, lost(run)) == (1, (0, 0, 0, 0))
-    assert "Unfinished: 1 kernel or other work still ran at the end" in shown(stats)
+    assert "Unfinished: 1 kernel or other work still ran at the end" in text_of(stats)
 
 
 def test_a_profile_in_the_midst_does_not_give_up_a_running_kernel(rig: Rig) -> None:

@@ -207,11 +207,11 @@ def test_verdicts_of_items(tmp_path: Path, check: str, what: str, why: str) -> N
 
 def test_an_item_over_its_limit_has_a_verdict(tmp_path: Path) -> None:
     verdict = judged(
-        tmp_path, "lab.expect(False, 'a'); import time; time.sleep(60)", limit_s=0.5
+        tmp_path, "lab.expect(False, 'a'); import time; time.sleep(60)", limit_s=2
     )
     assert verdict["what"] == "failed"
     assert re.fullmatch(
-        r"a; OverLimitError in <string>:\d+: it runs for over 0.5 s", verdict["why"]
+        r"a; OverLimitError in <string>:\d+: it runs for over 2 s", verdict["why"]
     )
 
 
@@ -225,12 +225,15 @@ def test_an_item_that_hangs_is_killed_with_its_programs(tmp_path: Path) -> None:
         Path(lab.folder, "child.txt").write_text(str(child.pid))
         child.wait()
         """,
-        limit_s=0.5,
+        limit_s=2,
     )
     assert verdict["what"] == "failed"
-    assert verdict["why"].startswith("the item gave no verdict within 2 s; it was in")
+    assert verdict["why"].startswith("the item gave no verdict within 4 s; it was in")
     stat = Path("/proc", (tmp_path / "child.txt").read_text("utf-8"), "stat")
-    assert not stat.exists() or ") Z" in stat.read_text("utf-8")
+    late = time.monotonic() + LIMIT_S
+    with contextlib.suppress(OSError):  # it is gone
+        while ") Z" not in stat.read_text("utf-8"):
+            assert time.monotonic() < late, "it is still running"
 
 
 def test_an_item_that_crashes_does_not_end_the_list(tmp_path: Path) -> None:

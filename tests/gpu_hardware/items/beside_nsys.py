@@ -65,7 +65,7 @@ def stand_in(lab: Lab) -> str:
 
 
 def find() -> str:
-    """Return the path of nsys; Nsight Compute has one, too."""
+    """Return the path of nsys; Nsight Compute also has one."""
     inside = "nsight-*/*/host/target-linux-x64/nsys"
     others = [
         *Path("/opt/nvidia").glob(inside),

@@ -38,7 +38,7 @@ work()
 
 
 def check(lab: Lab) -> None:
-    # The double waits really, too.
+    # The double also waits in real time.
     ran = lab.kernprof(PROGRAM, 24 if lab.doubles else 60, limit_s=110)
     lab.figure(seconds=ran.seconds, status=ran.status)
     lab.expect(ran.status == -15, f"{ran.gist}, after {ran.seconds:.0f} s")

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
-WORK_NS, SLACK_NS = 50_000_000, 10_000_000
+SLACK_NS = 10_000_000
 
 PROGRAM = """
 @profile

@@ -2,7 +2,7 @@
 
 The figures are ns for each launch by one thread and by sixteen: bare, with the empty
 client of benchmarks/cupti_floor.c, which has the same callbacks and records, and with
-lineprof, which times two lines besides.  What lines alone cost is a figure, too.
+lineprof, which times two lines besides.  The cost of lines alone is also a figure.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
-KERNELS, WORK_NS = 20, 1_000_000
 TOLERANCE = 0.02
 
 PROGRAM = """

@@ -51,7 +51,7 @@ thief.thief_flush()
 counts = [thief.thief_count(which) for which in range(4)]
 say(left=thief.thief_close(), counts=counts)
 """
-# The double, too: it asks for buffers in advance, so that one is always out.
+# The double as well: it asks for buffers in advance, so that one is always out.
 SHARED = {"FAKE_CUPTI_SHARED": 1, "FAKE_CUPTI_REQUEST": "app"}
 # When the tool comes, and how many launches lineprof could record.
 MOMENTS = {"before": 1000, "after": 2000, "within": 3000}
