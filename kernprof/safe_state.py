@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FRAMES = 1000  # more than the frames of writing a profile, and of printing it
-_TURN = 1e-4  # s, of Python's 5e-3
+_TURN = 1e-4  # s; Python's default is 5e-3
 _NEEDED = 6  # file descriptors
 _TO_CLOSE = 16
 _MAX_LOOKED_AT = 1 << 16

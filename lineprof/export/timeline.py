@@ -96,7 +96,10 @@ def remarks(profile: Profile) -> Iterator[str]:
         yield f"{left_out} GPU records are not in the timeline: it was full"
     undated = sum(run.undated for run in profile.gpu.runs)
     if undated:
-        yield f"{undated} GPU records with times of an unknown clock are not there"
+        yield (
+            f"{undated} GPU records with times of an unknown clock are not in the"
+            " timeline"
+        )
     if profile.traces and any(one.count for one in profile.gpu.timelines):
         kinds = {one.kind for one in profile.gpu.sums}
         if not kinds & {RUNTIME, DRIVER}:

@@ -22,6 +22,7 @@ from lineprof.model.gpu import (
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.model.timelines import (
     UNSURE_COLUMN,
+    WAIT_COLUMN,
     event_column,
     order_of,
     slice_planes,
@@ -257,7 +258,7 @@ def _by_start(timeline: Timeline, names: Sequence[str]) -> Iterable[tuple[int, .
 
 
 class _Waits(NamedTuple):
-    """Calls of one thread that waited for a device, in order, apart."""
+    """Calls of one thread that waited for a device, sorted and disjoint."""
 
     intervals: list[Interval]
     paths: list[int]
@@ -290,7 +291,7 @@ def _common(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield the start and end of each time in both, and the index in `others`.
 
-    Both are in order and apart.
+    Both are sorted and disjoint.
     """
     first = 0
     for start, end in ones:
@@ -444,9 +445,11 @@ class _ProcessIdle:
     def _charge_slices(self, tracks: dict[_Track, list[Interval]]) -> None:
         """Charge the rest of the gaps to the lines that have slices."""
         trace = self._trace
-        if trace is None or (trace.left_out and not trace.full_ns):
+        if trace is None:
             return
-        if trace.left_out and trace.full_ns:
+        if trace.left_out:
+            if not trace.full_ns:
+                return
             full = [(trace.full_ns, _END)]
             tracks = {
                 track: list(_without(gaps, full)) for track, gaps in tracks.items()
@@ -484,6 +487,6 @@ def _batches(trace: Trace) -> Iterator[tuple[PackedSlices, bytes, bytes]]:
         thread, function, line, start, ns = slice_planes(batch)
         yield (
             (batch.events, thread, function, line, start, ns),
-            slice_waits(batch),
+            slice_waits(batch, WAIT_COLUMN),
             slice_waits(batch, UNSURE_COLUMN),
         )

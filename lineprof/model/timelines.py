@@ -426,11 +426,13 @@ _SLICE_DIFFERENCES = frozenset({"start"})
 # line was off the processor, callees included, as far as that is known.
 WAIT_COLUMN = "wait"
 
-# Another: the part of the wait that may have been before the slice, in lines too short
-# for their waits to be measured.
+# The column of the part of the wait that may have been before the slice, in lines too
+# short for their waits to be measured.
 UNSURE_COLUMN = "unsure"
 
 _WAIT_COLUMNS = {WAIT_COLUMN: "Q", UNSURE_COLUMN: "Q"}
+
+_ALL_SLICE_COLUMNS = {**SLICE_COLUMNS, **_WAIT_COLUMNS}
 
 
 class SliceColumns(NamedTuple):
@@ -455,17 +457,16 @@ def slice_columns(batch: Batch) -> SliceColumns:
 
     ValueError unless each column has exactly as many values as there are slices.
     """
-    data = dict(batch.columns)
-    return SliceColumns(
-        **{
-            name: _unpack(
-                name, data[name], batch.events, SLICE_COLUMNS, _SLICE_DIFFERENCES
-            )
-            if name in data
-            else array(kind, bytes(batch.events * array(kind).itemsize))
-            for name, kind in SLICE_COLUMNS.items()
-        }
-    )
+    return SliceColumns(**{name: _slice_column(batch, name) for name in SLICE_COLUMNS})
+
+
+def _slice_column(batch: Batch, name: str) -> Values:
+    """Return the values of one column of slices; zeros if the batch lacks it."""
+    kinds = _ALL_SLICE_COLUMNS
+    data = dict(batch.columns).get(name)
+    if data is None:
+        return array(kinds[name], bytes(batch.events * array(kinds[name]).itemsize))
+    return _unpack(name, data, batch.events, kinds, _SLICE_DIFFERENCES)
 
 
 def slice_planes(batch: Batch) -> list[bytes]:
@@ -473,24 +474,20 @@ def slice_planes(batch: Batch) -> list[bytes]:
 
     A column that the batch lacks has none. ValueError as of `slice_columns`.
     """
-    data = dict(batch.columns)
-    found = []
-    for name, size in SLICE_SIZES.items():
-        try:
-            planes = _planes(data[name], batch.events, size) if name in data else b""
-        except ValueError as error:
-            raise ValueError(f"a column {name} {error}") from error
-        found.append(planes)
-    return found
+    return [_slice_planes(batch, name, size) for name, size in SLICE_SIZES.items()]
 
 
-def slice_waits(batch: Batch, column: str = WAIT_COLUMN) -> bytes:
+def slice_waits(batch: Batch, column: str) -> bytes:
     """Return the bytes of a column of waits in the same form, b"" for zeros."""
-    data = dict(batch.columns).get(column)
+    return _slice_planes(batch, column, 8)
+
+
+def _slice_planes(batch: Batch, name: str, size: int) -> bytes:
+    data = dict(batch.columns).get(name)
     try:
-        return b"" if data is None else _planes(data, batch.events, 8)
+        return b"" if data is None else _planes(data, batch.events, size)
     except ValueError as error:
-        raise ValueError(f"a column {column} {error}") from error
+        raise ValueError(f"a column {name} {error}") from error
 
 
 def sorted_batches(trace: Trace) -> tuple[Batch, ...]:
@@ -500,21 +497,12 @@ def sorted_batches(trace: Trace) -> tuple[Batch, ...]:
     """
     if _is_in_order(trace.batches):
         return trace.batches
-    columns = {name: array(kind) for name, kind in SLICE_COLUMNS.items()}
-    waits = {name: array(kind) for name, kind in _WAIT_COLUMNS.items()}
+    columns = {name: array(kind) for name, kind in _ALL_SLICE_COLUMNS.items()}
     for batch in trace.batches:
-        unpacked_columns = slice_columns(batch)
         for name, values in columns.items():
-            values.extend(getattr(unpacked_columns, name))
-        for name, values in waits.items():
-            planes = slice_waits(batch, name) or bytes(8 * batch.events)
-            values.extend(
-                int.from_bytes(planes[at :: batch.events], "little")
-                for at in range(batch.events)
-            )
+            values.extend(_slice_column(batch, name))
     starts, lengths = columns["start"], columns["ns"]
     order = sorted(range(len(starts)), key=lambda at: (starts[at], -lengths[at]))
-    columns.update(waits)
     return pack_slices(
         {
             name: array(values.typecode, map(values.__getitem__, order)).tobytes()
@@ -525,10 +513,7 @@ def sorted_batches(trace: Trace) -> tuple[Batch, ...]:
 
 def slice_starts(batch: Batch) -> Values:
     """Return the starts of a batch (ns on CLOCK_MONOTONIC)."""
-    data = dict(batch.columns).get("start")
-    if data is None:
-        return array("Q", bytes(8 * batch.events))
-    return _unpack("start", data, batch.events, SLICE_COLUMNS, _SLICE_DIFFERENCES)
+    return _slice_column(batch, "start")
 
 
 def slices(trace: Trace) -> Iterator[Slice]:

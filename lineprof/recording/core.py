@@ -302,7 +302,9 @@ class CoreSession:
             self.trace.begin()
         elif (
             trace is None
-            and not os.environ.get("LINEPROF_TRACE")  # a word for "no"
+            and not os.environ.get(
+                "LINEPROF_TRACE"
+            )  # set, and yet no timeline: it says no
             and self.gpu.status.backend == "cupti"
         ):
             from lineprof.recording.trace import SliceRecorder  # noqa: PLC0415  # with a GPU

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
-UNATTRIBUTED = "unattributed"
-
 _TITLES = dict(zip(CAUSES, ("Python", "Wait", "Sync", "Launch", "Python/Wait")))
 
 _LEGEND = (
@@ -49,9 +47,11 @@ _LEGEND = (
     " for. Launch: it had launched the next work, which had not begun."
 )
 
-_MIN_UNKNOWN = 0.01  # share of idle time: two clocks are never read at one moment
+_MIN_UNKNOWN = 0.01  # share of idle time; less is the imprecision of two clocks
 
-_MIN_NOTED_NS = 10_000_000  # less is no matter, or the run is too short to tell
+_MIN_NOTED_NS = 10_000_000  # a shorter idle time is not worth a note
+
+_ADOPTED_PARTS = 20  # a line is marked if more than one part in 20 is adopted
 
 _EITHER = (
     "Python/Wait: one of the two; it is not known which. A wait may have been in"
@@ -217,7 +217,7 @@ def _table(
     # Of what is unattributed nothing is known but launches.
     nowhere = device.unattributed._replace(unknown=0)
     if device.unattributed.total:
-        rows.append((device.unattributed.total, nowhere, UNATTRIBUTED, ""))
+        rows.append((device.unattributed.total, nowhere, "unattributed", ""))
     every = [nowhere, *(one.causes for one in own)]
     used = [
         name
@@ -253,15 +253,14 @@ def _cell(unit: TimeUnit, ns: int) -> str:
 
 
 def _place(one: IdleLine, names: ShortNames) -> str:
-    mark = "~" if one.adopted_ns * 20 > one.causes.total else ""
+    mark = "~" if one.adopted_ns * _ADOPTED_PARTS > one.causes.total else ""
     if not one.line:
         return f"{mark}{names.function(one.key)}, short lines"
     return f"{mark}{names.line(one.key[0], one.line)}"
 
 
 def _text(one: IdleLine, sources: Sources) -> str:
-    text = sources.line(one.key[0], one.line) if one.line else None
-    return (text or "").strip()
+    return (sources.line(one.key[0], one.line) or "").strip()
 
 
 def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
@@ -281,7 +280,6 @@ def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
         }
         for one in shown:
             file, first_line, function = one.key
-            text = sources.line(file, one.line) if one.line else None
             made.append(
                 {
                     **head,
@@ -292,7 +290,7 @@ def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
                     "inclusive_ns": one.inclusive_ns,
                     **_causes(one.causes),
                     "adopted_ns": one.adopted_ns,
-                    "source": text,
+                    "source": sources.line(file, one.line),
                 }
             )
         if device.unattributed.total:

@@ -21,6 +21,7 @@ from lineprof.model.units import NANOSECOND, format_seconds
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.line_table import ExtraColumns, decimal
 from lineprof.report.options import USUAL_GPU_COLUMNS
+from lineprof.report.text_grid import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -401,16 +402,15 @@ def _lost(gpu: Gpu) -> Iterator[str]:
     if missing.work:
         yield f"Lost: {_listed(lost)} records; the GPU numbers lack them"
     elif missing.share > _WITHOUT_RECORD:
-        plural = "s" if missing.outstanding > 1 else ""
         yield (
-            f"Without a record: {missing.outstanding} call{plural}"
+            f"Without a record: {counted(missing.outstanding, 'call')}"
             f" ({_percent(missing.outstanding, missing.calls)}); copies of 0 bytes,"
             " copies from host to host and empty graphs have none"
         )
     unfinished = sum(run.unfinished for run in gpu.runs)
     if unfinished:
-        kernels = "kernels" if unfinished > 1 else "kernel"
-        yield f"Unfinished: {unfinished} {kernels} or other work still ran at the end"
+        kernels = counted(unfinished, "kernel")
+        yield f"Unfinished: {kernels} or other work still ran at the end"
     yield from _other_tools(gpu)
     left_out = sum(run.left_out for run in gpu.runs)
     if left_out:

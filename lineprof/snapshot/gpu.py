@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 _LINES = 1_000_000  # from a code object's serial to its lines' NVTX payloads
 _HOST = frozenset({WAIT, RUNTIME, DRIVER})
-_PATH_SIZE = 4  # bytes of a path's number in a column
 
 
 # Tuples of the core, by the names of their fields.
@@ -230,7 +229,7 @@ def baseline_of(raw: GpuSnapshot | None) -> Baseline | None:
         realigned=raw["realigned"],
         undated=raw["undated"],
         unfinished=raw["unfinished"],
-        waits=len(raw["waits"]["path"]) // _PATH_SIZE,
+        waits=len(raw["waits"]["path"]) // EVENT_SIZES["path"],
         foreign_buffers=raw["foreign_buffers"],
         taken=raw["taken"],
     )
@@ -420,7 +419,7 @@ def _add_waits(
     columns: dict[str, bytes], waits: Mapping[str, bytes], before: int
 ) -> None:
     """Append the log of waits to the columns of events, from number `before` on."""
-    count = len(waits["path"]) // _PATH_SIZE - before
+    count = len(waits["path"]) // EVENT_SIZES["path"] - before
     if count <= 0:
         return
     for name, size in EVENT_SIZES.items():

@@ -408,7 +408,7 @@ class RawTrace(NamedTuple):
             f" {trace.left_out} later slices of functions and lines are left out"
             " of it (kernprof -l --trace-memory MB keeps more)"
             for trace in traces
-            if trace.left_out and not trace.min_ns
+            if trace.left_out
         ]
 
 

@@ -1,7 +1,7 @@
 """Signatures of the functions and callbacks of CUPTI: ours compared with NVIDIA's.
 
 A parameter agrees if it has the same size and both or neither are pointers; what it
-points to must have the same size, too, unless ours is ``void *`` or a struct that
+points to must also have the same size, unless ours is ``void *`` or a struct that
 begins with its size, so that later fields may be left out.
 """
 
