@@ -1,4 +1,4 @@
-"""Metadata of this process: MPI rank, host, working folder, names of threads."""
+"""Metadata of this process: host, times, names of threads."""
 
 from __future__ import annotations
 
@@ -6,26 +6,6 @@ import os
 import sys
 import time
 from functools import cache
-
-# Environment variables in which launchers of parallel programs give each process
-# its rank, and the number of processes.
-_RANKS = (
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMIX_RANK", ""),
-    ("PMI_RANK", "PMI_SIZE"),
-    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
-    ("RANK", "WORLD_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
-)
-
-
-def rank() -> int | None:
-    """Return this process' rank in a parallel program; None if it runs alone."""
-    for name, size in _RANKS:
-        value = os.environ.get(name, "")
-        if value.isdigit() and os.environ.get(size, "2") != "1":
-            return int(value)
-    return None
 
 
 def python_version() -> str:

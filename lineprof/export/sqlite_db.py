@@ -56,6 +56,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "meta": ("key TEXT", "value TEXT"),
     "processes": (
         *("id INTEGER PRIMARY KEY", "pid INTEGER", "host TEXT", "rank INTEGER"),
+        "ranks INTEGER",  # of the parallel program
         *("program TEXT", "cwd TEXT", "python TEXT"),
         *("start_unix_ns INTEGER", "wall_ns INTEGER"),
         "overhead_ns INTEGER",  # of the profiler, in no line's time
@@ -291,7 +292,7 @@ def _tables(profile: Profile) -> Iterator[tuple[str, Iterable[Row]]]:
 def _processes(profile: Profile) -> Rows:
     for index, one in enumerate(profile.processes, 1):
         program = " ".join(one.argv)
-        place = (one.pid, one.host, one.rank, program, one.cwd, one.python)
+        place = (one.pid, one.host, one.rank, one.ranks, program, one.cwd, one.python)
         times = (one.start_unix_ns, one.wall_ns, one.overhead_ns)
         yield (index, *place, *times, one.exit)
 

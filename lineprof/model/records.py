@@ -32,7 +32,7 @@ class Process(NamedTuple):
 
     pid: int
     host: str
-    rank: int | None  # of MPI or Slurm; None if the program runs alone
+    rank: int | None  # in a parallel program; None if the program runs alone
     argv: tuple[str, ...]
     cwd: str
     python: str
@@ -46,6 +46,7 @@ class Process(NamedTuple):
     exit: str  # "" (normal) | exception | SIGTERM ...
     cpu_ns: int | None = None  # on processors, of all threads; None if unknown
     is_whole: bool = False  # all functions of the program, named by nobody
+    ranks: int | None = None  # those of the parallel program; None if alone or unknown
 
 
 class Thread(NamedTuple):

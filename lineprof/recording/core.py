@@ -17,6 +17,7 @@ from lineprof import _core, process_info
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder
 from lineprof.process_info import python_version
+from lineprof.ranks import rank_of_process
 from lineprof.recording.calibration import Calibration, measure, set_costs
 from lineprof.recording.gpu import GpuWork, open_ranges
 from lineprof.version import VERSION
@@ -188,10 +189,11 @@ class RunInfo:
 
         name, reason = core
         now = process_info.unix_ns()
+        place = rank_of_process()
         return Process(
             pid=os.getpid(),
             host=process_info.host(),
-            rank=process_info.rank(),
+            rank=place.rank if place else None,
             argv=tuple(sys.argv),
             cwd=current_folder(),
             python=process_info.python_version(),
@@ -204,6 +206,7 @@ class RunInfo:
             version=VERSION,
             exit=end,
             cpu_ns=max(0, process_info.cpu_ns() - self._start_cpu_ns),
+            ranks=place.ranks if place else None,
         )
 
     def warnings(

@@ -147,6 +147,7 @@ PROCESSES = Table(
         *_texts("version", "exit"),
         Column("cpu_ns", int, optional=True, added=True),
         Column("is_whole", int, optional=True, added=True),
+        Column("ranks", int, optional=True, added=True),
     ),
 )
 THREADS = Table("threads", (*_ints("id", "process_id", "native_id"), *_texts("name")))

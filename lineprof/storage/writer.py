@@ -305,6 +305,7 @@ def _processes(stats: Profile) -> Iterator[Row]:
             exit=process.exit,
             cpu_ns=process.cpu_ns,
             is_whole=process.is_whole,
+            ranks=process.ranks,
         )
 
 
