@@ -54,7 +54,7 @@ set_up(size_t events)
         abort();
     }
     lp_clock_open(&clock, "auto");
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     rec = lp_recorder_new(&clock, &costs);
     counters = lp_recorder_counters(rec, &arena, &layout);
 }

@@ -40,7 +40,7 @@ def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
         return
     failure: LineprofError | None = None
     try:
-        session.begin(sys.path, own_process=False)
+        session.begin(sys.path)
         session.run()
     except BaseException as error:
         failure = _not_run(error, session)
@@ -65,7 +65,7 @@ def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
     """
     messages.set_program_name(name)
     try:
-        session = _session(argv, name)
+        session = _session(argv, name, own_process=True)
     except LineprofError as error:
         _exit(error)
     if session is None:
@@ -74,7 +74,7 @@ def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
     for _ in range(2):  # a signal's handler may raise at the first one's start
         atexit.register(at_exit.finish)
     try:
-        session.begin(path, own_process=True)
+        session.begin(path)
         session.run()
     except BaseException as last_error:
         program = session.program
@@ -122,7 +122,7 @@ class _AtExit:
         if self._session is None:
             return
         signals = self._session.signals
-        signals.hold()
+        self._session.hold_signals()
         timers = pause_timers()
         session, self._session = self._session, None
         error, self.error = self.error, None
@@ -173,8 +173,12 @@ def _remember_interrupt() -> None:
         return
 
 
-def _session(argv: Sequence[str], name: str = "kernprof") -> Session | None:
+def _session(
+    argv: Sequence[str], name: str = "kernprof", *, own_process: bool = False
+) -> Session | None:
     """Return the session for `argv`; None if it only asks for help or the version.
+
+    With `own_process`, the process is the program's own.
 
     Raises LineprofError if the command line is wrong, or nothing can be recorded.
     """
@@ -190,7 +194,7 @@ def _session(argv: Sequence[str], name: str = "kernprof") -> Session | None:
         check(options)
         for warning in options.warnings:
             messages.print_error(warning)
-        return Session(options)
+        return Session(options, own_process=own_process)
     return None
 
 

@@ -68,6 +68,15 @@ if TYPE_CHECKING:
         def describe(self) -> str:
             """Return one line on how it records."""
 
+        def note_run(self) -> None:
+            """Note the run in the live file; called just before the program begins."""
+
+        def ending(self) -> None:
+            """Prepare for the end: signals are held from now on."""
+
+        def close(self, exit_reason: str, *, written: bool) -> bool:
+            """End the live file; return whether it is kept, with counts."""
+
 
 class GlobalProfilerBinding:
     """Binding of ``lineprof.profile`` to the recorder while a program runs."""
@@ -133,17 +142,21 @@ class LineRecorder:
     suffix = ".lprof"
     viewer = "lineprof view"
 
-    def __init__(self, options: RunOptions, texts: Mapping[str, str]) -> None:
+    def __init__(
+        self, options: RunOptions, texts: Mapping[str, str], out: str | None = None
+    ) -> None:
         """Set up as `options` say; LineprofError if the core is not available.
 
         `texts` has the program's source without a file by the time the program runs.
+        With `out`, the path of the profile, counts outlive the process.
         """
-        from lineprof.recording.core import start, stop  # noqa: PLC0415
+        from lineprof.recording.core import new_live_file, start, stop  # noqa: PLC0415
         from lineprof.storage import require_sqlite  # noqa: PLC0415
 
         require_sqlite()
         self._options = options
         self._texts = texts
+        self._live = new_live_file(out) if out else None
         self._profiler = self.new_profiler()
         self._start, self._stop = start, stop
         self._from_start = options.from_start
@@ -169,7 +182,11 @@ class LineRecorder:
         )
         try:
             profiler = LineProfiler(
-                core=options.core, gpu=gpu, nvtx=options.nvtx, trace=options.timeline
+                core=options.core,
+                gpu=gpu,
+                nvtx=options.nvtx,
+                trace=options.timeline,
+                live=self._live,
             )
         except LineprofError as error:
             if options.core is None:
@@ -197,6 +214,32 @@ class LineRecorder:
 
     def __exit__(self, *_exception: object) -> None:
         """Continue to record: threads and exit handlers may still run functions."""
+
+    def note_run(self) -> None:
+        """Note what a profile has beside counts, for one that is to be recovered."""
+        if self._live:
+            self.profiler.note_run()
+            self._live.note(texts=dict(self._texts), whole=self._is_whole)
+            if self.whole:
+                self.whole.changed = self.note_run
+
+    def ending(self) -> None:
+        """Leave signals to the session, which holds them while the profile is written.
+
+        From now on the live file does not tell of which signal the process dies.
+        """
+        if self._live:
+            self._live.unwatch_signals()
+
+    def close(self, exit_reason: str, *, written: bool) -> bool:
+        """End the live file; it goes if the profile is `written`.
+
+        Returns whether it is kept.
+        """
+        if not self._live:
+            return False
+        self._live.close(exit_reason, remove=written)
+        return not written
 
     def leave(self) -> None:
         """Release `lineprof.profile`, and the profile: Python would look through it.
@@ -363,7 +406,9 @@ class CallRecorder:
     suffix = ".prof"
     viewer = "pstats"
 
-    def __init__(self, options: RunOptions, _texts: Mapping[str, str]) -> None:
+    def __init__(
+        self, options: RunOptions, _texts: Mapping[str, str], _out: str | None = None
+    ) -> None:
         """Set up as `options` say."""
         from kernprof.cprofile import ContextualProfile  # noqa: PLC0415  # not with -l
 
@@ -393,6 +438,16 @@ class CallRecorder:
         """Turn it off."""
         if self._records_all:
             self._profiler.disable_by_count()
+
+    def note_run(self) -> None:
+        """Do nothing: calls are not kept outside of the process."""
+
+    def ending(self) -> None:
+        """Do nothing: there is no live file."""
+
+    def close(self, exit_reason: str, *, written: bool) -> bool:  # noqa: ARG002
+        """Return False: there is no live file."""
+        return False
 
     def leave(self) -> None:
         """Turn cProfile off if the program left it on; release `lineprof.profile`."""

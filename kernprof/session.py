@@ -33,13 +33,16 @@ if TYPE_CHECKING:
 
 _READY, _WRITING, _WRITTEN = range(3)
 
+_KEPT = "the counts are kept for `lineprof recover`"
+
 
 class Session:
     """One run, prepared before the program's first line."""
 
-    def __init__(self, options: RunOptions) -> None:
+    def __init__(self, options: RunOptions, *, own_process: bool = False) -> None:
         """Prepare the run that `options` describe.
 
+        A process that is the program's own stays as the program leaves it.
         Raises LineprofError for all errors that can be seen now: a missing script,
         a folder that cannot be written to, a core that is not available.
         """
@@ -53,7 +56,10 @@ class Session:
             template, stem=self.program.stem, file_name=self.program.file_name
         )
         self._out = OutputFile(path)
-        self.recorder: Recorder = kind(options, self.program.texts)
+        self._own_process = own_process
+        self.recorder: Recorder = kind(
+            options, self.program.texts, path if own_process else None
+        )
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch
@@ -69,7 +75,7 @@ class Session:
         self._state = _READY
         self._summary = ""  # for standard output
         self._warnings: list[str] = []  # for standard error
-        self._own_process = self._is_set_up = False
+        self._is_set_up = False
         self._safe_state = SafeState()
         self._departures = Departures()
         # Those that come while the profile is written.
@@ -80,14 +86,13 @@ class Session:
             self.program, self.recorder.builtin, verbosity=options.verbosity
         )
 
-    def begin(self, path: list[str], *, own_process: bool) -> None:
+    def begin(self, path: list[str]) -> None:
         """Set up the environment of `program`; its `sys.path` ends with `path`.
 
-        A process that is the program's own stays as the program leaves it. `end`
-        is to be called once the program is over.
+        `end` is to be called once the program is over.
         """
         self._log.begin(self.recorder.describe(), self._out.path)
-        self._own_process = own_process
+        own_process = self._own_process
         if self._dump:
             import_all()  # the thread must not import
         self._safe_state.save()
@@ -108,6 +113,7 @@ class Session:
             self._dump.start()
         if self._budget:
             self._budget.start()
+        self.recorder.note_run()
         self.program.run(self.recorder)
 
     def refuse(self, error: BaseException) -> None:
@@ -119,6 +125,11 @@ class Session:
         """Return a hint on an exception that other flags would avoid, mostly ""."""
         return messages.hint_for(error, self._options)
 
+    def hold_signals(self) -> None:
+        """Let signals wait for the end of the process, or of `end`."""
+        self.recorder.ending()
+        self.signals.hold()
+
     def end(self, exit_reason: str = "") -> LineprofError | None:
         """Write the profile, and put back what `begin` changed; called once.
 
@@ -128,7 +139,7 @@ class Session:
         from now on are dropped: the program has ended. Returns why the profile could
         not be written, None if it was.
         """
-        self.signals.hold()
+        self.hold_signals()
         self.program.error = None
         try:
             error = self._write(exit_reason)
@@ -192,7 +203,7 @@ class Session:
         """
         if self._state == _WRITING:
             return False
-        self.signals.hold()
+        self.hold_signals()
         error = self._write(signal_name)
         if error:
             messages.print_error(error)
@@ -211,8 +222,18 @@ class Session:
         """Write the profile unless that was done; return why it failed."""
         is_here = os.getpid() == self._pid and self.program.started
         if self._state != _READY or not is_here:
+            if self._state == _READY:
+                self.recorder.close("", written=True)  # there is nothing to write
             return None
         self._state = _WRITING
+        error = self._written(exit_reason)
+        kept = self.recorder.close(exit_reason, written=error is None)
+        if error and kept:
+            return LineprofError(f"{error}; {_KEPT}")
+        return error
+
+    def _written(self, exit_reason: str) -> LineprofError | None:
+        """Write the profile; return why it failed."""
         try:
             if self._dump:
                 self._dump.stop()

@@ -152,6 +152,8 @@ class WholeProgram:
         self._code: CodeType | None = None  # of a program without a file
         self._open = False
         self._has_own = False  # a profiler that kernprof does not read
+        # Called when `profiler` may be another one from now on.
+        self.changed: Callable[[], None] | None = None
         # Asked before a function is recorded: see `LineProfiler.discover`.
         self.pause: Callable[[], int] | None = None
         self._files = ProjectFiles()
@@ -201,6 +203,8 @@ class WholeProgram:
         self._discover()
 
     def _discover(self) -> None:
+        if self.changed:
+            self.changed()
         if not self._forced and self._on_first_use not in core.on_first_use:
             core.on_first_use.append(self._on_first_use)
         self.profiler.discover(self._select, pause=self.pause)
@@ -239,6 +243,8 @@ class WholeProgram:
     def _close(self) -> None:
         """Report from now on only what the program decorates."""
         self._open = False
+        if self.changed:
+            self.changed()
         self.stop()
         self._watch_defined()
 

@@ -7,6 +7,10 @@ import sys
 import time
 from functools import cache
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 
 def python_version() -> str:
     """Return the interpreter's name and version, as in ``CPython 3.13.0``."""
@@ -37,14 +41,99 @@ def started_unix_ns() -> int:
 
     Where the system does not tell, that is the time of the first call.
     """
-    try:
-        with open("/proc/self/stat", "rb") as stream:
-            fields = stream.read().rpartition(b")")[2].split()
-        ticks = int(fields[19])  # since the system was started
-        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
-    except (AttributeError, IndexError, OSError, ValueError):
-        age = 0.0
+    ticks, age = start_ticks(os.getpid()), 0.0  # ticks since the system was started
+    if ticks is not None:
+        now = time.clock_gettime(time.CLOCK_BOOTTIME)
+        age = now - ticks / os.sysconf("SC_CLK_TCK")
     return time.time_ns() - int(max(0.0, age) * 1e9)
+
+
+def identity() -> dict[str, object]:
+    """Return what tells this process from every other one, of all machines and times.
+
+    ``pid`` and ``started`` (in ticks since the system was started, 0 if unknown) are
+    those of the process, in the ``namespace`` of process ids ("" if unknown); ``boot``
+    is the system's since its start, and ``host`` its name.
+    """
+    return {
+        "pid": os.getpid(),
+        "started": start_ticks(os.getpid()) or 0,
+        "namespace": _namespace(),
+        "boot": _boot(),
+        "host": host(),
+        "oom": _oom_kills(_memory_events()),
+    }
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when a process was started, in ticks; None if there is none now."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stream:
+            fields = stream.read().rpartition(b")")[2].split()
+        return int(fields[19])
+    except (IndexError, OSError, ValueError):
+        return None
+
+
+def is_same_system(identity: Mapping[str, object]) -> bool:
+    """Return whether a process of that `identity` would be seen from this one."""
+    return (identity.get("boot"), identity.get("namespace")) == (_boot(), _namespace())
+
+
+def oom_kills_since(identity: Mapping[str, object]) -> bool:
+    """Return whether a process of the same control group was killed for memory since.
+
+    False if that is not known.
+    """
+    known = identity.get("oom")
+    if not isinstance(known, tuple) or not is_same_system(identity):
+        return False
+    path, before = known
+    return isinstance(path, str) and (_oom_kills(path) or ("", 0))[1] > before
+
+
+def _memory_events() -> str:
+    """Return the file with the memory events of this process's control group."""
+    try:
+        with open("/proc/self/cgroup", "rb") as stream:
+            lines = os.fsdecode(stream.read()).splitlines()
+    except OSError:
+        return ""
+    groups = [line.removeprefix("0::") for line in lines if line.startswith("0::")]
+    return f"/sys/fs/cgroup{groups[0]}/memory.events" if groups else ""
+
+
+def _oom_kills(path: str) -> tuple[str, int] | None:
+    """Return the file and how many processes were killed for memory; None: unknown."""
+    try:
+        with open(path, "rb") as stream:
+            for line in stream.read().splitlines():
+                name, _, count = line.partition(b" ")
+                if name == b"oom_kill":
+                    return path, int(count)
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def is_earlier_system(identity: Mapping[str, object]) -> bool:
+    """Return whether this machine was started again since that process ran."""
+    return identity.get("host") == host() and identity.get("boot") != _boot()
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _boot() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", "rb") as stream:
+            return stream.read(64).decode("ascii", "replace").strip()
+    except OSError:
+        return ""
 
 
 def thread_names() -> dict[int, str]:

@@ -125,6 +125,14 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_live_folder(shared_folder: Path) -> Iterator[None]:
+    """Keep live files, also of programs that tests kill, in a folder of this run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINEPROF_LIVE", str(shared_folder / "live"))
+        yield
+
+
 def pytest_collection_finish() -> None:
     """Collect the garbage that pytest's collection has left in cycles."""
     gc.collect()

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "engine/live_log.h"
 #include "record/call_tree.h"
 
 /* Kinds of classes of callables.  All objects of the class are one C function;
@@ -233,6 +234,9 @@ add(lp_tracer *tracer, const void *identity, PyObject *object,
         Py_XDECREF(new_entry.reference);
         Py_XDECREF(new_entry.name);
         return NULL;
+    }
+    if (new_entry.code != NULL && new_entry.name != NULL) {
+        lp_live_log_code(tracer, new_entry.code, new_entry.name);
     }
     found = find_slot(self, identity);
     if (found->identity != NULL) { /* keep the counts of the old entry */

@@ -4,6 +4,7 @@
 
 #include "engine/c_functions.h"
 #include "engine/engine.h"
+#include "engine/live_log.h"
 #include "record/call_tree.h"
 
 void
@@ -135,6 +136,7 @@ append(lp_tracer *self, PyObject *key, lp_code *code, lp_code *canonical)
                         PyList_GET_SIZE(self->keys), NULL);
         return false;
     }
+    lp_live_log_code(self, code, key);
     code->canonical = canonical == NULL ? code : canonical;
     self->codes[self->n_codes++] = code;
     return true;

@@ -11,6 +11,7 @@
 #include "module/call_times_functions.h"
 #include "module/gpu_functions.h"
 #include "module/line_records.h"
+#include "module/live_functions.h"
 #include "module/nvtx_functions.h"
 #include "module/slice_functions.h"
 #include "module/snapshot.h"
@@ -412,7 +413,8 @@ module_exec(PyObject *module)
         PyType_FromModuleAndSpec(module, &lp_tracer_spec, NULL);
     if (state->tracer_type == NULL ||
         PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0 ||
-        PyModule_AddFunctions(module, lp_gpu_functions) < 0) {
+        PyModule_AddFunctions(module, lp_gpu_functions) < 0 ||
+        PyModule_AddFunctions(module, lp_live_functions) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "COST_ONE", LP_COST_ONE);

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 
 #include "module/line_records.h"
-#include "record/call_times.h"
-#include "record/call_tree.h"
 #include "record/off_cpu_sampler.h"
 
 /* Return the line of the calling function, as numbered in the source file. */
@@ -21,26 +19,33 @@ line_of(const lp_node *node)
            (uint32_t)(node->line - above->lines);
 }
 
+void
+lp_snapshot_node(lp_call_row *row, const lp_node *node)
+{
+    row->calls = (int64_t)node->calls;
+    row->primitive = (int64_t)node->primitive;
+    row->self = (int64_t)node->self;
+    row->self_cost = (int64_t)node->self_cost;
+    row->total = (int64_t)node->total;
+    row->total_cost = (int64_t)node->total_cost;
+    row->inclusive = (int64_t)node->inclusive;
+    row->inclusive_cost = (int64_t)node->inclusive_cost;
+}
+
 static lp_call_row
 row_of(const lp_node *node, Py_ssize_t first, Py_ssize_t thread)
 {
     bool below = node->parent->counters != NULL;
-
-    return (lp_call_row){
+    lp_call_row row = {
         .parent =
             below ? first + (Py_ssize_t)node->parent->number : LP_NO_NODE,
         .line = line_of(node),
         .serial = node->counters->serial,
         .thread = thread,
-        .calls = (int64_t)node->calls,
-        .primitive = (int64_t)node->primitive,
-        .self = (int64_t)node->self,
-        .self_cost = (int64_t)node->self_cost,
-        .total = (int64_t)node->total,
-        .total_cost = (int64_t)node->total_cost,
-        .inclusive = (int64_t)node->inclusive,
-        .inclusive_cost = (int64_t)node->inclusive_cost,
     };
+
+    lp_snapshot_node(&row, node);
+    return row;
 }
 
 static Py_ssize_t
@@ -213,24 +218,46 @@ fill_row(lp_line_row *row, uint32_t number, Py_ssize_t thread,
     return true;
 }
 
-/* Add the counts of one thread to `sum`, and its lines to `rows`; return how
- * many there are. */
+/* Add the lines of one thread to `rows`; return how many there are. */
 static Py_ssize_t
-add_lines(lp_line_row *rows, const lp_code *code, lp_code_counters *counters,
-          Py_ssize_t thread, code_sums *sum)
+add_lines(lp_line_row *rows, lp_code_counters *counters, uint32_t first_line,
+          Py_ssize_t thread)
 {
     const uint64_t *awaits = lp_code_counters_awaits(counters);
     Py_ssize_t n = 0;
 
+    for (uint32_t i = 0; i < counters->n_lines; i++) {
+        n += fill_row(&rows[n], first_line + i, thread, &counters->lines[i],
+                      awaits ? awaits[i] : 0);
+    }
+    return n;
+}
+
+PyObject *
+lp_snapshot_lines(lp_code_counters *counters, uint32_t first_line)
+{
+    lp_line_row *rows =
+        malloc((counters->n_lines + (size_t)1) * sizeof(*rows));
+    PyObject *lines;
+    Py_ssize_t n;
+
+    if (rows == NULL) {
+        return PyErr_NoMemory();
+    }
+    n = add_lines(rows, counters, first_line, (Py_ssize_t)counters->thread);
+    lines = PyBytes_FromStringAndSize((const char *)rows,
+                                      n * (Py_ssize_t)sizeof(*rows));
+    free(rows);
+    return lines;
+}
+
+static void
+add_sums(code_sums *sum, const lp_code_counters *counters)
+{
     sum->calls += counters->calls;
     sum->total += counters->total;
     sum->total_cost += counters->total_cost;
     sum->recursed |= counters->recursed != 0;
-    for (uint32_t i = 0; i < counters->n_lines; i++) {
-        n += fill_row(&rows[n], code->layout.first_line + i, thread,
-                      &counters->lines[i], awaits ? awaits[i] : 0);
-    }
-    return n;
 }
 
 /* The counters of one code object on one thread, or NULL. */
@@ -266,7 +293,9 @@ make_lines(const lp_code *code, code_sums *sum)
         lp_code_counters *counters = counters_of(rec, code);
 
         if (counters != NULL) {
-            n += add_lines(&rows[n], code, counters, thread, sum);
+            add_sums(sum, counters);
+            n +=
+                add_lines(&rows[n], counters, code->layout.first_line, thread);
         }
     }
     lines = PyBytes_FromStringAndSize((const char *)rows,
@@ -343,8 +372,8 @@ error:
 /* Append the waits on one line for one cause; numbers after the causes are the
  * parts of the line's self time, see lp_self_part. */
 static int
-append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
-            Py_ssize_t thread, int cause)
+append_wait(PyObject *list, const lp_off_cpu_line *line, uint32_t serial,
+            uint32_t first_line, Py_ssize_t thread, int cause)
 {
     uint64_t ns = cause < LP_WAIT_CAUSES ? line->waited.ns[cause]
                                          : line->self[cause - LP_WAIT_CAUSES];
@@ -354,9 +383,9 @@ append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
     if (ns == 0) {
         return 0;
     }
-    row = Py_BuildValue("(IInik)", code->layout.serial,
-                        code->layout.first_line + (unsigned int)line->offset,
-                        thread, cause, (unsigned long)ns);
+    row = Py_BuildValue("(IInik)", serial,
+                        first_line + (unsigned int)line->offset, thread, cause,
+                        (unsigned long)ns);
     if (row == NULL) {
         return -1;
     }
@@ -365,13 +394,14 @@ append_wait(PyObject *list, const lp_code *code, const lp_off_cpu_line *line,
     return failed;
 }
 
-static int
-append_lines(PyObject *list, const lp_code *code,
-             const lp_off_cpu_lines *waits, Py_ssize_t thread)
+int
+lp_snapshot_add_waits(PyObject *list, const lp_off_cpu_lines *waits,
+                      uint32_t serial, uint32_t first_line, Py_ssize_t thread)
 {
     for (uint32_t i = 0; waits != NULL && i < waits->n; i++) {
         for (int cause = 0; cause < LP_WAIT_CAUSES + LP_SELF_PARTS; cause++) {
-            if (append_wait(list, code, &waits->lines[i], thread, cause) < 0) {
+            if (append_wait(list, &waits->lines[i], serial, first_line, thread,
+                            cause) < 0) {
                 return -1;
             }
         }
@@ -395,8 +425,9 @@ lp_snapshot_waits(const lp_tracer *tracer)
             uint32_t id = code->layout.code_id;
 
             if (id < rec->n_counters && rec->counters[id] != NULL &&
-                append_lines(list, code, rec->counters[id]->waits, thread) <
-                    0) {
+                lp_snapshot_add_waits(list, rec->counters[id]->waits,
+                                      code->layout.serial,
+                                      code->layout.first_line, thread) < 0) {
                 Py_DECREF(list);
                 return NULL;
             }

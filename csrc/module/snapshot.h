@@ -13,6 +13,8 @@
 
 #include "engine/python_compat.h"
 #include "engine/tracer.h"
+#include "record/call_times.h"
+#include "record/call_tree.h"
 
 /* [GIL] Return a new tuple, or NULL with an exception. */
 PyObject *lp_snapshot_take(const lp_tracer *tracer);
@@ -32,6 +34,19 @@ PyObject *lp_costs_snapshot(const lp_tracer *tracer);
 /* [GIL] Return (serial, line, thread, cause, ns) of all waits up to the last
  * snapshot; a new list. */
 PyObject *lp_snapshot_waits(const lp_tracer *tracer);
+
+/* [GIL] Return the lines of one code object in one thread as lp_line_rows;
+ * new bytes, or NULL with an exception. */
+PyObject *lp_snapshot_lines(lp_code_counters *counters, uint32_t first_line);
+
+/* Fill in the counts of a node. */
+void lp_snapshot_node(lp_call_row *row, const lp_node *node);
+
+/* [GIL] Append the waits of one code object in one thread to a list.  0, or
+ * -1 with an exception. */
+int lp_snapshot_add_waits(PyObject *list, const lp_off_cpu_lines *waits,
+                          uint32_t serial, uint32_t first_line,
+                          Py_ssize_t thread);
 
 /* [GIL] Module function off_cpu_unavailable() -> bool. */
 PyObject *lp_snapshot_waits_unavailable(PyObject *module, PyObject *ignored);

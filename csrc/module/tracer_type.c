@@ -36,7 +36,7 @@ tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (self == NULL) {
         return NULL;
     }
-    lp_arena_init(&self->arena);
+    lp_arena_init(&self->arena, LP_BLOCK_COUNTERS, false);
     self->keys = PyList_New(0);
     self->canonical_index = PyDict_New();
     if (self->keys == NULL || self->canonical_index == NULL ||
@@ -362,6 +362,24 @@ tracer_reset(PyObject *op, PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* From now on counters are in the live file of this process; returns whether
+ * there is one. */
+static PyObject *
+tracer_record_live(PyObject *op, PyObject *Py_UNUSED(ignored))
+{
+    lp_tracer *self = (lp_tracer *)op;
+
+    self->arena.is_live = lp_live_is_open();
+    return PyBool_FromLong(self->arena.is_live);
+}
+
+/* Return the number by which the live file knows this tracer. */
+static PyObject *
+get_live_number(PyObject *op, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLongLong((uint64_t)(uintptr_t)op);
+}
+
 static PyObject *
 tracer_snapshot(PyObject *op, PyObject *Py_UNUSED(ignored))
 {
@@ -421,6 +439,7 @@ static PyMethodDef methods[] = {
     {"enable_by_count", tracer_count_up, METH_NOARGS, NULL},
     {"disable_by_count", tracer_count_down, METH_NOARGS, NULL},
     {"reset", tracer_reset, METH_NOARGS, NULL},
+    {"record_live", tracer_record_live, METH_NOARGS, NULL},
     {"snapshot", tracer_snapshot, METH_NOARGS, NULL},
     {"trace_windows", lp_trace_windows, METH_VARARGS, NULL},
     {"trace_slices", lp_trace_columns, METH_VARARGS, NULL},
@@ -432,6 +451,7 @@ static PyMethodDef methods[] = {
 static PyGetSetDef getset[] = {
     {"active", get_active, NULL, NULL, NULL},
     {"enable_count", get_count, NULL, NULL, NULL},
+    {"live_number", get_live_number, NULL, NULL, NULL},
     {"has_nvtx_ranges", get_ranged, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

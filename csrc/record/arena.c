@@ -1,53 +1,39 @@
 #include "record/arena.h"
 
-#include <sys/mman.h>
-
-enum { BLOCK_BYTES = 256 * 1024 };
-
-/* The header of a block is a whole number of records long, so that every
- * record is aligned to its size. */
-struct lp_arena_block {
-    lp_arena_block *next;
-    size_t bytes; /* of the mapping, this header included */
-    size_t used;  /* bytes allocated, this header included */
-    size_t padding;
-};
-
-_Static_assert(sizeof(struct lp_arena_block) % LP_RECORD_BYTES == 0,
-               "records must be aligned");
+/* Blocks of a live file grow with the arena: room on the disk is reserved for
+ * all of a block, while the pages of private memory come as they are used. */
+enum { MIN_LIVE_BYTES = 16 * 1024, BLOCK_BYTES = 256 * 1024 };
 
 void
-lp_arena_init(lp_arena *arena)
+lp_arena_init(lp_arena *arena, lp_block_kind kind, bool is_live)
 {
     arena->first = NULL;
     arena->bytes = 0;
+    arena->kind = kind;
+    arena->is_live = is_live;
 }
 
-static lp_arena_block *
-map_block(size_t bytes)
+static size_t
+usual_bytes(const lp_arena *arena)
 {
-    lp_arena_block *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    if (block == MAP_FAILED) {
-        return NULL;
+    if (!arena->is_live || arena->bytes >= BLOCK_BYTES) {
+        return BLOCK_BYTES;
     }
-    block->bytes = bytes;
-    block->used = sizeof(lp_arena_block);
-    return block;
+    return arena->bytes > MIN_LIVE_BYTES ? arena->bytes : MIN_LIVE_BYTES;
 }
 
 void *
 lp_arena_alloc(lp_arena *arena, size_t records)
 {
     size_t bytes = records * LP_RECORD_BYTES;
-    lp_arena_block *block = arena->first;
+    lp_block *block = arena->first;
     char *run;
 
     if (block == NULL || block->bytes - block->used < bytes) {
-        size_t need = bytes + sizeof(lp_arena_block);
+        size_t need = bytes + sizeof(lp_block), usual = usual_bytes(arena);
 
-        block = map_block(need > BLOCK_BYTES ? need : BLOCK_BYTES);
+        block = lp_block_new(arena->kind, need > usual ? need : usual,
+                             arena->is_live);
         if (block == NULL) {
             return NULL;
         }
@@ -63,13 +49,13 @@ lp_arena_alloc(lp_arena *arena, size_t records)
 void
 lp_arena_free(lp_arena *arena)
 {
-    lp_arena_block *block = arena->first;
+    lp_block *block = arena->first;
 
     while (block != NULL) {
-        lp_arena_block *next = block->next;
+        lp_block *next = block->next;
 
-        munmap(block, block->bytes);
+        lp_block_free(block);
         block = next;
     }
-    lp_arena_init(arena);
+    lp_arena_init(arena, arena->kind, arena->is_live);
 }

@@ -20,7 +20,7 @@ typedef struct lp_link {
 _Static_assert(sizeof(lp_node) % LP_RECORD_BYTES == 0, "whole records");
 
 lp_tree *
-lp_tree_new(const void *owner)
+lp_tree_new(const void *owner, bool is_live)
 {
     lp_tree *tree = calloc(1, sizeof(*tree));
 
@@ -28,7 +28,7 @@ lp_tree_new(const void *owner)
         tree->owner = owner;
         tree->max = MAX_NODES;
         tree->root.canonical = &tree->root;
-        lp_arena_init(&tree->arena);
+        lp_arena_init(&tree->arena, LP_BLOCK_NODES, is_live);
     }
     return tree;
 }
@@ -212,12 +212,12 @@ lp_calls_tree(const lp_recorder *rec, const void *owner)
 }
 
 static lp_tree *
-make_tree(lp_recorder *rec, const void *owner)
+make_tree(lp_recorder *rec, const void *owner, bool is_live)
 {
     lp_tree *tree = lp_calls_tree(rec, owner);
 
     if (tree == NULL) {
-        tree = lp_tree_new(owner);
+        tree = lp_tree_new(owner, is_live);
         if (tree != NULL) {
             tree->next = rec->trees;
             rec->trees = tree;
@@ -243,7 +243,7 @@ find(lp_tree *tree, lp_frame *frame, const lp_frame *caller)
 lp_node *
 lp_calls_find(lp_recorder *rec, lp_frame *frame)
 {
-    lp_tree *tree = make_tree(rec, frame->owner);
+    lp_tree *tree = make_tree(rec, frame->owner, frame->counters->is_live);
     lp_frame *caller = caller_of(rec, frame);
     lp_frame *first = frame;
 

@@ -63,8 +63,9 @@ typedef struct lp_tree {
     lp_arena arena;
 } lp_tree;
 
-/* Return a new tree of a tracer, or NULL if memory is out. */
-lp_tree *lp_tree_new(const void *owner);
+/* Return a new tree of a tracer, or NULL if memory is out.  Its nodes are in
+ * the live file if `is_live`. */
+lp_tree *lp_tree_new(const void *owner, bool is_live);
 
 void lp_tree_free(lp_tree *tree);
 

@@ -78,6 +78,7 @@ lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
     counters->serial = layout->serial;
     counters->n_lines = layout->n_lines;
     counters->awaits = layout->awaits;
+    counters->is_live = arena->is_live;
     for (uint32_t i = 0; i < layout->n_lines; i++) {
         lp_line *line = &counters->lines[i];
 
@@ -101,7 +102,7 @@ lp_code_counters_reset(lp_code_counters *counters)
 
     counters->calls = counters->resumes = 0;
     counters->total = counters->total_cost = 0;
-    counters->recursed = 0;
+    counters->recursed = false;
     counters->dropped_slices = 0;
     for (uint32_t i = 0; i < counters->n_lines; i++) {
         lp_line *line = &counters->lines[i];

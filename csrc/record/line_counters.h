@@ -43,16 +43,20 @@ typedef struct lp_code_counters {
     uint64_t total;
     uint64_t total_cost; /* cost in these ticks */
     uint32_t depth;      /* frames of this code open in this thread */
-    uint32_t recursed;   /* true if depth was ever more than one */
+    uint32_t thread;     /* number of its recorder */
     uint32_t code_id;
     uint32_t n_lines;
-    uint32_t awaits;         /* 1 if there are awaited ticks after the lines */
-    uint32_t serial;         /* of the code object, see lp_layout */
+    uint32_t serial;  /* of the code object, see lp_layout */
+    uint8_t recursed; /* true if depth was ever more than one */
+    uint8_t awaits;   /* there are awaited ticks after the lines */
+    uint8_t is_live;  /* in an arena that is in the live file */
+    uint8_t padding;
     uint64_t dropped_slices; /* slices that there was no room for, see
                                 trace_buffer.h */
     uint64_t resumes; /* steps of generators and coroutines except the first */
     struct lp_off_cpu_lines
-        *waits;           /* owned: see off_cpu.h; NULL if it has no waits */
+        *waits;           /* see off_cpu.h; NULL if it has no waits; owned
+                             unless they are in the live file, too */
     struct lp_node *node; /* the first node of it, see call_tree.h */
     lp_line lines[];
 } lp_code_counters;

@@ -17,7 +17,9 @@ lp_off_cpu_free(lp_off_cpu *wait)
 void
 lp_off_cpu_forget(lp_code_counters *counters)
 {
-    free(counters->waits);
+    if (!counters->is_live) {
+        free(counters->waits);
+    }
     counters->waits = NULL;
 }
 
@@ -28,6 +30,29 @@ add(lp_waited *to, const lp_waited *from)
         to->ns[i] += from->ns[i];
     }
     to->unsure += from->unsure;
+}
+
+/* The waits of counters that are in the live file: so are they.  [GIL] */
+static lp_arena live_waits = {.kind = LP_BLOCK_WAITS, .is_live = true};
+
+/* Return the counters' waits, reallocated to hold `bytes`.  (A few lines of a
+ * program wait, so the room of the old ones in the live file is not missed.)
+ */
+static lp_off_cpu_lines *
+reallocate(lp_code_counters *counters, size_t bytes)
+{
+    const lp_off_cpu_lines *old = counters->waits;
+    lp_off_cpu_lines *waits;
+
+    if (!counters->is_live) {
+        return realloc(counters->waits, bytes);
+    }
+    waits = lp_arena_alloc(&live_waits,
+                           (bytes + LP_RECORD_BYTES - 1) / LP_RECORD_BYTES);
+    if (waits != NULL && old != NULL) {
+        memcpy(waits, old, sizeof(*old) + old->n * sizeof(old->lines[0]));
+    }
+    return waits;
 }
 
 /* Return the counters' waits with room for one more, or NULL if memory is out.
@@ -42,8 +67,8 @@ reserve(lp_code_counters *counters)
     if (waits != NULL && n < waits->capacity) {
         return waits;
     }
-    waits =
-        realloc(waits, sizeof(*waits) + capacity * sizeof(waits->lines[0]));
+    waits = reallocate(counters,
+                       sizeof(*waits) + capacity * sizeof(waits->lines[0]));
     if (waits != NULL) {
         waits->n = n;
         waits->capacity = capacity;

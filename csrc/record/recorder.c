@@ -25,20 +25,31 @@ move_frame(lp_frame *to, const lp_frame *from)
 }
 
 _Static_assert(sizeof(lp_frame) % sizeof(uint64_t) == 0, "whole words");
+_Static_assert(sizeof(lp_recorder) % sizeof(uint64_t) == 0,
+               "frames after it are aligned");
+
+/* The block of a recorder and its first frames. */
+static lp_block *
+block_of(lp_recorder *rec)
+{
+    return (lp_block *)(void *)rec - 1;
+}
 
 lp_recorder *
 lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
 {
-    lp_recorder *rec = calloc(1, sizeof(*rec));
+    size_t bytes =
+        sizeof(lp_block) + sizeof(lp_recorder) + MIN_FRAMES * sizeof(lp_frame);
+    lp_block *block =
+        lp_block_new(LP_BLOCK_RECORDER, bytes, lp_live_is_open());
+    lp_recorder *rec;
 
-    if (rec == NULL) {
+    if (block == NULL) {
         return NULL;
     }
-    rec->frames = calloc(MIN_FRAMES, sizeof(lp_frame));
-    if (rec->frames == NULL) {
-        free(rec);
-        return NULL;
-    }
+    block->used = bytes;
+    rec = lp_block_data(block);
+    rec->frames = (lp_frame *)(rec + 1);
     rec->top = rec->frames;
     rec->last = rec->frames + MIN_FRAMES - 1;
     rec->clock = *clock;
@@ -55,20 +66,19 @@ lp_recorder_free(lp_recorder *rec)
     if (rec == NULL) {
         return;
     }
-    while (rec->old_frames != NULL) {
-        void *next = *(void **)rec->old_frames;
+    while (rec->more_frames != NULL) {
+        lp_block *next = rec->more_frames->next;
 
-        free(rec->old_frames);
-        rec->old_frames = next;
+        lp_block_free(rec->more_frames);
+        rec->more_frames = next;
     }
     while (rec->trees != NULL) {
         lp_calls_drop(rec, rec->trees->owner);
     }
     lp_trace_buffer_free(&rec->slices);
     lp_off_cpu_free(&rec->wait);
-    free(rec->frames);
     free(rec->counters);
-    free(rec);
+    lp_block_free(block_of(rec));
 }
 
 lp_code_counters *
@@ -92,33 +102,39 @@ lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
     }
     if (rec->counters[id] == NULL) {
         rec->counters[id] = lp_code_counters_new(arena, layout, &rec->costs);
+        if (rec->counters[id] != NULL) {
+            rec->counters[id]->thread = rec->number;
+        }
     }
     return rec->counters[id];
 }
 
 /* Make room for more frames by reallocation: no code keeps a pointer to a
  * frame from one event to the next.  The old array is kept, because another
- * thread may be reading it; its sentinel, which is never read, links the old
- * arrays. */
+ * thread may be reading it. */
 static bool
 grow(lp_recorder *rec)
 {
     size_t used = (size_t)(rec->top - rec->frames) + 1;
     size_t wanted = used * 2;
-    lp_frame *frames = malloc(wanted * sizeof(lp_frame));
-    lp_frame *old = rec->frames;
+    size_t bytes = sizeof(lp_block) + wanted * sizeof(lp_frame);
+    lp_block *block =
+        lp_block_new(LP_BLOCK_FRAMES, bytes, block_of(rec)->is_live);
+    lp_frame *frames;
 
-    if (frames == NULL) {
+    if (block == NULL) {
         return false;
     }
-    memcpy(frames, old, used * sizeof(lp_frame));
+    block->used = bytes;
+    block->next = rec->more_frames;
+    rec->more_frames = block;
+    frames = lp_block_data(block);
+    memcpy(frames, rec->frames, used * sizeof(lp_frame));
     lp_recorder_change(rec);
     __atomic_store_n(&rec->frames, frames, __ATOMIC_RELAXED);
     __atomic_store_n(&rec->top, frames + used - 1, __ATOMIC_RELAXED);
     rec->last = frames + wanted - 1;
     lp_recorder_changed(rec);
-    *(void **)old = rec->old_frames;
-    rec->old_frames = old;
     return true;
 }
 
@@ -154,7 +170,7 @@ begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
     frame->statement = NULL;
     frame->offset = -1;
     if (counters->depth++ != 0) {
-        counters->recursed = 1;
+        counters->recursed = true;
     }
 }
 

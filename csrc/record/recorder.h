@@ -123,7 +123,7 @@ typedef struct lp_recorder {
     lp_ticks min_line_ticks; /* ticks on a line from which on it is a slice;
                                 LP_NO_LINE_SLICES for none */
     bool traced;             /* function calls are recorded as slices */
-    lp_frame *frames;        /* owned */
+    lp_frame *frames;        /* see more_frames */
     lp_frame *last;          /* last frame of the array */
     /* owned array of borrowed entries, by code id */
     lp_code_counters **counters;
@@ -136,10 +136,11 @@ typedef struct lp_recorder {
     /* of the settrace hook: the thread's other trace function */
     void (*other_tracer)(void);
     lp_trace_reason trace_reason;
-    uint32_t number;   /* index in the list of recorders */
-    uint32_t changes;  /* odd while frames are added or removed (atomic) */
-    void *old_frames;  /* owned list: arrays of frames before they were
-                          reallocated */
+    uint32_t number;  /* index in the list of recorders */
+    uint32_t changes; /* odd while frames are added or removed (atomic) */
+    /* owned list: arrays of frames, after the one that lies behind the
+     * recorder itself; the first has the frames in use */
+    lp_block *more_frames;
     uint32_t ranged;   /* number of frames, from the first on, whose ranges are
                           up to date */
     uint32_t unpopped; /* ranges above theirs that the thread has to pop */

@@ -128,14 +128,49 @@ def read_profiles(files: list[str], progress: Progress, roots: list[str]) -> Pro
                 f"{root!r} is no folder", hint="name one with --source-root"
             )
     from lineprof.model.profile import Profile  # noqa: PLC0415  # --help needs none
-    from lineprof.storage import load  # noqa: PLC0415
 
     each = progress.each(files, "reading profile", len(files))
-    profiles = [load(file) for file in each]
+    profiles = [_read_profile(file) for file in each]
     if len(profiles) > 1:
         progress.say(lambda: f"adding up {len(files):,} profiles")
         profiles = [Profile.from_stats_objects(*profiles)]
     return profiles[0].reading_below(*roots)
+
+
+def _read_profile(file: str) -> Profile:
+    """Return the profile in `file`, which is recovered if its program was killed."""
+    from lineprof.storage import load  # noqa: PLC0415  # --help needs none
+
+    if file.endswith(".lprof"):
+        _recover_profile(file)
+    try:
+        return load(file)
+    except LineprofError as error:
+        from lineprof.processes.recovery import running_program  # noqa: PLC0415
+
+        pid = None if os.path.exists(file) else running_program(file)
+        if pid is None:
+            raise
+        raise LineprofError(
+            f"there is no {file} yet: process {pid}, which writes it, still runs",
+            hint="wait for its end, or profile with -i SECONDS",
+        ) from error
+
+
+def _recover_profile(file: str) -> None:
+    """Write the profiles of programs that were killed before they wrote `file`."""
+    from lineprof.processes.recovery import recover, runs_of  # noqa: PLC0415
+
+    for run in runs_of(file):
+        try:
+            done = recover(run)
+        except LineprofError as error:
+            print_error(str(error))
+            continue
+        pid = run.notes.identity.get("pid", "?")
+        print_error(
+            f"recovered {done.path}: process {pid} did not write it: {done.reason}"
+        )
 
 
 def keep_profiles(files: list[str], target: str) -> None:

@@ -26,10 +26,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import FunctionType, ModuleType
+    from typing import Any
 
     from lineprof._core import Tracer
     from lineprof.model.records import Process
     from lineprof.recording.gpu import GpuOptions
+    from lineprof.recording.live_file import LiveFile
     from lineprof.recording.trace import (
         SliceRecorder,
         TraceOptions,
@@ -139,6 +141,16 @@ def _calibrated(module: ModuleType, hook: str, clock_name: str) -> Calibration:
     return measure(module, hook)
 
 
+def new_live_file(out: str) -> LiveFile | None:
+    """Create the live file of this process, whose profile goes to the path `out`.
+
+    To be called before the first profiler is made; None if there can be none.
+    """
+    from lineprof.recording.live_file import open_live_file  # noqa: PLC0415  # by kernprof
+
+    return open_live_file(_core, wanted_clock(), out)
+
+
 # Callbacks for the program's first use of a LineProfiler of its own: whole-program
 # profiling, which the program did not ask for, then turns off. Each is called with a
 # profiler when that is made, when code is registered with it, and when it is enabled.
@@ -187,27 +199,36 @@ class RunInfo:
         """
         from lineprof.model.records import Process  # noqa: PLC0415  # at the end
 
-        name, reason = core
         now = process_info.unix_ns()
-        place = rank_of_process()
         return Process(
-            pid=os.getpid(),
-            host=process_info.host(),
-            rank=place.rank if place else None,
-            argv=tuple(sys.argv),
-            cwd=current_folder(),
-            python=process_info.python_version(),
-            start_unix_ns=self._start_unix_ns,
+            **self.known_of_process(core),
             wall_ns=max(0, now - self._start_unix_ns),
-            core=name,
-            core_reason=reason,
-            clock=self._core.clock()[0],
             overhead_ns=overhead_ns,
-            version=VERSION,
             exit=end,
             cpu_ns=max(0, process_info.cpu_ns() - self._start_cpu_ns),
-            ranks=place.ranks if place else None,
         )
+
+    def known_of_process(self, core: tuple[str, str]) -> dict[str, Any]:
+        """Return the fields of `Process` that are known while the program runs.
+
+        `core` is the event source and the reason for its choice.
+        """
+        name, reason = core
+        place = rank_of_process()
+        return {
+            "pid": os.getpid(),
+            "host": process_info.host(),
+            "rank": place.rank if place else None,
+            "argv": tuple(sys.argv),
+            "cwd": current_folder(),
+            "python": process_info.python_version(),
+            "start_unix_ns": self._start_unix_ns,
+            "core": name,
+            "core_reason": reason,
+            "clock": self._core.clock()[0],
+            "version": VERSION,
+            "ranks": place.ranks if place else None,
+        }
 
     def warnings(
         self, functions: Iterable[FunctionType], *, from_start: bool
@@ -278,13 +299,14 @@ class CoreSession:
 
     module = _core  # for the other parts of a profiler
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # a profiler's options
         self,
         core: str | None,
         clock: object,
         gpu: GpuOptions | str | None,
         nvtx: str | None,
         trace: TraceOptions | bool | None,  # noqa: FBT001  # as a profiler takes it
+        live: LiveFile | None = None,
     ) -> None:
         """Open the core; LineprofError if the options cannot be met.
 
@@ -295,6 +317,7 @@ class CoreSession:
         self.run_info = RunInfo(_core)
         opened = open_core(_core, core or wanted_core(), clock)
         self.tracer, self.calibration = opened.tracer, opened.calibration
+        self.live = live if live and self.tracer.record_live() else None
         self.run_info.opened()
         self.core, self.core_reason = opened.name, opened.reason
         self.clock, self.clock_reason = _core.clock()
@@ -318,6 +341,12 @@ class CoreSession:
         """Count from now on, in every thread."""
         _core.set_greenlets("greenlet" in sys.modules)
         self.tracer.enable()
+
+    def note_run(self) -> None:
+        """Note in the live file that the profile has the counts of this tracer."""
+        if self.live:
+            known = self.run_info.known_of_process((self.core, self.core_reason))
+            self.live.note_tracer(self.tracer.live_number, known)
 
     def reset(self) -> None:
         """Forget all that was counted; code objects stay registered."""

@@ -68,7 +68,8 @@ def discover(
             registry.watch(code)
             if pause is not None and module.missed_calls(code):
                 key = (code.co_filename, code.co_firstlineno, code.co_name)
-                registry.cuts.setdefault(key, (run_info.elapsed_ns, None))
+                if key not in registry.cuts:
+                    registry.cut(key, run_info.elapsed_ns, None)
         return wanted
 
     module.discover(ask)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
     from lineprof.recording.legacy import Entry
+    from lineprof.recording.live_file import LiveFile
     from lineprof.recording.trace import (
         SliceRecorder,
         TraceOptions,
@@ -129,14 +130,15 @@ class LineProfiler(ByCountProfilerMixin):
         gpu: GpuOptions | str | None = None,
         nvtx: str | None = None,
         trace: TraceOptions | bool | None = None,
+        live: LiveFile | None = None,
     ) -> None:
         """Register `functions` and choose the core; nothing is counted yet."""
         self._switching: set[int] = set()  # threads: see `_call_switch`
         if on_first_use:
             notify_first_use(self)
-        self._session = session = CoreSession(core, clock, gpu, nvtx, trace)
+        self._session = session = CoreSession(core, clock, gpu, nvtx, trace, live)
         self._tracer = session.tracer
-        self._registry = Registry(session.module, session.tracer)
+        self._registry = Registry(session.module, session.tracer, session.live)
         self._results = Results(session, self._registry)
         self.warnings = self._registry.warnings  # sentences, for the profile
         self.core, self.core_reason = session.core, session.core_reason
@@ -346,7 +348,7 @@ class LineProfiler(ByCountProfilerMixin):
         """
         start, until = self._registry.cuts.get(key, (0, None))
         if until is None:
-            self._registry.cuts[key] = start, self._session.run_info.elapsed_ns
+            self._registry.cut(key, start, self._session.run_info.elapsed_ns)
 
     def _register(self, function: FunctionType) -> bool:
         """Register a function to be shown; False if its line numbers are invalid."""
@@ -525,6 +527,10 @@ class LineProfiler(ByCountProfilerMixin):
     def traced(self) -> bool:
         """Whether slices of time in functions and on lines are kept, for a timeline."""
         return self._session.trace is not None
+
+    def note_run(self) -> None:
+        """Note in the live file, if there is one, that this is the run's profiler."""
+        self._session.note_run()
 
     def get_stats(self) -> LineStats:
         """Return all that was counted so far, times in ns.

@@ -24,19 +24,27 @@ if TYPE_CHECKING:
 
     from lineprof._core import Tracer
     from lineprof.model.records import Key as FunctionKey
+    from lineprof.recording.live_file import LiveFile
 
     Key = tuple[object, ...]
 
+_NAMED = 3  # items that name a function: file, line, name
 _IDENTITY = 5  # items of `identity`, with which each key of the core begins
 
 
 class Registry:
     """Code objects registered with one tracer, and the functions they belong to."""
 
-    def __init__(self, module: ModuleType, tracer: Tracer) -> None:
-        """Start empty; `module` is the C module, `tracer` that of the profiler."""
+    def __init__(
+        self, module: ModuleType, tracer: Tracer, live: LiveFile | None = None
+    ) -> None:
+        """Start empty; `module` is the C module, `tracer` that of the profiler.
+
+        What a profile needs beside counts is noted in the `live` file.
+        """
         self.functions: list[Any] = []  # those shown, in order of registration
-        self.sources = RecordedSources()
+        self.sources = RecordedSources(live)
+        self._live = live
         self.warnings: list[str] = []  # sentences for the profile
         self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
         # Functions counted for a part of the run: from and until when, or None, in ns.
@@ -48,6 +56,12 @@ class Registry:
         self._known: dict[Key, object] = {}  # identities of `functions`
         # Identities of other registered code objects, and whether these are shown.
         self._unlisted: dict[Key, bool] = {}
+
+    def cut(self, key: FunctionKey, from_ns: int, until_ns: int | None) -> None:
+        """Record that a function was counted for a part of the run alone."""
+        self.cuts[key] = from_ns, until_ns
+        if self._live:
+            self._live.note(cut=key, span=(from_ns, until_ns))
 
     # -- functions ------------------------------------------------------------------
 
@@ -64,7 +78,8 @@ class Registry:
         if not self.add_code(code):
             return False
         key = identity(code)
-        self._unlisted.pop(key, None)
+        if self._unlisted.pop(key, None) is False and self._live:
+            self._live.note(shown=key[:_NAMED])
         mine = object()
         if self._known.setdefault(key, mine) is mine:  # not another thread's
             self.functions.append(function)
@@ -166,6 +181,8 @@ class Registry:
         key, source = identity(copy), self.sources.of(code)
         if not self._tracer.has_code(code) and key not in self._known:
             self._unlisted.setdefault(key, False)
+            if self._live:
+                self._live.note(hidden=key[:_NAMED])
         others = [
             (tracer, enabling)
             for tracer, enabling in self._module.tracers_of(code)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from lineprof.model.records import SourceFile
+    from lineprof.recording.live_file import LiveFile
 
     State = tuple[int, ...]
 
@@ -52,8 +53,9 @@ _RELOADED = (
 class RecordedSources:
     """Source of the code objects that are registered with one profiler."""
 
-    def __init__(self) -> None:
-        """Start without files."""
+    def __init__(self, live: LiveFile | None = None) -> None:
+        """Start without files; those that are read are noted in the `live` file."""
+        self._live = live
         self.texts: Mapping[str, str] = {}  # source that is in no file (``python -c``)
         self._files: dict[str, _File] = {}
         self._missing: set[str] = set()  # files that were not there
@@ -81,6 +83,8 @@ class RecordedSources:
                 self._missing.add(file)
                 return None
             known = self._files.setdefault(file, _File(found))
+            if self._live:
+                self._live.note(file=file, state=known.state)
             if known.is_certain and known.state == state:
                 known.is_used = True
                 return known.content

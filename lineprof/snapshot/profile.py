@@ -162,6 +162,8 @@ class Parts(NamedTuple):
     # From when, and until when or None, functions were counted, in ns.
     cuts: Mapping[Key, tuple[int, int | None]] = {}
     read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
+    # Present names of threads by their native ids; None: those of this process.
+    names: Mapping[int, str] | None = None
 
 
 def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
@@ -217,7 +219,9 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     return Profile.from_functions(
         functions,
         processes=(process,),
-        threads=_threads(ids, threads, thread_names()),
+        threads=_threads(
+            ids, threads, thread_names() if parts.names is None else parts.names
+        ),
         sources={file: parts.read_source(file) for file in files},
         warnings=[*warnings, *remarks(tree), *wait_warnings],
         gpu=gpu,

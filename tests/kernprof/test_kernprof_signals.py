@@ -19,6 +19,10 @@ from lineprof import load_stats
 if TYPE_CHECKING:
     from pathlib import Path
 
+INTERRUPTED = (
+    "kernprof: interrupted before the profile was written;"
+    " the counts are kept for `lineprof recover`\n"
+)
 PROGRAM = """
     import os, signal, sys, threading, time
 
@@ -245,7 +249,7 @@ def test_a_writing_that_takes_long_is_ended_by_ctrl_c(tmp_path: Path) -> None:
         """
     outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
     assert (outcome.status, outcome.out) == (1, "patient\n")
-    assert outcome.err == "kernprof: interrupted before the profile was written\n"
+    assert outcome.err == INTERRUPTED
 
 
 def test_a_signal_during_main_reaches_the_caller_afterwards(tmp_path: Path) -> None:
@@ -341,7 +345,7 @@ def test_ctrl_c_while_the_profile_is_written(tmp_path: Path) -> None:
         """
     outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
     assert outcome.status == 1
-    assert outcome.err == "kernprof: interrupted before the profile was written\n"
+    assert outcome.err == INTERRUPTED
     assert not (tmp_path / "program.lprof").exists()
 
 

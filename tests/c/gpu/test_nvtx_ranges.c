@@ -135,7 +135,7 @@ set_up(lp_range_mode mode)
     fixture made = {.mode = mode};
 
     lp_clock_set_source(&clock, read_clock);
-    lp_arena_init(&made.arena);
+    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
     made.rec = lp_recorder_new(&clock, &costs);
     made.a = lp_recorder_counters(made.rec, &made.arena, &a);
     made.b = lp_recorder_counters(made.rec, &made.arena, &b);

@@ -13,7 +13,7 @@ a_run_is_zeroed_and_aligned(void)
     static const char zeros[3 * LP_RECORD_BYTES];
     char *run;
 
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     run = lp_arena_alloc(&arena, 3);
     CHECK(run != NULL);
     CHECK((uintptr_t)run % LP_RECORD_BYTES == 0);
@@ -29,7 +29,7 @@ runs_do_not_overlap_and_do_not_move(void)
     lp_arena arena;
     int wrong = 0;
 
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     for (int i = 0; i < RUNS; i++) {
         runs[i] = lp_arena_alloc(&arena, RECORDS);
         memset(runs[i], i & 0xFF, RECORDS * LP_RECORD_BYTES);
@@ -51,7 +51,7 @@ a_run_longer_than_a_block_gets_its_own(void)
     size_t records = 100000;
     char *run;
 
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     run = lp_arena_alloc(&arena, records);
     CHECK(run != NULL);
     memset(run, 1, records * LP_RECORD_BYTES);
@@ -65,7 +65,7 @@ a_run_that_is_too_long_is_null(void)
 {
     lp_arena arena;
 
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     CHECK(lp_arena_alloc(&arena, SIZE_MAX / LP_RECORD_BYTES / 4) == NULL);
     lp_arena_free(&arena);
 }

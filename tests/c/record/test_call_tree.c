@@ -30,7 +30,7 @@ set_up(void)
     fixture made;
 
     lp_clock_set_source(&clock, never);
-    lp_arena_init(&made.arena);
+    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
     made.rec = lp_recorder_new(&clock, &no_costs);
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         lp_layout layout = {.code_id = i, .first_line = 1, .n_lines = LINES};

@@ -22,7 +22,7 @@ counters_start_at_zero(void)
     lp_layout layout = layout_of(10, 5);
     lp_code_counters *counters;
 
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     counters = lp_code_counters_new(&arena, &layout, &costs);
     CHECK(counters->n_lines == 5 && counters->code_id == 3);
     CHECK(lp_code_counters_awaits(counters) == NULL);
@@ -42,7 +42,7 @@ lines_above_256_and_long_lines_weigh_more(void)
 
     layout.instructions = calloc(4, sizeof(uint16_t));
     layout.instructions[0] = 2;
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     counters = lp_code_counters_new(&arena, &layout, &costs);
     CHECK(counters->lines[0].weight == 16); /* line 255, two instructions */
     CHECK(counters->lines[1].weight == 10); /* line 256 */
@@ -62,7 +62,7 @@ awaits_are_stored_after_the_lines(void)
     uint64_t *awaits;
 
     layout.awaits = true;
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     counters = lp_code_counters_new(&arena, &layout, &costs);
     awaits = lp_code_counters_awaits(counters);
     CHECK((void *)awaits == (void *)(counters->lines + 7));
@@ -81,7 +81,7 @@ a_reset_keeps_the_depth_of_open_frames(void)
     lp_layout layout = layout_of(1, 2);
     lp_code_counters *counters;
 
-    lp_arena_init(&arena);
+    lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     counters = lp_code_counters_new(&arena, &layout, &costs);
     counters->depth = 2;
     counters->calls = counters->total = counters->lines[1].hits = 5;

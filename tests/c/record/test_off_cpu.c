@@ -40,7 +40,7 @@ set_up(void)
     fixture made;
 
     lp_clock_set_source(&clock, never);
-    lp_arena_init(&made.arena);
+    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
     made.rec = lp_recorder_new(&clock, &costs);
     CHECK(made.rec->wait.min == LP_WAIT_NEVER);
     made.rec->wait.threshold = made.rec->wait.min = LP_WAIT_NS;

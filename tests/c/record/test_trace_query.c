@@ -34,7 +34,7 @@ set_up(lp_ticks min_line_ticks)
     lp_the_trace_pool = (lp_trace_pool){.full_at = LP_NOT_FULL};
     lp_trace_pool_begin(1 << 20, min_line_ticks, 0);
     lp_clock_set_source(&clock, never);
-    lp_arena_init(&made.arena);
+    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
     made.rec = lp_recorder_new(&clock, &costs);
     made.a = lp_recorder_counters(made.rec, &made.arena, &a);
     made.b = lp_recorder_counters(made.rec, &made.arena, &b);

@@ -34,7 +34,7 @@ set_up(void)
     lp_clock clock;
 
     lp_clock_set_source(&clock, never);
-    lp_arena_init(&made->arena);
+    lp_arena_init(&made->arena, LP_BLOCK_COUNTERS, false);
     made->rec = lp_recorder_new(&clock, &costs);
     made->rec->number = 3;
     for (uint32_t i = 0; i < CODES; i++) {

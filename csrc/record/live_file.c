@@ -1,0 +1,631 @@
+#include "record/live_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/arena.h"
+#include "record/call_tree.h"
+#include "record/recorder.h"
+
+_Static_assert(sizeof(lp_block) % LP_RECORD_BYTES == 0,
+               "records must be aligned");
+
+enum {
+    CHUNK_BYTES = 256 * 1024, /* room is reserved in these steps */
+    PATH_BYTES = 4096,
+    MIN_SCALE_NS = 1000000, /* from so long on the scale is exact enough */
+    NS_PER_S = 1000000000
+};
+
+static struct {
+    bool open;       /* new memory may come from the file */
+    bool registered; /* the handlers of forks are */
+    char path[PATH_BYTES];
+    dev_t device;
+    ino_t inode;
+    uint64_t end;      /* where the next block begins, */
+    uint64_t reserved; /* and the end of the room for it */
+    bool is_mine;      /* the file is of this process, not of one that it was
+                          forked from */
+    pid_t pid;         /* of that process */
+    lp_clock clock;
+    lp_live_header *header; /* NULL: there is none */
+    lp_block *last;         /* blocks of the file, linked by `lower` */
+    lp_arena log;
+} live;
+
+/* Held while blocks change, and while the process forks. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+uint32_t
+lp_live_layout(void)
+{
+    const size_t sizes[] = {
+        sizeof(lp_block),
+        sizeof(lp_live_header),
+        sizeof(lp_recorder),
+        offsetof(lp_recorder, frames),
+        offsetof(lp_recorder, native_id),
+        offsetof(lp_recorder, name),
+        offsetof(lp_recorder, number),
+        offsetof(lp_recorder, wait),
+        offsetof(lp_off_cpu, last_leave),
+        sizeof(lp_frame),
+        offsetof(lp_frame, counters),
+        offsetof(lp_frame, first),
+        offsetof(lp_frame, node),
+        sizeof(lp_code_counters),
+        offsetof(lp_code_counters, serial),
+        offsetof(lp_code_counters, waits),
+        sizeof(lp_line),
+        sizeof(lp_node),
+        offsetof(lp_node, number),
+        sizeof(lp_off_cpu_line),
+        LP_WAIT_CAUSES,
+        LP_COST_ONE,
+    };
+    uint64_t hash = LP_LIVE_FORMAT;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        hash = (hash ^ sizes[i]) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 29;
+    }
+    return (uint32_t)hash;
+}
+
+/* -- room in the file ------------------------------------------------------
+ */
+
+static size_t
+whole_pages(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return (bytes + page - 1) / page * page;
+}
+
+/* True if the process may have files of this size: the signal that it gets
+ * otherwise would end it. */
+static bool
+is_allowed(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+           (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+/* Return a descriptor of the file, or -1 if the name is another file's now. */
+static int
+open_again(void)
+{
+    int fd = open(live.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+
+    if (fd >= 0 && (fstat(fd, &status) != 0 || status.st_dev != live.device ||
+                    status.st_ino != live.inode)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* Reserve room up to `end`.  0, or errno. */
+static int
+reserve(int fd, uint64_t end)
+{
+    uint64_t wanted = (end + CHUNK_BYTES - 1) / CHUNK_BYTES * CHUNK_BYTES;
+    int error;
+
+    if (end <= live.reserved) {
+        return 0;
+    }
+    if (!is_allowed(wanted)) {
+        return EFBIG;
+    }
+    do {
+        error = posix_fallocate(fd, (off_t)live.reserved,
+                                (off_t)(wanted - live.reserved));
+    } while (error == EINTR);
+    if (error == 0) {
+        live.reserved = wanted;
+    }
+    return error;
+}
+
+/* Map the next block of the file, at `address` if it is not NULL; NULL, with
+ * errno, if there is no room. */
+static lp_block *
+map_next(int fd, size_t bytes, void *address)
+{
+    int error = reserve(fd, live.end + bytes);
+    void *mapped;
+
+    if (error != 0) {
+        errno = error;
+        return NULL;
+    }
+    mapped = mmap(address, bytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | (address == NULL ? 0 : MAP_FIXED), fd,
+                  (off_t)live.end);
+    if (mapped == MAP_FAILED) {
+        return NULL;
+    }
+    live.end += bytes;
+    return mapped;
+}
+
+static void
+begin_block(lp_block *block, lp_block_kind kind, size_t bytes)
+{
+    block->kind = kind;
+    block->bytes = bytes;
+    block->used = sizeof(lp_block);
+    block->address = (uint64_t)(uintptr_t)block;
+}
+
+/* [lock] Make a block of the file known: to the reader, and to a forked child.
+ */
+static void
+publish(lp_block *block, uint64_t offset)
+{
+    block->is_live = true;
+    block->offset = offset;
+    block->lower = live.last;
+    __atomic_store_n(&block->magic, LP_BLOCK_MAGIC, __ATOMIC_RELEASE);
+    live.last = block;
+}
+
+/* [lock] The file is complete up to here, and not beyond. */
+static void
+give_up(void)
+{
+    live.open = false;
+    live.header->incomplete = 1;
+}
+
+/* [lock] */
+static lp_block *
+new_live_block(lp_block_kind kind, size_t bytes)
+{
+    int fd = open_again();
+    lp_block *block = fd < 0 ? NULL : map_next(fd, bytes, NULL);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (block == NULL) {
+        give_up();
+        return NULL;
+    }
+    begin_block(block, kind, bytes);
+    publish(block, live.end - bytes);
+    return block;
+}
+
+/* [lock] Store the scale of the clock, once it is known well enough. */
+static void
+note_scale(void)
+{
+    if (lp_clock_monotonic() - live.clock.ns0 >= MIN_SCALE_NS) {
+        live.header->scale = lp_clock_scale(&live.clock);
+    }
+}
+
+lp_block *
+lp_block_new(lp_block_kind kind, size_t bytes, bool is_live)
+{
+    int error = errno; /* the program's */
+    lp_block *block = NULL;
+
+    if (bytes > SIZE_MAX / 2) {
+        return NULL;
+    }
+    bytes = whole_pages(bytes);
+    if (is_live && live.open) {
+        pthread_mutex_lock(&lock);
+        if (live.open) {
+            note_scale();
+            block = new_live_block(kind, bytes);
+        }
+        pthread_mutex_unlock(&lock);
+    }
+    if (block == NULL) {
+        block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block == MAP_FAILED) {
+            errno = error;
+            return NULL;
+        }
+        begin_block(block, kind, bytes);
+    }
+    errno = error;
+    return block;
+}
+
+/* [lock] */
+static void
+unlink_block(const lp_block *block)
+{
+    lp_block **at = &live.last;
+
+    while (*at != NULL && *at != block) {
+        at = &(*at)->lower;
+    }
+    if (*at != NULL) {
+        *at = block->lower;
+    }
+}
+
+void
+lp_block_free(lp_block *block)
+{
+    int error = errno;
+
+    if (block->is_live) {
+        pthread_mutex_lock(&lock);
+        if (live.header->state != LP_LIVE_ENDED) {
+            block->kind = LP_BLOCK_FREE;
+        } /* else the file is kept for its counts */
+        unlink_block(block);
+        munmap(block, block->bytes);
+        pthread_mutex_unlock(&lock);
+    }
+    else {
+        munmap(block, block->bytes);
+    }
+    errno = error;
+}
+
+/* -- the log ---------------------------------------------------------------
+ */
+
+void
+lp_live_log(lp_live_kind kind, uint64_t tracer, const void *head,
+            size_t head_bytes, const void *data, size_t bytes)
+{
+    size_t all = sizeof(lp_live_record) + head_bytes + bytes;
+    lp_live_record *record;
+
+    if (!live.open || all > UINT32_MAX / 2) {
+        return;
+    }
+    record = lp_arena_alloc(&live.log,
+                            (all + LP_RECORD_BYTES - 1) / LP_RECORD_BYTES);
+    if (record == NULL) {
+        return;
+    }
+    record->bytes = (uint32_t)(head_bytes + bytes);
+    record->tracer = tracer;
+    if (head_bytes != 0) {
+        memcpy(record->data, head, head_bytes);
+    }
+    if (bytes != 0) {
+        memcpy(record->data + head_bytes, data, bytes);
+    }
+    __atomic_store_n(&record->kind, kind, __ATOMIC_RELEASE);
+}
+
+/* -- signals ---------------------------------------------------------------
+ */
+
+/* Signals that end a process unless the program handles them.  (Python handles
+ * SIGINT, and the runner SIGTERM and SIGHUP.) */
+static const int deadly[] = {SIGSEGV, SIGBUS,    SIGFPE,  SIGILL,  SIGABRT,
+                             SIGSYS,  SIGTRAP,   SIGQUIT, SIGXCPU, SIGALRM,
+                             SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2, SIGPOLL};
+
+enum { N_DEADLY = sizeof(deadly) / sizeof(deadly[0]) };
+
+static bool watched[N_DEADLY];
+
+/* True if the instruction that caused the signal fails again once the handler
+ * returns. */
+static bool
+comes_again(int number, const siginfo_t *info)
+{
+    return info->si_code > 0 && (number == SIGSEGV || number == SIGBUS ||
+                                 number == SIGFPE || number == SIGILL);
+}
+
+/* Note the signal, and die of it, as without this handler: a core dump tells
+ * the same. */
+static void
+dying(int number, siginfo_t *info, void *context)
+{
+    int error = errno;
+
+    (void)context;
+    /* (A child of vfork has the memory of its parent.) */
+    if (live.is_mine && live.pid == getpid()) {
+        live.header->signal = (uint32_t)number;
+        live.header->state = LP_LIVE_SIGNALLED;
+    }
+    signal(number, SIG_DFL);
+    if (!comes_again(number, info)) {
+        raise(number);
+    }
+    errno = error;
+}
+
+/* Watch the signals that have their default action.  A handler that the
+ * program sets replaces this one. */
+static void
+watch_signals(void)
+{
+    struct sigaction action = {.sa_sigaction = dying,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK},
+                     old;
+
+    sigemptyset(&action.sa_mask);
+    for (int i = 0; i < N_DEADLY; i++) {
+        if (sigaction(deadly[i], NULL, &old) == 0 &&
+            old.sa_handler == SIG_DFL) {
+            watched[i] = sigaction(deadly[i], &action, NULL) == 0;
+        }
+    }
+}
+
+void
+lp_live_unwatch_signals(void)
+{
+    struct sigaction old;
+
+    for (int i = 0; i < N_DEADLY; i++) {
+        if (watched[i] && sigaction(deadly[i], NULL, &old) == 0 &&
+            (old.sa_flags & SA_SIGINFO) && old.sa_sigaction == dying) {
+            signal(deadly[i], SIG_DFL);
+        }
+        watched[i] = false;
+    }
+}
+
+/* -- forks -----------------------------------------------------------------
+ */
+
+/* Replace a shared block by a private copy at the same address. */
+static void
+make_private(lp_block *block)
+{
+    size_t bytes = block->bytes;
+    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (copy == MAP_FAILED) {
+        _exit(1); /* the child would write to its parent's counts */
+    }
+    memcpy(copy, block, block->used);
+    ((lp_block *)copy)->is_live = false;
+    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) ==
+        MAP_FAILED) {
+        _exit(1);
+    }
+}
+
+static void
+before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void
+after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void
+after_fork_in_child(void)
+{
+    for (lp_block *block = live.last; block != NULL; block = block->lower) {
+        if (block->is_live) {
+            make_private(block);
+        }
+    }
+    live.open = live.is_mine = false;
+    pthread_mutex_unlock(&lock);
+}
+
+/* -- the life of a file ----------------------------------------------------
+ */
+
+/* Create the file.  A descriptor, or -1 with errno. */
+static int
+create(const char *path, const lp_clock *clock)
+{
+    int fd =
+        open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat status;
+
+    if (fd < 0) {
+        return -1;
+    }
+    if (strlen(path) >= PATH_BYTES || fstat(fd, &status) != 0) {
+        close(fd);
+        unlink(path);
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(live.path, path);
+    live.device = status.st_dev;
+    live.inode = status.st_ino;
+    live.end = live.reserved = 0;
+    live.clock = *clock;
+    return fd;
+}
+
+/* Fill in the header of a new file. */
+static void
+begin_header(lp_live_header *header)
+{
+    struct timespec now;
+
+    live.pid = getpid();
+    live.is_mine = true;
+    clock_gettime(CLOCK_REALTIME, &now);
+    header->magic = LP_LIVE_MAGIC;
+    header->format = LP_LIVE_FORMAT;
+    header->layout = lp_live_layout();
+    header->pid = (uint64_t)live.pid;
+    header->unix_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    header->mono_ns = lp_clock_monotonic();
+    header->ticks = lp_clock_now(&live.clock);
+    header->scale = live.clock.counter ? 0 : (uint64_t)1 << 32;
+    header->cost_one = LP_COST_ONE;
+    header->signal = header->state = header->incomplete = 0;
+    header->block.used = sizeof(*header);
+    live.header = header;
+}
+
+static void
+delete_failed(int fd)
+{
+    int error = errno;
+
+    close(fd);
+    unlink(live.path);
+    errno = error;
+}
+
+int
+lp_live_open(const char *path, const lp_clock *clock)
+{
+    size_t bytes = whole_pages(sizeof(lp_live_header));
+    lp_block *block;
+    int fd;
+
+    if (live.header != NULL) {
+        return EBUSY;
+    }
+    fd = create(path, clock);
+    if (fd < 0) {
+        return errno;
+    }
+    block = map_next(fd, bytes, NULL);
+    if (block == NULL) {
+        delete_failed(fd);
+        return errno;
+    }
+    close(fd);
+    begin_block(block, LP_BLOCK_HEADER, bytes);
+    begin_header((lp_live_header *)block);
+    publish(block, 0);
+    lp_arena_init(&live.log, LP_BLOCK_LOG, true);
+    live.open = true;
+    if (!live.registered) {
+        live.registered = true;
+        pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    }
+    watch_signals();
+    return 0;
+}
+
+bool
+lp_live_is_open(void)
+{
+    return live.open;
+}
+
+/* Write a block to the file, and map it there in place of private memory. */
+static bool
+move_block(int fd, lp_block *block)
+{
+    size_t done = 0;
+
+    block->offset = live.end;
+    if (reserve(fd, live.end + block->bytes) != 0) {
+        return false;
+    }
+    while (done < block->used) {
+        ssize_t n = pwrite(fd, (char *)block + done, block->used - done,
+                           (off_t)(block->offset + done));
+
+        if (n <= 0) {
+            return false;
+        }
+        done += (size_t)n;
+    }
+    if (map_next(fd, block->bytes, block) == NULL) {
+        return false;
+    }
+    block->is_live = true;
+    return true;
+}
+
+/* Move all blocks, in the order in which they were made. */
+static bool
+move_all(int fd)
+{
+    size_t n = 0, moved = 0;
+    lp_block **blocks;
+
+    for (lp_block *at = live.last; at != NULL; at = at->lower) {
+        n++;
+    }
+    blocks = malloc(n * sizeof(lp_block *));
+    if (blocks == NULL) {
+        return false;
+    }
+    for (lp_block *at = live.last; at != NULL; at = at->lower) {
+        blocks[n - ++moved] = at;
+    }
+    for (moved = 0; moved < n && move_block(fd, blocks[moved]); moved++) {
+    }
+    free(blocks);
+    return moved == n;
+}
+
+int
+lp_live_move(const char *path, const lp_clock *clock)
+{
+    bool moved;
+    int fd;
+
+    if (live.header == NULL || live.is_mine) {
+        return EBUSY;
+    }
+    fd = create(path, clock);
+    if (fd < 0) {
+        return errno;
+    }
+    begin_header(live.header);
+    moved = move_all(fd);
+    close(fd);
+    if (!moved) {
+        unlink(path); /* what was moved stays mapped */
+        return ENOSPC;
+    }
+    live.open = true;
+    return 0;
+}
+
+void
+lp_live_close(const char *reason, bool remove)
+{
+    if (!live.is_mine) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    live.open = false;
+    note_scale();
+    strncpy(live.header->reason, reason, LP_LIVE_REASON - 1);
+    live.header->state = LP_LIVE_ENDED;
+    pthread_mutex_unlock(&lock);
+    lp_live_unwatch_signals();
+    if (remove) {
+        int fd = open_again();
+
+        if (fd >= 0) {
+            close(fd);
+            unlink(live.path);
+        }
+    }
+}

@@ -1,0 +1,513 @@
+#include "record/live_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD = 8 };
+
+#define MAX_FRAME_BYTES ((uint64_t)1 << 40)
+
+/* -- blocks ----------------------------------------------------------------
+ */
+
+static int
+by_address(const void *one, const void *other)
+{
+    uint64_t a = (*(lp_live_block *const *)one)->address;
+    uint64_t b = (*(lp_live_block *const *)other)->address;
+
+    return a < b ? -1 : a > b;
+}
+
+/* Return the block at an offset of the file, or NULL if that is no block. */
+static const lp_block *
+block_at(const char *file, size_t bytes, size_t offset)
+{
+    const lp_block *block = (const lp_block *)(const void *)(file + offset);
+
+    if (bytes - offset < sizeof(lp_block) || block->magic != LP_BLOCK_MAGIC ||
+        block->bytes < sizeof(lp_block) || block->bytes > bytes - offset ||
+        block->bytes % WORD != 0 || block->used < sizeof(lp_block) ||
+        block->used > block->bytes || block->address % WORD != 0 ||
+        block->address > UINT64_MAX - block->bytes) {
+        return NULL;
+    }
+    return block;
+}
+
+static void
+add_block(lp_live_copy *self, const lp_block *block)
+{
+    lp_live_block *to = &self->blocks[self->n_blocks++];
+
+    *to = (lp_live_block){
+        .address = block->address,
+        .at = (char *)(uintptr_t)block,
+        .used = block->used,
+        .kind = (lp_block_kind)block->kind,
+        .first_node = self->n_nodes,
+    };
+    if (to->kind == LP_BLOCK_NODES) {
+        self->n_nodes +=
+            (uint32_t)((block->used - sizeof(lp_block)) / sizeof(lp_node));
+    }
+}
+
+static bool
+find_blocks(lp_live_copy *self, char *file, size_t bytes)
+{
+    size_t n = 0, offset = 0;
+    const lp_block *block;
+
+    while (offset < bytes && (block = block_at(file, bytes, offset)) != NULL) {
+        n++;
+        offset += block->bytes;
+    }
+    self->blocks = malloc((n + 1) * sizeof(lp_live_block));
+    self->by_address = malloc((n + 1) * sizeof(lp_live_block *));
+    if (self->blocks == NULL || self->by_address == NULL) {
+        return false;
+    }
+    for (offset = 0; n-- > 0; offset += block->bytes) {
+        block = block_at(file, bytes, offset);
+        add_block(self, block);
+    }
+    for (size_t i = 0; i < self->n_blocks; i++) {
+        self->by_address[i] = &self->blocks[i];
+    }
+    qsort(self->by_address, self->n_blocks, sizeof(lp_live_block *),
+          by_address);
+    return true;
+}
+
+/* Return the block of a kind in which `bytes` bytes at an address of the
+ * process lie, or NULL. */
+static const lp_live_block *
+find(const lp_live_copy *self, lp_block_kind kind, uint64_t address,
+     uint64_t bytes)
+{
+    size_t low = 0, high = self->n_blocks;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (self->by_address[middle]->address <= address) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    /* (Of blocks of equal or overlapping addresses, which a process never has,
+     * one is found.) */
+    if (low == 0 || address % WORD != 0) {
+        return NULL;
+    }
+    const lp_live_block *block = self->by_address[low - 1];
+    uint64_t offset = address - block->address;
+
+    return block->kind == kind && offset >= sizeof(lp_block) &&
+                   offset <= block->used && bytes <= block->used - offset
+               ? block
+               : NULL;
+}
+
+/* Return what a pointer of the process points to, or NULL. */
+static void *
+follow(const lp_live_copy *self, lp_block_kind kind, const void *pointer,
+       size_t bytes)
+{
+    uint64_t address = (uint64_t)(uintptr_t)pointer;
+    const lp_live_block *block = find(self, kind, address, bytes);
+
+    return block == NULL ? NULL : block->at + (address - block->address);
+}
+
+/* Return the block of the copy that begins at or before this address of it. */
+static const lp_live_block *
+block_of(const lp_live_copy *self, const void *at)
+{
+    size_t low = 0, high = self->n_blocks;
+
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+
+        if (self->blocks[middle].at <= (const char *)at) {
+            low = middle;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return &self->blocks[low];
+}
+
+/* Bytes of a record of each kind, at the start of `left` bytes; 0 if there is
+ * none. */
+typedef size_t measurer(const void *record, size_t left);
+
+/* Return the record after `record` in blocks of a kind, or the first one. */
+static void *
+next_record(const lp_live_copy *self, lp_block_kind kind, const void *record,
+            measurer *measure)
+{
+    const lp_live_block *block = self->blocks;
+    size_t offset = sizeof(lp_block);
+
+    if (self->n_blocks == 0) {
+        return NULL;
+    }
+    if (record != NULL) {
+        block = block_of(self, record);
+        offset = (size_t)((const char *)record - block->at);
+        offset += measure(record, block->used - offset);
+    }
+    for (; block < self->blocks + self->n_blocks; block++) {
+        if (block->kind == kind && offset < block->used &&
+            measure(block->at + offset, block->used - offset) != 0) {
+            return block->at + offset;
+        }
+        offset = sizeof(lp_block);
+    }
+    return NULL;
+}
+
+static size_t
+record_bytes(const void *at, size_t left)
+{
+    const lp_live_record *record = at;
+    size_t bytes;
+
+    if (left < sizeof(*record) || record->kind == 0) {
+        return 0;
+    }
+    bytes = (sizeof(*record) + (size_t)record->bytes + LP_RECORD_BYTES - 1) /
+            LP_RECORD_BYTES * LP_RECORD_BYTES;
+    return bytes <= left ? bytes : 0;
+}
+
+static size_t
+counters_bytes(const void *at, size_t left)
+{
+    const lp_code_counters *counters = at;
+    size_t bytes;
+
+    if (left < sizeof(*counters) || counters->serial == 0) {
+        return 0;
+    }
+    bytes = sizeof(*counters) + sizeof(lp_line) * (size_t)counters->n_lines;
+    if (counters->awaits) {
+        bytes += (sizeof(uint64_t) * (size_t)counters->n_lines +
+                  LP_RECORD_BYTES - 1) /
+                 LP_RECORD_BYTES * LP_RECORD_BYTES;
+    }
+    return bytes <= left ? bytes : 0;
+}
+
+static size_t
+node_bytes(const void *at, size_t left)
+{
+    (void)at;
+    return left < sizeof(lp_node) ? 0 : sizeof(lp_node);
+}
+
+static size_t
+recorder_bytes(const void *at, size_t left)
+{
+    /* (There is one recorder in a block: its frames follow.) */
+    (void)at;
+    return left < sizeof(lp_recorder) ? 0 : left;
+}
+
+const lp_live_record *
+lp_live_copy_record(const lp_live_copy *self, const lp_live_record *record)
+{
+    return next_record(self, LP_BLOCK_LOG, record, record_bytes);
+}
+
+lp_code_counters *
+lp_live_copy_counters(const lp_live_copy *self,
+                      const lp_code_counters *counters)
+{
+    return next_record(self, LP_BLOCK_COUNTERS, counters, counters_bytes);
+}
+
+const lp_recorder *
+lp_live_copy_recorder(const lp_live_copy *self, const lp_recorder *rec)
+{
+    return next_record(self, LP_BLOCK_RECORDER, rec, recorder_bytes);
+}
+
+const lp_node *
+lp_live_copy_node(const lp_live_copy *self, const lp_node *node)
+{
+    return next_record(self, LP_BLOCK_NODES, node, node_bytes);
+}
+
+/* -- opening ---------------------------------------------------------------
+ */
+
+static int
+by_serial(const void *one, const void *other)
+{
+    uint32_t a = *(const uint32_t *)one, b = *(const uint32_t *)other;
+
+    return a < b ? -1 : a > b;
+}
+
+static bool
+find_codes(lp_live_copy *self)
+{
+    const lp_live_record *record = NULL;
+    size_t n = 0;
+
+    while ((record = lp_live_copy_record(self, record)) != NULL) {
+        n += record->kind == LP_LIVE_CODE;
+    }
+    self->codes = malloc((n + 1) * sizeof(self->codes[0]));
+    if (self->codes == NULL) {
+        return false;
+    }
+    while ((record = lp_live_copy_record(self, record)) != NULL) {
+        const lp_live_code *code =
+            (const lp_live_code *)(const void *)record->data;
+
+        if (record->kind == LP_LIVE_CODE && record->bytes >= sizeof(*code)) {
+            self->codes[self->n_codes].serial = code->serial;
+            self->codes[self->n_codes++].first_line = code->first_line;
+        }
+    }
+    qsort(self->codes, self->n_codes, sizeof(self->codes[0]), by_serial);
+    return true;
+}
+
+bool
+lp_live_copy_first_line(const lp_live_copy *self, uint32_t serial,
+                        uint32_t *first_line)
+{
+    size_t low = 0, high = self->n_codes;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (self->codes[middle].serial < serial) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    if (low == self->n_codes || self->codes[low].serial != serial) {
+        return false;
+    }
+    *first_line = self->codes[low].first_line;
+    return true;
+}
+
+lp_live_result
+lp_live_copy_open(lp_live_copy *self, char *file, size_t bytes)
+{
+    const lp_live_header *header = (const lp_live_header *)(const void *)file;
+
+    *self = (lp_live_copy){.header = header};
+    if (bytes < sizeof(*header) || header->block.magic != LP_BLOCK_MAGIC ||
+        header->magic != LP_LIVE_MAGIC) {
+        return LP_LIVE_FOREIGN;
+    }
+    if (header->format != LP_LIVE_FORMAT ||
+        header->layout != lp_live_layout()) {
+        return LP_LIVE_OTHER_BUILD;
+    }
+    return find_blocks(self, file, bytes) && find_codes(self)
+               ? LP_LIVE_READ
+               : LP_LIVE_NO_MEMORY;
+}
+
+void
+lp_live_copy_close(lp_live_copy *self)
+{
+    free(self->blocks);
+    free(self->by_address);
+    free(self->codes);
+}
+
+/* -- pointers --------------------------------------------------------------
+ */
+
+const lp_code_counters *
+lp_live_copy_callee(const lp_live_copy *self, const lp_node *node)
+{
+    const lp_code_counters *counters =
+        follow(self, LP_BLOCK_COUNTERS, node->counters, sizeof(*counters));
+
+    return counters;
+}
+
+/* Return the number of the node that a pointer of the process points to; -1
+ * if there is none. */
+static int64_t
+number_of(const lp_live_copy *self, const lp_node *pointer)
+{
+    uint64_t address = (uint64_t)(uintptr_t)pointer;
+    const lp_live_block *block =
+        find(self, LP_BLOCK_NODES, address, sizeof(lp_node));
+
+    if (block == NULL) {
+        return -1;
+    }
+    return (int64_t)(block->first_node +
+                     (address - block->address - sizeof(lp_block)) /
+                         sizeof(lp_node));
+}
+
+int64_t
+lp_live_copy_parent(const lp_live_copy *self, const lp_node *node)
+{
+    const lp_live_block *block = block_of(self, node);
+    uint64_t offset = (uint64_t)((const char *)node - block->at);
+    int64_t own = (int64_t)(block->first_node +
+                            (offset - sizeof(lp_block)) / sizeof(lp_node));
+    int64_t parent = number_of(self, node->parent);
+
+    return parent < own ? parent : -1;
+}
+
+uint32_t
+lp_live_copy_line(const lp_live_copy *self, const lp_node *node)
+{
+    const lp_node *parent =
+        follow(self, LP_BLOCK_NODES, node->parent, sizeof(*parent));
+    const lp_code_counters *above =
+        parent == NULL ? NULL : lp_live_copy_callee(self, parent);
+    uint64_t lines, line = (uint64_t)(uintptr_t)node->line;
+    uint32_t first_line;
+
+    if (above == NULL || line == 0 ||
+        !lp_live_copy_first_line(self, above->serial, &first_line)) {
+        return 0;
+    }
+    lines = (uint64_t)(uintptr_t)parent->counters +
+            offsetof(lp_code_counters, lines);
+    if (line < lines || (line - lines) / sizeof(lp_line) >= above->n_lines) {
+        return 0;
+    }
+    return first_line + (uint32_t)((line - lines) / sizeof(lp_line));
+}
+
+const lp_off_cpu_lines *
+lp_live_copy_waits(const lp_live_copy *self, const lp_code_counters *counters)
+{
+    const lp_off_cpu_lines *waits =
+        follow(self, LP_BLOCK_WAITS, counters->waits, sizeof(*waits));
+
+    if (waits == NULL ||
+        follow(self, LP_BLOCK_WAITS, counters->waits,
+               sizeof(*waits) + waits->n * sizeof(waits->lines[0])) == NULL) {
+        return NULL;
+    }
+    return waits;
+}
+
+/* -- open lines ------------------------------------------------------------
+ */
+
+/* Return a recorder's array of frames, and how many are open. */
+static lp_frame *
+frames_of(const lp_live_copy *self, const lp_recorder *rec, size_t *n)
+{
+    uint64_t first = (uint64_t)(uintptr_t)rec->frames;
+    uint64_t top = (uint64_t)(uintptr_t)rec->top;
+    uint64_t bytes = top - first + sizeof(lp_frame); /* with the sentinel */
+    lp_frame *frames;
+
+    if (top < first || top - first > MAX_FRAME_BYTES ||
+        (top - first) % sizeof(lp_frame) != 0) {
+        return NULL;
+    }
+    frames = follow(self, LP_BLOCK_RECORDER, rec->frames, bytes);
+    if (frames == NULL) {
+        frames = follow(self, LP_BLOCK_FRAMES, rec->frames, bytes);
+    }
+    *n = (top - first) / sizeof(lp_frame);
+    return frames;
+}
+
+/* Charge the node of a frame, and take the time off its caller's own. */
+static void
+charge_node(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
+            lp_ticks ticks, uint64_t cost)
+{
+    lp_node *node = follow(self, LP_BLOCK_NODES, frame->node, sizeof(lp_node));
+    lp_code_counters *counters =
+        follow(self, LP_BLOCK_COUNTERS, frame->counters, sizeof(*counters));
+
+    if (node == NULL || counters == NULL) {
+        return;
+    }
+    node->self += ticks;
+    node->self_cost += cost;
+    node->inclusive += ticks;
+    node->inclusive_cost += cost;
+    if (frame->flags & LP_FRAME_OUTERMOST) {
+        node->total += ticks;
+        node->total_cost += cost;
+        counters->total += ticks;
+        counters->total_cost += cost;
+    }
+    for (const lp_frame *at = frame - 1; at > frames; at--) {
+        if (at->owner == frame->owner && at->line != NULL) {
+            lp_node *caller =
+                follow(self, LP_BLOCK_NODES, at->node, sizeof(lp_node));
+
+            if (caller != NULL) {
+                caller->self -= ticks;
+                caller->self_cost -= cost;
+            }
+            return;
+        }
+    }
+}
+
+/* As lp_recorder_settle, which follows the pointers of its own process. */
+static void
+settle(const lp_live_copy *self, const lp_recorder *rec, lp_live_end *end)
+{
+    size_t n = 0;
+    lp_frame *frames = frames_of(self, rec, &n);
+    lp_ticks now = rec->wait.last_leave;
+    uint64_t cost = rec->cost;
+
+    for (size_t i = 1; frames != NULL && i <= n; i++) {
+        if (frames[i].line != NULL && frames[i].since > now) {
+            now = frames[i].since;
+        }
+    }
+    for (size_t i = n; frames != NULL && i > 0; i--) {
+        lp_frame *frame = &frames[i];
+        lp_line *line =
+            follow(self, LP_BLOCK_COUNTERS, frame->line, sizeof(lp_line));
+
+        if (line == NULL) {
+            continue;
+        }
+        line->ticks += now - frame->since;
+        line->cost += cost - (frame->cost & ~LP_SPLIT);
+        charge_node(self, frame, frames, now - frame->first,
+                    cost + frame->self_cost - frame->first_cost);
+        cost += frame->self_cost;
+    }
+    end->last = now > end->last ? now : end->last;
+    end->cost += cost;
+}
+
+lp_live_end
+lp_live_copy_settle(const lp_live_copy *self)
+{
+    const lp_recorder *rec = NULL;
+    lp_live_end end = {0, 0};
+
+    while ((rec = lp_live_copy_recorder(self, rec)) != NULL) {
+        settle(self, rec, &end);
+    }
+    return end;
+}

@@ -1,0 +1,101 @@
+/* Reader of a live file whose process has ended: see live_file.h.
+ *
+ * It reads a private copy of the file, in which it may write, and trusts
+ * nothing in it: each pointer is looked up among the blocks, and followed only
+ * if all of its target lies in a block of the kind that it must be in.
+ *
+ * No Python, one thread.
+ */
+#ifndef LP_RECORD_LIVE_READER_H
+#define LP_RECORD_LIVE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record/call_tree.h"
+#include "record/live_file.h"
+#include "record/recorder.h"
+
+/* A block, as the file was mapped into its process. */
+typedef struct lp_live_block {
+    uint64_t address; /* of the process, of the block's first byte */
+    char *at;         /* the same byte in the copy */
+    uint64_t used;    /* bytes, its head included */
+    lp_block_kind kind;
+    uint32_t first_node; /* in a block of nodes: number of its first one */
+} lp_live_block;
+
+typedef struct lp_live_copy {
+    const lp_live_header *header;
+    lp_live_block *blocks;      /* owned, in the order of the file */
+    lp_live_block **by_address; /* owned */
+    size_t n_blocks;
+    uint32_t n_nodes;
+    struct {
+        uint32_t serial, first_line;
+    } *codes; /* owned, sorted by serial */
+    size_t n_codes;
+} lp_live_copy;
+
+typedef enum lp_live_result {
+    LP_LIVE_READ,
+    LP_LIVE_NO_MEMORY,
+    LP_LIVE_FOREIGN,    /* not a live file */
+    LP_LIVE_OTHER_BUILD /* of a version with other structs */
+} lp_live_result;
+
+/* Read the copy of a file, of so many bytes, aligned to a page.  The result is
+ * to be closed in any case. */
+lp_live_result lp_live_copy_open(lp_live_copy *self, char *file, size_t bytes);
+
+void lp_live_copy_close(lp_live_copy *self);
+
+/* The end of a process. */
+typedef struct lp_live_end {
+    lp_ticks last; /* the last event of any thread; 0 if there was none */
+    uint64_t cost; /* of all events of all threads */
+} lp_live_end;
+
+/* Charge the lines that were open when the process ended, up to the last event
+ * of their thread. */
+lp_live_end lp_live_copy_settle(const lp_live_copy *self);
+
+/* Return the next record of the log after `record`, or the first one if it is
+ * NULL; NULL if there are no more. */
+const lp_live_record *lp_live_copy_record(const lp_live_copy *self,
+                                          const lp_live_record *record);
+
+/* The same for counters, whose lines and awaited ticks can be read. */
+lp_code_counters *lp_live_copy_counters(const lp_live_copy *self,
+                                        const lp_code_counters *counters);
+
+/* The same for recorders. */
+const lp_recorder *lp_live_copy_recorder(const lp_live_copy *self,
+                                         const lp_recorder *rec);
+
+/* The same for nodes. */
+const lp_node *lp_live_copy_node(const lp_live_copy *self,
+                                 const lp_node *node);
+
+/* The number of a node's parent, which is less than that of the node; -1 if
+ * it has none. */
+int64_t lp_live_copy_parent(const lp_live_copy *self, const lp_node *node);
+
+/* The counters of a node's function, or NULL. */
+const lp_code_counters *lp_live_copy_callee(const lp_live_copy *self,
+                                            const lp_node *node);
+
+/* The calling line of a node, as numbered in the source file; 0 if it has
+ * none. */
+uint32_t lp_live_copy_line(const lp_live_copy *self, const lp_node *node);
+
+/* The waits of a code object in a thread, or NULL. */
+const lp_off_cpu_lines *lp_live_copy_waits(const lp_live_copy *self,
+                                           const lp_code_counters *counters);
+
+/* The line of a code object's first counter; false if it is not known. */
+bool lp_live_copy_first_line(const lp_live_copy *self, uint32_t serial,
+                             uint32_t *first_line);
+
+#endif

@@ -1,0 +1,110 @@
+"""`lineprof recover`: profiles of processes that ended before they wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.cli.command import Command
+from lineprof.console.output import print_error, print_lines
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from lineprof.processes.recovery import DeadRun
+
+_HELP = "write the profiles of programs that were killed before they could"
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="PLACE",
+        help="live files, or folders of them (default: those of LINEPROF_LIVE and of"
+        " the folders for temporary files)",
+    )
+    parser.add_argument(
+        "-o",
+        "--outfile",
+        metavar="FILE",
+        help="write to this file (default: the one that the program would have"
+        " written); there must be one profile to recover",
+    )
+    parser.add_argument(
+        "--list",
+        action="store_true",
+        dest="only_list",
+        help="say what there is to recover, and change nothing",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="also take programs of another machine or container, which may still run",
+    )
+
+
+def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Recover all that is there; LineprofError if any of it cannot be."""
+    from lineprof.processes import recovery  # noqa: PLC0415  # not for --help
+
+    files = list(recovery.live_files(parsed.files or recovery.folders()))
+    runs = list(recovery.dead_runs(files, force=parsed.force))
+    taken = {run.path for run in runs}
+    for line in _left_alone(path for path in files if path not in taken):
+        print_error(line)
+    if not runs:
+        print_lines(["there is nothing to recover"])
+        return
+    if parsed.only_list:
+        print_lines(_described(runs))
+        return
+    if parsed.outfile and len(runs) > 1:
+        raise LineprofError(
+            f"there are {len(runs)} profiles to recover, and -o names one file",
+            hint="name the live file, too: see --list",
+        )
+    _write_all(runs, parsed.outfile)
+
+
+def _write_all(runs: list[DeadRun], out: str | None) -> None:
+    from lineprof.processes.recovery import recover  # noqa: PLC0415
+
+    failed: LineprofError | None = None
+    for run in runs:
+        try:
+            done = recover(run, out)
+        except LineprofError as error:
+            if failed:
+                print_error(str(failed))
+            failed = error
+            continue
+        pid = run.notes.identity.get("pid", "?")
+        print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
+    if failed:
+        raise failed
+
+
+def _left_alone(paths: Iterator[str]) -> Iterator[str]:
+    """Yield a line on each live file that is not recovered."""
+    from lineprof.processes.recovery import state_of  # noqa: PLC0415
+    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415
+
+    for path in paths:
+        try:
+            notes = read_notes(path)
+        except LineprofError as error:
+            yield str(error)
+        else:
+            yield f"{notes.out or path} is left alone: {state_of(path, notes)}"
+
+
+def _described(runs: list[DeadRun]) -> Iterator[str]:
+    for run in runs:
+        command = " ".join(run.notes.process.get("argv", ()))
+        pid = run.notes.identity.get("pid", "?")
+        yield f"{run.notes.out}: process {pid}, {command} (in {run.path})"
+
+
+COMMAND = Command(name="recover", help=_HELP, add_flags=_add_flags, run=_recover)

@@ -1,0 +1,245 @@
+"""Recovery of profiles whose process ended before it could write them.
+
+The counts of such a process are in its live file (`lineprof.recording.live_file`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineprof import process_info
+from lineprof.errors import LineprofError
+from lineprof.files import real_path
+from lineprof.recording.live_file import (
+    SUFFIX,
+    VARIABLE,
+    check_folder,
+    live_folder,
+    own_folder_name,
+)
+from lineprof.storage import load, save
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lineprof.model.profile import Profile
+    from lineprof.snapshot.live_file import LiveCounts, Notes
+
+_USUAL_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108  # only this user's are read
+_RUNNING, _SIGNALLED, _ENDED = range(3)  # states of a live file, as in the core
+_KILLED = (
+    "it was killed (by SIGKILL, or for lack of memory), or it left Python by os._exit"
+    " or os.exec"
+)
+
+
+class DeadRun(NamedTuple):
+    """A run that left a live file behind."""
+
+    path: str  # of the live file
+    notes: Notes
+
+
+def folders() -> list[str]:
+    """Return the folders that may have live files of this user.
+
+    If LINEPROF_LIVE names one, that is the only one.
+    """
+    if os.environ.get(VARIABLE):
+        named = live_folder()
+        return [named] if named and os.path.isdir(named) else []
+    usual = [os.path.join(folder, own_folder_name()) for folder in _USUAL_FOLDERS]
+    found = dict.fromkeys([live_folder() or "", *usual])
+    return [folder for folder in found if folder and os.path.isdir(folder)]
+
+
+def live_files(places: Iterable[str]) -> Iterator[str]:
+    """Yield the live files in folders, and those that are named themselves.
+
+    A folder to which other users can write is passed over. Raises LineprofError if a
+    place is neither.
+    """
+    for place in places:
+        if not os.path.isdir(place):
+            if not os.path.exists(place):
+                raise LineprofError(
+                    f"there is no {place}", hint="name a live file, or a folder"
+                )
+            yield place
+            continue
+        with suppress(LineprofError, OSError):
+            check_folder(place)
+            names = (name for name in os.listdir(place) if name.endswith(SUFFIX))
+            yield from (os.path.join(place, name) for name in sorted(names))
+
+
+def state_of(path: str, notes: Notes) -> str:
+    """Return why the live file at `path` is not to be recovered, "" if it is.
+
+    Its process must have ended, and have run on this machine.
+    """
+    identity = notes.identity
+    pid = identity.get("pid", 0)
+    if process_info.is_same_system(identity):
+        is_there = process_info.start_ticks(pid) == identity.get("started")
+        return f"process {pid} still runs" if is_there and _maps(pid, path) else ""
+    if process_info.is_earlier_system(identity):
+        return ""
+    if identity.get("host") != process_info.host():
+        return f"process {pid} runs, or ran, on host {identity.get('host', '?')}"
+    return f"process {pid} runs, or ran, in another container"
+
+
+def _maps(pid: int, path: str) -> bool:
+    """Return whether a process has mapped a file: after ``exec`` it has not."""
+    try:
+        with open(f"/proc/{pid}/maps", "rb") as stream:
+            return os.fsencode(path) in stream.read()
+    except OSError:
+        return True
+
+
+def dead_runs(paths: Iterable[str], *, force: bool = False) -> Iterator[DeadRun]:
+    """Yield the runs of `paths` whose process has ended; `force` takes all.
+
+    Files that cannot be read are passed over.
+    """
+    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
+
+    for path in paths:
+        with suppress(LineprofError):
+            notes = read_notes(path)
+            if force or not state_of(path, notes):
+                yield DeadRun(path, notes)
+
+
+class Recovered(NamedTuple):
+    """A profile that was recovered."""
+
+    path: str  # of its file
+    reason: str  # why the process ended, as half a sentence
+    profile: Profile
+
+
+def recover(run: DeadRun, out: str | None = None) -> Recovered:
+    """Write the profile of `run`, and delete its live file.
+
+    The profile goes to the file `out`, by default to the one that the run would have
+    written; if that has the profile of a later run, to another name beside it. Raises
+    LineprofError if the live file is damaged, or the profile cannot be written.
+    """
+    reason, profile = profile_of_run(run)
+    target = out or _free_name(run, profile)
+    save(profile, target)
+    with suppress(OSError):
+        os.unlink(run.path)
+    return Recovered(path=target, reason=reason, profile=profile)
+
+
+def profile_of_run(run: DeadRun) -> tuple[str, Profile]:
+    """Return why a process ended, as half a sentence, and its profile.
+
+    Raises LineprofError if the live file is damaged.
+    """
+    from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
+        profile_of_counts,
+        read_counts,
+    )
+
+    live = read_counts(run.path)
+    name, reason = _end_of(live)
+    pid = live.notes.identity.get("pid", "?")
+    warning = (
+        f"recovered: process {pid} ended before it wrote its profile: {reason}; hits"
+        " count up to its end, and times up to the last event of each thread"
+    )
+    return reason, profile_of_counts(live, exit_reason=name, warnings=[warning])
+
+
+def _end_of(live: LiveCounts) -> tuple[str, str]:
+    """Return how a process ended: in short, and as half a sentence."""
+    header, notes = live.header, live.notes
+    if header["state"] == _ENDED:
+        return header["reason"], "the profile could not be written"
+    if header["state"] == _SIGNALLED:
+        name = _signal_name(header["signal"])
+        return name, f"it died of {name}"
+    if process_info.is_earlier_system(notes.identity):
+        return "killed", "the machine was started again"
+    if process_info.oom_kills_since(notes.identity):
+        return "killed", "the system was out of memory, and killed it or another one"
+    return "killed", _KILLED
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _free_name(run: DeadRun, profile: Profile) -> str:
+    """Return the name that the run's profile gets.
+
+    A file that another program wrote, or a later run, keeps its name.
+    """
+    name = run.notes.out
+    if not name:
+        raise LineprofError(
+            f"{run.path} does not tell the name of its profile", hint="use -o FILE"
+        )
+    start = max((one.start_unix_ns for one in profile.processes), default=0)
+    if not os.path.lexists(name) or _is_older(name, start):
+        return name
+    stem, extension = os.path.splitext(name)
+    return f"{stem}.recovered-{run.notes.identity.get('pid', 0)}{extension}"
+
+
+def _is_older(name: str, start_ns: int) -> bool:
+    """Return whether a run, begun at `start_ns`, would have replaced this file.
+
+    That is one from before the run, or one that the run itself wrote on its way.
+    """
+    try:
+        if os.stat(name).st_mtime_ns <= start_ns:
+            return True
+        processes = load(name).processes
+    except (OSError, LineprofError):
+        return False
+    return all(one.start_unix_ns <= start_ns for one in processes)
+
+
+def runs_of(path: str) -> list[DeadRun]:
+    """Return the runs that ended before they wrote the profile at `path`, oldest first.
+
+    Runs that ended before an existing profile was begun are left out.
+    """
+    wanted = real_path(path)
+    files = list(live_files(folders()))
+    if not files:
+        return []
+    runs = [run for run in dead_runs(files) if real_path(run.notes.out) == wanted]
+    if os.path.exists(path):
+        runs = [run for run in runs if _is_older(path, _start(run.notes.process))]
+    return sorted(runs, key=lambda run: _start(run.notes.process))
+
+
+def _start(process: Mapping[str, Any]) -> int:
+    start = process.get("start_unix_ns", 0)
+    return start if isinstance(start, int) else 0
+
+
+def running_program(path: str) -> int | None:
+    """Return the id of the process that will write the profile at `path`, or None."""
+    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
+
+    wanted = real_path(path)
+    for file in live_files(folders()):
+        with suppress(LineprofError):
+            notes = read_notes(file)
+            if real_path(notes.out) == wanted and state_of(file, notes):
+                return int(notes.identity.get("pid", 0)) or None
+    return None

@@ -1,0 +1,118 @@
+"""The live file of a run: what is counted, in a file that outlives the process.
+
+The C core keeps the counters there (``csrc/record/live_file.h``). This module chooses
+the file, and adds notes: what a profile has beside counts. A note is the text of a
+dict of plain values, as `repr` gives it.
+
+`lineprof.processes.recovery` reads live files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from lineprof import process_info
+from lineprof.errors import LineprofError
+from lineprof.files import absolute_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+VARIABLE = "LINEPROF_LIVE"  # the folder of live files, or "off"
+SUFFIX = ".live"
+
+_OFF = frozenset({"off", "no", "0"})
+_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def live_folder() -> str | None:
+    """Return the folder in which this process would have a live file; None if off.
+
+    It is that of the variable LINEPROF_LIVE, or one for this user in the folder for
+    temporary files.
+    """
+    wanted = os.environ.get(VARIABLE)
+    if wanted:
+        return None if wanted.lower() in _OFF else absolute_path(wanted)
+    return os.path.join(_temporary_folder(), own_folder_name())
+
+
+def own_folder_name() -> str:
+    """Return the name of this user's folder below one for temporary files."""
+    return f"lineprof-{os.getuid()}"
+
+
+def _temporary_folder() -> str:
+    """Return the folder for temporary files, as `tempfile` would choose it."""
+    for name in _TEMPORARY:
+        folder = os.environ.get(name)
+        if folder and os.path.isdir(folder):
+            return absolute_path(folder)
+    return "/tmp"  # noqa: S108  # the folder in it is this user's, and checked
+
+
+def check_folder(folder: str) -> None:
+    """Raise LineprofError unless nobody else can put files into `folder`."""
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        raise LineprofError(f"{folder} is no folder", hint=f"set {VARIABLE}")
+    if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
+        raise LineprofError(
+            f"other users can write to {folder}",
+            hint=f"make it yours alone (chmod 700), or set {VARIABLE}",
+        )
+
+
+class LiveFile:
+    """The live file of this process."""
+
+    def __init__(self, core: ModuleType, path: str) -> None:
+        """Take the open file at `path`; `core` is the C module."""
+        self._core = core
+        self.path = path
+
+    def note(self, **values: object) -> None:
+        """Add a note: plain values by name."""
+        self._core.live_note(repr(values).encode("utf-8", "surrogatepass"))
+
+    def note_tracer(self, tracer: object, process: dict[str, object]) -> None:
+        """Note the tracer whose counts the profile has, and the run's metadata."""
+        self.note(tracer=tracer, process=process)
+
+    def unwatch_signals(self) -> None:
+        """Note no more of which signal the process dies: its handlers are removed."""
+        self._core.live_unwatch_signals()
+
+    def close(self, reason: str = "", *, remove: bool) -> None:
+        """End: the run is over, for `reason`; with `remove` the profile is written."""
+        short = reason.encode("utf-8", "replace")[:_MAX_REASON]
+        self._core.live_close(short.decode("utf-8", "ignore"), remove)
+
+
+_MAX_REASON = 31  # bytes, LP_LIVE_REASON in the core
+
+
+def open_live_file(core: ModuleType, clock: str, out: str) -> LiveFile | None:
+    """Create the live file of this process; None if there is none.
+
+    To be called before the first tracer is made. `clock` is the name of the clock that
+    tracers will have, `out` the path of the profile. The profiled program never fails
+    because it cannot have a live file.
+    """
+    folder = live_folder()
+    if folder is None:
+        return None
+    name = f"{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}"
+    path = os.path.join(folder, name)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        check_folder(folder)
+        core.live_open(path, clock)
+    except (OSError, ValueError, LineprofError):
+        return None
+    live = LiveFile(core, path)
+    live.note(out=absolute_path(out), identity=process_info.identity())
+    return live

@@ -1,0 +1,283 @@
+"""The profile of a process that has ended, from its live file.
+
+The format is that of ``csrc/record/live_file.h``; `lineprof.recording.live_file` has
+the notes in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import mmap
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineprof.errors import LineprofError
+from lineprof.model.records import Process, SourceFile
+from lineprof.snapshot.arithmetic import live_notes, live_read
+from lineprof.snapshot.profile import CodeRow, Parts, TickScale, profile_of
+from lineprof.source import disk_state, read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+
+_CHANGED = "was changed since the program read it; the profile leaves its text out"
+_INCOMPLETE = (
+    "the disk was full or the file of the counts was gone: some of the last functions"
+    " to be called may be missing"
+)
+_REQUIRED = ("pid", "argv", "start_unix_ns", "core")
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "pid": int,
+    "host": str,
+    "rank": (int, type(None)),
+    "argv": tuple,
+    "cwd": str,
+    "python": str,
+    "start_unix_ns": int,
+    "core": str,
+    "core_reason": str,
+    "clock": str,
+    "version": str,
+    "ranks": (int, type(None)),
+}
+
+
+class Notes(NamedTuple):
+    """What a live file has beside counts."""
+
+    out: str = ""  # path of the profile that the process would have written
+    identity: Mapping[str, Any] = {}  # see `lineprof.process_info.identity`
+    tracer: int = 0  # its counts are the profile's
+    process: Mapping[str, Any] = {}  # fields of `Process`
+    texts: Mapping[str, str] = {}  # source that is in no file
+    is_whole: bool = False
+    files: Mapping[str, tuple[int, ...]] = {}  # their states when they were read
+    cuts: Mapping[Key, tuple[int, int | None]] = {}
+    hidden: frozenset[Key] = frozenset()  # functions that are not shown
+    more: Mapping[str, Any] = {}  # other values by name
+
+
+def read_notes(path: str) -> Notes:
+    """Return the notes in the live file at `path`, whose process may still run.
+
+    Raises LineprofError if it is no live file, or cannot be read.
+    """
+    with _Copy(path) as data:
+        return _notes_of(live_notes(data))
+
+
+class LiveCounts(NamedTuple):
+    """All that a live file has."""
+
+    header: Mapping[str, Any]
+    notes: Notes
+    threads: Sequence[tuple[int, str]]
+    codes: Sequence[CodeRow]
+    c_functions: Sequence[tuple[int, str]]  # serial and name
+    calls: tuple[int, bytes]
+    waits: Sequence[tuple[int, int, int, int, int]]
+
+
+def read_counts(path: str) -> LiveCounts:
+    """Return the contents of the live file at `path`, whose process has ended.
+
+    Raises LineprofError if it is no live file, or cannot be read.
+    """
+    with _Copy(path) as data:
+        header, threads, codes, calls, waits, raw = live_read(data)
+    notes = _notes_of(raw)
+    rows, c_functions = [], []
+    for code in codes:
+        tracer, serial, file, line, name, counts = code
+        if tracer != notes.tracer or name is None:
+            continue
+        if file is None:
+            c_functions.append((serial, name))
+        elif (file, line, name) not in notes.hidden:
+            rows.append(
+                CodeRow(
+                    key=(file, line, name),
+                    calls=sum(one[0] for one in counts),
+                    ticks=sum(one[1] for one in counts),
+                    cost=sum(one[2] for one in counts),
+                    recursed=any(one[3] for one in counts),
+                    lines=b"".join([one[4] for one in counts]),
+                    serial=serial,
+                )
+            )
+    return LiveCounts(
+        header=header,
+        notes=notes,
+        threads=[thread or (0, "") for thread in threads],
+        codes=rows,
+        c_functions=c_functions,
+        calls=calls,
+        waits=waits,
+    )
+
+
+def profile_of_counts(
+    live: LiveCounts, *, exit_reason: str, warnings: Iterable[str] = ()
+) -> Profile:
+    """Return the profile of a process that has ended, whose counts are `live`.
+
+    `exit_reason` says how it ended. Open lines count up to the last event of their
+    thread. Raises LineprofError if the file lacks the notes of a run.
+    """
+    notes, header = live.notes, live.header
+    scale = TickScale(ns_per_tick=header["scale"], cost_one=header["cost_one"])
+    sources = _Sources(notes)
+    process = _process_of(live, scale, exit_reason)
+    all_warnings = list(warnings)
+    if header["incomplete"]:
+        all_warnings.append(_INCOMPLETE)
+    return profile_of(
+        live.threads,
+        live.codes,
+        scale,
+        process,
+        [*all_warnings, *sources.warnings({str(row.key[0]) for row in live.codes})],
+        Parts(
+            calls=live.calls,
+            c_functions=live.c_functions,
+            waits=live.waits,
+            cuts=notes.cuts,
+            read_source=sources.read,
+            names={},
+        ),
+    )
+
+
+def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process:
+    header, known = live.header, live.notes.process
+    missing = [name for name in _REQUIRED if name not in known]
+    if missing or not all(
+        isinstance(known[name], _TYPES.get(name, object)) for name in known
+    ):
+        raise LineprofError("its notes are damaged", hint="it cannot be recovered")
+    ran_ns = scale.ns(max(0, header["last"] - header["ticks"]))
+    start_ns: int = known["start_unix_ns"]
+    return Process(
+        **{name: known.get(name, _DEFAULTS.get(name)) for name in _TYPES},
+        wall_ns=max(0, header["unix_ns"] + ran_ns - start_ns),
+        overhead_ns=scale.cost_ns(header["cost"]),
+        exit=exit_reason,
+        is_whole=live.notes.is_whole,
+    )
+
+
+_DEFAULTS = {"host": "", "cwd": "", "python": "", "core_reason": "", "clock": ""} | {
+    "version": ""
+}
+
+
+class _Sources:
+    """Texts of source files as the process read them."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+
+    def _is_changed(self, file: str) -> bool:
+        state = self._notes.files.get(file)
+        return state is not None and disk_state(file) != state
+
+    def read(self, file: str) -> SourceFile:
+        """Return a file's text; one that is left out is empty, without a hash."""
+        from lineprof.source import text_hash  # noqa: PLC0415  # imports hashlib
+
+        text = self._notes.texts.get(file)
+        if text is not None:
+            return SourceFile(file=file, text=text, sha256=text_hash(text))
+        if self._is_changed(file):
+            return SourceFile(file=file, text="", sha256="")
+        return read_source(file)
+
+    def warnings(self, files: Iterable[str]) -> list[str]:
+        """Return a sentence for each of `files` whose text is left out."""
+        return [f"{file} {_CHANGED}" for file in files if self._is_changed(file)]
+
+
+# Reading.
+
+
+class _Copy:
+    """A ``with`` block with a private, writable mapping of a live file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> mmap.mmap:
+        """Map the file; LineprofError if that fails."""
+        try:
+            handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                self._data = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
+            finally:
+                os.close(handle)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise LineprofError(
+                f"cannot read {self._path}: {reason}", hint="name a live file"
+            ) from error
+        return self._data
+
+    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
+        """Unmap it; errors of the core become a LineprofError."""
+        self._data.close()
+        if isinstance(error, NotImplementedError):
+            raise LineprofError(
+                f"cannot read {self._path}: {error}",
+                hint="recover it with the version that recorded it",
+            ) from error
+        if isinstance(error, ValueError):
+            raise LineprofError(
+                f"cannot read {self._path}: {error}",
+                hint="name a file that a run left behind",
+            ) from error
+
+
+def _notes_of(raw: Iterable[bytes]) -> Notes:
+    """Return the sum of all notes; damaged ones are left out."""
+    values: dict[str, Any] = {}
+    files: dict[str, tuple[int, ...]] = {}
+    cuts: dict[Key, tuple[int, int | None]] = {}
+    hidden: set[Key] = set()
+    for one in map(_note, raw):
+        if "file" in one:
+            files[one["file"]] = one.get("state", ())
+        elif "cut" in one:
+            cuts[one["cut"]] = one.get("span", (0, None))
+        elif "hidden" in one:
+            hidden.add(one["hidden"])
+        elif "shown" in one:
+            hidden.discard(one["shown"])
+        else:
+            values |= one
+    notes = Notes(files=files, cuts=cuts, hidden=frozenset(hidden))
+    known: dict[str, Callable[[Any], bool]] = {
+        "out": lambda value: isinstance(value, str),
+        "identity": lambda value: isinstance(value, dict),
+        "tracer": lambda value: isinstance(value, int),
+        "process": lambda value: isinstance(value, dict),
+        "texts": lambda value: isinstance(value, dict),
+    }
+    fields = {
+        name: values.pop(name)
+        for name, is_valid in known.items()
+        if is_valid(values.get(name))
+    }
+    is_whole = bool(values.pop("whole", False))
+    return notes._replace(**fields, is_whole=is_whole, more=values)
+
+
+def _note(raw: bytes) -> dict[str, Any]:
+    """Return one note, {} if it is damaged."""
+    try:
+        value = ast.literal_eval(raw.decode("utf-8", "surrogatepass"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return {}
+    is_valid = isinstance(value, dict) and all(isinstance(name, str) for name in value)
+    return value if is_valid else {}

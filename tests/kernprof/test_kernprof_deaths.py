@@ -1,0 +1,401 @@
+"""Programs that die in every way: the profile has all hits, or is recovered."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import DEADLINE, Outcome, hits_in, kernprof, run, viewer, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """\
+import ctypes, os, signal, sys, time
+@profile
+def inner(n):
+    for i in range(n):
+        pass
+@profile
+def main(how):
+    for k in range(10):
+        inner(5)
+    END[how]()
+def killed(number):
+    os.kill(os.getpid(), number)
+    time.sleep(60)
+def failing():
+    raise ValueError("no")
+END = {
+    "SIGTERM": lambda: killed(signal.SIGTERM),
+    "SIGKILL": lambda: killed(signal.SIGKILL),
+    "SIGINT": lambda: killed(signal.SIGINT),
+    "SIGHUP": lambda: killed(signal.SIGHUP),
+    "SIGUSR1": lambda: killed(signal.SIGUSR1),
+    "SIGALRM": lambda: (signal.alarm(1), time.sleep(60)),
+    "SIGABRT": os.abort,
+    "SIGSEGV": lambda: ctypes.string_at(0),
+    "os._exit": lambda: os._exit(3),
+    "os.exec": lambda: os.execv(sys.executable, [sys.executable, "-c", "exit(5)"]),
+    "exception": failing,
+    "sys.exit": lambda: sys.exit(4),
+}
+main(sys.argv[1])
+"""
+HITS = {"inner": {4: 60, 5: 50}, "main": {8: 11, 9: 10, 10: 1}}
+WRITTEN = ("SIGTERM", "SIGINT", "SIGHUP", "exception", "sys.exit")
+KILLED = "it was killed (by SIGKILL, or for lack of memory), or it left Python by"
+REASONS = {
+    **dict.fromkeys(("SIGKILL", "os._exit", "os.exec"), KILLED),
+    **{name: f"it died of {name}" for name in ("SIGUSR1", "SIGALRM", "SIGABRT")},
+    "SIGSEGV": "it died of SIGSEGV",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a folder with the program, and one for its live files below it."""
+    monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "live"))
+    write(tmp_path, "x.py", PROGRAM)
+    return tmp_path
+
+
+def live_files(folder: Path) -> list[Path]:
+    """Return the live files below a folder."""
+    return list((folder / "live").iterdir())
+
+
+def json_hits(folder: Path, name: str) -> dict[str, dict[int, int]]:
+    """Return the hits by line of each function, as the view in JSON has them."""
+    done = viewer("view", "--json", name, cwd=folder)
+    assert done.status == 0
+    found: dict[str, dict[int, int]] = {}
+    for function in json.loads(done.out)["functions"]:
+        lines = {line["line"]: line["hits"] for line in function["lines"]}
+        found[function["name"]] = {k: v for k, v in lines.items() if v}
+    return found
+
+
+def die(folder: Path, how: str, *flags: str) -> Outcome:
+    """Run the program under kernprof; check that it ends as under python."""
+    write(folder, "builtin.py", "import builtins; builtins.profile = lambda f: f")
+    starter = "import builtins; builtins.profile = lambda f: f; import sys\n"
+    starter += "exec(compile(open('x.py').read(), 'x.py', 'exec'))"
+    plain = run(["-c", starter, how], cwd=folder)
+    ours = kernprof("-lq", *flags, "x.py", how, cwd=folder)
+    assert ours.status == plain.status
+    return ours
+
+
+@pytest.mark.parametrize("how", [*WRITTEN, *REASONS])
+def test_view_has_all_hits_of_a_program_that_died(folder: Path, how: str) -> None:
+    die(folder, how)
+    assert (folder / "x.lprof").exists() == (how in WRITTEN)
+    assert len(live_files(folder)) == (how in REASONS)
+    done = viewer("view", "x.lprof", cwd=folder)
+    assert done.status == 0
+    if how in REASONS:
+        assert "recovered" in done.err
+        assert REASONS[how] in done.err
+        assert "Note: recovered: process" in done.out
+    else:
+        assert "recovered" not in done.out + done.err
+    hits = hits_in(folder / "x.lprof")
+    assert {name: hits[name] for name in HITS} == HITS
+    assert json_hits(folder, "x.lprof") == HITS
+    assert not live_files(folder)
+
+
+def test_recover_writes_all_profiles_where_the_runs_would_have(folder: Path) -> None:
+    (folder / "a").mkdir()
+    for name in ("a/one.lprof", "two.lprof"):
+        die(folder, "SIGKILL", "-o", name)
+    assert len(live_files(folder)) == 2
+    listed = viewer("recover", "--list", cwd=folder)
+    assert f"{folder}/a/one.lprof: process" in listed.out
+    assert len(live_files(folder)) == 2
+    done = run(["-m", "lineprof", "recover"], cwd=folder / "a")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.count("Recovered ") == 2
+    for name in ("a/one.lprof", "two.lprof"):
+        assert hits_in(folder / name) == HITS
+    assert not live_files(folder)
+    again = run(["-m", "lineprof", "recover"], cwd=folder)
+    assert again == Outcome(0, "there is nothing to recover\n", "")
+
+
+def test_open_lines_have_the_time_up_to_the_last_event(folder: Path) -> None:
+    die(folder, "SIGKILL")
+    viewer("recover", cwd=folder)
+    done = viewer("view", "--json", "x.lprof", cwd=folder)
+    functions = {one["name"]: one for one in json.loads(done.out)["functions"]}
+    times = {line["line"]: line["time_ns"] for line in functions["main"]["lines"]}
+    inner = sum(line["time_ns"] for line in functions["inner"]["lines"])
+    assert times[9] >= inner > 0  # line 9 calls inner
+    assert functions["main"]["total_ns"] >= sum(times.values()) > 0
+
+
+def test_a_program_that_runs_is_left_alone(folder: Path) -> None:
+    write(
+        folder,
+        "wait.py",
+        """
+        import sys
+        @profile
+        def f():
+            print("ready", flush=True)
+            sys.stdin.read()
+        f()
+        """,
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kernprof", "-lq", "wait.py"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        done = viewer("recover", cwd=folder)
+        assert done.out == "there is nothing to recover\n"
+        assert f"wait.lprof is left alone: process {process.pid} still runs" in done.err
+        view = viewer("view", "wait.lprof", cwd=folder)
+        assert view.status == 1
+        assert f"process {process.pid}, which writes it, still runs" in view.err
+        assert not (folder / "wait.lprof").exists()
+    finally:
+        process.communicate(timeout=DEADLINE)
+    assert hits_in(folder / "wait.lprof")["f"] == {5: 1, 6: 1}
+    assert not live_files(folder)
+
+
+def test_a_later_profile_is_not_replaced(folder: Path) -> None:
+    die(folder, "SIGKILL")
+    (live,) = live_files(folder)
+    aside = live.rename(folder / "aside")
+    die(folder, "sys.exit")
+    later = (folder / "x.lprof").read_bytes()
+    aside.rename(live)
+    view = viewer("view", "x.lprof", cwd=folder)
+    assert "recovered" not in view.err
+    done = viewer("recover", cwd=folder)
+    assert done.status == 0
+    assert (folder / "x.lprof").read_bytes() == later
+    (other,) = folder.glob("x.recovered-*.lprof")
+    assert hits_in(other) == HITS
+
+
+def test_an_earlier_profile_and_a_snapshot_of_the_same_run_are_replaced(
+    folder: Path,
+) -> None:
+    die(folder, "sys.exit")
+    earlier = (folder / "x.lprof").read_bytes()
+    die(folder, "SIGKILL")
+    assert (folder / "x.lprof").read_bytes() == earlier
+    viewer("view", "x.lprof", cwd=folder)
+    assert (folder / "x.lprof").read_bytes() != earlier
+    assert hits_in(folder / "x.lprof") == HITS
+
+
+def limited(program: str) -> str:
+    """Return the program with an end at which no file may grow any more."""
+    return program.replace(
+        "main(sys.argv[1])",
+        "main('os._exit') if 0 else None\n"
+        "END['full'] = lambda: None\n"
+        "main('full')\n"
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))",
+    )
+
+
+def test_a_disk_that_is_full_at_the_end_loses_nothing(folder: Path) -> None:
+    write(folder, "x.py", limited(PROGRAM))
+    outcome = kernprof("-lq", "x.py", cwd=folder)
+    assert outcome.status == 1
+    assert outcome.err.count("\n") == 1
+    assert "the counts are kept for `lineprof recover`" in outcome.err
+    assert not (folder / "x.lprof").exists()
+    view = viewer("view", "x.lprof", cwd=folder)
+    assert view.status == 0
+    assert "the profile could not be written" in view.err
+    assert hits_in(folder / "x.lprof") == HITS
+
+
+@pytest.fixture
+def small_disk(folder: Path) -> Path:
+    """Give a file system of 64 kB, which a profile does not fit in."""
+    place = folder / "small"
+    place.mkdir()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"none", os.fsencode(place), b"tmpfs", 0, b"size=64k"):
+        pytest.skip(f"cannot mount: {os.strerror(ctypes.get_errno())}")
+    yield place
+    assert libc.umount(os.fsencode(place)) == 0
+
+
+def test_a_profile_that_did_not_fit_is_recovered_once_there_is_room(
+    folder: Path, small_disk: Path
+) -> None:
+    blocker = small_disk / "blocker"
+    blocker.write_bytes(bytes(60_000))
+    outcome = kernprof("-lq", "-o", "small/x.lprof", "x.py", "exception", cwd=folder)
+    assert outcome.status == 1
+    assert "small/x.lprof" in outcome.err
+    refused = viewer("recover", cwd=folder)
+    assert refused.status == 1
+    assert len(live_files(folder)) == 1
+    blocker.unlink()
+    libc = ctypes.CDLL(None)
+    remount = 32  # MS_REMOUNT
+    libc.mount(b"none", os.fsencode(small_disk), b"tmpfs", remount, b"size=1m")
+    done = viewer("recover", cwd=folder)
+    assert done.status == 0
+    assert hits_in(small_disk / "x.lprof") == HITS
+    assert load_exit(small_disk / "x.lprof") == "exception"
+
+
+def load_exit(path: Path) -> str:
+    """Return how the process of a profile ended."""
+    from lineprof import load_stats  # noqa: PLC0415
+
+    return load_stats(path).processes[0].exit
+
+
+def test_a_source_that_was_edited_since_is_left_out(folder: Path) -> None:
+    die(folder, "SIGKILL")
+    write(folder, "x.py", "# other\n" * 20)
+    done = viewer("view", "x.lprof", cwd=folder)
+    assert "was changed since the program read it" in done.out
+    assert "# other" not in done.out
+    assert hits_in(folder / "x.lprof") == HITS
+
+
+def test_a_program_from_the_command_line_keeps_its_text(folder: Path) -> None:
+    program = "def f():\n    import os; os._exit(0)\nf()"
+    kernprof("-lq", "-o", "c.lprof", "-c", program, cwd=folder)
+    done = viewer("view", "c.lprof", cwd=folder)
+    assert "import os; os._exit(0)" in done.out
+
+
+def test_without_live_files_nothing_is_left(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", "off")
+    die(folder, "SIGKILL")
+    assert not (folder / "live").exists()
+    assert viewer("view", "x.lprof", cwd=folder).status == 1
+
+
+def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
+    (folder / "live").mkdir()
+    (folder / "live").chmod(0o777)
+    die(folder, "SIGKILL")
+    assert not live_files(folder)
+
+
+@pytest.mark.parametrize("name", ["missing.live", "x.py"])
+def test_a_place_that_is_no_live_file_is_one_line(folder: Path, name: str) -> None:
+    done = run(["-m", "lineprof", "recover", name], cwd=folder)
+    assert done.err.count("\n") == 1
+    assert name in done.err
+    assert "Traceback" not in done.err
+
+
+def test_damaged_live_files_are_said_and_kept(folder: Path) -> None:
+    die(folder, "SIGKILL")
+    (live,) = live_files(folder)
+    data = live.read_bytes()
+    for cut in (0, 10, 4096, 5000):
+        live.write_bytes(data[:cut])
+        done = run(["-m", "lineprof", "recover"], cwd=folder)
+        assert "Traceback" not in done.err
+        assert live.exists()
+        assert not (folder / "x.lprof").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGUSR2, signal.SIGQUIT])
+def test_handlers_of_the_program_are_its_own(folder: Path, number: int) -> None:
+    write(
+        folder,
+        "h.py",
+        f"""
+        import faulthandler, os, signal
+        print(signal.getsignal({int(number)}))
+        print(signal.signal({int(number)}, lambda *_: print("mine")))
+        os.kill(os.getpid(), {int(number)})
+        print(signal.signal({int(number)}, signal.SIG_DFL).__name__)
+        faulthandler.enable()
+        faulthandler.disable()
+        print(faulthandler.is_enabled())
+        """,
+    )
+    plain = run(["h.py"], cwd=folder)
+    assert plain.status == 0
+    assert kernprof("-lq", "h.py", cwd=folder) == plain
+
+
+def test_a_child_that_is_forked_does_not_touch_the_counts(folder: Path) -> None:
+    write(
+        folder,
+        "f.py",
+        """
+        import os, signal
+        @profile
+        def f(n):
+            for i in range(n):
+                pass
+        f(3)
+        child = os.fork()
+        if not child:
+            f(1000)
+            os._exit(0)
+        os.waitpid(child, 0)
+        f(3)
+        os.kill(os.getpid(), signal.SIGKILL)
+        """,
+    )
+    kernprof("-lq", "f.py", cwd=folder)
+    viewer("recover", cwd=folder)
+    assert hits_in(folder / "f.lprof")["f"] == {5: 8, 6: 6}
+
+
+def test_threads_and_calls_are_recovered(folder: Path) -> None:
+    write(
+        folder,
+        "t.py",
+        """
+        import os, threading
+        @profile
+        def work(n):
+            for i in range(n):
+                step()
+        @profile
+        def step():
+            return 1
+        threads = [threading.Thread(target=work, args=(n,)) for n in (3, 5)]
+        for one in threads: one.start()
+        for one in threads: one.join()
+        os._exit(0)
+        """,
+    )
+    kernprof("-lq", "t.py", cwd=folder)
+    done = viewer("view", "--tree", "t.lprof", cwd=folder)
+    assert done.status == 0
+    profile = folder / "t.lprof"
+    assert hits_in(profile)["step"] == {9: 8}
+    from lineprof import load_stats  # noqa: PLC0415
+
+    stats = load_stats(profile)
+    assert len({one.native_id for one in stats.threads}) == 2
+    calls = {(node.function[2], node.line): 0 for node in stats.calls.nodes}
+    for node in stats.calls.nodes:
+        calls[node.function[2], node.line] += node.calls
+    assert calls == {("work", 0): 2, ("step", 6): 8}
