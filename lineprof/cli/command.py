@@ -167,7 +167,7 @@ def _recover_profile(file: str) -> None:
         except LineprofError as error:
             print_error(str(error))
             continue
-        pid = run.notes.identity.get("pid", "?")
+        pid = run.processes[0].pid
         print_error(
             f"recovered {done.path}: process {pid} did not write it: {done.reason}"
         )

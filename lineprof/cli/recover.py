@@ -50,8 +50,8 @@ def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> No
     from lineprof.processes import recovery  # noqa: PLC0415  # not for --help
 
     files = list(recovery.live_files(parsed.files or recovery.folders()))
-    runs = list(recovery.dead_runs(files, force=parsed.force))
-    taken = {run.path for run in runs}
+    runs = recovery.dead_runs(files, force=parsed.force)
+    taken = {process.path for run in runs for process in run.processes}
     for line in _left_alone(path for path in files if path not in taken):
         print_error(line)
     if not runs:
@@ -80,7 +80,7 @@ def _write_all(runs: list[DeadRun], out: str | None) -> None:
                 print_error(str(failed))
             failed = error
             continue
-        pid = run.notes.identity.get("pid", "?")
+        pid = run.processes[0].pid
         print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
     if failed:
         raise failed
@@ -102,9 +102,9 @@ def _left_alone(paths: Iterator[str]) -> Iterator[str]:
 
 def _described(runs: list[DeadRun]) -> Iterator[str]:
     for run in runs:
-        command = " ".join(run.notes.process.get("argv", ()))
-        pid = run.notes.identity.get("pid", "?")
-        yield f"{run.notes.out}: process {pid}, {command} (in {run.path})"
+        for process in run.processes:
+            command = " ".join(process.notes.process.get("argv", ()))
+            yield f"{run.out}: process {process.pid}, {command} (in {process.path})"
 
 
 COMMAND = Command(name="recover", help=_HELP, add_flags=_add_flags, run=_recover)

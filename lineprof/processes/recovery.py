@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import process_info
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
+from lineprof.model.profile import Profile
 from lineprof.recording.live_file import (
     SUFFIX,
     VARIABLE,
@@ -23,9 +24,8 @@ from lineprof.recording.live_file import (
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from lineprof.model.profile import Profile
     from lineprof.snapshot.live_file import LiveCounts, Notes
 
 _USUAL_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108  # only this user's are read
@@ -36,11 +36,39 @@ _KILLED = (
 )
 
 
-class DeadRun(NamedTuple):
-    """A run that left a live file behind."""
+class DeadProcess(NamedTuple):
+    """A process that left a live file behind."""
 
     path: str  # of the live file
     notes: Notes
+
+    @property
+    def start_ns(self) -> int:
+        """When it was started, in ns since the epoch; 0 if it does not say."""
+        start = self.notes.process.get("start_unix_ns", 0)
+        return start if isinstance(start, int) else 0
+
+    @property
+    def pid(self) -> int:
+        """Its process id; 0 if it does not say."""
+        pid = self.notes.identity.get("pid", 0)
+        return pid if isinstance(pid, int) else 0
+
+
+class DeadRun(NamedTuple):
+    """The processes of one run that left live files behind, oldest first."""
+
+    processes: Sequence[DeadProcess]
+
+    @property
+    def out(self) -> str:
+        """The path of the profile that the run would have written."""
+        return self.processes[0].notes.out
+
+    @property
+    def start_ns(self) -> int:
+        """When the run began, in ns since the epoch."""
+        return self.processes[0].start_ns
 
 
 def folders() -> list[str]:
@@ -102,61 +130,73 @@ def _maps(pid: int, path: str) -> bool:
         return True
 
 
-def dead_runs(paths: Iterable[str], *, force: bool = False) -> Iterator[DeadRun]:
-    """Yield the runs of `paths` whose process has ended; `force` takes all.
+def dead_runs(paths: Iterable[str], *, force: bool = False) -> list[DeadRun]:
+    """Return the runs of the live files `paths` whose processes have ended.
 
-    Files that cannot be read are passed over.
+    `force` takes all processes. Files that cannot be read are passed over.
     """
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
+    runs: dict[tuple[str, str], list[DeadProcess]] = {}
     for path in paths:
         with suppress(LineprofError):
             notes = read_notes(path)
             if force or not state_of(path, notes):
-                yield DeadRun(path, notes)
+                run = runs.setdefault((notes.out, notes.run or path), [])
+                run.append(DeadProcess(path, notes))
+    return [
+        DeadRun(tuple(sorted(run, key=lambda one: one.start_ns)))
+        for run in runs.values()
+    ]
 
 
 class Recovered(NamedTuple):
     """A profile that was recovered."""
 
     path: str  # of its file
-    reason: str  # why the process ended, as half a sentence
-    profile: Profile
+    reason: str  # why its first process ended, as half a sentence
 
 
 def recover(run: DeadRun, out: str | None = None) -> Recovered:
-    """Write the profile of `run`, and delete its live file.
+    """Write the profile of `run`, and delete its live files.
 
     The profile goes to the file `out`, by default to the one that the run would have
     written; if that has the profile of a later run, to another name beside it. Raises
-    LineprofError if the live file is damaged, or the profile cannot be written.
+    LineprofError if a live file is damaged, or the profile cannot be written.
     """
-    reason, profile = profile_of_run(run)
-    target = out or _free_name(run, profile)
-    save(profile, target)
-    with suppress(OSError):
-        os.unlink(run.path)
-    return Recovered(path=target, reason=reason, profile=profile)
+    ends = [profile_of_process(process) for process in run.processes]
+    profiles = [end.profile for end in ends]
+    whole = profiles[0] if len(ends) == 1 else Profile.from_stats_objects(*profiles)
+    target = out or _free_name(run)
+    save(whole, target)
+    for process in run.processes:
+        with suppress(OSError):
+            os.unlink(process.path)
+    return Recovered(path=target, reason=ends[0].reason)
 
 
-def profile_of_run(run: DeadRun) -> tuple[str, Profile]:
-    """Return why a process ended, as half a sentence, and its profile.
+class EndOfProcess(NamedTuple):
+    """What a process left."""
 
-    Raises LineprofError if the live file is damaged.
-    """
+    reason: str  # why it ended, as half a sentence
+    profile: Profile
+
+
+def profile_of_process(process: DeadProcess) -> EndOfProcess:
+    """Return what a process left; LineprofError if its live file is damaged."""
     from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
         profile_of_counts,
         read_counts,
     )
 
-    live = read_counts(run.path)
+    live = read_counts(process.path)
     name, reason = _end_of(live)
-    pid = live.notes.identity.get("pid", "?")
     warning = (
-        f"recovered: process {pid} ended before it wrote its profile: {reason}; hits"
-        " count up to its end, and times up to the last event of each thread"
+        f"recovered: process {process.pid} ended before it wrote its profile: {reason};"
+        " hits count up to its end, and times up to the last event of each thread"
     )
-    return reason, profile_of_counts(live, exit_reason=name, warnings=[warning])
+    profile = profile_of_counts(live, exit_reason=name, warnings=[warning])
+    return EndOfProcess(reason=reason, profile=profile)
 
 
 def _end_of(live: LiveCounts) -> tuple[str, str]:
@@ -181,21 +221,20 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _free_name(run: DeadRun, profile: Profile) -> str:
+def _free_name(run: DeadRun) -> str:
     """Return the name that the run's profile gets.
 
     A file that another program wrote, or a later run, keeps its name.
     """
-    name = run.notes.out
-    if not name:
+    first = run.processes[0]
+    if not run.out:
         raise LineprofError(
-            f"{run.path} does not tell the name of its profile", hint="use -o FILE"
+            f"{first.path} does not tell the name of its profile", hint="use -o FILE"
         )
-    start = max((one.start_unix_ns for one in profile.processes), default=0)
-    if not os.path.lexists(name) or _is_older(name, start):
-        return name
-    stem, extension = os.path.splitext(name)
-    return f"{stem}.recovered-{run.notes.identity.get('pid', 0)}{extension}"
+    if not os.path.lexists(run.out) or _is_older(run.out, run.start_ns):
+        return run.out
+    stem, extension = os.path.splitext(run.out)
+    return f"{stem}.recovered-{first.pid}{extension}"
 
 
 def _is_older(name: str, start_ns: int) -> bool:
@@ -221,15 +260,10 @@ def runs_of(path: str) -> list[DeadRun]:
     files = list(live_files(folders()))
     if not files:
         return []
-    runs = [run for run in dead_runs(files) if real_path(run.notes.out) == wanted]
+    runs = [run for run in dead_runs(files) if real_path(run.out) == wanted]
     if os.path.exists(path):
-        runs = [run for run in runs if _is_older(path, _start(run.notes.process))]
-    return sorted(runs, key=lambda run: _start(run.notes.process))
-
-
-def _start(process: Mapping[str, Any]) -> int:
-    start = process.get("start_unix_ns", 0)
-    return start if isinstance(start, int) else 0
+        runs = [run for run in runs if _is_older(path, run.start_ns)]
+    return sorted(runs, key=lambda run: run.start_ns)
 
 
 def running_program(path: str) -> int | None:
@@ -241,5 +275,5 @@ def running_program(path: str) -> int | None:
         with suppress(LineprofError):
             notes = read_notes(file)
             if real_path(notes.out) == wanted and state_of(file, notes):
-                return int(notes.identity.get("pid", 0)) or None
+                return DeadProcess(file, notes).pid or None
     return None

@@ -141,14 +141,17 @@ def _calibrated(module: ModuleType, hook: str, clock_name: str) -> Calibration:
     return measure(module, hook)
 
 
-def new_live_file(out: str) -> LiveFile | None:
+def new_live_file(
+    out: str, *, folder: str | None = None, run: str | None = None
+) -> LiveFile | None:
     """Create the live file of this process, whose profile goes to the path `out`.
 
-    To be called before the first profiler is made; None if there can be none.
+    To be called before the first profiler is made; None if there can be none. A child
+    gives the `folder` and the `run` of the process that it is a part of.
     """
     from lineprof.recording.live_file import open_live_file  # noqa: PLC0415  # by kernprof
 
-    return open_live_file(_core, wanted_clock(), out)
+    return open_live_file(_core, wanted_clock(), out, folder=folder, run=run)
 
 
 # Callbacks for the program's first use of a LineProfiler of its own: whole-program

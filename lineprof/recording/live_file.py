@@ -69,10 +69,14 @@ def check_folder(folder: str) -> None:
 class LiveFile:
     """The live file of this process."""
 
-    def __init__(self, core: ModuleType, path: str) -> None:
-        """Take the open file at `path`; `core` is the C module."""
+    def __init__(self, core: ModuleType, path: str, run: str) -> None:
+        """Take the open file at `path`; `core` is the C module.
+
+        `run` is the name of the run, which the processes of one run share.
+        """
         self._core = core
         self.path = path
+        self.run = run
 
     def note(self, **values: object) -> None:
         """Add a note: plain values by name."""
@@ -81,6 +85,21 @@ class LiveFile:
     def note_tracer(self, tracer: object, process: dict[str, object]) -> None:
         """Note the tracer whose counts the profile has, and the run's metadata."""
         self.note(tracer=tracer, process=process)
+
+    def move(self) -> bool:
+        """Continue in a file of its own; called in a child that was just forked.
+
+        The new file is in the same folder, with what was counted and noted so far:
+        the counts are to be reset before. Returns whether there is one.
+        """
+        path = _new_path(os.path.dirname(self.path))
+        try:
+            self._core.live_move(path)
+        except OSError:
+            return False
+        self.path = path
+        self.note(identity=process_info.identity())
+        return True
 
     def unwatch_signals(self) -> None:
         """Note no more of which signal the process dies: its handlers are removed."""
@@ -95,24 +114,37 @@ class LiveFile:
 _MAX_REASON = 31  # bytes, LP_LIVE_REASON in the core
 
 
-def open_live_file(core: ModuleType, clock: str, out: str) -> LiveFile | None:
+def _new_path(folder: str) -> str:
+    """Return a free name for a live file of this process."""
+    return os.path.join(folder, f"{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}")
+
+
+def open_live_file(
+    core: ModuleType,
+    clock: str,
+    out: str,
+    *,
+    folder: str | None = None,
+    run: str | None = None,
+) -> LiveFile | None:
     """Create the live file of this process; None if there is none.
 
     To be called before the first tracer is made. `clock` is the name of the clock that
-    tracers will have, `out` the path of the profile. The profiled program never fails
-    because it cannot have a live file.
+    tracers will have, `out` the path of the profile. A child that is part of the `run`
+    of another process puts its file into that one's `folder`. The profiled program
+    never fails because it cannot have a live file.
     """
-    folder = live_folder()
+    folder = folder or live_folder()
     if folder is None:
         return None
-    name = f"{os.getpid()}-{os.urandom(6).hex()}{SUFFIX}"
-    path = os.path.join(folder, name)
+    path = _new_path(folder)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         check_folder(folder)
         core.live_open(path, clock)
     except (OSError, ValueError, LineprofError):
         return None
-    live = LiveFile(core, path)
-    live.note(out=absolute_path(out), identity=process_info.identity())
+    stem = os.path.basename(path).removesuffix(SUFFIX)
+    live = LiveFile(core, path, run or stem)
+    live.note(out=absolute_path(out), identity=process_info.identity(), run=live.run)
     return live

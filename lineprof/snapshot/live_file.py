@@ -50,6 +50,7 @@ class Notes(NamedTuple):
 
     out: str = ""  # path of the profile that the process would have written
     identity: Mapping[str, Any] = {}  # see `lineprof.process_info.identity`
+    run: str = ""  # the processes of one run share it
     tracer: int = 0  # its counts are the profile's
     process: Mapping[str, Any] = {}  # fields of `Process`
     texts: Mapping[str, str] = {}  # source that is in no file
@@ -260,6 +261,7 @@ def _notes_of(raw: Iterable[bytes]) -> Notes:
     known: dict[str, Callable[[Any], bool]] = {
         "out": lambda value: isinstance(value, str),
         "identity": lambda value: isinstance(value, dict),
+        "run": lambda value: isinstance(value, str),
         "tracer": lambda value: isinstance(value, int),
         "process": lambda value: isinstance(value, dict),
         "texts": lambda value: isinstance(value, dict),

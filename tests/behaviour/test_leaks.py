@@ -202,6 +202,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineProfiler.exit": lambda b: b.profiler.exit,
     "LineProfiler.from_start": lambda b: b.profiler.from_start,
     "LineProfiler.functions": lambda b: b.profiler.functions,
+    "LineProfiler.note_run": lambda b: b.profiler.note_run(),
     "LineProfiler.get_stats": lambda b: b.profiler.get_stats(),
     "LineProfiler.gpu_status": lambda b: str(b.profiler.gpu_status),
     "LineProfiler.print_stats": lambda b: b.profiler.print_stats(io.StringIO()),
