@@ -43,9 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(arguments: list[str]) -> int:
     """Parse `arguments`, run their command and return its exit status."""
-    from lineprof.cli import export, recover, view  # noqa: PLC0415  # not for `run`
+    from lineprof.cli import export, merge, recover, view  # noqa: PLC0415  # not `run`
 
-    all_commands = (view.COMMAND, export.COMMAND, recover.COMMAND)
+    all_commands = (view.COMMAND, merge.COMMAND, export.COMMAND, recover.COMMAND)
     commands = {command.name: command for command in all_commands}
     if arguments and arguments[0] not in {*commands, "-h", "--help", "-V", "--version"}:
         arguments = [view.COMMAND.name, *arguments]  # files alone are viewed

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key
+    from lineprof.model.records import CallNode, Key
 
 _TORCH_FILE = "torch/distributed/distributed_c10d.py"  # the end of its path
 
@@ -46,25 +48,41 @@ def line_mpi_ns(profile: Profile) -> dict[Key, dict[int, int]]:
     from lineprof.model.records import NO_NODE  # noqa: PLC0415  # kernprof starts without
 
     nodes = profile.calls.nodes
-    functions = {node.function for node in nodes}
-    collectives = {function for function in functions if is_collective(function)}
-    if not collectives:
-        return {}
-    is_within = [False] * len(nodes)
-    sums = [0] * len(nodes)
-    for index, node in enumerate(nodes):
-        is_below = node.parent != NO_NODE and is_within[node.parent]
-        is_within[index] = is_below or node.function in collectives
-        if is_within[index] and not is_below:
-            sums[index] = node.inclusive_ns
+    sums = node_mpi_ns(nodes)
     found: dict[Key, dict[int, int]] = {}
-    for index in range(len(nodes) - 1, -1, -1):  # children before their parents
-        node = nodes[index]
-        if not sums[index] or node.parent == NO_NODE:
+    for node, ns in zip(nodes, sums):
+        if not ns or node.parent == NO_NODE:
             continue
-        sums[node.parent] += sums[index]
         caller = nodes[node.parent].function
         if caller[0]:  # a call path has each function once, and so each line
             lines = found.setdefault(caller, {})
-            lines[node.line] = lines.get(node.line, 0) + sums[index]
+            lines[node.line] = lines.get(node.line, 0) + ns
     return found
+
+
+def node_mpi_ns(nodes: Sequence[CallNode]) -> list[int]:
+    """Return the time (ns) in such calls of each node of a call tree.
+
+    It includes that of all nodes below. Nodes below a collective have none: that time
+    is the collective's.
+    """
+    from lineprof.model.records import NO_NODE, node_columns  # noqa: PLC0415
+
+    columns = node_columns(nodes)
+    collectives = {i for i, key in enumerate(columns.functions) if is_collective(key)}
+    sums = [0] * len(columns)
+    if not collectives:
+        return sums
+    is_within = [False] * len(columns)
+    parents = columns.column("parent")
+    called, inclusive = columns.column("function"), columns.column("inclusive_ns")
+    for index, parent in enumerate(parents):
+        is_below = parent != NO_NODE and is_within[parent]
+        is_within[index] = is_below or called[index] in collectives
+        if is_within[index] and not is_below:
+            sums[index] = inclusive[index]
+    for index in range(len(sums) - 1, -1, -1):  # children before their parents
+        parent = parents[index]
+        if parent != NO_NODE:
+            sums[parent] += sums[index]
+    return sums

@@ -14,11 +14,13 @@ from lineprof.model.profile import Profile, sum_timings
 from lineprof.model.records import (
     NO_CALLS,
     NO_NODE,
+    NO_RANKS,
     UNKNOWN_THREAD,
     CallNode,
     CallTree,
     FunctionStats,
     SourceFile,
+    ranked,
     sum_parts,
 )
 from lineprof.model.units import NANOSECOND
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         Key,
         LineBreakdown,
         Process,
+        Ranks,
         Thread,
         Wait,
     )
@@ -58,7 +61,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
             thread._replace(process=thread.process + len(processes))
             for thread in profile.threads
         ]
-        processes += profile.processes
+        processes += ranked(profile.processes)
     sources, changes = _merge_sources(profiles)
     warnings = [warning for profile in profiles for warning in profile.warnings]
     return Profile.from_functions(
@@ -74,6 +77,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
         traces=_merge_traces(profiles),
         breakdowns=_merge_breakdowns(profiles),
         cuts=_merge_cuts(profiles),
+        ranks=_merge_ranks(profiles),
         timings=_merge_timings(profiles, unit),
         source_roots=_merge_source_roots(profiles),
     )
@@ -144,7 +148,7 @@ def _merge_sources(
             first = sources.setdefault(file, source)
             if first.is_left_out or source.is_left_out:
                 sources[file] = first if first.is_left_out else source
-            elif _differ(first, source):
+            elif differ(first, source):
                 changed[file] = None
             elif first.text is None and source.text is not None:
                 sources[file] = source
@@ -154,7 +158,7 @@ def _merge_sources(
     ]
 
 
-def _differ(first: SourceFile, second: SourceFile) -> bool:
+def differ(first: SourceFile, second: SourceFile) -> bool:
     """Tell whether two texts of one file are known to be different."""
     if first.text is not None and second.text is not None:
         return first.text != second.text
@@ -252,6 +256,18 @@ def _merge_cuts(profiles: Sequence[Profile]) -> tuple[Cut, ...]:
         cuts += [cut._replace(process=cut.process + processes) for cut in profile.cuts]
         processes += len(profile.processes)
     return tuple(cuts)
+
+
+def _merge_ranks(profiles: Sequence[Profile]) -> Ranks:
+    """Return the lines of each rank, if one of the profiles has them packed."""
+    if not any(profile.ranks.runs for profile in profiles):
+        return NO_RANKS  # the threads have them
+    from lineprof.model.rank_lines import RanksBuilder, ranks_of  # noqa: PLC0415  # rare
+
+    builder = RanksBuilder()
+    for profile in profiles:
+        builder.add_ranks(ranks_of(profile))
+    return builder.ranks
 
 
 # Traces and GPU data.

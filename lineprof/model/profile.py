@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from lineprof.model.gpu import NO_GPU, Gpu
 from lineprof.model.records import (
     NO_CALLS,
+    NO_RANKS,
     UNKNOWN_THREAD,
     CallTree,
     FunctionStats,
     Process,
+    Ranks,
     SourceFile,
     Thread,
     ThreadLine,
@@ -67,6 +69,7 @@ class Profile:
     traces: tuple[Trace, ...] = ()
     breakdowns: tuple[LineBreakdown, ...] = ()
     cuts: tuple[Cut, ...] = ()
+    ranks: Ranks = NO_RANKS
     # None: the profile was made in this process, and its sources are read from where
     # their names say. Else it was read from a file, which may name any file: all files
     # below these folders may be read for it, and few others (see `lineprof.source`).
@@ -104,6 +107,7 @@ class Profile:
         traces: Iterable[Trace] = (),
         breakdowns: Iterable[LineBreakdown] = (),
         cuts: Iterable[Cut] = (),
+        ranks: Ranks = NO_RANKS,
         timings: Timings | None = None,
         source_roots: tuple[str, ...] | None = None,
     ) -> Self:
@@ -133,6 +137,7 @@ class Profile:
             traces=tuple(traces),
             breakdowns=tuple(breakdowns),
             cuts=tuple(cuts),
+            ranks=ranks,
             source_roots=source_roots,
         )
         return profile
@@ -150,6 +155,12 @@ class Profile:
         """Return the same profile as one that was read from a file: `source_roots`."""
         same = self.of(self)
         same.__dict__.update(source_roots=roots)
+        return same
+
+    def with_warnings(self, warnings: Iterable[str]) -> Self:
+        """Return the same profile with these warnings, each once."""
+        same = self.of(self)
+        same.__dict__.update(warnings=tuple(dict.fromkeys(warnings)))
         return same
 
     def with_timelines(

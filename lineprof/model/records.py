@@ -6,6 +6,7 @@ All are frozen values. Times are integers in nanoseconds (ns).
 # Without annotations from __future__: NamedTuple would compile the text of each field,
 # which takes 2 ms at the end of every run.
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any, NamedTuple, TypeVar, overload
 
 Key = tuple[str, int, str]  # of a function: file, first line, qualified name
@@ -68,6 +69,35 @@ class ThreadLine(NamedTuple):
     raw_ns: int = 0  # time_ns before the profiler's own cost was subtracted
     min_ns: int | None = None  # of the shortest execution; None if unknown
     max_ns: int | None = None  # of the longest execution; None if unknown
+
+
+class CellColumns(NamedTuple):
+    """The measured lines of many functions as columns, which take less time."""
+
+    keys: tuple[Key, ...]  # of the functions
+    function: Sequence[int]  # index in `keys`
+    line: Sequence[int]
+    thread: Sequence[int]
+    hits: Sequence[int]
+    time_ns: Sequence[int]
+    await_ns: Sequence[int]
+    raw_ns: Sequence[int]
+    min_ns: Sequence[int | None]
+    max_ns: Sequence[int | None]
+
+    def selected(self, chosen: Sequence[bool]) -> "CellColumns":
+        """Return the rows that are `chosen`."""
+        return self._replace(
+            function=[*compress(self.function, chosen)],
+            line=[*compress(self.line, chosen)],
+            thread=[*compress(self.thread, chosen)],
+            hits=[*compress(self.hits, chosen)],
+            time_ns=[*compress(self.time_ns, chosen)],
+            await_ns=[*compress(self.await_ns, chosen)],
+            raw_ns=[*compress(self.raw_ns, chosen)],
+            min_ns=[*compress(self.min_ns, chosen)],
+            max_ns=[*compress(self.max_ns, chosen)],
+        )
 
 
 class LineTotals(NamedTuple):
@@ -355,7 +385,61 @@ class LineBreakdown(NamedTuple):
     ns: int
 
 
+# Ranks: see `lineprof.model.rank_lines`.
+
+
+class RankRun(NamedTuple):
+    """One rank of a parallel program: its run, and the lines that it ran."""
+
+    rank: int
+    wall_ns: int  # of its longest process
+    mpi_ns: int  # in collectives and messages, called from profiled lines
+    batches: tuple[Any, ...] = ()  # of model.timelines.Batch
+
+
+class Ranks(NamedTuple):
+    """The lines as each rank ran them, in packed columns; the default is none."""
+
+    places: tuple[tuple[Key, int], ...] = ()  # function, its line; 0: the function
+    runs: tuple[RankRun, ...] = ()  # in the order of the ranks
+
+
+NO_RANKS = Ranks()
+
+
+def ranked(processes: Sequence[Process]) -> list[Process]:
+    """Return the processes of one file, those without a rank with the only one.
+
+    These are children of the process that has it.
+    """
+    ranks = {one.rank for one in processes if one.rank is not None}
+    if len(ranks) != 1:
+        return [*processes]
+    (rank,) = ranks
+    return [one._replace(rank=rank) if one.rank is None else one for one in processes]
+
+
 # Sums of records.
+
+
+def cell_columns(functions: Sequence[FunctionStats]) -> CellColumns:
+    """Return the lines of `functions` as columns."""
+    cells = [cell for function in functions for cell in function.thread_lines]
+    columns = {name: [getattr(cell, name) for cell in cells] for name in _OF_CELLS}
+    return CellColumns(
+        keys=tuple([function.key for function in functions]),
+        function=[
+            index
+            for index, function in enumerate(functions)
+            for _ in function.thread_lines
+        ],
+        **columns,
+    )
+
+
+_OF_CELLS = (
+    *("line", "thread", "hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns"),
+)
 
 
 def sum_parts(records: Iterable[PartOfLine]) -> tuple[PartOfLine, ...]:

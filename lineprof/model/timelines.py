@@ -129,7 +129,7 @@ def _wrapped(kind: str, numbers: Iterable[int], size: int) -> array[int]:
         return array(kind, [number & mask for number in numbers])
 
 
-def _pack(
+def pack_columns(
     columns: Mapping[str, bytes],
     kinds: Mapping[str, str],
     differences: Collection[str],
@@ -158,13 +158,18 @@ def _pack(
     return tuple(batches)
 
 
-def _unpack(
+def unpack_column(
     name: str,
     data: bytes,
     count: int,
     kinds: Mapping[str, str],
     differences: Collection[str],
 ) -> Values:
+    """Return the `count` values of the packed column `name`.
+
+    `kinds` and `differences` are those of `pack_columns`. ValueError unless `data` has
+    exactly that many; no more are ever unpacked.
+    """
     try:
         return unpacked(kinds[name], data, count, differences=name in differences)
     except ValueError as error:
@@ -257,7 +262,7 @@ class Timeline:
 
 def pack_events(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
     """Return batches of events; `columns` are in the machine's byte order."""
-    return _pack(columns, EVENT_COLUMNS, EVENT_DIFFERENCES, EVENTS_PER_BATCH)
+    return pack_columns(columns, EVENT_COLUMNS, EVENT_DIFFERENCES, EVENTS_PER_BATCH)
 
 
 def unpack_events(name: str, data: bytes, events: int) -> Values:
@@ -265,7 +270,7 @@ def unpack_events(name: str, data: bytes, events: int) -> Values:
 
     ValueError unless `data` has exactly that many; no more are ever unpacked.
     """
-    return _unpack(name, data, events, EVENT_COLUMNS, EVENT_DIFFERENCES)
+    return unpack_column(name, data, events, EVENT_COLUMNS, EVENT_DIFFERENCES)
 
 
 def event_column(batches: Iterable[Batch], name: str) -> Values:
@@ -449,7 +454,7 @@ def pack_slices(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
     """Return batches of slices; `columns` are in the machine's byte order."""
     more = {name: kind for name, kind in _WAIT_COLUMNS.items() if name in columns}
     kinds = {**SLICE_COLUMNS, **more}
-    return _pack(columns, kinds, _SLICE_DIFFERENCES, SLICES_PER_BATCH)
+    return pack_columns(columns, kinds, _SLICE_DIFFERENCES, SLICES_PER_BATCH)
 
 
 def slice_columns(batch: Batch) -> SliceColumns:
@@ -466,7 +471,7 @@ def _slice_column(batch: Batch, name: str) -> Values:
     data = dict(batch.columns).get(name)
     if data is None:
         return array(kinds[name], bytes(batch.events * array(kinds[name]).itemsize))
-    return _unpack(name, data, batch.events, kinds, _SLICE_DIFFERENCES)
+    return unpack_column(name, data, batch.events, kinds, _SLICE_DIFFERENCES)
 
 
 def slice_planes(batch: Batch) -> list[bytes]:

@@ -11,6 +11,8 @@
 | --callers                 | functions               |
 | --tree                    | call_tree               |
 | --drill                   | drill_down, lookup      |
+| --ranks                   | ranks                   |
+| --by                      | by_process              |
 | --gpu-summary             | gpu_summary, gpu_format |
 | --gpu-idle                | gpu_idle                |
 | --gpu-trace, --api-trace  | gpu_trace, gpu_format   |
@@ -25,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from lineprof.patterns import FORMS
 from lineprof.report.options import (
     ALL_FUNCTIONS,
+    BY,
     COLUMNS,
     CSV,
     DEPTH,
@@ -35,6 +38,7 @@ from lineprof.report.options import (
     HOT_LINES,
     KERNEL,
     LIMIT,
+    MATRIX,
     MIN_PERCENT,
     OCCUPANCY,
     RAW,
@@ -96,7 +100,7 @@ JSON = View(
     name="json",
     suffix=".json",
     help="JSON for other programs, times in nanoseconds; also of --hot, --functions,"
-    " --tree, --drill, --callers and --gpu-idle",
+    " --tree, --drill, --callers, --ranks, --by and --gpu-idle",
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     takes_names=True,
@@ -165,6 +169,33 @@ CALLERS = View(
     value=TARGETS,
 )
 
+RANKS = View(
+    name="ranks",
+    suffix=".ranks.txt",
+    help="ranks of a parallel program: its efficiency, the lines for which ranks wait"
+    " for the slowest one, and the spread of every line over the ranks",
+    options=(LIMIT, MIN_PERCENT, ALL_FUNCTIONS, CSV),
+    render=partial(_call, "ranks", "ranks"),
+    rows=partial(_call, "ranks", "rows"),
+    notes=partial(_call, "ranks", "rank_notes"),
+    has_tables=False,
+    takes_names=True,
+)
+
+BY_VIEW = View(
+    name="by",
+    suffix=".by.txt",
+    help="each rank, or each process, with its host, command and times; with --matrix"
+    " its lines",
+    options=(MATRIX, LIMIT, CSV),
+    render=partial(_call, "by_process", "by"),
+    rows=partial(_call, "by_process", "rows"),
+    notes=partial(_call, "ranks", "rank_notes"),
+    has_tables=False,
+    value=BY,
+    takes_names=True,
+)
+
 GPU_SUMMARY = View(
     name="gpu-summary",
     suffix=".gpu-summary.txt",
@@ -206,7 +237,7 @@ API_TRACE = View(
 VIEWS = {
     view.name: view
     for view in (
-        *(TEXT, JSON, HOT, FUNCTIONS, TREE, DRILL, CALLERS),
+        *(TEXT, JSON, HOT, FUNCTIONS, TREE, DRILL, CALLERS, RANKS, BY_VIEW),
         *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
     )
 }

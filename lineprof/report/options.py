@@ -23,6 +23,8 @@ _DEFAULT_MIN_PERCENT = 1.0
 
 _VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer
 
+BY_RANK, BY_PROCESS = "rank", "process"
+
 _MAX_COUNT_DIGITS = 9
 
 _MAX_PERCENT = 100
@@ -61,6 +63,8 @@ class Options(NamedTuple):
     file: str = "FILE"  # of the profile, in commands for a shell
     brief: bool = False  # leave out bodies of functions without numbers in a table
     all_functions: bool = False  # every table, however many
+    by: str = BY_RANK  # the rows of --by
+    matrix: bool = False  # each line by rank or process
     waiting: bool = False  # a line below each table about its function's waits
     terminal: Terminal = PLAIN
 
@@ -390,6 +394,26 @@ HOT_LINES = Option(
 )
 
 
+# Flags of the views of ranks.
+
+
+def parse_by(text: str) -> str:
+    """Return what --by is for."""
+    return _one_of(text, "way to list", (BY_RANK, BY_PROCESS))
+
+
+BY = Option(
+    "by", (), "", default=BY_RANK, metavar=f"{BY_RANK}|{BY_PROCESS}", parse=parse_by
+)
+
+MATRIX = Option(
+    "matrix",
+    ("--matrix",),
+    "of --by: a table for each function, with a column of times by rank or process;"
+    " a column has the mean of several if not all fit",
+)
+
+
 # Options that change the tables of --drill, but not its rows.
 OF_TABLES = (UNIT, RICH, COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS)
 
@@ -427,4 +451,5 @@ def uncalibrated(profile: Profile) -> Profile:
         traces=profile.traces,
         breakdowns=profile.breakdowns,
         cuts=profile.cuts,
+        ranks=profile.ranks,
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lineprof.model.profile import Profile
+    from lineprof.model.records import CellColumns
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
@@ -20,6 +21,16 @@ def load(path: str | os.PathLike[str]) -> Profile:
     from lineprof.storage.reader import load_file as read  # noqa: PLC0415  # not to write
 
     return read(path).reading_below()
+
+
+def load_columns(path: str | os.PathLike[str]) -> tuple[Profile, CellColumns]:
+    """Return the profile in the file at `path`, its lines apart, as columns.
+
+    LineprofError if it cannot be read.
+    """
+    from lineprof.storage.reader import load_columns as read  # noqa: PLC0415  # as above
+
+    return read(path)
 
 
 def save(

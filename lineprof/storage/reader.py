@@ -22,6 +22,7 @@ from lineprof.model.records import (
     UNKNOWN_THREAD,
     CallNodes,
     CallTree,
+    CellColumns,
     Cut,
     FunctionStats,
     LineBreakdown,
@@ -30,6 +31,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
     Wait,
+    cell_columns,
     maker_of,
     sum_parts,
 )
@@ -56,6 +58,7 @@ from lineprof.storage.schema import (
     META,
     OWN_TIMES,
     PROCESSES,
+    RANK_RUNS,
     SCHEMA_VERSION,
     THREADS,
     TRACES,
@@ -80,8 +83,24 @@ _MAX_VALUE_BYTES = 1 << 27
 _AGAIN = "record it again"
 
 
-def load_file(path: str | os.PathLike[str]) -> Profile:
+def load_columns(path: str | os.PathLike[str]) -> tuple[Profile, CellColumns]:
+    """Return the profile in the file at `path`, and its measured lines as columns.
+
+    The functions of the profile have no lines themselves. Raises LineprofError as
+    `load_file` does.
+    """
+    found: list[CellColumns] = []
+    profile = load_file(path, found)
+    return profile, found[0] if found else cell_columns(profile.functions)
+
+
+def load_file(
+    path: str | os.PathLike[str], columns: list[CellColumns] | None = None
+) -> Profile:
     """Return the profile in the file at `path`.
+
+    If `columns` is a list, the measured lines of the file are added to it as columns,
+    and the functions have no lines, unless the file is line_profiler's.
 
     Nothing in the file is executed or trusted: invalid content raises LineprofError
     with the file's name and a remedy. The file is opened for reading only, without
@@ -108,7 +127,7 @@ def load_file(path: str | os.PathLike[str]) -> Profile:
         uri = database_uri(full_name, "mode=ro&immutable=1")
         with closing(sqlite3.connect(uri, uri=True)) as db:
             _restrict(db)
-            return _profile(db, check_tables(db))
+            return _profile(db, check_tables(db), columns)
     except (
         Damaged,
         sqlite3.Error,
@@ -185,7 +204,11 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
+def _profile(
+    db: sqlite3.Connection,
+    tables: frozenset[Table],
+    columns: list[CellColumns] | None,
+) -> Profile:
     """Return the profile in an open and checked database that has `tables`."""
     file_rows = list(FILES.named(rows_of(db, FILES)))
     process_rows, thread_rows = rows_of(db, PROCESSES), rows_of(db, THREADS)
@@ -200,7 +223,11 @@ def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
         for row in function_rows
     }
     processes, threads = indexes_of(process_rows), indexes_of(thread_rows)
-    cells = _cells(db, keys, threads)
+    cells: dict[object, list[ThreadLine]] = {}
+    if columns is None:
+        cells = _cells(db, keys, threads)
+    else:
+        columns.append(_cell_columns(db, keys, threads))
     meta: dict[str, str] = dict(rows_of(db, META))
     return Profile.from_functions(
         [
@@ -208,7 +235,7 @@ def _profile(db: sqlite3.Connection, tables: frozenset[Table]) -> Profile:
                 file=keys[row["id"]][0],
                 name=row["name"],
                 line=row["first_line"],
-                thread_lines=tuple(cells[row["id"]]),
+                thread_lines=tuple(cells.get(row["id"], ())),
                 calls=row["calls"],
                 recursive_ns=row["recursive_ns"],
             )
@@ -279,6 +306,10 @@ def _optional(
             slices = tuple([one for one in traces if one.min_ns])
             if slices and "gpu" in found:
                 found["gpu"] = found["gpu"]._replace(slices=slices)
+    if RANK_RUNS in tables:
+        from lineprof.storage.reader_gpu import rank_lines_of  # noqa: PLC0415
+
+        found["ranks"] = rank_lines_of(db, keys)
     return found
 
 
@@ -305,6 +336,28 @@ def _cells(
                 known(threads, thread_id, "thread")
             found[function_id].append(make((line, threads[thread_id], *numbers)))
     return found
+
+
+def _cell_columns(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> CellColumns:
+    """Return the measured lines of all functions as columns."""
+    columns: list[list[Any]] = [[] for _ in CELLS.names]
+    for chunk in chunks_of(db, CELLS):
+        for column, values in zip(columns, zip(*chunk)):
+            column.extend(values)
+    named = dict(zip(CELLS.names, columns))
+    functions = {row_id: index for index, row_id in enumerate(keys)}
+    threads = {None: UNKNOWN_THREAD, **threads}
+    function_ids, thread_ids = named.pop("function_id"), named.pop("thread_id")
+    for row_id in {*function_ids}:
+        known(functions, row_id, "function")
+    for row_id in {*thread_ids}:
+        known(threads, row_id, "thread")
+    return CellColumns(
+        keys=tuple(keys.values()),
+        function=[functions[row_id] for row_id in function_ids],
+        thread=[threads[row_id] for row_id in thread_ids],
+        **named,
+    )
 
 
 # Fields of `ThreadLine` in the order of the columns after the function.

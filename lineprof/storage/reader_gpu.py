@@ -1,4 +1,4 @@
-"""Reader of the GPU data and the traces in a ``.lprof`` file.
+"""Reader of the GPU data, the traces and the ranks in a ``.lprof`` file.
 
 Events and slices stay packed in batches of columns, whose values are checked here.
 """
@@ -19,7 +19,8 @@ from lineprof.model.gpu import (
     GpuRun,
     GpuSum,
 )
-from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.model.rank_lines import LINE_COLUMNS, LINES_PER_BATCH
+from lineprof.model.records import UNKNOWN_THREAD, RankRun, Ranks
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
     EVENTS_PER_BATCH,
@@ -56,6 +57,9 @@ from lineprof.storage.schema import (
     GPU_TIMELINE_NAMES,
     GPU_TIMELINES,
     MAX_EVENTS,
+    RANK_LINE_BATCHES,
+    RANK_LINES,
+    RANK_RUNS,
     SLICE_BATCHES,
     TRACE_FUNCTIONS,
     TRACE_THREADS,
@@ -275,6 +279,9 @@ _SLICE_BATCHES = _Batches(
     names=(*SLICE_COLUMNS, WAIT_COLUMN, UNSURE_COLUMN),
     max_items=SLICES_PER_BATCH,
 )
+_RANK_BATCHES = _Batches(
+    tables=RANK_LINE_BATCHES, names=LINE_COLUMNS, max_items=LINES_PER_BATCH
+)
 
 
 def _timelines(
@@ -438,3 +445,36 @@ def _max_of(planes: bytes, count: int) -> int:
     if highest:
         low = bytes(compress(low, map(highest.__eq__, planes[count : 2 * count])))
     return highest << 8 | max(set(low))
+
+
+def rank_lines_of(db: sqlite3.Connection, keys: Keys) -> Ranks:
+    """Return the lines of each rank in a checked database, packed.
+
+    `keys` has the functions by their ids. Damaged if the tables are invalid; the
+    packed numbers are checked when they are unpacked (`rank_lines.values_of`).
+    """
+    places = []
+    for row in RANK_LINES.named(rows_of(db, RANK_LINES)):
+        check_natural([row["line"]], "a line of ranks")
+        places.append((known(keys, row["function_id"], "function"), row["line"]))
+    if len({*places}) < len(places):
+        raise Damaged("a line of ranks is there twice")
+    rows = rows_of(db, RANK_RUNS)
+    batches = _RANK_BATCHES.read(db, rows)
+    runs: dict[int, RankRun] = {}
+    for row in RANK_RUNS.named(rows):
+        check_natural([row["rank"], row["wall_ns"], row["mpi_ns"]], "a rank")
+        own = tuple(batches[row["id"]])
+        if sum(batch.events for batch in own) != row["lines"]:
+            raise Damaged(f"rank {row['rank']} has other than {row['lines']} lines")
+        if row["lines"] > len(places):
+            raise Damaged(f"rank {row['rank']} has more lines than there are")
+        if row["rank"] in runs:
+            raise Damaged(f"rank {row['rank']} is there twice")
+        runs[row["rank"]] = RankRun(
+            rank=row["rank"],
+            wall_ns=row["wall_ns"],
+            mpi_ns=row["mpi_ns"],
+            batches=own,
+        )
+    return Ranks(places=tuple(places), runs=tuple(runs[rank] for rank in sorted(runs)))

@@ -308,6 +308,18 @@ SLICE_BATCHES = BatchTables(
     batches=TRACE_BATCHES, columns=TRACE_COLUMNS, owner="trace", items="slices"
 )
 
+# Only profiles that were merged from many files have these. Line 0 is a function.
+
+RANK_LINES = Table("rank_lines", _ints("id", "function_id", "line"))
+RANK_RUNS = Table("rank_runs", _ints("id", "rank", "lines", "wall_ns", "mpi_ns"))
+RANK_BATCHES = Table("rank_batches", _ints("id", "rank_id", "lines"))
+RANK_COLUMNS = Table(
+    "rank_columns", (*_ints("batch_id"), *_texts("name"), Column("data", bytes))
+)
+RANK_LINE_BATCHES = BatchTables(
+    batches=RANK_BATCHES, columns=RANK_COLUMNS, owner="rank", items="lines"
+)
+
 TABLES = (META, FILES, PROCESSES, THREADS, FUNCTIONS, CELLS, WARNINGS)
 GPU_TABLES = (
     *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
@@ -315,5 +327,9 @@ GPU_TABLES = (
 )
 CALL_TABLES = (CALL_FUNCTIONS, CALL_NODES, WAITS)
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COLUMNS)
+RANK_TABLES = (RANK_LINES, RANK_RUNS, RANK_BATCHES, RANK_COLUMNS)
 # A file has all tables of such a group, or none of them.
-OPTIONAL_TABLES = (GPU_TABLES, CALL_TABLES, (OWN_TIMES,), (CUTS,), TRACE_TABLES)
+OPTIONAL_TABLES = (
+    *(GPU_TABLES, CALL_TABLES, (OWN_TIMES,), (CUTS,), TRACE_TABLES),
+    RANK_TABLES,
+)

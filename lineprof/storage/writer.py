@@ -213,7 +213,8 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
 
         yield from gpu_tables(stats)
     traces = (*stats.traces, *stats.gpu.slices)
-    if stats.calls != NO_CALLS or stats.waits or traces or stats.breakdowns:
+    has_calls = stats.calls != NO_CALLS or stats.waits or stats.breakdowns
+    if has_calls or traces or len(ids) > len(stats.functions):
         yield CALL_FUNCTIONS, _call_functions(stats, ids)
         yield CALL_NODES, _call_nodes(stats, ids)
         yield WAITS, _waits(stats, ids)
@@ -225,6 +226,10 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         from lineprof.storage.writer_gpu import trace_tables  # noqa: PLC0415
 
         yield from trace_tables(stats, ids)
+    if stats.ranks.runs:
+        from lineprof.storage.writer_gpu import rank_tables  # noqa: PLC0415
+
+        yield from rank_tables(stats, ids)
 
 
 def function_ids(stats: Profile) -> dict[Key, int]:
@@ -236,6 +241,7 @@ def function_ids(stats: Profile) -> dict[Key, int]:
     keys.update(dict.fromkeys(_called(stats.calls.nodes)))
     keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
     keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
+    keys.update(dict.fromkeys([function for function, _ in stats.ranks.places]))
     for trace in (*stats.traces, *stats.gpu.slices):
         keys.update(dict.fromkeys(trace.functions))
     return {key: index for index, key in enumerate(keys)}

@@ -1,4 +1,4 @@
-"""Rows of a ``.lprof`` file that hold GPU data and traces."""
+"""Rows of a ``.lprof`` file that hold GPU data, traces and ranks."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ from lineprof.storage.schema import (
     GPU_TIMELINE_NAMES,
     GPU_TIMELINES,
     MAX_EVENTS,
+    RANK_LINE_BATCHES,
+    RANK_LINES,
+    RANK_RUNS,
     SLICE_BATCHES,
     TRACE_FUNCTIONS,
     TRACE_THREADS,
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key
+    from lineprof.model.records import Key, RankRun
     from lineprof.model.timelines import Timeline, Trace
     from lineprof.storage.schema import BatchTables, Table
 
@@ -219,18 +222,56 @@ def _trace_threads(stats: Profile, traces: Iterable[Trace]) -> Iterator[Row]:
             )
 
 
-# Batches of packed columns: the tables of timelines and of traces are alike.
+def rank_tables(
+    stats: Profile, ids: Mapping[Key, int]
+) -> Iterator[tuple[Table, Iterable[Row]]]:
+    """Yield each table of ranks with its rows; `ids` are those of functions.
+
+    LineprofError if a reader would refuse so many lines.
+    """
+    runs = stats.ranks.runs
+    lines = sum(batch.events for run in runs for batch in run.batches)
+    if lines > MAX_EVENTS:
+        raise LineprofError(
+            f"a profile can't hold {lines} lines of ranks (at most {MAX_EVENTS})",
+            hint="merge fewer files",
+        )
+    yield (
+        RANK_LINES,
+        (
+            RANK_LINES.row(id=index, function_id=ids[key], line=line)
+            for index, (key, line) in enumerate(stats.ranks.places)
+        ),
+    )
+    yield RANK_RUNS, _rank_runs(runs)
+    yield from _batch_tables(RANK_LINE_BATCHES, runs)
+
+
+def _rank_runs(runs: Iterable[RankRun]) -> Iterator[Row]:
+    for index, run in enumerate(runs):
+        yield RANK_RUNS.row(
+            id=index,
+            rank=run.rank,
+            lines=sum(batch.events for batch in run.batches),
+            wall_ns=run.wall_ns,
+            mpi_ns=run.mpi_ns,
+        )
+
+
+# Batches of packed columns: the tables of timelines, traces and ranks are alike.
 
 
 def _batch_tables(
-    tables: BatchTables, owners: Sequence[Timeline | Trace]
+    tables: BatchTables, owners: Sequence[Timeline | Trace | RankRun]
 ) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield the tables with the batches of timelines, or of traces, and their rows."""
     yield tables.batches, _batches(tables, owners)
     yield tables.columns, _columns(tables.columns, owners)
 
 
-def _batches(tables: BatchTables, owners: Sequence[Timeline | Trace]) -> Iterator[Row]:
+def _batches(
+    tables: BatchTables, owners: Sequence[Timeline | Trace | RankRun]
+) -> Iterator[Row]:
     ids = count()
     for owner_id, owner in enumerate(owners):
         for batch in owner.batches:
@@ -238,7 +279,9 @@ def _batches(tables: BatchTables, owners: Sequence[Timeline | Trace]) -> Iterato
             yield tables.batches.row(id=next(ids), **row)
 
 
-def _columns(table: Table, owners: Sequence[Timeline | Trace]) -> Iterator[Row]:
+def _columns(
+    table: Table, owners: Sequence[Timeline | Trace | RankRun]
+) -> Iterator[Row]:
     batches = [batch for owner in owners for batch in owner.batches]
     for batch_id, batch in enumerate(batches):
         for name, data in batch.columns:

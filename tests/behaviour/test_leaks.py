@@ -239,6 +239,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.with_timelines": lambda b: b.stats.with_timelines(
         b.stats.threads, b.stats.traces, b.stats.gpu
     ),
+    "LineStats.with_warnings": lambda b: b.stats.with_warnings(["a"]),
     "GpuOptions": lambda _: lineprof.GpuOptions(),
     "TraceOptions": lambda _: lineprof.TraceOptions(),
     "gpu_status": lambda _: lineprof.gpu_status(),

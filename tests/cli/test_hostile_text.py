@@ -67,7 +67,9 @@ def command_lines(view: View) -> Iterator[list[str]]:
     if view.name != "text":
         choices = [[f"--{view.name}"]]
     if view.value is not None:
-        values = TARGETS if view.value.field == "targets" else ("100",)
+        values = {"targets": TARGETS, "by": ("rank", "process")}.get(
+            view.value.field, ("100",)
+        )
         choices = [[f"--{view.name}", value] for value in values]
     for choice in choices:
         yield choice

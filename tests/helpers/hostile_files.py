@@ -14,7 +14,8 @@ from example_traces import SLICES
 
 from lineprof.errors import DIRECTION_MARKS, LineprofError
 from lineprof.model.profile import Profile
-from lineprof.model.records import PARTS, Cut, LineBreakdown
+from lineprof.model.rank_lines import RanksBuilder, RankValues
+from lineprof.model.records import PARTS, Cut, LineBreakdown, RankRun
 from lineprof.model.timelines import SLICE_COLUMNS, Trace, pack_slices
 from lineprof.storage import load, save
 from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
@@ -85,6 +86,15 @@ def full_profile() -> Profile:
         for part in PARTS
     )
     gpu.cuts = (Cut(function=key, process=0, until_ns=5_000_000),)
+    builder = RanksBuilder()
+    builder.add(
+        RankRun(rank=3, wall_ns=9_000_000, mpi_ns=1_000_000),
+        [(key, 34)],
+        RankValues(
+            places=(), hits=[1], time_ns=[8_000_000], mpi_ns=[0], callees_ns=[0]
+        ),
+    )
+    gpu.ranks = builder.ranks
     return Profile.from_stats_objects(gpu, example_calls.example())
 
 

@@ -128,7 +128,7 @@ def test_a_profile_without_traces_has_no_tables_of_them(tmp_path: Path) -> None:
 
 
 def test_the_tables_and_columns_are_those_documented(tmp_path: Path) -> None:
-    section = PAGE[PAGE.index("## Traces") : PAGE.index("## How it grows")]
+    section = PAGE[PAGE.index("## Traces") : PAGE.index("## Ranks")]
     save(example(), tmp_path / "a.lprof")
     names = {table.name for table in TRACE_TABLES}
     tables = tables_of(tmp_path / "a.lprof")

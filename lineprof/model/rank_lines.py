@@ -1,0 +1,382 @@
+"""Lines as each rank of a parallel program ran them, in packed columns.
+
+A profile of a few files has a record of each line and thread, and a thread belongs to a
+process and that to a rank. A profile that was merged from many files has no threads: it
+keeps the numbers of each rank here. Times are integers in nanoseconds (ns).
+"""
+
+from __future__ import annotations
+
+from array import array
+from itertools import islice
+from operator import lt
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.errors import LineprofError
+from lineprof.model.collectives import node_mpi_ns
+from lineprof.model.records import (
+    NO_NODE,
+    UNKNOWN_THREAD,
+    RankRun,
+    Ranks,
+    cell_columns,
+    node_columns,
+    ranked,
+)
+from lineprof.model.timelines import pack_columns, unpack_column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import CellColumns, Key
+    from lineprof.model.timelines import Batch
+
+    Place = tuple[Key, int]  # function, its line; line 0 is the whole function
+
+WHOLE = 0  # the line of a function's own numbers: its calls and its total time
+
+LINES_PER_BATCH = 65_536
+
+# Columns and their typecodes in the array module.
+LINE_COLUMNS = {
+    "line": "I",  # index in Ranks.places
+    "hits": "Q",
+    "time": "Q",
+    "mpi": "Q",  # the part of the time in collectives and messages
+    "callees": "Q",  # the part in profiled Python functions, without mpi
+}
+
+LINE_DIFFERENCES = frozenset({"line"})
+
+_MAX = (1 << 63) - 1  # of a number in a file
+
+
+class RankValues(NamedTuple):
+    """The numbers of the lines that one rank ran, as columns of the same length."""
+
+    places: Sequence[int]  # indexes in Ranks.places, each once
+    hits: Sequence[int]
+    time_ns: Sequence[int]
+    mpi_ns: Sequence[int]
+    callees_ns: Sequence[int]
+
+
+def values_of(ranks: Ranks, run: RankRun) -> RankValues:
+    """Return the numbers of a rank; LineprofError if they are damaged."""
+    columns: dict[str, array[int]] = {}
+    try:
+        for name, kind in LINE_COLUMNS.items():
+            columns[name] = array(kind)
+            for batch in run.batches:
+                columns[name] += _column(batch, name)
+        places = columns["line"]
+        if places and (
+            max(places) >= len(ranks.places) or len({*places}) < len(places)
+        ):
+            raise ValueError("it names lines that are not there, or twice")  # noqa: TRY301
+        if any(max(one, default=0) > _MAX for one in columns.values()):
+            raise ValueError("a number is beyond 63 bits")  # noqa: TRY301
+    except ValueError as error:
+        raise LineprofError(
+            f"the profile is damaged (rank {run.rank}: {error})",
+            hint="merge the files of the ranks again",
+        ) from error
+    return RankValues(
+        places=places,
+        hits=columns["hits"],
+        time_ns=columns["time"],
+        mpi_ns=columns["mpi"],
+        callees_ns=columns["callees"],
+    )
+
+
+def _column(batch: Batch, name: str) -> array[int]:
+    kind = LINE_COLUMNS[name]
+    data = dict(batch.columns).get(name)
+    if data is None:
+        return array(kind, bytes(batch.events * array(kind).itemsize))
+    values = unpack_column(name, data, batch.events, LINE_COLUMNS, LINE_DIFFERENCES)
+    return array(kind, values)
+
+
+class RanksBuilder:
+    """Ranks that are added one after the other; each stays packed."""
+
+    def __init__(self) -> None:
+        self._places: dict[Place, int] = {}
+        self._runs: dict[int, RankRun] = {}
+        self._last: tuple[Sequence[Place], list[int]] = ((), [])
+
+    @property
+    def ranks(self) -> Ranks:
+        """All ranks so far."""
+        runs = [self._runs[rank] for rank in sorted(self._runs)]
+        return Ranks(places=tuple(self._places), runs=tuple(runs))
+
+    def add(self, run: RankRun, places: Sequence[Place], values: RankValues) -> None:
+        """Add the numbers of a rank, or of a part of it.
+
+        `places` are those of `values`. The wall time of a rank is that of its longest
+        part.
+        """
+        indexes = [*self._indexes(places)]
+        columns = [values.hits, values.time_ns, values.mpi_ns, values.callees_ns]
+        before = self._runs.get(run.rank)
+        if before is not None:
+            old = values_of(self.ranks, before)
+            indexes += old.places
+            columns = [
+                [*values.hits, *old.hits],
+                [*values.time_ns, *old.time_ns],
+                [*values.mpi_ns, *old.mpi_ns],
+                [*values.callees_ns, *old.callees_ns],
+            ]
+            run = run._replace(
+                wall_ns=max(run.wall_ns, before.wall_ns),
+                mpi_ns=run.mpi_ns + before.mpi_ns,
+            )
+        self._runs[run.rank] = run._replace(batches=_packed(indexes, columns))
+
+    def _indexes(self, places: Sequence[Place]) -> list[int]:
+        """Return the indexes of `places`, which are mostly those of the rank before."""
+        if places is not self._last[0]:
+            known = self._places
+            found = [known.setdefault(place, len(known)) for place in places]
+            self._last = (places, found)
+        return self._last[1]
+
+    def add_ranks(self, ranks: Ranks) -> None:
+        """Add the ranks of another profile."""
+        for run in ranks.runs:
+            values = values_of(ranks, run)
+            self.add(run, [ranks.places[i] for i in values.places], values)
+
+
+def _packed(indexes: list[int], columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
+    """Return batches of lines in order, those with the same index summed."""
+    if all(map(lt, indexes, islice(indexes, 1, None))):  # usual for most ranks
+        return _batches([indexes, *columns])
+    rows = sorted(zip(indexes, *columns))
+    if len({*indexes}) < len(indexes):
+        sums: dict[int, list[int]] = {}
+        for index, *numbers in rows:
+            if index in sums:
+                sums[index] = [a + b for a, b in zip(sums[index], numbers)]
+            else:
+                sums[index] = numbers
+        rows = [(index, *numbers) for index, numbers in sums.items()]
+    return _batches(list(zip(*rows)))
+
+
+def _batches(columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
+    """Return batches of columns in the order of `LINE_COLUMNS`."""
+    packed = {
+        name: array(kind, _stored(column)).tobytes()
+        for (name, kind), column in zip(LINE_COLUMNS.items(), columns)
+    }
+    return pack_columns(packed, LINE_COLUMNS, LINE_DIFFERENCES, LINES_PER_BATCH)
+
+
+def _stored(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers as the file takes them: from 0 to 2**63 - 1."""
+    if numbers and (min(numbers) < 0 or max(numbers) > _MAX):
+        return [min(max(number, 0), _MAX) for number in numbers]
+    return numbers
+
+
+# From the records of threads.
+
+
+def ranks_of(profile: Profile) -> Ranks:
+    """Return the lines of each rank of `profile`, packed or by its threads."""
+    if profile.ranks.runs:
+        return profile.ranks
+    builder = RanksBuilder()
+    add_profile(builder, profile, cell_columns(profile.functions))
+    return builder.ranks
+
+
+def processes_of(profile: Profile) -> Ranks:
+    """Return the lines of each process of `profile`, in place of its rank.
+
+    The numbers of ranks are the indexes of processes. A profile without threads has
+    the lines of those processes that are alone in their rank.
+    """
+    builder = RanksBuilder()
+    if not profile.ranks.runs:
+        groups = [*range(len(profile.processes))]
+        _add_groups(builder, profile, cell_columns(profile.functions), groups)
+        return builder.ranks
+    of_rank: dict[int | None, list[int]] = {}
+    for index, process in enumerate(profile.processes):
+        of_rank.setdefault(process.rank, []).append(index)
+    runs = [
+        run._replace(rank=of_rank[run.rank][0])
+        for run in profile.ranks.runs
+        if len(of_rank.get(run.rank, ())) == 1
+    ]
+    runs.sort(key=lambda run: run.rank)
+    return profile.ranks._replace(runs=tuple(runs))
+
+
+class Layout:
+    """The places of the columns of a file: its lines, then its whole functions.
+
+    Files of the ranks of one program mostly have the same.
+    """
+
+    def __init__(self, cells: CellColumns) -> None:
+        self._of = (cells.keys, cells.function, cells.line)
+        keys = cells.keys
+        self.functions = [*dict.fromkeys(cells.function)]  # indexes in `keys`
+        self.places: list[Place] = [
+            *((keys[index], line) for index, line in zip(cells.function, cells.line)),
+            *((keys[index], WHOLE) for index in self.functions),
+        ]
+        self.position: dict[Place, int] = {}  # the first one of each place
+        for index, place in enumerate(self.places):
+            self.position.setdefault(place, index)
+
+    def fits(self, cells: CellColumns) -> bool:
+        """Tell whether `cells` have the same places."""
+        return self._of == (cells.keys, cells.function, cells.line)
+
+
+def add_profile(
+    builder: RanksBuilder,
+    profile: Profile,
+    cells: CellColumns,
+    layout: Layout | None = None,
+) -> None:
+    """Add the ranks of a profile whose lines are `cells`.
+
+    Lines of threads and processes of no known rank are left out.
+    """
+    if profile.ranks.runs:
+        builder.add_ranks(profile.ranks)
+        return
+    groups = [process.rank for process in ranked(profile.processes)]
+    _add_groups(builder, profile, cells, groups, layout)
+
+
+def _add_groups(
+    builder: RanksBuilder,
+    profile: Profile,
+    cells: CellColumns,
+    of_process: Sequence[int | None],
+    layout: Layout | None = None,
+) -> None:
+    """Add the lines of each group of processes: `of_process` has that of each."""
+    of_thread = [of_process[thread.process] for thread in profile.threads]
+    every = sorted({rank for rank in of_process if rank is not None})
+    parts = _parts_of_calls(profile, of_thread, every)
+    for rank in every:
+        walls = [
+            process.wall_ns
+            for process, one in zip(profile.processes, of_process)
+            if one == rank
+        ]
+        part = parts[rank]
+        run = RankRun(rank=rank, wall_ns=max(walls), mpi_ns=part.total_mpi_ns)
+        if len(every) == 1:
+            for function in profile.functions:
+                part.functions[function.key] = (function.calls, function.recursive_ns)
+            values = _values(cells, layout or Layout(cells), part)
+            builder.add(run, (layout or Layout(cells)).places, values)
+            continue
+        own = cells.selected(
+            [
+                thread != UNKNOWN_THREAD and of_thread[thread] == rank
+                for thread in cells.thread
+            ]
+        )
+        own_layout = Layout(own)
+        builder.add(run, own_layout.places, _values(own, own_layout, part))
+
+
+def _values(cells: CellColumns, layout: Layout, part: _CallParts) -> RankValues:
+    """Return the numbers of the lines and the functions of one rank."""
+    totals = [0] * len(cells.keys)
+    for function, ns in zip(cells.function, cells.time_ns):
+        totals[function] += ns
+    hits, times = [*cells.hits], [*cells.time_ns]
+    for function in layout.functions:
+        calls, total_ns = part.functions.get(cells.keys[function], (0, None))
+        hits.append(calls)
+        times.append(totals[function] if total_ns is None else total_ns)
+    # A line that several threads ran has its calls once, with the first of them.
+    mpi, callees = [0] * len(times), [0] * len(times)
+    for place, ns in part.mpi.items():
+        key, _ = place
+        for one in (place, (key, WHOLE)):
+            if one in layout.position:
+                mpi[layout.position[one]] += ns
+    for place, ns in part.callees.items():
+        if place in layout.position:
+            callees[layout.position[place]] += ns
+    return RankValues(
+        places=(), hits=hits, time_ns=times, mpi_ns=mpi, callees_ns=callees
+    )
+
+
+class _CallParts(NamedTuple):
+    """Sums over the calls of one rank (ns)."""
+
+    total_mpi_ns: int
+    mpi: dict[Place, int]
+    callees: dict[Place, int]
+    functions: dict[Key, tuple[int, int | None]]  # calls, and the total time if known
+
+
+def _parts_of_calls(
+    profile: Profile, of_thread: Sequence[int | None], every: Sequence[int]
+) -> dict[int, _CallParts]:
+    """Return the sums over the calls of each rank."""
+    nodes = node_columns(profile.calls.nodes)
+    mpi_ns = node_mpi_ns(nodes)
+    parents, lines, called = map(nodes.column, ("parent", "line", "function"))
+    threads, calls = nodes.column("thread"), nodes.column("calls")
+    totals, inclusive = nodes.column("total_ns"), nodes.column("inclusive_ns")
+    keys = nodes.functions
+    only = every[0] if len(every) == 1 else None
+    sums: dict[int, list[int]] = {rank: [0] for rank in every}
+    mpi: dict[int, dict[Place, int]] = {rank: {} for rank in every}
+    callees: dict[int, dict[Place, int]] = {rank: {} for rank in every}
+    functions: dict[int, dict[Key, tuple[int, int | None]]] = {
+        rank: {} for rank in every
+    }
+    places: list[Place | None] = []  # the line of Python from which a node is called
+    for index, parent in enumerate(parents):
+        thread, key = threads[index], keys[called[index]]
+        rank = only
+        if rank is None and thread != UNKNOWN_THREAD:
+            rank = of_thread[thread]
+        place = None
+        if parent != NO_NODE:
+            caller = keys[called[parent]]
+            place = (caller, lines[index]) if caller[0] else places[parent]
+        places.append(place)
+        if rank is None:
+            continue
+        ns = mpi_ns[index]
+        if parent == NO_NODE:
+            sums[rank][0] += ns
+        elif ns and place is not None and keys[called[parent]][0]:
+            mpi[rank][place] = mpi[rank].get(place, 0) + ns
+        if key[0]:
+            n_calls, total_ns = functions[rank].get(key, (0, 0))
+            total_ns = (total_ns or 0) + totals[index]
+            functions[rank][key] = (n_calls + calls[index], total_ns)
+            if place is not None:
+                own = callees[rank]
+                own[place] = own.get(place, 0) + max(0, inclusive[index] - ns)
+    return {
+        rank: _CallParts(
+            total_mpi_ns=sums[rank][0],
+            mpi=mpi[rank],
+            callees=callees[rank],
+            functions=functions[rank],
+        )
+        for rank in every
+    }

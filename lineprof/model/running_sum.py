@@ -1,0 +1,335 @@
+"""Sum of many profiles that are added one by one, in the memory of one of them.
+
+Threads and timelines are left out: of each rank its sums per line are kept (see
+`rank_lines`). `merge` is the sum of a few profiles, with all that they hold.
+"""
+
+from __future__ import annotations
+
+from operator import add
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu, GpuPath, GpuSum
+from lineprof.model.merge import differ
+from lineprof.model.profile import Profile
+from lineprof.model.rank_lines import Layout, RanksBuilder, add_profile
+from lineprof.model.records import (
+    NO_CALLS,
+    NO_NODE,
+    UNKNOWN_THREAD,
+    CallNodes,
+    CallTree,
+    FunctionStats,
+    ThreadLine,
+    maker_of,
+    node_columns,
+    ranked,
+    sum_parts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lineprof.model.gpu import GpuDevice, GpuRun
+    from lineprof.model.rank_lines import Place
+    from lineprof.model.records import (
+        CellColumns,
+        Cut,
+        Key,
+        LineBreakdown,
+        Process,
+        SourceFile,
+        Wait,
+    )
+
+_NO_MIN, _NO_MAX = 1 << 64, -1  # of lines without a complete execution
+
+_MAX_WARNINGS = 100
+
+
+class LeftOut(NamedTuple):
+    """Parts of profiles that a running sum does not keep."""
+
+    threads: int
+    timelines: int
+
+
+class RunningSum:
+    """The sum of the profiles that were added so far."""
+
+    def __init__(self) -> None:
+        self._unit = 0.0
+        self._places: dict[Place, int] = {}
+        self._layout: Layout | None = None
+        self._indexes: list[int] = []  # of the lines of the layout in `_places`
+        self._lines = _LineSums()
+        self._calls: dict[Key, int] = {}  # of each function
+        self._recursive: dict[Key, list[int]] = {}  # total ns, and if any recursed
+        self._sources: dict[str, SourceFile] = {}
+        self._changed: dict[str, None] = {}
+        self._warnings: dict[str, None] = {}
+        self._processes: list[Process] = []
+        self._cuts: list[Cut] = []
+        self._tree = _Tree()
+        self._waits: tuple[Wait, ...] = ()
+        self._breakdowns: tuple[LineBreakdown, ...] = ()
+        self._gpu = _GpuSums()
+        self._ranks = RanksBuilder()
+        self._threads = self._timelines = 0
+
+    @property
+    def left_out(self) -> LeftOut:
+        """The number of threads and timelines that the sum does not keep."""
+        return LeftOut(threads=self._threads, timelines=self._timelines)
+
+    @property
+    def warnings(self) -> dict[str, None]:
+        """The warnings of the sum: others may be added."""
+        return self._warnings
+
+    def add(self, profile: Profile, cells: CellColumns) -> None:
+        """Add a profile; its lines are in `cells`, and may be missing in `profile`."""
+        self._unit = max(self._unit, profile.unit)
+        if self._layout is None or not self._layout.fits(cells):
+            self._layout, known = Layout(cells), self._places
+            lines = self._layout.places[: len(cells.line)]
+            self._indexes = [known.setdefault(place, len(known)) for place in lines]
+        self._lines.add(self._indexes, len(self._places), cells)
+        self._add_functions(profile, cells)
+        add_profile(self._ranks, profile, cells, self._layout)
+        self._add_sources(profile)
+        self._warnings.update(dict.fromkeys(profile.warnings))
+        processes = len(self._processes)
+        self._cuts += [
+            cut._replace(process=cut.process + processes) for cut in profile.cuts
+        ]
+        self._gpu.add(profile.gpu, processes)
+        self._processes += ranked(profile.processes)
+        self._tree.add(profile.calls)
+        if profile.waits:
+            waits = [wait._replace(thread=UNKNOWN_THREAD) for wait in profile.waits]
+            self._waits = sum_parts([*self._waits, *waits])
+        if profile.breakdowns:
+            own = [one._replace(thread=UNKNOWN_THREAD) for one in profile.breakdowns]
+            self._breakdowns = sum_parts([*self._breakdowns, *own])
+        self._threads += len(profile.threads)
+        self._timelines += len(profile.traces) + len(profile.gpu.timelines)
+
+    def _add_functions(self, profile: Profile, cells: CellColumns) -> None:
+        totals: dict[int, int] = {}
+        if any(function.recursive_ns is not None for function in profile.functions):
+            for function, ns in zip(cells.function, cells.time_ns):
+                totals[function] = totals.get(function, 0) + ns
+        indexes = {key: index for index, key in enumerate(cells.keys)}
+        for one in profile.functions:
+            key = one.key
+            self._calls[key] = self._calls.get(key, 0) + one.calls
+            if one.recursive_ns is not None:
+                lines_ns = totals.get(indexes.get(key, -1), 0)
+                numbers = self._recursive.setdefault(key, [0, 0])
+                numbers[0] += one.recursive_ns
+                numbers[1] += lines_ns
+
+    def _add_sources(self, profile: Profile) -> None:
+        for file, source in profile.sources.items():
+            first = self._sources.setdefault(file, source)
+            if first is source:
+                continue
+            if first.is_left_out or source.is_left_out:
+                self._sources[file] = first if first.is_left_out else source
+            elif differ(first, source):
+                self._changed[file] = None
+            elif first.text is None and source.text is not None:
+                self._sources[file] = source
+
+    def profile(self) -> Profile:
+        """Return the sum as a profile."""
+        lines: dict[Key, list[ThreadLine]] = {key: [] for key in self._calls}
+        make = maker_of(ThreadLine, _FIELDS)
+        for (key, line), numbers in zip(self._places, self._lines.rows()):
+            lines[key].append(make((line, UNKNOWN_THREAD, *numbers)))
+        functions = []
+        for key, calls in self._calls.items():
+            file, first_line, name = key
+            recursive_ns = None
+            if key in self._recursive:
+                once_ns, lines_ns = self._recursive[key]
+                rest_ns = sum(one.time_ns for one in lines[key]) - lines_ns
+                recursive_ns = once_ns + rest_ns
+            functions.append(
+                FunctionStats(
+                    file=file,
+                    name=name,
+                    line=first_line,
+                    thread_lines=tuple(lines[key]),
+                    calls=calls,
+                    recursive_ns=recursive_ns,
+                )
+            )
+        warnings = list(self._warnings)
+        if len(warnings) > _MAX_WARNINGS:
+            more = len(warnings) - _MAX_WARNINGS
+            warnings[_MAX_WARNINGS:] = [f"{more} more warnings were left out"]
+        warnings += [
+            f"{file} differs between the merged profiles; shown is its first text"
+            for file in self._changed
+        ]
+        return Profile.from_functions(
+            functions,
+            processes=self._processes,
+            sources=self._sources,
+            warnings=warnings,
+            unit=self._unit,
+            gpu=self._gpu.gpu(),
+            calls=self._tree.tree(),
+            waits=self._waits,
+            breakdowns=self._breakdowns,
+            cuts=self._cuts,
+            ranks=self._ranks.ranks,
+        )
+
+
+_SUMS = ("hits", "time_ns", "await_ns", "raw_ns")
+
+_FIELDS = ("line", "thread", *_SUMS, "min_ns", "max_ns")
+
+
+class _LineSums:
+    """Sums of lines, as columns."""
+
+    def __init__(self) -> None:
+        self._sums: list[list[int]] = [[] for _ in _SUMS]
+        self._min: list[int] = []
+        self._max: list[int] = []
+
+    def add(self, places: list[int], count: int, cells: CellColumns) -> None:
+        """Add lines, of which `places` has the index of each, below `count`."""
+        more = count - len(self._min)
+        for column in self._sums:
+            column.extend([0] * more)
+        self._min += [_NO_MIN] * more
+        self._max += [_NO_MAX] * more
+        aligned = places == list(range(count))  # the usual case, and fast
+        for index, name in enumerate(_SUMS):
+            numbers = getattr(cells, name)
+            if aligned:
+                self._sums[index] = list(map(add, self._sums[index], numbers))
+                continue
+            column = self._sums[index]
+            for place, number in zip(places, numbers):
+                column[place] += number
+        shortest = _known(cells.min_ns, _NO_MIN)
+        longest = _known(cells.max_ns, _NO_MAX)
+        if aligned:
+            self._min = list(map(min, self._min, shortest))
+            self._max = list(map(max, self._max, longest))
+            return
+        for place, one, other in zip(places, shortest, longest):
+            self._min[place] = min(self._min[place], one)
+            self._max[place] = max(self._max[place], other)
+
+    def rows(self) -> list[tuple[int | None, ...]]:
+        """Return the numbers of each line, in the order of `_FIELDS`."""
+        shortest = [None if ns == _NO_MIN else ns for ns in self._min]
+        longest = [None if ns == _NO_MAX else ns for ns in self._max]
+        return list(zip(*self._sums, shortest, longest))
+
+
+def _known(numbers: Sequence[int | None], unknown: int) -> Sequence[int]:
+    """Return `numbers` with `unknown` in place of None."""
+    if None not in numbers:
+        return numbers  # type: ignore[return-value]
+    return [unknown if number is None else number for number in numbers]
+
+
+class _Tree:
+    """A call tree, without threads."""
+
+    def __init__(self) -> None:
+        self._functions: dict[Key, int] = {}
+        self._nodes: dict[tuple[int, int, int], int] = {}  # parent, line, function
+        self._numbers: list[list[int]] = [[], [], [], [], []]
+        self._folded = 0
+
+    def add(self, tree: CallTree) -> None:
+        """Add a tree."""
+        self._folded += tree.folded
+        nodes = node_columns(tree.nodes)
+        parents, lines, called, _, *numbers = nodes.columns
+        known, places = self._functions, self._nodes
+        keys = nodes.functions
+        indexes = {i: known.setdefault(keys[i], len(known)) for i in {*called}}
+        new: list[int] = []
+        for parent, line, function in zip(parents, lines, called):
+            above = NO_NODE if parent == NO_NODE else new[parent]
+            key = (above, line, indexes[function])
+            new.append(places.setdefault(key, len(places)))
+        for column, more in zip(self._numbers, numbers):
+            column.extend([0] * (len(places) - len(column)))
+            for place, number in zip(new, more):
+                column[place] += number
+
+    def tree(self) -> CallTree:
+        """Return the sum of all trees."""
+        if not self._nodes and not self._folded:
+            return NO_CALLS
+        parents, lines, called = zip(*self._nodes) if self._nodes else ((), (), ())
+        threads = [UNKNOWN_THREAD] * len(parents)
+        columns = (parents, lines, called, threads, *self._numbers)
+        return CallTree(
+            nodes=CallNodes(tuple(self._functions), columns), folded=self._folded
+        )
+
+
+class _GpuSums:
+    """Sums of GPU data, without threads and timelines."""
+
+    def __init__(self) -> None:
+        self._paths: dict[GpuPath, int] = {}
+        self._sums: dict[tuple[object, ...], GpuSum] = {}
+        self._devices: list[GpuDevice] = []
+        self._runs: list[GpuRun] = []
+        self._first: dict[tuple[int, str], int] = {}  # device by number and name
+
+    def add(self, gpu: Gpu, processes: int) -> None:
+        """Add GPU data; `processes` is the index of its first process."""
+        paths = [
+            self._paths.setdefault(
+                one._replace(thread=UNKNOWN_THREAD, range=0), len(self._paths)
+            )
+            for one in gpu.paths
+        ]
+        devices = []
+        for device in gpu.devices:
+            index = len(self._devices)
+            devices.append(self._first.setdefault((device.device, device.name), index))
+            self._devices.append(device._replace(process=device.process + processes))
+        self._runs += [
+            one._replace(process=one.process + processes) for one in gpu.runs
+        ]
+        for one in gpu.sums:
+            moved = one._replace(
+                path=one.path if one.path == NO_PATH else paths[one.path],
+                origin=one.origin if one.origin == NO_PATH else paths[one.origin],
+                device=one.device if one.device == NO_DEVICE else devices[one.device],
+            )
+            key = (moved.path, moved.origin, moved.kind, moved.name, moved.device)
+            before = self._sums.get(key)
+            if before is not None:
+                moved = moved._replace(
+                    count=before.count + moved.count,
+                    ns=before.ns + moved.ns,
+                    min_ns=min(before.min_ns, moved.min_ns),
+                    max_ns=max(before.max_ns, moved.max_ns),
+                    bytes=before.bytes + moved.bytes,
+                )
+            self._sums[key] = moved
+
+    def gpu(self) -> Gpu:
+        """Return the sum of all GPU data."""
+        return Gpu(
+            paths=tuple(self._paths),
+            sums=tuple(self._sums.values()),
+            devices=tuple(self._devices),
+            runs=tuple(self._runs),
+        )

@@ -1,0 +1,214 @@
+"""The command `lineprof merge`: files of ranks become one profile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from example_ranks import MS, START, WALL, rank_profile, save_ranks
+
+from lineprof.cli.main import main
+from lineprof.model.rank_lines import ranks_of
+from lineprof.storage import load, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """\
+import os
+
+rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
+
+
+@profile
+def work():
+    for n in range(rank + 1):
+        n * n
+
+
+work()
+"""
+
+SUMS = pytest.mark.parametrize("form", ["--full", "--sums"])
+
+
+def merged(files: list[str], *flags: str) -> dict[str, object]:
+    """Merge files, and return the result as JSON."""
+    assert main(["merge", *files, "-o", "all.lprof", *flags]) == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "lineprof", "view", "--json", "all.lprof"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
+
+
+@SUMS
+def test_the_files_of_ranks_are_added_up(here: Path, form: str) -> None:
+    for rank in range(4):
+        (here / "program.py").write_text(PROGRAM, encoding="utf-8")
+        environ = {
+            **os.environ,
+            "OMPI_COMM_WORLD_RANK": str(rank),
+            "OMPI_COMM_WORLD_SIZE": "4",
+        }
+        command = ["-m", "kernprof", "-l", "-o", f"r.r{rank:04}.lprof", "program.py"]
+        subprocess.run([sys.executable, *command], check=True, env=environ)
+    profile = merged(["."], form)
+    (function,) = profile["functions"]  # type: ignore[misc]
+    hits = {line["line"]: line["hits"] for line in function["lines"]}
+    assert hits == {8: 2 + 3 + 4 + 5, 9: 1 + 2 + 3 + 4}
+    assert function["calls"] == 4
+    assert [one["rank"] for one in profile["processes"]] == [0, 1, 2, 3]  # type: ignore[attr-defined]
+    runs = ranks_of(load("all.lprof")).runs
+    assert [run.rank for run in runs] == [0, 1, 2, 3]
+
+
+@SUMS
+def test_the_sums_are_under_the_usual_names(here: Path, form: str) -> None:
+    profile = merged(save_ranks(here), form)
+    work, main_ = profile["functions"]  # type: ignore[misc]
+    compute, allreduce = work["lines"]
+    assert (compute["hits"], compute["time_ns"]) == (10, 100 * MS)
+    assert (compute["min_ns"], compute["max_ns"]) == (10 * MS, 10 * MS)
+    assert (allreduce["hits"], allreduce["time_ns"]) == (4, 80 * MS)
+    assert allreduce["mpi_ns"] == 80 * MS
+    assert main_["total_ns"] == 184 * MS
+    assert profile["warnings"] == []
+
+
+def test_the_command_says_what_it_wrote(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_ranks(here)
+    assert main(["merge", "r.r*.lprof", "-o", "all.lprof"]) == 0
+    assert capsys.readouterr().err == (
+        "lineprof: wrote all.lprof: 4 profiles, 4 of 4 ranks\n"
+    )
+    assert len(load("all.lprof").threads) == 4
+    assert main(["merge", "r.r*.lprof", "-o", "all.lprof", "--sums"]) == 0
+    assert capsys.readouterr().err == (
+        "lineprof: wrote all.lprof: 4 profiles, 4 of 4 ranks\n"
+        "lineprof: lines are kept by rank, not by thread; --full keeps threads\n"
+    )
+    assert load("all.lprof").threads == ()
+
+
+@pytest.mark.usefixtures("here")
+def test_many_files_are_summed(capsys: pytest.CaptureFixture[str]) -> None:
+    for rank in range(17):
+        save(rank_profile(0, rank=rank, ranks=17), f"r.r{rank:04}.lprof")
+    assert main(["merge", ".", "-o", "all.lprof"]) == 0
+    assert "17 profiles, 17 of 17 ranks" in capsys.readouterr().err
+    assert load("all.lprof").threads == ()
+    assert len(load("all.lprof").ranks.runs) == 17
+
+
+@SUMS
+def test_a_missing_rank_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    files = save_ranks(here, [0, 1, 3])
+    profile = merged(files, form)
+    note = "rank 2 of 4 is missing: no r.r0002.lprof"
+    assert profile["warnings"] == [note]
+    assert f"lineprof: {note}\n" in capsys.readouterr().err
+    assert (
+        main(["merge", "all.lprof", *save_ranks(here, [2]), "-o", "whole.lprof"]) == 0
+    )
+    assert load("whole.lprof").warnings == ()
+
+
+@pytest.mark.usefixtures("here")
+def test_many_missing_ranks_are_few_lines() -> None:
+    save(rank_profile(0, ranks=1_000_000_000), "r.lprof")
+    assert main(["merge", "r.lprof", "-o", "all.lprof"]) == 0
+    *some, last = load("all.lprof").warnings
+    assert some[0] == "rank 1 of 1000000000 is missing"
+    assert last == "999,999,991 more of 1,000,000,000 ranks are missing"
+
+
+@SUMS
+def test_two_files_of_one_rank_are_an_error(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    save_ranks(here, [0])
+    save(rank_profile(0, pid=7, start_unix_ns=START + 1), "old.lprof")
+    assert main(["merge", "old.lprof", "r.r0000.lprof", "-o", "a.lprof", form]) == 1
+    assert capsys.readouterr().err == (
+        "lineprof: old.lprof and r.r0000.lprof are both of rank 0;"
+        " give the files of one run\n"
+    )
+    assert not (here / "a.lprof").exists()
+
+
+@pytest.mark.parametrize(
+    ("facts", "note"),
+    [
+        ({"argv": ("other.py",)}, "is of another program (other.py) than"),
+        ({"ranks": 8}, "is of a run of 8 ranks,"),
+        ({"start_unix_ns": START + 2 * WALL}, "is of another run than"),
+    ],
+)
+def test_files_that_do_not_belong_together_are_named(
+    here: Path, facts: dict[str, object], note: str
+) -> None:
+    save_ranks(here, [0, 1, 2])
+    save(rank_profile(3, **facts), "r.r0003.lprof")
+    assert main(["merge", ".", "-o", "all.lprof"]) == 0
+    assert any(
+        text.startswith("./r.r0003.lprof") and note in text
+        for text in load("all.lprof").warnings
+    )
+
+
+def test_a_file_that_is_named_twice_counts_once(here: Path) -> None:
+    save_ranks(here)
+    profile = merged([".", "r.r*.lprof", "r.r0001.lprof"])
+    assert len(profile["processes"]) == 4  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.lprof"], "none.lprof does not exist"),
+        (["x*.lprof"], "no file matches x*.lprof"),
+        (["empty"], "there is no profile in empty"),
+        (["text.lprof"], "text.lprof is not a profile"),
+    ],
+)
+@SUMS
+def test_files_that_cannot_be_read_are_one_line(
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+    form: str,
+) -> None:
+    (here / "empty").mkdir()
+    (here / "text.lprof").write_text("words", encoding="utf-8")
+    (here / "all.lprof").write_text("old", encoding="utf-8")
+    assert main(["merge", *words, "-o", "all.lprof", form]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"lineprof: {message}")
+    assert (here / "all.lprof").read_text(encoding="utf-8") == "old"
+
+
+def test_the_output_cannot_be_one_of_the_files(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_ranks(here)
+    assert main(["merge", "r.r0001.lprof", "-o", "./r.r0001.lprof"]) == 1
+    assert "'./r.r0001.lprof' is one of the profiles" in capsys.readouterr().err
+    assert len(load("r.r0001.lprof").processes) == 1
+
+
+def test_a_folder_can_have_the_output_of_the_last_time(here: Path) -> None:
+    save_ranks(here)
+    for _ in range(2):
+        assert len(merged(["."])["processes"]) == 4  # type: ignore[arg-type]
