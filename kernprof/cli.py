@@ -192,7 +192,7 @@ def _session(
     else:
         fill(options)
         check(options)
-        for warning in options.warnings:
+        for warning in options.warnings if options.speaks else ():
             messages.print_error(warning)
         return Session(options, own_process=own_process)
     return None

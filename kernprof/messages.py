@@ -15,10 +15,12 @@ from lineprof.errors import printable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TextIO
 
     from kernprof.options import RunOptions
     from kernprof.recorders import Recorder
+    from lineprof.ranks import Rank
 
 _program_name = "kernprof"
 
@@ -82,6 +84,29 @@ def how_to_view(viewer: str, path: str) -> str:
     return f"Inspect results with:\n{command}"
 
 
+def whose(place: Rank | None, asked: str) -> str:
+    """Return whose profile a rank has written, "" for a program that runs alone.
+
+    `asked` is the name that was asked for, if the rank was added to it.
+    """
+    if place is None:
+        return ""
+    text = f"rank {place.rank}" + (f" of {place.ranks}" if place.ranks else "")
+    return f" ({text}; {asked!r} has no %r)" if asked else f" ({text})"
+
+
+def how_to_merge(pattern: Iterable[str], merged: str) -> str:
+    """Return two lines with the command that merges the profiles of all ranks.
+
+    `pattern` has the parts of their names around each ``*``.
+    """
+    from lineprof.console.output import python_command, shell_word  # noqa: PLC0415
+
+    files = "*".join(shell_word(part) if part else "" for part in pattern)
+    command = f"{python_command()} -m lineprof merge {files} -o {shell_word(merged)}"
+    return f"Merge the profiles of all ranks with:\n{command}"
+
+
 _DEBUG_VARIABLE = "LINE_PROFILER_DEBUG"  # of line_profiler: as -vv, without the table
 _ON = frozenset(("1", "on", "true", "yes"))
 
@@ -93,7 +118,7 @@ class Log:
         """Log if `options` or the environment ask for it."""
         wanted = os.environ.get(_DEBUG_VARIABLE, "").lower() in _ON
         self._options = options
-        self._is_on = options.verbosity > 1 or wanted
+        self._is_on = options.speaks and (options.verbosity > 1 or wanted)
 
     def begin(self, means: str, outfile: str) -> None:
         """Log what is about to run; `means` says how it is recorded."""

@@ -22,6 +22,7 @@ from lineprof.config import (
 from lineprof.errors import LineprofError, printable
 from lineprof.patterns import FORMS
 from lineprof.patterns import check as check_pattern
+from lineprof.ranks import rank_of_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +96,15 @@ class RunOptions:
         self.given: set[str] = set()  # attributes that the command line has set
         self.warnings: list[str] = []  # of the configuration, one line each
         self.arguments: list[str] = []  # of the program
+        self.place = rank_of_process()  # in a parallel program
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this process prints messages: of all ranks the first one does.
+
+        Errors are printed by every rank.
+        """
+        return self.place is None or self.place.rank == 0
 
     @property
     def verbosity(self) -> int:
@@ -527,10 +537,13 @@ written is ignored, unless you name it. The keys are the flags without dashes:
 prof-mod = ["package"].
 
 The name of the profile is taken from -o, the key outfile, or the variable
-LINEPROF_OUTFILE; the default is %s.lprof, with cProfile %s.prof. It may hold:
+LINEPROF_OUTFILE; the default is %s.lprof, with cProfile %s.prof, and in a
+parallel program (MPI, srun, torchrun) %s.r%r.lprof. A folder gets a file of
+that name. It may hold:
   %s  script's name without its ending,    %f  script's file name
       or module's dotted name              %p  process id
   %h  host's name                          %t  time of the start
+  %r  rank in the parallel program         %n  number of ranks
   %q{VAR}  variable of the environment     %%  per cent sign
 
 Exit status: that of the program; 1 if the program succeeded but its profile

@@ -9,44 +9,169 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections import namedtuple
 
 from kernprof.options import UsageError
 from lineprof import files
+from lineprof.ranks import digits, rank_variables
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import NamedTuple
+
+    from lineprof.ranks import Rank
+
+    class OutputName(NamedTuple):
+        """The name of the profile, and those of the other ranks' profiles."""
+
+        name: str
+        pattern: tuple[str, ...]  # the parts of all ranks' names around each "*"
+        merged: str  # a name for the sum of all ranks; "" for a program that runs alone
+        asked: str = ""  # the name that was asked for, if the rank was added to it
+
+else:
+    OutputName = namedtuple("OutputName", "name pattern merged asked", defaults=("",))
 
 VARIABLE = "LINEPROF_OUTFILE"
 _LINES = ".lprof"  # the suffix of line profiles
 _ANOTHER = "choose another with -o"
 
 
-def default_name(suffix: str) -> str:
-    """Return the template of the name if there is no -o.
+# Marks in place of what differs among ranks; no file name that a user gives has them.
+_RANK, _LOCAL_RANK, _PID, _HOST, _TIME = _MARKS = "\1\2\3\4\5"
 
-    That is the variable LINEPROF_OUTFILE. If it ends as a line profile does, a
-    profile of cProfile gets its own `suffix` in place of that end.
+
+def output_name(
+    template: str | None, *, suffix: str, stem: str, file_name: str, place: Rank | None
+) -> OutputName:
+    """Return the name of the profile; `template` is that of -o, None without one.
+
+    The default is the variable LINEPROF_OUTFILE, or else `stem` and `suffix`, and in a
+    parallel program the rank between the two. A folder, or a name that ends in a
+    slash, gets a file with that name in the folder, which is made if need be. No two
+    ranks get the same name: to one that does not tell ranks apart the rank is added.
+    Raises UsageError as `expand` does.
+    """
+    default = "%s" + suffix if place is None else "%s.r%r" + suffix
+    if template is None:
+        template = _from_environment(suffix) or default
+
+    def named(template: str) -> str:
+        return expand(template, stem=stem, file_name=file_name, place=place)
+
+    name = named(template)
+    if name.endswith(os.sep) or os.path.isdir(name):
+        _make_folder(name)
+        template = os.path.join(template, default)
+        name = named(template)
+    if place is None or not name or _is_special(name):
+        return OutputName(name=name, pattern=(), merged="")
+    marked = _marked(template, stem=stem, file_name=file_name, place=place)
+    asked = ""
+    if not _tells_ranks_apart(marked):
+        asked = name
+        name = _with_rank(name, digits(place))
+        marked = _with_rank(marked, _RANK)
+    for mark in _MARKS:
+        marked = marked.replace(mark, _RANK)
+    pattern = tuple(marked.split(_RANK))
+    folder = os.path.dirname(pattern[0])
+    merged = asked or os.path.join(folder, stem + suffix)
+    return OutputName(name=name, pattern=pattern, merged=merged, asked=asked)
+
+
+def _from_environment(suffix: str) -> str:
+    """Return the template in the variable LINEPROF_OUTFILE, "" if there is none.
+
+    If it ends as a line profile does, a profile of cProfile gets its own `suffix` in
+    place of that end.
     """
     template = os.environ.get(VARIABLE, "")
     if template.endswith(_LINES) and suffix != _LINES:
         template = template[: -len(_LINES)] + suffix
-    return template or f"%s{suffix}"
+    return template
 
 
-def expand(template: str, *, stem: str, file_name: str) -> str:
+def _make_folder(name: str) -> None:
+    try:
+        os.mkdir(name)
+    except OSError:  # it exists, or `OutputFile` says that there is none
+        return
+
+
+def _is_special(name: str) -> bool:
+    """Tell whether there is something at `name` that is no regular file."""
+    try:
+        return not stat.S_ISREG(os.stat(name).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _with_rank(name: str, rank: str) -> str:
+    start, ending = os.path.splitext(name)
+    return f"{start}.r{rank}{ending}"
+
+
+def _tells_ranks_apart(marked: str) -> bool:
+    """Tell whether no two ranks have this name: pids are unique on one host alone."""
+    if _RANK in marked:
+        return True
+    return _HOST in marked and (_PID in marked or _LOCAL_RANK in marked)
+
+
+def _marked(template: str, *, stem: str, file_name: str, place: Rank) -> str:
+    """Return what `expand` returns, with marks for all that differs among ranks."""
+    ranks, local_ranks = rank_variables(place)
+    environ = {**os.environ, **dict.fromkeys(local_ranks, _LOCAL_RANK)}
+    environ.update(dict.fromkeys(ranks, _RANK))
+    letters = {
+        **_letters(stem=stem, file_name=file_name, place=place),
+        "r": lambda: _RANK,
+        "p": lambda: _PID,
+        "h": lambda: _HOST,
+        "t": lambda: _TIME,
+    }
+    return files.expand(template, letters, UsageError, environ)
+
+
+def expand(
+    template: str, *, stem: str, file_name: str, place: Rank | None = None
+) -> str:
     """Return `template` with its placeholders replaced.
 
     ``%s`` gives `stem`, ``%f`` `file_name`, ``%p`` the process id, ``%h`` the host
-    name, ``%t`` the local time as 2025-01-31T235959, ``%q{VAR}`` an environment
-    variable and ``%%`` a per cent sign. Raises UsageError for any other placeholder
-    and for a variable that is not set.
+    name, ``%t`` the local time as 2025-01-31T235959, ``%r`` the rank in 4 digits or
+    more, ``%n`` the number of ranks, ``%q{VAR}`` an environment variable and ``%%`` a
+    per cent sign. Without a `place`, the rank is 0 of 1. Raises UsageError for any
+    other placeholder, for a variable that is not set, and for a number of ranks that
+    is not known.
     """
-    letters = {
+    letters = _letters(stem=stem, file_name=file_name, place=place)
+    return files.expand(template, letters, UsageError)
+
+
+def _letters(
+    *, stem: str, file_name: str, place: Rank | None
+) -> Mapping[str, Callable[[], str]]:
+    def ranks() -> str:
+        if place is not None and place.ranks is None:
+            raise UsageError(
+                f"{place.launcher} does not say the number of ranks, for %n",
+                hint="leave %n out of the output name",
+            )
+        return "1" if place is None else str(place.ranks)
+
+    return {
         "s": lambda: stem,
         "f": lambda: file_name,
         "p": lambda: str(os.getpid()),
         "h": lambda: os.uname().nodename,
         # Without an argument, localtime() is up to 4 ms behind time.time().
         "t": lambda: time.strftime("%Y-%m-%dT%H%M%S", time.localtime(time.time())),
+        "r": lambda: "0000" if place is None else digits(place),
+        "n": ranks,
     }
-    return files.expand(template, letters, UsageError)
 
 
 class OutputFile:
@@ -73,9 +198,13 @@ class OutputFile:
     @property
     def shown(self) -> str:
         """The file's path from the folder that is current now."""
+        return self.from_here(self.name)
+
+    def from_here(self, name: str) -> str:
+        """Return `name`, relative to the first folder, as seen from the current one."""
         if files.current_folder() == self._start:
-            return self.name
-        return os.path.join(self._start, self.name)
+            return name
+        return os.path.join(self._start, name)
 
 
 def _problem_of_stream(name: str) -> tuple[str, str]:

@@ -77,11 +77,18 @@ class TestProfile:
 
     def __init__(self, config: pytest.Config, options: argparse.Namespace) -> None:
         """Begin to profile; LineprofError if that is not possible."""
-        from kernprof.output_file import OutputFile, expand  # noqa: PLC0415
+        from kernprof.output_file import OutputFile, output_name  # noqa: PLC0415
+        from lineprof.ranks import rank_of_process  # noqa: PLC0415
 
         self._pid = os.getpid()
-        name = expand(options.lineprof_file, stem="pytest", file_name="pytest")
-        self._out = OutputFile(name)
+        named = output_name(
+            options.lineprof_file,
+            suffix=".lprof",
+            stem="pytest",
+            file_name="pytest",
+            place=rank_of_process(),
+        )
+        self._out = OutputFile(named.name)
         self._parts: list[str] = []  # files of the workers
         self._stats: LineStats | None = None
         self._problem = ""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
         suffix: str  # of its files, with the dot
         viewer: str  # the arguments of `python` that show such a file, after -m
+        is_merged: bool  # whether `lineprof merge` adds such files
         builtin: object  # `profile` for the program; None: no such builtin
 
         def offer(self) -> None:
@@ -141,6 +142,7 @@ class LineRecorder:
 
     suffix = ".lprof"
     viewer = "lineprof view"
+    is_merged = True
 
     def __init__(
         self, options: RunOptions, texts: Mapping[str, str], out: str | None = None
@@ -256,7 +258,8 @@ class LineRecorder:
             self.whole.stop()  # code that runs from now on is not the program's
         profiler = self.profiler
         profiler.exit = exit_reason
-        if self._options.verbosity < 0 or not _is_on_terminal():
+        quiet = self._options.verbosity < 0 or not self._options.speaks
+        if quiet or not _is_on_terminal():
             self._stats = self._new_stats()
             self._stats.to_file(path)
             return
@@ -405,6 +408,7 @@ class CallRecorder:
 
     suffix = ".prof"
     viewer = "pstats"
+    is_merged = False
 
     def __init__(
         self, options: RunOptions, _texts: Mapping[str, str], _out: str | None = None

@@ -9,7 +9,7 @@ from kernprof import messages
 from kernprof.children import ChildHook
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
 from kernprof.options import COMMAND, STDIN
-from kernprof.output_file import OutputFile, default_name, expand
+from kernprof.output_file import OutputFile, output_name
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.safe_state import Departures, SafeState, with_descriptors
@@ -49,16 +49,17 @@ class Session:
         self._options = options
         kind = recorder_class(options)
         self.program: Program = find(options)
-        template = options.outfile
-        if template is None:
-            template = default_name(kind.suffix)
-        path = expand(
-            template, stem=self.program.stem, file_name=self.program.file_name
+        self._name = output_name(
+            options.outfile,
+            suffix=kind.suffix,
+            stem=_same_in_all_ranks(self.program.stem, options),
+            file_name=_same_in_all_ranks(self.program.file_name, options),
+            place=options.place,
         )
-        self._out = OutputFile(path)
+        self._out = OutputFile(self._name.name)
         self._own_process = own_process
         self.recorder: Recorder = kind(
-            options, self.program.texts, path if own_process else None
+            options, self.program.texts, self._out.path if own_process else None
         )
         self._watchers = self._new_watchers()
         if self._watchers:
@@ -277,6 +278,8 @@ class Session:
         self._summary = self._new_summary()
         verbosity = self._options.verbosity
         self._warnings = self.recorder.failures()
+        if not self._options.speaks:
+            return
         if verbosity >= 0:
             self._warnings += self.recorder.summary()
             self._warnings += filter(None, [self._child_hook.warning()])
@@ -287,15 +290,31 @@ class Session:
 
     def _new_summary(self) -> str:
         verbosity = self._options.verbosity
-        if verbosity < 0:
+        if verbosity < 0 or not self._options.speaks:
             return ""
         shown = self._out.shown
-        text = self._log.info(f"Wrote profile results to {shown!r}")
+        whose = messages.whose(self._options.place, self._name.asked)
+        text = self._log.info(f"Wrote profile results to {shown!r}{whose}")
         if verbosity > 0:
             return Styled(text + messages.table(self.recorder, shown))
         command = messages.how_to_view(self.recorder.viewer, shown)
         lines = [command, *self.recorder.next_steps(shown)]
+        if self._name.merged and self.recorder.is_merged:
+            pattern, *rest = self._name.pattern
+            parts = [self._out.from_here(pattern), *rest]
+            merged = self._out.from_here(self._name.merged)
+            lines.append(messages.how_to_merge(parts, merged))
         return text + "".join(map(self._log.info, lines))
+
+
+def _same_in_all_ranks(stem: str, options: RunOptions) -> str:
+    """Return a program's `stem`, in a parallel one without its random ending.
+
+    Programs without a file have such an ending.
+    """
+    if options.place is None or options.kind not in {COMMAND, STDIN}:
+        return stem
+    return stem.rpartition("-")[0]
 
 
 class SetupFile:

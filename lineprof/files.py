@@ -79,13 +79,15 @@ def expand(
     template: str,
     letters: Mapping[str, Callable[[], str]],
     error: type[LineprofError] = LineprofError,
+    environ: Mapping[str, str] | None = None,
 ) -> str:
     """Return `template` with its placeholders replaced.
 
-    ``%x`` gives the result of `letters` for ``x``, ``%q{VAR}`` a variable of the
-    environment and ``%%`` a per cent sign. Raises `error` for any other
+    ``%x`` gives the result of `letters` for ``x``, ``%q{VAR}`` a variable of `environ`
+    (None: the environment) and ``%%`` a per cent sign. Raises `error` for any other
     placeholder, and for a variable that is not set.
     """
+    environ = os.environ if environ is None else environ
     done, rest = "", template
     while rest:
         plain, percent, rest = rest.partition("%")
@@ -95,7 +97,12 @@ def expand(
         letter, rest = rest[:1], rest[1:]
         if letter == "q" and rest.startswith("{") and "}" in rest:
             name, _, rest = rest[1:].partition("}")
-            done += _variable(name, template, error)
+            if name not in environ:
+                raise error(
+                    f"variable {name!r} in the output name {template!r} is not set",
+                    hint="set it, or leave the placeholder out",
+                )
+            done += environ[name]
         elif letter == "%":
             done += "%"
         elif letter in letters:
@@ -107,16 +114,6 @@ def expand(
                 hint=f"use {known}%q{{VAR}} or %%",
             )
     return done
-
-
-def _variable(name: str, template: str, error: type[LineprofError]) -> str:
-    value = os.environ.get(name)
-    if value is None:
-        raise error(
-            f"variable {name!r} in the output name {template!r} is not set",
-            hint="set it, or leave the placeholder out",
-        )
-    return value
 
 
 # Contents.

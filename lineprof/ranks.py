@@ -11,7 +11,7 @@ from collections import namedtuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import NamedTuple
 
     class Rank(NamedTuple):
@@ -121,6 +121,30 @@ def rank_of_process(environ: Mapping[str, str] = os.environ) -> Rank | None:
     SLURM_PROCID and SLURM_NTASKS, but srun did not start it. Values that are no
     numbers, and ranks beyond the number of ranks, are passed over.
     """
+    for _, place in _places(environ):
+        return place
+    return None
+
+
+def rank_variables(
+    place: Rank, environ: Mapping[str, str] = os.environ
+) -> tuple[set[str], set[str]]:
+    """Return the variables that have the rank, and those that have the local rank.
+
+    They are those of the launcher that `place` is of, and of others with the same rank
+    and number of ranks: srun sets variables of its own and of PMI.
+    """
+    ranks: set[str] = set()
+    local_ranks: set[str] = set()
+    for names, other in _places(environ):
+        if other.rank == place.rank and other.ranks in {None, place.ranks}:
+            ranks.add(names.rank)
+            local_ranks.update(names.local_rank)
+    return ranks, local_ranks
+
+
+def _places(environ: Mapping[str, str]) -> Iterator[tuple[_Variables, Rank]]:
+    """Yield what each launcher in the environment says, the innermost one first."""
     for names in _LAUNCHERS:
         rank = _number(environ.get(names.rank))
         if rank is None or not _has_started(names, environ):
@@ -130,8 +154,16 @@ def rank_of_process(environ: Mapping[str, str] = os.environ) -> Rank | None:
             continue
         if ranks is None or rank < ranks != 1:
             local = _first_number(names.local_rank, environ)
-            return Rank(rank, ranks, local, names.launcher)
-    return None
+            yield names, Rank(rank, ranks, local, names.launcher)
+
+
+def digits(place: Rank) -> str:
+    """Return the rank as it stands in names of files: in 4 digits, or more if needed.
+
+    All ranks of a program have as many digits.
+    """
+    width = max(4, len(str((place.ranks or 1) - 1)))
+    return f"{place.rank:0{width}}"
 
 
 def _has_started(names: _Variables, environ: Mapping[str, str]) -> bool:

@@ -22,6 +22,7 @@ from lineprof.console.output import (
     shell_word,
 )
 from lineprof.errors import LineprofError, printable
+from lineprof.ranks import digits, rank_of_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,26 +46,30 @@ _CONFIGURED = frozenset(
 )
 
 
-def show(profile: GlobalProfiler, stats: LineStats, folder: str = "") -> None:
+def show(
+    profile: GlobalProfiler, stats: LineStats, folder: str = "", *, quiet: bool = False
+) -> None:
     """Print the summary and write the files that `profile` is set to.
 
     File names are relative to `folder`, or to the current folder if that is "". A file
     that cannot be written gives one line on stderr and no exception: the program has
-    ended, and its exit status stays. Files are written even if stdout is closed.
+    ended, and its exit status stays. Files are written even if stdout is closed. If
+    `quiet`, nothing but such errors is printed.
     """
     write = profile.write_config
-    for notice in _notices(profile):
+    notices = _notices(profile)
+    for notice in () if quiet else notices:
         print_error(notice)
-    prefix = os.path.join(folder, os.fspath(profile.output_prefix))
-    if write["stdout"]:
+    prefix = os.path.join(folder, _prefix(profile))
+    if write["stdout"] and not quiet:
         buffer = StdoutBuffer()
         stats.print(buffer, **profile.show_config, config=profile.config)
         print_message(Styled(buffer.getvalue()))
     for path in _text_paths(prefix, write):
-        _guarded(path, _write_text, profile, stats)
+        _guarded(path, _write_text, profile, stats, quiet=quiet)
     if write["lprof"]:
         path = f"{prefix}.lprof"
-        if _guarded(path, stats.to_file):
+        if _guarded(path, stats.to_file, quiet=quiet) and not quiet:
             command = f"{python_command()} -m lineprof -rtmz {shell_word(path)}"
             print_message(f"To view details run:\n{command}\n")
 
@@ -91,6 +96,18 @@ def _notices(profile: GlobalProfiler) -> list[str]:
     return lines
 
 
+def _prefix(profile: GlobalProfiler) -> str:
+    """Return the start of the files' names, with the rank in a parallel program.
+
+    A start that the program itself has set stays: it may have the rank already.
+    """
+    prefix = os.fspath(profile.output_prefix)
+    place = rank_of_process()
+    if place is None or prefix != vars(profile).get("_configured_prefix"):
+        return prefix
+    return f"{prefix}.r{digits(place)}"
+
+
 def _text_paths(prefix: str, write: Mapping[str, object]) -> list[str]:
     paths = []
     if write["text"]:
@@ -110,15 +127,21 @@ def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
     write_chunks([text.encode("utf-8", "backslashreplace")], path)
 
 
-def _guarded(path: str, write: Callable[..., None], *arguments: object) -> bool:
-    """Call `write(path, *arguments)` and print a message; return whether it worked."""
+def _guarded(
+    path: str, write: Callable[..., None], *arguments: object, quiet: bool
+) -> bool:
+    """Call `write(path, *arguments)` and print a message; return whether it worked.
+
+    If `quiet`, only an error is printed.
+    """
     try:
         write(path, *arguments)
     except (LineprofError, OSError) as error:
         reason = getattr(error, "strerror", None) or error
         print_stderr(f"lineprof: {path}: not written: {reason}")
         return False
-    print_message(f"Wrote profile results to {printable(path)}\n")
+    if not quiet:
+        print_message(f"Wrote profile results to {printable(path)}\n")
     return True
 
 
@@ -128,11 +151,12 @@ class GlobalProfiler:
     `enabled` is None until the first decoration, which sets it by `setup_config`. At
     the end of the program an enabled profiler prints a summary and writes
     ``<output_prefix>.txt``, a copy with the time in its name, and
-    ``<output_prefix>.lprof``; `write_config` chooses among these, and `show_config`
-    has the options of the tables. These are tables of the configuration file, which is
-    read when one is first needed. `config` names the file, None searches for one, False
-    takes the defaults. Raises ValueError or FileNotFoundError if a named file is
-    invalid or missing.
+    ``<output_prefix>.lprof``; in a parallel program the rank follows the configured
+    prefix, and of all ranks the first one prints. `write_config` chooses among these,
+    and `show_config` has the options of the tables. These are tables of the
+    configuration file, which is read when one is first needed. `config` names the file,
+    None searches for one, False takes the defaults. Raises ValueError or
+    FileNotFoundError if a named file is invalid or missing.
     """
 
     setup_config: dict[str, list[str]]
@@ -163,8 +187,9 @@ class GlobalProfiler:
         self.config = source.file if source.holds else False
         tables: dict[str, Any] = source.copy().conf_dict
         tables["write"]["output_prefix"] = str(tables["write"]["output_prefix"])
+        self._configured_prefix = tables["write"].pop("output_prefix")
         found = {
-            "output_prefix": tables["write"].pop("output_prefix"),
+            "output_prefix": self._configured_prefix,
             **{f"{table}_config": tables[table] for table in _TABLES},
         }
         tables["show"].pop("column_widths")
@@ -262,7 +287,9 @@ class GlobalProfiler:
         profile = self._profile
         if profile is not None and os.getpid() == owner and not self._taken_over:
             there = "" if folder == current_folder() else folder
-            show(self, profile.final_stats(), there)
+            place = rank_of_process()
+            quiet = place is not None and place.rank > 0
+            show(self, profile.final_stats(), there, quiet=quiet)
 
     def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
         """Use a runner's profiler from now on, which writes its own file."""

@@ -322,7 +322,7 @@ def test_a_script_on_the_path(folder: Path) -> None:
         (["-l", "-o", "%x", "x.py"], "unknown placeholder '%x' in the output name"),
         (["-l", "-o", "%q{NO_SUCH}", "x.py"], "variable 'NO_SUCH' in the output name"),
         (["-l", "-o", "no/x", "x.py"], "cannot write the profile to 'no/x': there is"),
-        (["-o", ".", "x.py"], "cannot write the profile to '.': it is a folder"),
+        (["-l", "-o", "", "x.py"], "cannot write the profile to '': the name is empty"),
         (["-l", "-o", "/dev/zero", "x.py"], "cannot write the profile to '/dev/zero'"),
     ],
 )
