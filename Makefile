@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-exports check-endings mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-endings mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
@@ -48,6 +48,9 @@ check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12)
 
 check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3.12)
 	@tools/run checks/torch/check
+
+check-mpi: ## ranks of MPICH and Open MPI under kernprof, on this machine (ONLY=3.12)
+	@tools/run checks/mpi/check
 
 check-exports: ## every export format opened by the programs that read it (ARGS="--help")
 	@tools/run checks/exports/check

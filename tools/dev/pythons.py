@@ -146,6 +146,20 @@ def find() -> tuple[list[Python], list[str]]:
     return newest_first, sorted(v for k, v in refused.items() if k not in usable)
 
 
+def oldest_and_newest(
+    pythons: Sequence[Python], only: str, newest: tuple[int, int]
+) -> list[Python]:
+    """Return the oldest version and the newest with sys.monitoring, or those of `only`.
+
+    `newest` is the last version that packages for a check have wheels for.
+    """
+    if only:
+        return [python for python in pythons if python.version.startswith(only)]
+    older = [python for python in pythons if python.number[:2] == OLDEST]
+    newer = [p for p in pythons if MONITORING <= p.number[:2] <= newest]
+    return older[:1] + newer[:1]
+
+
 def compiler_missing() -> list[Missing]:
     """Return what is missing to compile C on this machine."""
     command = os.environ.get("CC", "").split()

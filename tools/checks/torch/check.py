@@ -32,7 +32,7 @@ from tools.dev.envs import (
     stamp,
     write_stamp,
 )
-from tools.dev.pythons import MONITORING, find
+from tools.dev.pythons import find, oldest_and_newest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = Path(__file__).resolve().parent
 LISTED = "torch.txt"
-OLDER, NEWEST = (3, 11), (3, 14)  # the newest that this PyTorch has wheels for
+NEWEST = (3, 14)  # the newest that this PyTorch has wheels for
 FREE_BYTES = 6 * 10**9  # of disk, for each Python without PyTorch
 LIMIT_S = 300  # for one program
 COMPARED = ("eager.py", "compiled.py eager", "compiled.py aot_eager")
@@ -60,15 +60,6 @@ class Run(NamedTuple):
     status: int
     output: str
     errors: str
-
-
-def chosen(pythons: Sequence[Python], only: str) -> list[Python]:
-    """Return 3.11 and the newest with sys.monitoring, or those of ONLY."""
-    if only:
-        return [python for python in pythons if python.version.startswith(only)]
-    older = [python for python in pythons if python.number[:2] == OLDER]
-    newer = [p for p in pythons if MONITORING <= p.number[:2] <= NEWEST]
-    return older[:1] + newer[:1]
 
 
 def needed(wanted: Iterable[str]) -> list[str]:
@@ -221,7 +212,7 @@ def check_python(python: Python) -> int:
 
 def main() -> int:
     """Check all chosen Pythons; return 1 if anything is wrong."""
-    pythons = chosen(find()[0], os.environ.get("ONLY", ""))
+    pythons = oldest_and_newest(find()[0], os.environ.get("ONLY", ""), NEWEST)
     if not pythons:
         sys.exit("lineprof: no usable Python 3.11 or later")
     failed = sum(map(check_python, pythons))
