@@ -58,9 +58,8 @@ class Session:
         )
         self._out = OutputFile(self._name.name)
         self._own_process = own_process
-        self.recorder: Recorder = kind(
-            options, self.program.texts, self._out.path if own_process else None
-        )
+        out = self._name.name if own_process else None
+        self.recorder: Recorder = kind(options, self.program.texts, out)
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch

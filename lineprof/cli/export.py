@@ -223,6 +223,11 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     files = [find_profile(file) for file in parsed.files]
     with Progress() as progress:
         stats = read_profiles(files, progress, parsed.source_root)
+        clocks = ""
+        if export.has_timeline:
+            from lineprof.model.clocks import aligned  # noqa: PLC0415
+
+            stats, clocks = aligned(stats)
         stats = _select(stats, export, choice, progress)
     target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
     if target == _STANDARD_OUTPUT:
@@ -240,7 +245,8 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         print_error(f"wrote {target}")
     from lineprof.report.marks import Marks  # noqa: PLC0415  # not for --help
 
-    for remark in (*Marks(stats).note(), *stats.warnings, *export.remarks(stats)):
+    remarks = (*Marks(stats).note(), *stats.warnings, clocks, *export.remarks(stats))
+    for remark in filter(None, remarks):
         print_error(remark)
 
 

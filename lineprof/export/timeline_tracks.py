@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import printable
 from lineprof.export.stacks import thread_name
+from lineprof.model.clocks import MAX_APART_NS, unix_start_ns
 from lineprof.model.gpu import KERNEL, MEMCPY, MEMSET, MIGRATION, NO_PATH
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
@@ -378,16 +379,11 @@ class Flows:
 # The common time axis of several processes.
 
 
-# Largest difference (ns) of the two clocks between processes of one host: above it,
-# the host's name stands for two machines, or the machine was restarted.
-_MAX_APART = 1_000_000_000
-
-
 class Clock:
     """Times of all processes on a common axis, whose 0 is the first start.
 
     Processes of one host are placed by CLOCK_MONOTONIC, which they share; different
-    hosts by the time of day at their start.
+    hosts by the time of day, as `lineprof.model.clocks.aligned` has set it.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -397,8 +393,8 @@ class Clock:
             first = self._origins.get(one.process, one.origin_ns)
             self._origins[one.process] = min(first, one.origin_ns)
         starts = {
-            process: profile.processes[process].start_unix_ns
-            for process in self._origins
+            process: unix_start_ns(profile.processes[process], origin_ns)
+            for process, origin_ns in self._origins.items()
             if process < len(profile.processes)
         }
         zero = min(starts.values(), default=0)
@@ -407,7 +403,7 @@ class Clock:
         for process, place in places.items():
             anchor = anchors.setdefault(profile.processes[process].host, process)
             same = self._origins[process] - self._origins[anchor] + places[anchor]
-            if abs(same - place) <= _MAX_APART:
+            if abs(same - place) <= MAX_APART_NS:
                 places[process] = same
         first_place = min(places.values(), default=0)
         self._places = {

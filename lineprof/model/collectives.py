@@ -37,6 +37,27 @@ def is_collective(key: Key) -> bool:
     return is_torch(file) and not name.startswith("<")  # <module> is the import
 
 
+_TOGETHER = frozenset(  # collectives that no rank leaves before all have come
+    (
+        *("barrier", "allreduce", "allgather", "allgatherv"),
+        *("alltoall", "alltoallv", "alltoallw", "reduce_scatter"),
+    )
+)
+
+
+def ends_together(key: Key) -> bool:
+    """Tell whether a function is a collective that all ranks leave at one time.
+
+    Those of torch but its barrier may return before the ranks have met, as all of NCCL
+    do.
+    """
+    file, _, name = key
+    called = name.rpartition(".")[2].lower()
+    if file:
+        return is_torch(file) and name == "barrier"
+    return name.startswith("mpi4py.MPI.") and called in _TOGETHER
+
+
 def line_mpi_ns(profile: Profile) -> dict[Key, dict[int, int]]:
     """Return the time (ns) in such calls of each line that has any.
 

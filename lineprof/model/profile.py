@@ -171,6 +171,12 @@ class Profile:
         same.__dict__.update(threads=tuple(threads), traces=tuple(traces), gpu=gpu)
         return same
 
+    def with_processes(self, processes: Iterable[Process]) -> Self:
+        """Return the same profile with other records of its processes."""
+        same = self.of(self)
+        same.__dict__.update(processes=tuple(processes))
+        return same
+
     def of_functions(self, keys: Collection[Key]) -> Self:
         """Return the same profile with the tables of these functions alone."""
         same = self.of(self)

@@ -48,6 +48,8 @@ class Process(NamedTuple):
     cpu_ns: int | None = None  # on processors, of all threads; None if unknown
     is_whole: bool = False  # all functions of the program, named by nobody
     ranks: int | None = None  # those of the parallel program; None if alone or unknown
+    # The time since the epoch less CLOCK_MONOTONIC, at the start; None if unknown.
+    unix_offset_ns: int | None = None
 
 
 class Thread(NamedTuple):

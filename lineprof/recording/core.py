@@ -174,6 +174,7 @@ class RunInfo:
         """Start now, before the tracer is opened; `core` is the C module."""
         self._core = core
         self._start_unix_ns = process_info.unix_ns()
+        self._unix_offset_ns = process_info.unix_offset_ns()
         self._start_cpu_ns = process_info.cpu_ns()
         self._lost = core.lost()
         self._skipped = core.skipped()[0]
@@ -231,6 +232,7 @@ class RunInfo:
             "clock": self._core.clock()[0],
             "version": VERSION,
             "ranks": place.ranks if place else None,
+            "unix_offset_ns": self._unix_offset_ns,
         }
 
     def warnings(

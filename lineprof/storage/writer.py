@@ -312,6 +312,7 @@ def _processes(stats: Profile) -> Iterator[Row]:
             cpu_ns=process.cpu_ns,
             is_whole=process.is_whole,
             ranks=process.ranks,
+            unix_offset_ns=process.unix_offset_ns,
         )
 
 
