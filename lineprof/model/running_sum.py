@@ -6,7 +6,6 @@ Threads and timelines are left out: of each rank its sums per line are kept (see
 
 from __future__ import annotations
 
-from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu, GpuPath, GpuSum
@@ -194,6 +193,9 @@ _SUMS = ("hits", "time_ns", "await_ns", "raw_ns")
 _FIELDS = ("line", "thread", *_SUMS, "min_ns", "max_ns")
 
 
+_FILES_AT_ONCE = 32
+
+
 class _LineSums:
     """Sums of lines, as columns."""
 
@@ -201,38 +203,54 @@ class _LineSums:
         self._sums: list[list[int]] = [[] for _ in _SUMS]
         self._min: list[int] = []
         self._max: list[int] = []
+        self._waiting: list[CellColumns] = []  # with the lines of this, in order
 
     def add(self, places: list[int], count: int, cells: CellColumns) -> None:
         """Add lines, of which `places` has the index of each, below `count`."""
+        if places == list(range(count)) and count == len(self._min):
+            self._waiting.append(cells)  # the usual case, and fast
+            if len(self._waiting) >= _FILES_AT_ONCE:
+                self._add_waiting()
+            return
+        self._add_waiting()
         more = count - len(self._min)
         for column in self._sums:
             column.extend([0] * more)
         self._min += [_NO_MIN] * more
         self._max += [_NO_MAX] * more
-        aligned = places == list(range(count))  # the usual case, and fast
-        for index, name in enumerate(_SUMS):
-            numbers = getattr(cells, name)
-            if aligned:
-                self._sums[index] = list(map(add, self._sums[index], numbers))
-                continue
-            column = self._sums[index]
-            for place, number in zip(places, numbers):
+        for column, name in zip(self._sums, _SUMS):
+            for place, number in zip(places, getattr(cells, name)):
                 column[place] += number
-        shortest = _known(cells.min_ns, _NO_MIN)
-        longest = _known(cells.max_ns, _NO_MAX)
-        if aligned:
-            self._min = list(map(min, self._min, shortest))
-            self._max = list(map(max, self._max, longest))
-            return
+        shortest, longest = _extremes(cells)
         for place, one, other in zip(places, shortest, longest):
             self._min[place] = min(self._min[place], one)
             self._max[place] = max(self._max[place], other)
 
+    def _add_waiting(self) -> None:
+        """Add the columns of several files at once."""
+        some, self._waiting = self._waiting, []
+        if not some:
+            return
+        for index, name in enumerate(_SUMS):
+            rows = [self._sums[index], *(getattr(cells, name) for cells in some)]
+            self._sums[index] = list(map(sum, zip(*rows)))
+        extremes = [_extremes(cells) for cells in some]
+        shortest = [self._min, *(one for one, _ in extremes)]
+        longest = [self._max, *(other for _, other in extremes)]
+        self._min = list(map(min, zip(*shortest)))
+        self._max = list(map(max, zip(*longest)))
+
     def rows(self) -> list[tuple[int | None, ...]]:
         """Return the numbers of each line, in the order of `_FIELDS`."""
+        self._add_waiting()
         shortest = [None if ns == _NO_MIN else ns for ns in self._min]
         longest = [None if ns == _NO_MAX else ns for ns in self._max]
         return list(zip(*self._sums, shortest, longest))
+
+
+def _extremes(cells: CellColumns) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the shortest and the longest executions of lines."""
+    return _known(cells.min_ns, _NO_MIN), _known(cells.max_ns, _NO_MAX)
 
 
 def _known(numbers: Sequence[int | None], unknown: int) -> Sequence[int]:

@@ -41,6 +41,7 @@ from lineprof.storage.rows import (
     check_natural,
     check_tables,
     chunks_of,
+    columns_of,
     indexes_of,
     known,
     rows_of,
@@ -340,11 +341,7 @@ def _cells(
 
 def _cell_columns(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> CellColumns:
     """Return the measured lines of all functions as columns."""
-    columns: list[list[Any]] = [[] for _ in CELLS.names]
-    for chunk in chunks_of(db, CELLS):
-        for column, values in zip(columns, zip(*chunk)):
-            column.extend(values)
-    named = dict(zip(CELLS.names, columns))
+    named = columns_of(db, CELLS)
     functions = {row_id: index for index, row_id in enumerate(keys)}
     threads = {None: UNKNOWN_THREAD, **threads}
     function_ids, thread_ids = named.pop("function_id"), named.pop("thread_id")
@@ -379,10 +376,7 @@ def _calls(
 ) -> CallTree:
     """Return the call tree; Damaged if its values are invalid."""
     check_natural([folded], "a call tree")
-    columns: dict[str, list[Any]] = {name: [] for name in CALL_NODES.names}
-    for chunk in chunks_of(db, CALL_NODES):
-        for column, values in zip(columns.values(), zip(*chunk)):
-            column.extend(values)
+    columns = columns_of(db, CALL_NODES)
     return CallTree(nodes=_nodes(columns, keys, threads), folded=folded)
 
 

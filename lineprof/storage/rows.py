@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.model.records import Key
-    from lineprof.storage.schema import Rows, Table
+    from lineprof.storage.schema import Column, Rows, Table
 
     Indexes = Mapping[object, int]  # by id
     Keys = Mapping[object, Key]  # of functions, by id
@@ -72,8 +72,26 @@ def chunks_of(db: sqlite3.Connection, table: Table) -> Iterator[Rows]:
         if count > _MAX_ROWS:
             raise Damaged(f"too many rows in {table.name}")
         if not _fit(chunk, table):
-            chunk = [_checked(row, table) for row in chunk]
+            chunk = [_checked(row, table.columns) for row in chunk]
         yield chunk
+
+
+def columns_of(db: sqlite3.Connection, table: Table) -> dict[str, list[Any]]:
+    """Return the values of each column of a table; Damaged as for `rows_of`."""
+    found: list[list[Any]] = [[] for _ in table.columns]
+    cursor = db.execute(table.select(_columns(db, table)))
+    while chunk := cursor.fetchmany(_ROWS_AT_ONCE):
+        for values, more in zip(found, zip(*chunk)):
+            values.extend(more)
+        if len(found[0]) > _MAX_ROWS:
+            raise Damaged(f"too many rows in {table.name}")
+    named = dict(zip(table.names, found))
+    for column, values in zip(table.columns, found):
+        kinds = {column.kind, type(None)} if column.optional else {column.kind}
+        if not {*map(type, values)} <= kinds:
+            fitting = (_checked((value,), (column,)) for value in values)
+            named[column.name] = [value for (value,) in fitting]
+    return named
 
 
 def _fit(chunk: Rows, table: Table) -> bool:
@@ -91,12 +109,14 @@ def _columns(db: sqlite3.Connection, table: Table) -> set[str]:
     return {name for name, *_ in cursor.description}
 
 
-def _checked(row: tuple[object, ...], table: Table) -> tuple[object, ...]:
+def _checked(
+    row: tuple[object, ...], columns: tuple[Column, ...]
+) -> tuple[object, ...]:
     """Return a row in Python's types; Damaged if a value has not its column's."""
     return tuple(
         [
             None if value is None and column.optional else _value(value, column.kind)
-            for column, value in zip(table.columns, row)
+            for column, value in zip(columns, row)
         ]
     )
 

@@ -34,6 +34,7 @@ SAMPLES = {
     "depth": ("1", "99"),
     "min_percent": ("0", "100"),
     "lines": ("1", "1000"),
+    "by": ("rank", "process"),
     "targets": (
         *(
             "*",

@@ -25,6 +25,7 @@ if str(HELPERS) not in sys.path:  # the worker is no test
 
 import example_calls  # noqa: E402
 import example_gpu  # noqa: E402
+import example_ranks  # noqa: E402
 import example_stats  # noqa: E402
 import example_traces  # noqa: E402
 from old_pickles import PATHS, pickled, state  # noqa: E402
@@ -110,6 +111,7 @@ DATABASES = {
     "two processes": lambda: LineStats.from_stats_objects(
         example_calls.example(), example_gpu.example()
     ),
+    "ranks": example_ranks.summed,
     "nothing": lambda: LineStats({}, 1e-9),
 }
 PICKLES = (

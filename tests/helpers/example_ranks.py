@@ -20,7 +20,9 @@ from lineprof.model.records import (
     SourceFile,
     Thread,
     ThreadLine,
+    cell_columns,
 )
+from lineprof.model.running_sum import RunningSum
 from lineprof.source import text_hash
 from lineprof.storage import save
 
@@ -128,6 +130,15 @@ def rank_profile(number: int, **more: object) -> LineStats:
             )
         ),
     )
+
+
+def summed() -> LineStats:
+    """Return the sum of the four ranks, without threads."""
+    total = RunningSum()
+    for rank in range(RANKS):
+        profile = rank_profile(rank)
+        total.add(profile, cell_columns(profile.functions))
+    return LineStats.of(total.profile())
 
 
 def save_ranks(folder: Path, ranks: Iterable[int] = range(RANKS)) -> list[str]:

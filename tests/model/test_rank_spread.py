@@ -6,7 +6,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 import pytest
-from example_ranks import MAIN, MS, RANKS, WORK, rank_profile
+from example_ranks import MAIN, MS, RANKS, WORK, rank_profile, summed
 
 from lineprof.line_stats import LineStats
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
@@ -27,15 +27,6 @@ if TYPE_CHECKING:
 def together() -> LineStats:
     """Return the four ranks with all that they hold."""
     return LineStats.from_stats_objects(*[rank_profile(r) for r in range(RANKS)])
-
-
-def summed() -> LineStats:
-    """Return the four ranks without threads."""
-    total = RunningSum()
-    for rank in range(RANKS):
-        profile = rank_profile(rank)
-        total.add(profile, cell_columns(profile.functions))
-    return LineStats.of(total.profile())
 
 
 both = pytest.mark.parametrize("make", [together, summed])

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from damaged_files import changed, check_any_byte, execute, load_error
-from example_ranks import RANKS, rank_profile
+from example_ranks import rank_profile
+from example_ranks import summed as example
 from file_tables import PAGE, documented_tables, tables_of
 
 from lineprof.errors import LineprofError
 from lineprof.model.rank_lines import LINE_COLUMNS
 from lineprof.model.rank_spread import line_spreads
-from lineprof.model.records import cell_columns
-from lineprof.model.running_sum import RunningSum
 from lineprof.storage import load, save
 from lineprof.storage.schema import RANK_TABLES
 
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lineprof.model.profile import Profile
-
-
-def example() -> Profile:
-    """Return the sum of four ranks."""
-    total = RunningSum()
-    for rank in range(RANKS):
-        profile = rank_profile(rank)
-        total.add(profile, cell_columns(profile.functions))
-    return total.profile()
 
 
 def test_ranks_survive_a_file(tmp_path: Path) -> None:
