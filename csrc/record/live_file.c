@@ -317,31 +317,37 @@ lp_live_log(lp_live_kind kind, uint64_t tracer, const void *head,
 /* -- signals ---------------------------------------------------------------
  */
 
-/* Signals that end a process unless the program handles them.  (Python handles
- * SIGINT, and the runner SIGTERM and SIGHUP.) */
+/* Signals that end a process.  (Python handles SIGINT, and the runner SIGTERM
+ * and SIGHUP.)  Those of a fault, the first ones, are watched even if they
+ * have a handler, which runs afterwards: such handlers report the fault. */
 static const int deadly[] = {SIGSEGV, SIGBUS,    SIGFPE,  SIGILL,  SIGABRT,
                              SIGSYS,  SIGTRAP,   SIGQUIT, SIGXCPU, SIGALRM,
                              SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2, SIGPOLL};
 
-enum { N_DEADLY = sizeof(deadly) / sizeof(deadly[0]) };
+enum { N_FAULTS = 4, N_DEADLY = sizeof(deadly) / sizeof(deadly[0]) };
 
-static bool watched[N_DEADLY];
+static struct {
+    bool is_watched;
+    struct sigaction before;
+} watched[N_DEADLY];
 
-/* True if the instruction that caused the signal fails again once the handler
- * returns. */
-static bool
-comes_again(int number, const siginfo_t *info)
+static int
+place_of(int number)
 {
-    return info->si_code > 0 && (number == SIGSEGV || number == SIGBUS ||
-                                 number == SIGFPE || number == SIGILL);
+    int place = 0;
+
+    while (place < N_DEADLY - 1 && deadly[place] != number) {
+        place++;
+    }
+    return place;
 }
 
-/* Note the signal, and die of it, as without this handler: a core dump tells
- * the same. */
+/* Note the signal, and leave the rest to what handled it before: a core dump
+ * tells the same. */
 static void
 dying(int number, siginfo_t *info, void *context)
 {
-    int error = errno;
+    int error = errno, place = place_of(number);
 
     (void)context;
     /* (A child of vfork has the memory of its parent.) */
@@ -349,27 +355,33 @@ dying(int number, siginfo_t *info, void *context)
         live.header->signal = (uint32_t)number;
         live.header->state = LP_LIVE_SIGNALLED;
     }
-    signal(number, SIG_DFL);
-    if (!comes_again(number, info)) {
+    sigaction(number, &watched[place].before, NULL);
+    /* The instruction of a fault fails again once this handler returns. */
+    if (place >= N_FAULTS || info->si_code <= 0) {
         raise(number);
     }
     errno = error;
 }
 
-/* Watch the signals that have their default action.  A handler that the
- * program sets replaces this one. */
+/* Watch the signals.  A handler that the program sets replaces this one. */
 static void
 watch_signals(void)
 {
     struct sigaction action = {.sa_sigaction = dying,
-                               .sa_flags = SA_SIGINFO | SA_ONSTACK},
-                     old;
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < N_DEADLY; i++) {
-        if (sigaction(deadly[i], NULL, &old) == 0 &&
-            old.sa_handler == SIG_DFL) {
-            watched[i] = sigaction(deadly[i], &action, NULL) == 0;
+        struct sigaction *before = &watched[i].before;
+        bool is_default;
+
+        if (sigaction(deadly[i], NULL, before) != 0) {
+            continue;
+        }
+        is_default =
+            !(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_DFL;
+        if (is_default || (i < N_FAULTS && before->sa_handler != SIG_IGN)) {
+            watched[i].is_watched = sigaction(deadly[i], &action, NULL) == 0;
         }
     }
 }
@@ -377,37 +389,58 @@ watch_signals(void)
 void
 lp_live_unwatch_signals(void)
 {
-    struct sigaction old;
+    struct sigaction now;
 
     for (int i = 0; i < N_DEADLY; i++) {
-        if (watched[i] && sigaction(deadly[i], NULL, &old) == 0 &&
-            (old.sa_flags & SA_SIGINFO) && old.sa_sigaction == dying) {
-            signal(deadly[i], SIG_DFL);
+        if (watched[i].is_watched && sigaction(deadly[i], NULL, &now) == 0 &&
+            (now.sa_flags & SA_SIGINFO) && now.sa_sigaction == dying) {
+            sigaction(deadly[i], &watched[i].before, NULL);
         }
-        watched[i] = false;
+        watched[i].is_watched = false;
     }
 }
 
 /* -- forks -----------------------------------------------------------------
  */
 
+/* Map the block's part of the file again, for this process alone: pages are
+ * copied when they are written to. */
+static bool
+map_privately(lp_block *block, size_t bytes, off_t offset)
+{
+    int fd = open_again();
+    void *mapped = fd < 0 ? MAP_FAILED
+                          : mmap(block, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_FIXED, fd, offset);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return mapped != MAP_FAILED;
+}
+
 /* Replace a shared block by a private copy at the same address. */
 static void
 make_private(lp_block *block)
 {
     size_t bytes = block->bytes;
+    off_t offset = (off_t)block->offset;
     void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (copy == MAP_FAILED) {
-        _exit(1); /* the child would write to its parent's counts */
+    if (copy != MAP_FAILED) {
+        memcpy(copy, block, block->used);
+        if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) !=
+            MAP_FAILED) {
+            block->is_live = false;
+            return;
+        }
+        munmap(copy, bytes);
     }
-    memcpy(copy, block, block->used);
-    ((lp_block *)copy)->is_live = false;
-    if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) ==
-        MAP_FAILED) {
-        _exit(1);
+    if (!map_privately(block, bytes, offset)) {
+        abort(); /* the child would write to its parent's counts */
     }
+    block->is_live = false;
 }
 
 static void

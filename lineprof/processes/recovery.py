@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 _USUAL_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108  # only this user's are read
 _RUNNING, _SIGNALLED, _ENDED = range(3)  # states of a live file, as in the core
 _KILLED = (
-    "it was killed (by SIGKILL, or for lack of memory), or it left Python by os._exit"
-    " or os.exec"
+    "it was killed (SIGKILL, lack of memory), or it left Python by os._exit or os.exec"
 )
 
 

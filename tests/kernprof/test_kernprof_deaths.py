@@ -50,7 +50,7 @@ main(sys.argv[1])
 """
 HITS = {"inner": {4: 60, 5: 50}, "main": {8: 11, 9: 10, 10: 1}}
 WRITTEN = ("SIGTERM", "SIGINT", "SIGHUP", "exception", "sys.exit")
-KILLED = "it was killed (by SIGKILL, or for lack of memory), or it left Python by"
+KILLED = "it was killed (SIGKILL, lack of memory), or it left Python by os._exit"
 REASONS = {
     **dict.fromkeys(("SIGKILL", "os._exit", "os.exec"), KILLED),
     **{name: f"it died of {name}" for name in ("SIGUSR1", "SIGALRM", "SIGABRT")},
@@ -267,6 +267,14 @@ def load_exit(path: Path) -> str:
     from lineprof import load_stats  # noqa: PLC0415
 
     return load_stats(path).processes[0].exit
+
+
+def test_a_crash_is_reported_by_faulthandler_and_noted(folder: Path) -> None:
+    flags = ["-X", "faulthandler"]
+    done = run(["-m", "kernprof", "-lq", "x.py", "SIGSEGV"], cwd=folder, flags=flags)
+    assert done.status == -signal.SIGSEGV
+    assert done.err.count("Fatal Python error: Segmentation fault") == 1
+    assert "died of SIGSEGV" in viewer("recover", cwd=folder).out
 
 
 def test_a_source_that_was_edited_since_is_left_out(folder: Path) -> None:
