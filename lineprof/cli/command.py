@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lineprof.console.progress import Progress
     from lineprof.model.profile import Profile
+    from lineprof.processes.recovery import DeadRun
 
 
 def _unchanged(arguments: Sequence[str]) -> Sequence[str]:
@@ -159,18 +160,24 @@ def _read_profile(file: str) -> Profile:
 
 def _recover_profile(file: str) -> None:
     """Write the profiles of programs that were killed before they wrote `file`."""
-    from lineprof.processes.recovery import recover, runs_of  # noqa: PLC0415
+    from lineprof.processes.recovery import runs_of  # noqa: PLC0415
 
     for run in runs_of(file):
-        try:
-            done = recover(run)
-        except LineprofError as error:
-            print_error(str(error))
-            continue
-        pid = run.processes[0].pid
-        print_error(
-            f"recovered {done.path}: process {pid} did not write it: {done.reason}"
-        )
+        recover_run(run)
+
+
+def recover_run(run: DeadRun) -> str:
+    """Write the profile of a run, with a message; return its path, "" if that fails."""
+    from lineprof.processes.recovery import recover  # noqa: PLC0415
+
+    try:
+        done = recover(run)
+    except LineprofError as error:
+        print_error(str(error))
+        return ""
+    pid = run.processes[0].pid
+    print_error(f"recovered {done.path}: process {pid} did not write it: {done.reason}")
+    return done.path
 
 
 def keep_profiles(files: list[str], target: str) -> None:

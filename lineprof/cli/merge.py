@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.cli.command import Command, find_profile
+from lineprof.cli.command import Command, find_profile, recover_run
 from lineprof.console.output import print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
@@ -136,12 +136,17 @@ def _lost(parts: LeftOut) -> Iterator[str]:
 def _files(words: Iterable[str], output: str) -> list[str]:
     """Return the profiles that `words` name; LineprofError if a word names none.
 
+    Those of programs that were killed are recovered, also of ranks beside them.
     In a folder, or among the files that match a pattern, `output` is left out: it may
     be there from the last time.
     """
+    from lineprof.processes.recovery import runs_beside  # noqa: PLC0415  # not for help
+
     found: dict[str, str] = {}
     target = os.path.realpath(output)
-    for word in words:
+    words = list(words)
+    recovered = [recover_run(run) for run in runs_beside(words)]
+    for word in [*words, *filter(None, recovered)]:
         names = [word]
         if os.path.isdir(word):
             names = sorted(glob.glob(os.path.join(glob.escape(word), f"*{_SUFFIX}")))

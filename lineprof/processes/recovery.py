@@ -5,7 +5,9 @@ The counts of such a process are in its live file (`lineprof.recording.live_file
 
 from __future__ import annotations
 
+import fnmatch
 import os
+import re
 import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -263,6 +265,35 @@ def runs_of(path: str) -> list[DeadRun]:
     if os.path.exists(path):
         runs = [run for run in runs if _is_older(path, run.start_ns)]
     return sorted(runs, key=lambda run: run.start_ns)
+
+
+def runs_beside(words: Iterable[str]) -> list[DeadRun]:
+    """Return the runs that did not write a profile that is meant by one of `words`.
+
+    A word is a file, a folder of profiles or a pattern; a file also means those beside
+    it whose names differ in digits alone, as those of other ranks do. Runs that ended
+    before an existing profile was begun are left out.
+    """
+    files = list(live_files(folders()))
+    if not files:
+        return []
+    wanted = [real_path(word) for word in words]
+    return [
+        run
+        for run in dead_runs(files)
+        if any(_is_meant(real_path(run.out), word) for word in wanted)
+        and (not os.path.exists(run.out) or _is_older(run.out, run.start_ns))
+    ]
+
+
+def _is_meant(path: str, word: str) -> bool:
+    """Return whether a word of a command line, as a full path, means a profile."""
+    if os.path.dirname(path) == word or fnmatch.fnmatchcase(path, word):
+        return True
+    return _DIGITS.sub("0", path) == _DIGITS.sub("0", word)
+
+
+_DIGITS = re.compile(r"\d+")
 
 
 def running_program(path: str) -> int | None:

@@ -176,6 +176,20 @@ def test_a_program_that_runs_is_left_alone(folder: Path) -> None:
     assert not live_files(folder)
 
 
+def test_merge_recovers_the_ranks_that_were_killed(folder: Path) -> None:
+    for rank, how in enumerate(("sys.exit", "SIGKILL", "sys.exit", "SIGSEGV")):
+        env = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "4"}
+        kernprof("-lq", "x.py", how, cwd=folder, env=env)
+    names = sorted(path.name for path in folder.glob("*.lprof"))
+    assert names == ["x.r0000.lprof", "x.r0002.lprof"]
+    done = viewer("merge", *names, "-o", "all.lprof", cwd=folder)
+    assert done.status == 0
+    assert "missing" not in done.err
+    assert done.err.count("recovered ") == 2
+    hits = hits_in(folder / "all.lprof")["inner"]
+    assert hits == {line: 4 * count for line, count in HITS["inner"].items()}
+
+
 def test_a_later_profile_is_not_replaced(folder: Path) -> None:
     die(folder, "SIGKILL")
     (live,) = live_files(folder)
