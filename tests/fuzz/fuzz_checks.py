@@ -106,6 +106,8 @@ def _format(command: Sequence[str]) -> tuple[str, bool]:
     words = [word for word in command if not word.startswith("COLUMNS=")]
     if words[0] == "export":
         return words[words.index("-f") + 1], False
+    if words[0] == "merge":
+        return "sqlite", False  # as a profile is
     if "--json" in words:
         return "json", True
     return ("csv of view", True) if "--csv" in words else ("text", True)

@@ -58,6 +58,7 @@ SAMPLES = {
         *(f"*{part}*" for part in (INJECTED, "evil", "a;b", "script", "e*l", "[(]")),
     ),
 }
+MERGES = ("--full", "--sums")
 REWRITES = (  # of the profile itself: refused
     ["view", "--log-file=FILE", "FILE"],
     ["export", "-f", "json", "-o", "FILE", "FILE"],
@@ -95,7 +96,8 @@ def every_command() -> list[Command]:
     on_terminals = [["COLUMNS=80", *command] for command in shown]
     exported = [["export", "-f", name, "-o", "-", "FILE"] for name in EXPORTS]
     files = [["export", "-f", name, "-o", "OUT", "FILE", "OTHER"] for name in EXPORTS]
-    return [*shown, *on_terminals, *exported, *files, *REWRITES]
+    merged = [["merge", flag, "-o", "OUT", "FILE", "OTHER"] for flag in MERGES]
+    return [*shown, *on_terminals, *exported, *files, *merged, *REWRITES]
 
 
 def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Command]:
@@ -117,6 +119,8 @@ def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Comman
     for name in chance.choices([*EXPORTS], k=n_exports):
         target = chance.choice(("-", "OUT"))
         commands.append(["export", "-f", name, "-o", target, *_files(chance)])
+    if chance.random() < 0.2:
+        commands.append(["merge", chance.choice(MERGES), "-o", "OUT", *_files(chance)])
     if chance.random() < 0.05:
         commands.append(chance.choice(REWRITES))
     return commands

@@ -242,6 +242,8 @@ def _kind(command: Sequence[str]) -> str:
     """Return the view or the format of a command."""
     if "export" in command:
         return f"export {command[command.index('-f') + 1]}"
+    if "merge" in command:
+        return " ".join(command[:2])
     flags = [word.partition("=")[0] for word in command]
     return " ".join(["view", *(flag for flag in flags if flag in _VIEWS)])
 
