@@ -49,7 +49,7 @@ def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> No
     """Recover all that is there; LineprofError if any of it cannot be."""
     from lineprof.processes import recovery  # noqa: PLC0415  # not for --help
 
-    files = list(recovery.live_files(parsed.files or recovery.folders()))
+    files = list(recovery.live_files(parsed.files))
     runs = recovery.dead_runs(files, force=parsed.force)
     taken = {process.path for run in runs for process in run.processes}
     for line in _left_alone(path for path in files if path not in taken):

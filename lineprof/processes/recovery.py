@@ -85,24 +85,36 @@ def folders() -> list[str]:
     return [folder for folder in found if folder and os.path.isdir(folder)]
 
 
-def live_files(places: Iterable[str]) -> Iterator[str]:
+def live_files(places: Iterable[str] = ()) -> Iterator[str]:
     """Yield the live files in folders, and those that are named themselves.
 
-    A folder to which other users can write is passed over. Raises LineprofError if a
-    place is neither.
+    Without `places`, those in all `folders` to which nobody else can write. Raises
+    LineprofError if a place is neither, or others can write to it.
     """
+    for folder in () if places else folders():
+        with suppress(LineprofError):
+            yield from _files_in(folder)
     for place in places:
-        if not os.path.isdir(place):
-            if not os.path.exists(place):
-                raise LineprofError(
-                    f"there is no {place}", hint="name a live file, or a folder"
-                )
+        if os.path.isdir(place):
+            yield from _files_in(place)
+        elif os.path.exists(place):
             yield place
-            continue
-        with suppress(LineprofError, OSError):
-            check_folder(place)
-            names = (name for name in os.listdir(place) if name.endswith(SUFFIX))
-            yield from (os.path.join(place, name) for name in sorted(names))
+        else:
+            raise LineprofError(
+                f"there is no {place}", hint="name a live file, or a folder"
+            )
+
+
+def _files_in(folder: str) -> list[str]:
+    """Return the live files in a folder; LineprofError if others can write to it."""
+    try:
+        check_folder(folder)
+        names = (name for name in os.listdir(folder) if name.endswith(SUFFIX))
+        return [os.path.join(folder, name) for name in sorted(names)]
+    except OSError as error:
+        raise LineprofError(
+            f"cannot read {folder}: {error.strerror}", hint="name a live file"
+        ) from error
 
 
 def state_of(path: str, notes: Notes) -> str:
@@ -258,7 +270,7 @@ def runs_of(path: str) -> list[DeadRun]:
     Runs that ended before an existing profile was begun are left out.
     """
     wanted = real_path(path)
-    files = list(live_files(folders()))
+    files = list(live_files())
     if not files:
         return []
     runs = [run for run in dead_runs(files) if real_path(run.out) == wanted]
@@ -274,7 +286,7 @@ def runs_beside(words: Iterable[str]) -> list[DeadRun]:
     it whose names differ in digits alone, as those of other ranks do. Runs that ended
     before an existing profile was begun are left out.
     """
-    files = list(live_files(folders()))
+    files = list(live_files())
     if not files:
         return []
     wanted = [real_path(word) for word in words]
@@ -301,7 +313,7 @@ def running_program(path: str) -> int | None:
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
     wanted = real_path(path)
-    for file in live_files(folders()):
+    for file in live_files():
         with suppress(LineprofError):
             notes = read_notes(file)
             if real_path(notes.out) == wanted and state_of(file, notes):

@@ -321,6 +321,13 @@ def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
     (folder / "live").chmod(0o777)
     die(folder, "SIGKILL")
     assert not live_files(folder)
+    done = run(["-m", "lineprof", "recover", "live"], cwd=folder)
+    assert done == Outcome(
+        1,
+        "",
+        "lineprof: other users can write to live; make it yours alone (chmod 700), or"
+        " set LINEPROF_LIVE\n",
+    )
 
 
 @pytest.mark.parametrize("name", ["missing.live", "x.py"])
