@@ -1,9 +1,11 @@
-"""Child processes: `profile` exists in them, nothing is recorded, and they are counted.
+"""Child processes: they are profiled as the program is, and counted if they are not.
 
-A child that multiprocessing spawns imports the parent's script in an interpreter of its
-own, where kernprof did not put `profile` among the builtins: ``@profile`` would be a
-NameError. The first part of the data that the parent sends is unpickled before the
-child imports the script; it carries a call that defines `profile`.
+A new interpreter joins the run by itself (see `kernprof.child`); `Children` prepares
+that, and collects what children counted. `ChildHook` watches the modules that start
+children. A child that multiprocessing spawns imports the parent's script in an
+interpreter of its own; if that is not profiled, ``@profile`` would be a NameError. The
+first part of the data that the parent sends is unpickled before the child imports the
+script; it carries a call that defines `profile`.
 """
 
 from __future__ import annotations
@@ -14,10 +16,15 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
-    from typing import Self, TypeVar
+    from typing import Any, Self, TypeVar
+
+    from kernprof.options import RunOptions
+    from kernprof.recorders import LineRecorder
+    from lineprof.model.profile import Profile
+    from lineprof.processes.member import Member
 
     T = TypeVar("T")
 
@@ -45,13 +52,124 @@ class NullProfiler:
 
 
 def define_profile() -> None:
-    """Make sure that there is a builtin `profile`; called in the child."""
+    """Make sure that there is a builtin `profile`; called in the child.
+
+    The child joins the run now if it could not before.
+    """
+    from kernprof.child import begin  # noqa: PLC0415  # in a child
+
+    begin()
     if not hasattr(builtins, "profile"):
         builtins.profile = NullProfiler()  # type: ignore[attr-defined]
 
 
+class Children:
+    """All processes that a program starts, directly or not, under one recorder."""
+
+    def __init__(self, options: RunOptions, recorder: LineRecorder) -> None:
+        """Prepare to profile them as `options` say, and as `recorder` does."""
+        from lineprof.processes.member import Member  # noqa: PLC0415  # with -l alone
+        from lineprof.processes.parts import Run  # noqa: PLC0415
+
+        self._options = options
+        self._recorder = recorder
+        self._run = Run.new()
+        self.member = Member(self._run)
+        self.member.profilers = self._profilers
+        self._pid = os.getpid()
+        self._measured: set[int] = set()  # pids
+        self._silent = 0  # children that ended without a part
+        self._found: list[Profile] | None = None
+
+    def _profilers(self) -> Iterator[Any]:
+        recorder = self._recorder
+        yield recorder.profiler
+        if recorder.builtin is not recorder.profiler:
+            yield recorder.builtin
+
+    def set_up(self) -> None:
+        """Leave for children how they are to be profiled, before the program runs."""
+        from kernprof.child import settings  # noqa: PLC0415
+
+        self.member.is_whole = self._recorder.is_whole
+        try:
+            self._run.set_up(settings(self._options, self._recorder))
+        except OSError:  # the disk is full: children are not profiled
+            return
+
+    def profiles(self) -> list[Profile]:
+        """Return the profiles of the children that have ended."""
+        if self._found is None:
+            from lineprof.processes.parts import collect  # noqa: PLC0415  # at the end
+
+            self._found = []
+            for part in collect(self._run):
+                self._measured.add(part.pid)
+                if part.profile is not None:
+                    self._found.append(part.profile)
+                elif not part.is_server:
+                    self._silent += 1
+        return self._found
+
+    def warnings(self, started: dict[int, tuple[str, ...]]) -> list[str]:
+        """Return a line on the children that were not measured, and why.
+
+        `started` has the commands of those that run Python, by pid.
+        """
+        others = [words for pid, words in started.items() if pid not in self._measured]
+        reasons: dict[str, int] = {}
+        if self._silent:
+            why = "it was" if self._silent == 1 else "they were"
+            reasons[f"{why} killed, or still ran at the end"] = self._silent
+        by_cause: dict[str, list[tuple[str, ...]]] = {}
+        for words in others:
+            by_cause.setdefault(_cause(words), []).append(words)
+        for cause, these in by_cause.items():
+            reasons[f"{'it' if len(these) == 1 else 'they'} ran {cause}"] = len(these)
+        return [
+            f"1 child process was not measured: {why}"
+            if count == 1
+            else f"{count} child processes were not measured: {why}"
+            for why, count in reasons.items()
+        ]
+
+    def end(self) -> None:
+        """Take no more children."""
+        self.member.end()
+        if os.getpid() == self._pid:
+            self._run.remove()
+
+
+def _cause(words: tuple[str, ...]) -> str:
+    """Return what the Python of a command that was not measured ran, or ran with."""
+    from shutil import which  # noqa: PLC0415  # rare
+
+    flags = [word for word in words[1:] if word.startswith("-")]
+    if any(not word.startswith("--") and "S" in word for word in flags[:2]):
+        return "with -S, which leaves out installed packages"
+    executable = which(words[0]) or words[0]
+    if os.path.realpath(executable) != os.path.realpath(sys.executable):
+        return f"another Python, {executable}"
+    if os.path.dirname(executable) != os.path.dirname(sys.executable):
+        return f"another Python, {executable}"
+    if not _has_door():
+        return f"{executable}, in which lineprof is not installed"
+    return f"{executable}, which left nothing"
+
+
+def _has_door() -> bool:
+    """Return whether this Python starts lineprof in new processes."""
+    from kernprof.child import DOOR  # noqa: PLC0415
+
+    return any(os.path.exists(os.path.join(folder, DOOR)) for folder in sys.path)
+
+
 _SPAWN, _SUBPROCESS = "multiprocessing.spawn", "subprocess"
+_UTIL = "multiprocessing.util"
+_TRACKER = "from multiprocessing.resource_tracker"
 _CREATED = "_child_created"  # of subprocess.Popen
+_FORK_EXEC = "_fork_exec"  # its function that starts a child
+_ENVIRONMENT = 5  # the place of the environment among the arguments of that
 _EXECUTE = "_execute_child"  # its method, which forks if there is a preexec_fn
 _PROFILERS = frozenset(("kernprof", "lineprof"))
 _KEY = "kernprof"  # in the data for the child
@@ -80,12 +198,15 @@ class ChildHook:
     one look-up in a dictionary per import.
     """
 
-    def __init__(self) -> None:
-        """Change nothing yet."""
+    def __init__(self, member: Member | None = None) -> None:
+        """Change nothing yet; `member` is this process in a run, if there is one."""
         self.count = 0  # children that run Python and are not measured
+        self.started: dict[int, tuple[str, ...]] = {}  # their commands, by pid
+        self._member = member
         self._patches = {_SPAWN: self._patch_spawn, _SUBPROCESS: self._patch_popen}
-        self._original: Callable[[str], dict[str, object]] | None = None
-        self._spawn: ModuleType | None = None
+        if member:
+            self._patches[_UTIL] = self._patch_util
+        self._replaced: list[tuple[ModuleType, str, object]] = []
         self._popen: type | None = None
 
     def install(self) -> None:
@@ -100,9 +221,9 @@ class ChildHook:
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         _Forks.forget(self)
-        if self._spawn is not None:
-            self._spawn.get_preparation_data = self._original  # type: ignore[attr-defined]
-            self._spawn = None
+        while self._replaced:
+            module, name, plain = self._replaced.pop()
+            setattr(module, name, plain)
         if self._popen is not None:
             setattr(self._popen, _CREATED, False)
             self._popen = None
@@ -138,8 +259,7 @@ class ChildHook:
         return spec
 
     def _patch_spawn(self, module: ModuleType) -> None:
-        self._spawn = module
-        self._original = original = module.get_preparation_data
+        original = module.get_preparation_data
 
         def get_preparation_data(name: str) -> dict[str, object]:
             data: dict[str, object] = original(name)
@@ -150,13 +270,41 @@ class ChildHook:
                 self.count += 1
             return data
 
-        module.get_preparation_data = get_preparation_data  # type: ignore[attr-defined]
+        self._replace(module, "get_preparation_data", get_preparation_data)
+
+    def _replace(self, module: ModuleType, name: str, ours: object) -> None:
+        self._replaced.append((module, name, getattr(module, name)))
+        setattr(module, name, ours)
+
+    def _patch_util(self, module: ModuleType) -> None:
+        plain = module.spawnv_passfds
+
+        def spawnv_passfds(path: Any, args: Any, passfds: Any) -> int:  # noqa: ANN401
+            pid: int = plain(path, args, passfds)
+            words = tuple(map(os.fsdecode, args))
+            if not any(word.startswith(_TRACKER) for word in words):
+                self.started[pid] = (os.fsdecode(path), *words[1:])
+            return pid
+
+        self._replace(module, "spawnv_passfds", spawnv_passfds)
 
     def _patch_popen(self, module: ModuleType) -> None:
         popen = getattr(module, "Popen", None)
         if isinstance(popen, type) and vars(popen).get(_CREATED) is False:
             self._popen = popen
             setattr(popen, _CREATED, _ChildCreated(self))
+        member, plain = self._member, getattr(module, _FORK_EXEC, None)
+        if member is None or plain is None:
+            return
+        from lineprof.recording.core import prepared_call  # noqa: PLC0415  # imported
+
+        def prepare(*arguments: Any) -> tuple[Any, ...]:  # noqa: ANN401
+            words = [*arguments]
+            if isinstance(words[_ENVIRONMENT], list):
+                words[_ENVIRONMENT] = member.with_entry(words[_ENVIRONMENT])
+            return tuple(words)
+
+        self._replace(module, _FORK_EXEC, prepared_call(plain, prepare))
 
 
 class _ChildCreated:
@@ -173,17 +321,27 @@ class _ChildCreated:
 
     def __set__(self, popen: object, value: object) -> None:
         vars(popen)[_CREATED] = value
-        if value and _is_unmeasured(getattr(popen, "args", None)):
+        words = _words(getattr(popen, "args", None)) if value else ()
+        if _is_unmeasured(words):
             self._hook.count += 1
+            if not isinstance(getattr(popen, "args", None), str):  # for a shell, mostly
+                self._hook.started[getattr(popen, "pid", 0)] = words
 
 
-def _is_unmeasured(args: object) -> bool:
-    """Return whether the command `args` of a child runs Python, and not kernprof."""
+def _words(args: object) -> tuple[str, ...]:
+    """Return the words of the command `args` of a child, () if it has none."""
     try:
         words = args.split() if isinstance(args, str) else args
-        names = [os.path.basename(os.fsdecode(word)) for word in words]  # type: ignore[attr-defined]
+        if isinstance(words, (bytes, os.PathLike)):
+            words = [words]
+        return tuple([os.fsdecode(word) for word in words])  # type: ignore[attr-defined]
     except (TypeError, ValueError):
-        return False
+        return ()
+
+
+def _is_unmeasured(words: tuple[str, ...]) -> bool:
+    """Return whether the command of a child runs Python, and not kernprof."""
+    names = [os.path.basename(word) for word in words]
     runs_python = any("python" in name for name in names[:1])
     return runs_python and not _PROFILERS.intersection(names)
 

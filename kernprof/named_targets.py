@@ -72,6 +72,17 @@ class NamedTargets:
         """Find functions that run while packages are imported."""
         self._expect(self._targets.names)
 
+    def begin_in_child(self, folder: str) -> None:
+        """Find functions of all targets when they are called; import none of them.
+
+        Patterns are relative to `folder`, the current one of the first process.
+        """
+        self.discovers = False
+        found = patterns(self._patterns, folder)
+        self._filter = FunctionFilter(include=found, included_only=True)
+        self._filter.begin_packages(ProjectFiles())
+        self._expect(self._targets.names, by_pattern=bool(self._patterns))
+
     def begin(self, code: CodeType, module: str = "") -> None:
         """Register what can be imported now, and expect the rest."""
         self._expect(())  # a call on import does not count if we import

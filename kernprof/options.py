@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.config import ConfigSource
-    from lineprof.recording.trace import TraceOptions
 
 SCRIPT, MODULE, COMMAND, STDIN = "script", "module", "command", "stdin"
 
@@ -66,6 +65,7 @@ class RunOptions:
     builtins = False  # count calls of C functions
     split = False  # split the time of lines into Python, C and system
     max_overhead = 0.0  # times slower than unprofiled; 0.0: no limit
+    children = True  # profile the processes that the program starts as well
     outfile: str | None = None
     verbose = 0
     quiet = 0
@@ -110,16 +110,6 @@ class RunOptions:
     def verbosity(self) -> int:
         """0 by default; 1 adds the table, -1 leaves out the messages..."""
         return self.verbose - self.quiet
-
-    @property
-    def timeline(self) -> TraceOptions | bool | None:
-        """The parts of a timeline to record; None: as the environment says."""
-        details = (self.trace_lines, self.trace_memory)
-        if self.trace is False or (self.trace is None and details == (None, None)):
-            return self.trace
-        from lineprof.recording.trace import TraceOptions  # noqa: PLC0415  # seldom asked for
-
-        return TraceOptions(*details)
 
     @property
     def complete(self) -> bool:
@@ -385,6 +375,12 @@ _PROFILING = (
             "N",
         ),
         slow_down,
+    ),
+    _boolean(
+        *("", "--children", "children"),
+        "with -l, also profile the Python processes that the program starts (the"
+        " default; --no-children: only the program itself)",
+        ours=True,
     ),
     _own("--core", "source of line events: auto, settrace or monitoring", "CORE"),
     Flag(

@@ -113,6 +113,19 @@ class ProjectFiles:
         self.files = frozenset(files)
         self._foreign: dict[str, bool] = {}  # by folder: does it hold others' code?
 
+    def plain(self) -> tuple[tuple[tuple[str, bool], ...], tuple[str, ...]]:
+        """Return the folders and files as plain values, for `of_plain`."""
+        folders = tuple([(one.path, one.wide) for one in self.folders])
+        return folders, tuple(sorted(self.files))
+
+    @classmethod
+    def of_plain(
+        cls, values: tuple[Iterable[tuple[str, bool]], Iterable[str]]
+    ) -> ProjectFiles:
+        """Return the set whose `plain` values these are."""
+        folders, files = values
+        return cls([Folder(path, wide=wide) for path, wide in folders], files)
+
     def __add__(self, other: ProjectFiles) -> ProjectFiles:
         """Return the files of both."""
         return ProjectFiles((*self.folders, *other.folders), self.files | other.files)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol, TextIO
 
+    from kernprof.children import Children
     from kernprof.named_targets import NamedTargets
     from kernprof.options import RunOptions
     from kernprof.whole_program import WholeProgram
@@ -166,38 +167,20 @@ class LineRecorder:
         self._binding = GlobalProfilerBinding(self._profiler)
         self.whole: WholeProgram | None = None  # set if all of it is profiled
         self.named: NamedTargets | None = None  # set if there is -p
+        self.children: Children | None = None  # set if they are profiled
         self._remarks: list[str] = []
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the options say; LineprofError if not available."""
-        from lineprof.recording.gpu import GpuOptions  # noqa: PLC0415
-        from lineprof.recording.profiler import LineProfiler  # noqa: PLC0415
+        from kernprof.profilers import new_profiler  # noqa: PLC0415
 
-        options = self._options
-        gpu = GpuOptions(
-            choice=options.gpu,
-            calls=options.gpu_api,
-            memory=options.gpu_memory,
-            migrations=options.uvm,
-            graphs=options.cuda_graph,
-            events=options.gpu_events,
-        )
         try:
-            profiler = LineProfiler(
-                core=options.core,
-                gpu=gpu,
-                nvtx=options.nvtx,
-                trace=options.timeline,
-                live=self._live,
-            )
+            profiler = new_profiler(self._options, self._live)
         except LineprofError as error:
-            if options.core is None:
+            if self._options.core is None:
                 raise
             raise UsageError(error.message, hint=error.hint) from None
-        profiler.from_start = options.from_start
         profiler.texts = self._texts
-        if options.builtins or options.split:
-            profiler.c_functions(split=options.split)
         return profiler
 
     @property
@@ -221,7 +204,7 @@ class LineRecorder:
         """Note what a profile has beside counts, for one that is to be recovered."""
         if self._live:
             self.profiler.note_run()
-            self._live.note(texts=dict(self._texts), whole=self._is_whole)
+            self._live.note(texts=dict(self._texts), whole=self.is_whole)
             if self.whole:
                 self.whole.changed = self.note_run
 
@@ -276,7 +259,11 @@ class LineRecorder:
 
     def _new_stats(self) -> LineStats:
         """Return the profile of a program that has ended."""
-        stats = marked(self.profiler.final_stats(), is_whole=self._is_whole)
+        stats = self.profiler.final_stats()
+        found = self.children.profiles() if self.children else []
+        if found:
+            stats = type(stats).from_stats_objects(stats, *found)
+        stats = marked(stats, is_whole=self.is_whole)
         self._remarks = self._new_remarks()
         known = (one for one in stats.warnings if one not in self._remarks)
         stats.warnings = (*known, *self._remarks)
@@ -298,13 +285,13 @@ class LineRecorder:
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
-        stats = marked(self.profiler.stats_so_far(), is_whole=self._is_whole)
+        stats = marked(self.profiler.stats_so_far(), is_whole=self.is_whole)
         warnings = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
         stats.warnings = (*stats.warnings, *warnings)
         stats.to_file(path)
 
     @property
-    def _is_whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether all functions of the program are recorded, named by nobody."""
         return self.whole is not None and self.whole.is_open
 
@@ -313,7 +300,7 @@ class LineRecorder:
         from lineprof.console.output import shell_word  # noqa: PLC0415  # at the end
 
         options = self._options
-        if self._is_whole:
+        if self.is_whole:
             self._show_whole(stream, path)
             return
         self._stats.print(
@@ -378,16 +365,16 @@ class LineRecorder:
     def warnings(self) -> list[str]:
         """Return what the profile lacks, if the tables that are shown do not say so."""
         warnings = []
-        is_suspect = self._stats.why_empty or self._is_whole
+        is_suspect = self._stats.why_empty or self.is_whole
         if is_suspect and self._binding.is_of_line_profiler():
             warnings.append(
                 "the program imports line_profiler's profile, not lineprof's"
             )
-        return warnings if self._is_whole else [*warnings, *self._warnings()]
+        return warnings if self.is_whole else [*warnings, *self._warnings()]
 
     def next_steps(self, path: str) -> list[str]:
         """Return the commands to try next if nobody chose what is profiled."""
-        if not self._is_whole:
+        if not self.is_whole:
             return []
         from lineprof.report.notes import next_steps  # noqa: PLC0415  # at the end
 

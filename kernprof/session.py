@@ -6,7 +6,7 @@ import os
 import sys
 
 from kernprof import messages
-from kernprof.children import ChildHook
+from kernprof.children import ChildHook, Children
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
 from kernprof.options import COMMAND, STDIN
 from kernprof.output_file import OutputFile, output_name
@@ -61,8 +61,10 @@ class Session:
         out = self._name.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
         self._watchers = self._new_watchers()
-        if self._watchers:
+        self._children = self._new_children()
+        if self._watchers or self._children:
             self.program.before = self._watch
+        if self._watchers:
             self.program.before_packages = self._watch_packages
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
@@ -81,7 +83,7 @@ class Session:
         # Those that come while the profile is written.
         self.signals = HeldSignals(deadly=True)
         self._dying = DyingHandler(self._die)
-        self._child_hook = ChildHook()
+        self._child_hook = ChildHook(self._children.member if self._children else None)
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity
         )
@@ -100,6 +102,8 @@ class Session:
         environment = self._environment
         environment.enter(self._options.arguments, path, own_process=own_process)
         self._child_hook.install()
+        if self._children:
+            self._children.member.begin()
         self._dying.install()
         self.recorder.offer()
         if self._setup:
@@ -148,6 +152,8 @@ class Session:
                 self.signals.restore()
             self._dying.remove()
             self._child_hook.remove()
+            if self._children:
+                self._children.end()
             self._departures.end()
             for watcher in self._watchers:
                 watcher.end()
@@ -167,6 +173,24 @@ class Session:
         from kernprof.whole_program import watchers  # noqa: PLC0415  # with -l alone
 
         return watchers(self._options, self.program, self.recorder)
+
+    def _new_children(self) -> Children | None:
+        is_wanted = self._options.line_by_line and self._options.children
+        if not (is_wanted and isinstance(self.recorder, LineRecorder)):
+            return None
+        try:
+            found = Children(self._options, self.recorder)
+        except OSError:  # there is no room for what children would leave
+            return None
+        self.recorder.children = found
+        if self.recorder.whole is not None:
+            self.recorder.whole.closed = found.set_up
+        return found
+
+    def _child_warnings(self) -> list[str]:
+        if self._children:
+            return self._children.warnings(self._child_hook.started)
+        return list(filter(None, [self._child_hook.warning()]))
 
     def _new_dump(self) -> PeriodicDump | None:
         seconds = self._options.output_interval
@@ -190,6 +214,8 @@ class Session:
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:
             watcher.begin(code, module)
+        if self._children:
+            self._children.set_up()
 
     def _watch_packages(self, module: str) -> None:
         for watcher in self._watchers:
@@ -221,6 +247,8 @@ class Session:
     def _write(self, exit_reason: str) -> LineprofError | None:
         """Write the profile unless that was done; return why it failed."""
         is_here = os.getpid() == self._pid and self.program.started
+        if self._children:
+            self._children.member.leave(exit_reason)  # in a forked child
         if self._state != _READY or not is_here:
             if self._state == _READY:
                 self.recorder.close("", written=True)  # there is nothing to write
@@ -281,7 +309,7 @@ class Session:
             return
         if verbosity >= 0:
             self._warnings += self.recorder.summary()
-            self._warnings += filter(None, [self._child_hook.warning()])
+            self._warnings += self._child_warnings()
             if self._budget:
                 self._warnings += self._budget.summary()
         if verbosity > 0:

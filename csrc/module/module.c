@@ -13,6 +13,7 @@
 #include "module/line_records.h"
 #include "module/live_functions.h"
 #include "module/nvtx_functions.h"
+#include "module/prepared_call.h"
 #include "module/slice_functions.h"
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
@@ -366,6 +367,7 @@ static PyMethodDef methods[] = {
     {"c_functions", module_c_functions, METH_VARARGS, NULL},
     {"call_with_own_descriptors", module_call_with_own_descriptors, METH_O,
      NULL},
+    {"prepared_call", lp_prepared_call, METH_VARARGS, NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"python_calls", module_python_calls, METH_NOARGS, NULL},

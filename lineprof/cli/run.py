@@ -14,6 +14,8 @@ NAME, HELP = "run", "run a program and record where its time goes"
 
 _COMMAND = f"lineprof {NAME}"
 
+_CHILDREN = "--children"
+
 _USAGE_ERROR = 2  # exit status
 
 
@@ -21,9 +23,16 @@ def run_program(arguments: Sequence[str]) -> int:
     """Run the program that `arguments` name; this process is then that program's.
 
     Returns 0 when the program ends; its exceptions, SystemExit included, propagate.
+    With --children and a command after ``--``, that is run, and its status returned.
     """
     try:
         from kernprof.__main__ import command  # noqa: PLC0415  # another may be there
+
+        if _CHILDREN in arguments:
+            from kernprof.any_command import is_any_command, run_any_command  # noqa: PLC0415
+
+            if is_any_command(arguments):
+                return run_any_command(arguments, _COMMAND)
     except ImportError as error:
         found = getattr(sys.modules.get("kernprof"), "__file__", None)
         cause = f"{found} is not lineprof's" if found else str(error)

@@ -50,6 +50,7 @@ class Process(NamedTuple):
     ranks: int | None = None  # those of the parallel program; None if alone or unknown
     # The time since the epoch less CLOCK_MONOTONIC, at the start; None if unknown.
     unix_offset_ns: int | None = None
+    parent_pid: int | None = None  # of a child in a run; None for the first process
 
 
 class Thread(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from _thread import RLock  # as in threading, which imports warnings
+from _thread import RLock, get_native_id  # as in threading, which imports warnings
 from collections import namedtuple
 from functools import cache
 
@@ -18,7 +18,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import current_folder
 from lineprof.process_info import python_version
 from lineprof.ranks import rank_of_process
-from lineprof.recording.calibration import Calibration, measure, set_costs
+from lineprof.recording.calibration import Calibration, Costs, measure, set_costs
 from lineprof.recording.gpu import GpuWork, open_ranges
 from lineprof.version import VERSION
 
@@ -125,12 +125,25 @@ def _reasons(wanted: str, in_use: str | None) -> list[str]:
 
 
 def _open(module: ModuleType, hook: str, clock: object) -> tuple[Tracer, Calibration]:
-    calibration = (
-        _calibrated(module, hook, wanted_clock()) if clock is None else Calibration()
-    )
+    calibration = Calibration()
+    if clock is None:
+        inherited = _inherited.get((hook, wanted_clock()))
+        calibration = inherited or _calibrated(module, hook, wanted_clock())
     tracer = module.Tracer(hook, clock, wanted_clock())
     set_costs(module, calibration.costs)
     return tracer, calibration
+
+
+# Calibrations of the process that started this one, by hook and clock.
+_inherited: dict[tuple[str, str], Calibration] = {}
+
+
+def inherit_calibration(hook: str, costs: Iterable[int], turn: float) -> None:
+    """Take the calibration of the parent process, which takes less time than another.
+
+    `costs` and `turn` are the fields of `Calibration`.
+    """
+    _inherited[hook, wanted_clock()] = Calibration(costs=Costs(*costs), turn=turn)
 
 
 @cache
@@ -152,6 +165,9 @@ def new_live_file(
     from lineprof.recording.live_file import open_live_file  # noqa: PLC0415  # by kernprof
 
     return open_live_file(_core, wanted_clock(), out, folder=folder, run=run)
+
+
+prepared_call = _core.prepared_call  # a built-in function in place of another one
 
 
 # Callbacks for the program's first use of a LineProfiler of its own: whole-program
@@ -203,14 +219,20 @@ class RunInfo:
         """
         from lineprof.model.records import Process  # noqa: PLC0415  # at the end
 
+        return Process(**self.facts(core=core, overhead_ns=overhead_ns, end=end))
+
+    def facts(
+        self, *, core: tuple[str, str], overhead_ns: int, end: str
+    ) -> dict[str, Any]:
+        """Return the same as `process`, by the names of the record's fields."""
         now = process_info.unix_ns()
-        return Process(
+        return {
             **self.known_of_process(core),
-            wall_ns=max(0, now - self._start_unix_ns),
-            overhead_ns=overhead_ns,
-            exit=end,
-            cpu_ns=max(0, process_info.cpu_ns() - self._start_cpu_ns),
-        )
+            "wall_ns": max(0, now - self._start_unix_ns),
+            "overhead_ns": overhead_ns,
+            "exit": end,
+            "cpu_ns": max(0, process_info.cpu_ns() - self._start_cpu_ns),
+        }
 
     def known_of_process(self, core: tuple[str, str]) -> dict[str, Any]:
         """Return the fields of `Process` that are known while the program runs.
@@ -329,6 +351,7 @@ class CoreSession:
         open_ranges(_core, nvtx)
         self.gpu = GpuWork(_core, gpu)
         self.slices: SliceRecorder | None = None
+        self.renamed: dict[int, int] = {}  # native ids of before a fork to those of now
         if self.trace is not None:
             self.trace.begin()
         elif (
@@ -357,6 +380,20 @@ class CoreSession:
         """Forget all that was counted; code objects stay registered."""
         self.tracer.reset()
         self.gpu.restart()
+
+    def begin_in_child(self, thread: int) -> None:
+        """Forget what the parent process counted; this one was forked from it.
+
+        `thread` is the native id that the calling thread had there.
+        """
+        now = get_native_id()
+        for old in [thread, *(k for k, v in self.renamed.items() if v == thread)]:
+            self.renamed[old] = now
+        self.tracer.reset()
+        self.run_info = RunInfo(_core)
+        self.run_info.opened()
+        if self.trace is not None:
+            self.trace.begin()
 
 
 def _trace_recorder(

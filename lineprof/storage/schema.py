@@ -149,6 +149,7 @@ PROCESSES = Table(
         Column("is_whole", int, optional=True, added=True),
         Column("ranks", int, optional=True, added=True),
         Column("unix_offset_ns", int, optional=True, added=True),
+        Column("parent_pid", int, optional=True, added=True),
     ),
 )
 THREADS = Table("threads", (*_ints("id", "process_id", "native_id"), *_texts("name")))

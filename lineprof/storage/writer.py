@@ -313,6 +313,7 @@ def _processes(stats: Profile) -> Iterator[Row]:
             is_whole=process.is_whole,
             ranks=process.ranks,
             unix_offset_ns=process.unix_offset_ns,
+            parent_pid=process.parent_pid,
         )
 
 

@@ -1,4 +1,4 @@
-"""Child processes of a program: they run as under python and write no profile."""
+"""Child processes run as under python; with --no-children they are not profiled."""
 
 from __future__ import annotations
 
@@ -57,14 +57,17 @@ def test_profile_is_defined_in_children(tmp_path: Path, method: str) -> None:
     plain = write(tmp_path, "plain.py", POOL.format(decorator=""))
     pool = write(tmp_path, "pool.py", POOL.format(decorator="@profile"))
     expected = kernprof("-lq", plain, method, cwd=tmp_path)
-    outcome = kernprof("-lq", pool, method, cwd=tmp_path)
+    outcome = kernprof("-lq", "--no-children", pool, method, cwd=tmp_path)
     assert outcome.out == expected.out.replace("plain.py", "pool.py")
     assert (outcome.status, outcome.err) == (0, "")
     [square] = load_stats(tmp_path / "pool.lprof").functions
     assert [row.hits for row in square.rows] == [3]  # the parent's calls
 
 
-def test_profile_has_all_methods_in_children(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [(), ("--no-children",)])
+def test_profile_has_all_methods_in_children(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
     program = """
         import multiprocessing
         with profile:
@@ -80,7 +83,8 @@ def test_profile_has_all_methods_in_children(tmp_path: Path) -> None:
             child.join()
             print(child.exitcode)
         """
-    outcome = kernprof("-lq", write(tmp_path, "all.py", program), cwd=tmp_path)
+    write(tmp_path, "all.py", program)
+    outcome = kernprof("-lq", *flags, "all.py", cwd=tmp_path)
     assert outcome.out == "1 1 0\n1 1 0\nchild\n0\n"
     assert (outcome.status, outcome.err) == (0, "")
 
@@ -107,7 +111,9 @@ def test_a_child_where_kernprof_is_not_installed(tmp_path: Path) -> None:
     "ending",
     ["pass", "sys.exit(3)", "1 / 0", "os._exit(4)", "os.kill(os.getpid(), 15)"],
 )
-def test_a_forked_child_does_not_write(tmp_path: Path, ending: str) -> None:
+def test_a_forked_child_does_not_write_if_nobody_wants_it(
+    tmp_path: Path, ending: str
+) -> None:
     program = f"""
         import os, sys
         @profile
@@ -125,7 +131,7 @@ def test_a_forked_child_does_not_write(tmp_path: Path, ending: str) -> None:
             {ending}
         """
     write(tmp_path, "forks.py", program)
-    outcome = kernprof("-lq", "forks.py", cwd=tmp_path)
+    outcome = kernprof("-lq", "--no-children", "forks.py", cwd=tmp_path)
     status = {"pass": 0, "sys.exit(3)": 768, "1 / 0": 256, "os._exit(4)": 1024}
     assert outcome.out == f"{status.get(ending, 15)}\n['forks.py']\n"
     assert outcome.status == 0
@@ -201,7 +207,8 @@ def test_children_that_are_not_measured_are_counted(tmp_path: Path, start: str) 
     body = textwrap.indent(STARTS[start].strip(), "    ")
     imports = "import multiprocessing, os, subprocess, sys"
     text = f"{imports}\nif __name__ == '__main__':\n{body}\n"
-    outcome = kernprof("-l", write(tmp_path, "starts.py", text), cwd=tmp_path)
+    write(tmp_path, "starts.py", text)
+    outcome = kernprof("-l", "--no-children", "starts.py", cwd=tmp_path)
     said = "kernprof: 4 child processes were started and not measured\n"
     assert outcome.err.endswith(f"--all or -p\n{said}")
 
@@ -210,8 +217,11 @@ def test_one_child_and_none(tmp_path: Path) -> None:
     write(tmp_path, "one.py", "import os\nos.fork() or os._exit(0)\nos.wait()\n")
     write(tmp_path, "none.py", "import subprocess\nsubprocess.run(['true'])\n")
     said = "kernprof: 1 child process was started and not measured\n"
-    assert kernprof("-l", "one.py", cwd=tmp_path).err.endswith(said)
-    assert "child" not in kernprof("-l", "none.py", cwd=tmp_path).err
+    flags = ("-l", "--no-children")
+    assert kernprof(*flags, "one.py", cwd=tmp_path).err.endswith(said)
+    assert "child" not in kernprof(*flags, "none.py", cwd=tmp_path).err
+    for name in ("one.py", "none.py"):
+        assert "child" not in kernprof("-l", name, cwd=tmp_path).err
 
 
 def test_the_traceback_of_a_child_that_cannot_start_is_pythons(tmp_path: Path) -> None:

@@ -314,7 +314,7 @@ def test_a_child_process_writes_nothing(tmp_path: Path) -> None:
         if child: os.waitpid(child, 0)
         """,
     )
-    _, stats = profiled("x.py", cwd=tmp_path)
+    _, stats = profiled("--no-children", "x.py", cwd=tmp_path)
     assert calls(stats)["x.py:f"] == 3
 
 

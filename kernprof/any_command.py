@@ -1,0 +1,201 @@
+"""Runs of any command: every Python process that it starts, at any depth, is profiled.
+
+``lineprof run --children -- COMMAND`` is for shell scripts, launchers and build tools.
+Each Python in it joins the run as a child does; none of them is the first.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from kernprof import messages
+from kernprof.options import check, fill, parse
+from kernprof.output_file import OutputFile, output_name
+from kernprof.profilers import new_profiler
+from kernprof.signals import die_of
+from lineprof.console.output import print_message
+from lineprof.errors import LineprofError
+from lineprof.line_stats import LineStats
+from lineprof.processes.parts import VARIABLE, Run, collect
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernprof.options import RunOptions
+    from lineprof.model.profile import Profile
+
+_FLAG, _DASHES = "--children", "--"
+_NOT_FOUND, _NOT_EXECUTABLE = 127, 126  # exit statuses of a shell
+_PASSED_ON = tuple(
+    number
+    for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if (number := getattr(signal, name, None)) is not None
+)
+_FROM_KERNEL = 0x80  # si_code of a signal that a terminal sends to all
+_STRIPPING = ("sudo", "su", "doas", "runuser")  # commands that clear the environment
+
+
+def is_any_command(words: Sequence[str]) -> bool:
+    """Return whether the flags in `words` are followed by ``--`` and a command."""
+    flags = list(words[: words.index(_DASHES)]) if _DASHES in words else []
+    return _FLAG in flags
+
+
+def run_any_command(words: Sequence[str], name: str) -> int:
+    """Run the command after ``--`` in `words`; return its exit status.
+
+    `name` is the name of our own command, for messages.
+    """
+    messages.set_program_name(name)
+    place = words.index(_DASHES)
+    command = list(words[place + 1 :])
+    try:
+        options = _options([*words[:place], "-l"], command, name)
+        program = os.path.basename(command[0])
+        name_of_file = output_name(
+            options.outfile,
+            suffix=".lprof",
+            stem=os.path.splitext(program)[0],
+            file_name=program,
+            place=None,
+        )
+        out = OutputFile(name_of_file.name)
+        run = _new_run(options)
+    except LineprofError as error:
+        messages.print_error(error)
+        return getattr(error, "status", 1)
+    try:
+        status = _run(command, run)
+        is_started = status not in {_NOT_FOUND, _NOT_EXECUTABLE}
+        failure = _write(run, out, options, command) if is_started else None
+    finally:
+        run.remove()
+    if failure:
+        messages.print_error(failure)
+    if status < 0:
+        messages.flush()
+        die_of(-status)
+    return status or int(failure is not None)
+
+
+def _options(flags: list[str], command: list[str], name: str) -> RunOptions:
+    """Return the options in `flags`; LineprofError if they are wrong."""
+    if not command:
+        raise LineprofError(f"no command follows {_DASHES}", hint="name a program")
+    options = parse([*flags, _DASHES, *command], name)
+    fill(options)
+    check(options)
+    for warning in options.warnings:
+        messages.print_error(warning)
+    return options
+
+
+def _new_run(options: RunOptions) -> Run:
+    """Return a run that is set up for `options`; LineprofError if that fails."""
+    from kernprof.child import settings_of  # noqa: PLC0415
+
+    calibrated = new_profiler(options)
+    try:
+        run = Run.new()
+        run.set_up(settings_of(options, calibrated, is_first=True))
+    except OSError as error:
+        raise LineprofError(
+            f"cannot make a folder for what processes count: {error.strerror}",
+            hint="set TMPDIR to a folder that you can write to",
+        ) from None
+    return run
+
+
+def _run(command: list[str], run: Run) -> int:
+    """Run `command`; return its exit status, below 0 the signal that ended it."""
+    old = signal.pthread_sigmask(signal.SIG_BLOCK, (*_PASSED_ON, signal.SIGCHLD))
+    environment = {**os.environ, VARIABLE: run.place}
+    try:
+        pid = os.posix_spawnp(command[0], command, environment, setsigmask=old)
+    except OSError as error:
+        messages.print_error(f"cannot run {command[0]!r}: {error.strerror}")
+        is_missing = isinstance(error, FileNotFoundError)
+        return _NOT_FOUND if is_missing else _NOT_EXECUTABLE
+    while True:
+        found, status = os.waitpid(pid, os.WNOHANG)
+        if found:
+            break
+        number, is_from_terminal = _next_signal()
+        if number != signal.SIGCHLD and not is_from_terminal:
+            os.kill(pid, number)
+    for number in _PASSED_ON:  # those that have come since have no effect
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, old)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _next_signal() -> tuple[int, bool]:
+    """Wait for a signal; return it, and whether the command has received it too."""
+    wanted = (*_PASSED_ON, signal.SIGCHLD)
+    if sys.platform == "linux":
+        found = signal.sigwaitinfo(wanted)
+        return found.si_signo, found.si_code == _FROM_KERNEL
+    number = signal.sigwait(wanted)
+    return number, number in {signal.SIGINT, signal.SIGQUIT}
+
+
+def _write(
+    run: Run, out: OutputFile, options: RunOptions, command: list[str]
+) -> LineprofError | None:
+    """Write the profile of all processes; return why that failed, or None."""
+    found: list[Profile] = []
+    lost = 0
+    for part in collect(run):
+        if part.profile is not None:
+            found.append(part.profile)
+        else:
+            lost += not part.is_server
+    if options.verbosity >= 0 and lost:
+        was = "process was not measured: it was"
+        if lost > 1:
+            was = "processes were not measured: they were"
+        messages.print_error(f"{lost} {was} killed, or still ran at the end")
+    if not found:
+        if not lost:
+            messages.print_error(_why_nothing(command))
+        return None
+    first, *others = found
+    stats = LineStats.from_stats_objects(first, *others)
+    try:
+        stats.to_file(out.path)
+    except LineprofError as error:
+        return error
+    if options.verbosity >= 0:
+        _print_summary(stats, out, options)
+    return None
+
+
+def _print_summary(stats: LineStats, out: OutputFile, options: RunOptions) -> None:
+    info = messages.Log(options).info
+    count = len(stats.processes)
+    processes = "1 process" if count == 1 else f"{count} processes"
+    print_message(info(f"Wrote profile results of {processes} to {out.shown!r}"))
+    if options.verbosity > 0:
+        stats.print(output_unit=options.unit, config=options.settings)
+    else:
+        print_message(info(messages.how_to_view("lineprof view", out.shown)))
+    if stats.why_empty:
+        messages.print_error(stats.why_empty)
+
+
+def _why_nothing(command: list[str]) -> str:
+    """Return why no Python has joined the run."""
+    names = [os.path.basename(word) for word in command]
+    for name in _STRIPPING:
+        if name in names:
+            return (
+                f"nothing was profiled: {name} clears the environment, so that no"
+                f" Python saw {VARIABLE}; put {name} first: {name} lineprof run ..."
+            )
+    return (
+        f"nothing was profiled: no Python with lineprof saw the variable {VARIABLE};"
+        " perhaps the command starts none, or clears the environment"
+    )

@@ -1,0 +1,224 @@
+"""A child process that is a new interpreter: it profiles what its parent profiles.
+
+`begin` is called before the child's first line, by a line in the file `DOOR` among the
+installed packages, which Python runs at its start if a variable of the environment says
+so. The parent has left `settings` for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import os
+import sys
+
+from kernprof.children import ChildHook, NullProfiler
+from kernprof.profilers import RECORDING, new_profiler
+from lineprof.errors import LineprofError
+from lineprof.files import current_folder
+from lineprof.processes.member import Member
+from lineprof.processes.parts import Run, is_multiprocessing
+from lineprof.recording.core import inherit_calibration, on_first_use, stop
+from lineprof.recording.global_profiler import profile
+from lineprof.recording.profiler import calibration_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType
+    from typing import Any
+
+    from kernprof.options import RunOptions
+    from kernprof.recorders import LineRecorder
+    from lineprof.recording.profiler import LineProfiler
+
+DOOR = "lineprof_children.pth"
+_OWN = "own"  # in place of files: a child finds those of its own program
+_CHOICE = (
+    "whole",
+    "all",
+    "include",
+    "exclude",
+    "prof_mod",
+    "prof_imports",
+    "max_overhead",
+)
+
+
+def settings(options: RunOptions, recorder: LineRecorder) -> dict[str, object]:
+    """Return how children of the program of `recorder` are to be profiled.
+
+    These are plain values, by name.
+    """
+    whole = recorder.whole if recorder.is_whole else None
+    return {
+        **settings_of(options, recorder.profiler),
+        "files": whole.files.plain() if whole else None,
+        "names": tuple(map(_lasting, options.prof_mod)) if recorder.named else (),
+    }
+
+
+def settings_of(
+    options: RunOptions, profiler: LineProfiler, *, is_first: bool = False
+) -> dict[str, object]:
+    """Return the settings for children as `options` alone say.
+
+    With `is_first` there is no program yet: each child is one, and chooses what is
+    profiled in it as kernprof does. `profiler` has the calibration.
+    """
+    hook, costs, turn = calibration_of(profiler)
+    names = options.prof_mod
+    is_whole = options.whole if options.whole is not None else not names
+    return {
+        "recording": {name: getattr(options, name) for name in RECORDING},
+        "choice": {name: getattr(options, name) for name in _CHOICE},
+        "calibration": (sys.hexversion, hook, costs, turn),
+        "files": _OWN if is_first and is_whole else None,
+        "folder": current_folder(),
+        "names": tuple(map(_lasting, names)),
+    }
+
+
+def _lasting(name: str) -> str:
+    """Return a target of -p as it is named from any folder."""
+    path, separator, rest = name.partition(":")
+    if os.path.exists(path):
+        return f"{os.path.abspath(path)}{separator}{rest}"
+    return name
+
+
+class _Options:
+    """The options of the parent that a child needs."""
+
+    kind = target = ""
+    config = None
+    preimports = False  # the child imports what it would import
+
+    def __init__(self, values: dict[str, object]) -> None:
+        """Take their values, by name."""
+        self.given: set[str] = set()
+        self.__dict__.update(values)
+
+
+_begun: list[Member] = []  # by process: at most one
+
+
+def begin() -> None:
+    """Join the run that this process was started for, if it was for one."""
+    if _begun:
+        return
+    run = Run.of_environment()
+    if run is None or is_multiprocessing("resource_tracker"):
+        return
+    told = run.settings()
+    if told is None:
+        return
+    options: Any = _Options({**told["choice"], **told["recording"]})
+    version, hook, costs, turn = told["calibration"]
+    if version == sys.hexversion:
+        inherit_calibration(hook, costs, turn)
+    if told["files"] == _OWN:
+        run = _as_first(run, told)
+    watcher = _Watcher(told, options)
+    try:
+        builtin = new_profiler(options)
+        profiler = new_profiler(options) if watcher.is_second else builtin
+    except LineprofError:  # the core is not available in this Python
+        return
+    member = Member(run, is_whole=watcher.is_whole)
+    if not member.join(os.getppid()):
+        return
+    if is_multiprocessing("forkserver"):
+        member.serve()
+    _begun.append(member)
+    builtins.profile = builtin  # type: ignore[attr-defined]
+    profile._kernprof_overwrite(builtin)  # noqa: SLF001  # as kernprof does
+    if not options.from_start:
+        stop()
+    watcher.begin(builtin, profiler, member)
+    member.begin()
+    ChildHook(member).install()
+    atexit.register(_end, member)
+
+
+def _as_first(run: Run, told: dict[str, Any]) -> Run:
+    """Find the program's own files; return the run as its children join it."""
+    from kernprof.own_files import files_of_this_process  # noqa: PLC0415  # seldom
+
+    told["files"] = files_of_this_process().plain()
+    return run.with_settings(told)
+
+
+class _Watcher:
+    """Discovery of functions that are not under ``@profile``, as in the parent."""
+
+    def __init__(self, told: dict[str, Any], options: Any) -> None:  # noqa: ANN401
+        """Take the parent's settings and options."""
+        self._told = told
+        self._options = options
+        self.is_whole = told["files"] is not None
+        # Of a whole program only what it decorates counts, once it decorates.
+        self.is_second = self.is_whole and not options.whole
+
+    def begin(
+        self, builtin: LineProfiler, profiler: LineProfiler, member: Member
+    ) -> None:
+        """Let `profiler` record; `builtin` is that of ``@profile``."""
+        member.profilers = lambda: (profiler, builtin) if self.is_second else (builtin,)
+        if not (self.is_whole or self._told["names"]):
+            return
+        select = self._selection(profiler)
+        pause = None
+        if self._options.max_overhead:
+            from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
+
+            watch = BudgetWatch(self._options.max_overhead, lambda: profiler)
+            watch.start()
+            pause = watch.pause
+        profiler.discover(select, pause=pause)
+        if not self.is_second:
+            return
+
+        def close(used: object) -> None:
+            if used is not profiler:
+                on_first_use.remove(close)
+                profiler.discover(None)
+                self.is_second = member.is_whole = False
+
+        on_first_use.append(close)
+
+    def _selection(self, profiler: LineProfiler) -> Callable[[CodeType], bool | None]:
+        from kernprof.project import ProjectFiles  # noqa: PLC0415  # not with @profile
+        from kernprof.selection import FunctionFilter  # noqa: PLC0415
+        from lineprof.patterns import patterns  # noqa: PLC0415
+
+        told, options = self._told, self._options
+        named = None
+        if told["names"]:
+            from kernprof.named_targets import NamedTargets  # noqa: PLC0415  # with -p
+
+            options.prof_mod = told["names"]
+            named = NamedTargets(options, profiler, ())
+            named.begin_in_child(told["folder"])
+        if not self.is_whole:
+            return named.select  # type: ignore[union-attr]
+        selected = FunctionFilter(
+            everything=options.all,
+            include=patterns(options.include, told["folder"]),
+            exclude=patterns(options.exclude, told["folder"]),
+        )
+        selected.begin_packages(ProjectFiles.of_plain(told["files"]))
+        if named is None:
+            return selected
+        return lambda code: selected(code) or named.select(code)
+
+
+def _end(member: Member) -> None:
+    """Leave what was counted, after the program's threads and exit handlers."""
+    on_first_use.clear()
+    for profiler in member.profilers():
+        profiler.discover(None)
+    error = getattr(sys, "last_type", None)
+    end = "" if error is None else "exception"
+    member.leave("KeyboardInterrupt" if error is KeyboardInterrupt else end)
+    builtins.profile = NullProfiler()  # type: ignore[attr-defined]

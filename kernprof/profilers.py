@@ -1,0 +1,74 @@
+"""The profiler of a run, as its options say; of a child, as those of its parent say."""
+
+from __future__ import annotations
+
+from lineprof.recording.gpu import GpuOptions
+from lineprof.recording.profiler import LineProfiler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from lineprof.recording.live_file import LiveFile
+    from lineprof.recording.trace import TraceOptions
+
+    class Recording(Protocol):
+        """Options of how to record, of `RunOptions`: see there."""
+
+        core: str | None
+        gpu: str | None
+        nvtx: str | None
+        gpu_api: bool | None
+        gpu_memory: bool | None
+        uvm: bool | None
+        cuda_graph: str | None
+        gpu_events: int | None
+        trace: bool | None
+        trace_lines: float | None
+        trace_memory: int | None
+        from_start: bool
+        builtins: bool
+        split: bool
+
+
+RECORDING = (
+    *("core", "gpu", "nvtx", "gpu_api", "gpu_memory", "uvm", "cuda_graph"),
+    *("gpu_events", "trace", "trace_lines", "trace_memory", "from_start"),
+    *("builtins", "split"),
+)
+
+
+def new_profiler(options: Recording, live: LiveFile | None = None) -> LineProfiler:
+    """Return a profiler as `options` say; LineprofError if it is not available.
+
+    Its counts are in the file `live`, if there is one.
+    """
+    gpu = GpuOptions(
+        choice=options.gpu,
+        calls=options.gpu_api,
+        memory=options.gpu_memory,
+        migrations=options.uvm,
+        graphs=options.cuda_graph,
+        events=options.gpu_events,
+    )
+    profiler = LineProfiler(
+        core=options.core,
+        gpu=gpu,
+        nvtx=options.nvtx,
+        trace=_timeline(options),
+        live=live,
+    )
+    profiler.from_start = options.from_start
+    if options.builtins or options.split:
+        profiler.c_functions(split=options.split)
+    return profiler
+
+
+def _timeline(options: Recording) -> TraceOptions | bool | None:
+    """Return the parts of a timeline to record; None: as the environment says."""
+    details = (options.trace_lines, options.trace_memory)
+    if options.trace is False or (options.trace is None and details == (None, None)):
+        return options.trace
+    from lineprof.recording.trace import TraceOptions  # noqa: PLC0415  # seldom asked for
+
+    return TraceOptions(*details)

@@ -1,0 +1,246 @@
+"""Parts of a run: what each child process of a profiled program counted.
+
+A run is a folder that only its user may enter. The first process makes it and leaves
+there how children are to be profiled; each child announces itself by an empty file, and
+fills it when it ends. `collect` reads the files as profiles.
+
+The folder's path is in one variable of the environment. The C library's environment has
+it, which children inherit; `os.environ`, in which the program looks, does not.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from collections import namedtuple
+
+from lineprof.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
+
+    from lineprof.model.profile import Profile
+
+VARIABLE = "LINEPROF_CHILDREN"
+_SETTINGS = "settings"
+_PART, _PROFILE = ".part", ".lprof"
+_SERVER = "fork server"  # the part of one
+_NEW = ".new"  # end of the name of a file that is being written
+_MARSHAL = 2  # the newest format that all versions of Python read alike
+
+
+class Part(namedtuple("Part", "pid profile is_server", defaults=(False,))):
+    """A child, and the profile that it left; None if it left none."""
+
+    __slots__ = ()
+
+    pid: int
+    profile: Profile | None
+    is_server: bool  # it is a fork server, which runs no code of the program itself
+
+
+class Run(namedtuple("Run", "place")):
+    """One run, by the path of the settings for the children of this process."""
+
+    __slots__ = ()
+
+    place: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of the run."""
+        return os.path.dirname(self.place)
+
+    @classmethod
+    def new(cls) -> Run:
+        """Make the folder of a new run; OSError if that fails."""
+        base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108  # a new folder of ours
+        name = f"lineprof-run-{os.getpid()}-{os.urandom(6).hex()}"
+        folder = os.path.join(os.path.abspath(base), name)
+        os.mkdir(folder, 0o700)
+        return cls(os.path.join(folder, _SETTINGS))
+
+    @classmethod
+    def of_environment(cls) -> Run | None:
+        """Return the run that this process was started for; None if there is none.
+
+        The variable is no longer in `os.environ` afterwards; children still inherit it.
+        """
+        place = os.environ.get(VARIABLE)
+        if not place:
+            return None
+        names: dict[object, object] = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001
+        names.pop(os.fsencode(VARIABLE), None)
+        try:
+            state = os.stat(place)
+        except OSError:  # the run has ended
+            return None
+        return cls(place) if state.st_uid == os.getuid() else None
+
+    def hand_on(self) -> None:
+        """Let the children that this process starts from now on join the run."""
+        os.putenv(VARIABLE, self.place)
+
+    def keep(self) -> None:
+        """Let children join the run no more."""
+        os.unsetenv(VARIABLE)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it."""
+        for name in _names(self.folder):
+            _remove(os.path.join(self.folder, name))
+        try:
+            os.rmdir(self.folder)
+        except OSError:  # a child writes at this moment
+            return
+
+    # -- how children are profiled ----------------------------------------------------
+
+    def set_up(self, settings: Mapping[str, object]) -> None:
+        """Leave `settings` for children: plain values, by name; OSError."""
+        told = {**settings, "version": VERSION}
+        _write(self.place, marshal.dumps(told, _MARSHAL))
+
+    def with_settings(self, settings: Mapping[str, object]) -> Run:
+        """Return the same run with other settings for the children of this process.
+
+        If there is no room for them, with the same ones.
+        """
+        other = Run(os.path.join(self.folder, f"{_SETTINGS}-{os.getpid()}"))
+        try:
+            other.set_up(settings)
+        except OSError:
+            return self
+        return other
+
+    def settings(self) -> dict[str, Any] | None:
+        """Return the settings; None if there are none, or of another version."""
+        found = _read(self.place)
+        if isinstance(found, dict) and found.get("version") == VERSION:
+            return found
+        return None
+
+    # -- parts ------------------------------------------------------------------------
+
+    def announce(self) -> str:
+        """Return the name, without its end, of the file of this process, now made.
+
+        "" if no file can be made: the run has ended, for example.
+        """
+        stem = os.path.join(self.folder, f"{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+            os.close(os.open(stem + _PART, flags, 0o600))
+        except OSError:
+            return ""
+        return stem
+
+
+def write_counts(stem: str, counts: Mapping[str, object]) -> None:
+    """Fill the file of this process with `counts`; OSError, ValueError.
+
+    `stem` is the result of `Run.announce`, `counts` are those of
+    `recording.profiler.plain_counts`.
+    """
+    _write(stem + _PART, marshal.dumps(dict(counts), _MARSHAL))
+
+
+def write_server(stem: str) -> None:
+    """Fill the file of a process that is a fork server; OSError."""
+    _write(stem + _PART, marshal.dumps(_SERVER, _MARSHAL))
+
+
+def write_profile(stem: str, save: Callable[[str], None]) -> None:
+    """Let `save` write the profile of this process to the path that it is given."""
+    save(stem + _NEW)
+    os.replace(stem + _NEW, stem + _PROFILE)
+    _remove(stem + _PART)
+
+
+def collect(run: Run) -> Iterator[Part]:
+    """Yield the parts of all children that have announced themselves.
+
+    Those of a process that has run several programs, one after the other, have the
+    same pid. Files are removed as they are read.
+    """
+    for name in sorted(_names(run.folder), key=_order):
+        stem, end = os.path.splitext(name)
+        if end in {_PART, _PROFILE}:
+            path = os.path.join(run.folder, name)
+            found = _read(path) if end == _PART else _of_file(path)
+            _remove(path)
+            if isinstance(found, dict):
+                found = _of_counts(found)
+            yield Part(
+                pid=int(stem.partition("-")[0]),
+                profile=None if found == _SERVER else found,
+                is_server=found == _SERVER,
+            )
+
+
+def _order(name: str) -> tuple[int, str]:
+    pid = name.partition("-")[0]
+    return (int(pid) if pid.isdigit() else 0, name)
+
+
+def _of_counts(counts: dict[str, Any]) -> Profile:
+    from lineprof.processes.counts import profile_of_counts  # noqa: PLC0415  # at the end
+
+    return profile_of_counts(counts)
+
+
+def _of_file(path: str) -> Profile | None:
+    from lineprof.errors import LineprofError  # noqa: PLC0415  # at the end
+    from lineprof.storage import load  # noqa: PLC0415
+
+    try:
+        return load(path)
+    except LineprofError:  # the child was ended while it wrote
+        return None
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _read(path: str) -> object:
+    """Return the value in a file; None if there is none, or not all of it."""
+    try:
+        with open(path, "rb") as stream:
+            return marshal.load(stream)  # noqa: S302  # of a folder of ours
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+
+
+def _write(path: str, data: bytes) -> None:
+    """Write a file that is there either whole or not at all; OSError."""
+    handle = os.open(path + _NEW, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+    finally:
+        os.close(handle)
+    os.replace(path + _NEW, path)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+def is_multiprocessing(name: str) -> bool:
+    """Return whether this process is one that multiprocessing itself needs.
+
+    `name` is that of the module: resource_tracker or forkserver.
+    """
+    start = f"from multiprocessing.{name} "
+    return any(word.startswith(start) for word in sys.orig_argv)

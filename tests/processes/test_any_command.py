@@ -1,0 +1,111 @@
+"""lineprof run --children -- COMMAND: every Python process below is profiled."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from as_python import DEADLINE, Outcome, hits_in, run, write
+
+from lineprof import load_stats
+
+SCRIPT = """\
+def f(n):
+    return n
+for i in range({calls}):
+    f(i)
+"""
+
+
+def lineprof_run(*words: str, cwd: Path) -> Outcome:
+    """Run any command under ``lineprof run``."""
+    return run(["-m", "lineprof", "run", "--children", *words], cwd=cwd)
+
+
+def test_a_shell_script(tmp_path: Path) -> None:
+    write(tmp_path, "one.py", SCRIPT.format(calls=3))
+    write(tmp_path, "two.py", SCRIPT.format(calls=4))
+    python = sys.executable
+    text = f"{python} one.py\n{python} two.py &\nwait\n{python} -m two\nexit 7\n"
+    write(tmp_path, "job.sh", text)
+    outcome = lineprof_run("-q", "-o", "job.lprof", "--", "sh", "job.sh", cwd=tmp_path)
+    assert (outcome.status, outcome.out, outcome.err) == (7, "", "")
+    calls = {
+        Path(one.file).name: one.calls
+        for one in load_stats(tmp_path / "job.lprof").functions
+        if one.name == "f"
+    }
+    assert calls == {"one.py": 3, "two.py": 8}
+
+
+def test_a_decorated_function_in_it_is_profiled_alone(tmp_path: Path) -> None:
+    write(tmp_path, "one.py", "@profile\n" + SCRIPT.format(calls=3))
+    outcome = lineprof_run("--", sys.executable, "one.py", cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    name = Path(sys.executable).stem
+    assert f"Wrote profile results of 1 process to '{name}.lprof'\n" in outcome.out
+    assert hits_in(tmp_path / f"{name}.lprof") == {"f": {3: 3}}
+
+
+def test_the_output_and_the_status_are_those_of_the_command(tmp_path: Path) -> None:
+    write(tmp_path, "one.py", "import sys\nprint(sys.stdin.read())\nsys.exit(5)\n")
+    words = ["-m", "lineprof", "run", "--children", "-qo", "x.lprof", "--"]
+    outcome = run([*words, sys.executable, "one.py"], cwd=tmp_path, text="in")
+    assert outcome == Outcome(5, "in\n", "")
+    killed = ("sh", "-c", f"{sys.executable} one.py; kill -TERM $$")
+    assert lineprof_run("-q", "--", *killed, cwd=tmp_path).status == -signal.SIGTERM
+
+
+def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
+    outcome = lineprof_run("--", "./nonsense", cwd=tmp_path)
+    said = "lineprof run: cannot run './nonsense': No such file or directory\n"
+    assert outcome == Outcome(127, "", said)
+    outcome = lineprof_run("--", cwd=tmp_path)
+    said = "lineprof run: no command follows --; name a program\n"
+    assert outcome == Outcome(1, "", said)
+
+
+def test_a_command_that_clears_the_environment_is_said_to_be(tmp_path: Path) -> None:
+    write(tmp_path, "one.py", SCRIPT.format(calls=3))
+    command = ("env", "-i", sys.executable, "one.py")
+    outcome = lineprof_run("-o", "x.lprof", "--", *command, cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (0, "")
+    assert "nothing was profiled: no Python with lineprof saw the var" in outcome.err
+    assert not (tmp_path / "x.lprof").exists()
+    write(tmp_path, "sudo", '#!/bin/sh\nexec env -i "$@"\n')
+    (tmp_path / "sudo").chmod(0o755)
+    outcome = lineprof_run("--", "./sudo", sys.executable, "one.py", cwd=tmp_path)
+    said = "put sudo first: sudo lineprof run ..."
+    assert (outcome.status, said in outcome.err) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGUSR1", "SIGINT"])
+def test_signals_are_passed_on(tmp_path: Path, name: str) -> None:
+    program = f"""
+        import os, signal, sys, time
+        def handler(number, frame):
+            os.write(1, b"received %d\\n" % number)
+            sys.exit(3)
+        signal.signal(signal.{name}, handler)
+        os.write(1, b"ready\\n")
+        while True:
+            time.sleep(0.01)
+        """
+    write(tmp_path, "waits.py", program)
+    words = ["-m", "lineprof", "run", "--children", "-qo", "x.lprof", "--"]
+    process = subprocess.Popen(
+        [sys.executable, *words, sys.executable, "waits.py"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    number = getattr(signal, name)
+    process.send_signal(number)
+    assert process.stdout.read() == f"received {int(number)}\n".encode()
+    process.stdout.close()
+    assert process.wait(DEADLINE) == 3
+    assert "handler" in hits_in(tmp_path / "x.lprof")
