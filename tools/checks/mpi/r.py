@@ -1,4 +1,4 @@
-"""Sum over all ranks: rank N runs its loop 100 * (N + 1) times, and waits at a barrier.
+"""Sum over all ranks: rank N sleeps and runs its loop N + 1 times as long as rank 0.
 
 The argument is the exit status.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+import time
 
 from mpi4py import MPI
 
@@ -26,6 +27,12 @@ def work(rounds: int) -> int:
 
 
 @profile
+def pause() -> None:
+    """Take 50 ms in rank 0, 200 ms in rank 3."""
+    time.sleep(0.05 * (comm.rank + 1))
+
+
+@profile
 def exchange(value: int) -> int:
     """Return the sum of `value` over all ranks."""
     for _ in range(3):
@@ -33,6 +40,7 @@ def exchange(value: int) -> int:
     return comm.allreduce(value)
 
 
+pause()
 total = exchange(work(100 * (comm.rank + 1)))
 sys.stdout.write(f"rank {comm.rank}: {total}\n")
 sys.stdout.flush()

@@ -47,6 +47,9 @@ LIMIT_S = 300  # for one program
 COMPARED = ("eager.py", "compiled.py eager", "compiled.py aot_eager")
 WITH_A_COMPILER = "compiled.py inductor"
 BY_ITSELF = "orders.py"  # profiles itself, and prints results
+IN_RANKS = "ranks.py"  # is run by torchrun
+RANKS = 2
+ADDED, REDUCED = "total += number", "dist.all_reduce("  # lines of it
 
 # Requirements of PyTorch on Linux that a process without a GPU does not load.
 UNNEEDED = ("triton", "cuda-bindings", "nvidia-cusolver", "nvidia-nvtx")
@@ -171,8 +174,62 @@ def compare(env: Env, core: str, words: str) -> list[str]:
     return wrong + wrong_warnings(program, values["warnings"])
 
 
+def line_of(program: str, text: str) -> int:
+    """Return the number of the program's line that begins with `text`."""
+    lines = (PROGRAMS / program).read_text(encoding="utf-8").splitlines()
+    return next(n for n, line in enumerate(lines, 1) if line.strip().startswith(text))
+
+
+def compare_ranks(env: Env, core: str) -> list[str]:
+    """Run a program under torchrun, with Gloo; return what is wrong with its files."""
+    torchrun = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node")
+    program = PROGRAMS / IN_RANKS
+    alone = run(env, core, *torchrun, RANKS, program)
+    if alone.status:
+        return [f"alone it gives status {alone.status}: {alone.errors[-2000:]}"]
+    folder = env.folder / "profiles"
+    shutil.rmtree(folder, ignore_errors=True)
+    kernprof = ("-m", "kernprof", "-l", "-p", "torch.distributed.distributed_c10d")
+    profiled = run(env, core, *torchrun, RANKS, *kernprof, "-o", f"{folder}/", program)
+    if profiled.status:
+        return [f"it gives status {profiled.status}: {profiled.errors[-2000:]}"]
+    said = [one for one in profiled.output.splitlines() if one.startswith("rank ")]
+    wrong = []
+    if sorted(said) != sorted(alone.output.splitlines()):
+        wrong.append(f"its output differs: {said}, alone {alone.output!r}")
+    names = sorted(one.name for one in folder.iterdir())
+    if names != [f"ranks.r{rank:04}.lprof" for rank in range(RANKS)]:
+        return [*wrong, f"the files are {names}"]
+    for rank, name in enumerate(names):
+        shown = run(env, core, "-m", "lineprof", "view", "--json", folder / name)
+        wrong += wrong_rank(rank, json.loads(shown.output))
+    return wrong
+
+
+def wrong_rank(rank: int, profile: dict[str, Any]) -> list[str]:
+    """Return what is wrong with the profile of a rank under torchrun."""
+    (process,) = profile["processes"]
+    lines = {
+        line["line"]: line
+        for function in profile["functions"]
+        if function["file"].endswith(IN_RANKS)
+        for line in function["lines"]
+    }
+    reduced = lines[line_of(IN_RANKS, REDUCED)]
+    wrong = wrong_hits(IN_RANKS, profile)
+    if (process["rank"], process["ranks"]) != (rank, RANKS):
+        wrong.append(f"it is rank {process['rank']} of {process['ranks']}")
+    if lines[line_of(IN_RANKS, ADDED)]["hits"] != 100 * (rank + 1):
+        wrong.append("the hits of its loop are wrong")
+    if not 0 < reduced.get("mpi_ns", 0) <= reduced["time_ns"]:
+        wrong.append("all_reduce is no communication")
+    return [f"rank {rank}: {text}" for text in wrong]
+
+
 def check(env: Env, core: str, words: str) -> list[str]:
     """Run a program and its comparison; return what is wrong."""
+    if words == IN_RANKS:
+        return compare_ranks(env, core)
     if words != BY_ITSELF:
         return compare(env, core, words)
     done = run(env, core, PROGRAMS / words)
@@ -192,7 +249,7 @@ def check_python(python: Python) -> int:
         replay(env.log)
         print(f"{python.version}: {error}; see its output above")
         return 1
-    runs = [*COMPARED, BY_ITSELF]
+    runs = [*COMPARED, IN_RANKS, BY_ITSELF]
     if shutil.which("g++") or shutil.which("clang++"):
         runs.insert(-1, WITH_A_COMPILER)
     else:
