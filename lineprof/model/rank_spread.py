@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key, Ranks
 
 _RANKS_AT_ONCE = 64
+_NUMBERS_AT_ONCE = 500_000  # of these ranks
 
 
 class Spread(NamedTuple):
@@ -140,7 +141,8 @@ def line_spreads(ranks: Ranks) -> dict[Place, LineSpread]:
     hits, ran, mpi = [0] * count, [0] * count, [0] * count
     time, useful, own = (_Spreads(count) for _ in range(3))
     runs = iter(ranks.runs)
-    while some := list(islice(runs, _RANKS_AT_ONCE)):
+    at_once = max(1, min(_RANKS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, count)))
+    while some := list(islice(runs, at_once)):
         times, usefuls, owns = [], [], []
         for run in some:
             values = values_of(ranks, run)

@@ -117,3 +117,14 @@ def test_events_without_data_that_are_accepted_are_bounded(
 ) -> None:
     commands = [["view"], ["view", "--gpu-trace"], export("chrome"), export("perfetto")]
     assert check(tmp_path, make(tmp_path, 300_000), commands) == {0}
+
+
+def test_many_lines_of_many_ranks_are_bounded(tmp_path: Path) -> None:
+    file = bombs.rank_noise(tmp_path, 240)
+    output = str(tmp_path / "all.lprof")
+    commands = [
+        *(["view", *flags] for flags in ([], ["--ranks"], ["--by", "rank"])),
+        ["view", "--by", "rank", "--matrix"],
+        ["merge", "--sums", "-o", output],
+    ]
+    assert check(tmp_path, file, commands) == {0}

@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from array import array
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from damaged_files import execute
@@ -15,11 +16,13 @@ from example_stats import PROCESS
 
 from lineprof.model.gpu import KERNEL, NO_PATH, Gpu, GpuPath, GpuSum
 from lineprof.model.profile import Profile
+from lineprof.model.rank_lines import RanksBuilder, RankValues
 from lineprof.model.records import (
     NO_NODE,
     CallNode,
     CallTree,
     FunctionStats,
+    RankRun,
     SourceFile,
     Thread,
     ThreadLine,
@@ -200,6 +203,34 @@ def zero_slices(folder: Path, slices: int) -> str:
         ),
     )
     return file
+
+
+def rank_noise(folder: Path, ranks: int) -> str:
+    """Return a file of ranks that all ran the same 65,536 lines, in few bytes.
+
+    Their hits are noise of two bits: with less, a reader refuses the file.
+    """
+    lines = range(1, 65_537)
+    random = Random(1)  # noqa: S311  # the same file each time
+    noise, zeros = [random.getrandbits(2) for _ in lines], [0 for _ in lines]
+    builder = RanksBuilder()
+    builder.add(
+        RankRun(rank=0, wall_ns=1, mpi_ns=0),
+        [(OUTER, line) for line in lines],
+        RankValues(
+            places=(), hits=noise, time_ns=zeros, mpi_ns=zeros, callees_ns=zeros
+        ),
+    )
+    one = builder.ranks
+    runs = [one.runs[0]._replace(rank=rank) for rank in range(ranks)]
+    whole = profile_of([_node(NO_NODE, 0, OUTER)], [], [])
+    profile = Profile.from_functions(
+        whole.functions,
+        processes=[process._replace(rank=0) for process in whole.processes],
+        threads=whole.threads,
+        ranks=one._replace(runs=tuple(runs)),
+    )
+    return _saved(folder, profile)
 
 
 def _saved(folder: Path, profile: Profile) -> str:
