@@ -9,10 +9,11 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from example_ranks import MS, START, WALL, rank_profile, save_ranks
+from example_ranks import MS, START, WALL, WORK, rank_profile, save_ranks
 
 from lineprof.cli.main import main
 from lineprof.model.rank_lines import ranks_of
+from lineprof.model.rank_spread import line_spreads
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -145,6 +146,20 @@ def test_two_files_of_one_rank_are_an_error(
         " give the files of one run\n"
     )
     assert not (here / "a.lprof").exists()
+
+
+@SUMS
+def test_a_child_process_of_a_rank_may_have_a_file_of_its_own(
+    here: Path, form: str
+) -> None:
+    save_ranks(here, [0, 1])
+    save(rank_profile(1, pid=999, parent_pid=101), "r.r0001.999.lprof")
+    names = ["r.r0000.lprof", "r.r0001.999.lprof", "r.r0001.lprof"]
+    profile = merged(names, form)
+    assert [one["pid"] for one in profile["processes"]] == [100, 999, 101]  # type: ignore[attr-defined]
+    ranks = ranks_of(load("all.lprof"))
+    assert [run.rank for run in ranks.runs] == [0, 1]
+    assert line_spreads(ranks)[WORK, 2].hits == 1 + 2 + 2
 
 
 @pytest.mark.parametrize(
