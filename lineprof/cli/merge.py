@@ -291,10 +291,7 @@ def _belong(part: _Part, other: _Part) -> bool:
 
     def started(parents: _Part, children: _Part) -> bool:
         pids = {(one.host, one.pid) for one in parents.processes}
-        return any(
-            (one.host, one.parent_pid) in pids
-            for one in children.processes
-        )
+        return any((one.host, one.parent_pid) in pids for one in children.processes)
 
     return started(part, other) or started(other, part)
 
