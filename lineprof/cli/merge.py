@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import glob
 import os
 import re
@@ -103,10 +104,16 @@ def _summed(
     from lineprof.storage import load_columns  # noqa: PLC0415
 
     total = RunningSum()
-    for file in progress.each(files, "merging profile", len(files)):
-        profile, cells = load_columns(file)
-        runs.add(file, profile.processes)
-        total.add(profile, cells)
+    was_on = gc.isenabled()
+    gc.disable()  # millions of numbers and no cycles: a sixth of the time
+    try:
+        for file in progress.each(files, "merging profile", len(files)):
+            profile, cells = load_columns(file)
+            runs.add(file, profile.processes)
+            total.add(profile, cells)
+    finally:
+        if was_on:
+            gc.enable()
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = total.profile()
     return _noted(merged, runs), [*_lost(total.left_out)]
