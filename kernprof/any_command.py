@@ -19,13 +19,15 @@ from kernprof.signals import die_of
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
-from lineprof.processes.parts import VARIABLE, Run, collect
+from lineprof.processes.parts import VARIABLE, Live, Run, collect
+from lineprof.recording.live_file import live_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kernprof.options import RunOptions
     from lineprof.model.profile import Profile
+    from lineprof.processes.parts import Part
 
 _FLAG, _DASHES = "--children", "--"
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126  # exit statuses of a shell
@@ -63,14 +65,17 @@ def run_any_command(words: Sequence[str], name: str) -> int:
             place=None,
         )
         out = OutputFile(name_of_file.name)
-        run = _new_run(options)
+        live = _place_of_live_files(out.path)
+        run = _new_run(options, live)
     except LineprofError as error:
         messages.print_error(error)
         return getattr(error, "status", 1)
     try:
         status = _run(command, run)
         is_started = status not in {_NOT_FOUND, _NOT_EXECUTABLE}
-        failure = _write(run, out, options, command) if is_started else None
+        failure = (
+            _write(collect(run, live), out, options, command) if is_started else None
+        )
     finally:
         run.remove()
     if failure:
@@ -93,14 +98,22 @@ def _options(flags: list[str], command: list[str], name: str) -> RunOptions:
     return options
 
 
-def _new_run(options: RunOptions) -> Run:
+def _place_of_live_files(out: str) -> Live | None:
+    """Return where processes have their live files; None if they are to have none."""
+    folder = live_folder()
+    if folder is None:
+        return None
+    return Live(folder=folder, run=f"{os.getpid()}-{os.urandom(6).hex()}", out=out)
+
+
+def _new_run(options: RunOptions, live: Live | None) -> Run:
     """Return a run that is set up for `options`; LineprofError if that fails."""
     from kernprof.child import settings_of  # noqa: PLC0415
 
     calibrated = new_profiler(options)
     try:
         run = Run.new()
-        run.set_up(settings_of(options, calibrated, is_first=True))
+        run.set_up(settings_of(options, calibrated, live, is_first=True))
     except OSError as error:
         raise LineprofError(
             f"cannot make a folder for what processes count: {error.strerror}",
@@ -143,12 +156,12 @@ def _next_signal() -> tuple[int, bool]:
 
 
 def _write(
-    run: Run, out: OutputFile, options: RunOptions, command: list[str]
+    parts: Iterable[Part], out: OutputFile, options: RunOptions, command: list[str]
 ) -> LineprofError | None:
     """Write the profile of all processes; return why that failed, or None."""
     found: list[Profile] = []
     lost = 0
-    for part in collect(run):
+    for part in parts:
         if part.profile is not None:
             found.append(part.profile)
         else:

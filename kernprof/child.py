@@ -17,8 +17,13 @@ from kernprof.profilers import RECORDING, new_profiler
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder
 from lineprof.processes.member import Member
-from lineprof.processes.parts import Run, is_multiprocessing
-from lineprof.recording.core import inherit_calibration, on_first_use, stop
+from lineprof.processes.parts import Live, Run, is_multiprocessing
+from lineprof.recording.core import (
+    inherit_calibration,
+    new_live_file,
+    on_first_use,
+    stop,
+)
 from lineprof.recording.global_profiler import profile
 from lineprof.recording.profiler import calibration_of
 
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
 
     from kernprof.options import RunOptions
     from kernprof.recorders import LineRecorder
+    from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
 
 DOOR = "lineprof_children.pth"
@@ -45,26 +51,33 @@ _CHOICE = (
 )
 
 
-def settings(options: RunOptions, recorder: LineRecorder) -> dict[str, object]:
+def settings(
+    options: RunOptions, recorder: LineRecorder, live: Live | None
+) -> dict[str, object]:
     """Return how children of the program of `recorder` are to be profiled.
 
     These are plain values, by name.
     """
     whole = recorder.whole if recorder.is_whole else None
     return {
-        **settings_of(options, recorder.profiler),
+        **settings_of(options, recorder.profiler, live),
         "files": whole.files.plain() if whole else None,
         "names": tuple(map(_lasting, options.prof_mod)) if recorder.named else (),
     }
 
 
 def settings_of(
-    options: RunOptions, profiler: LineProfiler, *, is_first: bool = False
+    options: RunOptions,
+    profiler: LineProfiler,
+    live: Live | None,
+    *,
+    is_first: bool = False,
 ) -> dict[str, object]:
     """Return the settings for children as `options` alone say.
 
     With `is_first` there is no program yet: each child is one, and chooses what is
-    profiled in it as kernprof does. `profiler` has the calibration.
+    profiled in it as kernprof does. `profiler` has the calibration; `live` says where
+    live files go.
     """
     hook, costs, turn = calibration_of(profiler)
     names = options.prof_mod
@@ -75,6 +88,7 @@ def settings_of(
         "calibration": (sys.hexversion, hook, costs, turn),
         "files": _OWN if is_first and is_whole else None,
         "folder": current_folder(),
+        "live": live and tuple(live),
         "names": tuple(map(_lasting, names)),
     }
 
@@ -121,24 +135,33 @@ def begin() -> None:
         run = _as_first(run, told)
     watcher = _Watcher(told, options)
     try:
-        builtin = new_profiler(options)
-        profiler = new_profiler(options) if watcher.is_second else builtin
+        live = _live_file(told)
+        profiler = builtin = new_profiler(options, live)
+        if watcher.is_second:
+            profiler = new_profiler(options, live)
     except LineprofError:  # the core is not available in this Python
         return
-    member = Member(run, is_whole=watcher.is_whole)
-    if not member.join(os.getppid()):
-        return
-    if is_multiprocessing("forkserver"):
-        member.serve()
+    member = Member(run, live, is_whole=watcher.is_whole)
     _begun.append(member)
     builtins.profile = builtin  # type: ignore[attr-defined]
     profile._kernprof_overwrite(builtin)  # noqa: SLF001  # as kernprof does
     if not options.from_start:
         stop()
     watcher.begin(builtin, profiler, member)
+    member.join(os.getppid())
+    if is_multiprocessing("forkserver"):
+        member.serve()
     member.begin()
     ChildHook(member).install()
     atexit.register(_end, member)
+
+
+def _live_file(told: dict[str, Any]) -> LiveFile | None:
+    """Open the live file of this process, if the run has such files."""
+    if told["live"] is None:
+        return None
+    live = Live(*told["live"])
+    return new_live_file(live.out, folder=live.folder, run=live.run)
 
 
 def _as_first(run: Run, told: dict[str, Any]) -> Run:
@@ -184,6 +207,7 @@ class _Watcher:
                 on_first_use.remove(close)
                 profiler.discover(None)
                 self.is_second = member.is_whole = False
+                member.note_run()
 
         on_first_use.append(close)
 

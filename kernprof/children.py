@@ -16,7 +16,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any, Self, TypeVar
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from kernprof.recorders import LineRecorder
     from lineprof.model.profile import Profile
     from lineprof.processes.member import Member
+    from lineprof.processes.parts import Live
+    from lineprof.recording.live_file import LiveFile
 
     T = TypeVar("T")
 
@@ -74,26 +76,28 @@ class Children:
         self._options = options
         self._recorder = recorder
         self._run = Run.new()
-        self.member = Member(self._run)
+        self._live = _place_of(recorder.live)
+        self.member = Member(self._run, recorder.live)
         self.member.profilers = self._profilers
         self._pid = os.getpid()
         self._measured: set[int] = set()  # pids
         self._silent = 0  # children that ended without a part
         self._found: list[Profile] | None = None
 
-    def _profilers(self) -> Iterator[Any]:
+    def _profilers(self) -> Sequence[Any]:
         recorder = self._recorder
-        yield recorder.profiler
-        if recorder.builtin is not recorder.profiler:
-            yield recorder.builtin
+        return tuple({id(p): p for p in (recorder.profiler, recorder.builtin)}.values())
 
     def set_up(self) -> None:
         """Leave for children how they are to be profiled, before the program runs."""
+        if os.getpid() != self._pid:
+            self.member.note_run()
+            return
         from kernprof.child import settings  # noqa: PLC0415
 
         self.member.is_whole = self._recorder.is_whole
         try:
-            self._run.set_up(settings(self._options, self._recorder))
+            self._run.set_up(settings(self._options, self._recorder, self._live))
         except OSError:  # the disk is full: children are not profiled
             return
 
@@ -103,7 +107,7 @@ class Children:
             from lineprof.processes.parts import collect  # noqa: PLC0415  # at the end
 
             self._found = []
-            for part in collect(self._run):
+            for part in collect(self._run, self._live):
                 self._measured.add(part.pid)
                 if part.profile is not None:
                     self._found.append(part.profile)
@@ -138,6 +142,15 @@ class Children:
         self.member.end()
         if os.getpid() == self._pid:
             self._run.remove()
+
+
+def _place_of(file: LiveFile | None) -> Live | None:
+    """Return where the live files of children go, None if there are to be none."""
+    if file is None:
+        return None
+    from lineprof.processes.parts import Live  # noqa: PLC0415  # imported
+
+    return Live(folder=os.path.dirname(file.path), run=file.run, out=file.out)
 
 
 def _cause(words: tuple[str, ...]) -> str:

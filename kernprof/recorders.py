@@ -159,7 +159,7 @@ class LineRecorder:
         require_sqlite()
         self._options = options
         self._texts = texts
-        self._live = new_live_file(out) if out else None
+        self.live = new_live_file(out) if out else None
         self._profiler = self.new_profiler()
         self._start, self._stop = start, stop
         self._from_start = options.from_start
@@ -175,7 +175,7 @@ class LineRecorder:
         from kernprof.profilers import new_profiler  # noqa: PLC0415
 
         try:
-            profiler = new_profiler(self._options, self._live)
+            profiler = new_profiler(self._options, self.live)
         except LineprofError as error:
             if self._options.core is None:
                 raise
@@ -202,28 +202,30 @@ class LineRecorder:
 
     def note_run(self) -> None:
         """Note what a profile has beside counts, for one that is to be recovered."""
-        if self._live:
+        if self.live:
             self.profiler.note_run()
-            self._live.note(texts=dict(self._texts), whole=self.is_whole)
-            if self.whole:
-                self.whole.changed = self.note_run
+            self.live.note(texts=dict(self._texts), whole=self.is_whole)
+        if self.children:
+            self.children.set_up()
+        if self.whole:
+            self.whole.changed = self.note_run
 
     def ending(self) -> None:
         """Leave signals to the session, which holds them while the profile is written.
 
         From now on the live file does not tell of which signal the process dies.
         """
-        if self._live:
-            self._live.unwatch_signals()
+        if self.live:
+            self.live.unwatch_signals()
 
     def close(self, exit_reason: str, *, written: bool) -> bool:
         """End the live file; it goes if the profile is `written`.
 
         Returns whether it is kept.
         """
-        if not self._live:
+        if not self.live:
             return False
-        self._live.close(exit_reason, remove=written)
+        self.live.close(exit_reason, remove=written)
         return not written
 
     def leave(self) -> None:

@@ -183,8 +183,6 @@ class Session:
         except OSError:  # there is no room for what children would leave
             return None
         self.recorder.children = found
-        if self.recorder.whole is not None:
-            self.recorder.whole.closed = found.set_up
         return found
 
     def _child_warnings(self) -> list[str]:
@@ -214,8 +212,7 @@ class Session:
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:
             watcher.begin(code, module)
-        if self._children:
-            self._children.set_up()
+        self.recorder.note_run()
 
     def _watch_packages(self, module: str) -> None:
         for watcher in self._watchers:
@@ -247,8 +244,9 @@ class Session:
     def _write(self, exit_reason: str) -> LineprofError | None:
         """Write the profile unless that was done; return why it failed."""
         is_here = os.getpid() == self._pid and self.program.started
-        if self._children:
-            self._children.member.leave(exit_reason)  # in a forked child
+        if self._children and self._children.member.is_child:
+            self._children.member.leave(exit_reason)
+            return None
         if self._state != _READY or not is_here:
             if self._state == _READY:
                 self.recorder.close("", written=True)  # there is nothing to write

@@ -156,7 +156,6 @@ class WholeProgram:
         self.changed: Callable[[], None] | None = None
         # Asked before a function is recorded: see `LineProfiler.discover`.
         self.pause: Callable[[], int] | None = None
-        self.closed: Callable[[], object] = int  # called if not all is reported
         self._files = ProjectFiles()
         self._runner = ""  # its module, if the program is one
         self.named: NamedTargets | None = None  # the targets of -p, with --whole
@@ -248,13 +247,11 @@ class WholeProgram:
 
     def _close(self) -> None:
         """Report from now on only what the program decorates."""
-        was_open, self._open = self._open, False
+        self._open = False
         if self.changed:
             self.changed()
         self.stop()
         self._watch_defined()
-        if was_open:
-            self.closed()
 
     def _watch_defined(self) -> None:
         """Profile what a program without a file defines, as always."""

@@ -11,26 +11,21 @@ import os
 import sys
 from _thread import get_native_id
 
-from lineprof.processes.parts import (
-    VARIABLE,
-    write_counts,
-    write_profile,
-    write_server,
-)
+from lineprof.processes.parts import VARIABLE, withdraw, write_profile
 from lineprof.recording.core import prepared_call
 from lineprof.recording.profiler import (
     begin_in_child,
-    has_more_than_counts,
-    plain_counts,
+    is_live,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
     from types import ModuleType
     from typing import Any
 
     from lineprof.processes.parts import Run
+    from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
 
 _EXECUTE = "_execute_child"  # of subprocess, which forks if there is a preexec_fn
@@ -39,40 +34,51 @@ _EXECUTE = "_execute_child"  # of subprocess, which forks if there is a preexec_
 class Member:
     """This process, first of a run or a child in it, and the processes forked from it.
 
-    Of a process that is no child `leave_part` does nothing; one that is forked from it
-    is a child.
+    One that is forked from it is a child.
     """
 
-    def __init__(self, run: Run, *, is_whole: bool = False) -> None:
-        """Be the first process of `run`, or one about to `join` it."""
+    def __init__(
+        self, run: Run, live: LiveFile | None, *, is_whole: bool = False
+    ) -> None:
+        """Be the first process of `run`, or one about to `join` it.
+
+        `live` is the live file of this process.
+        """
         self.run = run
+        self.live = live
         self.is_whole = is_whole  # all functions are profiled, named by nobody
-        self.profilers: Callable[[], Iterable[LineProfiler]] = tuple
-        self.forked: Callable[[], object] = int  # called in each forked child
-        self._stem = ""  # of the file of a child
-        self._parent = 0  # its pid
+        # The one in use, and others that the program may use.
+        self.profilers: Callable[[], Sequence[LineProfiler]] = tuple
+        self.is_child = False
+        self._parent = 0  # its pid, of a child
+        self._stem = ""  # of the file that announces a child without a live file
+        self._thread = (0, 0)  # native ids: in the core, and now
         self._replaced: list[tuple[ModuleType, str, Any, object]] = []
 
-    @property
-    def is_child(self) -> bool:
-        """Whether this process leaves a part."""
-        return bool(self._stem)
-
-    def join(self, parent: int) -> bool:
-        """Be a child, started by the process with the pid `parent`.
-
-        Returns False if the run takes no children any more.
-        """
-        self._parent, self._stem = parent, self.run.announce()
-        return bool(self._stem)
+    def join(self, parent: int) -> None:
+        """Be a child, started by the process with the pid `parent`."""
+        self._parent, self.is_child = parent, True
+        self.note_run()
 
     def serve(self) -> None:
-        """Leave the part of a fork server now; those forked from it are children."""
-        stem, self._stem = self._stem, ""
-        try:
-            write_server(stem)
-        except OSError:
+        """Be a fork server, of which the children count."""
+        self.is_child = False
+        if self.live:
+            self.live.note(server=True)
+        elif self._stem:
+            withdraw(self._stem)
+
+    def note_run(self) -> None:
+        """Note which profiler is in use, and where this child comes from."""
+        if not self.is_child:
             return
+        if self.live is None:
+            self._stem = self._stem or self.run.announce()
+            return
+        self.profilers()[0].note_run()
+        self.live.note(
+            whole=self.is_whole, parent=self._parent, thread=self._thread, server=False
+        )
 
     def begin(self) -> None:
         """Follow forks, and the other ways to start and to end a process."""
@@ -102,48 +108,45 @@ class Member:
             if getattr(module, name, None) is ours:
                 setattr(module, name, plain)
 
-    def leave_part(self, end: str = "") -> None:
-        """Leave what a child counted so far; `end` says how the program ended.
+    def leave(self, end: str = "") -> None:
+        """Leave what a child counted; `end` says how the program ended.
 
         The program goes on as it would if that fails.
         """
-        if not self._stem:
-            return
+        if self.is_child:
+            self._leave_profile(end)
+            self.is_child = False
+            if self.live:
+                self.live.close(end, remove=bool(self._stem))
+
+    def _leave_profile(self, end: str) -> None:
+        """Write what is not in a live file, if there is anything."""
         try:
-            profiler = next(iter(self.profilers()))
-            if has_more_than_counts(profiler):
+            profiler = self.profilers()[0]
+            if not is_live(profiler):
+                self._stem = self._stem or self.run.announce()
                 write_profile(self._stem, lambda path: self._save(profiler, path, end))
-            else:
-                counts = plain_counts(profiler, end)
-                counts["process"] = {**counts["process"], **self._facts()}  # type: ignore[dict-item]
-                write_counts(self._stem, counts)
-        except Exception:  # noqa: BLE001, S110  # the run has ended, the disk is full...
-            pass
-
-    def leave(self, end: str = "") -> None:
-        """Leave the last part of a child."""
-        self.leave_part(end)
-        self._stem = ""
-
-    def _facts(self) -> dict[str, Any]:
-        argv = tuple(map(str, getattr(sys, "argv", ())))
-        if argv[:1] in {(), ("-c",)}:
-            argv = tuple(sys.orig_argv)
-        return {"parent_pid": self._parent, "is_whole": self.is_whole, "argv": argv}
+        except Exception:  # noqa: BLE001  # the run has ended, the disk is full...
+            self._stem = ""
 
     def _save(self, profiler: LineProfiler, path: str, end: str) -> None:
         profiler.exit = end
         stats = profiler.final_stats()
         [process] = stats.processes
-        stats.processes = (process._replace(**self._facts()),)
+        process = process._replace(parent_pid=self._parent, is_whole=self.is_whole)
+        stats.processes = (process,)
         stats.to_file(path)
 
     def begin_in_child(self, parent: int, thread: int) -> None:
         """Be a child, just forked by `thread` of the process with the pid `parent`."""
         for profiler in self.profilers():
-            begin_in_child(profiler, thread)
-        self._parent, self._stem = parent, self.run.announce()
-        self.forked()
+            begin_in_child(profiler)
+        first, last = self._thread
+        self._thread = (first if thread == last else thread, get_native_id())
+        self._parent, self._stem, self.is_child = parent, "", True
+        if self.live and not (self.run.is_open and self.live.move()):
+            self.live = None
+        self.note_run()
 
     # -- before calls of functions of `os`: the arguments for them ---------------------
 
@@ -157,7 +160,10 @@ class Member:
         argv: Any,  # noqa: ANN401
         *env: Any,  # noqa: ANN401
     ) -> tuple[Any, ...]:
-        self.leave_part("exec")
+        if self.is_child:
+            self._leave_profile("exec")
+            if self.live:
+                self.live.note(ended="exec")
         return path, argv, *map(self.with_variable, env)
 
     def _before_spawn(

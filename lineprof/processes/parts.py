@@ -1,11 +1,14 @@
 """Parts of a run: what each child process of a profiled program counted.
 
 A run is a folder that only its user may enter. The first process makes it and leaves
-there how children are to be profiled; each child announces itself by an empty file, and
-fills it when it ends. `collect` reads the files as profiles.
+there how children are to be profiled. The counts of a child are in a live file, beside
+that of the first process, however it ends. Data that are not in live files, and all
+data if there are none, are in a profile that the child leaves in the run's folder when
+it ends; an empty file announces the profile. `collect` reads both.
 
-The folder's path is in one variable of the environment. The C library's environment has
-it, which children inherit; `os.environ`, in which the program looks, does not.
+The path of the settings is in one variable of the environment. The C library's
+environment has it, which children inherit; `os.environ`, in which the program looks,
+does not.
 """
 
 from __future__ import annotations
@@ -26,8 +29,7 @@ if TYPE_CHECKING:
 
 VARIABLE = "LINEPROF_CHILDREN"
 _SETTINGS = "settings"
-_PART, _PROFILE = ".part", ".lprof"
-_SERVER = "fork server"  # the part of one
+_ANNOUNCED, _PROFILE = ".announced", ".lprof"
 _NEW = ".new"  # end of the name of a file that is being written
 _MARSHAL = 2  # the newest format that all versions of Python read alike
 
@@ -40,6 +42,16 @@ class Part(namedtuple("Part", "pid profile is_server", defaults=(False,))):
     pid: int
     profile: Profile | None
     is_server: bool  # it is a fork server, which runs no code of the program itself
+
+
+class Live(namedtuple("Live", "folder run out")):
+    """Where the live files of a run are: a child has one of its own there."""
+
+    __slots__ = ()
+
+    folder: str
+    run: str  # the name in each of them
+    out: str  # the path of the run's profile
 
 
 class Run(namedtuple("Run", "place")):
@@ -97,6 +109,11 @@ class Run(namedtuple("Run", "place")):
         except OSError:  # a child writes at this moment
             return
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the first process still takes children."""
+        return os.path.exists(self.place)
+
     # -- how children are profiled ----------------------------------------------------
 
     def set_up(self, settings: Mapping[str, object]) -> None:
@@ -133,63 +150,42 @@ class Run(namedtuple("Run", "place")):
         stem = os.path.join(self.folder, f"{os.getpid()}-{os.urandom(4).hex()}")
         try:
             flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
-            os.close(os.open(stem + _PART, flags, 0o600))
+            os.close(os.open(stem + _ANNOUNCED, flags, 0o600))
         except OSError:
             return ""
         return stem
 
 
-def write_counts(stem: str, counts: Mapping[str, object]) -> None:
-    """Fill the file of this process with `counts`; OSError, ValueError.
-
-    `stem` is the result of `Run.announce`, `counts` are those of
-    `recording.profiler.plain_counts`.
-    """
-    _write(stem + _PART, marshal.dumps(dict(counts), _MARSHAL))
-
-
-def write_server(stem: str) -> None:
-    """Fill the file of a process that is a fork server; OSError."""
-    _write(stem + _PART, marshal.dumps(_SERVER, _MARSHAL))
+def withdraw(stem: str) -> None:
+    """Take back what `Run.announce` has announced."""
+    _remove(stem + _ANNOUNCED)
 
 
 def write_profile(stem: str, save: Callable[[str], None]) -> None:
     """Let `save` write the profile of this process to the path that it is given."""
     save(stem + _NEW)
     os.replace(stem + _NEW, stem + _PROFILE)
-    _remove(stem + _PART)
+    _remove(stem + _ANNOUNCED)
 
 
-def collect(run: Run) -> Iterator[Part]:
-    """Yield the parts of all children that have announced themselves.
+def collect(run: Run, live: Live | None) -> Iterator[Part]:
+    """Yield the parts of all children that have begun.
 
     Those of a process that has run several programs, one after the other, have the
     same pid. Files are removed as they are read.
     """
-    for name in sorted(_names(run.folder), key=_order):
+    if live is not None:
+        from lineprof.processes.recovery import children_of  # noqa: PLC0415  # at the end
+
+        for child in children_of(live.folder, live.run):
+            yield Part(pid=child.pid, profile=child.profile, is_server=child.is_server)
+    for name in sorted(_names(run.folder)):
         stem, end = os.path.splitext(name)
-        if end in {_PART, _PROFILE}:
+        if end in {_ANNOUNCED, _PROFILE}:
             path = os.path.join(run.folder, name)
-            found = _read(path) if end == _PART else _of_file(path)
+            profile = _of_file(path) if end == _PROFILE else None
             _remove(path)
-            if isinstance(found, dict):
-                found = _of_counts(found)
-            yield Part(
-                pid=int(stem.partition("-")[0]),
-                profile=None if found == _SERVER else found,
-                is_server=found == _SERVER,
-            )
-
-
-def _order(name: str) -> tuple[int, str]:
-    pid = name.partition("-")[0]
-    return (int(pid) if pid.isdigit() else 0, name)
-
-
-def _of_counts(counts: dict[str, Any]) -> Profile:
-    from lineprof.processes.counts import profile_of_counts  # noqa: PLC0415  # at the end
-
-    return profile_of_counts(counts)
+            yield Part(pid=int(stem.partition("-")[0]), profile=profile)
 
 
 def _of_file(path: str) -> Profile | None:

@@ -212,6 +212,60 @@ def profile_of_process(process: DeadProcess) -> EndOfProcess:
     return EndOfProcess(reason=reason, profile=profile)
 
 
+class ChildOfRun(NamedTuple):
+    """A child in a run, and its profile; None if it still runs, or counted nothing."""
+
+    pid: int
+    is_server: bool  # it is a fork server, which runs no code of the program itself
+    profile: Profile | None
+
+
+def children_of(folder: str, run: str) -> Iterator[ChildOfRun]:
+    """Yield the children of `run`, oldest first, and remove their live files.
+
+    This process is the first of the run, and not one of them.
+    """
+    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
+
+    found: list[DeadProcess] = []
+    with suppress(LineprofError, OSError):
+        for name in sorted(os.listdir(folder)):
+            path = os.path.join(folder, name)
+            with suppress(LineprofError):
+                notes = read_notes(path) if name.endswith(SUFFIX) else None
+                if notes and notes.run == run and "parent" in notes.more:
+                    found.append(DeadProcess(path, notes))
+    for one in sorted(found, key=lambda child: child.start_ns):
+        profile = None
+        is_server = bool(one.notes.more.get("server"))
+        if not (is_server or state_of(one.path, one.notes)):
+            with suppress(LineprofError):
+                profile = _profile_of_child(one)
+        with suppress(OSError):
+            os.unlink(one.path)
+        yield ChildOfRun(pid=one.pid, is_server=is_server, profile=profile)
+
+
+def _profile_of_child(child: DeadProcess) -> Profile:
+    """Return what a child counted: its end is not worth a warning."""
+    from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
+        profile_of_counts,
+        read_counts,
+    )
+
+    live = read_counts(child.path)
+    more = child.notes.more
+    name = str(more.get("ended", "")) or _end_of(live)[0]
+    before, now = more.get("thread", (0, 0))
+    threads = [(now if one == before else one, name) for one, name in live.threads]
+    profile = profile_of_counts(live._replace(threads=threads), exit_reason=name)
+    parent = more["parent"]
+    profile.__dict__["processes"] = tuple(
+        [one._replace(parent_pid=parent) for one in profile.processes]
+    )
+    return profile
+
+
 def _end_of(live: LiveCounts) -> tuple[str, str]:
     """Return how a process ended: in short, and as half a sentence."""
     header, notes = live.header, live.notes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from _thread import RLock, get_native_id  # as in threading, which imports warnings
+from _thread import RLock  # as in threading, which imports warnings
 from collections import namedtuple
 from functools import cache
 
@@ -219,20 +219,14 @@ class RunInfo:
         """
         from lineprof.model.records import Process  # noqa: PLC0415  # at the end
 
-        return Process(**self.facts(core=core, overhead_ns=overhead_ns, end=end))
-
-    def facts(
-        self, *, core: tuple[str, str], overhead_ns: int, end: str
-    ) -> dict[str, Any]:
-        """Return the same as `process`, by the names of the record's fields."""
         now = process_info.unix_ns()
-        return {
+        return Process(
             **self.known_of_process(core),
-            "wall_ns": max(0, now - self._start_unix_ns),
-            "overhead_ns": overhead_ns,
-            "exit": end,
-            "cpu_ns": max(0, process_info.cpu_ns() - self._start_cpu_ns),
-        }
+            wall_ns=max(0, now - self._start_unix_ns),
+            overhead_ns=overhead_ns,
+            exit=end,
+            cpu_ns=max(0, process_info.cpu_ns() - self._start_cpu_ns),
+        )
 
     def known_of_process(self, core: tuple[str, str]) -> dict[str, Any]:
         """Return the fields of `Process` that are known while the program runs.
@@ -351,7 +345,6 @@ class CoreSession:
         open_ranges(_core, nvtx)
         self.gpu = GpuWork(_core, gpu)
         self.slices: SliceRecorder | None = None
-        self.renamed: dict[int, int] = {}  # native ids of before a fork to those of now
         if self.trace is not None:
             self.trace.begin()
         elif (
@@ -381,14 +374,8 @@ class CoreSession:
         self.tracer.reset()
         self.gpu.restart()
 
-    def begin_in_child(self, thread: int) -> None:
-        """Forget what the parent process counted; this one was forked from it.
-
-        `thread` is the native id that the calling thread had there.
-        """
-        now = get_native_id()
-        for old in [thread, *(k for k, v in self.renamed.items() if v == thread)]:
-            self.renamed[old] = now
+    def begin_in_child(self) -> None:
+        """Forget what the parent process counted; this one was forked from it."""
         self.tracer.reset()
         self.run_info = RunInfo(_core)
         self.run_info.opened()

@@ -69,11 +69,13 @@ def check_folder(folder: str) -> None:
 class LiveFile:
     """The live file of this process."""
 
-    def __init__(self, core: ModuleType, path: str, run: str) -> None:
+    def __init__(self, core: ModuleType, path: str, run: str, out: str) -> None:
         """Take the open file at `path`; `core` is the C module.
 
-        `run` is the name of the run, which the processes of one run share.
+        `run` is the name of the run, which the processes of one run share, and `out`
+        the path of its profile.
         """
+        self.out = out
         self._core = core
         self.path = path
         self.run = run
@@ -145,6 +147,6 @@ def open_live_file(
     except (OSError, ValueError, LineprofError):
         return None
     stem = os.path.basename(path).removesuffix(SUFFIX)
-    live = LiveFile(core, path, run or stem)
-    live.note(out=absolute_path(out), identity=process_info.identity(), run=live.run)
+    live = LiveFile(core, path, run or stem, absolute_path(out))
+    live.note(out=live.out, identity=process_info.identity(), run=live.run)
     return live

@@ -11,7 +11,6 @@ import gc
 from _thread import get_ident  # as in threading, which imports warnings
 from types import CodeType, FunctionType
 
-from lineprof import process_info
 from lineprof.bytecode.code_tables import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
 from lineprof.held_signals import import_whole
@@ -645,16 +644,6 @@ class LineProfiler(ByCountProfilerMixin):
         return {hash(code.co_code): entry for code, entry in self.last_time.items()}
 
 
-_LONG_RUN_NS = 100_000_000  # from which on a second calibration is worth its time
-
-
-def _plain_code(row: Code) -> tuple[object, ...]:
-    """Return the counts of a code object with the first parts of its key alone."""
-    (file, line, name, *_), *numbers, lines, serial = row
-    rows = lines if isinstance(lines, bytes) else list(map(tuple, lines))
-    return ((str(file), line, str(name)), *numbers, rows, serial)
-
-
 class Results:
     """Reader of the core session of one profiler."""
 
@@ -693,45 +682,6 @@ class Results:
             end="still running",
             from_start=from_start,
         )
-
-    def plain(self, blocks: Blocks | None, end: str) -> dict[str, object]:
-        """Return all counts as plain values: see `plain_counts`."""
-        session, registry = self._session, self._registry
-        module, run = session.module, session.run_info
-        factor = 1.0
-        if run.elapsed_ns > _LONG_RUN_NS:
-            factor = remeasure(module, session.core, session.calibration)
-        ids, counted, calls, waits = _counted(session.tracer)
-        codes = [row for row in counted if not registry.is_hidden(row[0])]
-        block_codes = list(blocks.codes()) if blocks is not None else []
-        waits += blocks.waits() if blocks is not None else []
-        files = {str(row[0][0]) for row in (*codes, *block_codes)}
-        names, renamed = process_info.thread_names(), session.renamed
-        threads = [(renamed.get(number, number), name) for number, name in ids]
-        return {
-            "ids": [(number, names.get(number) or name) for number, name in threads],
-            "codes": [_plain_code(row) for row in codes],
-            "blocks": [_plain_code(row) for row in block_codes],
-            "calls": calls,
-            "c_functions": session.tracer.c_functions(),
-            "waits": waits,
-            "waits_unavailable": module.off_cpu_unavailable(),
-            "own_times": module.split_times(None),
-            "cuts": registry.cuts,
-            "scale": (module.scale(), module.COST_ONE, factor),
-            "process": run.facts(
-                core=(session.core, session.core_reason),
-                overhead_ns=0,
-                end=end,
-            ),
-            "cost": run.cost,
-            "warnings": [
-                *registry.warnings,
-                *run.warnings(registry.functions, from_start=True),
-                *registry.sources.warnings(files),
-            ],
-            "sources": {file: registry.sources.content(file) for file in files},
-        }
 
     def _stats(  # noqa: PLR0913  # the parts of a profile
         self,
@@ -801,32 +751,32 @@ class Results:
         )
 
 
-def plain_counts(profiler: LineProfiler, end: str) -> dict[str, object]:
-    """Return all that `profiler` counted so far, as values that `marshal` writes.
+def is_live(profiler: LineProfiler) -> bool:
+    """Return whether all that the profile would have is in a live file.
 
-    For `lineprof.processes.counts`, which makes a profile of them in another process.
-    `end` says how the program ended, "" if normally. There are no GPU data and no
-    timeline among them.
+    GPU work, timelines, blocks and the parts of lines' time are not.
     """
-    return profiler._results.plain(profiler._blocks, end)  # noqa: SLF001  # of this module
+    session = profiler._session  # noqa: SLF001  # of this module
+    return (
+        session.live is not None
+        and session.trace is None
+        and profiler.gpu_status.backend != "cupti"
+        and profiler._blocks is None  # noqa: SLF001
+        and not session.module.split_times(None)
+    )
 
 
-def has_more_than_counts(profiler: LineProfiler) -> bool:
-    """Return whether the profile has data that are not in `plain_counts`."""
-    return profiler.traced or profiler.gpu_status.backend == "cupti"
-
-
-def begin_in_child(profiler: LineProfiler, thread: int) -> None:
+def begin_in_child(profiler: LineProfiler) -> None:
     """Forget what was counted in the process from which this one was forked.
 
-    Lines that were open then are counted from now on. `thread` is the native id that
-    the thread of this process had there.
+    Lines that were open then are counted from now on.
     """
-    profiler._session.begin_in_child(thread)  # noqa: SLF001  # of this module
+    profiler._session.begin_in_child()  # noqa: SLF001  # of this module
     if profiler._blocks is not None:  # noqa: SLF001
         profiler._blocks.reset()  # noqa: SLF001
-    cuts = profiler._registry.cuts  # noqa: SLF001
-    cuts.update({key: (0, 0) for key, (_, until) in cuts.items() if until is not None})
+    registry = profiler._registry  # noqa: SLF001
+    for key, (_, until_ns) in [*registry.cuts.items()]:
+        registry.cut(key, 0, None if until_ns is None else 0)
 
 
 def calibration_of(profiler: LineProfiler) -> tuple[str, tuple[int, ...], float]:

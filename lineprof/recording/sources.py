@@ -106,18 +106,6 @@ class RecordedSources:
         text = known.content.text()
         return SourceFile(file=file, text=text, sha256=text_hash(text))
 
-    def content(self, file: str) -> bytes | str | None:
-        """Return the content of `file` as it ran: bytes, or text that is in no file.
-
-        "" if it is left out; None if it was not read.
-        """
-        known = self._files.get(file)
-        if self._why_left_out(file):
-            return ""
-        if known is None or known.content is None:
-            return self.texts.get(file)
-        return known.content.data
-
     def has(self, file: str) -> bool:
         """Return whether the content of `file` was read when it was registered."""
         return file in self._files

@@ -257,7 +257,58 @@ def test_children_that_cannot_be_measured_are_counted(tmp_path: Path) -> None:
     assert said in kernprof("-l", "other.py", cwd=tmp_path).err
 
 
-def test_a_killed_child_is_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_workers_of_a_pool_that_is_terminated_count(
+    tmp_path: Path, method: str
+) -> None:
+    body = f"""
+with multiprocessing.get_context({method!r}).Pool(2) as pool:
+    pool.map(work, [10] * 6)
+"""
+    assert hits_of_work(tmp_path, body) == hits_of(6)
+
+
+ENDS = {
+    "SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", "killed"),
+    "SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM)", "killed"),
+    "SIGSEGV": ("os.kill(os.getpid(), signal.SIGSEGV)", "SIGSEGV"),
+    "os._exit": ("os._exit(3)", ""),
+    "exec": ("os.execvp('true', ['true'])", "exec"),
+    "an exception": ("sys.stderr = None\n    1 / 0", "exception"),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_child_counts_and_says_how_it_ended(tmp_path: Path, end: str) -> None:
+    how, name = ENDS[end]
+    body = f"import signal\nif not os.fork():\n    work(10)\n    {how}\nos.wait()"
+    assert hits_of_work(tmp_path, body) == hits_of(1)
+    stats = load_stats(tmp_path / "program.lprof")
+    assert [process.exit for process in stats.processes] == ["", name]
+    assert not stats.warnings
+
+
+@pytest.mark.parametrize("start", ["os.fork", "os._exit", "subprocess", "-E"])
+def test_children_count_without_live_files(
+    tmp_path: Path, start: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", "off")
+    body, calls = STARTS[start]
+    assert hits_of_work(tmp_path, body) == hits_of(calls)
+
+
+@pytest.mark.parametrize("start", ["os._exit", "subprocess", "a pool by spawn"])
+def test_children_have_timelines(tmp_path: Path, start: str) -> None:
+    body, calls = STARTS[start]
+    assert hits_of_work(tmp_path, body, "--trace") == hits_of(calls)
+    stats = load_stats(tmp_path / "program.lprof")
+    assert sum(trace.count for trace in stats.traces) >= calls
+
+
+def test_a_killed_child_that_leaves_nothing_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", "off")
     program = """
         import os, signal
         if not os.fork():
