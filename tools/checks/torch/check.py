@@ -119,7 +119,7 @@ def marked(program: str) -> tuple[dict[int, int], list[tuple[str, str]]]:
     hits = {
         number: int(found[1])
         for number, line in enumerate(lines, 1)
-        for found in [re.search(r"#> (\d+)$", line)]
+        for found in [re.search(r"# ?> (\d+)$", line)]
         if found
     }
     said = [found for line in lines if (found := re.match(r" *#: (\S+): (.*)$", line))]
