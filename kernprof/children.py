@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernprof.recorders import LineRecorder
     from lineprof.model.profile import Profile
     from lineprof.processes.member import Member
-    from lineprof.processes.parts import Live
+    from lineprof.processes.parts import Live, Part
     from lineprof.recording.live_file import LiveFile
 
     T = TypeVar("T")
@@ -107,13 +107,19 @@ class Children:
             from lineprof.processes.parts import collect  # noqa: PLC0415  # at the end
 
             self._found = []
-            for part in collect(self._run, self._live):
-                self._measured.add(part.pid)
-                if part.profile is not None:
-                    self._found.append(part.profile)
-                elif not part.is_server:
-                    self._silent += 1
+            try:
+                for part in collect(self._run, self._live):
+                    self._take(part)
+            except Exception:  # noqa: BLE001  # an audit hook of the program refuses it
+                return self._found
         return self._found
+
+    def _take(self, part: Part) -> None:
+        self._measured.add(part.pid)
+        if part.profile is not None:
+            self._found = [*(self._found or ()), part.profile]
+        elif not part.is_server:
+            self._silent += 1
 
     def warnings(self, started: dict[int, tuple[str, ...]]) -> list[str]:
         """Return a line on the children that were not measured, and why.
@@ -141,7 +147,10 @@ class Children:
         """Take no more children."""
         self.member.end()
         if os.getpid() == self._pid:
-            self._run.remove()
+            try:
+                self._run.remove()
+            except Exception:  # noqa: BLE001  # whatever the program left behind
+                return
 
 
 def _place_of(file: LiveFile | None) -> Live | None:

@@ -135,7 +135,8 @@ _AT_START = frozenset(
 )
 _PACKAGES = (
     *("kernprof", "lineprof", "lineprof.autoprofile", "lineprof.bytecode"),
-    *("lineprof.console", "lineprof.decorate", "lineprof.model", "lineprof.recording"),
+    *("lineprof.console", "lineprof.decorate", "lineprof.model", "lineprof.processes"),
+    *("lineprof.recording",),
     *("lineprof.report", "lineprof.snapshot", "lineprof.storage"),
 )
 # Not for a program under kernprof.
