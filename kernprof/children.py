@@ -80,6 +80,7 @@ class Children:
         self.member = Member(self._run, recorder.live)
         self.member.profilers = self._profilers
         self._pid = os.getpid()
+        self.member.exits = self._before_exit
         self._measured: set[int] = set()  # pids
         self._silent = 0  # children that ended without a part
         self._found: list[Profile] | None = None
@@ -142,6 +143,10 @@ class Children:
             else f"{count} child processes were not measured: {why}"
             for why, count in reasons.items()
         ]
+
+    def _before_exit(self) -> None:
+        if os.getpid() == self._pid:
+            self._run.remove()
 
     def end(self) -> None:
         """Take no more children."""

@@ -228,6 +228,8 @@ class Session:
             return False
         self.hold_signals()
         error = self._write(signal_name)
+        if self._children:
+            self._children.end()
         if error:
             messages.print_error(error)
         self._print_summary(dying=True)

@@ -49,6 +49,7 @@ class Member:
         self.is_whole = is_whole  # all functions are profiled, named by nobody
         # The one in use, and others that the program may use.
         self.profilers: Callable[[], Sequence[LineProfiler]] = tuple
+        self.exits: Callable[[], object] = int  # called before `os._exit`
         self.is_child = False
         self._parent = 0  # its pid, of a child
         self._stem = ""  # of the file that announces a child without a live file
@@ -152,6 +153,7 @@ class Member:
 
     def _before_exit(self, *arguments: Any) -> tuple[Any, ...]:  # noqa: ANN401
         self.leave()
+        self.exits()
         return arguments
 
     def _before_exec(

@@ -342,4 +342,8 @@ def test_nothing_of_a_run_is_left(tmp_path: Path) -> None:
     write(tmp_path, "program.py", body)
     environment = {"TMPDIR": str(place)}
     assert kernprof("-l", "program.py", cwd=tmp_path, env=environment).status == 0
-    assert not list(place.iterdir())
+    for end in ("os.kill(os.getpid(), 15)", "os._exit(0)"):
+        write(tmp_path, "ends.py", f"import os\n{end}\n")
+        kernprof("-l", "ends.py", cwd=tmp_path, env=environment)
+    kernprof("-l", "-m", "no_such_module", cwd=tmp_path, env=environment)
+    assert not [path for path in place.iterdir() if "run" in path.name]
