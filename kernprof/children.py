@@ -181,7 +181,7 @@ def _cause(words: tuple[str, ...]) -> str:
         return f"another Python, {executable}"
     if not _has_door():
         return f"{executable}, in which lineprof is not installed"
-    return f"{executable}, which left nothing"
+    return f"{executable}, and ended before measuring began"
 
 
 def _has_door() -> bool:

@@ -38,7 +38,9 @@ if __name__ == "__main__":
 """
 
 
-def hits_of_work(folder: Path, body: str, *flags: str) -> dict[int, int]:
+def hits_of_work(
+    folder: Path, body: str, *flags: str, may_miss: bool = False
+) -> dict[int, int]:
     """Return the hits of `work` in the profile of a program that runs `body`.
 
     The first line of the function is 1.
@@ -47,7 +49,7 @@ def hits_of_work(folder: Path, body: str, *flags: str) -> dict[int, int]:
     write(folder, "program.py", PROGRAM + textwrap.indent(body, "    "))
     outcome = kernprof("-l", *flags, "program.py", cwd=folder)
     assert outcome.status == 0, outcome.err
-    assert "not measured" not in outcome.err
+    assert may_miss or "not measured" not in outcome.err
     sums: dict[int, int] = {}
     for function in load_stats(folder / "program.lprof").functions:
         if function.name == "work":
@@ -265,7 +267,8 @@ def test_workers_of_a_pool_that_is_terminated_count(
 with multiprocessing.get_context({method!r}).Pool(2) as pool:
     pool.map(work, [10] * 6)
 """
-    assert hits_of_work(tmp_path, body) == hits_of(6)
+    # A worker may be terminated before its Python has begun.
+    assert hits_of_work(tmp_path, body, may_miss=True) == hits_of(6)
 
 
 ENDS = {
