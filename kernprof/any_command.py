@@ -73,13 +73,17 @@ def run_any_command(words: Sequence[str], name: str) -> int:
     try:
         status = _run(command, run)
         is_started = status not in {_NOT_FOUND, _NOT_EXECUTABLE}
-        failure = (
-            _write(collect(run, live), out, options, command) if is_started else None
-        )
-    finally:
+        parts = list(collect(run, live))
+        failure = _write(parts, out, options, command) if is_started else None
+    except BaseException:
         run.remove()
+        raise
     if failure:
-        messages.print_error(failure)
+        messages.print_error(f"{failure}; the counts are kept for `lineprof recover`")
+    else:
+        for part in parts:
+            part.remove()
+        run.remove()
     if status < 0:
         messages.flush()
         die_of(-status)

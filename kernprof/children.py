@@ -84,6 +84,8 @@ class Children:
         self._measured: set[int] = set()  # pids
         self._silent = 0  # children that ended without a part
         self._found: list[Profile] | None = None
+        self._parts: list[Part] = []
+        self._is_kept = False  # what children left is to be recovered
 
     def _profilers(self) -> Sequence[Any]:
         recorder = self._recorder
@@ -97,6 +99,8 @@ class Children:
         from kernprof.child import settings  # noqa: PLC0415
 
         self.member.is_whole = self._recorder.is_whole
+        if self._recorder.live:
+            self._recorder.live.note(folder=self._run.folder)
         try:
             self._run.set_up(settings(self._options, self._recorder, self._live))
         except OSError:  # the disk is full: children are not profiled
@@ -116,6 +120,7 @@ class Children:
         return self._found
 
     def _take(self, part: Part) -> None:
+        self._parts.append(part)
         self._measured.add(part.pid)
         if part.profile is not None:
             self._found = [*(self._found or ()), part.profile]
@@ -145,13 +150,26 @@ class Children:
         ]
 
     def _before_exit(self) -> None:
-        if os.getpid() == self._pid:
+        if os.getpid() == self._pid and not self._run.has_profiles:
             self._run.remove()
+
+    def settle(self, *, written: bool) -> None:
+        """Remove what children left, once it is `written` to the run's profile.
+
+        Otherwise it is kept, for a profile that is recovered.
+        """
+        self._is_kept = not written
+        if written:
+            try:
+                for part in self._parts:
+                    part.remove()
+            except Exception:  # noqa: BLE001  # whatever the program left behind
+                return
 
     def end(self) -> None:
         """Take no more children."""
         self.member.end()
-        if os.getpid() == self._pid:
+        if os.getpid() == self._pid and not self._is_kept:
             try:
                 self._run.remove()
             except Exception:  # noqa: BLE001  # whatever the program left behind

@@ -255,6 +255,8 @@ class Session:
             return None
         self._state = _WRITING
         error = self._written(exit_reason)
+        if self._children:
+            self._children.settle(written=error is None)
         kept = self.recorder.close(exit_reason, written=error is None)
         if error and kept:
             return LineprofError(f"{error}; {_KEPT}")

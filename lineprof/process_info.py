@@ -70,13 +70,15 @@ def identity() -> dict[str, object]:
 
     ``pid`` and ``started`` (in ticks since the system was started, 0 if unknown) are
     those of the process, in the ``namespace`` of process ids ("" if unknown); ``boot``
-    is the system's since its start, and ``host`` its name.
+    is the system's since its start, ``machine`` its id ("" if unknown), and ``host``
+    its name.
     """
     return {
         "pid": os.getpid(),
         "started": start_ticks(os.getpid()) or 0,
         "namespace": _namespace(),
         "boot": _boot(),
+        "machine": _machine(),
         "host": host(),
         "oom": _oom_kills(_memory_events()),
     }
@@ -94,7 +96,8 @@ def start_ticks(pid: int) -> int | None:
 
 def is_same_system(identity: Mapping[str, object]) -> bool:
     """Return whether a process of that `identity` would be seen from this one."""
-    return (identity.get("boot"), identity.get("namespace")) == (_boot(), _namespace())
+    mine = (_boot(), _namespace())
+    return all(mine) and (identity.get("boot"), identity.get("namespace")) == mine
 
 
 def oom_kills_since(identity: Mapping[str, object]) -> bool:
@@ -135,12 +138,23 @@ def _oom_kills(path: str) -> tuple[str, int] | None:
 
 def is_earlier_system(identity: Mapping[str, object]) -> bool:
     """Return whether this machine was started again since that process ran."""
-    return identity.get("host") == host() and identity.get("boot") != _boot()
+    known = (_machine(), host())
+    is_here = all(known) and (identity.get("machine"), identity.get("host")) == known
+    boot = identity.get("boot")
+    return is_here and bool(boot and _boot()) and boot != _boot()
 
 
 def _namespace() -> str:
     try:
         return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _machine() -> str:
+    try:
+        with open("/etc/machine-id", "rb") as stream:
+            return stream.read(64).decode("ascii", "replace").strip()
     except OSError:
         return ""
 

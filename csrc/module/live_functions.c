@@ -402,9 +402,18 @@ live_read(PyObject *Py_UNUSED(module), PyObject *data)
 }
 
 static PyObject *
+state_and_notes_of(const lp_live_copy *copy)
+{
+    PyObject *notes = notes_of(copy);
+
+    return notes == NULL ? NULL
+                         : Py_BuildValue("(IN)", copy->header->state, notes);
+}
+
+static PyObject *
 live_notes(PyObject *Py_UNUSED(module), PyObject *data)
 {
-    return with_copy(data, notes_of);
+    return with_copy(data, state_and_notes_of);
 }
 
 PyMethodDef lp_live_functions[] = {

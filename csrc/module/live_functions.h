@@ -26,7 +26,8 @@
  * of a snapshot, but a thread may be None; codes has (tracer, serial, file,
  * line, name, counts), with file None for a C function, and counts a list
  * of (calls, total, total_cost, recursed, lines), one for each thread.
- * live_notes(data): the notes alone, also of a process that runs.
+ * live_notes(data): the state and the notes alone, also of a process that
+ * runs.
  *
  * Both: ValueError if it is not a live file, NotImplementedError if another
  * build of lineprof wrote it. */

@@ -21,7 +21,7 @@ _Static_assert(sizeof(lp_block) % LP_RECORD_BYTES == 0,
 enum {
     CHUNK_BYTES = 256 * 1024, /* room is reserved in these steps */
     PATH_BYTES = 4096,
-    MIN_SCALE_NS = 1000000, /* from so long on the scale is exact enough */
+    MIN_SCALE_NS = 20000, /* from so long on the scale is exact to 1 % */
     NS_PER_S = 1000000000
 };
 
@@ -38,7 +38,10 @@ static struct {
     pid_t pid;         /* of that process */
     lp_clock clock;
     lp_live_header *header; /* NULL: there is none */
-    lp_block *last;         /* blocks of the file, linked by `lower` */
+    lp_block *last;         /* blocks that are, or were, in the file, linked by
+                               `lower` */
+    char *copies;           /* owned, during a fork: of all of them, and */
+    size_t copied;          /* their bytes; 0 if there are none */
     lp_arena log;
 } live;
 
@@ -211,12 +214,16 @@ new_live_block(lp_block_kind kind, size_t bytes)
     return block;
 }
 
-/* [lock] Store the scale of the clock, once it is known well enough. */
+/* Store the scale of the clock, as well as it is known by now. */
 static void
 note_scale(void)
 {
-    if (lp_clock_monotonic() - live.clock.ns0 >= MIN_SCALE_NS) {
-        live.header->scale = lp_clock_scale(&live.clock);
+    lp_ticks ticks = lp_clock_now(&live.clock) - live.clock.ticks0;
+    lp_ns ns = lp_clock_monotonic() - live.clock.ns0;
+
+    if (live.clock.counter && ns >= MIN_SCALE_NS && ticks != 0) {
+        live.header->scale =
+            (uint64_t)((__extension__(unsigned __int128) ns << 32) / ticks);
     }
 }
 
@@ -270,18 +277,15 @@ lp_block_free(lp_block *block)
 {
     int error = errno;
 
-    if (block->is_live) {
+    if (live.header != NULL) {
         pthread_mutex_lock(&lock);
-        if (live.header->state != LP_LIVE_ENDED) {
+        if (block->is_live && live.header->state < LP_LIVE_ENDED) {
             block->kind = LP_BLOCK_FREE;
         } /* else the file is kept for its counts */
         unlink_block(block);
-        munmap(block, block->bytes);
         pthread_mutex_unlock(&lock);
     }
-    else {
-        munmap(block, block->bytes);
-    }
+    munmap(block, block->bytes);
     errno = error;
 }
 
@@ -298,6 +302,7 @@ lp_live_log(lp_live_kind kind, uint64_t tracer, const void *head,
     if (!live.open || all > UINT32_MAX / 2) {
         return;
     }
+    note_scale();
     record = lp_arena_alloc(&live.log,
                             (all + LP_RECORD_BYTES - 1) / LP_RECORD_BYTES);
     if (record == NULL) {
@@ -419,48 +424,70 @@ map_privately(lp_block *block, size_t bytes, off_t offset)
     return mapped != MAP_FAILED;
 }
 
-/* Replace a shared block by a private copy at the same address. */
+/* Put a private copy of a shared block at its address. */
 static void
-make_private(lp_block *block)
+make_private(lp_block *block, char *copy)
 {
     size_t bytes = block->bytes;
-    off_t offset = (off_t)block->offset;
-    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    if (copy != MAP_FAILED) {
-        memcpy(copy, block, block->used);
-        if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) !=
-            MAP_FAILED) {
-            block->is_live = false;
-            return;
-        }
-        munmap(copy, bytes);
-    }
-    if (!map_privately(block, bytes, offset)) {
+    if ((copy == NULL ||
+         mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) ==
+             MAP_FAILED) &&
+        !map_privately(block, bytes, (off_t)block->offset)) {
         abort(); /* the child would write to its parent's counts */
     }
     block->is_live = false;
 }
 
+/* Copy all blocks now: by the time at which the child could, its parent may
+ * have changed them, and what they point to, which the child does not have. */
 static void
 before_fork(void)
 {
+    size_t at = 0;
+
     pthread_mutex_lock(&lock);
+    live.copied = 0;
+    for (lp_block *block = live.last; block != NULL; block = block->lower) {
+        live.copied += block->is_live ? block->bytes : 0;
+    }
+    if (live.copied == 0) {
+        return;
+    }
+    live.copies = mmap(NULL, live.copied, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (live.copies == MAP_FAILED) {
+        live.copied = 0;
+        return;
+    }
+    for (lp_block *block = live.last; block != NULL; block = block->lower) {
+        if (block->is_live) {
+            memcpy(live.copies + at, block, block->used);
+            at += block->bytes;
+        }
+    }
 }
 
 static void
 after_fork(void)
 {
+    if (live.copied != 0) {
+        munmap(live.copies, live.copied);
+    }
     pthread_mutex_unlock(&lock);
 }
 
 static void
 after_fork_in_child(void)
 {
+    size_t at = 0;
+
     for (lp_block *block = live.last; block != NULL; block = block->lower) {
         if (block->is_live) {
-            make_private(block);
+            size_t bytes = block->bytes;
+
+            make_private(block, live.copied == 0 ? NULL : live.copies + at);
+            at += bytes;
         }
     }
     live.open = live.is_mine = false;
@@ -619,6 +646,7 @@ move_all(int fd)
 int
 lp_live_move(const char *path, const lp_clock *clock)
 {
+    uint64_t scale;
     bool moved;
     int fd;
 
@@ -629,7 +657,9 @@ lp_live_move(const char *path, const lp_clock *clock)
     if (fd < 0) {
         return errno;
     }
+    scale = live.header->scale;
     begin_header(live.header);
+    live.header->scale = scale; /* the clock is the same */
     moved = move_all(fd);
     close(fd);
     if (!moved) {
@@ -650,7 +680,7 @@ lp_live_close(const char *reason, bool remove)
     live.open = false;
     note_scale();
     strncpy(live.header->reason, reason, LP_LIVE_REASON - 1);
-    live.header->state = LP_LIVE_ENDED;
+    live.header->state = remove ? LP_LIVE_WRITTEN : LP_LIVE_ENDED;
     pthread_mutex_unlock(&lock);
     lp_live_unwatch_signals();
     if (remove) {

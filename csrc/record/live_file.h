@@ -71,7 +71,8 @@ enum {
 typedef enum lp_live_state {
     LP_LIVE_RUNNING = 0,
     LP_LIVE_SIGNALLED, /* `signal` was about to end the process */
-    LP_LIVE_ENDED      /* the run is over, for `reason` */
+    LP_LIVE_ENDED,     /* the run is over, for `reason`, */
+    LP_LIVE_WRITTEN    /* and its profile is written: the file is needless */
 } lp_live_state;
 
 /* The first block. */

@@ -48,8 +48,14 @@ add_block(lp_live_copy *self, const lp_block *block)
         .first_node = self->n_nodes,
     };
     if (to->kind == LP_BLOCK_NODES) {
-        self->n_nodes +=
-            (uint32_t)((block->used - sizeof(lp_block)) / sizeof(lp_node));
+        uint64_t n = (block->used - sizeof(lp_block)) / sizeof(lp_node);
+
+        if (n >
+            (uint64_t)INT32_MAX - self->n_nodes) { /* no process has so many */
+            to->kind = LP_BLOCK_FREE;
+            return;
+        }
+        self->n_nodes += (uint32_t)n;
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command
@@ -52,7 +53,13 @@ def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> No
     files = list(recovery.live_files(parsed.files))
     runs = recovery.dead_runs(files, force=parsed.force)
     taken = {process.path for run in runs for process in run.processes}
-    for line in _left_alone(path for path in files if path not in taken):
+    left = list(_left_alone(path for path in files if path not in taken))
+    if left and parsed.files and not runs:
+        *left, last = left
+        for line in left:
+            print_error(line)
+        raise LineprofError(last)
+    for line in left:
         print_error(line)
     if not runs:
         print_lines(["there is nothing to recover"])
@@ -91,7 +98,7 @@ def _left_alone(paths: Iterator[str]) -> Iterator[str]:
     from lineprof.processes.recovery import state_of  # noqa: PLC0415
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415
 
-    for path in paths:
+    for path in filter(os.path.exists, paths):  # others are needless, and gone
         try:
             notes = read_notes(path)
         except LineprofError as error:

@@ -34,14 +34,19 @@ _NEW = ".new"  # end of the name of a file that is being written
 _MARSHAL = 2  # the newest format that all versions of Python read alike
 
 
-class Part(namedtuple("Part", "pid profile is_server", defaults=(False,))):
+class Part(namedtuple("Part", "pid profile file is_server", defaults=(False,))):
     """A child, and the profile that it left; None if it left none."""
 
     __slots__ = ()
 
     pid: int
     profile: Profile | None
+    file: str  # that it left: to be removed once its counts are in the run's profile
     is_server: bool  # it is a fork server, which runs no code of the program itself
+
+    def remove(self) -> None:
+        """Remove its file."""
+        _remove(self.file)
 
 
 class Live(namedtuple("Live", "folder run out")):
@@ -110,6 +115,11 @@ class Run(namedtuple("Run", "place")):
             return
 
     @property
+    def has_profiles(self) -> bool:
+        """Whether a child has left a profile in the folder."""
+        return any(name.endswith(_PROFILE) for name in _names(self.folder))
+
+    @property
     def is_open(self) -> bool:
         """Whether the first process still takes children."""
         return os.path.exists(self.place)
@@ -172,20 +182,30 @@ def collect(run: Run, live: Live | None) -> Iterator[Part]:
     """Yield the parts of all children that have begun.
 
     Those of a process that has run several programs, one after the other, have the
-    same pid. Files are removed as they are read.
+    same pid.
     """
     if live is not None:
         from lineprof.processes.recovery import children_of  # noqa: PLC0415  # at the end
 
         for child in children_of(live.folder, live.run):
-            yield Part(pid=child.pid, profile=child.profile, is_server=child.is_server)
-    for name in sorted(_names(run.folder)):
+            yield Part(
+                pid=child.pid,
+                profile=child.profile,
+                file=child.file,
+                is_server=child.is_server,
+            )
+    yield from parts_in(run.folder)
+
+
+def parts_in(folder: str) -> Iterator[Part]:
+    """Yield the parts that children have left in the folder of their run."""
+    for name in sorted(_names(folder)):
         stem, end = os.path.splitext(name)
-        if end in {_ANNOUNCED, _PROFILE}:
-            path = os.path.join(run.folder, name)
+        pid = stem.partition("-")[0]
+        if end in {_ANNOUNCED, _PROFILE} and pid.isdigit():
+            path = os.path.join(folder, name)
             profile = _of_file(path) if end == _PROFILE else None
-            _remove(path)
-            yield Part(pid=int(stem.partition("-")[0]), profile=profile)
+            yield Part(pid=int(pid), profile=profile, file=path)
 
 
 def _of_file(path: str) -> Profile | None:

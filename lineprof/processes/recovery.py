@@ -9,13 +9,16 @@ import fnmatch
 import os
 import re
 import signal
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import process_info
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
+from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
+from lineprof.processes.parts import Run, parts_in
 from lineprof.recording.live_file import (
     SUFFIX,
     VARIABLE,
@@ -31,9 +34,10 @@ if TYPE_CHECKING:
     from lineprof.snapshot.live_file import LiveCounts, Notes
 
 _USUAL_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108  # only this user's are read
-_RUNNING, _SIGNALLED, _ENDED = range(3)  # states of a live file, as in the core
+_RUNNING, _SIGNALLED, _ENDED, _WRITTEN = range(4)  # states, as in the core
 _KILLED = (
-    "it was killed (SIGKILL, lack of memory), or it left Python by os._exit or os.exec"
+    "it was killed (SIGKILL, lack of memory), its stack overflowed, or it left Python"
+    " by os._exit or os.exec"
 )
 
 
@@ -50,6 +54,11 @@ class DeadProcess(NamedTuple):
         return start if isinstance(start, int) else 0
 
     @property
+    def is_child(self) -> bool:
+        """Whether another process of the run has started it."""
+        return "parent" in self.notes.more
+
+    @property
     def pid(self) -> int:
         """Its process id; 0 if it does not say."""
         pid = self.notes.identity.get("pid", 0)
@@ -57,7 +66,11 @@ class DeadProcess(NamedTuple):
 
 
 class DeadRun(NamedTuple):
-    """The processes of one run that left live files behind, oldest first."""
+    """The processes of one run that left live files behind.
+
+    The first process of the run comes first, if it is there, then its children, the
+    oldest first.
+    """
 
     processes: Sequence[DeadProcess]
 
@@ -70,6 +83,11 @@ class DeadRun(NamedTuple):
     def start_ns(self) -> int:
         """When the run began, in ns since the epoch."""
         return self.processes[0].start_ns
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its first process is not there, but perhaps in its profile."""
+        return self.processes[0].is_child
 
 
 def folders() -> list[str]:
@@ -96,7 +114,7 @@ def live_files(places: Iterable[str] = ()) -> Iterator[str]:
             yield from _files_in(folder)
     for place in places:
         if os.path.isdir(place):
-            yield from _files_in(place)
+            yield from _files_in(real_path(place))
         elif os.path.exists(place):
             yield place
         else:
@@ -127,26 +145,45 @@ def state_of(path: str, notes: Notes) -> str:
     if process_info.is_same_system(identity):
         is_there = process_info.start_ticks(pid) == identity.get("started")
         return f"process {pid} still runs" if is_there and _maps(pid, path) else ""
-    if process_info.is_earlier_system(identity):
+    if _is_of_earlier_system(path, notes):
         return ""
     if identity.get("host") != process_info.host():
         return f"process {pid} runs, or ran, on host {identity.get('host', '?')}"
-    return f"process {pid} runs, or ran, in another container"
+    return f"process {pid} runs, or ran, where this system does not show it"
+
+
+def _is_of_earlier_system(path: str, notes: Notes) -> bool:
+    """Return whether this machine was started again since a live file was written."""
+    began = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    with suppress(OSError):
+        is_old = os.stat(path).st_mtime < began
+        return is_old and process_info.is_earlier_system(notes.identity)
+    return False
 
 
 def _maps(pid: int, path: str) -> bool:
     """Return whether a process has mapped a file: after ``exec`` it has not."""
     try:
+        inode = os.stat(path).st_ino
         with open(f"/proc/{pid}/maps", "rb") as stream:
-            return os.fsencode(path) in stream.read()
+            lines = [line.split(None, _PATH) for line in stream]
     except OSError:
         return True
+    name = os.fsencode(os.path.basename(path))
+    return any(
+        len(words) > _PATH and (int(words[_INODE]) == inode or name in words[_PATH])
+        for words in lines
+    )
+
+
+_INODE, _PATH = 4, 5  # places in a line of /proc/PID/maps
 
 
 def dead_runs(paths: Iterable[str], *, force: bool = False) -> list[DeadRun]:
     """Return the runs of the live files `paths` whose processes have ended.
 
-    `force` takes all processes. Files that cannot be read are passed over.
+    `force` takes all processes. Files that cannot be read are passed over; those whose
+    counts are in a profile, or whose program never began, are removed.
     """
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
@@ -154,13 +191,22 @@ def dead_runs(paths: Iterable[str], *, force: bool = False) -> list[DeadRun]:
     for path in paths:
         with suppress(LineprofError):
             notes = read_notes(path)
-            if force or not state_of(path, notes):
-                run = runs.setdefault((notes.out, notes.run or path), [])
-                run.append(DeadProcess(path, notes))
+            if not force and state_of(path, notes):
+                continue
+            if notes.state == _WRITTEN or not notes.process:
+                _remove(path)
+                continue
+            run = runs.setdefault((notes.out, notes.run or path), [])
+            run.append(DeadProcess(path, notes))
     return [
-        DeadRun(tuple(sorted(run, key=lambda one: one.start_ns)))
+        DeadRun(tuple(sorted(run, key=lambda one: (one.is_child, one.start_ns))))
         for run in runs.values()
     ]
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)
 
 
 class Recovered(NamedTuple):
@@ -174,18 +220,53 @@ def recover(run: DeadRun, out: str | None = None) -> Recovered:
     """Write the profile of `run`, and delete its live files.
 
     The profile goes to the file `out`, by default to the one that the run would have
-    written; if that has the profile of a later run, to another name beside it. Raises
-    LineprofError if a live file is damaged, or the profile cannot be written.
+    written; if that has the profile of a later run, or more than live files have, to
+    another name beside it. Raises LineprofError if the live file of the first process
+    cannot be read, or the profile cannot be written.
     """
-    ends = [profile_of_process(process) for process in run.processes]
-    profiles = [end.profile for end in ends]
-    whole = profiles[0] if len(ends) == 1 else Profile.from_stats_objects(*profiles)
-    target = out or _free_name(run)
+    try:
+        return _recover(run, out)
+    except LineprofError:
+        raise
+    except Exception as error:
+        file = run.processes[0].path
+        raise LineprofError(
+            f"cannot recover {file}: {type(error).__name__}: {error}",
+            hint="it is damaged; delete it",
+        ) from error
+
+
+def _recover(run: DeadRun, out: str | None) -> Recovered:
+    first, *others = run.processes
+    end = profile_of_process(first)
+    profiles, read = [end.profile], [first.path]
+    for one in others:
+        with suppress(LineprofError):
+            profiles.append(_profile_of_child(one))
+            read.append(one.path)
+    parts = [part for folder in _folders_of(run) for part in parts_in(folder)]
+    profiles += [part.profile for part in parts if part.profile]
+    whole = end.profile
+    if len(profiles) > 1:
+        whole = Profile.from_stats_objects(*profiles)
+    target = out or _free_name(run, whole)
     save(whole, target)
-    for process in run.processes:
-        with suppress(OSError):
-            os.unlink(process.path)
-    return Recovered(path=target, reason=ends[0].reason)
+    for path in read:
+        _remove(path)
+    for folder in _folders_of(run):
+        Run(os.path.join(folder, "")).remove()
+    return Recovered(path=target, reason=end.reason)
+
+
+def _folders_of(run: DeadRun) -> list[str]:
+    """Return the folder with parts of the run's children, [] if there is none."""
+    folder = run.processes[0].notes.more.get("folder")
+    if not isinstance(folder, str):
+        return []
+    with suppress(LineprofError, OSError):
+        check_folder(folder)
+        return [folder]
+    return []
 
 
 class EndOfProcess(NamedTuple):
@@ -203,7 +284,7 @@ def profile_of_process(process: DeadProcess) -> EndOfProcess:
     )
 
     live = read_counts(process.path)
-    name, reason = _end_of(live)
+    name, reason = _end_of(process.path, live)
     warning = (
         f"recovered: process {process.pid} ended before it wrote its profile: {reason};"
         " hits count up to its end, and times up to the last event of each thread"
@@ -216,12 +297,13 @@ class ChildOfRun(NamedTuple):
     """A child in a run, and its profile; None if it still runs, or counted nothing."""
 
     pid: int
+    file: str  # the live file
     is_server: bool  # it is a fork server, which runs no code of the program itself
     profile: Profile | None
 
 
 def children_of(folder: str, run: str) -> Iterator[ChildOfRun]:
-    """Yield the children of `run`, oldest first, and remove their live files.
+    """Yield the children of `run`, oldest first.
 
     This process is the first of the run, and not one of them.
     """
@@ -241,9 +323,9 @@ def children_of(folder: str, run: str) -> Iterator[ChildOfRun]:
         if not (is_server or state_of(one.path, one.notes)):
             with suppress(LineprofError):
                 profile = _profile_of_child(one)
-        with suppress(OSError):
-            os.unlink(one.path)
-        yield ChildOfRun(pid=one.pid, is_server=is_server, profile=profile)
+        yield ChildOfRun(
+            pid=one.pid, file=one.path, is_server=is_server, profile=profile
+        )
 
 
 def _profile_of_child(child: DeadProcess) -> Profile:
@@ -255,7 +337,7 @@ def _profile_of_child(child: DeadProcess) -> Profile:
 
     live = read_counts(child.path)
     more = child.notes.more
-    name = str(more.get("ended", "")) or _end_of(live)[0]
+    name = str(more.get("ended", "")) or _end_of(child.path, live)[0]
     before, now = more.get("thread", (0, 0))
     threads = [(now if one == before else one, name) for one, name in live.threads]
     profile = profile_of_counts(live._replace(threads=threads), exit_reason=name)
@@ -266,7 +348,7 @@ def _profile_of_child(child: DeadProcess) -> Profile:
     return profile
 
 
-def _end_of(live: LiveCounts) -> tuple[str, str]:
+def _end_of(path: str, live: LiveCounts) -> tuple[str, str]:
     """Return how a process ended: in short, and as half a sentence."""
     header, notes = live.header, live.notes
     if header["state"] == _ENDED:
@@ -274,7 +356,7 @@ def _end_of(live: LiveCounts) -> tuple[str, str]:
     if header["state"] == _SIGNALLED:
         name = _signal_name(header["signal"])
         return name, f"it died of {name}"
-    if process_info.is_earlier_system(notes.identity):
+    if _is_of_earlier_system(path, notes):
         return "killed", "the machine was started again"
     if process_info.oom_kills_since(notes.identity):
         return "killed", "the system was out of memory, and killed it or another one"
@@ -288,34 +370,53 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _free_name(run: DeadRun) -> str:
+def _free_name(run: DeadRun, profile: Profile) -> str:
     """Return the name that the run's profile gets.
 
-    A file that another program wrote, or a later run, keeps its name.
+    A file that another program wrote, or a later run, keeps its name, and so does what
+    the run itself wrote on its way if that has more than `profile`.
     """
     first = run.processes[0]
     if not run.out:
         raise LineprofError(
             f"{first.path} does not tell the name of its profile", hint="use -o FILE"
         )
-    if not os.path.lexists(run.out) or _is_older(run.out, run.start_ns):
+    if not os.path.lexists(run.out) or (
+        _is_older(run) and not _has_more(run.out, profile)
+    ):
         return run.out
     stem, extension = os.path.splitext(run.out)
     return f"{stem}.recovered-{first.pid}{extension}"
 
 
-def _is_older(name: str, start_ns: int) -> bool:
-    """Return whether a run, begun at `start_ns`, would have replaced this file.
+def _is_older(run: DeadRun) -> bool:
+    """Return whether the run would have replaced the file that has its name.
 
     That is one from before the run, or one that the run itself wrote on its way.
     """
+    if run.is_late:
+        return False
     try:
-        if os.stat(name).st_mtime_ns <= start_ns:
+        if os.stat(run.out).st_mtime_ns <= run.start_ns:
             return True
-        processes = load(name).processes
+        processes = load(run.out).processes
     except (OSError, LineprofError):
         return False
-    return all(one.start_unix_ns <= start_ns for one in processes)
+    return all(one.start_unix_ns <= run.start_ns for one in processes)
+
+
+def _has_more(name: str, profile: Profile) -> bool:
+    """Return whether a profile, if of the same run, has what live files do not have."""
+    known = {(one.pid, one.start_unix_ns) for one in profile.processes}
+    try:
+        there = load(name)
+    except LineprofError:
+        return False
+    if known.isdisjoint((one.pid, one.start_unix_ns) for one in there.processes):
+        return False
+    functions = {one.key for one in profile.functions}
+    has_blocks = any(one.key not in functions for one in there.functions)
+    return has_blocks or bool(there.traces) or there.gpu != NO_GPU
 
 
 def runs_of(path: str) -> list[DeadRun]:
@@ -329,7 +430,7 @@ def runs_of(path: str) -> list[DeadRun]:
         return []
     runs = [run for run in dead_runs(files) if real_path(run.out) == wanted]
     if os.path.exists(path):
-        runs = [run for run in runs if _is_older(path, run.start_ns)]
+        runs = [run for run in runs if _is_older(run)]
     return sorted(runs, key=lambda run: run.start_ns)
 
 
@@ -348,7 +449,7 @@ def runs_beside(words: Iterable[str]) -> list[DeadRun]:
         run
         for run in dead_runs(files)
         if any(_is_meant(real_path(run.out), word) for word in wanted)
-        and (not os.path.exists(run.out) or _is_older(run.out, run.start_ns))
+        and (not os.path.exists(run.out) or _is_older(run))
     ]
 
 

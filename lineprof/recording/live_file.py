@@ -14,7 +14,7 @@ import stat
 
 from lineprof import process_info
 from lineprof.errors import LineprofError
-from lineprof.files import absolute_path
+from lineprof.files import absolute_path, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +32,20 @@ def live_folder() -> str | None:
     """Return the folder in which this process would have a live file; None if off.
 
     It is that of the variable LINEPROF_LIVE, or one for this user in the folder for
-    temporary files.
+    temporary files. Below a folder that others can write to it is one for this user.
     """
     wanted = os.environ.get(VARIABLE)
     if wanted:
-        return None if wanted.lower() in _OFF else absolute_path(wanted)
+        if wanted.lower() in _OFF:
+            return None
+        folder = real_path(absolute_path(wanted))
+        try:
+            check_folder(folder)
+        except FileNotFoundError:
+            return folder
+        except (OSError, LineprofError):
+            return os.path.join(folder, own_folder_name())
+        return folder
     return os.path.join(_temporary_folder(), own_folder_name())
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import mmap
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.errors import LineprofError
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 _CHANGED = "was changed since the program read it; the profile leaves its text out"
 _INCOMPLETE = (
-    "the disk was full or the file of the counts was gone: some of the last functions"
-    " to be called may be missing"
+    "the file of the counts had no more room, or could not be opened again:"
+    " functions and threads that began later may be missing"
 )
 _REQUIRED = ("pid", "argv", "start_unix_ns", "core")
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -51,6 +52,7 @@ class Notes(NamedTuple):
     out: str = ""  # path of the profile that the process would have written
     identity: Mapping[str, Any] = {}  # see `lineprof.process_info.identity`
     run: str = ""  # the processes of one run share it
+    state: int = 0  # of the file: lp_live_state in the core
     tracer: int = 0  # its counts are the profile's
     process: Mapping[str, Any] = {}  # fields of `Process`
     texts: Mapping[str, str] = {}  # source that is in no file
@@ -67,12 +69,14 @@ def read_notes(path: str) -> Notes:
     Raises LineprofError if it is no live file, or cannot be read.
     """
     with _Copy(path) as data:
-        return _notes_of(live_notes(data))
+        state, raw = live_notes(data)
+    return _notes_of(raw)._replace(state=state)
 
 
 class LiveCounts(NamedTuple):
     """All that a live file has."""
 
+    path: str
     header: Mapping[str, Any]
     notes: Notes
     threads: Sequence[tuple[int, str]]
@@ -110,6 +114,7 @@ def read_counts(path: str) -> LiveCounts:
                 )
             )
     return LiveCounts(
+        path=path,
         header=header,
         notes=notes,
         threads=[thread or (0, "") for thread in threads],
@@ -155,10 +160,14 @@ def profile_of_counts(
 def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process:
     header, known = live.header, live.notes.process
     missing = [name for name in _REQUIRED if name not in known]
-    if missing or not all(
-        isinstance(known[name], _TYPES.get(name, object)) for name in known
+    if (
+        missing
+        or not all(isinstance(known[name], _TYPES.get(name, object)) for name in known)
+        or not all(isinstance(word, str) for word in known["argv"])
     ):
-        raise LineprofError("its notes are damaged", hint="it cannot be recovered")
+        raise LineprofError(
+            f"cannot recover {live.path}: its notes are damaged", hint="delete it"
+        )
     ran_ns = scale.ns(max(0, header["last"] - header["ticks"]))
     start_ns: int = known["start_unix_ns"]
     return Process(
@@ -215,6 +224,7 @@ class _Copy:
         try:
             handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
+                _check_owner(handle, self._path)
                 self._data = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
             finally:
                 os.close(handle)
@@ -240,6 +250,14 @@ class _Copy:
             ) from error
 
 
+def _check_owner(handle: int, path: str) -> None:
+    """Raise LineprofError unless the file is this user's: it says what to write to."""
+    if os.fstat(handle).st_uid != os.getuid():
+        raise LineprofError(
+            f"cannot read {path}: it is another user's", hint="recover it as that user"
+        )
+
+
 def _notes_of(raw: Iterable[bytes]) -> Notes:
     """Return the sum of all notes; damaged ones are left out."""
     values: dict[str, Any] = {}
@@ -247,16 +265,17 @@ def _notes_of(raw: Iterable[bytes]) -> Notes:
     cuts: dict[Key, tuple[int, int | None]] = {}
     hidden: set[Key] = set()
     for one in map(_note, raw):
-        if "file" in one:
-            files[one["file"]] = one.get("state", ())
-        elif "cut" in one:
-            cuts[one["cut"]] = one.get("span", (0, None))
-        elif "hidden" in one:
-            hidden.add(one["hidden"])
-        elif "shown" in one:
-            hidden.discard(one["shown"])
-        else:
-            values |= one
+        with suppress(TypeError):  # damaged: a list as a key
+            if "file" in one:
+                files[one["file"]] = one.get("state", ())
+            elif "cut" in one:
+                cuts[one["cut"]] = one.get("span", (0, None))
+            elif "hidden" in one:
+                hidden.add(one["hidden"])
+            elif "shown" in one:
+                hidden.discard(one["shown"])
+            else:
+                values |= one
     notes = Notes(files=files, cuts=cuts, hidden=frozenset(hidden))
     known: dict[str, Callable[[Any], bool]] = {
         "out": lambda value: isinstance(value, str),

@@ -310,7 +310,8 @@ def _threads(
     `names` the present names of those that still run.
     """
     for number in numbers:
-        native_id, name = ids[number]
+        # (A recovered profile may lack threads.)
+        native_id, name = ids[number] if number < len(ids) else (0, "")
         yield Thread(process=0, native_id=native_id, name=names.get(native_id) or name)
 
 

@@ -50,7 +50,7 @@ main(sys.argv[1])
 """
 HITS = {"inner": {4: 60, 5: 50}, "main": {8: 11, 9: 10, 10: 1}}
 WRITTEN = ("SIGTERM", "SIGINT", "SIGHUP", "exception", "sys.exit")
-KILLED = "it was killed (SIGKILL, lack of memory), or it left Python by os._exit"
+KILLED = "it was killed (SIGKILL, lack of memory), its stack overflowed, or it left"
 REASONS = {
     **dict.fromkeys(("SIGKILL", "os._exit", "os.exec"), KILLED),
     **{name: f"it died of {name}" for name in ("SIGUSR1", "SIGALRM", "SIGABRT")},
@@ -191,6 +191,123 @@ def test_merge_recovers_the_ranks_that_were_killed(folder: Path) -> None:
     assert hits == {line: 4 * count for line, count in HITS["inner"].items()}
 
 
+@pytest.mark.parametrize("place", ["./live", "link", "."])
+def test_a_program_that_runs_is_known_by_any_name_of_its_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (folder / "link").symlink_to("live")
+    if place == "link":
+        monkeypatch.setenv("LINEPROF_LIVE", str(folder / "link"))
+    program = "def f():\n    print(1, flush=True); sys.stdin.read()\nf()\n"
+    write(folder, "wait.py", f"import sys\n@profile\n{program}")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kernprof", "-lq", "wait.py"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1\n"
+        (live,) = live_files(folder)
+        target = f"live/{live.name}" if place == "." else place
+        done = viewer("recover", target, cwd=folder)
+        assert f"process {process.pid} still runs" in done.err
+        assert live_files(folder) == [live]
+    finally:
+        process.communicate(timeout=DEADLINE)
+
+
+def test_a_snapshot_with_a_block_is_not_replaced_by_counts_without_it(
+    folder: Path,
+) -> None:
+    write(
+        folder,
+        "b.py",
+        """
+        import os, time
+        @profile
+        def f():
+            with profile.block("phase one"):
+                pass
+        f()
+        while not os.path.exists("b.lprof"):
+            time.sleep(0.01)
+        os._exit(0)
+        """,
+    )
+    kernprof("-lq", "-i", "1", "b.py", cwd=folder)
+    view = viewer("view", "b.lprof", cwd=folder)
+    assert "recovered-" in view.err
+    assert set(hits_in(folder / "b.lprof")) == {"f", "phase one"}
+    (other,) = folder.glob("b.recovered-*.lprof")
+    assert hits_in(other)["f"] == {5: 2, 6: 1}
+
+
+def test_a_program_that_is_killed_before_it_begins_leaves_nothing(folder: Path) -> None:
+    write(folder, "setup.py", "import os; os._exit(0)")
+    kernprof("-lq", "-s", "setup.py", "x.py", cwd=folder)
+    assert len(live_files(folder)) == 1
+    done = viewer("recover", cwd=folder)
+    assert done == Outcome(0, "there is nothing to recover\n", "")
+    assert not live_files(folder)
+
+
+def test_children_are_recovered_with_the_first_process(folder: Path) -> None:
+    write(
+        folder,
+        "c.py",
+        """
+        import os, signal
+        @profile
+        def f():
+            return 1
+        for how in (lambda: os._exit(0), lambda: os.kill(os.getpid(), signal.SIGKILL)):
+            child = os.fork()
+            if not child:
+                f()
+                how()
+            os.waitpid(child, 0)
+        f()
+        os.kill(os.getpid(), signal.SIGKILL)
+        """,
+    )
+    kernprof("-lq", "c.py", cwd=folder)
+    assert len(live_files(folder)) == 3
+    assert viewer("view", "c.lprof", cwd=folder).status == 0
+    assert hits_in(folder / "c.lprof")["f"] == {5: 3}
+    assert not live_files(folder)
+
+
+def test_forked_children_live_while_their_parent_goes_on(folder: Path) -> None:
+    names = range(40)
+    functions = "\n".join(
+        f"@profile\ndef f{n}():\n    return [i for i in range(3)]" for n in names
+    )
+    write(
+        folder,
+        "g.py",
+        f"""import os, time
+{functions}
+children = []
+for n in range(8):
+    child = os.fork()
+    if not child:
+        for k in range({len(names)}):
+            globals()[f"f{{k}}"]()
+        os._exit(7)
+    for k in range(5 * n, 5 * n + 5):
+        globals()[f"f{{k}}"]()
+    children.append(child)
+print([os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in children])
+""",
+    )
+    outcome = kernprof("-lq", "g.py", cwd=folder)
+    assert outcome == Outcome(0, f"{[7] * 8}\n", "")
+    hits = hits_in(folder / "g.lprof")
+    assert [sum(hits[f"f{n}"].values()) for n in names] == [9] * len(names)
+
+
 def test_a_later_profile_is_not_replaced(folder: Path) -> None:
     die(folder, "SIGKILL")
     (live,) = live_files(folder)
@@ -317,26 +434,52 @@ def test_without_live_files_nothing_is_left(
     assert viewer("view", "x.lprof", cwd=folder).status == 1
 
 
-def test_a_folder_that_others_can_write_to_is_not_used(folder: Path) -> None:
+def test_below_a_folder_of_all_users_is_one_for_this_user(folder: Path) -> None:
     (folder / "live").mkdir()
-    (folder / "live").chmod(0o777)
+    (folder / "live").chmod(0o1777)
     die(folder, "SIGKILL")
-    assert not live_files(folder)
-    done = run(["-m", "lineprof", "recover", "live"], cwd=folder)
-    assert done == Outcome(
-        1,
-        "",
-        "lineprof: other users can write to live; make it yours alone (chmod 700), or"
-        " set LINEPROF_LIVE\n",
-    )
+    (own,) = live_files(folder)
+    assert own.name == f"lineprof-{os.getuid()}"
+    assert own.stat().st_mode & 0o777 == 0o700
+    assert "Recovered " in viewer("recover", cwd=folder).out
+    assert hits_in(folder / "x.lprof") == HITS
 
 
 @pytest.mark.parametrize("name", ["missing.live", "x.py"])
 def test_a_place_that_is_no_live_file_is_one_line(folder: Path, name: str) -> None:
     done = run(["-m", "lineprof", "recover", name], cwd=folder)
+    assert (done.status, done.out) == (1, "")
     assert done.err.count("\n") == 1
     assert name in done.err
     assert "Traceback" not in done.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_live_file_of_another_user_is_refused(folder: Path) -> None:
+    die(folder, "SIGKILL")
+    (live,) = live_files(folder)
+    os.chown(live, 12345, -1)
+    done = run(["-m", "lineprof", "recover", str(live)], cwd=folder)
+    assert (done.status, done.out) == (1, "")
+    assert "it is another user's" in done.err
+    assert not (folder / "x.lprof").exists()
+
+
+def test_a_damaged_file_does_not_stop_the_others(folder: Path) -> None:
+    die(folder, "SIGKILL", "-o", "a.lprof")
+    (damaged,) = live_files(folder)
+    die(folder, "SIGKILL", "-o", "b.lprof")
+    data = damaged.read_bytes()
+    # The same length: lists, as keys, and a number among the words of the command.
+    for old, new in ((b"{'file': '", b"{'file':['"), (b"'argv': ('", b"'argv': (3,")):
+        assert old in data
+        at = data.index(old) + len(old)
+        rest = data[at:].replace(b"'", b" " if b"(3," in new else b"'", 1)
+        damaged.write_bytes(data[: at - len(old)] + new + rest)
+        done = viewer("recover", "--list", cwd=folder)
+        assert "b.lprof" in done.out
+    assert viewer("view", "b.lprof", cwd=folder).status == 0
+    assert hits_in(folder / "b.lprof") == HITS
 
 
 def test_damaged_live_files_are_said_and_kept(folder: Path) -> None:
