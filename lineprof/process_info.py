@@ -65,6 +65,12 @@ def started_unix_ns() -> int:
     return time.time_ns() - int(max(0.0, age) * 1e9)
 
 
+def system_started() -> float:
+    """Return when the system was started, in seconds since the epoch; 0 if unknown."""
+    clock = getattr(time, "CLOCK_BOOTTIME", None)
+    return 0.0 if clock is None else time.time() - time.clock_gettime(clock)
+
+
 def identity() -> dict[str, object]:
     """Return what tells this process from every other one, of all machines and times.
 

@@ -121,6 +121,43 @@ open_again(void)
     return fd;
 }
 
+#ifdef __linux__
+/* Allocate room on the disk.  0, or errno. */
+static int
+allocate(int fd, off_t offset, off_t bytes)
+{
+    int error;
+
+    do {
+        error = posix_fallocate(fd, offset, bytes);
+    } while (error == EINTR);
+    return error;
+}
+
+/* Move pages to another address, in place of what is there. */
+static bool
+move_pages(void *pages, size_t bytes, void *to)
+{
+    return mremap(pages, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) !=
+           MAP_FAILED;
+}
+#else
+/* No room is ever reserved, so there are no live files. */
+static int
+allocate(int fd, off_t offset, off_t bytes)
+{
+    (void)fd, (void)offset, (void)bytes;
+    return ENOTSUP;
+}
+
+static bool
+move_pages(void *pages, size_t bytes, void *to)
+{
+    (void)pages, (void)bytes, (void)to;
+    return false;
+}
+#endif
+
 /* Reserve room up to `end`.  0, or errno. */
 static int
 reserve(int fd, uint64_t end)
@@ -134,10 +171,8 @@ reserve(int fd, uint64_t end)
     if (!is_allowed(wanted)) {
         return EFBIG;
     }
-    do {
-        error = posix_fallocate(fd, (off_t)live.reserved,
-                                (off_t)(wanted - live.reserved));
-    } while (error == EINTR);
+    error =
+        allocate(fd, (off_t)live.reserved, (off_t)(wanted - live.reserved));
     if (error == 0) {
         live.reserved = wanted;
     }
@@ -327,7 +362,7 @@ lp_live_log(lp_live_kind kind, uint64_t tracer, const void *head,
  * have a handler, which runs afterwards: such handlers report the fault. */
 static const int deadly[] = {SIGSEGV, SIGBUS,    SIGFPE,  SIGILL,  SIGABRT,
                              SIGSYS,  SIGTRAP,   SIGQUIT, SIGXCPU, SIGALRM,
-                             SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2, SIGPOLL};
+                             SIGPROF, SIGVTALRM, SIGUSR1, SIGUSR2};
 
 enum { N_FAULTS = 4, N_DEADLY = sizeof(deadly) / sizeof(deadly[0]) };
 
@@ -430,9 +465,7 @@ make_private(lp_block *block, char *copy)
 {
     size_t bytes = block->bytes;
 
-    if ((copy == NULL ||
-         mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, block) ==
-             MAP_FAILED) &&
+    if ((copy == NULL || !move_pages(copy, bytes, block)) &&
         !map_privately(block, bytes, (off_t)block->offset)) {
         abort(); /* the child would write to its parent's counts */
     }

@@ -9,7 +9,6 @@ import fnmatch
 import os
 import re
 import signal
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,9 +153,8 @@ def state_of(path: str, notes: Notes) -> str:
 
 def _is_of_earlier_system(path: str, notes: Notes) -> bool:
     """Return whether this machine was started again since a live file was written."""
-    began = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
     with suppress(OSError):
-        is_old = os.stat(path).st_mtime < began
+        is_old = os.stat(path).st_mtime < process_info.system_started()
         return is_old and process_info.is_earlier_system(notes.identity)
     return False
 
