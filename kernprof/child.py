@@ -13,7 +13,7 @@ import os
 import sys
 
 from kernprof.children import ChildHook, NullProfiler
-from kernprof.profilers import RECORDING, new_profiler
+from kernprof.profilers import RECORDING, gpu_options, new_profiler
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder
 from lineprof.processes.member import Member
@@ -25,6 +25,7 @@ from lineprof.recording.core import (
     stop,
 )
 from lineprof.recording.global_profiler import profile
+from lineprof.recording.gpu import GpuOptions
 from lineprof.recording.profiler import calibration_of
 
 TYPE_CHECKING = False
@@ -134,11 +135,14 @@ def begin() -> None:
     if told["files"] == _OWN:
         run = _as_first(run, told)
     watcher = _Watcher(told, options)
+    # CUDA does not survive a fork: those that a server forks open the GPU themselves.
+    is_server = is_multiprocessing("forkserver")
+    gpu = GpuOptions("off") if is_server else None
     try:
         live = _live_file(told)
-        profiler = builtin = new_profiler(options, live)
+        profiler = builtin = new_profiler(options, live, gpu)
         if watcher.is_second:
-            profiler = new_profiler(options, live)
+            profiler = new_profiler(options, live, gpu)
     except LineprofError:  # the core is not available in this Python
         return
     member = Member(run, live, is_whole=watcher.is_whole)
@@ -149,8 +153,8 @@ def begin() -> None:
         stop()
     watcher.begin(builtin, profiler, member)
     member.join(os.getppid())
-    if is_multiprocessing("forkserver"):
-        member.serve()
+    if is_server:
+        member.serve(gpu_options(options))
     member.begin()
     ChildHook(member).install()
     atexit.register(_end, member)

@@ -38,12 +38,9 @@ RECORDING = (
 )
 
 
-def new_profiler(options: Recording, live: LiveFile | None = None) -> LineProfiler:
-    """Return a profiler as `options` say; LineprofError if it is not available.
-
-    Its counts are in the file `live`, if there is one.
-    """
-    gpu = GpuOptions(
+def gpu_options(options: Recording) -> GpuOptions:
+    """Return how GPU work is to be recorded."""
+    return GpuOptions(
         choice=options.gpu,
         calls=options.gpu_api,
         memory=options.gpu_memory,
@@ -51,9 +48,19 @@ def new_profiler(options: Recording, live: LiveFile | None = None) -> LineProfil
         graphs=options.cuda_graph,
         events=options.gpu_events,
     )
+
+
+def new_profiler(
+    options: Recording, live: LiveFile | None = None, gpu: GpuOptions | None = None
+) -> LineProfiler:
+    """Return a profiler as `options` say; LineprofError if it is not available.
+
+    Its counts are in the file `live`, if there is one; `gpu` is in place of what
+    `options` say of GPU work.
+    """
     profiler = LineProfiler(
         core=options.core,
-        gpu=gpu,
+        gpu=gpu or gpu_options(options),
         nvtx=options.nvtx,
         trace=_timeline(options),
         live=live,

@@ -201,12 +201,18 @@ class LineRecorder:
         """Continue to record: threads and exit handlers may still run functions."""
 
     def note_run(self) -> None:
-        """Note what a profile has beside counts, for one that is to be recovered."""
-        if self.live:
-            self.profiler.note_run()
-            self.live.note(texts=dict(self._texts), whole=self.is_whole)
-        if self.children:
-            self.children.set_up()
+        """Note what a profile has beside counts, for one that is to be recovered.
+
+        Functions that this calls may be profiled by now, those of `os` for example.
+        """
+        from lineprof.recording.core import NotCounting  # noqa: PLC0415  # imported
+
+        with NotCounting():
+            if self.live:
+                self.profiler.note_run()
+                self.live.note(texts=dict(self._texts), whole=self.is_whole)
+            if self.children:
+                self.children.set_up()
         if self.whole:
             self.whole.changed = self.note_run
 

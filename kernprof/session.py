@@ -113,11 +113,11 @@ class Session:
     def run(self) -> None:
         """Run the program; its exceptions propagate."""
         self._is_set_up = True
+        self.recorder.note_run()
         if self._dump:
             self._dump.start()
         if self._budget:
             self._budget.start()
-        self.recorder.note_run()
         self.program.run(self.recorder)
 
     def refuse(self, error: BaseException) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.processes.parts import Run
+    from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
 
@@ -52,6 +53,7 @@ class Member:
         self.exits: Callable[[], object] = int  # called before `os._exit`
         self.is_child = False
         self._parent = 0  # its pid, of a child
+        self._gpu: GpuOptions | None = None  # of a fork server: for its children
         self._stem = ""  # of the file that announces a child without a live file
         self._thread = (0, 0)  # native ids: in the core, and now
         self._replaced: list[tuple[ModuleType, str, Any, object]] = []
@@ -61,9 +63,10 @@ class Member:
         self._parent, self.is_child = parent, True
         self.note_run()
 
-    def serve(self) -> None:
-        """Be a fork server, of which the children count."""
+    def serve(self, gpu: GpuOptions) -> None:
+        """Be a fork server, of which the children count; they record `gpu` work."""
         self.is_child = False
+        self._gpu = gpu
         if self.live:
             self.live.note(server=True)
         elif self._stem:
@@ -140,8 +143,9 @@ class Member:
 
     def begin_in_child(self, parent: int, thread: int) -> None:
         """Be a child, just forked by `thread` of the process with the pid `parent`."""
+        gpu, self._gpu = self._gpu, None
         for profiler in self.profilers():
-            begin_in_child(profiler)
+            begin_in_child(profiler, gpu)
         first, last = self._thread
         self._thread = (first if thread == last else thread, get_native_id())
         self._parent, self._stem, self.is_child = parent, "", True

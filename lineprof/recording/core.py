@@ -315,6 +315,21 @@ def stop() -> None:
     _core.collect(False)
 
 
+class NotCounting:
+    """A ``with`` block in which calls of profiled functions do not count."""
+
+    def __enter__(self) -> None:
+        """Pause counting, unless it is paused."""
+        self._was_on = _core.collecting()
+        if self._was_on:
+            _core.collect(False)
+
+    def __exit__(self, *_exception: object) -> None:
+        """Resume."""
+        if self._was_on:
+            _core.collect(True)
+
+
 class CoreSession:
     """One profiler's tracer, GPU recording and timeline, from construction on."""
 
@@ -374,8 +389,13 @@ class CoreSession:
         self.tracer.reset()
         self.gpu.restart()
 
-    def begin_in_child(self) -> None:
-        """Forget what the parent process counted; this one was forked from it."""
+    def begin_in_child(self, gpu: GpuOptions | None) -> None:
+        """Forget what the parent process counted; this one was forked from it.
+
+        With `gpu`, record GPU work from now on.
+        """
+        if gpu:
+            self.gpu = GpuWork(_core, gpu)
         self.tracer.reset()
         self.run_info = RunInfo(_core)
         self.run_info.opened()

@@ -766,12 +766,13 @@ def is_live(profiler: LineProfiler) -> bool:
     )
 
 
-def begin_in_child(profiler: LineProfiler) -> None:
+def begin_in_child(profiler: LineProfiler, gpu: GpuOptions | None = None) -> None:
     """Forget what was counted in the process from which this one was forked.
 
-    Lines that were open then are counted from now on.
+    Lines that were open then are counted from now on. With `gpu`, GPU work is recorded
+    from now on: that process did not.
     """
-    profiler._session.begin_in_child()  # noqa: SLF001  # of this module
+    profiler._session.begin_in_child(gpu)  # noqa: SLF001  # of this module
     if profiler._blocks is not None:  # noqa: SLF001
         profiler._blocks.reset()  # noqa: SLF001
     registry = profiler._registry  # noqa: SLF001

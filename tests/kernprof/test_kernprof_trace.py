@@ -213,7 +213,8 @@ def test_a_periodic_dump_says_that_it_has_no_timeline(
     (trace,) = whole.traces
     outer, *_ = nested(trace)
     assert counts(trace) == {"f": 1}
-    assert outer.ns >= 1_000_000_000  # one slice, although a dump was written
+    # One slice, although a dump was written, a second after it was asked for.
+    assert outer.ns >= 900_000_000
     assert not any("timeline" in warning for warning in whole.warnings)
 
 
