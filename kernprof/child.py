@@ -15,7 +15,7 @@ import sys
 from kernprof.children import ChildHook, NullProfiler
 from kernprof.profilers import RECORDING, gpu_options, new_profiler
 from lineprof.errors import LineprofError
-from lineprof.files import current_folder
+from lineprof.files import current_folder, real_path
 from lineprof.processes.member import Member
 from lineprof.processes.parts import Live, Run, is_multiprocessing
 from lineprof.recording.core import (
@@ -31,6 +31,7 @@ from lineprof.recording.profiler import calibration_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from types import CodeType
     from typing import Any
 
@@ -157,7 +158,35 @@ def begin() -> None:
         member.serve(gpu_options(options))
     member.begin()
     ChildHook(member).install()
-    atexit.register(_end, member)
+    atexit.register(_end, member, _shadowed())
+
+
+def _shadowed() -> AbstractContextManager[object]:
+    """Let the program import its own modules that shadow standard ones.
+
+    Some standard modules are imported by now, before the program's folder is on
+    `sys.path`. In the result, a ``with`` block, the standard ones are there again.
+    """
+    from contextlib import nullcontext  # noqa: PLC0415  # imported
+
+    if sys.flags.safe_path:
+        return nullcontext()
+    program = (getattr(sys, "argv", None) or [""])[0]
+    folder = current_folder()
+    if program not in {"", "-c", "-m"}:
+        path = real_path(program)
+        folder = path if os.path.isdir(path) else os.path.dirname(path)
+    try:
+        names = {name.partition(".")[0] for name in os.listdir(folder)}
+    except OSError:
+        return nullcontext()
+    if names.isdisjoint(sys.stdlib_module_names):
+        return nullcontext()
+    from kernprof.environment import ShadowedModules  # noqa: PLC0415  # rare
+
+    shadowed = ShadowedModules()
+    shadowed.forget(folder)
+    return shadowed
 
 
 def _live_file(told: dict[str, Any]) -> LiveFile | None:
@@ -241,12 +270,13 @@ class _Watcher:
         return lambda code: selected(code) or named.select(code)
 
 
-def _end(member: Member) -> None:
+def _end(member: Member, shadowed: AbstractContextManager[object]) -> None:
     """Leave what was counted, after the program's threads and exit handlers."""
     on_first_use.clear()
     for profiler in member.profilers():
         profiler.discover(None)
     error = getattr(sys, "last_type", None)
     end = "" if error is None else "exception"
-    member.leave("KeyboardInterrupt" if error is KeyboardInterrupt else end)
+    with shadowed:
+        member.leave("KeyboardInterrupt" if error is KeyboardInterrupt else end)
     builtins.profile = NullProfiler()  # type: ignore[attr-defined]

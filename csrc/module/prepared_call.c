@@ -15,6 +15,13 @@ call(PyObject *self, PyObject *args, PyObject *keywords)
     if (prepare != NULL) {
         prepared = PyObject_Call(prepare, args, NULL);
     }
+    if (prepared == NULL && PyErr_Occurred() &&
+        !PyErr_ExceptionMatches(PyExc_Exception)) {
+        /* Of a signal's handler, as KeyboardInterrupt and SystemExit. */
+        Py_XDECREF(prepare);
+        Py_XDECREF(plain);
+        return NULL;
+    }
     if (prepared == NULL) {
         PyErr_Clear(); /* it is ours; the program is not to see it */
     }

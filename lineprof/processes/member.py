@@ -121,15 +121,20 @@ class Member:
             self._leave_profile(end)
             self.is_child = False
             if self.live:
+                self.live.note(ended="")
                 self.live.close(end, remove=bool(self._stem))
 
     def _leave_profile(self, end: str) -> None:
         """Write what is not in a live file, if there is anything."""
         try:
             profiler = self.profilers()[0]
-            if not is_live(profiler):
-                self._stem = self._stem or self.run.announce()
+            if self.live and is_live(profiler):
+                return
+            self._stem = self._stem or self.run.announce()
+            if self._stem:
                 write_profile(self._stem, lambda path: self._save(profiler, path, end))
+                if self.live:
+                    self.live.note(part=True)  # of which the counts are a part
         except Exception:  # noqa: BLE001  # the run has ended, the disk is full...
             self._stem = ""
 
@@ -166,7 +171,7 @@ class Member:
         argv: Any,  # noqa: ANN401
         *env: Any,  # noqa: ANN401
     ) -> tuple[Any, ...]:
-        if self.is_child:
+        if self.is_child and _is_program(path):
             self._leave_profile("exec")
             if self.live:
                 self.live.note(ended="exec")
@@ -192,6 +197,14 @@ class Member:
         if any(entry.startswith(name) for entry in env):
             return env
         return [*env, name + os.fsencode(self.run.place)]
+
+
+def _is_program(path: object) -> bool:
+    """Return whether a file can be run: `os.execvp` tries one after the other."""
+    try:
+        return os.access(path, os.X_OK)  # type: ignore[arg-type]
+    except (OSError, TypeError, ValueError):
+        return True
 
 
 class _Forks:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import stat
 import sys
 from collections import namedtuple
 
@@ -91,11 +92,7 @@ class Run(namedtuple("Run", "place")):
             return None
         names: dict[object, object] = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001
         names.pop(os.fsencode(VARIABLE), None)
-        try:
-            state = os.stat(place)
-        except OSError:  # the run has ended
-            return None
-        return cls(place) if state.st_uid == os.getuid() else None
+        return cls(place) if _is_private(place) else None
 
     def hand_on(self) -> None:
         """Let the children that this process starts from now on join the run."""
@@ -164,6 +161,21 @@ class Run(namedtuple("Run", "place")):
         except OSError:
             return ""
         return stem
+
+
+def _is_private(place: str) -> bool:
+    """Return whether a file is this user's, in a folder that nobody else can enter.
+
+    In a process with the rights of another user than the one who started it, none is.
+    """
+    if (os.getuid(), os.getgid()) != (os.geteuid(), os.getegid()):
+        return False
+    try:
+        file, folder = os.lstat(place), os.lstat(os.path.dirname(place))
+    except OSError:  # the run has ended
+        return False
+    mine = file.st_uid == folder.st_uid == os.getuid()
+    return mine and stat.S_ISREG(file.st_mode) and not folder.st_mode & 0o077
 
 
 def withdraw(stem: str) -> None:

@@ -237,12 +237,14 @@ def recover(run: DeadRun, out: str | None = None) -> Recovered:
 def _recover(run: DeadRun, out: str | None) -> Recovered:
     first, *others = run.processes
     end = profile_of_process(first)
+    parts = [part for folder in _folders_of(run) for part in parts_in(folder)]
+    told = {part.pid for part in parts if part.profile}
     profiles, read = [end.profile], [first.path]
     for one in others:
         with suppress(LineprofError):
-            profiles.append(_profile_of_child(one))
+            if not (one.notes.more.get("part") and one.pid in told):
+                profiles.append(_profile_of_child(one))
             read.append(one.path)
-    parts = [part for folder in _folders_of(run) for part in parts_in(folder)]
     profiles += [part.profile for part in parts if part.profile]
     whole = end.profile
     if len(profiles) > 1:
@@ -296,7 +298,7 @@ class ChildOfRun(NamedTuple):
 
     pid: int
     file: str  # the live file
-    is_server: bool  # it is a fork server, which runs no code of the program itself
+    is_server: bool  # it has nothing to tell: a fork server, or it left a profile
     profile: Profile | None
 
 
@@ -318,11 +320,15 @@ def children_of(folder: str, run: str) -> Iterator[ChildOfRun]:
     for one in sorted(found, key=lambda child: child.start_ns):
         profile = None
         is_server = bool(one.notes.more.get("server"))
-        if not (is_server or state_of(one.path, one.notes)):
+        is_part = bool(one.notes.more.get("part"))  # of a profile that it left
+        if not (is_server or is_part or state_of(one.path, one.notes)):
             with suppress(LineprofError):
                 profile = _profile_of_child(one)
         yield ChildOfRun(
-            pid=one.pid, file=one.path, is_server=is_server, profile=profile
+            pid=one.pid,
+            file=one.path,
+            is_server=is_server or is_part,
+            profile=profile,
         )
 
 

@@ -350,3 +350,55 @@ def test_nothing_of_a_run_is_left(tmp_path: Path) -> None:
         kernprof("-l", "ends.py", cwd=tmp_path, env=environment)
     kernprof("-l", "-m", "no_such_module", cwd=tmp_path, env=environment)
     assert not [path for path in place.iterdir() if "run" in path.name]
+
+
+def test_a_child_has_its_own_modules_in_place_of_standard_ones(tmp_path: Path) -> None:
+    (tmp_path / "child").mkdir()
+    for name in ("keyword", "operator", "re"):
+        write(tmp_path, f"child/{name}.py", f"MINE = {name!r}")
+    write(
+        tmp_path,
+        "child/child.py",
+        "import keyword, operator, re\n"
+        "def f():\n    return keyword.MINE + operator.MINE + re.MINE\nprint(f())",
+    )
+    body = "import os, sys\nos.system(f'{sys.executable} child/child.py')"
+    write(tmp_path, "program.py", body)
+    assert check_same("program.py", cwd=tmp_path).out == "keywordoperatorre\n"
+    found = load_stats(tmp_path / "program.lprof").functions
+    assert {row.hits for one in found if one.name == "f" for row in one.rows} == {1}
+
+
+@pytest.mark.parametrize("flag", ["--trace", "--split", "--no-trace"])
+def test_a_child_that_execs_counts_once(tmp_path: Path, flag: str) -> None:
+    body = """
+child = os.fork()
+if not child:
+    work(10)
+    os.execvp("true", ["true"])
+os.waitpid(child, 0)
+"""
+    hits = hits_of_work(tmp_path, body, flag)
+    assert hits == {1: 1, 2: 11, 3: 10, 4: 1}
+    pids = [one.pid for one in load_stats(tmp_path / "program.lprof").processes]
+    assert len(pids) == len(set(pids)) == 2
+
+
+def test_a_child_that_outlives_its_run_writes_nothing(tmp_path: Path) -> None:
+    program = f"""
+import os, sys, time
+{FUNCTION}
+reading, writing = os.pipe()
+if not os.fork():
+    os.close(writing)
+    os.read(reading, 1)  # until the parent has ended
+    while not os.path.exists("x.lprof"):
+        time.sleep(0.01)
+    work(1)
+    sys.exit()
+work(1)
+"""
+    write(tmp_path, "x.py", program)
+    kernprof("-lq", "--trace", "x.py", cwd=tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["x.lprof", "x.py"]
