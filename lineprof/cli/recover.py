@@ -51,7 +51,7 @@ def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> No
     from lineprof.processes import recovery  # noqa: PLC0415  # not for --help
 
     files = list(recovery.live_files(parsed.files))
-    runs = recovery.dead_runs(files, force=parsed.force)
+    runs = recovery.dead_runs(files, force=parsed.force, clean=not parsed.only_list)
     taken = {process.path for run in runs for process in run.processes}
     left = list(_left_alone(path for path in files if path not in taken))
     if left and parsed.files and not runs:
@@ -104,7 +104,8 @@ def _left_alone(paths: Iterator[str]) -> Iterator[str]:
         except LineprofError as error:
             yield str(error)
         else:
-            yield f"{notes.out or path} is left alone: {state_of(path, notes)}"
+            if why := state_of(path, notes):
+                yield f"{notes.out or path} is left alone: {why}"
 
 
 def _described(runs: list[DeadRun]) -> Iterator[str]:

@@ -177,11 +177,14 @@ def _maps(pid: int, path: str) -> bool:
 _INODE, _PATH = 4, 5  # places in a line of /proc/PID/maps
 
 
-def dead_runs(paths: Iterable[str], *, force: bool = False) -> list[DeadRun]:
+def dead_runs(
+    paths: Iterable[str], *, force: bool = False, clean: bool = False
+) -> list[DeadRun]:
     """Return the runs of the live files `paths` whose processes have ended.
 
-    `force` takes all processes. Files that cannot be read are passed over; those whose
-    counts are in a profile, or whose program never began, are removed.
+    `force` takes all processes. Files that cannot be read are passed over, and so are
+    those whose counts are in a profile, or whose program never began: `clean` removes
+    these.
     """
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
@@ -192,7 +195,8 @@ def dead_runs(paths: Iterable[str], *, force: bool = False) -> list[DeadRun]:
             if not force and state_of(path, notes):
                 continue
             if notes.state == _WRITTEN or not notes.process:
-                _remove(path)
+                if clean:
+                    _remove(path)
                 continue
             run = runs.setdefault((notes.out, notes.run or path), [])
             run.append(DeadProcess(path, notes))

@@ -1,11 +1,11 @@
-"""Children spawned by multiprocessing use the GPU as without lineprof."""
+"""Spawned children use the GPU as without lineprof; their work counts if it is to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lab import Lab
+    from lab import Lab, Ran
 
 NEEDS = ()
 
@@ -36,10 +36,19 @@ if __name__ == "__main__":
 
 
 def check(lab: Lab) -> None:
-    ran = lab.kernprof(PROGRAM)
-    if not lab.expect_well(ran):
+    alone = lab.kernprof(PROGRAM, options=("-q", "--no-children"))
+    if not _ended_well(lab, alone):
         return
+    lab.expect_marks(alone)
+    lab.expect_whole(alone)
+    together = lab.kernprof(PROGRAM.replace("kernels=20", "kernels=220"))
+    if _ended_well(lab, together):
+        lab.expect_marks(together)
+
+
+def _ended_well(lab: Lab, ran: Ran) -> bool:
+    if not lab.expect_well(ran):
+        return False
     statuses = ran.said["statuses"]
     lab.expect(statuses == [0, 0], f"the children's statuses are {statuses}")
-    lab.expect_marks(ran)
-    lab.expect_whole(ran)
+    return True
