@@ -118,10 +118,14 @@ def add_source_root(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_profiles(files: list[str], progress: Progress, roots: list[str]) -> Profile:
-    """Return the sum of the profiles in `files`; LineprofError if one is invalid.
+def read_profiles(
+    files: list[str], progress: Progress, roots: list[str], *, of_ranks: bool = False
+) -> Profile:
+    """Return the sum of the profiles in `files`, each once.
 
-    `roots` are the folders of --source-root.
+    `roots` are the folders of --source-root. The profiles `of_ranks` get warnings of
+    files that do not belong together. Raises LineprofError if a file is invalid, or if
+    two are of the same rank.
     """
     for root in roots:
         if not os.path.isdir(root):
@@ -130,12 +134,29 @@ def read_profiles(files: list[str], progress: Progress, roots: list[str]) -> Pro
             )
     from lineprof.model.profile import Profile  # noqa: PLC0415  # --help needs none
 
-    each = progress.each(files, "reading profile", len(files))
-    profiles = [_read_profile(file) for file in each]
+    once: dict[str, str] = {}
+    for file in files:
+        once.setdefault(os.path.realpath(file), file)
+    each = progress.each([*once.values()], "reading profile", len(once))
+    profiles = {file: _read_profile(file) for file in each}
+    profile = next(iter(profiles.values()))
     if len(profiles) > 1:
-        progress.say(lambda: f"adding up {len(files):,} profiles")
-        profiles = [Profile.from_stats_objects(*profiles)]
-    return profiles[0].reading_below(*roots)
+        progress.say(lambda: f"adding up {len(once):,} profiles")
+        remarks = _remarks_on(profiles) if of_ranks else []
+        profile = Profile.from_stats_objects(*profiles.values())
+        if remarks:
+            profile = profile.with_warnings([*remarks, *profile.warnings])
+    return profile.reading_below(*roots)
+
+
+def _remarks_on(profiles: dict[str, Profile]) -> list[str]:
+    """Return remarks on files of ranks; LineprofError if two are of the same rank."""
+    from lineprof.cli.runs import Runs  # noqa: PLC0415  # few views need them
+
+    runs = Runs()
+    for file, profile in profiles.items():
+        runs.add(file, profile.processes)
+    return runs.remarks
 
 
 def _read_profile(file: str) -> Profile:

@@ -6,9 +6,10 @@ import gc
 import glob
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command, find_profile, recover_run
+from lineprof.cli.runs import Runs
 from lineprof.console.output import print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Process
     from lineprof.model.running_sum import LeftOut
 
 _FULL_FILES = 16  # up to so many, all that they hold is kept
@@ -26,8 +26,6 @@ _FULL_FILES = 16  # up to so many, all that they hold is kept
 _SUFFIX = ".lprof"
 
 _MISSING = re.compile(r"(rank \d+|[\d,]+ more) of [\d,]+( ranks are| is) missing.*")
-
-_DIGITS = re.compile(r"\d+")
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +63,7 @@ def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     is_full = parsed.is_full
     if is_full is None:
         is_full = len(files) <= _FULL_FILES
-    runs = _Runs()
+    runs = Runs()
     with Progress() as progress:
         if is_full:
             profile, notes = _full(files, runs, progress)
@@ -81,7 +79,7 @@ def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
 
 
 def _full(
-    files: Sequence[str], runs: _Runs, progress: Progress
+    files: Sequence[str], runs: Runs, progress: Progress
 ) -> tuple[Profile, list[str]]:
     """Return the sum of a few profiles, with all that they hold, and notes on it."""
     from lineprof.model.profile import Profile  # noqa: PLC0415  # not for --help
@@ -97,7 +95,7 @@ def _full(
 
 
 def _summed(
-    files: Sequence[str], runs: _Runs, progress: Progress
+    files: Sequence[str], runs: Runs, progress: Progress
 ) -> tuple[Profile, list[str]]:
     """Return the sum of many profiles without their threads, and notes on it."""
     from lineprof.model.running_sum import RunningSum  # noqa: PLC0415  # not for --help
@@ -119,7 +117,7 @@ def _summed(
     return _noted(merged, runs), [*_lost(total.left_out)]
 
 
-def _noted(merged: Profile, runs: _Runs) -> Profile:
+def _noted(merged: Profile, runs: Runs) -> Profile:
     """Return a merged profile with the remarks on its files.
 
     Ranks that were missing when a file of several was made may be there now.
@@ -175,145 +173,11 @@ def _files(words: Iterable[str], output: str) -> list[str]:
                 raise LineprofError(
                     f"{output!r} is one of the profiles", hint="name another file"
                 )
+    if not found:
+        raise LineprofError(
+            f"there is no profile besides {output}", hint=f"give files *{_SUFFIX}"
+        )
     return list(found.values())
-
-
-# Ranks, and files that do not belong together.
-
-
-class _Part(NamedTuple):
-    """The processes of one rank in one file."""
-
-    file: str
-    processes: list[Process]
-    is_alone: bool  # there is no other rank in the file
-
-
-class _Runs:
-    """The ranks and programs of the files, and remarks on what does not fit."""
-
-    def __init__(self) -> None:
-        self._ranks: dict[int, list[_Part]] = {}
-        self._first: _Part | None = None
-        self._remarks: list[str] = []
-        self._count = 0  # of ranks, as the launcher said
-
-    def add(self, file: str, processes: Sequence[Process]) -> None:
-        """Add a file; LineprofError if another file has the same rank."""
-        from lineprof.model.records import ranked  # noqa: PLC0415  # not for --help
-
-        by_rank: dict[int, list[Process]] = {}
-        for process in ranked(processes):
-            if process.rank is not None:
-                by_rank.setdefault(process.rank, []).append(process)
-            self._count = max(self._count, process.ranks or 0)
-        for rank, some in by_rank.items():
-            part = _Part(file, some, is_alone=len(by_rank) == 1)
-            others = self._ranks.setdefault(rank, [])
-            if others and not any(_belong(part, other) for other in others):
-                raise LineprofError(
-                    f"{others[0].file} and {file} are both of rank {rank}",
-                    hint="give the files of one run",
-                )
-            others.append(part)
-        if processes:
-            part = _Part(file, list(processes), is_alone=True)
-            if self._first is None:
-                self._first = part
-            else:
-                self._compare(part, self._first, is_ranked=bool(by_rank))
-
-    def _compare(self, part: _Part, first: _Part, *, is_ranked: bool) -> None:
-        """Note if a file is of another program or run than the first one."""
-        one, other = part.processes[0], first.processes[0]
-        name, first_name = (
-            os.path.basename(process.argv[0]) if process.argv else ""
-            for process in (one, other)
-        )
-        if name != first_name:
-            self._note(
-                f"{part.file} is of another program ({name}) than {first.file}"
-                f" ({first_name})"
-            )
-        elif is_ranked and one.ranks != other.ranks and one.ranks and other.ranks:
-            self._note(
-                f"{part.file} is of a run of {one.ranks} ranks, {first.file} of one of"
-                f" {other.ranks}"
-            )
-        elif is_ranked and other.rank is not None and not _overlap(part, first):
-            self._note(
-                f"{part.file} is of another run than {first.file}: one had ended when"
-                " the other began"
-            )
-
-    def _note(self, text: str) -> None:
-        self._remarks.append(text)
-
-    @property
-    def in_words(self) -> str:
-        """The ranks of all files, in words; "" if there are none."""
-        if not self._ranks:
-            return ""
-        return f"{len(self._ranks):,} of {max(self._count, len(self._ranks)):,} ranks"
-
-    def warnings(self) -> list[str]:
-        """Return the remarks on all files, those on missing ranks first."""
-        from lineprof.model.rank_spread import missing_ranks  # noqa: PLC0415
-
-        found = []
-        if self._ranks:
-            missing = missing_ranks(self._ranks, self._count)
-            for rank in missing.first:
-                name = self._name_of(rank)
-                text = f"rank {rank} of {self._count} is missing"
-                found.append(text + (f": no {name}" if name else ""))
-            if missing.number > len(missing.first):
-                more = missing.number - len(missing.first)
-                found.append(f"{more:,} more of {self._count:,} ranks are missing")
-        return found + self._remarks
-
-    def _name_of(self, rank: int) -> str:
-        """Return the name that the file of `rank` would have; "" if that is unclear."""
-        names = {
-            name
-            for other, (part, *_) in self._ranks.items()
-            if part.is_alone
-            for name in _names_like(part.file, other, rank)
-        }
-        return names.pop() if len(names) == 1 else ""
-
-
-def _names_like(file: str, rank: int, other: int) -> Iterator[str]:
-    """Yield a file's name with the digits of `other` in place of those of `rank`."""
-    name = os.path.basename(file)
-    found = [digits for digits in _DIGITS.finditer(name) if int(digits[0]) == rank]
-    marked = [one for one in found if name[: one.start()].endswith(".r")]
-    for one in (marked or found)[-1:]:
-        digits = str(other).zfill(len(one[0]))
-        yield name[: one.start()] + digits + name[one.end() :]
-
-
-def _belong(part: _Part, other: _Part) -> bool:
-    """Tell whether a process of one part started a process of the other."""
-
-    def started(parents: _Part, children: _Part) -> bool:
-        pids = {(one.host, one.pid) for one in parents.processes}
-        return any((one.host, one.parent_pid) in pids for one in children.processes)
-
-    return started(part, other) or started(other, part)
-
-
-def _overlap(part: _Part, other: _Part) -> bool:
-    """Tell whether the processes of two parts ran at the same time."""
-
-    def span(some: _Part) -> tuple[int, int]:
-        return (
-            min(one.start_unix_ns for one in some.processes),
-            max(one.start_unix_ns + one.wall_ns for one in some.processes),
-        )
-
-    (start, end), (other_start, other_end) = span(part), span(other)
-    return start <= other_end and other_start <= end
 
 
 COMMAND = Command(

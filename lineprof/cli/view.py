@@ -37,6 +37,8 @@ from lineprof.report import VIEWS, default_view
 from lineprof.report.options import (
     ALL_FUNCTIONS,
     ALL_ORDERS,
+    BY,
+    BY_PROCESS,
     CSV,
     DEFAULT_HOT_LINES,
     OF_TABLES,
@@ -113,8 +115,9 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     elif names and not view.takes_names:
         parser.error(f"--{view.name} takes no names: {' '.join(names)}")
     files = [find_profile(file) for file in files]
+    of_ranks = view.of_ranks and values.get(BY.field) != BY_PROCESS
     with Progress() as progress:
-        profile = read_profiles(files, progress, parsed.source_root)
+        profile = read_profiles(files, progress, parsed.source_root, of_ranks=of_ranks)
     sources = sources_of(profile)
     if names and view.takes_names:
         profile = chosen(profile, names, sources)

@@ -13,7 +13,7 @@ from operator import lt
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
-from lineprof.model.collectives import node_mpi_ns
+from lineprof.model.collectives import is_collective, node_mpi_ns
 from lineprof.model.records import (
     NO_NODE,
     UNKNOWN_THREAD,
@@ -118,7 +118,7 @@ class RanksBuilder:
         """Add the numbers of a rank, or of a part of it.
 
         `places` are those of `values`. The wall time of a rank is that of its longest
-        part.
+        part, and its communication as well.
         """
         indexes = [*self._indexes(places)]
         columns = [values.hits, values.time_ns, values.mpi_ns, values.callees_ns]
@@ -132,10 +132,8 @@ class RanksBuilder:
                 [*values.mpi_ns, *old.mpi_ns],
                 [*values.callees_ns, *old.callees_ns],
             ]
-            run = run._replace(
-                wall_ns=max(run.wall_ns, before.wall_ns),
-                mpi_ns=run.mpi_ns + before.mpi_ns,
-            )
+            if before.wall_ns >= run.wall_ns:
+                run = run._replace(wall_ns=before.wall_ns, mpi_ns=before.mpi_ns)
         self._runs[run.rank] = run._replace(batches=_packed(indexes, columns))
 
     def _indexes(self, places: Sequence[Place]) -> list[int]:
@@ -270,16 +268,19 @@ def _add_groups(
     """Add the lines of each group of processes: `of_process` has that of each."""
     of_thread = [of_process[thread.process] for thread in profile.threads]
     every = sorted({rank for rank in of_process if rank is not None})
-    parts = _parts_of_calls(profile, of_thread, every)
+    only = every[0] if len({*of_process}) == 1 and every else None
+    parts = _parts_of_calls(profile, of_thread, every, only)
     for rank in every:
-        walls = [
-            process.wall_ns
-            for process, one in zip(profile.processes, of_process)
-            if one == rank
-        ]
+        wall_ns, longest = max(
+            (process.wall_ns, -index)
+            for index, process in enumerate(profile.processes)
+            if of_process[index] == rank
+        )
         part = parts[rank]
-        run = RankRun(rank=rank, wall_ns=max(walls), mpi_ns=part.total_mpi_ns)
-        if len(every) == 1:
+        main = _main_thread(profile, -longest)
+        mpi_ns = sum(part.threads.get(one, 0) for one in {main, UNKNOWN_THREAD})
+        run = RankRun(rank=rank, wall_ns=wall_ns, mpi_ns=mpi_ns)
+        if rank == only:
             for function in profile.functions:
                 part.functions[function.key] = (function.calls, function.recursive_ns)
             values = _values(cells, layout or Layout(cells), part)
@@ -293,6 +294,20 @@ def _add_groups(
         )
         own_layout = Layout(own)
         builder.add(run, own_layout.places, _values(own, own_layout, part))
+
+
+def _main_thread(profile: Profile, process: int) -> int:
+    """Return the index of the main thread of a process, or else of its first one."""
+    pid = profile.processes[process].pid
+    threads = [
+        (index, thread)
+        for index, thread in enumerate(profile.threads)
+        if thread.process == process
+    ]
+    for index, thread in threads:
+        if thread.native_id == pid or thread.name == "MainThread":
+            return index
+    return threads[0][0] if threads else UNKNOWN_THREAD
 
 
 def _values(cells: CellColumns, layout: Layout, part: _CallParts) -> RankValues:
@@ -315,6 +330,10 @@ def _values(cells: CellColumns, layout: Layout, part: _CallParts) -> RankValues:
     for place, ns in part.callees.items():
         if place in layout.position:
             callees[layout.position[place]] += ns
+    within = {key for key in cells.keys if is_collective(key)}
+    for index, (key, _) in enumerate(layout.places if within else ()):
+        if key in within:  # its lines are communication, whatever they call
+            mpi[index], callees[index] = times[index], 0
     return RankValues(
         places=(), hits=hits, time_ns=times, mpi_ns=mpi, callees_ns=callees
     )
@@ -323,24 +342,26 @@ def _values(cells: CellColumns, layout: Layout, part: _CallParts) -> RankValues:
 class _CallParts(NamedTuple):
     """Sums over the calls of one rank (ns)."""
 
-    total_mpi_ns: int
+    threads: dict[int, int]  # time in collectives and messages of each thread
     mpi: dict[Place, int]
     callees: dict[Place, int]
     functions: dict[Key, tuple[int, int | None]]  # calls, and the total time if known
 
 
 def _parts_of_calls(
-    profile: Profile, of_thread: Sequence[int | None], every: Sequence[int]
+    profile: Profile,
+    of_thread: Sequence[int | None],
+    every: Sequence[int],
+    only: int | None,
 ) -> dict[int, _CallParts]:
-    """Return the sums over the calls of each rank."""
+    """Return the sums over the calls of each rank; `only` is that of all processes."""
     nodes = node_columns(profile.calls.nodes)
     mpi_ns = node_mpi_ns(nodes)
     parents, lines, called = map(nodes.column, ("parent", "line", "function"))
     threads, calls = nodes.column("thread"), nodes.column("calls")
     totals, inclusive = nodes.column("total_ns"), nodes.column("inclusive_ns")
     keys = nodes.functions
-    only = every[0] if len(every) == 1 else None
-    sums: dict[int, list[int]] = {rank: [0] for rank in every}
+    sums: dict[int, dict[int, int]] = {rank: {} for rank in every}
     mpi: dict[int, dict[Place, int]] = {rank: {} for rank in every}
     callees: dict[int, dict[Place, int]] = {rank: {} for rank in every}
     functions: dict[int, dict[Key, tuple[int, int | None]]] = {
@@ -361,7 +382,7 @@ def _parts_of_calls(
             continue
         ns = mpi_ns[index]
         if parent == NO_NODE:
-            sums[rank][0] += ns
+            sums[rank][thread] = sums[rank].get(thread, 0) + ns
         elif ns and place is not None and keys[called[parent]][0]:
             mpi[rank][place] = mpi[rank].get(place, 0) + ns
         if key[0]:
@@ -373,7 +394,7 @@ def _parts_of_calls(
                 own[place] = own.get(place, 0) + max(0, inclusive[index] - ns)
     return {
         rank: _CallParts(
-            total_mpi_ns=sums[rank][0],
+            threads=sums[rank],
             mpi=mpi[rank],
             callees=callees[rank],
             functions=functions[rank],

@@ -411,15 +411,20 @@ NO_RANKS = Ranks()
 
 
 def ranked(processes: Sequence[Process]) -> list[Process]:
-    """Return the processes of one file, those without a rank with the only one.
+    """Return the processes of one file, children without a rank with the only one.
 
-    These are children of the process that has it.
+    A process that nobody in the run started, and that has no rank, keeps none.
     """
     ranks = {one.rank for one in processes if one.rank is not None}
     if len(ranks) != 1:
         return [*processes]
     (rank,) = ranks
-    return [one._replace(rank=rank) if one.rank is None else one for one in processes]
+    return [
+        one._replace(rank=rank)
+        if one.rank is None and one.parent_pid is not None
+        else one
+        for one in processes
+    ]
 
 
 # Sums of records.

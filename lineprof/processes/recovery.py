@@ -445,9 +445,9 @@ def runs_of(path: str) -> list[DeadRun]:
 def runs_beside(words: Iterable[str]) -> list[DeadRun]:
     """Return the runs that did not write a profile that is meant by one of `words`.
 
-    A word is a file, a folder of profiles or a pattern; a file also means those beside
-    it whose names differ in digits alone, as those of other ranks do. Runs that ended
-    before an existing profile was begun are left out.
+    A word is a file, a folder of profiles or a pattern; a file also means those of
+    ranks beside it whose names differ in digits alone. Runs that ended before an
+    existing profile was begun are left out.
     """
     files = list(live_files())
     if not files:
@@ -456,16 +456,18 @@ def runs_beside(words: Iterable[str]) -> list[DeadRun]:
     return [
         run
         for run in dead_runs(files)
-        if any(_is_meant(real_path(run.out), word) for word in wanted)
+        if any(_is_meant(run, word) for word in wanted)
         and (not os.path.exists(run.out) or _is_older(run))
     ]
 
 
-def _is_meant(path: str, word: str) -> bool:
-    """Return whether a word of a command line, as a full path, means a profile."""
-    if os.path.dirname(path) == word or fnmatch.fnmatchcase(path, word):
+def _is_meant(run: DeadRun, word: str) -> bool:
+    """Return whether a word of a command line, as a full path, means a run."""
+    path = real_path(run.out)
+    if word in {path, os.path.dirname(path)} or fnmatch.fnmatchcase(path, word):
         return True
-    return _DIGITS.sub("0", path) == _DIGITS.sub("0", word)
+    is_rank = run.processes[0].notes.process.get("rank") is not None
+    return is_rank and _DIGITS.sub("0", path) == _DIGITS.sub("0", word)
 
 
 _DIGITS = re.compile(r"\d+")

@@ -180,6 +180,7 @@ RANKS = View(
     notes=partial(_call, "ranks", "rank_notes"),
     has_tables=False,
     takes_names=True,
+    of_ranks=True,
 )
 
 BY_VIEW = View(
@@ -194,6 +195,7 @@ BY_VIEW = View(
     has_tables=False,
     value=BY,
     takes_names=True,
+    of_ranks=True,
 )
 
 GPU_SUMMARY = View(

@@ -97,6 +97,7 @@ class View(NamedTuple):
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = True  # with the source of all functions
     takes_names: bool = False  # of the functions to show
+    of_ranks: bool = False  # its files are of one parallel program
     # For --json and --csv; None: the view has neither, or makes them itself.
     rows: Callable[[Profile, Sources, Options], Rows] | None = None
 

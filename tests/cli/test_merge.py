@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from example_ranks import MS, START, WALL, WORK, rank_profile, save_ranks
 
 from lineprof.cli.main import main
+from lineprof.line_stats import LineStats
 from lineprof.model.rank_lines import ranks_of
 from lineprof.model.rank_spread import line_spreads
 from lineprof.storage import load, save
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROGRAM = """\
 import os
@@ -180,6 +179,67 @@ def test_files_that_do_not_belong_together_are_named(
         text.startswith("./r.r0003.lprof") and note in text
         for text in load("all.lprof").warnings
     )
+
+
+@SUMS
+def test_a_process_in_two_files_is_an_error(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    names = [Path(name).name for name in save_ranks(here)]
+    save(rank_profile(1, rank=None, pid=999, parent_pid=101), "r.r0001.999.lprof")
+    assert main(["merge", *names, "r.r0001.999.lprof", "-o", "all.lprof"]) == 0
+    capsys.readouterr()
+    assert main(["merge", *names, "all.lprof", "-o", "twice.lprof", form]) == 1
+    assert capsys.readouterr().err == (
+        "lineprof: r.r0000.lprof and all.lprof both have process 100 of"
+        f" {load(names[0]).processes[0].host}; give each profile once\n"
+    )
+    (here / "copies").mkdir()
+    copy = shutil.copy(names[2], "copies")
+    assert main(["merge", *names, copy, "-o", "twice.lprof", form]) == 1
+    assert "both have process 102" in capsys.readouterr().err
+    assert not (here / "twice.lprof").exists()
+
+
+@SUMS
+def test_a_process_id_that_came_again_in_a_later_run_makes_no_child(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    save_ranks(here, [0])
+    later = START + 2 * WALL
+    save(rank_profile(0, pid=7, parent_pid=100, start_unix_ns=later), "later.lprof")
+    assert main(["merge", "r.r0000.lprof", "later.lprof", "-o", "a.lprof", form]) == 1
+    assert "are both of rank 0" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("word", [".", "*.lprof"])
+def test_a_folder_with_nothing_but_the_output_is_one_line(
+    capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    save(rank_profile(0), "all.lprof")
+    assert main(["merge", word, "-o", "all.lprof"]) == 1
+    assert capsys.readouterr().err == (
+        "lineprof: there is no profile besides all.lprof; give files *.lprof\n"
+    )
+    assert len(load("all.lprof").processes) == 1
+
+
+@SUMS
+def test_a_file_without_a_rank_counts_for_no_rank(here: Path, form: str) -> None:
+    save_ranks(here, [1])
+    save(rank_profile(0, rank=None, ranks=None), "alone.lprof")
+    profile = merged(["r.r0001.lprof", "alone.lprof"], form)
+    assert [one["rank"] for one in profile["processes"]] == [1, None]  # type: ignore[attr-defined]
+    spreads = line_spreads(ranks_of(load("all.lprof")))
+    assert spreads[WORK, 2].hits == 2
+
+
+def test_a_file_without_a_rank_that_is_viewed_with_one_counts_for_no_rank() -> None:
+    both = LineStats.from_stats_objects(
+        rank_profile(1), rank_profile(0, rank=None, ranks=None)
+    )
+    assert line_spreads(ranks_of(both))[WORK, 2].hits == 2
 
 
 def test_a_file_that_is_named_twice_counts_once(here: Path) -> None:

@@ -191,6 +191,16 @@ def test_merge_recovers_the_ranks_that_were_killed(folder: Path) -> None:
     assert hits == {line: 4 * count for line, count in HITS["inner"].items()}
 
 
+def test_merge_adds_no_killed_run_that_nobody_named(folder: Path) -> None:
+    for number, how in enumerate(("sys.exit", "SIGKILL", "sys.exit")):
+        kernprof("-lqo", f"exp{number}.lprof", "x.py", how, cwd=folder)
+    files = ["exp0.lprof", "exp2.lprof"]
+    done = viewer("merge", *files, "-o", "all.lprof", cwd=folder)
+    assert (done.status, done.err) == (0, "lineprof: wrote all.lprof: 2 profiles\n")
+    hits = hits_in(folder / "all.lprof")["inner"]
+    assert hits == {line: 2 * count for line, count in HITS["inner"].items()}
+
+
 @pytest.mark.parametrize("place", ["./live", "link", "."])
 def test_a_program_that_runs_is_known_by_any_name_of_its_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, place: str

@@ -121,7 +121,7 @@ def test_a_sum_can_be_merged_with_other_ranks() -> None:
 
 
 def test_children_count_for_the_rank_of_their_parent() -> None:
-    child = rank_profile(2, rank=None, pid=999)
+    child = rank_profile(2, rank=None, pid=999, parent_pid=102)
     of_rank = LineStats.from_stats_objects(rank_profile(2), child)
     ranks = ranks_of(LineStats.from_stats_objects(rank_profile(1), of_rank))
     assert [run.rank for run in ranks.runs] == [1, 2]

@@ -8,12 +8,29 @@ import json
 from pathlib import Path
 
 import pytest
-from example_ranks import FILE, MS, rank_profile, save_ranks
+from example_ranks import (
+    FILE,
+    MS,
+    START,
+    WALL,
+    WORK,
+    cell,
+    node,
+    process,
+    rank_profile,
+    save_ranks,
+)
 
 from lineprof.cli.main import main
 from lineprof.console.terminal import Terminal
 from lineprof.line_stats import LineStats
-from lineprof.model.records import NO_CALLS
+from lineprof.model.records import (
+    NO_CALLS,
+    NO_NODE,
+    CallTree,
+    FunctionStats,
+    Thread,
+)
 from lineprof.report import VIEWS
 from lineprof.report.options import Options
 from lineprof.source import sources_of
@@ -144,10 +161,112 @@ def test_a_missing_rank_is_not_taken_for_zero(
     assert (line["ran_on"], line["ranks"]) == (3, 3)
 
 
+def test_a_file_that_is_named_twice_is_viewed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = save_ranks(tmp_path)
+    link = tmp_path / "link.lprof"
+    link.symlink_to(names[2])
+    twice = [*names, names[1], str(link)]
+    for flags in (["--ranks"], ["--by", "process"], ["--all-functions"]):
+        assert view(capsys, twice, *flags) == view(capsys, names, *flags)
+
+
+@pytest.mark.parametrize("flags", [["--ranks"], ["--by", "rank"]])
+def test_files_that_do_not_belong_together_are_not_viewed_by_rank(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    names = save_ranks(tmp_path, [0, 1])
+    other = str(tmp_path / "other.lprof")
+    save(rank_profile(1, pid=7, start_unix_ns=START + 1), other)
+    assert main(["view", *flags, *names, other]) == 1
+    assert "are both of rank 1; give the files of one run" in capsys.readouterr().err
+    save(rank_profile(2, start_unix_ns=START + 2 * WALL), other)
+    assert main(["view", *flags, *names, other]) == 0
+    assert "one had ended when the other began" in capsys.readouterr().out
+
+
+BARRIER = ("/site/torch/distributed/distributed_c10d.py", 9, "barrier")
+
+
+def of_torch(rank: int, **more: object) -> LineStats:
+    """Return a rank that computes in line 2, and then waits in torch's barrier."""
+    ns = (4 - rank) * 10 * MS
+    return LineStats.from_functions(
+        [
+            FunctionStats(
+                file=FILE,
+                name="work",
+                line=1,
+                thread_lines=(cell(2, 1, 50 * MS - ns), cell(3, 1, ns)),
+                calls=1,
+            ),
+            FunctionStats(
+                file=BARRIER[0],
+                name=BARRIER[2],
+                line=BARRIER[1],
+                thread_lines=(cell(12, 1, ns),),
+                calls=1,
+            ),
+        ],
+        processes=[process(rank, **more)],
+        threads=[Thread(process=0, native_id=100 + rank, name="MainThread")],
+        calls=CallTree(
+            nodes=(node(NO_NODE, 0, WORK, 50 * MS), node(0, 3, BARRIER, ns))
+        ),
+    )
+
+
+@pytest.mark.parametrize("flags", [["--full"], ["--sums"]])
+def test_lines_of_a_collective_are_communication(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    names = [str(tmp_path / f"r{rank}.lprof") for rank in range(2)]
+    for rank, name in enumerate(names):
+        save(of_torch(rank, ranks=2), name)
+    merged = str(tmp_path / "all.lprof")
+    assert main(["merge", *names, "-o", merged, *flags]) == 0
+    lines = {row["line"]: row for row in rows(capsys, [merged], "--ranks")["rows"]}  # type: ignore[attr-defined]
+    assert (lines[12]["mpi_ns"], lines[12]["max_ns"]) == (70 * MS, 0)
+    assert (lines[3]["mpi_ns"], lines[3]["own_lost_ns"]) == (70 * MS, 0)
+    matrix = rows(capsys, [merged], "--by", "rank", "--matrix", "barrier")["rows"]
+    assert [(row["mpi_ns"], row["callees_ns"]) for row in matrix] == [  # type: ignore[attr-defined]
+        (40 * MS, 0),
+        (30 * MS, 0),
+    ]
+
+
+@pytest.mark.parametrize("flags", [["--full"], ["--sums"]])
+def test_communication_is_that_of_the_main_thread_of_the_longest_process(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    main_thread = rank_profile(3, ranks=None)
+    child = rank_profile(0, pid=999, parent_pid=103, ranks=None)
+    child.processes = (child.processes[0]._replace(rank=3, wall_ns=WALL - 1),)
+    helper = of_torch(3)
+    both = main_thread.calls.nodes + tuple(
+        one._replace(thread=1, parent=one.parent + 3 if one.parent >= 0 else NO_NODE)
+        for one in helper.calls.nodes
+    )
+    whole = LineStats.from_functions(
+        main_thread.functions,
+        processes=main_thread.processes,
+        threads=[*main_thread.threads, Thread(process=0, native_id=7, name="helper")],
+        calls=CallTree(nodes=both),
+    )
+    names = [str(tmp_path / name) for name in ("a.lprof", "b.lprof")]
+    save(whole, names[0])
+    save(child, names[1])
+    merged = str(tmp_path / "all.lprof")
+    assert main(["merge", *names, "-o", merged, *flags]) == 0
+    (row,) = rows(capsys, [merged], "--by", "rank")["rows"]  # type: ignore[misc]
+    assert (row["wall_ns"], row["mpi_ns"]) == (WALL, 5 * MS)
+
+
 def test_children_of_a_rank_are_rows_of_their_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    child = rank_profile(1, rank=None, pid=999, argv=("child.py",))
+    child = rank_profile(1, rank=None, pid=999, parent_pid=101, argv=("child.py",))
     save(
         LineStats.from_stats_objects(rank_profile(1), child), tmp_path / "r.r0001.lprof"
     )

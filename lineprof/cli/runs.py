@@ -1,0 +1,164 @@
+"""Ranks and programs of several profiles, and remarks on what does not fit."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lineprof.model.records import Process
+
+_DIGITS = re.compile(r"\d+")
+
+
+class _Part(NamedTuple):
+    """The processes of one rank in one file."""
+
+    file: str
+    processes: list[Process]
+    is_alone: bool  # there is no other rank in the file
+
+
+class Runs:
+    """The ranks and programs of the files, and remarks on what does not fit."""
+
+    def __init__(self) -> None:
+        self._ranks: dict[int, list[_Part]] = {}
+        self._first: _Part | None = None
+        self._files: dict[tuple[str, int, int], str] = {}  # of each process
+        self.remarks: list[str] = []  # on files that do not belong together
+        self._count = 0  # of ranks, as the launcher said
+
+    def add(self, file: str, processes: Sequence[Process]) -> None:
+        """Add a file; LineprofError if another file has the same rank or process."""
+        from lineprof.model.records import ranked  # noqa: PLC0415  # not for --help
+
+        for process in processes:
+            identity = (process.host, process.pid, process.start_unix_ns)
+            other_file = self._files.setdefault(identity, file)
+            if other_file != file:
+                raise LineprofError(
+                    f"{other_file} and {file} both have process {process.pid} of"
+                    f" {process.host}",
+                    hint="give each profile once",
+                )
+        by_rank: dict[int, list[Process]] = {}
+        for process in ranked(processes):
+            if process.rank is not None:
+                by_rank.setdefault(process.rank, []).append(process)
+            self._count = max(self._count, process.ranks or 0)
+        for rank, some in by_rank.items():
+            part = _Part(file, some, is_alone=len(by_rank) == 1)
+            others = self._ranks.setdefault(rank, [])
+            if others and not any(_belong(part, other) for other in others):
+                raise LineprofError(
+                    f"{others[0].file} and {file} are both of rank {rank}",
+                    hint="give the files of one run",
+                )
+            others.append(part)
+        if processes:
+            part = _Part(file, list(processes), is_alone=True)
+            if self._first is None:
+                self._first = part
+            else:
+                self._compare(part, self._first, is_ranked=bool(by_rank))
+
+    def _compare(self, part: _Part, first: _Part, *, is_ranked: bool) -> None:
+        """Note if a file is of another program or run than the first one."""
+        one, other = part.processes[0], first.processes[0]
+        name, first_name = (
+            os.path.basename(process.argv[0]) if process.argv else ""
+            for process in (one, other)
+        )
+        if name != first_name:
+            self._note(
+                f"{part.file} is of another program ({name}) than {first.file}"
+                f" ({first_name})"
+            )
+        elif is_ranked and one.ranks != other.ranks and one.ranks and other.ranks:
+            self._note(
+                f"{part.file} is of a run of {one.ranks} ranks, {first.file} of one of"
+                f" {other.ranks}"
+            )
+        elif is_ranked and other.rank is not None and not _overlap(part, first):
+            self._note(
+                f"{part.file} is of another run than {first.file}: one had ended when"
+                " the other began"
+            )
+
+    def _note(self, text: str) -> None:
+        self.remarks.append(text)
+
+    @property
+    def in_words(self) -> str:
+        """The ranks of all files, in words; "" if there are none."""
+        if not self._ranks:
+            return ""
+        return f"{len(self._ranks):,} of {max(self._count, len(self._ranks)):,} ranks"
+
+    def warnings(self) -> list[str]:
+        """Return the remarks on all files, those on missing ranks first."""
+        from lineprof.model.rank_spread import missing_ranks  # noqa: PLC0415
+
+        found = []
+        if self._ranks:
+            missing = missing_ranks(self._ranks, self._count)
+            for rank in missing.first:
+                name = self._name_of(rank)
+                text = f"rank {rank} of {self._count} is missing"
+                found.append(text + (f": no {name}" if name else ""))
+            if missing.number > len(missing.first):
+                more = missing.number - len(missing.first)
+                found.append(f"{more:,} more of {self._count:,} ranks are missing")
+        return found + self.remarks
+
+    def _name_of(self, rank: int) -> str:
+        """Return the name that the file of `rank` would have; "" if that is unclear."""
+        names = {
+            name
+            for other, (part, *_) in self._ranks.items()
+            if part.is_alone
+            for name in _names_like(part.file, other, rank)
+        }
+        return names.pop() if len(names) == 1 else ""
+
+
+def _names_like(file: str, rank: int, other: int) -> Iterator[str]:
+    """Yield a file's name with the digits of `other` in place of those of `rank`."""
+    name = os.path.basename(file)
+    found = [digits for digits in _DIGITS.finditer(name) if int(digits[0]) == rank]
+    marked = [one for one in found if name[: one.start()].endswith(".r")]
+    for one in (marked or found)[-1:]:
+        digits = str(other).zfill(len(one[0]))
+        yield name[: one.start()] + digits + name[one.end() :]
+
+
+def _belong(part: _Part, other: _Part) -> bool:
+    """Tell whether a process of one part started a process of the other.
+
+    Process ids come again, in a later run for example: both must have run together.
+    """
+
+    def started(parents: _Part, children: _Part) -> bool:
+        pids = {(one.host, one.pid) for one in parents.processes}
+        return any((one.host, one.parent_pid) in pids for one in children.processes)
+
+    return _overlap(part, other) and (started(part, other) or started(other, part))
+
+
+def _overlap(part: _Part, other: _Part) -> bool:
+    """Tell whether the processes of two parts ran at the same time."""
+
+    def span(some: _Part) -> tuple[int, int]:
+        return (
+            min(one.start_unix_ns for one in some.processes),
+            max(one.start_unix_ns + one.wall_ns for one in some.processes),
+        )
+
+    (start, end), (other_start, other_end) = span(part), span(other)
+    return start <= other_end and other_start <= end
