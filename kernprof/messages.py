@@ -98,11 +98,18 @@ def whose(place: Rank | None, asked: str) -> str:
 def how_to_merge(pattern: Iterable[str], merged: str) -> str:
     """Return two lines with the command that merges the profiles of all ranks.
 
-    `pattern` has the parts of their names around each ``*``.
+    `pattern` has the parts of their names around each ``*``. If it matches `merged` as
+    well, it is in quotes: `merge`, unlike the shell, leaves its own output out.
     """
+    import glob  # noqa: PLC0415  # after the program's last line
+    from fnmatch import fnmatchcase  # noqa: PLC0415
+
     from lineprof.console.output import python_command, shell_word  # noqa: PLC0415
 
     files = "*".join(shell_word(part) if part else "" for part in pattern)
+    every = "*".join(map(glob.escape, pattern))
+    if fnmatchcase(merged, every):
+        files = shell_word(every)
     command = f"{python_command()} -m lineprof merge {files} -o {shell_word(merged)}"
     return f"Merge the profiles of all ranks with:\n{command}"
 

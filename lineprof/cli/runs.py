@@ -109,23 +109,30 @@ class Runs:
         if self._ranks:
             missing = missing_ranks(self._ranks, self._count)
             for rank in missing.first:
-                name = self._name_of(rank)
+                why = self._why_missing(rank)
                 text = f"rank {rank} of {self._count} is missing"
-                found.append(text + (f": no {name}" if name else ""))
+                found.append(text + (f": {why}" if why else ""))
             if missing.number > len(missing.first):
                 more = missing.number - len(missing.first)
                 found.append(f"{more:,} more of {self._count:,} ranks are missing")
         return found + self.remarks
 
-    def _name_of(self, rank: int) -> str:
-        """Return the name that the file of `rank` would have; "" if that is unclear."""
-        names = {
-            name
+    def _why_missing(self, rank: int) -> str:
+        """Tell which file of `rank` is not there; "" if its name is unclear."""
+        from lineprof.processes.recovery import running_program  # noqa: PLC0415
+
+        paths = {
+            os.path.join(os.path.dirname(part.file), name)
             for other, (part, *_) in self._ranks.items()
             if part.is_alone
             for name in _names_like(part.file, other, rank)
         }
-        return names.pop() if len(names) == 1 else ""
+        names = {os.path.basename(path) for path in paths}
+        if len(names) != 1:
+            return ""
+        pid = next(filter(None, map(running_program, paths)), None)
+        running = f": process {pid}, which writes it, still runs" if pid else ""
+        return f"no {names.pop()}" + running
 
 
 def _names_like(file: str, rank: int, other: int) -> Iterator[str]:

@@ -60,13 +60,16 @@ def aligned(profile: Profile) -> Aligned:
     offsets = [one.unix_offset_ns for one in profile.processes]
     if any(offsets[index] is None for host in hosts for index in host):
         return Aligned(profile, f"{as_they_were}: the profile is of an older lineprof")
-    met = {index: _meetings(profile, index) for host in hosts for index in host}
+    every = {index: _meetings(profile, index) for host in hosts for index in host}
+    # Child processes of ranks, for example, meet nobody.
+    met = {index: meetings for index, meetings in every.items() if meetings}
     names = [[name for _, name in meetings] for meetings in met.values()]
-    if not any(names):
+    if not met:
         return Aligned(
             profile, f"{as_they_were}: no barrier is in the timeline to set them by"
         )
-    if any(one != names[0] for one in names):
+    is_known = all(any(index in met for index in host) for host in hosts)
+    if not is_known or any(one != names[0] for one in names):
         return Aligned(
             profile, f"{as_they_were}: ranks have different collectives in the timeline"
         )
@@ -77,7 +80,7 @@ def aligned(profile: Profile) -> Aligned:
             continue
         differences = [
             end - expected
-            for index in host
+            for index in met.keys() & host
             for (end, _), (expected, _) in zip(met[index], met[reference])
         ]
         shift = round(median(differences))

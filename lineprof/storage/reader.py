@@ -314,12 +314,16 @@ def _optional(
     return found
 
 
+_NATURAL = ("pid", "rank", "ranks", "parent_pid", "wall_ns")  # if not None
+
+
 def _process(row: dict[str, Any]) -> Process:
     argv = json.loads(row.pop("argv"))
     if not isinstance(argv, list) or not all(type(one) is str for one in argv):
         raise Damaged("the arguments of a process are no list of texts")
     del row["id"]
     is_whole = bool(row.pop("is_whole"))
+    check_natural([row.get(name) or 0 for name in _NATURAL], "a process")
     return Process(**row, argv=tuple(argv), is_whole=is_whole)
 
 

@@ -158,6 +158,25 @@ def test_collectives_set_the_clocks_of_two_hosts(tmp_path: Path, limit: str) -> 
     assert f"{SET} to 1.0 µs\n" in done.err
 
 
+def test_child_processes_that_meet_nobody_have_the_clock_of_their_host(
+    tmp_path: Path,
+) -> None:
+    child = profile(NODE_2, 7, [(MS, MS, WORK)])
+    child.processes = (child.processes[0]._replace(parent_pid=102),)
+    found, done = exported(tmp_path, *four_ranks(), child)
+    assert found[0, "work"] == [5]
+    assert (found[2, "work"], found[7, "work"]) == ([2_000], [1_000])
+    assert SET in done.err
+
+
+def test_a_host_that_meets_nobody_sets_no_clock(tmp_path: Path) -> None:
+    first = profile(NODE_1, 0, meetings(*ENDS))
+    second = profile(NODE_2, 1, [(0, MS, WORK)])
+    found, done = exported(tmp_path, first, second)
+    assert (found[0, "work"], found[1, "work"]) == ([0], [3_000_000])
+    assert f"{AS_THEY_WERE}onds: ranks have different collectives" in done.err
+
+
 def test_without_collectives_hosts_have_the_time_of_day(tmp_path: Path) -> None:
     work = [(0, MS, WORK), *((at, US, SEND) for at in ENDS)]
     work += [(at + US, US, IBARRIER) for at in ENDS]

@@ -191,6 +191,33 @@ def test_merge_recovers_the_ranks_that_were_killed(folder: Path) -> None:
     assert hits == {line: 4 * count for line, count in HITS["inner"].items()}
 
 
+def test_merge_names_the_process_of_a_rank_that_still_runs(folder: Path) -> None:
+    def env(rank: int) -> dict[str, str]:
+        return {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2"}
+
+    program = "def f():\n    print(1, flush=True); sys.stdin.read()\nf()\n"
+    write(folder, "wait.py", f"import sys\n@profile\n{program}")
+    kernprof("-lq", "wait.py", cwd=folder, env=env(0))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "kernprof", "-lq", "wait.py"],
+        cwd=folder,
+        env={**os.environ, **env(1)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1\n"
+        done = viewer("merge", "wait.r0000.lprof", "-o", "all.lprof", cwd=folder)
+        assert done.status == 0
+        assert (
+            "rank 1 of 2 is missing: no wait.r0001.lprof: process"
+            f" {process.pid}, which writes it, still runs\n" in done.err
+        )
+    finally:
+        process.communicate(timeout=DEADLINE)
+
+
 def test_merge_adds_no_killed_run_that_nobody_named(folder: Path) -> None:
     for number, how in enumerate(("sys.exit", "SIGKILL", "sys.exit")):
         kernprof("-lqo", f"exp{number}.lprof", "x.py", how, cwd=folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -122,6 +123,17 @@ def test_a_name_without_the_rank_gets_it(folder: Path) -> None:
             )
             assert "merge 'my run.r'*.lprof -o 'my run.lprof'\n" in done.out
     assert profiles(folder) == ["my run.r0000.lprof", "my run.r0001.lprof"]
+
+
+def test_the_command_that_merges_can_be_repeated(folder: Path) -> None:
+    for rank in (0, 1):
+        env = open_mpi(rank, ranks=2)
+        done = kernprof("-lo", "%r.lprof", "r.py", cwd=folder, env=env)
+        if rank == 0:
+            command = done.out.splitlines()[-1]
+    for _ in range(2):
+        subprocess.run(command, cwd=folder, shell=True, check=True)  # noqa: S602
+        assert hits_in(folder / "r.lprof") == {"work": {4: 2, 5: 5, 6: 3, 7: 2}}
 
 
 @pytest.mark.parametrize("name", ["out", "out/", "new/"])
