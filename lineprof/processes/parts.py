@@ -271,4 +271,7 @@ def is_multiprocessing(name: str) -> bool:
     `name` is that of the module: resource_tracker or forkserver.
     """
     start = f"from multiprocessing.{name} "
-    return any(word.startswith(start) for word in sys.orig_argv)
+    words = (
+        word.removeprefix("import sys; ") for word in sys.orig_argv
+    )  # from 3.15 on
+    return any(word.startswith(start) for word in words)
