@@ -114,7 +114,9 @@ def test_the_notebook_marks_it() -> None:
 def test_json_has_each_process_in_which_a_function_was_cut(
     cut_file: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    functions = json.loads(shown(capsys, "--json", cut_file, cut_file))["functions"]
+    save(cut_profile(), "other.lprof")
+    text = shown(capsys, "--json", cut_file, "other.lprof")
+    functions = json.loads(text)["functions"]
     cuts = {one["name"]: one.get("cuts") for one in functions}
     one = {"from_ns": 0, "until_ns": 30_000_000, "of_ns": 4_100_000_000}
     assert cuts["main"] == [{"process": 0, **one}, {"process": 1, **one}]
