@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kernprof import messages
@@ -34,6 +35,11 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126  # exit statuses of a shell
 _PASSED_ON = tuple(
     number
     for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if (number := getattr(signal, name, None)) is not None
+)
+_OF_PYTHON = tuple(  # signals that Python ignores, and that commands are not to ignore
+    number
+    for name in ("SIGPIPE", "SIGXFSZ", "SIGXFZ")
     if (number := getattr(signal, name, None)) is not None
 )
 _FROM_KERNEL = 0x80  # si_code of a signal that a terminal sends to all
@@ -71,8 +77,7 @@ def run_any_command(words: Sequence[str], name: str) -> int:
         messages.print_error(error)
         return getattr(error, "status", 1)
     try:
-        status = _run(command, run)
-        is_started = status not in {_NOT_FOUND, _NOT_EXECUTABLE}
+        status, is_started = _run(command, run)
         parts = list(collect(run, live))
         failure = _write(parts, out, options, command) if is_started else None
     except BaseException:
@@ -126,27 +131,34 @@ def _new_run(options: RunOptions, live: Live | None) -> Run:
     return run
 
 
-def _run(command: list[str], run: Run) -> int:
-    """Run `command`; return its exit status, below 0 the signal that ended it."""
+def _run(command: list[str], run: Run) -> tuple[int, bool]:
+    """Run `command`; return its exit status, and whether it could be started.
+
+    A status below 0 is the signal that ended it.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # it may be ignored, as by a shell
     old = signal.pthread_sigmask(signal.SIG_BLOCK, (*_PASSED_ON, signal.SIGCHLD))
     environment = {**os.environ, VARIABLE: run.place}
     try:
-        pid = os.posix_spawnp(command[0], command, environment, setsigmask=old)
+        pid = os.posix_spawnp(
+            command[0], command, environment, setsigmask=old, setsigdef=_OF_PYTHON
+        )
     except OSError as error:
         messages.print_error(f"cannot run {command[0]!r}: {error.strerror}")
         is_missing = isinstance(error, FileNotFoundError)
-        return _NOT_FOUND if is_missing else _NOT_EXECUTABLE
+        return (_NOT_FOUND if is_missing else _NOT_EXECUTABLE), False
     while True:
         found, status = os.waitpid(pid, os.WNOHANG)
         if found:
             break
         number, is_from_terminal = _next_signal()
         if number != signal.SIGCHLD and not is_from_terminal:
-            os.kill(pid, number)
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
     for number in _PASSED_ON:  # those that have come since have no effect
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_SETMASK, old)
-    return os.waitstatus_to_exitcode(status)
+    return os.waitstatus_to_exitcode(status), True
 
 
 def _next_signal() -> tuple[int, bool]:

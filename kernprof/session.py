@@ -61,9 +61,6 @@ class Session:
         out = self._name.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
         self._watchers = self._new_watchers()
-        self._children = self._new_children()
-        if self._watchers or self._children:
-            self.program.before = self._watch
         if self._watchers:
             self.program.before_packages = self._watch_packages
         self._setup = SetupFile(options.setup) if options.setup else None
@@ -83,6 +80,10 @@ class Session:
         # Those that come while the profile is written.
         self.signals = HeldSignals(deadly=True)
         self._dying = DyingHandler(self._die)
+        # Last of what may fail: it makes a folder.
+        self._children = self._new_children()
+        if self._watchers or self._children:
+            self.program.before = self._watch
         self._child_hook = ChildHook(self._children.member if self._children else None)
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity

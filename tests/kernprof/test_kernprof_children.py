@@ -233,3 +233,13 @@ def test_the_traceback_of_a_child_that_cannot_start_is_pythons(tmp_path: Path) -
         subprocess.run([f"{__file__}/python"])
         """
     check_same(write(tmp_path, "starts.py", program), cwd=tmp_path)
+
+
+def test_a_run_that_cannot_begin_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    write(tmp_path, "x.py", "pass")
+    assert kernprof("-l", "-s", "missing.py", "x.py", cwd=tmp_path).status == 2
+    assert not list((tmp_path / "tmp").iterdir())

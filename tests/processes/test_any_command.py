@@ -59,6 +59,30 @@ def test_the_output_and_the_status_are_those_of_the_command(tmp_path: Path) -> N
     assert lineprof_run("-q", "--", *killed, cwd=tmp_path).status == -signal.SIGTERM
 
 
+def test_a_command_that_ends_as_a_missing_one_is_profiled(tmp_path: Path) -> None:
+    write(tmp_path, "one.py", SCRIPT.format(calls=3))
+    words = ("sh", "-c", f"{sys.executable} one.py; no-such-command 2>/dev/null")
+    assert lineprof_run("-q", "-o", "a.lprof", "--", *words, cwd=tmp_path).status == 127
+    assert hits_in(tmp_path / "a.lprof")["f"]
+
+
+def test_a_command_has_the_usual_signals(tmp_path: Path) -> None:
+    words = ("sh", "-c", "yes | head -1")
+    plain = subprocess.run(words, capture_output=True, check=True, cwd=tmp_path)
+    assert (plain.stdout, plain.stderr) == (b"y\n", b"")
+    outcome = lineprof_run("-q", "--", *words, cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (0, "y\n")
+    assert "yes" not in outcome.err
+
+
+def test_children_that_the_starter_ignores_are_waited_for(tmp_path: Path) -> None:
+    run_it = f"{sys.executable} -m lineprof run --children -q --"
+    command = f"{run_it} sh -c 'sleep 0.1; exit 9'"
+    words = ("sh", "-c", f"trap '' CHLD; exec {command}")
+    done = subprocess.run(words, check=False, cwd=tmp_path, timeout=60)
+    assert done.returncode == 9
+
+
 def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
     outcome = lineprof_run("--", "./nonsense", cwd=tmp_path)
     said = "lineprof run: cannot run './nonsense': No such file or directory\n"
