@@ -153,7 +153,7 @@ def _run(command: list[str], run: Run) -> tuple[int, bool]:
             break
         number, is_from_terminal = _next_signal()
         if number != signal.SIGCHLD and not is_from_terminal:
-            with suppress(ProcessLookupError):
+            with suppress(OSError):  # it has ended, or is of another user
                 os.kill(pid, number)
     for number in _PASSED_ON:  # those that have come since have no effect
         signal.signal(number, signal.SIG_IGN)
