@@ -84,7 +84,7 @@ def run_any_command(words: Sequence[str], name: str) -> int:
         run.remove()
         raise
     if failure:
-        messages.print_error(f"{failure}; the counts are kept for `lineprof recover`")
+        messages.print_error(f"{failure}; {_what_is_kept(parts, run)}")
     else:
         for part in parts:
             part.remove()
@@ -93,6 +93,16 @@ def run_any_command(words: Sequence[str], name: str) -> int:
         messages.flush()
         die_of(-status)
     return status or int(failure is not None)
+
+
+def _what_is_kept(parts: Iterable[Part], run: Run) -> str:
+    """Return where the counts are that could not be written, in half a sentence."""
+    kept = []
+    if run.has_profiles:
+        kept.append(f"the profiles in {run.folder} are kept for `lineprof merge`")
+    if any(os.path.dirname(part.file) != run.folder for part in parts):
+        kept.append("the counts are kept for `lineprof recover`")
+    return ", and ".join(kept) or "nothing was counted"
 
 
 def _options(flags: list[str], command: list[str], name: str) -> RunOptions:
@@ -181,7 +191,7 @@ def _write(
         if part.profile is not None:
             found.append(part.profile)
         else:
-            lost += not part.is_server
+            lost += not part.is_empty
     if options.verbosity >= 0 and lost:
         was = "process was not measured: it was"
         if lost > 1:

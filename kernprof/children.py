@@ -124,7 +124,7 @@ class Children:
         self._measured.add(part.pid)
         if part.profile is not None:
             self._found = [*(self._found or ()), part.profile]
-        elif not part.is_server:
+        elif not part.is_empty:
             self._silent += 1
 
     def warnings(self, started: dict[int, tuple[str, ...]]) -> list[str]:

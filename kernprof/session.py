@@ -62,6 +62,7 @@ class Session:
         self.recorder: Recorder = kind(options, self.program.texts, out)
         self._watchers = self._new_watchers()
         if self._watchers:
+            self.program.before = self._watch
             self.program.before_packages = self._watch_packages
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
@@ -82,8 +83,6 @@ class Session:
         self._dying = DyingHandler(self._die)
         # Last of what may fail: it makes a folder.
         self._children = self._new_children()
-        if self._watchers or self._children:
-            self.program.before = self._watch
         self._child_hook = ChildHook(self._children.member if self._children else None)
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity
@@ -213,7 +212,6 @@ class Session:
     def _watch(self, code: CodeType, module: str) -> None:
         for watcher in self._watchers:
             watcher.begin(code, module)
-        self.recorder.note_run()
 
     def _watch_packages(self, module: str) -> None:
         for watcher in self._watchers:

@@ -58,11 +58,10 @@ def started_unix_ns() -> int:
 
     Where the system does not tell, that is the time of the first call.
     """
-    ticks, age = start_ticks(os.getpid()), 0.0  # ticks since the system was started
-    if ticks is not None:
-        now = time.clock_gettime(time.CLOCK_BOOTTIME)
-        age = now - ticks / os.sysconf("SC_CLK_TCK")
-    return time.time_ns() - int(max(0.0, age) * 1e9)
+    ticks, now = start_ticks(os.getpid()), time.time_ns()
+    if ticks is None:
+        return now
+    return min(now, int((system_started() + ticks / os.sysconf("SC_CLK_TCK")) * 1e9))
 
 
 def system_started() -> float:
@@ -158,16 +157,17 @@ def _namespace() -> str:
 
 
 def _machine() -> str:
-    try:
-        with open("/etc/machine-id", "rb") as stream:
-            return stream.read(64).decode("ascii", "replace").strip()
-    except OSError:
-        return ""
+    return _id_in("/etc/machine-id")
 
 
 def _boot() -> str:
+    return _id_in("/proc/sys/kernel/random/boot_id")
+
+
+def _id_in(file: str) -> str:
+    """Return the text of a file that has an id, "" if there is none."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", "rb") as stream:
+        with open(file, "rb") as stream:
             return stream.read(64).decode("ascii", "replace").strip()
     except OSError:
         return ""

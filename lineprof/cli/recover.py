@@ -111,7 +111,7 @@ def _left_alone(paths: Iterator[str]) -> Iterator[str]:
 def _described(runs: list[DeadRun]) -> Iterator[str]:
     for run in runs:
         for process in run.processes:
-            command = " ".join(process.notes.process.get("argv", ()))
+            command = " ".join(map(str, process.notes.process.get("argv", ())))
             yield f"{run.out}: process {process.pid}, {command} (in {process.path})"
 
 

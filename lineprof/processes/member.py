@@ -1,8 +1,10 @@
-"""This process as one of a run: it leaves its part when it ends, however it ends.
+"""This process as one of a run: the first, or a child of which the counts are a part.
 
-Ends that run no code of Python (`os._exit`, `os.exec*`) and starts that replace the
-environment are seen by functions of `os` in place of the plain ones, which do the same.
-They are built-in functions too, so that no frame of ours is in a traceback.
+Counts are in a live file, which outlives the process. What else a child recorded is
+written when it ends, and a child is told of the run by its environment. So functions of
+`os` that end a process without any code of Python, or start one with an environment of
+its own, are replaced by others that call them. These are built-in functions too: no
+frame of lineprof is in a traceback.
 """
 
 from __future__ import annotations
@@ -13,10 +15,7 @@ from _thread import get_native_id
 
 from lineprof.processes.parts import VARIABLE, withdraw, write_profile
 from lineprof.recording.core import prepared_call
-from lineprof.recording.profiler import (
-    begin_in_child,
-    is_live,
-)
+from lineprof.recording.profiler import begin_in_child, is_live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

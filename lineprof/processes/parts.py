@@ -19,6 +19,7 @@ import stat
 import sys
 from collections import namedtuple
 
+from lineprof.recording.live_file import temporary_folder
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
@@ -35,7 +36,7 @@ _NEW = ".new"  # end of the name of a file that is being written
 _MARSHAL = 2  # the newest format that all versions of Python read alike
 
 
-class Part(namedtuple("Part", "pid profile file is_server", defaults=(False,))):
+class Part(namedtuple("Part", "pid profile file is_empty", defaults=(False,))):
     """A child, and the profile that it left; None if it left none."""
 
     __slots__ = ()
@@ -43,7 +44,8 @@ class Part(namedtuple("Part", "pid profile file is_server", defaults=(False,))):
     pid: int
     profile: Profile | None
     file: str  # that it left: to be removed once its counts are in the run's profile
-    is_server: bool  # it is a fork server, which runs no code of the program itself
+    # It never has a profile: it is a fork server, or its counts are in another part.
+    is_empty: bool
 
     def remove(self) -> None:
         """Remove its file."""
@@ -75,9 +77,8 @@ class Run(namedtuple("Run", "place")):
     @classmethod
     def new(cls) -> Run:
         """Make the folder of a new run; OSError if that fails."""
-        base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108  # a new folder of ours
         name = f"lineprof-run-{os.getpid()}-{os.urandom(6).hex()}"
-        folder = os.path.join(os.path.abspath(base), name)
+        folder = os.path.join(temporary_folder(), name)
         os.mkdir(folder, 0o700)
         return cls(os.path.join(folder, _SETTINGS))
 
@@ -104,12 +105,7 @@ class Run(namedtuple("Run", "place")):
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
-        for name in _names(self.folder):
-            _remove(os.path.join(self.folder, name))
-        try:
-            os.rmdir(self.folder)
-        except OSError:  # a child writes at this moment
-            return
+        remove_folder(self.folder)
 
     @property
     def has_profiles(self) -> bool:
@@ -199,14 +195,18 @@ def collect(run: Run, live: Live | None) -> Iterator[Part]:
     if live is not None:
         from lineprof.processes.recovery import children_of  # noqa: PLC0415  # at the end
 
-        for child in children_of(live.folder, live.run):
-            yield Part(
-                pid=child.pid,
-                profile=child.profile,
-                file=child.file,
-                is_server=child.is_server,
-            )
+        yield from children_of(live.folder, live.run)
     yield from parts_in(run.folder)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove the folder of a run with all that is in it."""
+    for name in _names(folder):
+        _remove(os.path.join(folder, name))
+    try:
+        os.rmdir(folder)
+    except OSError:  # a child writes at this moment
+        return
 
 
 def parts_in(folder: str) -> Iterator[Part]:

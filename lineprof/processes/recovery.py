@@ -17,7 +17,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import real_path
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
-from lineprof.processes.parts import Run, parts_in
+from lineprof.processes.parts import Part, parts_in, remove_folder
 from lineprof.recording.live_file import (
     SUFFIX,
     VARIABLE,
@@ -258,7 +258,7 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
     for path in read:
         _remove(path)
     for folder in _folders_of(run):
-        Run(os.path.join(folder, "")).remove()
+        remove_folder(folder)
     return Recovered(path=target, reason=end.reason)
 
 
@@ -297,47 +297,32 @@ def profile_of_process(process: DeadProcess) -> EndOfProcess:
     return EndOfProcess(reason=reason, profile=profile)
 
 
-class ChildOfRun(NamedTuple):
-    """A child in a run, and its profile; None if it still runs, or counted nothing."""
-
-    pid: int
-    file: str  # the live file
-    is_server: bool  # it has nothing to tell: a fork server, or it left a profile
-    profile: Profile | None
-
-
-def children_of(folder: str, run: str) -> Iterator[ChildOfRun]:
-    """Yield the children of `run`, oldest first.
+def children_of(folder: str, run: str) -> Iterator[Part]:
+    """Yield the children of `run` that have live files in `folder`, oldest first.
 
     This process is the first of the run, and not one of them.
     """
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
     found: list[DeadProcess] = []
-    with suppress(LineprofError, OSError):
-        for name in sorted(os.listdir(folder)):
-            path = os.path.join(folder, name)
+    with suppress(LineprofError):
+        for path in _files_in(folder):
             with suppress(LineprofError):
-                notes = read_notes(path) if name.endswith(SUFFIX) else None
-                if notes and notes.run == run and "parent" in notes.more:
-                    found.append(DeadProcess(path, notes))
+                process = DeadProcess(path, read_notes(path))
+                if process.is_child and process.notes.run == run:
+                    found.append(process)
     for one in sorted(found, key=lambda child: child.start_ns):
         profile = None
-        is_server = bool(one.notes.more.get("server"))
-        is_part = bool(one.notes.more.get("part"))  # of a profile that it left
-        if not (is_server or is_part or state_of(one.path, one.notes)):
+        more = one.notes.more
+        is_empty = bool(more.get("server") or more.get("part"))
+        if not (is_empty or state_of(one.path, one.notes)):
             with suppress(LineprofError):
                 profile = _profile_of_child(one)
-        yield ChildOfRun(
-            pid=one.pid,
-            file=one.path,
-            is_server=is_server or is_part,
-            profile=profile,
-        )
+        yield Part(pid=one.pid, profile=profile, file=one.path, is_empty=is_empty)
 
 
 def _profile_of_child(child: DeadProcess) -> Profile:
-    """Return what a child counted: its end is not worth a warning."""
+    """Return what a child counted, without a warning that it was recovered."""
     from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
         profile_of_counts,
         read_counts,
@@ -348,12 +333,7 @@ def _profile_of_child(child: DeadProcess) -> Profile:
     name = str(more.get("ended", "")) or _end_of(child.path, live)[0]
     before, now = more.get("thread", (0, 0))
     threads = [(now if one == before else one, name) for one, name in live.threads]
-    profile = profile_of_counts(live._replace(threads=threads), exit_reason=name)
-    parent = more["parent"]
-    profile.__dict__["processes"] = tuple(
-        [one._replace(parent_pid=parent) for one in profile.processes]
-    )
-    return profile
+    return profile_of_counts(live._replace(threads=threads), exit_reason=name)
 
 
 def _end_of(path: str, live: LiveCounts) -> tuple[str, str]:

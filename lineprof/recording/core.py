@@ -382,7 +382,7 @@ class CoreSession:
         """Note in the live file that the profile has the counts of this tracer."""
         if self.live:
             known = self.run_info.known_of_process((self.core, self.core_reason))
-            self.live.note_tracer(self.tracer.live_number, known)
+            self.live.note(tracer=self.tracer.live_number, process=known)
 
     def reset(self) -> None:
         """Forget all that was counted; code objects stay registered."""

@@ -46,7 +46,7 @@ def live_folder() -> str | None:
         except (OSError, LineprofError):
             return os.path.join(folder, own_folder_name())
         return folder
-    return os.path.join(_temporary_folder(), own_folder_name())
+    return os.path.join(temporary_folder(), own_folder_name())
 
 
 def own_folder_name() -> str:
@@ -54,7 +54,7 @@ def own_folder_name() -> str:
     return f"lineprof-{os.getuid()}"
 
 
-def _temporary_folder() -> str:
+def temporary_folder() -> str:
     """Return the folder for temporary files, as `tempfile` would choose it."""
     for name in _TEMPORARY:
         folder = os.environ.get(name)
@@ -92,10 +92,6 @@ class LiveFile:
     def note(self, **values: object) -> None:
         """Add a note: plain values by name."""
         self._core.live_note(repr(values).encode("utf-8", "surrogatepass"))
-
-    def note_tracer(self, tracer: object, process: dict[str, object]) -> None:
-        """Note the tracer whose counts the profile has, and the run's metadata."""
-        self.note(tracer=tracer, process=process)
 
     def move(self) -> bool:
         """Continue in a file of its own; called in a child that was just forked.

@@ -170,18 +170,20 @@ def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process
         )
     ran_ns = scale.ns(max(0, header["last"] - header["ticks"]))
     start_ns: int = known["start_unix_ns"]
+    parent = live.notes.more.get("parent")  # of a child
     return Process(
         **{name: known.get(name, _DEFAULTS.get(name)) for name in _TYPES},
         wall_ns=max(0, header["unix_ns"] + ran_ns - start_ns),
         overhead_ns=scale.cost_ns(header["cost"]),
         exit=exit_reason,
         is_whole=live.notes.is_whole,
+        parent_pid=parent if isinstance(parent, int) else None,
     )
 
 
-_DEFAULTS = {"host": "", "cwd": "", "python": "", "core_reason": "", "clock": ""} | {
-    "version": ""
-}
+_DEFAULTS = dict.fromkeys(
+    ("host", "cwd", "python", "core_reason", "clock", "version"), ""
+)
 
 
 class _Sources:

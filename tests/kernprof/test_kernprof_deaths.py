@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ import pytest
 from as_python import DEADLINE, Outcome, hits_in, kernprof, run, viewer, write
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 PROGRAM = """\
@@ -142,38 +145,41 @@ def test_open_lines_have_the_time_up_to_the_last_event(folder: Path) -> None:
     assert functions["main"]["total_ns"] >= sum(times.values()) > 0
 
 
-def test_a_program_that_runs_is_left_alone(folder: Path) -> None:
-    write(
-        folder,
-        "wait.py",
-        """
-        import sys
-        @profile
-        def f():
-            print("ready", flush=True)
-            sys.stdin.read()
-        f()
-        """,
-    )
+def write_waiting(folder: Path) -> None:
+    """Write a program that waits for the end of its input."""
+    program = "def f():\n    print(1, flush=True)\n    sys.stdin.read()\nf()\n"
+    write(folder, "wait.py", f"import sys\n@profile\n{program}")
+
+
+@contextlib.contextmanager
+def waiting(folder: Path, env: Mapping[str, str] | None = None) -> Iterator[int]:
+    """Let that program wait for the end of the block, which gets its pid."""
+    write_waiting(folder)
     process = subprocess.Popen(
         [sys.executable, "-m", "kernprof", "-lq", "wait.py"],
         cwd=folder,
+        env={**os.environ, **(env or {})},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
     try:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        done = viewer("recover", cwd=folder)
-        assert done.out == "there is nothing to recover\n"
-        assert f"wait.lprof is left alone: process {process.pid} still runs" in done.err
-        view = viewer("view", "wait.lprof", cwd=folder)
-        assert view.status == 1
-        assert f"process {process.pid}, which writes it, still runs" in view.err
-        assert not (folder / "wait.lprof").exists()
+        assert process.stdout.readline() == b"1\n"
+        yield process.pid
     finally:
         process.communicate(timeout=DEADLINE)
-    assert hits_in(folder / "wait.lprof")["f"] == {5: 1, 6: 1}
+
+
+def test_a_program_that_runs_is_left_alone(folder: Path) -> None:
+    with waiting(folder) as pid:
+        done = viewer("recover", cwd=folder)
+        assert done.out == "there is nothing to recover\n"
+        assert f"wait.lprof is left alone: process {pid} still runs" in done.err
+        view = viewer("view", "wait.lprof", cwd=folder)
+        assert view.status == 1
+        assert f"process {pid}, which writes it, still runs" in view.err
+        assert not (folder / "wait.lprof").exists()
+    assert hits_in(folder / "wait.lprof")["f"] == {4: 1, 5: 1}
     assert not live_files(folder)
 
 
@@ -195,27 +201,15 @@ def test_merge_names_the_process_of_a_rank_that_still_runs(folder: Path) -> None
     def env(rank: int) -> dict[str, str]:
         return {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2"}
 
-    program = "def f():\n    print(1, flush=True); sys.stdin.read()\nf()\n"
-    write(folder, "wait.py", f"import sys\n@profile\n{program}")
+    write_waiting(folder)
     kernprof("-lq", "wait.py", cwd=folder, env=env(0))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kernprof", "-lq", "wait.py"],
-        cwd=folder,
-        env={**os.environ, **env(1)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"1\n"
+    with waiting(folder, env(1)) as pid:
         done = viewer("merge", "wait.r0000.lprof", "-o", "all.lprof", cwd=folder)
         assert done.status == 0
         assert (
             "rank 1 of 2 is missing: no wait.r0001.lprof: process"
-            f" {process.pid}, which writes it, still runs\n" in done.err
+            f" {pid}, which writes it, still runs\n" in done.err
         )
-    finally:
-        process.communicate(timeout=DEADLINE)
 
 
 def test_merge_adds_no_killed_run_that_nobody_named(folder: Path) -> None:
@@ -235,24 +229,12 @@ def test_a_program_that_runs_is_known_by_any_name_of_its_file(
     (folder / "link").symlink_to("live")
     if place == "link":
         monkeypatch.setenv("LINEPROF_LIVE", str(folder / "link"))
-    program = "def f():\n    print(1, flush=True); sys.stdin.read()\nf()\n"
-    write(folder, "wait.py", f"import sys\n@profile\n{program}")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "kernprof", "-lq", "wait.py"],
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"1\n"
+    with waiting(folder) as pid:
         (live,) = live_files(folder)
         target = f"live/{live.name}" if place == "." else place
         done = viewer("recover", target, cwd=folder)
-        assert f"process {process.pid} still runs" in done.err
+        assert f"process {pid} still runs" in done.err
         assert live_files(folder) == [live]
-    finally:
-        process.communicate(timeout=DEADLINE)
 
 
 def test_a_snapshot_with_a_block_is_not_replaced_by_counts_without_it(
@@ -507,14 +489,16 @@ def test_a_damaged_file_does_not_stop_the_others(folder: Path) -> None:
     (damaged,) = live_files(folder)
     die(folder, "SIGKILL", "-o", "b.lprof")
     data = damaged.read_bytes()
-    # The same length: lists, as keys, and a number among the words of the command.
-    for old, new in ((b"{'file': '", b"{'file':['"), (b"'argv': ('", b"'argv': (3,")):
-        assert old in data
-        at = data.index(old) + len(old)
-        rest = data[at:].replace(b"'", b" " if b"(3," in new else b"'", 1)
-        damaged.write_bytes(data[: at - len(old)] + new + rest)
+    # The same length: a list in place of a name, and a number among the words.
+    name, in_a_list = rb"'file': '(.*?)..', 'state'", rb"'file': ['\1'], 'state'"
+    number = data.replace(b"'argv': ('x.py'", b"'argv': (123456")
+    for changed in (re.sub(name, in_a_list, data), number):
+        assert len(changed) == len(data)
+        assert changed != data
+        damaged.write_bytes(changed)
         done = viewer("recover", "--list", cwd=folder)
-        assert "b.lprof" in done.out
+        assert f"{folder}/a.lprof: process" in done.out
+        assert f"{folder}/b.lprof: process" in done.out
     assert viewer("view", "b.lprof", cwd=folder).status == 0
     assert hits_in(folder / "b.lprof") == HITS
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,6 +92,31 @@ def test_a_command_that_does_not_exist(tmp_path: Path) -> None:
     outcome = lineprof_run("--", cwd=tmp_path)
     said = "lineprof run: no command follows --; name a program\n"
     assert outcome == Outcome(1, "", said)
+
+
+@pytest.mark.parametrize("flags", [(), ("--trace",)])
+def test_what_cannot_be_written_is_kept_as_the_message_says(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    (tmp_path / "out").mkdir()
+    write(tmp_path, "one.py", SCRIPT.format(calls=3))
+    words = ("sh", "-c", f"{sys.executable} one.py; rmdir out")
+    outcome = lineprof_run(
+        "-q", *flags, "-o", "out/a.lprof", "--", *words, cwd=tmp_path
+    )
+    assert outcome.status == 1
+    assert outcome.err.count("\n") == 1
+    (tmp_path / "out").mkdir()
+    found = re.search(
+        r"the profiles in (\S+) are kept for `lineprof merge`", outcome.err
+    )
+    assert bool(found) == bool(flags)
+    assert ("the counts are kept for `lineprof recover`" in outcome.err) == (not flags)
+    command = ["merge", found[1], "-o", "out/a.lprof"] if found else ["recover"]
+    assert run(["-m", "lineprof", *command], cwd=tmp_path).status == 0
+    assert hits_in(tmp_path / "out" / "a.lprof")["f"]
+    if found:
+        shutil.rmtree(found[1])
 
 
 def test_a_command_that_clears_the_environment_is_said_to_be(tmp_path: Path) -> None:

@@ -440,6 +440,20 @@ a_foreign_file_is_refused(void)
     lp_live_copy_close(&copy);
 }
 
+static void
+remove_files(void)
+{
+    static const char *const names[] = {"killed", "crashed", "forked",
+                                        "forked.child", "full"};
+    char path[PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        path_of(path, names[i]);
+        unlink(path);
+    }
+    CHECK(rmdir(folder) == 0);
+}
+
 int
 main(void)
 {
@@ -450,5 +464,6 @@ main(void)
     without_room_the_file_is_incomplete_and_the_process_goes_on();
     damaged_files_are_read_without_harm();
     a_foreign_file_is_refused();
+    remove_files();
     return check_failures;
 }
