@@ -14,6 +14,8 @@ import builtins
 import os
 import sys
 
+from lineprof.files import real_path
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -193,7 +195,7 @@ def _cause(words: tuple[str, ...]) -> str:
     if any(not word.startswith("--") and "S" in word for word in flags[:2]):
         return "with -S, which leaves out installed packages"
     executable = which(words[0]) or words[0]
-    if os.path.realpath(executable) != os.path.realpath(sys.executable):
+    if real_path(executable) != real_path(sys.executable):
         return f"another Python, {executable}"
     if os.path.dirname(executable) != os.path.dirname(sys.executable):
         return f"another Python, {executable}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import print_error
 from lineprof.errors import LineprofError
+from lineprof.files import real_path
 from lineprof.patterns import SOURCE, parse
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def read_profiles(
 
     once: dict[str, str] = {}
     for file in files:
-        once.setdefault(os.path.realpath(file), file)
+        once.setdefault(real_path(file), file)
     each = progress.each([*once.values()], "reading profile", len(once))
     profiles = {file: _read_profile(file) for file in each}
     profile = next(iter(profiles.values()))

@@ -13,6 +13,7 @@ from lineprof.cli.runs import Runs
 from lineprof.console.output import print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
+from lineprof.files import real_path
 
 if TYPE_CHECKING:
     import argparse
@@ -148,7 +149,7 @@ def _files(words: Iterable[str], output: str) -> list[str]:
     from lineprof.processes.recovery import runs_beside  # noqa: PLC0415  # not for help
 
     found: dict[str, str] = {}
-    target = os.path.realpath(output)
+    target = real_path(output)
     words = list(words)
     recovered = [recover_run(run) for run in runs_beside(words)]
     for word in [*words, *filter(None, recovered)]:
@@ -166,7 +167,7 @@ def _files(words: Iterable[str], output: str) -> list[str]:
                     f"no file matches {word}", hint="check the pattern, or give files"
                 )
         for name in map(find_profile, names):
-            full_name = os.path.realpath(name)
+            full_name = real_path(name)
             if full_name != target:
                 found.setdefault(full_name, name)
             elif names == [word]:
