@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kernprof import messages
+from kernprof.children import place_of
 from kernprof.options import check, fill, parse
 from kernprof.output_file import OutputFile, output_name
 from kernprof.profilers import new_profiler
@@ -21,7 +22,7 @@ from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
 from lineprof.processes.parts import VARIABLE, Live, Run, collect
-from lineprof.recording.live_file import live_folder
+from lineprof.recording.core import new_live_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,11 +72,32 @@ def run_any_command(words: Sequence[str], name: str) -> int:
             place=None,
         )
         out = OutputFile(name_of_file.name)
-        live = _place_of_live_files(out.path)
-        run = _new_run(options, live)
+        # It has no counts; while it is there, nobody recovers those of the processes.
+        file = new_live_file(out.path)
+        try:
+            status, failure = _run_and_write(command, out, options, place_of(file))
+        finally:
+            if file:
+                file.close(remove=True)
     except LineprofError as error:
         messages.print_error(error)
         return getattr(error, "status", 1)
+    if status < 0:
+        messages.flush()
+        die_of(-status)
+    return status or int(failure)
+
+
+def _run_and_write(
+    command: list[str], out: OutputFile, options: RunOptions, live: Live | None
+) -> tuple[int, bool]:
+    """Run `command`, and write the profile to `out`.
+
+    `live` says where processes have their live files. Returns the exit status, below 0
+    for a signal, and whether the profile could not be written. Raises LineprofError if
+    the run cannot begin.
+    """
+    run = _new_run(options, live)
     try:
         status, is_started = _run(command, run)
         parts = list(collect(run, live))
@@ -89,10 +111,7 @@ def run_any_command(words: Sequence[str], name: str) -> int:
         for part in parts:
             part.remove()
         run.remove()
-    if status < 0:
-        messages.flush()
-        die_of(-status)
-    return status or int(failure is not None)
+    return status, failure is not None
 
 
 def _what_is_kept(parts: Iterable[Part], run: Run) -> str:
@@ -115,14 +134,6 @@ def _options(flags: list[str], command: list[str], name: str) -> RunOptions:
     for warning in options.warnings:
         messages.print_error(warning)
     return options
-
-
-def _place_of_live_files(out: str) -> Live | None:
-    """Return where processes have their live files; None if they are to have none."""
-    folder = live_folder()
-    if folder is None:
-        return None
-    return Live(folder=folder, run=f"{os.getpid()}-{os.urandom(6).hex()}", out=out)
 
 
 def _new_run(options: RunOptions, live: Live | None) -> Run:

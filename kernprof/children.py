@@ -78,7 +78,7 @@ class Children:
         self._options = options
         self._recorder = recorder
         self._run = Run.new()
-        self._live = _place_of(recorder.live)
+        self._live = place_of(recorder.live)
         self.member = Member(self._run, recorder.live)
         self.member.profilers = self._profilers
         self._pid = os.getpid()
@@ -178,8 +178,8 @@ class Children:
                 return
 
 
-def _place_of(file: LiveFile | None) -> Live | None:
-    """Return where the live files of children go, None if there are to be none."""
+def place_of(file: LiveFile | None) -> Live | None:
+    """Return where live files of children go, beside `file`; None if there are none."""
     if file is None:
         return None
     from lineprof.processes.parts import Live  # noqa: PLC0415  # imported

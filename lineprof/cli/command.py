@@ -189,13 +189,18 @@ def _recover_profile(file: str) -> None:
 
 
 def recover_run(run: DeadRun) -> str:
-    """Write the profile of a run, with a message; return its path, "" if that fails."""
+    """Write the profile of a run, with a message; return its path.
+
+    "" if that fails, or another process has done it in the meantime.
+    """
     from lineprof.processes.recovery import recover  # noqa: PLC0415
 
     try:
         done = recover(run)
     except LineprofError as error:
         print_error(str(error))
+        return ""
+    if done is None:
         return ""
     pid = run.processes[0].pid
     print_error(f"recovered {done.path}: process {pid} did not write it: {done.reason}")

@@ -11,7 +11,7 @@ from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lineprof.processes.recovery import DeadRun
 
@@ -53,7 +53,7 @@ def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> No
     files = list(recovery.live_files(parsed.files))
     runs = recovery.dead_runs(files, force=parsed.force, clean=not parsed.only_list)
     taken = {process.path for run in runs for process in run.processes}
-    left = list(_left_alone(path for path in files if path not in taken))
+    left = _left_alone(path for path in files if path not in taken)
     if left and parsed.files and not runs:
         *left, last = left
         for line in left:
@@ -87,25 +87,31 @@ def _write_all(runs: list[DeadRun], out: str | None) -> None:
                 print_error(str(failed))
             failed = error
             continue
+        if done is None:
+            continue
         pid = run.processes[0].pid
         print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
     if failed:
         raise failed
 
 
-def _left_alone(paths: Iterator[str]) -> Iterator[str]:
-    """Yield a line on each live file that is not recovered."""
+def _left_alone(paths: Iterable[str]) -> list[str]:
+    """Return the lines on live files that are not recovered: one for each run."""
     from lineprof.processes.recovery import state_of  # noqa: PLC0415
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415
 
-    for path in filter(os.path.exists, paths):  # others are needless, and gone
+    lines: dict[str, None] = {}
+    known: dict[str, str] = {}
+    for path in paths:
         try:
             notes = read_notes(path)
         except LineprofError as error:
-            yield str(error)
+            if os.path.lexists(path):  # others are needless, and gone
+                lines[str(error)] = None
         else:
-            if why := state_of(path, notes):
-                yield f"{notes.out or path} is left alone: {why}"
+            if why := state_of(path, notes, known):
+                lines[f"{notes.out or path} is left alone: {why}"] = None
+    return list(lines)
 
 
 def _described(runs: list[DeadRun]) -> Iterator[str]:

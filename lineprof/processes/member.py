@@ -80,7 +80,11 @@ class Member:
             return
         self.profilers()[0].note_run()
         self.live.note(
-            whole=self.is_whole, parent=self._parent, thread=self._thread, server=False
+            whole=self.is_whole,
+            parent=self._parent,
+            thread=self._thread,
+            server=False,
+            folder=self.run.folder,
         )
 
     def begin(self) -> None:

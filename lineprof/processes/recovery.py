@@ -5,11 +5,12 @@ The counts of such a process are in its live file (`lineprof.recording.live_file
 
 from __future__ import annotations
 
+import fcntl
 import fnmatch
 import os
 import re
 import signal
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import process_info
@@ -134,11 +135,36 @@ def _files_in(folder: str) -> list[str]:
         ) from error
 
 
-def state_of(path: str, notes: Notes) -> str:
+def state_of(path: str, notes: Notes, known: dict[str, str] | None = None) -> str:
     """Return why the live file at `path` is not to be recovered, "" if it is.
 
-    Its process must have ended, and have run on this machine.
+    Its process must have ended, and have run on this machine, and so must the first
+    process of the run: as long as that runs it collects what its children counted.
+    `known` keeps the states of first processes, by live file, from call to call.
     """
+    state = _state_of_process(path, notes)
+    name = notes.run + SUFFIX
+    if state or not notes.run or name == os.path.basename(path):
+        return state
+    first = os.path.join(os.path.dirname(path), os.path.basename(name))
+    known = {} if known is None else known
+    if first not in known:
+        known[first] = _state_of_file(first)
+    return known[first]
+
+
+def _state_of_file(path: str) -> str:
+    """Return the state of the process of a live file; "" if that is not there."""
+    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
+
+    try:
+        return _state_of_process(path, read_notes(path))
+    except LineprofError:
+        return ""
+
+
+def _state_of_process(path: str, notes: Notes) -> str:
+    """Return why the process of a live file is not known to have ended; "" if it is."""
     identity = notes.identity
     pid = identity.get("pid", 0)
     if process_info.is_same_system(identity):
@@ -189,10 +215,11 @@ def dead_runs(
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
     runs: dict[tuple[str, str], list[DeadProcess]] = {}
+    known: dict[str, str] = {}
     for path in paths:
         with suppress(LineprofError):
             notes = read_notes(path)
-            if not force and state_of(path, notes):
+            if not force and state_of(path, notes, known):
                 continue
             if notes.state == _WRITTEN or not notes.process:
                 if clean:
@@ -218,16 +245,18 @@ class Recovered(NamedTuple):
     reason: str  # why its first process ended, as half a sentence
 
 
-def recover(run: DeadRun, out: str | None = None) -> Recovered:
+def recover(run: DeadRun, out: str | None = None) -> Recovered | None:
     """Write the profile of `run`, and delete its live files.
 
     The profile goes to the file `out`, by default to the one that the run would have
     written; if that has the profile of a later run, or more than live files have, to
-    another name beside it. Raises LineprofError if the live file of the first process
-    cannot be read, or the profile cannot be written.
+    another name beside it. Returns None if another process has recovered the run in the
+    meantime. Raises LineprofError if the live file of the first process cannot be read,
+    or the profile cannot be written.
     """
     try:
-        return _recover(run, out)
+        with _locked(run.processes[0].path) as is_there:
+            return _recover(run, out) if is_there else None
     except LineprofError:
         raise
     except Exception as error:
@@ -236,6 +265,25 @@ def recover(run: DeadRun, out: str | None = None) -> Recovered:
             f"cannot recover {file}: {type(error).__name__}: {error}",
             hint="it is damaged; delete it",
         ) from error
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[bool]:
+    """Keep other processes from recovering a live file; it gives whether it is there.
+
+    Another process that is recovering the file is waited for.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        yield os.path.lexists(path)
+        return
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield os.fstat(handle).st_nlink > 0
+    finally:
+        os.close(handle)
 
 
 def _recover(run: DeadRun, out: str | None) -> Recovered:
@@ -264,12 +312,12 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
 
 def _folders_of(run: DeadRun) -> list[str]:
     """Return the folder with parts of the run's children, [] if there is none."""
-    folder = run.processes[0].notes.more.get("folder")
-    if not isinstance(folder, str):
-        return []
-    with suppress(LineprofError, OSError):
-        check_folder(folder)
-        return [folder]
+    for process in run.processes:
+        folder = process.notes.more.get("folder")
+        if isinstance(folder, str):
+            with suppress(LineprofError, OSError):
+                check_folder(folder)
+                return [folder]
     return []
 
 
@@ -315,7 +363,7 @@ def children_of(folder: str, run: str) -> Iterator[Part]:
         profile = None
         more = one.notes.more
         is_empty = bool(more.get("server") or more.get("part"))
-        if not (is_empty or state_of(one.path, one.notes)):
+        if not (is_empty or _state_of_process(one.path, one.notes)):
             with suppress(LineprofError):
                 profile = _profile_of_child(one)
         yield Part(pid=one.pid, profile=profile, file=one.path, is_empty=is_empty)

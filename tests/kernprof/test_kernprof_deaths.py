@@ -183,6 +183,84 @@ def test_a_program_that_runs_is_left_alone(folder: Path) -> None:
     assert not live_files(folder)
 
 
+STARTERS = {
+    "kernprof": ("kernprof", "-lqo", "x.lprof"),
+    "lineprof run": (
+        *("lineprof", "run", "--children", "-qo", "x.lprof", "--", sys.executable),
+    ),
+}
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_children_of_a_program_that_runs_are_left_to_it(
+    folder: Path, starter: str
+) -> None:
+    write(
+        folder,
+        "parent.py",
+        """
+        import os, subprocess, sys
+        @profile
+        def f(n):
+            for i in range(n):
+                pass
+        if not os.fork():
+            f(5)
+            os._exit(0)
+        os.wait()
+        subprocess.run([sys.executable, "child.py"])
+        f(3)
+        print(1, flush=True)
+        sys.stdin.read()
+        """,
+    )
+    write(folder, "child.py", "@profile\ndef g():\n    return 1\ng()\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", *STARTERS[starter], "parent.py"],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"1\n"
+    there = len(live_files(folder))
+    done = run(["-m", "lineprof", "recover"], cwd=folder)
+    assert done.out == "there is nothing to recover\n"
+    assert f"x.lprof is left alone: process {process.pid} still runs" in done.err
+    view = viewer("view", "x.lprof", cwd=folder)
+    assert "which writes it, still runs" in view.err
+    assert len(live_files(folder)) == there
+    process.communicate(timeout=DEADLINE)
+    assert process.returncode == 0
+    hits = hits_in(folder / "x.lprof")
+    assert hits == {"f": {5: 10, 6: 8}, "g": {3: 1}}
+    assert not live_files(folder)
+
+
+def test_several_that_recover_at_once_write_each_profile_once(folder: Path) -> None:
+    names = [f"{number}.lprof" for number in range(6)]
+    for name in names:
+        kernprof("-lqo", name, "x.py", "SIGKILL", cwd=folder)
+    commands = [["recover"], ["recover"], ["recover"], ["view", names[-1]]]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "lineprof", *words],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for words in commands
+    ]
+    texts = [process.communicate(timeout=DEADLINE) for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(commands)
+    told = b"".join(out + err for out, err in texts).decode()
+    assert len(re.findall(r"(?m)^(?:lineprof: r|R)ecovered ", told)) == len(names)
+    assert [err for _, err in texts[:3]] == [b""] * 3
+    assert sorted(path.name for path in folder.glob("*.lprof")) == names
+    assert all(hits_in(folder / name) == HITS for name in names)
+    assert not live_files(folder)
+
+
 def test_merge_recovers_the_ranks_that_were_killed(folder: Path) -> None:
     for rank, how in enumerate(("sys.exit", "SIGKILL", "sys.exit", "SIGSEGV")):
         env = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "4"}

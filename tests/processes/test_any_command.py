@@ -22,6 +22,12 @@ for i in range({calls}):
 """
 
 
+@pytest.fixture(autouse=True)
+def _own_live_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep live files of a test apart: `recover` takes all that there are."""
+    monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "live"))
+
+
 def lineprof_run(*words: str, cwd: Path) -> Outcome:
     """Run any command under ``lineprof run``."""
     return run(["-m", "lineprof", "run", "--children", *words], cwd=cwd)
