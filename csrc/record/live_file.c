@@ -25,6 +25,10 @@ enum {
     NS_PER_S = 1000000000
 };
 
+/* A file larger than this has counts of no use: a recursion without end would
+ * fill the disk before memory is out. */
+#define MAX_FILE_BYTES ((uint64_t)1 << 30)
+
 static struct {
     bool open;       /* new memory may come from the file */
     bool registered; /* the handlers of forks are */
@@ -95,14 +99,14 @@ whole_pages(size_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-/* True if the process may have files of this size: the signal that it gets
- * otherwise would end it. */
+/* True if the file may have this size.  The process gets a signal that would
+ * end it if its limit is lower. */
 static bool
 is_allowed(uint64_t bytes)
 {
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+    return bytes <= MAX_FILE_BYTES && getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
            (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 

@@ -13,9 +13,9 @@
  *
  * Room in the file is reserved before it is mapped, because a write to a page
  * for which there is no room on the disk would kill the process.  If there is
- * no room, or the file is gone, memory is private from then on, and the file
- * is marked as incomplete.  No descriptor is kept open, which the program
- * would see, or close.
+ * no room, or the file is gone, or would have more than 1 GiB, memory is
+ * private from then on, and the file is marked as incomplete.  No descriptor
+ * is kept open, which the program would see, or close.
  *
  * A forked child gets private copies at the same addresses before any of its
  * code runs.  It may then move them to a file of its own.

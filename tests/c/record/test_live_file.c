@@ -334,8 +334,26 @@ run_out_of_room(const char *path)
     _exit(lp_live_is_open() ? 3 : 0);
 }
 
+/* The frames of a recursion without end are not in the file. */
 static void
-without_room_the_file_is_incomplete_and_the_process_goes_on(void)
+ask_for_gigabytes(const char *path)
+{
+    program made;
+    lp_block *block;
+
+    if (begin(&made, path) != 0) {
+        _exit(1);
+    }
+    run(&made);
+    block = lp_block_new(LP_BLOCK_FRAMES, (size_t)3 << 30, true);
+    if (block == NULL || block->is_live) {
+        _exit(2);
+    }
+    _exit(lp_live_is_open() ? 3 : 0);
+}
+
+static void
+file_is_incomplete_after(void (*program)(const char *path), const char *name)
 {
     char path[PATH_BYTES];
     lp_live_copy copy;
@@ -343,15 +361,23 @@ without_room_the_file_is_incomplete_and_the_process_goes_on(void)
     char *data;
     int status;
 
-    path_of(path, "full");
-    status = in_child(run_out_of_room, path);
+    path_of(path, name);
+    status = in_child(program, path);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CHECK(hits_in(path) == 2);
     data = read_file(path, &bytes);
     CHECK(lp_live_copy_open(&copy, data, bytes) == LP_LIVE_READ);
     CHECK(copy.header->incomplete == 1);
+    CHECK(bytes < 1 << 20);
     lp_live_copy_close(&copy);
     free(data);
+}
+
+static void
+without_room_the_file_is_incomplete_and_the_process_goes_on(void)
+{
+    file_is_incomplete_after(run_out_of_room, "full");
+    file_is_incomplete_after(ask_for_gigabytes, "large");
 }
 
 /* Read all there is. */
@@ -443,8 +469,8 @@ a_foreign_file_is_refused(void)
 static void
 remove_files(void)
 {
-    static const char *const names[] = {"killed", "crashed", "forked",
-                                        "forked.child", "full"};
+    static const char *const names[] = {"killed",       "crashed", "forked",
+                                        "forked.child", "full",    "large"};
     char path[PATH_BYTES];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
