@@ -11,6 +11,7 @@
 #include "engine/discovery.h"
 #include "engine/tracer.h"
 #include "record/call_tree.h"
+#include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
 
 lp_engine lp_the_engine;
@@ -240,6 +241,9 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     const lp_suspended_frame *suspended = NULL;
     bool shared = false;
 
+    if (LP_UNLIKELY(*lp_live_same_process == 0)) {
+        lp_live_forked();
+    }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return NULL;
     }
@@ -343,6 +347,9 @@ lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
     lp_frame *frame = lp_engine_frame(rec, code, key);
     bool shared = frame != NULL;
 
+    if (LP_UNLIKELY(*lp_live_same_process == 0)) {
+        lp_live_forked();
+    }
     if (LP_UNLIKELY(!shared && rec->unpopped != 0)) {
         lp_ranges_sync(rec);
     }

@@ -67,6 +67,12 @@ live_note(PyObject *Py_UNUSED(module), PyObject *data)
 }
 
 static PyObject *
+live_is_complete(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(lp_live_is_complete());
+}
+
+static PyObject *
 live_unwatch_signals(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
     lp_live_unwatch_signals();
@@ -124,16 +130,11 @@ threads_of(const lp_live_copy *copy)
 {
     const lp_recorder *rec = NULL;
     PyObject *list = PyList_New(0);
-    size_t n = 0;
 
-    while ((rec = lp_live_copy_recorder(copy, rec)) != NULL) {
-        n++;
-    }
     while (list != NULL && (rec = lp_live_copy_recorder(copy, rec)) != NULL) {
         PyObject *item;
 
-        /* Threads that began before the file was opened are not in it. */
-        while (rec->number < 2 * n + 64 &&
+        while (rec->number < copy->n_threads &&
                PyList_GET_SIZE(list) <= (Py_ssize_t)rec->number) {
             if (PyList_Append(list, Py_None) < 0) {
                 Py_DECREF(list);
@@ -145,7 +146,7 @@ threads_of(const lp_live_copy *copy)
             PyUnicode_DecodeUTF8(
                 rec->name, (Py_ssize_t)strnlen(rec->name, sizeof(rec->name)),
                 "replace"));
-        if (item == NULL || (rec->number < 2 * n + 64 &&
+        if (item == NULL || (rec->number < copy->n_threads &&
                              PyList_SetItem(list, (Py_ssize_t)rec->number,
                                             Py_NewRef(item)) < 0)) {
             Py_CLEAR(list);
@@ -216,27 +217,28 @@ decoded(const char *text, size_t bytes)
     return found;
 }
 
-/* Return the counts of a code object: a new reference to a list. */
+/* Take the counts of a code object, whose serial no other has: a new reference
+ * to a list. */
 static PyObject *
 counts_by_serial(PyObject *counts, uint32_t serial)
 {
-    PyObject *number = PyLong_FromUnsignedLong(serial);
-    PyObject *list =
-        number == NULL ? NULL : PyDict_GetItemWithError(counts, number);
+    PyObject *number = PyLong_FromUnsignedLong(serial), *list = NULL;
 
-    Py_XDECREF(number);
-    if (list == NULL && !PyErr_Occurred()) {
-        return PyList_New(0);
+    if (number != NULL) {
+        list = Py_XNewRef(PyDict_GetItemWithError(counts, number));
+        if (list != NULL && PyDict_DelItem(counts, number) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_DECREF(number);
     }
-    return Py_XNewRef(list);
+    return list == NULL && !PyErr_Occurred() ? PyList_New(0) : list;
 }
 
 /* Return (tracer, serial, file, line, name, counts). */
 static PyObject *
-code_of(const lp_live_record *record, PyObject *counts)
+code_of(const lp_live_record *record, const lp_live_code *code,
+        PyObject *counts)
 {
-    const lp_live_code *code =
-        (const lp_live_code *)(const void *)record->data;
     const char *text = (const char *)(code + 1);
     size_t bytes = record->bytes - sizeof(*code);
     size_t file_bytes = code->file_bytes < bytes ? code->file_bytes : bytes;
@@ -258,9 +260,10 @@ codes_of(const lp_live_copy *copy, PyObject *counts)
 
     while (codes != NULL &&
            (record = lp_live_copy_record(copy, record)) != NULL) {
-        if (record->kind == LP_LIVE_CODE &&
-            record->bytes >= sizeof(lp_live_code) &&
-            append_owned(codes, code_of(record, counts)) < 0) {
+        const lp_live_code *code = lp_live_record_code(record);
+
+        if (code != NULL &&
+            append_owned(codes, code_of(record, code, counts)) < 0) {
             Py_CLEAR(codes);
         }
     }
@@ -295,25 +298,48 @@ calls_of(const lp_live_copy *copy)
     return Py_BuildValue("(iN)", 0, packed);
 }
 
+typedef struct wait_list {
+    const lp_live_copy *copy;
+    PyObject *rows;
+} wait_list;
+
+/* Append the rows of a line, as lp_live_taker. */
+static int
+append_waits(void *arg, const lp_code_counters *counters,
+             const lp_off_cpu_line *line)
+{
+    const wait_list *list = arg;
+    uint32_t first_line;
+
+    if (!lp_live_copy_first_line(list->copy, counters->serial, &first_line)) {
+        return 0;
+    }
+    return lp_snapshot_add_wait(list->rows, line, counters->serial, first_line,
+                                (Py_ssize_t)counters->thread);
+}
+
 static PyObject *
 waits_of(const lp_live_copy *copy)
 {
-    PyObject *list = PyList_New(0);
+    wait_list list = {copy, PyList_New(0)};
     lp_code_counters *counters = NULL;
-    uint32_t first_line;
+    uint64_t left = copy->n_waits; /* no two counters have the same */
+    int failed = list.rows == NULL ? -1 : 0;
 
-    while (list != NULL &&
+    while (failed == 0 &&
            (counters = lp_live_copy_counters(copy, counters)) != NULL) {
         const lp_off_cpu_lines *waits = lp_live_copy_waits(copy, counters);
+        uint32_t n = waits == NULL || waits->n > left ? 0 : waits->n;
 
-        if (waits != NULL &&
-            lp_live_copy_first_line(copy, counters->serial, &first_line) &&
-            lp_snapshot_add_waits(list, waits, counters->serial, first_line,
-                                  (Py_ssize_t)counters->thread) < 0) {
-            Py_CLEAR(list);
+        left -= n;
+        for (uint32_t i = 0; failed == 0 && i < n; i++) {
+            failed = append_waits(&list, counters, &waits->lines[i]);
         }
     }
-    return list;
+    if (failed < 0 || lp_live_copy_owed(copy, append_waits, &list) < 0) {
+        Py_CLEAR(list.rows);
+    }
+    return list.rows;
 }
 
 /* Return a list of all notes. */
@@ -420,6 +446,7 @@ PyMethodDef lp_live_functions[] = {
     {"live_open", live_open, METH_VARARGS, NULL},
     {"live_move", live_move, METH_O, NULL},
     {"live_note", live_note, METH_O, NULL},
+    {"live_is_complete", live_is_complete, METH_NOARGS, NULL},
     {"live_unwatch_signals", live_unwatch_signals, METH_NOARGS, NULL},
     {"live_close", live_close, METH_VARARGS, NULL},
     {"live_read", live_read, METH_O, NULL},

@@ -395,15 +395,26 @@ append_wait(PyObject *list, const lp_off_cpu_line *line, uint32_t serial,
 }
 
 int
-lp_snapshot_add_waits(PyObject *list, const lp_off_cpu_lines *waits,
-                      uint32_t serial, uint32_t first_line, Py_ssize_t thread)
+lp_snapshot_add_wait(PyObject *list, const lp_off_cpu_line *line,
+                     uint32_t serial, uint32_t first_line, Py_ssize_t thread)
+{
+    for (int cause = 0; cause < LP_WAIT_CAUSES + LP_SELF_PARTS; cause++) {
+        if (append_wait(list, line, serial, first_line, thread, cause) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Append the waits of the lines of one code object in one thread. */
+static int
+append_waits(PyObject *list, const lp_off_cpu_lines *waits,
+             const lp_layout *layout, Py_ssize_t thread)
 {
     for (uint32_t i = 0; waits != NULL && i < waits->n; i++) {
-        for (int cause = 0; cause < LP_WAIT_CAUSES + LP_SELF_PARTS; cause++) {
-            if (append_wait(list, &waits->lines[i], serial, first_line, thread,
-                            cause) < 0) {
-                return -1;
-            }
+        if (lp_snapshot_add_wait(list, &waits->lines[i], layout->serial,
+                                 layout->first_line, thread) < 0) {
+            return -1;
         }
     }
     return 0;
@@ -425,9 +436,8 @@ lp_snapshot_waits(const lp_tracer *tracer)
             uint32_t id = code->layout.code_id;
 
             if (id < rec->n_counters && rec->counters[id] != NULL &&
-                lp_snapshot_add_waits(list, rec->counters[id]->waits,
-                                      code->layout.serial,
-                                      code->layout.first_line, thread) < 0) {
+                append_waits(list, rec->counters[id]->waits, &code->layout,
+                             thread) < 0) {
                 Py_DECREF(list);
                 return NULL;
             }

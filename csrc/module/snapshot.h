@@ -42,11 +42,11 @@ PyObject *lp_snapshot_lines(lp_code_counters *counters, uint32_t first_line);
 /* Fill in the counts of a node. */
 void lp_snapshot_node(lp_call_row *row, const lp_node *node);
 
-/* [GIL] Append the waits of one code object in one thread to a list.  0, or
- * -1 with an exception. */
-int lp_snapshot_add_waits(PyObject *list, const lp_off_cpu_lines *waits,
-                          uint32_t serial, uint32_t first_line,
-                          Py_ssize_t thread);
+/* [GIL] Append the waits of one line in one thread to a list.  0, or -1 with
+ * an exception. */
+int lp_snapshot_add_wait(PyObject *list, const lp_off_cpu_line *line,
+                         uint32_t serial, uint32_t first_line,
+                         Py_ssize_t thread);
 
 /* [GIL] Module function off_cpu_unavailable() -> bool. */
 PyObject *lp_snapshot_waits_unavailable(PyObject *module, PyObject *ignored);

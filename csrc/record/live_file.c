@@ -21,7 +21,8 @@ _Static_assert(sizeof(lp_block) % LP_RECORD_BYTES == 0,
 enum {
     CHUNK_BYTES = 256 * 1024, /* room is reserved in these steps */
     PATH_BYTES = 4096,
-    MIN_SCALE_NS = 20000, /* from so long on the scale is exact to 1 % */
+    MAX_INTERRUPTIONS = 10, /* some systems begin anew after a signal */
+    MIN_SCALE_NS = 20000,   /* from so long on the scale is exact to 1 % */
     NS_PER_S = 1000000000
 };
 
@@ -65,6 +66,9 @@ lp_live_layout(void)
         offsetof(lp_recorder, number),
         offsetof(lp_recorder, wait),
         offsetof(lp_off_cpu, last_leave),
+        offsetof(lp_off_cpu, pending),
+        offsetof(lp_off_cpu, n_pending),
+        sizeof(lp_off_cpu_pending),
         sizeof(lp_frame),
         offsetof(lp_frame, counters),
         offsetof(lp_frame, first),
@@ -130,11 +134,11 @@ open_again(void)
 static int
 allocate(int fd, off_t offset, off_t bytes)
 {
-    int error;
+    int error = EINTR;
 
-    do {
+    for (int i = 0; i < MAX_INTERRUPTIONS && error == EINTR; i++) {
         error = posix_fallocate(fd, offset, bytes);
-    } while (error == EINTR);
+    }
     return error;
 }
 
@@ -214,13 +218,11 @@ begin_block(lp_block *block, lp_block_kind kind, size_t bytes)
     block->address = (uint64_t)(uintptr_t)block;
 }
 
-/* [lock] Make a block of the file known: to the reader, and to a forked child.
- */
+/* [lock] Make a block known: to the reader, if it is in the file, and to a
+ * forked child, which moves all blocks to a file of its own. */
 static void
-publish(lp_block *block, uint64_t offset)
+publish(lp_block *block)
 {
-    block->is_live = true;
-    block->offset = offset;
     block->lower = live.last;
     __atomic_store_n(&block->magic, LP_BLOCK_MAGIC, __ATOMIC_RELEASE);
     live.last = block;
@@ -249,7 +251,23 @@ new_live_block(lp_block_kind kind, size_t bytes)
         return NULL;
     }
     begin_block(block, kind, bytes);
-    publish(block, live.end - bytes);
+    block->is_live = true;
+    block->offset = live.end - bytes;
+    publish(block);
+    return block;
+}
+
+/* Return a block in private memory; NULL if memory is out. */
+static lp_block *
+new_private_block(lp_block_kind kind, size_t bytes)
+{
+    lp_block *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (block == MAP_FAILED) {
+        return NULL;
+    }
+    begin_block(block, kind, bytes);
     return block;
 }
 
@@ -276,22 +294,22 @@ lp_block_new(lp_block_kind kind, size_t bytes, bool is_live)
         return NULL;
     }
     bytes = whole_pages(bytes);
-    if (is_live && live.open) {
+    if (is_live && live.header != NULL) {
         pthread_mutex_lock(&lock);
         if (live.open) {
             note_scale();
             block = new_live_block(kind, bytes);
         }
+        if (block == NULL) {
+            block = new_private_block(kind, bytes);
+            if (block != NULL) {
+                publish(block);
+            }
+        }
         pthread_mutex_unlock(&lock);
     }
-    if (block == NULL) {
-        block = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (block == MAP_FAILED) {
-            errno = error;
-            return NULL;
-        }
-        begin_block(block, kind, bytes);
+    else {
+        block = new_private_block(kind, bytes);
     }
     errno = error;
     return block;
@@ -447,33 +465,65 @@ lp_live_unwatch_signals(void)
 /* -- forks -----------------------------------------------------------------
  */
 
-/* Map the block's part of the file again, for this process alone: pages are
- * copied when they are written to. */
-static bool
-map_privately(lp_block *block, size_t bytes, off_t offset)
-{
-    int fd = open_again();
-    void *mapped = fd < 0 ? MAP_FAILED
-                          : mmap(block, bytes, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_FIXED, fd, offset);
+/* Whether this process still is the one that it was: a child that was made
+ * without handlers of forks, by a system call of the program, finds 0. */
+static uint32_t always = 1;
+const uint32_t *lp_live_same_process = &always;
+static uint32_t *same_process; /* a page that children find wiped, or NULL */
 
-    if (fd >= 0) {
-        close(fd);
+/* Replace the memory of a block by memory that is not its parent's, without
+ * the file.  It is shared with children of this process until they have done
+ * the same: private memory may be forbidden by RLIMIT_DATA. */
+static bool
+copy_in_place(char *at, size_t bytes)
+{
+    static char buffer[CHUNK_BYTES];
+
+    for (size_t n; bytes != 0; at += n, bytes -= n) {
+        n = bytes < sizeof(buffer) ? bytes : sizeof(buffer);
+        memcpy(buffer, at, n);
+        if (mmap(at, n, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) == MAP_FAILED) {
+            return false;
+        }
+        memcpy(at, buffer, n);
     }
-    return mapped != MAP_FAILED;
+    return true;
 }
 
-/* Put a private copy of a shared block at its address. */
+/* Part a block from that of the parent.  `copy` is a private copy, or NULL. */
 static void
-make_private(lp_block *block, char *copy)
+make_own(lp_block *block, char *copy)
 {
     size_t bytes = block->bytes;
 
-    if ((copy == NULL || !move_pages(copy, bytes, block)) &&
-        !map_privately(block, bytes, (off_t)block->offset)) {
+    if (copy != NULL && move_pages(copy, bytes, block)) {
+        block->is_live = false;
+    }
+    else if (!copy_in_place((char *)block, bytes)) {
         abort(); /* the child would write to its parent's counts */
     }
-    block->is_live = false;
+}
+
+/* Part all blocks from those of the parent; `copies` is NULL if there are
+ * none.
+ */
+static void
+make_all_own(char *copies)
+{
+    for (lp_block *block = live.last; block != NULL; block = block->lower) {
+        if (block->is_live) {
+            size_t bytes = block->bytes;
+
+            make_own(block, copies);
+            copies = copies == NULL ? NULL : copies + bytes;
+        }
+    }
+    live.open = live.is_mine = false;
+    if (same_process != NULL) {
+        *same_process = 1;
+    }
 }
 
 /* Copy all blocks now: by the time at which the child could, its parent may
@@ -517,18 +567,38 @@ after_fork(void)
 static void
 after_fork_in_child(void)
 {
-    size_t at = 0;
-
-    for (lp_block *block = live.last; block != NULL; block = block->lower) {
-        if (block->is_live) {
-            size_t bytes = block->bytes;
-
-            make_private(block, live.copied == 0 ? NULL : live.copies + at);
-            at += bytes;
-        }
-    }
-    live.open = live.is_mine = false;
+    make_all_own(live.copied == 0 ? NULL : live.copies);
     pthread_mutex_unlock(&lock);
+}
+
+void
+lp_live_forked(void)
+{
+    if (same_process != NULL && live.header != NULL) {
+        lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+        make_all_own(NULL);
+    }
+}
+
+/* Let a child that is made without handlers of forks know that it is one. */
+static void
+watch_process(void)
+{
+#ifdef MADV_WIPEONFORK
+    size_t bytes = whole_pages(1);
+    uint32_t *page = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page == MAP_FAILED) {
+        return;
+    }
+    if (madvise(page, bytes, MADV_WIPEONFORK) != 0) {
+        munmap(page, bytes);
+        return;
+    }
+    *page = 1;
+    lp_live_same_process = same_process = page;
+#endif
 }
 
 /* -- the life of a file ----------------------------------------------------
@@ -614,12 +684,14 @@ lp_live_open(const char *path, const lp_clock *clock)
     close(fd);
     begin_block(block, LP_BLOCK_HEADER, bytes);
     begin_header((lp_live_header *)block);
-    publish(block, 0);
+    block->is_live = true;
+    publish(block);
     lp_arena_init(&live.log, LP_BLOCK_LOG, true);
     live.open = true;
     if (!live.registered) {
         live.registered = true;
         pthread_atfork(before_fork, after_fork, after_fork_in_child);
+        watch_process();
     }
     watch_signals();
     return 0;
@@ -629,6 +701,12 @@ bool
 lp_live_is_open(void)
 {
     return live.open;
+}
+
+bool
+lp_live_is_complete(void)
+{
+    return live.open && !live.header->incomplete;
 }
 
 /* Write a block to the file, and map it there in place of private memory. */
@@ -684,6 +762,7 @@ int
 lp_live_move(const char *path, const lp_clock *clock)
 {
     uint64_t scale;
+    uint32_t incomplete;
     bool moved;
     int fd;
 
@@ -695,21 +774,36 @@ lp_live_move(const char *path, const lp_clock *clock)
         return errno;
     }
     scale = live.header->scale;
+    incomplete = live.header->incomplete;
     begin_header(live.header);
-    live.header->scale = scale; /* the clock is the same */
+    live.header->scale = scale;           /* the clock is the same, */
+    live.header->incomplete = incomplete; /* and so is the log */
     moved = move_all(fd);
     close(fd);
     if (!moved) {
         unlink(path); /* what was moved stays mapped */
+        live.is_mine = false;
         return ENOSPC;
     }
     live.open = true;
     return 0;
 }
 
+/* Give back the room that no block has: children may be many, and their files
+ * stay until the run is over. */
+static void
+shorten(int fd)
+{
+    if (ftruncate(fd, (off_t)live.end) == 0) {
+        live.reserved = live.end;
+    }
+}
+
 void
 lp_live_close(const char *reason, bool remove)
 {
+    int error = errno, fd;
+
     if (!live.is_mine) {
         return;
     }
@@ -720,12 +814,15 @@ lp_live_close(const char *reason, bool remove)
     live.header->state = remove ? LP_LIVE_WRITTEN : LP_LIVE_ENDED;
     pthread_mutex_unlock(&lock);
     lp_live_unwatch_signals();
-    if (remove) {
-        int fd = open_again();
-
-        if (fd >= 0) {
-            close(fd);
+    fd = open_again();
+    if (fd >= 0) {
+        if (remove) {
             unlink(live.path);
         }
+        else {
+            shorten(fd);
+        }
+        close(fd);
     }
+    errno = error;
 }

@@ -18,7 +18,8 @@
  * is kept open, which the program would see, or close.
  *
  * A forked child gets private copies at the same addresses before any of its
- * code runs.  It may then move them to a file of its own.
+ * code runs.  It may then move them to a file of its own.  (A child that is
+ * made by a system call of the program gets them at its first call or return.)
  *
  * There is at most one live file.  [GIL], but for the handlers of forks and
  * signals.
@@ -41,7 +42,7 @@ typedef enum lp_block_kind {
     LP_BLOCK_RECORDER, /* a lp_recorder and its frames */
     LP_BLOCK_FRAMES,   /* frames of a recorder, after the first array */
     LP_BLOCK_COUNTERS, /* of lp_code_counters, with their lines */
-    LP_BLOCK_WAITS,    /* of lp_off_cpu_lines */
+    LP_BLOCK_WAITS,    /* of lp_off_cpu_lines, and of lp_off_cpu_pending */
     LP_BLOCK_NODES     /* of lp_node */
 } lp_block_kind;
 
@@ -54,8 +55,8 @@ typedef struct lp_block {
     uint64_t address;       /* where it is mapped */
     uint64_t offset;        /* in the file */
     struct lp_block *next;  /* for the owner of the memory */
-    struct lp_block *lower; /* the live block before this one in the file, */
-    bool is_live;           /* if it is in the file */
+    struct lp_block *lower; /* the block before this one, if it is in the */
+    bool is_live;           /* file, or would be if there was room */
     uint8_t padding[7];
 } lp_block;
 
@@ -121,6 +122,14 @@ int lp_live_open(const char *path, const lp_clock *clock);
 
 /* True if there is a live file that has room, or may have. */
 bool lp_live_is_open(void);
+
+/* True if there is one, and all that was counted so far is in it. */
+bool lp_live_is_complete(void);
+
+/* Points to 0 in a child that was made without the handlers of forks; it calls
+ * lp_live_forked before it changes what it shares with its parent. */
+extern const uint32_t *lp_live_same_process;
+void lp_live_forked(void);
 
 /* Return a new zeroed block of at least so many bytes, its head included:
  * in the live file, or else (or if `live` is false) private.  NULL if memory

@@ -3,7 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 8 };
+enum {
+    WORD = 8,
+    MAX_SERIAL = 1 << 24, /* no process registers so many code objects, and
+                             tables are as long as the last serial */
+    MAX_CALLERS = 4096,   /* frames in which a caller is looked for: no program
+                             has so many of other tracers above it */
+    /* What is done with frames, once. */
+    SETTLED = 1,
+    GIVEN_WAITS = 2
+};
 
 #define MAX_FRAME_BYTES ((uint64_t)1 << 40)
 
@@ -57,6 +66,9 @@ add_block(lp_live_copy *self, const lp_block *block)
         }
         self->n_nodes += (uint32_t)n;
     }
+    if (to->kind == LP_BLOCK_WAITS) {
+        self->n_waits += block->used / sizeof(lp_off_cpu_line);
+    }
 }
 
 static bool
@@ -88,7 +100,7 @@ find_blocks(lp_live_copy *self, char *file, size_t bytes)
 
 /* Return the block of a kind in which `bytes` bytes at an address of the
  * process lie, or NULL. */
-static const lp_live_block *
+static lp_live_block *
 find(const lp_live_copy *self, lp_block_kind kind, uint64_t address,
      uint64_t bytes)
 {
@@ -109,7 +121,7 @@ find(const lp_live_copy *self, lp_block_kind kind, uint64_t address,
     if (low == 0 || address % WORD != 0) {
         return NULL;
     }
-    const lp_live_block *block = self->by_address[low - 1];
+    lp_live_block *block = self->by_address[low - 1];
     uint64_t offset = address - block->address;
 
     return block->kind == kind && offset >= sizeof(lp_block) &&
@@ -250,6 +262,18 @@ lp_live_copy_node(const lp_live_copy *self, const lp_node *node)
     return next_record(self, LP_BLOCK_NODES, node, node_bytes);
 }
 
+const lp_live_code *
+lp_live_record_code(const lp_live_record *record)
+{
+    const lp_live_code *code =
+        (const lp_live_code *)(const void *)record->data;
+
+    return record->kind == LP_LIVE_CODE && record->bytes >= sizeof(*code) &&
+                   code->serial <= MAX_SERIAL
+               ? code
+               : NULL;
+}
+
 /* -- opening ---------------------------------------------------------------
  */
 
@@ -268,23 +292,42 @@ find_codes(lp_live_copy *self)
     size_t n = 0;
 
     while ((record = lp_live_copy_record(self, record)) != NULL) {
-        n += record->kind == LP_LIVE_CODE;
+        n += lp_live_record_code(record) != NULL;
     }
     self->codes = malloc((n + 1) * sizeof(self->codes[0]));
     if (self->codes == NULL) {
         return false;
     }
     while ((record = lp_live_copy_record(self, record)) != NULL) {
-        const lp_live_code *code =
-            (const lp_live_code *)(const void *)record->data;
+        const lp_live_code *code = lp_live_record_code(record);
 
-        if (record->kind == LP_LIVE_CODE && record->bytes >= sizeof(*code)) {
+        if (code != NULL) {
             self->codes[self->n_codes].serial = code->serial;
             self->codes[self->n_codes++].first_line = code->first_line;
         }
     }
     qsort(self->codes, self->n_codes, sizeof(self->codes[0]), by_serial);
     return true;
+}
+
+/* Threads are numbered, so that tables are as long as the last number; those
+ * that began before the file was opened are not in it. */
+static void
+bound_threads(lp_live_copy *self)
+{
+    const lp_recorder *rec = NULL;
+    lp_code_counters *counters = NULL;
+    uint32_t n = 64;
+
+    while ((rec = lp_live_copy_recorder(self, rec)) != NULL) {
+        n += 2;
+    }
+    self->n_threads = n;
+    while ((counters = lp_live_copy_counters(self, counters)) != NULL) {
+        if (counters->thread >= n) {
+            counters->thread = 0; /* damaged */
+        }
+    }
 }
 
 bool
@@ -321,12 +364,15 @@ lp_live_copy_open(lp_live_copy *self, char *file, size_t bytes)
         return LP_LIVE_FOREIGN;
     }
     if (header->format != LP_LIVE_FORMAT ||
-        header->layout != lp_live_layout()) {
+        header->layout != lp_live_layout() ||
+        header->cost_one != LP_COST_ONE) {
         return LP_LIVE_OTHER_BUILD;
     }
-    return find_blocks(self, file, bytes) && find_codes(self)
-               ? LP_LIVE_READ
-               : LP_LIVE_NO_MEMORY;
+    if (!find_blocks(self, file, bytes) || !find_codes(self)) {
+        return LP_LIVE_NO_MEMORY;
+    }
+    bound_threads(self);
+    return LP_LIVE_READ;
 }
 
 void
@@ -417,25 +463,32 @@ lp_live_copy_waits(const lp_live_copy *self, const lp_code_counters *counters)
 /* -- open lines ------------------------------------------------------------
  */
 
-/* Return a recorder's array of frames, and how many are open. */
+/* Return a recorder's array of frames, and how many are open; NULL, and 0, if
+ * `what` was done with the frames of its block before. */
 static lp_frame *
-frames_of(const lp_live_copy *self, const lp_recorder *rec, size_t *n)
+frames_of(const lp_live_copy *self, const lp_recorder *rec, unsigned what,
+          size_t *n)
 {
     uint64_t first = (uint64_t)(uintptr_t)rec->frames;
     uint64_t top = (uint64_t)(uintptr_t)rec->top;
     uint64_t bytes = top - first + sizeof(lp_frame); /* with the sentinel */
-    lp_frame *frames;
+    lp_live_block *block;
 
+    *n = 0;
     if (top < first || top - first > MAX_FRAME_BYTES ||
         (top - first) % sizeof(lp_frame) != 0) {
         return NULL;
     }
-    frames = follow(self, LP_BLOCK_RECORDER, rec->frames, bytes);
-    if (frames == NULL) {
-        frames = follow(self, LP_BLOCK_FRAMES, rec->frames, bytes);
+    block = find(self, LP_BLOCK_RECORDER, first, bytes);
+    if (block == NULL) {
+        block = find(self, LP_BLOCK_FRAMES, first, bytes);
     }
+    if (block == NULL || (block->done & what)) {
+        return NULL;
+    }
+    block->done |= what;
     *n = (top - first) / sizeof(lp_frame);
-    return frames;
+    return (lp_frame *)(void *)(block->at + (first - block->address));
 }
 
 /* Charge the node of a frame, and take the time off its caller's own. */
@@ -460,6 +513,9 @@ charge_node(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
         counters->total += ticks;
         counters->total_cost += cost;
     }
+    if (frame - frames > MAX_CALLERS) {
+        frames = frame - MAX_CALLERS;
+    }
     for (const lp_frame *at = frame - 1; at > frames; at--) {
         if (at->owner == frame->owner && at->line != NULL) {
             lp_node *caller =
@@ -478,17 +534,17 @@ charge_node(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
 static void
 settle(const lp_live_copy *self, const lp_recorder *rec, lp_live_end *end)
 {
-    size_t n = 0;
-    lp_frame *frames = frames_of(self, rec, &n);
+    size_t n;
+    lp_frame *frames = frames_of(self, rec, SETTLED, &n);
     lp_ticks now = rec->wait.last_leave;
     uint64_t cost = rec->cost;
 
-    for (size_t i = 1; frames != NULL && i <= n; i++) {
+    for (size_t i = 1; i <= n; i++) {
         if (frames[i].line != NULL && frames[i].since > now) {
             now = frames[i].since;
         }
     }
-    for (size_t i = n; frames != NULL && i > 0; i--) {
+    for (size_t i = n; i > 0; i--) {
         lp_frame *frame = &frames[i];
         lp_line *line =
             follow(self, LP_BLOCK_COUNTERS, frame->line, sizeof(lp_line));
@@ -516,4 +572,50 @@ lp_live_copy_settle(const lp_live_copy *self)
         settle(self, rec, &end);
     }
     return end;
+}
+
+/* As lp_off_cpu_spread. */
+static int
+give_owed(const lp_live_copy *self, const lp_recorder *rec,
+          lp_live_taker *take, void *arg)
+{
+    const lp_off_cpu *wait = &rec->wait;
+    size_t left = wait->n_pending, n = 0;
+    const lp_off_cpu_pending *pending =
+        follow(self, LP_BLOCK_WAITS, wait->pending, left * sizeof(*pending));
+    const lp_frame *frames = left == 0 || pending == NULL
+                                 ? NULL
+                                 : frames_of(self, rec, GIVEN_WAITS, &n);
+    lp_off_cpu_line owed = {.offset = 0};
+
+    for (size_t i = n; frames != NULL && i > 0; i--) {
+        const lp_code_counters *counters = follow(
+            self, LP_BLOCK_COUNTERS, frames[i].counters, sizeof(*counters));
+        uint64_t lines = (uint64_t)(uintptr_t)frames[i].lines;
+        uint64_t line = (uint64_t)(uintptr_t)frames[i].line;
+
+        while (left > 0 && pending[left - 1].depth >= i) {
+            lp_off_cpu_add(&owed.waited, &pending[--left].waited);
+        }
+        owed.offset = (line - lines) / sizeof(lp_line);
+        if (counters != NULL && left < wait->n_pending && line >= lines &&
+            lines != 0 && owed.offset < counters->n_lines &&
+            take(arg, counters, &owed) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int
+lp_live_copy_owed(const lp_live_copy *self, lp_live_taker *take, void *arg)
+{
+    const lp_recorder *rec = NULL;
+
+    while ((rec = lp_live_copy_recorder(self, rec)) != NULL) {
+        if (give_owed(self, rec, take, arg) < 0) {
+            return -1;
+        }
+    }
+    return 0;
 }

@@ -24,6 +24,7 @@ typedef struct lp_live_block {
     uint64_t used;    /* bytes, its head included */
     lp_block_kind kind;
     uint32_t first_node; /* in a block of nodes: number of its first one */
+    unsigned done;       /* what was done with the frames in it */
 } lp_live_block;
 
 typedef struct lp_live_copy {
@@ -32,6 +33,8 @@ typedef struct lp_live_copy {
     lp_live_block **by_address; /* owned */
     size_t n_blocks;
     uint32_t n_nodes;
+    uint64_t n_waits;   /* max number of all lines that waited, and */
+    uint32_t n_threads; /* of threads */
     struct {
         uint32_t serial, first_line;
     } *codes; /* owned, sorted by serial */
@@ -93,6 +96,19 @@ uint32_t lp_live_copy_line(const lp_live_copy *self, const lp_node *node);
 /* The waits of a code object in a thread, or NULL. */
 const lp_off_cpu_lines *lp_live_copy_waits(const lp_live_copy *self,
                                            const lp_code_counters *counters);
+
+/* Take waits that are still to be charged to the open line of a code object.
+ * 0, or -1 to end. */
+typedef int lp_live_taker(void *arg, const lp_code_counters *counters,
+                          const lp_off_cpu_line *line);
+
+/* Let `take` have all waits that the frames of recorders owe to their open
+ * lines; once.  0, or -1. */
+int lp_live_copy_owed(const lp_live_copy *self, lp_live_taker *take,
+                      void *arg);
+
+/* The code object in a record; NULL if it is another record, or damaged. */
+const lp_live_code *lp_live_record_code(const lp_live_record *record);
 
 /* The line of a code object's first counter; false if it is not known. */
 bool lp_live_copy_first_line(const lp_live_copy *self, uint32_t serial,

@@ -11,7 +11,9 @@
 void
 lp_off_cpu_free(lp_off_cpu *wait)
 {
-    free(wait->pending);
+    if (!wait->is_live) {
+        free(wait->pending);
+    }
 }
 
 void
@@ -23,8 +25,8 @@ lp_off_cpu_forget(lp_code_counters *counters)
     counters->waits = NULL;
 }
 
-static void
-add(lp_waited *to, const lp_waited *from)
+void
+lp_off_cpu_add(lp_waited *to, const lp_waited *from)
 {
     for (int i = 0; i < LP_WAIT_CAUSES; i++) {
         to->ns[i] += from->ns[i];
@@ -32,27 +34,27 @@ add(lp_waited *to, const lp_waited *from)
     to->unsure += from->unsure;
 }
 
-/* The waits of counters that are in the live file: so are they.  [GIL] */
+/* The waits of counters and recorders that are in the live file: so are they.
+ * [GIL] */
 static lp_arena live_waits = {.kind = LP_BLOCK_WAITS, .is_live = true};
 
-/* Return the counters' waits, reallocated to hold `bytes`.  (A few lines of a
- * program wait, so the room of the old ones in the live file is not missed.)
- */
-static lp_off_cpu_lines *
-reallocate(lp_code_counters *counters, size_t bytes)
+/* Return memory of `bytes` bytes with the `used` first ones of `old`; NULL if
+ * memory is out.  (A few lines of a program wait, so the room of the old
+ * memory in the live file is not missed.) */
+static void *
+reallocate(void *old, size_t used, size_t bytes, bool is_live)
 {
-    const lp_off_cpu_lines *old = counters->waits;
-    lp_off_cpu_lines *waits;
+    void *memory;
 
-    if (!counters->is_live) {
-        return realloc(counters->waits, bytes);
+    if (!is_live) {
+        return realloc(old, bytes);
     }
-    waits = lp_arena_alloc(&live_waits,
-                           (bytes + LP_RECORD_BYTES - 1) / LP_RECORD_BYTES);
-    if (waits != NULL && old != NULL) {
-        memcpy(waits, old, sizeof(*old) + old->n * sizeof(old->lines[0]));
+    memory = lp_arena_alloc(&live_waits,
+                            (bytes + LP_RECORD_BYTES - 1) / LP_RECORD_BYTES);
+    if (memory != NULL && used != 0) {
+        memcpy(memory, old, used);
     }
-    return waits;
+    return memory;
 }
 
 /* Return the counters' waits with room for one more, or NULL if memory is out.
@@ -67,8 +69,11 @@ reserve(lp_code_counters *counters)
     if (waits != NULL && n < waits->capacity) {
         return waits;
     }
-    waits = reallocate(counters,
-                       sizeof(*waits) + capacity * sizeof(waits->lines[0]));
+    waits = reallocate(
+        waits,
+        waits == NULL ? 0 : sizeof(*waits) + n * sizeof(waits->lines[0]),
+        sizeof(*waits) + capacity * sizeof(waits->lines[0]),
+        counters->is_live);
     if (waits != NULL) {
         waits->n = n;
         waits->capacity = capacity;
@@ -114,7 +119,7 @@ charge_line(const lp_frame *frame, const lp_waited *waited)
         find_line(frame->counters, (uint64_t)(frame->line - frame->lines));
 
     if (to != NULL) {
-        add(&to->waited, waited);
+        lp_off_cpu_add(&to->waited, waited);
     }
 }
 
@@ -164,14 +169,15 @@ push(lp_off_cpu *wait, uint64_t depth, const lp_waited *waited)
     if (wait->n_pending != 0) {
         top = &wait->pending[wait->n_pending - 1];
         if (top->depth >= depth) {
-            add(&top->waited, waited);
+            lp_off_cpu_add(&top->waited, waited);
             return;
         }
     }
     if (wait->n_pending == wait->capacity) {
         uint32_t capacity = wait->capacity == 0 ? 8 : wait->capacity * 2;
 
-        top = realloc(wait->pending, capacity * sizeof(*top));
+        top = reallocate(wait->pending, wait->n_pending * sizeof(*top),
+                         capacity * sizeof(*top), wait->is_live);
         if (top == NULL) {
             return;
         }
@@ -190,7 +196,7 @@ pop(lp_off_cpu *wait, uint64_t depth, lp_waited *waited)
 
     while (wait->n_pending != 0 &&
            wait->pending[wait->n_pending - 1].depth >= depth) {
-        add(waited, &wait->pending[--wait->n_pending].waited);
+        lp_off_cpu_add(waited, &wait->pending[--wait->n_pending].waited);
         any = true;
     }
     return any;

@@ -105,8 +105,10 @@ typedef struct lp_off_cpu {
     uint32_t thread;
     /* processor time for a test; NULL for the system's */
     lp_ns (*clock)(void);
-    lp_off_cpu_pending *pending; /* owned, sorted by depth */
+    lp_off_cpu_pending *pending; /* owned, sorted by depth; in the live file if
+                                    the recorder is */
     uint32_t n_pending, capacity;
+    bool is_live; /* the recorder is */
     /* ns, since clocks were last read (atomic) */
     uint64_t samples[LP_WAIT_CAUSES];
     lp_ns sampled_at;    /* of the sampler: time of its last sample, */
@@ -152,6 +154,9 @@ void lp_off_cpu_settle(struct lp_recorder *rec, lp_ticks now);
 void lp_off_cpu_spread(struct lp_recorder *rec);
 
 void lp_off_cpu_free(lp_off_cpu *wait);
+
+/* Add waits to others. */
+void lp_off_cpu_add(lp_waited *to, const lp_waited *from);
 
 /* Free the waits of these counters, which are freed or reset. */
 void lp_off_cpu_forget(struct lp_code_counters *counters);

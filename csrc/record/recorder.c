@@ -56,6 +56,7 @@ lp_recorder_new(const lp_clock *clock, const lp_costs *costs)
     rec->costs = *costs;
     rec->audit_at = LP_OVERHEAD_AUDIT_NEVER;
     lp_recorder_trace(rec);
+    rec->wait.is_live = block->is_live;
     lp_off_cpu_clock(rec, clock);
     return rec;
 }

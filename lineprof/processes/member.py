@@ -136,8 +136,11 @@ class Member:
             self._stem = self._stem or self.run.announce()
             if self._stem:
                 write_profile(self._stem, lambda path: self._save(profiler, path, end))
-                if self.live:
+                if self.live and self.live.is_complete:
                     self.live.note(part=True)  # of which the counts are a part
+                elif self.live:  # a note would be lost, and all be counted twice
+                    self.live.close(end, remove=True)
+                    self.live = None
         except Exception:  # noqa: BLE001  # the run has ended, the disk is full...
             self._stem = ""
 

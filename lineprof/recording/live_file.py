@@ -108,6 +108,12 @@ class LiveFile:
         self.note(identity=process_info.identity())
         return True
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether all counts and notes so far are in the file."""
+        complete: bool = self._core.live_is_complete()
+        return complete
+
     def unwatch_signals(self) -> None:
         """Note no more of which signal the process dies: its handlers are removed."""
         self._core.live_unwatch_signals()

@@ -759,6 +759,7 @@ def is_live(profiler: LineProfiler) -> bool:
     session = profiler._session  # noqa: SLF001  # of this module
     return (
         session.live is not None
+        and session.module.live_is_complete()
         and session.trace is None
         and profiler.gpu_status.backend != "cupti"
         and profiler._blocks is None  # noqa: SLF001

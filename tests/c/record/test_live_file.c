@@ -353,7 +353,7 @@ ask_for_gigabytes(const char *path)
 }
 
 static void
-file_is_incomplete_after(void (*program)(const char *path), const char *name)
+file_is_incomplete_after(void (*end)(const char *path), const char *name)
 {
     char path[PATH_BYTES];
     lp_live_copy copy;
@@ -362,7 +362,7 @@ file_is_incomplete_after(void (*program)(const char *path), const char *name)
     int status;
 
     path_of(path, name);
-    status = in_child(program, path);
+    status = in_child(end, path);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CHECK(hits_in(path) == 2);
     data = read_file(path, &bytes);

@@ -1,0 +1,167 @@
+"""Children where memory or files are short, or forks go unseen: all counts are kept."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import hits_in, kernprof, viewer, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="only Linux has live files"
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_live_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "live"))
+
+
+# A fork without the handlers of forks, as programs do by ctypes.
+RAW = """
+import ctypes, os
+@profile
+def leaf(n):
+    for i in range(n):
+        pass
+@profile
+def deep(n):
+    return deep(n - 1) if n else leaf(3)
+@profile
+def first():
+    return 1
+leaf(10)
+if not ctypes.CDLL(None)._Fork():
+    for _ in range(1000):
+        leaf(10)
+    deep(300)
+    first()
+    os._exit(0)
+os.wait()
+deep(3)
+first()
+print("done")
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-children",)])
+def test_a_child_of_a_plain_system_call_does_no_harm(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    write(tmp_path, "raw.py", RAW)
+    outcome = kernprof("-lq", *flags, "raw.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "done\n", "")
+    hits = hits_in(tmp_path / "raw.lprof")
+    assert (hits["deep"], hits["first"]) == ({9: 4}, {12: 1})
+
+
+LINES = "\n".join(f"    x{n} = {n}" for n in range(600))
+FULL = f"""
+import os, resource, sys
+def limited(function):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    function()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+@profile
+def big():
+{LINES}
+@profile
+def late():
+    return 1
+def count():
+    limited(big)  # there is no room in the live file from now on
+    late()
+if sys.argv[1] == "parent":
+    count()
+if not os.fork():
+    if sys.argv[1] == "child":
+        count()
+    big()
+    late()
+    sys.exit()
+os.wait()
+"""
+
+
+@pytest.mark.parametrize("where", ["parent", "child"])
+def test_a_file_that_has_no_more_room_loses_no_count(
+    tmp_path: Path, where: str
+) -> None:
+    write(tmp_path, "full.py", FULL)
+    outcome = kernprof("-lq", "full.py", where, cwd=tmp_path)
+    assert outcome.status == 0
+    hits = hits_in(tmp_path / "full.lprof")
+    assert set(hits["big"].values()) == {2}
+    assert len(hits["big"]) == 600
+    assert list(hits["late"].values()) == [2]
+
+
+def test_a_child_without_memory_for_copies_goes_on(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "data.py",
+        """
+        import os, resource
+        @profile
+        def f():
+            return 1
+        f()
+        lines = open("/proc/self/status").read().splitlines()
+        used = next(int(line.split()[1]) for line in lines if "VmData" in line)
+        free = resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_DATA, (used * 1024, free))
+        child = os.fork()
+        if not child:
+            try:
+                f()
+            finally:
+                os._exit(7)
+        status = os.waitpid(child, 0)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (free, free))
+        print(os.waitstatus_to_exitcode(status))
+        """,
+    )
+    outcome = kernprof("-lq", "data.py", cwd=tmp_path)
+    assert (outcome.status, outcome.out) == (0, "7\n")
+    assert hits_in(tmp_path / "data.lprof")["f"] == {5: 2}
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(0)"])
+def test_lines_that_are_open_at_the_end_have_the_waits_of_their_callees(
+    tmp_path: Path, end: str
+) -> None:
+    program = f"""
+        import os, time
+        @profile
+        def inner():
+            time.sleep(0.02)
+        @profile
+        def outer():
+            inner()
+            inner()
+        @profile
+        def main():
+            outer()
+            {end}
+        @profile
+        def top():
+            main()
+        top()
+        """
+    write(tmp_path, "waits.py", program)
+    kernprof("-lq", "waits.py", cwd=tmp_path)
+    done = viewer("view", "--json", "waits.lprof", cwd=tmp_path)
+    waits = {
+        function["name"]: sum(
+            line.get("off_cpu_ns_by_cause", {}).get("sleep", 0)
+            for line in function["lines"]
+        )
+        for function in json.loads(done.out)["functions"]
+    }
+    assert waits["top"] >= waits["main"] >= waits["outer"] >= waits["inner"] > 0
