@@ -520,6 +520,9 @@ program if it uses no @profile; without -l, cProfile times every call. The
 program needs no import for @profile."""
 
 _EPILOG = """
+lineprof run --children -- COMMAND [arguments...] profiles each Python program
+that any command starts: a shell script, make, mpirun.
+
 A long flag without a value also accepts =yes and =no, and --no-NAME is its
 opposite. Short flags can be joined: -lvz. Words after the program's name are
 the program's arguments. A -- right after the name is dropped, unless there was
@@ -544,6 +547,8 @@ that name. It may hold:
 
 Exit status: that of the program; 1 if the program succeeded but its profile
 could not be written; 2 for an error in the command line."""
+
+ANY_COMMAND = "lineprof run --children -- COMMAND [arguments...]"
 
 _CONFIG = {"config", "no_config"}
 _NO, _NO_WHOLE = "--no-", "--no-whole"
@@ -904,6 +909,8 @@ def check(options: RunOptions) -> None:
     if given and not options.line_by_line:
         verb = "needs" if len(given) == 1 else "need"
         hint = f"add -l, or leave {_names(options, given)} out"
+        if options.children and "children" in options.given:
+            hint = f"add -l, or profile any command: {ANY_COMMAND}"
         raise UsageError(f"{_names(options, given)} {verb} -l", hint=hint)
     for word in (*options.include, *options.exclude):
         try:

@@ -177,10 +177,11 @@ def _letters(
 class OutputFile:
     """The file for the profile, checked before the program runs."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, program: str | None = None) -> None:
         """Take `name`, relative to the folder that is current now.
 
-        Raises UsageError if no file can be written there.
+        Raises UsageError if no file can be written there, or if that is the file of
+        the `program`.
         """
         self.name = name
         self._start = files.current_folder()
@@ -188,6 +189,8 @@ class OutputFile:
         if os.path.isabs(self.path):  # a link stays: its target is written
             self.path = os.path.realpath(self.path)
         problem, hint = _problem(name, self.path)
+        if not problem and program and _is_same(self.path, program):
+            problem, hint = "it is the program", "name another file with -o"
         if not problem:
             problem, hint = _problem_of_stream(name)
         if problem and self.path != os.devnull:  # -o /dev/null: only the table
@@ -205,6 +208,13 @@ class OutputFile:
         if files.current_folder() == self._start:
             return name
         return os.path.join(self._start, name)
+
+
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False
 
 
 def _problem_of_stream(name: str) -> tuple[str, str]:

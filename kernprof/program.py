@@ -13,7 +13,14 @@ import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
 from kernprof.messages import flush_stream
-from kernprof.options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
+from kernprof.options import (
+    ANY_COMMAND,
+    COMMAND,
+    MODULE,
+    SCRIPT,
+    NotRunError,
+    UsageError,
+)
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.recording.sources import keep_script
 from lineprof.source import FileContent, disk_state
@@ -36,6 +43,7 @@ class Program:
     first_path: str | None  # sys.path[0]; None if python adds no entry
     stem: str  # %s in the name of the profile
     file_name: str  # %f
+    path: str | None = None  # of its file
     always_first_path = False  # even if python leaves sys.path as it is
     texts: dict[str, str]  # source without a file, by the file name of its code
     # Called with the code and its module's name just before the first line.
@@ -97,6 +105,7 @@ class Program:
 class Script(Program):
     """A file of source or bytecode."""
 
+    path: str
     _flushes = True
 
     def __init__(
@@ -111,19 +120,19 @@ class Script(Program):
         self.first_path = os.path.dirname(real_path(path))
         self.file_name = os.path.basename(name)
         self.stem = os.path.splitext(self.file_name)[0]
-        self._path = path
+        self.path = path
         self._data = data
         self._state = state
 
     def _load(self) -> CodeType:
-        code = code_of_file(self._data, self._path)
+        code = code_of_file(self._data, self.path)
         loader = SourcelessFileLoader if is_bytecode(self._data) else SourceFileLoader
         if self._state and loader is SourceFileLoader:
-            content = FileContent(file=self._path, state=self._state, data=self._data)
+            content = FileContent(file=self.path, state=self._state, data=self._data)
             keep_script(content)
         self._data = b""
-        _main()["__loader__"] = loader("__main__", self._path)
-        _set_file(self._path)
+        _main()["__loader__"] = loader("__main__", self.path)
+        _set_file(self.path)
         return code
 
     def refuse(self, error: BaseException) -> None:
@@ -134,7 +143,7 @@ class Script(Program):
         """
         if self.started or not isinstance(error, (SyntaxError, ValueError)):
             return
-        if not (sys.executable and os.path.isfile(self._path)):
+        if not (sys.executable and os.path.isfile(self.path)):
             return  # a pipe has been read already
         from subprocess import (  # type: ignore[attr-defined]  # noqa: PLC0415
             _args_from_interpreter_flags,
@@ -155,7 +164,7 @@ class Container(Program):
         """Take the container's name as given, and its absolute `path`."""
         super().__init__()
         self.argv0 = name
-        self.first_path = path
+        self.path = self.first_path = path
         self.file_name = os.path.basename(absolute_path(path))
         self.stem = os.path.splitext(self.file_name)[0]
 
@@ -347,7 +356,8 @@ def check_command(path: str, data: bytes) -> None:
         return
     raise UsageError(
         f"{path!r} is not Python: {why}",
-        hint="if that starts a Python script, give the path of the script;"
+        hint="if that starts a Python script, give the path of the script, or profile"
+        f" all that it starts: {ANY_COMMAND};"
         f" of a shim of pyenv, what `pyenv which {os.path.basename(path)}` says",
     )
 

@@ -56,7 +56,7 @@ class Session:
             file_name=_same_in_all_ranks(self.program.file_name, options),
             place=options.place,
         )
-        self._out = OutputFile(self._name.name)
+        self._out = OutputFile(self._name.name, program=self.program.path)
         self._own_process = own_process
         out = self._name.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
@@ -121,9 +121,17 @@ class Session:
         self.program.run(self.recorder)
 
     def refuse(self, error: BaseException) -> None:
-        """Let python report `error`, if it ended the program and python says more."""
-        if self._is_set_up:
-            self.program.refuse(error)
+        """Let python report `error`, if it ended the program and python says more.
+
+        Python may take the place of this process, of which nothing is to be left.
+        """
+        if not self._is_set_up:
+            return
+        if not self.program.started:
+            self.recorder.close("", written=True)
+            if self._children:
+                self._children.end()
+        self.program.refuse(error)
 
     def hint(self, error: BaseException) -> str:
         """Return a hint on an exception that other flags would avoid, mostly ""."""

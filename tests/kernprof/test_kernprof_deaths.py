@@ -674,3 +674,17 @@ def test_threads_and_calls_are_recovered(folder: Path) -> None:
     for node in stats.calls.nodes:
         calls[node.function[2], node.line] += node.calls
     assert calls == {("work", 0): 2, ("step", 6): 8}
+
+
+def test_a_program_that_cannot_be_compiled_leaves_the_last_profile(
+    folder: Path,
+) -> None:
+    die(folder, "sys.exit")
+    for text in ("def (", "x = '\0'"):
+        write(folder, "x.py", text)
+        done = kernprof("-l", "x.py", cwd=folder)
+        assert done.status == 1
+        assert not live_files(folder)
+        view = viewer("view", "x.lprof", cwd=folder)
+        assert "recovered" not in view.err
+    assert hits_in(folder / "x.lprof") == HITS

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import enter_removed_folder
+from as_python import enter_removed_folder, kernprof, write
 
 from kernprof.options import UsageError
 from kernprof.output_file import OutputFile, expand
@@ -155,3 +155,13 @@ def test_standard_streams_are_refused_before_the_program_runs(
     assert why.encode() in done.stderr
     assert done.stderr.count(b"\n") == 1
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_program_is_not_replaced_by_its_profile(tmp_path: Path) -> None:
+    write(tmp_path, "s.py", "print(1)")
+    (tmp_path / "link.lprof").symlink_to("s.py")
+    for name in ("s.py", "link.lprof"):
+        outcome = kernprof("-l", "-o", name, "s.py", cwd=tmp_path)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert "it is the program; name another file with -o" in outcome.err
+    assert (tmp_path / "s.py").read_text().strip() == "print(1)"
