@@ -55,14 +55,26 @@ class NullProfiler:
         return getattr(idle, name)
 
 
+STANDARD = os.path.dirname(os.__file__)  # the folder of the standard library
+_EXTENSIONS = os.path.join(STANDARD, "lib-dynload")
+
+
 def define_profile() -> None:
     """Make sure that there is a builtin `profile`; called in the child.
 
     The child joins the run now if it could not before.
     """
-    from kernprof.child import begin  # noqa: PLC0415  # in a child
+    modules, path = frozenset(sys.modules), sys.path
+    # The program's modules are not for lineprof.
+    sys.path = sorted(path, key=lambda folder: folder not in {STANDARD, _EXTENSIONS})
+    try:
+        from kernprof.child import begin  # noqa: PLC0415  # in a child
 
-    begin()
+        begin(modules, path)
+    except Exception:  # noqa: BLE001, S110  # the program goes on without
+        pass
+    finally:
+        sys.path = path
     if not hasattr(builtins, "profile"):
         builtins.profile = NullProfiler()  # type: ignore[attr-defined]
 

@@ -51,6 +51,7 @@ class Member:
         self.profilers: Callable[[], Sequence[LineProfiler]] = tuple
         self.exits: Callable[[], object] = int  # called before `os._exit`
         self.is_child = False
+        self._is_server = False  # its children count, and what it does itself, if any
         self._parent = 0  # its pid, of a child
         self._gpu: GpuOptions | None = None  # of a fork server: for its children
         self._stem = ""  # of the file that announces a child without a live file
@@ -63,27 +64,24 @@ class Member:
         self.note_run()
 
     def serve(self, gpu: GpuOptions) -> None:
-        """Be a fork server, of which the children count; they record `gpu` work."""
-        self.is_child = False
+        """Be a fork server, about to `join`; its children record `gpu` work."""
+        self._is_server = True
         self._gpu = gpu
-        if self.live:
-            self.live.note(server=True)
-        elif self._stem:
-            withdraw(self._stem)
 
     def note_run(self) -> None:
         """Note which profiler is in use, and where this child comes from."""
         if not self.is_child:
             return
         if self.live is None:
-            self._stem = self._stem or self.run.announce()
+            if not self._is_server:  # it runs as long as the program, or longer
+                self._stem = self._stem or self.run.announce()
             return
         self.profilers()[0].note_run()
         self.live.note(
             whole=self.is_whole,
             parent=self._parent,
             thread=self._thread,
-            server=False,
+            server=self._is_server,
             folder=self.run.folder,
         )
 
@@ -114,6 +112,13 @@ class Member:
             module, name, plain, ours = self._replaced.pop()
             if getattr(module, name, None) is ours:
                 setattr(module, name, plain)
+
+    def withdraw(self) -> None:
+        """Take back that this is a child: it does not begin."""
+        self.is_child = False
+        if self._stem:
+            withdraw(self._stem)
+            self._stem = ""
 
     def leave(self, end: str = "") -> None:
         """Leave what a child counted; `end` says how the program ended.
@@ -159,7 +164,8 @@ class Member:
             begin_in_child(profiler, gpu)
         first, last = self._thread
         self._thread = (first if thread == last else thread, get_native_id())
-        self._parent, self._stem, self.is_child = parent, "", True
+        self._parent, self._stem = parent, ""
+        self.is_child, self._is_server = True, False
         if self.live and not (self.run.is_open and self.live.move()):
             self.live = None
         self.note_run()
