@@ -271,6 +271,27 @@ with multiprocessing.get_context({method!r}).Pool(2) as pool:
     assert hits_of_work(tmp_path, body, may_miss=True) == hits_of(6)
 
 
+def test_what_a_fork_server_runs_itself_counts(tmp_path: Path) -> None:
+    write(tmp_path, "pre.py", f"{FUNCTION}\nfor _ in range(5):\n    work(10)\n")
+    program = """
+        import multiprocessing
+        def work(n):
+            import pre
+            pre.work(n)
+        if __name__ == "__main__":
+            multiprocessing.set_forkserver_preload(["pre"])
+            context = multiprocessing.get_context("forkserver")
+            for _ in range(3):
+                child = context.Process(target=work, args=(10,))
+                child.start()
+                child.join()
+        """
+    write(tmp_path, "serves.py", program)
+    assert kernprof("-lq", "serves.py", cwd=tmp_path).status == 0
+    counted = load_stats(tmp_path / "serves.lprof").functions
+    assert sum(one.calls for one in counted if one.name == "work") == 8
+
+
 ENDS = {
     "SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", "killed"),
     "SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM)", "killed"),
