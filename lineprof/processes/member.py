@@ -13,6 +13,7 @@ import os
 import sys
 from _thread import get_native_id
 
+from lineprof.processes.forks import Forks
 from lineprof.processes.parts import VARIABLE, withdraw, write_profile
 from lineprof.recording.core import prepared_call
 from lineprof.recording.profiler import begin_in_child, is_live
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
-
-_EXECUTE = "_execute_child"  # of subprocess, which forks if there is a preexec_fn
 
 
 class Member:
@@ -87,7 +86,7 @@ class Member:
 
     def begin(self) -> None:
         """Follow forks, and the other ways to start and to end a process."""
-        _Forks.watch(self)
+        Forks.follow(self)
         self.run.hand_on()
         for name, prepare in (
             ("_exit", self._before_exit),
@@ -106,7 +105,7 @@ class Member:
 
     def end(self) -> None:
         """Put all back, unless the program has its own there."""
-        _Forks.forget(self)
+        Forks.forget(self)
         self.run.keep()
         while self._replaced:
             module, name, plain, ours = self._replaced.pop()
@@ -156,6 +155,9 @@ class Member:
         process = process._replace(parent_pid=self._parent, is_whole=self.is_whole)
         stats.processes = (process,)
         stats.to_file(path)
+
+    def forked(self) -> None:
+        """Go on as before: a child was forked."""
 
     def begin_in_child(self, parent: int, thread: int) -> None:
         """Be a child, just forked by `thread` of the process with the pid `parent`."""
@@ -217,36 +219,3 @@ def _is_program(path: object) -> bool:
         return os.access(path, os.X_OK)  # type: ignore[arg-type]
     except (OSError, TypeError, ValueError):
         return True
-
-
-class _Forks:
-    """Forks, for the members in use."""
-
-    _members: list[Member] = []  # noqa: RUF012  # no typing on the way to the program
-    _is_registered = False
-    _forking: tuple[int, int] = (0, 0)  # the process and the thread
-
-    @classmethod
-    def watch(cls, member: Member) -> None:
-        """Follow forks for `member`; the functions for forks are there for ever."""
-        cls._members.append(member)
-        if not cls._is_registered:
-            cls._is_registered = True
-            os.register_at_fork(before=cls._before, after_in_child=cls._in_child)
-
-    @classmethod
-    def forget(cls, member: Member) -> None:
-        """Follow forks no more."""
-        if member in cls._members:
-            cls._members.remove(member)
-
-    @classmethod
-    def _before(cls) -> None:
-        cls._forking = (os.getpid(), get_native_id())
-
-    @classmethod
-    def _in_child(cls) -> None:
-        if sys._getframe(1).f_code.co_name == _EXECUTE:  # noqa: SLF001
-            return  # the child is about to run another program
-        for member in cls._members:
-            member.begin_in_child(*cls._forking)

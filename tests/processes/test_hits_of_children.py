@@ -95,6 +95,13 @@ STARTS = {
         ),
         1,
     ),
+    "a function named like one of subprocess": (
+        (
+            "def _execute_child():\n    return os.fork()\n"
+            "if not _execute_child():\n    work(10)\nelse:\n    os.wait()"
+        ),
+        1,
+    ),
     "a fork of a fork": (PROCESSES.format(method="fork", target="nested"), 7),
     "subprocess": ("subprocess.run([sys.executable, 'leaf.py'], check=True)", 1),
     "an environment of its own": (
