@@ -156,13 +156,16 @@ def _interrupt_program() -> None:
     """
     events = ["exec", "cpython.run_"]  # starts of their names, the next one last
 
-    def number(event: str, arguments: tuple[Any, ...]) -> tuple[int, ...]:
-        if not events or not event.startswith(events[-1]):
-            return (_NO_HANDLER,)
-        if event == "exec" and _is_frozen(arguments[0]):  # `runpy`, for -m
-            return (_NO_HANDLER,)
-        events.pop()
-        return (_NO_HANDLER if events else signal.SIGINT,)
+    def number(
+        event: str, arguments: tuple[Any, ...]
+    ) -> tuple[tuple[int], dict[str, Any]]:
+        is_due = bool(events) and event.startswith(events[-1])
+        # Frozen code is that of `runpy`, for -m.
+        if is_due and not (event == "exec" and _is_frozen(arguments[0])):
+            events.pop()
+            if not events:
+                return (signal.SIGINT,), {}
+        return (_NO_HANDLER,), {}
 
     sys.addaudithook(prepared_call(interrupt_main, number))
 

@@ -364,11 +364,11 @@ class ChildHook:
             return
         from lineprof.recording.core import prepared_call  # noqa: PLC0415  # imported
 
-        def prepare(*arguments: Any) -> tuple[Any, ...]:  # noqa: ANN401
+        def prepare(*arguments: Any, **named: Any) -> tuple[Any, Any]:  # noqa: ANN401
             words = [*arguments]
             if isinstance(words[_ENVIRONMENT], list):
                 words[_ENVIRONMENT] = member.with_entry(words[_ENVIRONMENT])
-            return tuple(words)
+            return tuple(words), named
 
         self._replace(module, _FORK_EXEC, prepared_call(plain, prepare))
 

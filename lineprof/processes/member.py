@@ -22,12 +22,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from lineprof.processes.parts import Run
     from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
+
+    _Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+
+_ENVIRONMENT = 2  # the place of the environment among the arguments, if it is there
 
 
 class Member:
@@ -172,32 +176,27 @@ class Member:
             self.live = None
         self.note_run()
 
-    # -- before calls of functions of `os`: the arguments for them ---------------------
+    # -- before calls of functions of `os`: the arguments for them, by place and name --
 
-    def _before_exit(self, *arguments: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    def _before_exit(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
         self.leave()
         self.exits()
-        return arguments
+        return arguments, named
 
-    def _before_exec(
-        self,
-        path: Any,  # noqa: ANN401
-        argv: Any,  # noqa: ANN401
-        *env: Any,  # noqa: ANN401
-    ) -> tuple[Any, ...]:
+    def _before_exec(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
+        path = arguments[0] if arguments else named.get("path")
         if self.is_child and _is_program(path):
             self._leave_profile("exec")
             if self.live:
                 self.live.note(ended="exec")
-        return path, argv, *map(self.with_variable, env)
+        return self._before_spawn(*arguments, **named)
 
-    def _before_spawn(
-        self,
-        path: Any,  # noqa: ANN401
-        argv: Any,  # noqa: ANN401
-        env: Any,  # noqa: ANN401
-    ) -> tuple[Any, ...]:
-        return path, argv, self.with_variable(env)
+    def _before_spawn(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
+        words = [*arguments]
+        words[_ENVIRONMENT:] = map(self.with_variable, words[_ENVIRONMENT:])
+        if "env" in named:
+            named["env"] = self.with_variable(named["env"])
+        return tuple(words), named
 
     def with_variable(self, env: Any) -> Any:  # noqa: ANN401
         """Return the environment `env` of a child, with the variable of the run."""

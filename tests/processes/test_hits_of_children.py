@@ -132,6 +132,15 @@ STARTS = {
         ),
         1,
     ),
+    "os.execve by name": (
+        (
+            "words = [sys.executable, 'leaf.py']\n"
+            "if not os.fork():\n"
+            "    os.execve(path=sys.executable, argv=words, env={'A': 'b'})\n"
+            "os.wait()"
+        ),
+        1,
+    ),
     "os.posix_spawn": (
         (
             "words = [sys.executable, 'leaf.py']\n"
@@ -364,6 +373,25 @@ def test_errors_of_starting_a_child_have_pythons_traceback(tmp_path: Path) -> No
         os.execvp("./missing", ["missing"])
         """
     check_same(write(tmp_path, "starts.py", program), cwd=tmp_path)
+
+
+def test_functions_that_start_and_end_processes_show_their_signatures(
+    tmp_path: Path,
+) -> None:
+    program = """
+        import inspect, os, _posixsubprocess
+        names = ("_exit", "execv", "execve", "posix_spawn", "posix_spawnp")
+        for function in (*map(os.__dict__.get, names), _posixsubprocess.fork_exec):
+            print(function, function.__module__, function.__doc__)
+            print(inspect.signature(function), function.__text_signature__)
+        for words in ((), ("a",), ("a", [], {}, 0)):
+            for function in (os.execv, os.execve, os.posix_spawn):
+                try:
+                    function(*words)
+                except TypeError as error:
+                    print(error)
+        """
+    check_same(write(tmp_path, "shows.py", program), cwd=tmp_path)
 
 
 def test_nothing_of_a_run_is_left(tmp_path: Path) -> None:
