@@ -13,6 +13,7 @@ import os
 import sys
 from _thread import get_native_id
 
+from lineprof.held_signals import NoSizeSignal
 from lineprof.processes.forks import Forks
 from lineprof.processes.parts import VARIABLE, withdraw, write_profile
 from lineprof.recording.core import prepared_call
@@ -128,7 +129,9 @@ class Member:
 
         The program goes on as it would if that fails.
         """
-        if self.is_child:
+        if not self.is_child:
+            return
+        with NoSizeSignal():
             self._leave_profile(end)
             self.is_child = False
             if self.live:
@@ -172,9 +175,10 @@ class Member:
         self._thread = (first if thread == last else thread, get_native_id())
         self._parent, self._stem = parent, ""
         self.is_child, self._is_server = True, False
-        if self.live and not (self.run.is_open and self.live.move()):
-            self.live = None
-        self.note_run()
+        with NoSizeSignal():
+            if self.live and not (self.run.is_open and self.live.move()):
+                self.live = None
+            self.note_run()
 
     # -- before calls of functions of `os`: the arguments for them, by place and name --
 
@@ -186,9 +190,10 @@ class Member:
     def _before_exec(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
         path = arguments[0] if arguments else named.get("path")
         if self.is_child and _is_program(path):
-            self._leave_profile("exec")
-            if self.live:
-                self.live.note(ended="exec")
+            with NoSizeSignal():
+                self._leave_profile("exec")
+                if self.live:
+                    self.live.note(ended="exec")
         return self._before_spawn(*arguments, **named)
 
     def _before_spawn(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401

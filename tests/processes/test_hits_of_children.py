@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof, write
+from as_python import check_same, hits_in, kernprof, run, write
 
 from lineprof import load_stats
 
@@ -438,6 +438,43 @@ os.waitpid(child, 0)
     assert hits == {1: 1, 2: 11, 3: 10, 4: 1}
     pids = [one.pid for one in load_stats(tmp_path / "program.lprof").processes]
     assert len(pids) == len(set(pids)) == 2
+
+
+LIMITED = """
+import os, resource, signal, sys
+def limit():
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
+def end():
+    print(signal.pthread_sigmask(signal.SIG_BLOCK, []), signal.sigpending())
+    sys.stdout.flush()
+    sys.exit(7)
+if sys.argv[1] == "before":
+    limit()
+if sys.argv[1] != "itself":
+    child = os.fork()
+    if child:
+        print(os.waitpid(child, 0)[1])
+        sys.exit()
+limit()
+end()
+"""
+
+
+@pytest.mark.parametrize("live", ["off", ""])
+@pytest.mark.parametrize("where", ["itself", "before", "after"])
+def test_a_program_that_may_die_of_a_large_file_does_not_die_of_a_profile(
+    tmp_path: Path, where: str, live: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", live)
+    write(tmp_path, "limits.py", LIMITED)
+    plain = run(["limits.py", where], cwd=tmp_path)
+    outcome = kernprof("-lq", "--trace", "limits.py", where, cwd=tmp_path)
+    assert outcome.out == plain.out
+    is_written = where == "after"
+    assert outcome.status == (plain.status or int(not is_written))
+    assert ("cannot write" in outcome.err) == (not is_written)
 
 
 def test_a_child_that_outlives_its_run_writes_nothing(tmp_path: Path) -> None:
