@@ -1,9 +1,9 @@
 """A child process that is a new interpreter: it profiles what its parent profiles.
 
-`begin_process` is called before the child's first line, by a line in the file `DOOR`
+`begin` is called before the child's first line, by a line in the file `DOOR`
 among the installed packages, which Python runs at its start if a variable of the
 environment says so. The parent has left `settings` for it. Until then the line blocks
-SIGINT, which would end lineprof instead of the program, and lets `sys.path` begin with
+SIGINT, which would be raised in lineprof, and lets `sys.path` begin with
 the standard library, so that lineprof imports no module of the program.
 """
 
@@ -13,7 +13,6 @@ import atexit
 import builtins
 import os
 import sys
-from _thread import interrupt_main
 from contextlib import ExitStack, nullcontext
 
 from kernprof.children import STANDARD, ChildHook, NullProfiler
@@ -26,7 +25,6 @@ from lineprof.recording.core import (
     inherit_calibration,
     new_live_file,
     on_first_use,
-    prepared_call,
     start,
     stop,
 )
@@ -36,7 +34,6 @@ from lineprof.recording.profiler import calibration_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal
     from collections.abc import Callable, Container, Sequence
     from contextlib import AbstractContextManager
     from types import CodeType
@@ -46,8 +43,6 @@ if TYPE_CHECKING:
     from kernprof.recorders import LineRecorder
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
-else:
-    import _signal as signal  # `signal` wraps it in enums, which takes 4 ms
 
 DOOR = "lineprof_children.pth"
 _OWN = "own"  # in place of files: a child finds those of its own program
@@ -126,58 +121,13 @@ class _Options:
 
 
 _begun: list[Member] = []  # by process: at most one
-_NO_HANDLER = 9  # SIGKILL, which `interrupt_main` ignores
-
-
-def begin_process(
-    modules: Container[str], path: Sequence[str], mask: Container[int]
-) -> None:
-    """Join the run that this process was started for, before its program begins.
-
-    `modules` are those that Python had imported before lineprof began, and `path` is
-    the program's `sys.path`. SIGINT is blocked; `mask` has the signals that were
-    blocked before.
-    """
-    try:
-        begin(modules, path)
-    finally:
-        is_pending = signal.SIGINT in signal.sigpending()
-        handler = signal.getsignal(signal.SIGINT)
-        if is_pending and signal.SIGINT not in mask and callable(handler):
-            signal.sigwait([signal.SIGINT])
-            _interrupt_program()
-
-
-def _interrupt_program() -> None:
-    """Let SIGINT arrive at the program's first line.
-
-    Python without lineprof would be there by now. The function that Python calls is one
-    of C, so that the exception is raised in the program, not in the hook.
-    """
-    events = ["exec", "cpython.run_"]  # starts of their names, the next one last
-
-    def number(
-        event: str, arguments: tuple[Any, ...]
-    ) -> tuple[tuple[int], dict[str, Any]]:
-        is_due = bool(events) and event.startswith(events[-1])
-        # Frozen code is that of `runpy`, for -m.
-        if is_due and not (event == "exec" and _is_frozen(arguments[0])):
-            events.pop()
-            if not events:
-                return (signal.SIGINT,), {}
-        return (_NO_HANDLER,), {}
-
-    sys.addaudithook(prepared_call(interrupt_main, number))
-
-
-def _is_frozen(code: object) -> bool:
-    return str(getattr(code, "co_filename", "")).startswith("<frozen")
 
 
 def begin(modules: Container[str], path: Sequence[str]) -> None:
     """Join the run that this process was started for, if it was for one.
 
-    The arguments are those of `begin_process`. If that fails, the process is as it was.
+    `modules` are those that Python had imported before lineprof began, and `path` is
+    the program's `sys.path`. If that fails, the process is as it was.
     """
     if _begun:
         return
