@@ -1,8 +1,10 @@
 """A child process that is a new interpreter: it profiles what its parent profiles.
 
-`begin` is called before the child's first line, by a line in the file `DOOR` among the
-installed packages, which Python runs at its start if a variable of the environment says
-so. The parent has left `settings` for it.
+`begin` is called before the child's first line, by a line in the file `DOOR`
+among the installed packages, which Python runs at its start if a variable of the
+environment says so. The parent has left `settings` for it. Until then the line blocks
+SIGINT, which would be raised in lineprof, and lets `sys.path` begin with
+the standard library, so that lineprof imports no module of the program.
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ import atexit
 import builtins
 import os
 import sys
+from contextlib import ExitStack, nullcontext
 
-from kernprof.children import ChildHook, NullProfiler
+from kernprof.children import STANDARD, ChildHook, NullProfiler
 from kernprof.profilers import RECORDING, gpu_options, new_profiler
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
@@ -22,6 +25,7 @@ from lineprof.recording.core import (
     inherit_calibration,
     new_live_file,
     on_first_use,
+    start,
     stop,
 )
 from lineprof.recording.global_profiler import profile
@@ -30,7 +34,7 @@ from lineprof.recording.profiler import calibration_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Sequence
     from contextlib import AbstractContextManager
     from types import CodeType
     from typing import Any
@@ -119,8 +123,12 @@ class _Options:
 _begun: list[Member] = []  # by process: at most one
 
 
-def begin() -> None:
-    """Join the run that this process was started for, if it was for one."""
+def begin(modules: Container[str], path: Sequence[str]) -> None:
+    """Join the run that this process was started for, if it was for one.
+
+    `modules` are those that Python had imported before lineprof began, and `path` is
+    the program's `sys.path`. If that fails, the process is as it was.
+    """
     if _begun:
         return
     run = Run.of_environment()
@@ -129,6 +137,19 @@ def begin() -> None:
     told = run.settings()
     if told is None:
         return
+    try:
+        with ExitStack() as undo:
+            member = _begin(run, told, undo)
+            undo.pop_all()
+    except LineprofError:  # the core is not available in this Python
+        return
+    finally:
+        shadowed = _shadowed(modules, path)
+    atexit.register(_end, member, shadowed, sys.path)
+
+
+def _begin(run: Run, told: dict[str, Any], undo: ExitStack) -> Member:
+    """Begin to profile this process as `told`; `undo` gets what undoes that."""
     options: Any = _Options({**told["choice"], **told["recording"]})
     version, hook, costs, turn = told["calibration"]
     if version == sys.hexversion:
@@ -139,54 +160,75 @@ def begin() -> None:
     # CUDA does not survive a fork: those that a server forks open the GPU themselves.
     is_server = is_multiprocessing("forkserver")
     gpu = GpuOptions("off") if is_server else None
-    try:
-        live = _live_file(told)
-        profiler = builtin = new_profiler(options, live, gpu)
-        if watcher.is_second:
-            profiler = new_profiler(options, live, gpu)
-    except LineprofError:  # the core is not available in this Python
-        return
+    live = _live_file(told)
+    if live:
+        undo.callback(live.close, remove=True)
+        live.note(parent=os.getppid())  # the run removes the file, whatever happens
+    profiler = builtin = new_profiler(options, live, gpu)
+    if watcher.is_second:
+        profiler = new_profiler(options, live, gpu)
     member = Member(run, live, is_whole=watcher.is_whole)
     _begun.append(member)
-    builtins.profile = builtin  # type: ignore[attr-defined]
+    undo.callback(_begun.clear)
+    undo.callback(_set_builtin, getattr(builtins, "profile", None))
+    _set_builtin(builtin)
+    undo.callback(profile._kernprof_release)  # noqa: SLF001
     profile._kernprof_overwrite(builtin)  # noqa: SLF001  # as kernprof does
     if not options.from_start:
+        undo.callback(start)
         stop()
-    watcher.begin(builtin, profiler, member)
-    member.join(os.getppid())
+    watcher.begin(builtin, profiler, member, undo)
+    undo.callback(member.withdraw)
     if is_server:
         member.serve(gpu_options(options))
+    member.join(os.getppid())
+    undo.callback(run.hand_on)  # after `end`: what this process starts may join
+    undo.callback(member.end)
     member.begin()
-    ChildHook(member).install()
-    atexit.register(_end, member, _shadowed())
+    hook_of_children = ChildHook(member)
+    undo.callback(hook_of_children.remove)
+    hook_of_children.install()
+    return member
 
 
-def _shadowed() -> AbstractContextManager[object]:
+def _set_builtin(profiler: object) -> None:
+    """Make `profiler` the builtin `profile`; None: there is none."""
+    if profiler is not None:
+        builtins.profile = profiler  # type: ignore[attr-defined]
+    elif hasattr(builtins, "profile"):
+        del builtins.profile
+
+
+def _shadowed(
+    modules: Container[str], path: Sequence[str]
+) -> AbstractContextManager[object]:
     """Let the program import its own modules that shadow standard ones.
 
     Some standard modules are imported by now, before the program's folder is on
-    `sys.path`. In the result, a ``with`` block, the standard ones are there again.
+    `sys.path`; those in `modules` it would find imported under Python, too. In the
+    result, a ``with`` block, the standard ones are there again.
     """
-    from contextlib import nullcontext  # noqa: PLC0415  # imported
+    folders = [*path[: path.index(STANDARD)]] if STANDARD in path else []
+    if not sys.flags.safe_path:
+        program = (getattr(sys, "argv", None) or [""])[0]
+        folder = current_folder()
+        if program not in {"", "-c", "-m"}:
+            place = real_path(program)
+            folder = place if os.path.isdir(place) else os.path.dirname(place)
+        folders.append(folder)
+    shadowed = None
+    for folder in dict.fromkeys(folders):
+        try:
+            names = {name.partition(".")[0] for name in os.listdir(folder or os.curdir)}
+        except OSError:
+            continue
+        if names.isdisjoint(sys.stdlib_module_names):
+            continue
+        from kernprof.environment import ShadowedModules  # noqa: PLC0415  # rare
 
-    if sys.flags.safe_path:
-        return nullcontext()
-    program = (getattr(sys, "argv", None) or [""])[0]
-    folder = current_folder()
-    if program not in {"", "-c", "-m"}:
-        path = real_path(program)
-        folder = path if os.path.isdir(path) else os.path.dirname(path)
-    try:
-        names = {name.partition(".")[0] for name in os.listdir(folder)}
-    except OSError:
-        return nullcontext()
-    if names.isdisjoint(sys.stdlib_module_names):
-        return nullcontext()
-    from kernprof.environment import ShadowedModules  # noqa: PLC0415  # rare
-
-    shadowed = ShadowedModules()
-    shadowed.forget(folder)
-    return shadowed
+        shadowed = shadowed or ShadowedModules()
+        shadowed.forget(folder or os.curdir, keep=modules)
+    return shadowed or nullcontext()
 
 
 def _live_file(told: dict[str, Any]) -> LiveFile | None:
@@ -217,9 +259,16 @@ class _Watcher:
         self.is_second = self.is_whole and not options.whole
 
     def begin(
-        self, builtin: LineProfiler, profiler: LineProfiler, member: Member
+        self,
+        builtin: LineProfiler,
+        profiler: LineProfiler,
+        member: Member,
+        undo: ExitStack,
     ) -> None:
-        """Let `profiler` record; `builtin` is that of ``@profile``."""
+        """Let `profiler` record; `builtin` is that of ``@profile``.
+
+        `undo` gets what undoes that.
+        """
         member.profilers = lambda: (profiler, builtin) if self.is_second else (builtin,)
         if not (self.is_whole or self._told["names"]):
             return
@@ -229,8 +278,10 @@ class _Watcher:
             from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
 
             watch = BudgetWatch(self._options.max_overhead, lambda: profiler)
+            undo.callback(watch.stop)
             watch.start()
             pause = watch.pause
+        undo.callback(profiler.discover, None)
         profiler.discover(select, pause=pause)
         if not self.is_second:
             return
@@ -242,6 +293,7 @@ class _Watcher:
                 self.is_second = member.is_whole = False
                 member.note_run()
 
+        undo.callback(on_first_use.remove, close)
         on_first_use.append(close)
 
     def _selection(self, profiler: LineProfiler) -> Callable[[CodeType], bool | None]:
@@ -270,13 +322,22 @@ class _Watcher:
         return lambda code: selected(code) or named.select(code)
 
 
-def _end(member: Member, shadowed: AbstractContextManager[object]) -> None:
-    """Leave what was counted, after the program's threads and exit handlers."""
+def _end(
+    member: Member, shadowed: AbstractContextManager[object], path: list[str]
+) -> None:
+    """Leave what was counted, after the program's threads and exit handlers.
+
+    Meanwhile `sys.path` is `path`, and `shadowed` modules are the standard ones.
+    """
     on_first_use.clear()
     for profiler in member.profilers():
         profiler.discover(None)
     error = getattr(sys, "last_type", None)
     end = "" if error is None else "exception"
-    with shadowed:
-        member.leave("KeyboardInterrupt" if error is KeyboardInterrupt else end)
+    programs, sys.path = sys.path, path
+    try:
+        with shadowed:
+            member.leave("KeyboardInterrupt" if error is KeyboardInterrupt else end)
+    finally:
+        sys.path = programs
     builtins.profile = NullProfiler()  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ import os
 import sys
 
 from lineprof.files import real_path
+from lineprof.processes.forks import Forks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,14 +56,26 @@ class NullProfiler:
         return getattr(idle, name)
 
 
+STANDARD = os.path.dirname(os.__file__)  # the folder of the standard library
+_EXTENSIONS = os.path.join(STANDARD, "lib-dynload")
+
+
 def define_profile() -> None:
     """Make sure that there is a builtin `profile`; called in the child.
 
     The child joins the run now if it could not before.
     """
-    from kernprof.child import begin  # noqa: PLC0415  # in a child
+    modules, path = frozenset(sys.modules), sys.path
+    # The program's modules are not for lineprof.
+    sys.path = sorted(path, key=lambda folder: folder not in {STANDARD, _EXTENSIONS})
+    try:
+        from kernprof.child import begin  # noqa: PLC0415  # in a child
 
-    begin()
+        begin(modules, path)
+    except Exception:  # noqa: BLE001, S110  # the program goes on without
+        pass
+    finally:
+        sys.path = path
     if not hasattr(builtins, "profile"):
         builtins.profile = NullProfiler()  # type: ignore[attr-defined]
 
@@ -217,7 +230,6 @@ _TRACKER = "from multiprocessing.resource_tracker"
 _CREATED = "_child_created"  # of subprocess.Popen
 _FORK_EXEC = "_fork_exec"  # its function that starts a child
 _ENVIRONMENT = 5  # the place of the environment among the arguments of that
-_EXECUTE = "_execute_child"  # its method, which forks if there is a preexec_fn
 _PROFILERS = frozenset(("kernprof", "lineprof"))
 _KEY = "kernprof"  # in the data for the child
 _UNPICKLED = """
@@ -261,19 +273,26 @@ class ChildHook:
         for name in [name for name in self._patches if name in sys.modules]:
             self._patches.pop(name)(sys.modules[name])
         sys.meta_path.insert(0, self)
-        _Forks.watch(self)
+        Forks.follow(self)
 
     def remove(self) -> None:
         """Leave the modules and the import system as they were."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-        _Forks.forget(self)
+        Forks.forget(self)
         while self._replaced:
             module, name, plain = self._replaced.pop()
             setattr(module, name, plain)
         if self._popen is not None:
             setattr(self._popen, _CREATED, False)
             self._popen = None
+
+    def forked(self) -> None:
+        """Count a child that was forked."""
+        self.count += 1
+
+    def begin_in_child(self, parent: int, thread: int) -> None:
+        """Count no child in the child itself."""
 
     def warning(self) -> str:
         """Return one line on the children that were not measured, "" if none were."""
@@ -345,11 +364,11 @@ class ChildHook:
             return
         from lineprof.recording.core import prepared_call  # noqa: PLC0415  # imported
 
-        def prepare(*arguments: Any) -> tuple[Any, ...]:  # noqa: ANN401
+        def prepare(*arguments: Any, **named: Any) -> tuple[Any, Any]:  # noqa: ANN401
             words = [*arguments]
             if isinstance(words[_ENVIRONMENT], list):
                 words[_ENVIRONMENT] = member.with_entry(words[_ENVIRONMENT])
-            return tuple(words)
+            return tuple(words), named
 
         self._replace(module, _FORK_EXEC, prepared_call(plain, prepare))
 
@@ -391,30 +410,3 @@ def _is_unmeasured(words: tuple[str, ...]) -> bool:
     names = [os.path.basename(word) for word in words]
     runs_python = any("python" in name for name in names[:1])
     return runs_python and not _PROFILERS.intersection(names)
-
-
-class _Forks:
-    """Counts forks, which are children of Python, for the hooks in use."""
-
-    _hooks: list[ChildHook] = []  # noqa: RUF012  # no typing on the way to the program
-    _is_registered = False
-
-    @classmethod
-    def watch(cls, hook: ChildHook) -> None:
-        """Count forks for `hook`; the function called at forks is there for ever."""
-        cls._hooks.append(hook)
-        if not cls._is_registered:
-            cls._is_registered = True
-            os.register_at_fork(after_in_parent=cls._forked)
-
-    @classmethod
-    def forget(cls, hook: ChildHook) -> None:
-        """Count forks no more."""
-        if hook in cls._hooks:
-            cls._hooks.remove(hook)
-
-    @classmethod
-    def _forked(cls) -> None:
-        if sys._getframe(1).f_code.co_name != _EXECUTE:  # noqa: SLF001
-            for hook in cls._hooks:
-                hook.count += 1

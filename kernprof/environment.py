@@ -19,7 +19,7 @@ from lineprof.files import current_folder, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
     from typing import TextIO
 
     from kernprof.program import Program
@@ -162,15 +162,23 @@ class ShadowedModules:
         self._standard: dict[str, ModuleType] = {}
         self._programs: dict[str, ModuleType] = {}
 
-    def forget(self, folder: str, *, own_process: bool = True) -> None:
+    def forget(
+        self,
+        folder: str,
+        *,
+        own_process: bool = True,
+        keep: Container[str] = frozenset(),
+    ) -> None:
         """Make the program import the modules in `folder` that shadow standard ones.
 
         All modules that kernprof and lineprof may need later are imported first. If
-        the process is not the program's own, no imported module is removed.
+        the process is not the program's own, no imported module is removed; those in
+        `keep` are never.
         """
         home = real_path(folder)
         names = sys.stdlib_module_names - _AT_START - self._names
-        shadowed = names.intersection(_modules_in(home))
+        found = names.intersection(_modules_in(home))
+        shadowed = {name for name in found if name not in keep}
         if not shadowed:
             return
         if not self._names:

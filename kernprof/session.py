@@ -17,7 +17,7 @@ from kernprof.signals import DyingHandler
 from lineprof.console.output import Styled, print_message
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
-from lineprof.held_signals import HeldSignals
+from lineprof.held_signals import HeldSignals, NoSizeSignal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -244,14 +244,19 @@ class Session:
 
     def _print_summary(self, *, dying: bool = False) -> None:
         try:
-            print_message(self._summary, dying=dying)
-            for warning in self._warnings:
-                messages.print_error(warning)
+            with NoSizeSignal():
+                print_message(self._summary, dying=dying)
+                for warning in self._warnings:
+                    messages.print_error(warning)
         except KeyboardInterrupt:  # the reader waits, and the user does not
             return
 
     def _write(self, exit_reason: str) -> LineprofError | None:
         """Write the profile unless that was done; return why it failed."""
+        with NoSizeSignal():
+            return self._write_once(exit_reason)
+
+    def _write_once(self, exit_reason: str) -> LineprofError | None:
         is_here = os.getpid() == self._pid and self.program.started
         if self._children and self._children.member.is_child:
             self._children.member.leave(exit_reason)
@@ -299,7 +304,8 @@ class Session:
     def _dump_so_far(self) -> None:
         """Write the profile of the running program; called by another thread."""
         if self._state == _READY and self.program.started:
-            self._with_texts(lambda: self.recorder.dump_so_far(self._out.path))
+            with NoSizeSignal():
+                self._with_texts(lambda: self.recorder.dump_so_far(self._out.path))
 
     def _with_texts(self, act: Callable[[], None]) -> None:
         """Call `act` while `linecache` knows the program's source without a file."""

@@ -141,6 +141,30 @@ class HeldSignals:
             raise KeyboardInterrupt
 
 
+class NoSizeSignal:
+    """A ``with`` block in which a write beyond a limit (RLIMIT_FSIZE) is an OSError.
+
+    If the program has restored the default action of SIGXFSZ, which Python ignores, the
+    process would die of it. The signal is blocked in this thread, the one that writes;
+    one that comes in the block is dropped.
+    """
+
+    def __enter__(self) -> None:
+        """Block the signal."""
+        numbers = [signal.SIGXFSZ]
+        self._is_blocked = signal.SIGXFSZ in signal.pthread_sigmask(
+            signal.SIG_BLOCK, numbers
+        )
+        self._is_pending = signal.SIGXFSZ in signal.sigpending()
+
+    def __exit__(self, *_exception: object) -> None:
+        """Drop it if it came, and unblock it unless it was blocked before."""
+        if not self._is_pending and signal.SIGXFSZ in signal.sigpending():
+            signal.sigwait([signal.SIGXFSZ])
+        if not self._is_blocked:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGXFSZ])
+
+
 def _caught_signals() -> int:
     """Return the signals with a handler of any kind, as bits; 0 if unknown."""
     try:

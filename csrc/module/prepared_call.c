@@ -1,84 +1,120 @@
 #include "module/prepared_call.h"
 
+#include <stdlib.h>
+
 #define PLAIN "plain"
 #define PREPARE "prepare"
+#define DEF "def"
+
+/* The arguments for `plain`, new references; as they came if `prepare` has
+ * failed.  False if its exception is to propagate. */
+static bool
+prepared_arguments(PyObject *prepare, PyObject **args, PyObject **keywords)
+{
+    PyObject *pair = NULL;
+    PyObject *positional = NULL, *named = NULL;
+
+    if (prepare != NULL) {
+        pair = PyObject_Call(prepare, *args, *keywords);
+    }
+    if (pair == NULL && PyErr_Occurred() &&
+        !PyErr_ExceptionMatches(PyExc_Exception)) {
+        return false; /* of a signal's handler, as KeyboardInterrupt */
+    }
+    if (pair == NULL) {
+        PyErr_Clear(); /* it is ours; the program is not to see it */
+    }
+    else if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2) {
+        positional = PyTuple_GET_ITEM(pair, 0);
+        named = PyTuple_GET_ITEM(pair, 1);
+    }
+    if (positional != NULL && PyTuple_Check(positional) &&
+        PyDict_Check(named)) {
+        *args = positional;
+        *keywords = named;
+    }
+    Py_INCREF(*args);
+    Py_XINCREF(*keywords);
+    Py_XDECREF(pair);
+    return true;
+}
 
 /* `self` is a module, as that of each built-in function, with the two. */
 static PyObject *
 call(PyObject *self, PyObject *args, PyObject *keywords)
 {
     PyObject *plain = PyObject_GetAttrString(self, PLAIN);
-    PyObject *prepare = PyObject_GetAttrString(self, PREPARE);
-    PyObject *prepared = NULL;
+    PyObject *prepare =
+        plain == NULL ? NULL : PyObject_GetAttrString(self, PREPARE);
     PyObject *result = NULL;
 
-    if (prepare != NULL) {
-        prepared = PyObject_Call(prepare, args, NULL);
+    if (plain != NULL && prepared_arguments(prepare, &args, &keywords)) {
+        result = PyObject_Call(plain, args, keywords);
+        Py_DECREF(args);
+        Py_XDECREF(keywords);
     }
-    if (prepared == NULL && PyErr_Occurred() &&
-        !PyErr_ExceptionMatches(PyExc_Exception)) {
-        /* Of a signal's handler, as KeyboardInterrupt and SystemExit. */
-        Py_XDECREF(prepare);
-        Py_XDECREF(plain);
-        return NULL;
-    }
-    if (prepared == NULL) {
-        PyErr_Clear(); /* it is ours; the program is not to see it */
-    }
-    else if (!PyTuple_Check(prepared)) {
-        Py_SETREF(prepared, NULL);
-    }
-    if (plain != NULL) {
-        result =
-            PyObject_Call(plain, prepared == NULL ? args : prepared, keywords);
-    }
-    Py_XDECREF(prepared);
     Py_XDECREF(prepare);
     Py_XDECREF(plain);
     return result;
 }
 
-#define NAMED(name)                                                           \
-    {name, (PyCFunction)(void (*)(void))call, METH_VARARGS | METH_KEYWORDS,   \
-     NULL}
+static void
+free_def(PyObject *capsule)
+{
+    free(PyCapsule_GetPointer(capsule, DEF));
+}
 
-/* By the names that the functions show; the last one is for any other. */
-static PyMethodDef defs[] = {
-    NAMED("_exit"),       NAMED("execv"),        NAMED("execve"),
-    NAMED("posix_spawn"), NAMED("posix_spawnp"), NAMED("fork_exec"),
-    NAMED("function"),
-};
+/* A new capsule with the definition of a function that shows the name, the
+ * documentation and the signature of `plain`, which owns their texts. */
+static PyObject *
+new_def(PyObject *plain)
+{
+    PyMethodDef *def = malloc(sizeof *def);
+    PyObject *capsule;
 
-#undef NAMED
+    if (def == NULL) {
+        return PyErr_NoMemory();
+    }
+    *def = (PyMethodDef){
+        .ml_name = "function",
+        .ml_meth = (PyCFunction)(void (*)(void))call,
+        .ml_flags = METH_VARARGS | METH_KEYWORDS,
+    };
+    if (PyCFunction_Check(plain)) {
+        const PyMethodDef *shown = ((PyCFunctionObject *)plain)->m_ml;
+
+        def->ml_name = shown->ml_name;
+        def->ml_doc = shown->ml_doc;
+    }
+    capsule = PyCapsule_New(def, DEF, free_def);
+    if (capsule == NULL) {
+        free(def);
+    }
+    return capsule;
+}
 
 PyObject *
 lp_prepared_call(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyMethodDef *def = defs;
-    const PyMethodDef *last = defs + sizeof defs / sizeof *defs - 1;
-    PyObject *plain, *prepare;
-    PyObject *name = NULL, *home = NULL, *self = NULL, *function = NULL;
+    PyObject *plain, *prepare; /* borrowed */
+    PyObject *home = NULL, *self = NULL, *def = NULL, *function = NULL;
 
     if (!PyArg_ParseTuple(args, "OO", &plain, &prepare)) {
         return NULL;
     }
-    name = PyObject_GetAttrString(plain, "__name__");
     home = PyObject_GetAttrString(plain, "__module__");
     self = PyModule_New("posix");
-    if (name == NULL || home == NULL || self == NULL ||
+    def = new_def(plain);
+    if (home == NULL || self == NULL || def == NULL ||
         PyModule_AddObjectRef(self, PLAIN, plain) < 0 ||
-        PyModule_AddObjectRef(self, PREPARE, prepare) < 0) {
+        PyModule_AddObjectRef(self, PREPARE, prepare) < 0 ||
+        PyModule_AddObjectRef(self, DEF, def) < 0) {
         goto done;
     }
-    while (def != last &&
-           (!PyUnicode_Check(name) ||
-            PyUnicode_CompareWithASCIIString(name, def->ml_name) != 0)) {
-        def++;
-    }
-    function = PyCFunction_NewEx(def, self, home);
+    function = PyCFunction_NewEx(PyCapsule_GetPointer(def, DEF), self, home);
 done:
+    Py_XDECREF(def);
     Py_XDECREF(self);
     Py_XDECREF(home);
-    Py_XDECREF(name);
     return function;
 }

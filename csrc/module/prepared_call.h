@@ -13,9 +13,10 @@
 
 /* Module function prepared_call(plain, prepare) -> a built-in function.
  *
- * Its calls call prepare(*arguments), and then `plain` with the tuple that
- * this returns and with the same keywords.  If it raises or returns anything
- * else, `plain` gets the arguments as they are. */
+ * It shows the name, the documentation and the signature of `plain`, if that
+ * is a built-in function.  Its calls call prepare(*arguments, **keywords), and
+ * then `plain` with the pair of a tuple and a dict that this returns.  If it
+ * raises or returns anything else, `plain` gets the arguments as they are. */
 PyObject *lp_prepared_call(PyObject *module, PyObject *args);
 
 #endif

@@ -13,6 +13,8 @@ import os
 import sys
 from _thread import get_native_id
 
+from lineprof.held_signals import NoSizeSignal
+from lineprof.processes.forks import Forks
 from lineprof.processes.parts import VARIABLE, withdraw, write_profile
 from lineprof.recording.core import prepared_call
 from lineprof.recording.profiler import begin_in_child, is_live
@@ -21,14 +23,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import ModuleType
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from lineprof.processes.parts import Run
     from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
 
-_EXECUTE = "_execute_child"  # of subprocess, which forks if there is a preexec_fn
+    _Arguments: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]
+
+_ENVIRONMENT = 2  # the place of the environment among the arguments, if it is there
 
 
 class Member:
@@ -51,6 +55,7 @@ class Member:
         self.profilers: Callable[[], Sequence[LineProfiler]] = tuple
         self.exits: Callable[[], object] = int  # called before `os._exit`
         self.is_child = False
+        self._is_server = False  # its children count, and what it does itself, if any
         self._parent = 0  # its pid, of a child
         self._gpu: GpuOptions | None = None  # of a fork server: for its children
         self._stem = ""  # of the file that announces a child without a live file
@@ -63,33 +68,30 @@ class Member:
         self.note_run()
 
     def serve(self, gpu: GpuOptions) -> None:
-        """Be a fork server, of which the children count; they record `gpu` work."""
-        self.is_child = False
+        """Be a fork server, about to `join`; its children record `gpu` work."""
+        self._is_server = True
         self._gpu = gpu
-        if self.live:
-            self.live.note(server=True)
-        elif self._stem:
-            withdraw(self._stem)
 
     def note_run(self) -> None:
         """Note which profiler is in use, and where this child comes from."""
         if not self.is_child:
             return
         if self.live is None:
-            self._stem = self._stem or self.run.announce()
+            if not self._is_server:  # it runs as long as the program, or longer
+                self._stem = self._stem or self.run.announce()
             return
         self.profilers()[0].note_run()
         self.live.note(
             whole=self.is_whole,
             parent=self._parent,
             thread=self._thread,
-            server=False,
+            server=self._is_server,
             folder=self.run.folder,
         )
 
     def begin(self) -> None:
         """Follow forks, and the other ways to start and to end a process."""
-        _Forks.watch(self)
+        Forks.follow(self)
         self.run.hand_on()
         for name, prepare in (
             ("_exit", self._before_exit),
@@ -108,19 +110,28 @@ class Member:
 
     def end(self) -> None:
         """Put all back, unless the program has its own there."""
-        _Forks.forget(self)
+        Forks.forget(self)
         self.run.keep()
         while self._replaced:
             module, name, plain, ours = self._replaced.pop()
             if getattr(module, name, None) is ours:
                 setattr(module, name, plain)
 
+    def withdraw(self) -> None:
+        """Take back that this is a child: it does not begin."""
+        self.is_child = False
+        if self._stem:
+            withdraw(self._stem)
+            self._stem = ""
+
     def leave(self, end: str = "") -> None:
         """Leave what a child counted; `end` says how the program ended.
 
         The program goes on as it would if that fails.
         """
-        if self.is_child:
+        if not self.is_child:
+            return
+        with NoSizeSignal():
             self._leave_profile(end)
             self.is_child = False
             if self.live:
@@ -152,6 +163,9 @@ class Member:
         stats.processes = (process,)
         stats.to_file(path)
 
+    def forked(self) -> None:
+        """Go on as before: a child was forked."""
+
     def begin_in_child(self, parent: int, thread: int) -> None:
         """Be a child, just forked by `thread` of the process with the pid `parent`."""
         gpu, self._gpu = self._gpu, None
@@ -159,37 +173,35 @@ class Member:
             begin_in_child(profiler, gpu)
         first, last = self._thread
         self._thread = (first if thread == last else thread, get_native_id())
-        self._parent, self._stem, self.is_child = parent, "", True
-        if self.live and not (self.run.is_open and self.live.move()):
-            self.live = None
-        self.note_run()
+        self._parent, self._stem = parent, ""
+        self.is_child, self._is_server = True, False
+        with NoSizeSignal():
+            if self.live and not (self.run.is_open and self.live.move()):
+                self.live = None
+            self.note_run()
 
-    # -- before calls of functions of `os`: the arguments for them ---------------------
+    # -- before calls of functions of `os`: the arguments for them, by place and name --
 
-    def _before_exit(self, *arguments: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    def _before_exit(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
         self.leave()
         self.exits()
-        return arguments
+        return arguments, named
 
-    def _before_exec(
-        self,
-        path: Any,  # noqa: ANN401
-        argv: Any,  # noqa: ANN401
-        *env: Any,  # noqa: ANN401
-    ) -> tuple[Any, ...]:
+    def _before_exec(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
+        path = arguments[0] if arguments else named.get("path")
         if self.is_child and _is_program(path):
-            self._leave_profile("exec")
-            if self.live:
-                self.live.note(ended="exec")
-        return path, argv, *map(self.with_variable, env)
+            with NoSizeSignal():
+                self._leave_profile("exec")
+                if self.live:
+                    self.live.note(ended="exec")
+        return self._before_spawn(*arguments, **named)
 
-    def _before_spawn(
-        self,
-        path: Any,  # noqa: ANN401
-        argv: Any,  # noqa: ANN401
-        env: Any,  # noqa: ANN401
-    ) -> tuple[Any, ...]:
-        return path, argv, self.with_variable(env)
+    def _before_spawn(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
+        words = [*arguments]
+        words[_ENVIRONMENT:] = map(self.with_variable, words[_ENVIRONMENT:])
+        if "env" in named:
+            named["env"] = self.with_variable(named["env"])
+        return tuple(words), named
 
     def with_variable(self, env: Any) -> Any:  # noqa: ANN401
         """Return the environment `env` of a child, with the variable of the run."""
@@ -211,36 +223,3 @@ def _is_program(path: object) -> bool:
         return os.access(path, os.X_OK)  # type: ignore[arg-type]
     except (OSError, TypeError, ValueError):
         return True
-
-
-class _Forks:
-    """Forks, for the members in use."""
-
-    _members: list[Member] = []  # noqa: RUF012  # no typing on the way to the program
-    _is_registered = False
-    _forking: tuple[int, int] = (0, 0)  # the process and the thread
-
-    @classmethod
-    def watch(cls, member: Member) -> None:
-        """Follow forks for `member`; the functions for forks are there for ever."""
-        cls._members.append(member)
-        if not cls._is_registered:
-            cls._is_registered = True
-            os.register_at_fork(before=cls._before, after_in_child=cls._in_child)
-
-    @classmethod
-    def forget(cls, member: Member) -> None:
-        """Follow forks no more."""
-        if member in cls._members:
-            cls._members.remove(member)
-
-    @classmethod
-    def _before(cls) -> None:
-        cls._forking = (os.getpid(), get_native_id())
-
-    @classmethod
-    def _in_child(cls) -> None:
-        if sys._getframe(1).f_code.co_name == _EXECUTE:  # noqa: SLF001
-            return  # the child is about to run another program
-        for member in cls._members:
-            member.begin_in_child(*cls._forking)

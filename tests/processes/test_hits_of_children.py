@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof, write
+from as_python import check_same, hits_in, kernprof, run, write
 
 from lineprof import load_stats
 
@@ -95,6 +95,13 @@ STARTS = {
         ),
         1,
     ),
+    "a function named like one of subprocess": (
+        (
+            "def _execute_child():\n    return os.fork()\n"
+            "if not _execute_child():\n    work(10)\nelse:\n    os.wait()"
+        ),
+        1,
+    ),
     "a fork of a fork": (PROCESSES.format(method="fork", target="nested"), 7),
     "subprocess": ("subprocess.run([sys.executable, 'leaf.py'], check=True)", 1),
     "an environment of its own": (
@@ -121,6 +128,15 @@ STARTS = {
         (
             "if not os.fork():\n"
             "    os.execvpe(sys.executable, [sys.executable, 'leaf.py'], os.environ)\n"
+            "os.wait()"
+        ),
+        1,
+    ),
+    "os.execve by name": (
+        (
+            "words = [sys.executable, 'leaf.py']\n"
+            "if not os.fork():\n"
+            "    os.execve(path=sys.executable, argv=words, env={'A': 'b'})\n"
             "os.wait()"
         ),
         1,
@@ -271,6 +287,27 @@ with multiprocessing.get_context({method!r}).Pool(2) as pool:
     assert hits_of_work(tmp_path, body, may_miss=True) == hits_of(6)
 
 
+def test_what_a_fork_server_runs_itself_counts(tmp_path: Path) -> None:
+    write(tmp_path, "pre.py", f"{FUNCTION}\nfor _ in range(5):\n    work(10)\n")
+    program = """
+        import multiprocessing
+        def work(n):
+            import pre
+            pre.work(n)
+        if __name__ == "__main__":
+            multiprocessing.set_forkserver_preload(["pre"])
+            context = multiprocessing.get_context("forkserver")
+            for _ in range(3):
+                child = context.Process(target=work, args=(10,))
+                child.start()
+                child.join()
+        """
+    write(tmp_path, "serves.py", program)
+    assert kernprof("-lq", "serves.py", cwd=tmp_path).status == 0
+    counted = load_stats(tmp_path / "serves.lprof").functions
+    assert sum(one.calls for one in counted if one.name == "work") == 8
+
+
 ENDS = {
     "SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", "killed"),
     "SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM)", "killed"),
@@ -338,6 +375,25 @@ def test_errors_of_starting_a_child_have_pythons_traceback(tmp_path: Path) -> No
     check_same(write(tmp_path, "starts.py", program), cwd=tmp_path)
 
 
+def test_functions_that_start_and_end_processes_show_their_signatures(
+    tmp_path: Path,
+) -> None:
+    program = """
+        import inspect, os, _posixsubprocess
+        names = ("_exit", "execv", "execve", "posix_spawn", "posix_spawnp")
+        for function in (*map(os.__dict__.get, names), _posixsubprocess.fork_exec):
+            print(function, function.__module__, function.__doc__)
+            print(inspect.signature(function), function.__text_signature__)
+        for words in ((), ("a",), ("a", [], {}, 0)):
+            for function in (os.execv, os.execve, os.posix_spawn):
+                try:
+                    function(*words)
+                except TypeError as error:
+                    print(error)
+        """
+    check_same(write(tmp_path, "shows.py", program), cwd=tmp_path)
+
+
 def test_nothing_of_a_run_is_left(tmp_path: Path) -> None:
     place = tmp_path / "temporary"
     place.mkdir()
@@ -382,6 +438,43 @@ os.waitpid(child, 0)
     assert hits == {1: 1, 2: 11, 3: 10, 4: 1}
     pids = [one.pid for one in load_stats(tmp_path / "program.lprof").processes]
     assert len(pids) == len(set(pids)) == 2
+
+
+LIMITED = """
+import os, resource, signal, sys
+def limit():
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, most))
+def end():
+    print(signal.pthread_sigmask(signal.SIG_BLOCK, []), signal.sigpending())
+    sys.stdout.flush()
+    sys.exit(7)
+if sys.argv[1] == "before":
+    limit()
+if sys.argv[1] != "itself":
+    child = os.fork()
+    if child:
+        print(os.waitpid(child, 0)[1])
+        sys.exit()
+limit()
+end()
+"""
+
+
+@pytest.mark.parametrize("live", ["off", ""])
+@pytest.mark.parametrize("where", ["itself", "before", "after"])
+def test_a_program_that_may_die_of_a_large_file_does_not_die_of_a_profile(
+    tmp_path: Path, where: str, live: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", live)
+    write(tmp_path, "limits.py", LIMITED)
+    plain = run(["limits.py", where], cwd=tmp_path)
+    outcome = kernprof("-lq", "--trace", "limits.py", where, cwd=tmp_path)
+    assert outcome.out == plain.out
+    is_written = where == "after"
+    assert outcome.status == (plain.status or int(not is_written))
+    assert ("cannot write" in outcome.err) == (not is_written)
 
 
 def test_a_child_that_outlives_its_run_writes_nothing(tmp_path: Path) -> None:
