@@ -60,6 +60,10 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     from lineprof.storage import save  # noqa: PLC0415  # not for --help
 
+    if parsed.output == "-":
+        raise LineprofError(
+            "merge cannot write to standard output", hint="name a file with -o"
+        )
     files = _files(parsed.files, parsed.output)
     is_full = parsed.is_full
     if is_full is None:
@@ -70,6 +74,7 @@ def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             profile, notes = _full(files, runs, progress)
         else:
             profile, notes = _summed(files, runs, progress)
+        _check_output(parsed.output, runs)
         progress.say(lambda: f"writing {parsed.output}")
         save(profile, parsed.output)
     many = f"{len(files):,} profile" + ("s" if len(files) > 1 else "")
@@ -137,6 +142,32 @@ def _lost(parts: LeftOut) -> Iterator[str]:
 
 
 # The files.
+
+
+def _check_output(output: str, runs: Runs) -> None:
+    """Raise LineprofError if writing to `output` would lose what it alone has.
+
+    It may be one of the files: a pattern matches it, or the shell took the first match
+    of a pattern for the name after -o. An older merge may be replaced: all of its
+    processes are in `runs`, or it has several ranks of such a program.
+    """
+    from lineprof.storage import load_columns  # noqa: PLC0415  # not for --help
+
+    try:
+        processes = load_columns(output)[0].processes
+    except LineprofError:
+        return  # it is no profile
+    lost = next((one for one in processes if not runs.has_process(one)), None)
+    ranks = {process.rank for process in processes} - {None}
+    if lost is None or (len(ranks) > 1 and runs.has_rank_of(ranks)):
+        return
+    who = f"process {lost.pid} of {lost.host}"
+    if lost.rank is not None:
+        who = f"rank {lost.rank}" + (f" of {lost.ranks}" if lost.ranks else "")
+    raise LineprofError(
+        f"{output} is the profile of {who}, which no other file has",
+        hint="name another file with -o, or remove it",
+    )
 
 
 def _files(words: Iterable[str], output: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.model.records import Process
 
@@ -39,8 +39,7 @@ class Runs:
         from lineprof.model.records import ranked  # noqa: PLC0415  # not for --help
 
         for process in processes:
-            identity = (process.host, process.pid, process.start_unix_ns)
-            other_file = self._files.setdefault(identity, file)
+            other_file = self._files.setdefault(_identity(process), file)
             if other_file != file:
                 raise LineprofError(
                     f"{other_file} and {file} both have process {process.pid} of"
@@ -67,6 +66,14 @@ class Runs:
                 self._first = part
             else:
                 self._compare(part, self._first, is_ranked=bool(by_rank))
+
+    def has_process(self, process: Process) -> bool:
+        """Tell whether a process is in one of the files."""
+        return _identity(process) in self._files
+
+    def has_rank_of(self, ranks: Iterable[int | None]) -> bool:
+        """Tell whether one of `ranks` is in one of the files."""
+        return any(rank in self._ranks for rank in ranks)
 
     def _compare(self, part: _Part, first: _Part, *, is_ranked: bool) -> None:
         """Note if a file is of another program or run than the first one."""
@@ -133,6 +140,10 @@ class Runs:
         pid = next(filter(None, map(running_program, paths)), None)
         running = f": process {pid}, which writes it, still runs" if pid else ""
         return f"no {names.pop()}" + running
+
+
+def _identity(process: Process) -> tuple[str, int, int]:
+    return process.host, process.pid, process.start_unix_ns
 
 
 def _names_like(file: str, rank: int, other: int) -> Iterator[str]:

@@ -287,3 +287,66 @@ def test_a_folder_can_have_the_output_of_the_last_time(here: Path) -> None:
     save_ranks(here)
     for _ in range(2):
         assert len(merged(["."])["processes"]) == 4  # type: ignore[arg-type]
+
+
+@SUMS
+@pytest.mark.parametrize("word", ["r.r*.lprof", "."])
+def test_an_output_that_is_the_only_profile_of_a_rank_is_kept(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str, word: str
+) -> None:
+    before = Path(save_ranks(here)[1]).read_bytes()
+    assert main(["merge", word, "-o", "r.r0001.lprof", form]) == 1
+    assert capsys.readouterr().err == (
+        "lineprof: r.r0001.lprof is the profile of rank 1 of 4, which no other file"
+        " has; name another file with -o, or remove it\n"
+    )
+    assert Path("r.r0001.lprof").read_bytes() == before
+
+
+def test_an_output_that_was_forgotten_replaces_no_rank(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = save_ranks(here)
+    before = Path(names[0]).read_bytes()
+    assert main(["merge", "-o", *names]) == 1  # -o r.r*.lprof
+    assert "is the profile of rank 0 of 4, which no" in capsys.readouterr().err
+    assert Path(names[0]).read_bytes() == before
+
+
+def test_an_output_with_a_process_that_no_other_file_has_is_kept(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for pid in (1, 2, 3):
+        save(rank_profile(0, rank=None, ranks=None, pid=pid), f"a{pid}.lprof")
+    before = (here / "a1.lprof").read_bytes()
+    assert main(["merge", "a*.lprof", "-o", "a1.lprof"]) == 1
+    assert "a1.lprof is the profile of process 1 of" in capsys.readouterr().err
+    assert (here / "a1.lprof").read_bytes() == before
+
+
+def test_a_part_of_the_ranks_is_kept_when_the_other_part_is_merged(
+    here: Path,
+) -> None:
+    assert main(["merge", *save_ranks(here, [0, 1]), "-o", "part1.lprof"]) == 0
+    assert main(["merge", *save_ranks(here, [2, 3]), "-o", "part2.lprof"]) == 0
+    assert main(["merge", "part*.lprof", "-o", "part1.lprof"]) == 1
+    assert len(load("part1.lprof").processes) == 2
+
+
+def test_the_merge_of_an_older_run_is_replaced(here: Path) -> None:
+    assert main(["merge", *save_ranks(here), "-o", "all.lprof"]) == 0
+    for rank in range(4):
+        again = rank_profile(rank, pid=900 + rank, start_unix_ns=START + 2 * WALL)
+        save(again, f"r.r{rank:04}.lprof")
+    assert main(["merge", ".", "-o", "all.lprof"]) == 0
+    assert [one.pid for one in load("all.lprof").processes] == [900, 901, 902, 903]
+
+
+def test_merge_writes_no_file_that_is_named_as_standard_output(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["merge", *save_ranks(here), "-o", "-"]) == 1
+    assert capsys.readouterr().err == (
+        "lineprof: merge cannot write to standard output; name a file with -o\n"
+    )
+    assert not (here / "-").exists()
