@@ -10,12 +10,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from example_ranks import MS, START, WALL, WORK, rank_profile, save_ranks
+from example_ranks import (
+    MS,
+    START,
+    WALL,
+    WORK,
+    cell,
+    process,
+    rank_profile,
+    save_ranks,
+)
 
 from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 from lineprof.model.rank_lines import ranks_of
 from lineprof.model.rank_spread import line_spreads
+from lineprof.model.records import FunctionStats, Thread
 from lineprof.storage import load, save
 
 PROGRAM = """\
@@ -340,6 +350,26 @@ def test_the_merge_of_an_older_run_is_replaced(here: Path) -> None:
         save(again, f"r.r{rank:04}.lprof")
     assert main(["merge", ".", "-o", "all.lprof"]) == 0
     assert [one.pid for one in load("all.lprof").processes] == [900, 901, 902, 903]
+
+
+def test_many_lines_that_all_ranks_ran_alike_can_be_read_again(here: Path) -> None:
+    for rank in range(8):
+        alike = FunctionStats(
+            file="/project/long.py",
+            name="long",
+            line=1,
+            thread_lines=tuple(cell(line, 1, 1) for line in range(2, 60_002)),
+            calls=1,
+        )
+        profile = LineStats.from_functions(
+            [alike],
+            processes=[process(rank, ranks=8)],
+            threads=[Thread(process=0, native_id=100 + rank, name="MainThread")],
+        )
+        save(profile, f"a.r{rank:04}.lprof")
+    assert main(["merge", ".", "-o", "all.lprof", "--sums"]) == 0
+    assert main(["view", "--ranks", "all.lprof", "-o", "ranks.txt"]) == 0
+    assert (here / "ranks.txt").read_text(encoding="utf-8").startswith("8 ranks, ")
 
 
 def test_merge_writes_no_file_that_is_named_as_standard_output(
