@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import glob
 import os
-import re
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command, find_profile, recover_run
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 _FULL_FILES = 16  # up to so many, all that they hold is kept
 
 _SUFFIX = ".lprof"
-
-_MISSING = re.compile(r"(rank \d+|[\d,]+ more) of [\d,]+( ranks are| is) missing.*")
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +94,7 @@ def _full(
         runs.add(file, profiles[-1].processes)
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = Profile.from_stats_objects(*profiles)
-    return _noted(merged, runs), []
+    return runs.noted(merged), []
 
 
 def _summed(
@@ -120,16 +117,7 @@ def _summed(
             gc.enable()
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = total.profile()
-    return _noted(merged, runs), [*_lost(total.left_out)]
-
-
-def _noted(merged: Profile, runs: Runs) -> Profile:
-    """Return a merged profile with the remarks on its files.
-
-    Ranks that were missing when a file of several was made may be there now.
-    """
-    kept = [text for text in merged.warnings if not _MISSING.fullmatch(text)]
-    return merged.with_warnings([*runs.warnings(), *kept])
+    return runs.noted(merged), [*_lost(total.left_out)]
 
 
 def _lost(parts: LeftOut) -> Iterator[str]:

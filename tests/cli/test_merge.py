@@ -245,6 +245,67 @@ def test_a_file_without_a_rank_counts_for_no_rank(here: Path, form: str) -> None
     assert spreads[WORK, 2].hits == 2
 
 
+@SUMS
+@pytest.mark.parametrize("name", ["a.lprof", "z.lprof"])  # the first, and the last
+def test_a_file_without_a_rank_is_named_and_changes_no_check(
+    here: Path, form: str, name: str
+) -> None:
+    save_ranks(here, [0, 1])
+    save(rank_profile(2, ranks=8), "r.r0002.lprof")
+    save(rank_profile(3, start_unix_ns=START + 2 * WALL), "r.r0003.lprof")
+    save(rank_profile(0, rank=None, ranks=None, pid=7), name)
+    names = sorted(["r.r0000.lprof", "r.r0001.lprof", "r.r0003.lprof", name])
+    assert merged(names, form)["warnings"] == [
+        "rank 2 of 4 is missing: no r.r0002.lprof",
+        (
+            "r.r0003.lprof is of another run than r.r0000.lprof: one had ended when the"
+            " other began"
+        ),
+        f"{name} has no rank: it counts in the sums, not in --ranks",
+    ]
+    names = sorted(["r.r0000.lprof", "r.r0002.lprof", name])
+    assert (
+        "r.r0002.lprof is of a run of 8 ranks, r.r0000.lprof of one of 4"
+        in merged(names, form)["warnings"]  # type: ignore[operator]
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_many_files_that_do_not_belong_together_are_few_lines() -> None:
+    for rank in range(20):
+        start = START + 2 * WALL * (rank > 0)
+        save(
+            rank_profile(0, rank=rank, ranks=20, start_unix_ns=start),
+            f"{rank:02}.lprof",
+        )
+    assert main(["merge", ".", "-o", "all.lprof"]) == 0
+    *some, last = load("all.lprof").warnings
+    assert len(some) == 8
+    assert last == "11 more files are of another run than ./00.lprof"
+
+
+VIEWS = pytest.mark.parametrize("flags", [["--ranks"], ["--by", "rank"]])
+
+
+@VIEWS
+def test_a_view_of_files_of_ranks_names_missing_ones(
+    here: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert main(["view", *flags, *save_ranks(here, [0, 1, 3])]) == 0
+    assert "rank 2 of 4 is missing: no r.r0002.lprof" in capsys.readouterr().out
+
+
+@VIEWS
+def test_a_view_of_two_parts_of_the_ranks_misses_none(
+    here: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert main(["merge", *save_ranks(here, [0, 1]), "-o", "a.lprof"]) == 0
+    assert main(["merge", *save_ranks(here, [2, 3]), "-o", "b.lprof"]) == 0
+    capsys.readouterr()
+    assert main(["view", *flags, "a.lprof", "b.lprof"]) == 0
+    assert "missing" not in capsys.readouterr().out
+
+
 def test_a_file_without_a_rank_that_is_viewed_with_one_counts_for_no_rank() -> None:
     both = LineStats.from_stats_objects(
         rank_profile(1), rank_profile(0, rank=None, ranks=None)
