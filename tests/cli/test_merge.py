@@ -212,6 +212,20 @@ def test_a_process_in_two_files_is_an_error(
 
 
 @SUMS
+def test_processes_of_a_rank_that_took_as_long_give_one_sum_in_any_order(
+    here: Path, form: str
+) -> None:
+    one = rank_profile(3, rank=0, pid=103)  # 5 ms of communication
+    other = rank_profile(0, pid=999, parent_pid=103)  # 35 ms
+    save(one, here / "one.lprof")
+    save(other, here / "other.lprof")
+    for names in (["one.lprof", "other.lprof"], ["other.lprof", "one.lprof"]):
+        merged(names, form)
+        (run,) = ranks_of(load("all.lprof")).runs
+        assert (run.wall_ns, run.mpi_ns) == (WALL, 35 * MS)
+
+
+@SUMS
 def test_a_process_id_that_came_again_in_a_later_run_makes_no_child(
     here: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
@@ -343,6 +357,34 @@ def test_files_that_cannot_be_read_are_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"lineprof: {message}")
     assert (here / "all.lprof").read_text(encoding="utf-8") == "old"
+
+
+@SUMS
+def test_all_files_that_cannot_be_read_are_named(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    names = save_ranks(here)
+    for name in (names[1], names[3]):
+        Path(name).write_bytes(Path(name).read_bytes()[:50])
+    (here / "empty.lprof").touch()
+    assert main(["merge", ".", "-o", "all.lprof", form]) == 1
+    assert sorted(capsys.readouterr().err.splitlines()) == [
+        "lineprof: ./empty.lprof is empty; record it again",
+        "lineprof: ./r.r0001.lprof is cut off; record it again",
+        "lineprof: ./r.r0003.lprof is cut off; record it again",
+    ]
+    assert not (here / "all.lprof").exists()
+
+
+def test_many_files_that_cannot_be_read_are_few_lines(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(20):
+        (here / f"{number:02}.lprof").touch()
+    assert main(["merge", ".", "-o", "all.lprof"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 9
+    assert "lineprof: 12 more files cannot be read" in lines
 
 
 def test_the_output_cannot_be_one_of_the_files(
