@@ -16,12 +16,17 @@ from lineprof.files import real_path
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeVar
 
     from lineprof.model.profile import Profile
     from lineprof.model.running_sum import LeftOut
 
+    T = TypeVar("T")
+
 _FULL_FILES = 16  # up to so many, all that they hold is kept
+
+_MAX_NAMED = 8  # files that cannot be read
 
 _SUFFIX = ".lprof"
 
@@ -89,9 +94,10 @@ def _full(
     from lineprof.storage import load  # noqa: PLC0415
 
     profiles = []
-    for file in progress.each(files, "reading profile", len(files)):
-        profiles.append(load(file))
-        runs.add(file, profiles[-1].processes)
+    each = progress.each(files, "reading profile", len(files))
+    for file, profile in _readable(load, each):
+        profiles.append(profile)
+        runs.add(file, profile.processes)
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = Profile.from_stats_objects(*profiles)
     return runs.noted(merged), []
@@ -108,8 +114,8 @@ def _summed(
     was_on = gc.isenabled()
     gc.disable()  # millions of numbers and no cycles: a sixth of the time
     try:
-        for file in progress.each(files, "merging profile", len(files)):
-            profile, cells = load_columns(file)
+        each = progress.each(files, "merging profile", len(files))
+        for file, (profile, cells) in _readable(load_columns, each):
             runs.add(file, profile.processes)
             total.add(profile, cells)
     finally:
@@ -118,6 +124,29 @@ def _summed(
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = total.profile()
     return runs.noted(merged), [*_lost(total.left_out)]
+
+
+def _readable(
+    read: Callable[[str], T], files: Iterable[str]
+) -> Iterator[tuple[str, T]]:
+    """Yield each file and what `read` returns for it.
+
+    LineprofError at the end if some cannot be read, after a line for each other one.
+    """
+    errors: list[LineprofError] = []
+    for file in files:
+        try:
+            found = read(file)
+        except LineprofError as error:
+            errors.append(error)
+        else:
+            yield file, found
+    for other in errors[1:_MAX_NAMED]:
+        print_error(str(other))
+    if len(errors) > _MAX_NAMED:
+        print_error(f"{len(errors) - _MAX_NAMED:,} more files cannot be read")
+    if errors:
+        raise errors[0]
 
 
 def _lost(parts: LeftOut) -> Iterator[str]:
