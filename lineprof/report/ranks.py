@@ -55,6 +55,11 @@ _LEGEND = (
     " (max - mean) x ranks, the time for which others may have waited."
 )
 
+_METRICS = (
+    "Load balance is mean / max of the computing time; communication efficiency is the"
+    " max of it / run time."
+)
+
 
 class _Found(NamedTuple):
     """The spreads of a profile, and the functions to show."""
@@ -80,6 +85,7 @@ def ranks(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
         yield from _table(key, found, sources, options)
     yield ""
     yield _LEGEND
+    yield _METRICS
     if found.more:
         yield (
             f"{counted(found.more, 'more function')} with less lost time not shown;"

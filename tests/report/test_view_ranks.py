@@ -340,3 +340,20 @@ def test_a_narrow_terminal_has_no_long_lines() -> None:
     assert tables
     assert all(len(line) <= 100 for line in tables)
     assert all("Rank" in line for line in tables if "Line #" in line)
+
+
+def test_columns_of_the_lines_of_processes_are_process_ids(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = view(capsys, files, "--by", "process", "--matrix", "work")
+    assert "Line #  100 (ms)  101 (ms)  102 (ms)  103 (ms)  Line Contents" in text
+
+
+def test_with_names_the_communication_of_the_whole_run_is_left_out(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = view(capsys, files, "--by", "rank", "work")
+    assert text.startswith("Rank  PID  Wall (ms)  CPU (ms)  In lines (ms)  Hits  Lines")
+    assert "Comm" not in text
+    found = rows(capsys, files, "--by", "rank", "work")["rows"]
+    assert {row["mpi_ns"] for row in found} == {None}  # type: ignore[attr-defined]
