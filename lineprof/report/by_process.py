@@ -29,7 +29,9 @@ _WIDE = 120  # columns of a file or pipe
 
 _CELL = 11  # columns of a time
 
-_BESIDE = 34  # columns of the line number and the source
+_BESIDE = 34  # columns of the line number and the source, at least
+
+_TITLE = 6  # more columns if titles are ranges
 
 _COMM = 4  # the column of communication
 
@@ -168,6 +170,8 @@ def _matrix(
     """
     numbers = [run.rank for run in groups.runs]
     room = (options.terminal.width or _WIDE) - _BESIDE
+    if len(numbers) > room // _CELL:
+        room -= _TITLE  # of ranges
     count = min(max(_MIN_COLUMNS, room // _CELL), _MAX_COLUMNS)
     size = -(-len(numbers) // count) or 1
     parts = [numbers[start : start + size] for start in range(0, len(numbers), size)]

@@ -210,7 +210,10 @@ def _ran_on(one: LineSpread) -> str:
 
 # The table of a function.
 
-_SPARE = (7, 6, 3, 5, 1)  # columns that a narrow terminal lacks: SD, Min, Comm, ...
+_COMM = 3  # the column of communication
+
+# Columns that a narrow terminal lacks: SD, Min, Comm if it is empty, ...
+_SPARE = (7, 6, _COMM, 5, 1)
 
 
 def _table(
@@ -236,7 +239,9 @@ def _table(
     ]
     most = max((one.own.lost for one in some), default=0)
     hot = [bool(most) and one.own.lost == most for one in some]
-    yield from grid(titles, rows, options.terminal, hot=hot, spare=_SPARE)
+    has_comm = any(row[_COMM] for row in rows)
+    spare = [index for index in _SPARE if index != _COMM or not has_comm]
+    yield from grid(titles, rows, options.terminal, hot=hot, spare=spare)
 
 
 def _cells(one: LineSpread, unit: TimeUnit, sources: Sources) -> Sequence[str]:

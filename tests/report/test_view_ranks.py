@@ -19,6 +19,7 @@ from example_ranks import (
     process,
     rank_profile,
     save_ranks,
+    summed,
 )
 
 from lineprof.cli.main import main
@@ -354,6 +355,20 @@ def test_with_names_the_communication_of_the_whole_run_is_left_out(
 ) -> None:
     text = view(capsys, files, "--by", "rank", "work")
     assert text.startswith("Rank  PID  Wall (ms)  CPU (ms)  In lines (ms)  Hits  Lines")
-    assert "Comm" not in text
+    assert "Comm (ms)" not in text
     found = rows(capsys, files, "--by", "rank", "work")["rows"]
     assert {row["mpi_ns"] for row in found} == {None}  # type: ignore[attr-defined]
+
+
+def test_four_ranks_fit_into_80_columns() -> None:
+    options = Options(matrix=True, terminal=Terminal(is_terminal=True, width=80))
+    profile = summed()
+    lines = list(VIEWS["by"].render(profile, sources_of(profile), options))
+    assert "Line #  0 (ms)  1 (ms)  2 (ms)  3 (ms)  Line Contents" in lines
+
+
+def test_a_narrow_table_keeps_communication() -> None:
+    options = Options(terminal=Terminal(is_terminal=True, width=80))
+    profile = summed()
+    text = "\n".join(VIEWS["ranks"].render(profile, sources_of(profile), options))
+    assert "Comm (ms)" in text
