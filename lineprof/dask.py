@@ -89,13 +89,17 @@ class _Profile:
         self._workers = 0
         self._profiler: LineProfiler | None = None
         self._path = ""
+        self._count = 0  # profiles that this process has begun
 
     def begin(self, wanted: tuple[Pattern, ...], folder: str) -> None:
         """Begin with the first worker."""
         with self._lock:
             if self._profiler is None:
                 self._profiler = _new_profiler(wanted)
-                self._path = os.path.join(folder, f"dask.{host()}.{os.getpid()}.lprof")
+                self._count += 1
+                number = f".{self._count}" if self._count > 1 else ""
+                name = f"dask.{host()}.{os.getpid()}{number}.lprof"
+                self._path = os.path.join(folder, name)
             self._workers += 1
 
     def end(self) -> None:

@@ -119,7 +119,8 @@ def rank_of_process(environ: Mapping[str, str] = os.environ) -> Rank | None:
 
     A program of one rank runs alone, and so does a batch script of Slurm: that has
     SLURM_PROCID and SLURM_NTASKS, but srun did not start it. Values that are no
-    numbers, and ranks beyond the number of ranks, are passed over.
+    numbers, and ranks beyond the number of ranks, are passed over. A launcher that
+    does not say the number of ranks gives a rank of an unknown number.
     """
     for _, place in _places(environ):
         return place
@@ -144,17 +145,36 @@ def rank_variables(
 
 
 def _places(environ: Mapping[str, str]) -> Iterator[tuple[_Variables, Rank]]:
-    """Yield what each launcher in the environment says, the innermost one first."""
+    """Yield what each launcher in the environment says, the innermost one first.
+
+    Launchers that should say the number of ranks, and do not, come last. None that
+    does not say the number counts if an inner one started a program of one rank:
+    mpirun of Open MPI also sets the variables of PMIx.
+    """
+    is_alone = False
+    unknown: list[tuple[_Variables, Rank]] = []
     for names in _LAUNCHERS:
         rank = _number(environ.get(names.rank))
         if rank is None or not _has_started(names, environ):
             continue
+        is_said = any(name in environ for name in names.ranks)
         ranks = _first_number(names.ranks, environ)
-        if ranks is None and names.ranks:
+        if is_said and ranks is None:
             continue
-        if ranks is None or rank < ranks != 1:
-            local = _first_number(names.local_rank, environ)
-            yield names, Rank(rank, ranks, local, names.launcher)
+        local = _first_number(names.local_rank, environ)
+        place = Rank(rank, ranks, local, names.launcher)
+        if ranks is not None:
+            is_alone = is_alone or (rank, ranks) == (0, 1)
+            if rank < ranks != 1:
+                yield names, place
+        elif is_alone or names.rank == "RANK":  # a variable of many programs
+            continue
+        elif names.ranks:
+            unknown.append((names, place))
+        else:
+            yield names, place
+    if not is_alone:
+        yield from unknown
 
 
 def digits(place: Rank) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
+    from lineprof.cli.runs import Runs
     from lineprof.console.progress import Progress
     from lineprof.model.profile import Profile
     from lineprof.processes.recovery import DeadRun
@@ -143,21 +144,21 @@ def read_profiles(
     profile = next(iter(profiles.values()))
     if len(profiles) > 1:
         progress.say(lambda: f"adding up {len(once):,} profiles")
-        remarks = _remarks_on(profiles) if of_ranks else []
+        runs = _runs_of(profiles) if of_ranks else None
         profile = Profile.from_stats_objects(*profiles.values())
-        if remarks:
-            profile = profile.with_warnings([*remarks, *profile.warnings])
+        if runs is not None:
+            profile = runs.noted(profile)
     return profile.reading_below(*roots)
 
 
-def _remarks_on(profiles: dict[str, Profile]) -> list[str]:
-    """Return remarks on files of ranks; LineprofError if two are of the same rank."""
+def _runs_of(profiles: dict[str, Profile]) -> Runs:
+    """Return the ranks of the files; LineprofError if two are of the same rank."""
     from lineprof.cli.runs import Runs  # noqa: PLC0415  # few views need them
 
     runs = Runs()
     for file, profile in profiles.items():
         runs.add(file, profile.processes)
-    return runs.remarks
+    return runs
 
 
 def _read_profile(file: str) -> Profile:

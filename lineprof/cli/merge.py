@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import glob
 import os
-import re
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command, find_profile, recover_run
@@ -17,16 +16,19 @@ from lineprof.files import real_path
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeVar
 
     from lineprof.model.profile import Profile
     from lineprof.model.running_sum import LeftOut
 
+    T = TypeVar("T")
+
 _FULL_FILES = 16  # up to so many, all that they hold is kept
 
-_SUFFIX = ".lprof"
+_MAX_NAMED = 8  # files that cannot be read
 
-_MISSING = re.compile(r"(rank \d+|[\d,]+ more) of [\d,]+( ranks are| is) missing.*")
+_SUFFIX = ".lprof"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +62,10 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     from lineprof.storage import save  # noqa: PLC0415  # not for --help
 
+    if parsed.output == "-":
+        raise LineprofError(
+            "merge cannot write to standard output", hint="name a file with -o"
+        )
     files = _files(parsed.files, parsed.output)
     is_full = parsed.is_full
     if is_full is None:
@@ -70,6 +76,7 @@ def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             profile, notes = _full(files, runs, progress)
         else:
             profile, notes = _summed(files, runs, progress)
+        _check_output(parsed.output, runs)
         progress.say(lambda: f"writing {parsed.output}")
         save(profile, parsed.output)
     many = f"{len(files):,} profile" + ("s" if len(files) > 1 else "")
@@ -87,12 +94,13 @@ def _full(
     from lineprof.storage import load  # noqa: PLC0415
 
     profiles = []
-    for file in progress.each(files, "reading profile", len(files)):
-        profiles.append(load(file))
-        runs.add(file, profiles[-1].processes)
+    each = progress.each(files, "reading profile", len(files))
+    for file, profile in _readable(load, each):
+        profiles.append(profile)
+        runs.add(file, profile.processes)
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = Profile.from_stats_objects(*profiles)
-    return _noted(merged, runs), []
+    return runs.noted(merged), []
 
 
 def _summed(
@@ -106,8 +114,8 @@ def _summed(
     was_on = gc.isenabled()
     gc.disable()  # millions of numbers and no cycles: a sixth of the time
     try:
-        for file in progress.each(files, "merging profile", len(files)):
-            profile, cells = load_columns(file)
+        each = progress.each(files, "merging profile", len(files))
+        for file, (profile, cells) in _readable(load_columns, each):
             runs.add(file, profile.processes)
             total.add(profile, cells)
     finally:
@@ -115,16 +123,30 @@ def _summed(
             gc.enable()
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = total.profile()
-    return _noted(merged, runs), [*_lost(total.left_out)]
+    return runs.noted(merged), [*_lost(total.left_out)]
 
 
-def _noted(merged: Profile, runs: Runs) -> Profile:
-    """Return a merged profile with the remarks on its files.
+def _readable(
+    read: Callable[[str], T], files: Iterable[str]
+) -> Iterator[tuple[str, T]]:
+    """Yield each file and what `read` returns for it.
 
-    Ranks that were missing when a file of several was made may be there now.
+    LineprofError at the end if some cannot be read, after a line for each other one.
     """
-    kept = [text for text in merged.warnings if not _MISSING.fullmatch(text)]
-    return merged.with_warnings([*runs.warnings(), *kept])
+    errors: list[LineprofError] = []
+    for file in files:
+        try:
+            found = read(file)
+        except LineprofError as error:
+            errors.append(error)
+        else:
+            yield file, found
+    for other in errors[1:_MAX_NAMED]:
+        print_error(str(other))
+    if len(errors) > _MAX_NAMED:
+        print_error(f"{len(errors) - _MAX_NAMED:,} more files cannot be read")
+    if errors:
+        raise errors[0]
 
 
 def _lost(parts: LeftOut) -> Iterator[str]:
@@ -137,6 +159,32 @@ def _lost(parts: LeftOut) -> Iterator[str]:
 
 
 # The files.
+
+
+def _check_output(output: str, runs: Runs) -> None:
+    """Raise LineprofError if writing to `output` would lose what it alone has.
+
+    It may be one of the files: a pattern matches it, or the shell took the first match
+    of a pattern for the name after -o. An older merge may be replaced: all of its
+    processes are in `runs`, or it has several ranks of such a program.
+    """
+    from lineprof.storage import load_columns  # noqa: PLC0415  # not for --help
+
+    try:
+        processes = load_columns(output)[0].processes
+    except LineprofError:
+        return  # it is no profile
+    lost = next((one for one in processes if not runs.has_process(one)), None)
+    ranks = {process.rank for process in processes} - {None}
+    if lost is None or (len(ranks) > 1 and runs.has_rank_of(ranks)):
+        return
+    who = f"process {lost.pid} of {lost.host}"
+    if lost.rank is not None:
+        who = f"rank {lost.rank}" + (f" of {lost.ranks}" if lost.ranks else "")
+    raise LineprofError(
+        f"{output} is the profile of {who}, which no other file has",
+        hint="name another file with -o, or remove it",
+    )
 
 
 def _files(words: Iterable[str], output: str) -> list[str]:

@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from lineprof.model.profile import Profile
     from lineprof.model.records import Process
 
 _DIGITS = re.compile(r"\d+")
+
+_MISSING = re.compile(r"(rank \d+|[\d,]+ more) of [\d,]+( ranks are| is) missing.*")
+
+_MAX_NAMED = 8  # files that do not fit, for each reason
 
 
 class _Part(NamedTuple):
@@ -29,9 +34,9 @@ class Runs:
 
     def __init__(self) -> None:
         self._ranks: dict[int, list[_Part]] = {}
-        self._first: _Part | None = None
+        self._ranked: list[_Part] = []  # the files with ranks, in order
+        self._unranked: list[_Part] = []
         self._files: dict[tuple[str, int, int], str] = {}  # of each process
-        self.remarks: list[str] = []  # on files that do not belong together
         self._count = 0  # of ranks, as the launcher said
 
     def add(self, file: str, processes: Sequence[Process]) -> None:
@@ -39,8 +44,7 @@ class Runs:
         from lineprof.model.records import ranked  # noqa: PLC0415  # not for --help
 
         for process in processes:
-            identity = (process.host, process.pid, process.start_unix_ns)
-            other_file = self._files.setdefault(identity, file)
+            other_file = self._files.setdefault(_identity(process), file)
             if other_file != file:
                 raise LineprofError(
                     f"{other_file} and {file} both have process {process.pid} of"
@@ -62,37 +66,16 @@ class Runs:
                 )
             others.append(part)
         if processes:
-            part = _Part(file, list(processes), is_alone=True)
-            if self._first is None:
-                self._first = part
-            else:
-                self._compare(part, self._first, is_ranked=bool(by_rank))
+            parts = self._ranked if by_rank else self._unranked
+            parts.append(_Part(file, list(processes), is_alone=True))
 
-    def _compare(self, part: _Part, first: _Part, *, is_ranked: bool) -> None:
-        """Note if a file is of another program or run than the first one."""
-        one, other = part.processes[0], first.processes[0]
-        name, first_name = (
-            os.path.basename(process.argv[0]) if process.argv else ""
-            for process in (one, other)
-        )
-        if name != first_name:
-            self._note(
-                f"{part.file} is of another program ({name}) than {first.file}"
-                f" ({first_name})"
-            )
-        elif is_ranked and one.ranks != other.ranks and one.ranks and other.ranks:
-            self._note(
-                f"{part.file} is of a run of {one.ranks} ranks, {first.file} of one of"
-                f" {other.ranks}"
-            )
-        elif is_ranked and other.rank is not None and not _overlap(part, first):
-            self._note(
-                f"{part.file} is of another run than {first.file}: one had ended when"
-                " the other began"
-            )
+    def has_process(self, process: Process) -> bool:
+        """Tell whether a process is in one of the files."""
+        return _identity(process) in self._files
 
-    def _note(self, text: str) -> None:
-        self.remarks.append(text)
+    def has_rank_of(self, ranks: Iterable[int | None]) -> bool:
+        """Tell whether one of `ranks` is in one of the files."""
+        return any(rank in self._ranks for rank in ranks)
 
     @property
     def in_words(self) -> str:
@@ -115,7 +98,34 @@ class Runs:
             if missing.number > len(missing.first):
                 more = missing.number - len(missing.first)
                 found.append(f"{more:,} more of {self._count:,} ranks are missing")
-        return found + self.remarks
+        return [*found, *self._misfits()]
+
+    def noted(self, profile: Profile) -> Profile:
+        """Return the sum of the files with the remarks on them.
+
+        Ranks that were missing when a file of several was made may be there now.
+        """
+        kept = [text for text in profile.warnings if not _MISSING.fullmatch(text)]
+        return profile.with_warnings([*self.warnings(), *kept])
+
+    def _misfits(self) -> Iterator[str]:
+        """Yield remarks on files that do not belong together, some for each reason."""
+        every = [*self._ranked, *self._unranked]
+        reasons: dict[str, list[str]] = {}
+        for index, part in enumerate(every[1:], 1):
+            is_ranked = index < len(self._ranked)
+            reason, text = _misfit(part, every[0], is_ranked=is_ranked)
+            if reason:
+                reasons.setdefault(reason, []).append(text)
+        if self._ranked and self._unranked:
+            reasons["have no rank"] = [
+                f"{part.file} has no rank: it counts in the sums, not in --ranks"
+                for part in self._unranked
+            ]
+        for reason, texts in reasons.items():
+            yield from texts[:_MAX_NAMED]
+            if len(texts) > _MAX_NAMED:
+                yield f"{len(texts) - _MAX_NAMED:,} more files {reason}"
 
     def _why_missing(self, rank: int) -> str:
         """Tell which file of `rank` is not there; "" if its name is unclear."""
@@ -133,6 +143,34 @@ class Runs:
         pid = next(filter(None, map(running_program, paths)), None)
         running = f": process {pid}, which writes it, still runs" if pid else ""
         return f"no {names.pop()}" + running
+
+
+def _misfit(part: _Part, first: _Part, *, is_ranked: bool) -> tuple[str, str]:
+    """Tell why a file does not belong to the first one: in short, and in a sentence.
+
+    Both are "" if it does. Files without a rank may be of any run of the program.
+    """
+    one, other = part.processes[0], first.processes[0]
+    name, first_name = (
+        os.path.basename(process.argv[0]) if process.argv else ""
+        for process in (one, other)
+    )
+    if name != first_name:
+        reason = f"are of another program than {first.file}"
+        text = f"of another program ({name}) than {first.file} ({first_name})"
+    elif is_ranked and one.ranks != other.ranks and one.ranks and other.ranks:
+        reason = f"are of runs of more or fewer ranks than {first.file}"
+        text = f"of a run of {one.ranks} ranks, {first.file} of one of {other.ranks}"
+    elif is_ranked and not _overlap(part, first):
+        reason = f"are of another run than {first.file}"
+        text = f"of another run than {first.file}: one had ended when the other began"
+    else:
+        return "", ""
+    return reason, f"{part.file} is {text}"
+
+
+def _identity(process: Process) -> tuple[str, int, int]:
+    return process.host, process.pid, process.start_unix_ns
 
 
 def _names_like(file: str, rank: int, other: int) -> Iterator[str]:

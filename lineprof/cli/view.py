@@ -129,6 +129,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
         brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.field)),
         file=" ".join(map(shell_word, files)),
+        named=bool(names and view.takes_names),
     )
     if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)

@@ -74,7 +74,7 @@ def aligned(profile: Profile) -> Aligned:
             profile, f"{as_they_were}: ranks have different collectives in the timeline"
         )
     reference = min(met, key=lambda index: (profile.processes[index].rank or 0, index))
-    processes, apart = list(profile.processes), []
+    processes, apart, shifts = list(profile.processes), [], []
     for host in hosts:
         if reference in host:
             continue
@@ -84,6 +84,7 @@ def aligned(profile: Profile) -> Aligned:
             for (end, _), (expected, _) in zip(met[index], met[reference])
         ]
         shift = round(median(differences))
+        shifts.append(abs(shift))
         apart += [abs(one - shift) for one in differences]
         for index in host:
             offset = processes[index].unix_offset_ns or 0
@@ -92,7 +93,8 @@ def aligned(profile: Profile) -> Aligned:
     return Aligned(
         profile.with_processes(processes),
         f"{are_set}set by the ends of {count} collective{'s' * (count > 1)},"
-        f" half of which agree to {median(apart) / 1e3:,.1f} µs",
+        f" half of which agree to {median(apart) / 1e3:,.1f} µs; they were moved by up"
+        f" to {max(shifts) / 1e6:,.3f} ms",
     )
 
 

@@ -118,7 +118,7 @@ class RanksBuilder:
         """Add the numbers of a rank, or of a part of it.
 
         `places` are those of `values`. The wall time of a rank is that of its longest
-        part, and its communication as well.
+        part, and its communication as well: the larger one if several are as long.
         """
         indexes = [*self._indexes(places)]
         columns = [values.hits, values.time_ns, values.mpi_ns, values.callees_ns]
@@ -132,8 +132,8 @@ class RanksBuilder:
                 [*values.mpi_ns, *old.mpi_ns],
                 [*values.callees_ns, *old.callees_ns],
             ]
-            if before.wall_ns >= run.wall_ns:
-                run = run._replace(wall_ns=before.wall_ns, mpi_ns=before.mpi_ns)
+            longest = max(before, run, key=lambda one: (one.wall_ns, one.mpi_ns))
+            run = run._replace(wall_ns=longest.wall_ns, mpi_ns=longest.mpi_ns)
         self._runs[run.rank] = run._replace(batches=_packed(indexes, columns))
 
     def _indexes(self, places: Sequence[Place]) -> list[int]:
@@ -271,14 +271,20 @@ def _add_groups(
     only = every[0] if len({*of_process}) == 1 and every else None
     parts = _parts_of_calls(profile, of_thread, every, only)
     for rank in every:
-        wall_ns, longest = max(
-            (process.wall_ns, -index)
+        part = parts[rank]
+        walls = {
+            index: process.wall_ns
             for index, process in enumerate(profile.processes)
             if of_process[index] == rank
+        }
+        wall_ns = max(walls.values())
+        main_threads = [
+            _main_thread(profile, index) for index, ns in walls.items() if ns == wall_ns
+        ]
+        mpi_ns = max(
+            sum(part.threads.get(one, 0) for one in {main, UNKNOWN_THREAD})
+            for main in main_threads
         )
-        part = parts[rank]
-        main = _main_thread(profile, -longest)
-        mpi_ns = sum(part.threads.get(one, 0) for one in {main, UNKNOWN_THREAD})
         run = RankRun(rank=rank, wall_ns=wall_ns, mpi_ns=mpi_ns)
         if rank == only:
             for function in profile.functions:

@@ -29,7 +29,11 @@ _WIDE = 120  # columns of a file or pipe
 
 _CELL = 11  # columns of a time
 
-_BESIDE = 40  # columns of the line number and the source
+_BESIDE = 34  # columns of the line number and the source, at least
+
+_TITLE = 6  # more columns if titles are ranges
+
+_COMM = 4  # the column of communication
 
 _MIN_COLUMNS, _MAX_COLUMNS = 2, 16  # of times
 
@@ -66,7 +70,7 @@ def by(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     unit = time_unit_for(item.wall_ns for item in shown)
     titles = [
         *("Rank", "PID"),
-        *unit.titles("Wall", "CPU", "Comm", "Computing"),
+        *unit.titles("Wall", "CPU", "Comm", "In lines"),
         *("Hits", "Lines", "Host", "Command"),
     ]
     cells = [
@@ -84,7 +88,11 @@ def by(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
         ]
         for item in shown
     ]
-    yield from grid(titles, cells, options.terminal, words=2, spare=(7, 3, 6))
+    spare = (7, 3, 6)
+    if options.named:  # communication is that of the whole run
+        titles, *cells = ([*row[:_COMM], *row[_COMM + 1 :]] for row in [titles, *cells])
+        spare = (6, 3, 5)
+    yield from grid(titles, cells, options.terminal, words=2, spare=spare)
     yield from more_rows(len(items) - len(shown))
 
 
@@ -141,7 +149,7 @@ def _items(profile: Profile, groups: Ranks, options: Options) -> list[_Item]:
                 number=number,
                 processes=some,
                 wall_ns=run.wall_ns,
-                mpi_ns=run.mpi_ns,
+                mpi_ns=None if options.named else run.mpi_ns,
                 useful_ns=sum(ns for ns, one in zip(own, is_chosen) if one),
                 hits=sum(hits for hits, one in zip(values.hits, is_chosen) if one),
                 lines=sum(is_chosen),
@@ -162,11 +170,17 @@ def _matrix(
     """
     numbers = [run.rank for run in groups.runs]
     room = (options.terminal.width or _WIDE) - _BESIDE
+    if len(numbers) > room // _CELL:
+        room -= _TITLE  # of ranges
     count = min(max(_MIN_COLUMNS, room // _CELL), _MAX_COLUMNS)
     size = -(-len(numbers) // count) or 1
     parts = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+    names = {number: number for number in numbers}
+    if options.by == BY_PROCESS:
+        names = {number: profile.processes[number].pid for number in numbers}
     titles = [
-        f"{part[0]}" if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts
+        f"{names[part[0]]}" + (f"-{names[part[-1]]}" if len(part) > 1 else "")
+        for part in parts
     ]
     sums: dict[Key, dict[int, list[int]]] = {}
     for index, run in enumerate(groups.runs):

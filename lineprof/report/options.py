@@ -61,6 +61,7 @@ class Options(NamedTuple):
     depth: int = 0  # levels of calls; 0: the view's default
     min_percent: float | None = None  # of the whole, to be shown; None: see the view
     file: str = "FILE"  # of the profile, in commands for a shell
+    named: bool = False  # the profile has the functions that were named alone
     brief: bool = False  # leave out bodies of functions without numbers in a table
     all_functions: bool = False  # every table, however many
     by: str = BY_RANK  # the rows of --by

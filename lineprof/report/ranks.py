@@ -55,6 +55,11 @@ _LEGEND = (
     " (max - mean) x ranks, the time for which others may have waited."
 )
 
+_METRICS = (
+    "Load balance is mean / max of the computing time; communication efficiency is the"
+    " max of it / run time."
+)
+
 
 class _Found(NamedTuple):
     """The spreads of a profile, and the functions to show."""
@@ -80,6 +85,7 @@ def ranks(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
         yield from _table(key, found, sources, options)
     yield ""
     yield _LEGEND
+    yield _METRICS
     if found.more:
         yield (
             f"{counted(found.more, 'more function')} with less lost time not shown;"
@@ -204,7 +210,10 @@ def _ran_on(one: LineSpread) -> str:
 
 # The table of a function.
 
-_SPARE = (7, 6, 3, 5, 1)  # columns that a narrow terminal lacks: SD, Min, Comm, ...
+_COMM = 3  # the column of communication
+
+# Columns that a narrow terminal lacks: SD, Min, Comm if it is empty, ...
+_SPARE = (7, 6, _COMM, 5, 1)
 
 
 def _table(
@@ -230,7 +239,9 @@ def _table(
     ]
     most = max((one.own.lost for one in some), default=0)
     hot = [bool(most) and one.own.lost == most for one in some]
-    yield from grid(titles, rows, options.terminal, hot=hot, spare=_SPARE)
+    has_comm = any(row[_COMM] for row in rows)
+    spare = [index for index in _SPARE if index != _COMM or not has_comm]
+    yield from grid(titles, rows, options.terminal, hot=hot, spare=spare)
 
 
 def _cells(one: LineSpread, unit: TimeUnit, sources: Sources) -> Sequence[str]:

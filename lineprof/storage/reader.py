@@ -82,6 +82,7 @@ _USER_VERSION = slice(60, 64)  # where SQLite's header has them:
 _APPLICATION_ID = slice(68, 72)  # https://www.sqlite.org/fileformat2.html, 1.3
 _MAX_VALUE_BYTES = 1 << 27
 _AGAIN = "record it again"
+_MERGE_AGAIN = "merge the files of the ranks again"
 
 
 def load_columns(path: str | os.PathLike[str]) -> tuple[Profile, CellColumns]:
@@ -123,12 +124,14 @@ def load_file(
             raise ValueError("the current folder was removed")  # noqa: TRY301
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
+    tables: frozenset[Table] = frozenset()
     try:
         # immutable: no locks and no journal, whatever lies beside the file
         uri = database_uri(full_name, "mode=ro&immutable=1")
         with closing(sqlite3.connect(uri, uri=True)) as db:
             _restrict(db)
-            return _profile(db, check_tables(db), columns)
+            tables = check_tables(db)
+            return _profile(db, tables, columns)
     except (
         Damaged,
         sqlite3.Error,
@@ -138,7 +141,8 @@ def load_file(
         RecursionError,
     ) as error:
         raise LineprofError(
-            f"{name} is damaged ({str(error) or type(error).__name__})", hint=_AGAIN
+            f"{name} is damaged ({str(error) or type(error).__name__})",
+            hint=_MERGE_AGAIN if RANK_RUNS in tables else _AGAIN,
         ) from error
 
 

@@ -213,11 +213,13 @@ class _Batches:
     names: Iterable[str]  # of columns; other ones, of later versions, are left out
     max_items: int  # in one batch
 
-    def read(self, db: sqlite3.Connection, owners: Rows) -> dict[object, list[Batch]]:
+    def read(
+        self, db: sqlite3.Connection, owners: Rows, free_items: int = _FREE_ITEMS
+    ) -> dict[object, list[Batch]]:
         """Return the batches in order, by the id that is first in `owners`' rows.
 
         Damaged if a batch is empty or too long, or all of them together are too long,
-        or have many more items than data.
+        or have many more items than data, of which `free_items` need none.
         """
         owner, items = self.tables.owner, self.tables.items
         rows = list(self.tables.batches.named(rows_of(db, self.tables.batches)))
@@ -242,7 +244,7 @@ class _Batches:
             size += sum(len(column) for _, column in batch.columns)
             known(found, row[self.tables.owner_id], owner).append(batch)
         total = MAX_EVENTS - room
-        if total > _FREE_ITEMS + size * _ITEMS_PER_BYTE:
+        if total > free_items + size * _ITEMS_PER_BYTE:
             raise Damaged(f"the {owner}s have {total} {items} in {size} bytes")
         return found
 
@@ -460,7 +462,9 @@ def rank_lines_of(db: sqlite3.Connection, keys: Keys) -> Ranks:
     if len({*places}) < len(places):
         raise Damaged("a line of ranks is there twice")
     rows = rows_of(db, RANK_RUNS)
-    batches = _RANK_BATCHES.read(db, rows)
+    # Lines that all ranks ran alike take few bytes: rows of lines and ranks bound them.
+    free_lines = max(_FREE_ITEMS, len(places) * len(rows))
+    batches = _RANK_BATCHES.read(db, rows, free_lines)
     runs: dict[int, RankRun] = {}
     for row in RANK_RUNS.named(rows):
         check_natural([row["rank"], row["wall_ns"], row["mpi_ns"]], "a rank")

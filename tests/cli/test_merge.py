@@ -10,12 +10,22 @@ import sys
 from pathlib import Path
 
 import pytest
-from example_ranks import MS, START, WALL, WORK, rank_profile, save_ranks
+from example_ranks import (
+    MS,
+    START,
+    WALL,
+    WORK,
+    cell,
+    process,
+    rank_profile,
+    save_ranks,
+)
 
 from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
 from lineprof.model.rank_lines import ranks_of
 from lineprof.model.rank_spread import line_spreads
+from lineprof.model.records import FunctionStats, Thread
 from lineprof.storage import load, save
 
 PROGRAM = """\
@@ -202,6 +212,20 @@ def test_a_process_in_two_files_is_an_error(
 
 
 @SUMS
+def test_processes_of_a_rank_that_took_as_long_give_one_sum_in_any_order(
+    here: Path, form: str
+) -> None:
+    one = rank_profile(3, rank=0, pid=103)  # 5 ms of communication
+    other = rank_profile(0, pid=999, parent_pid=103)  # 35 ms
+    save(one, here / "one.lprof")
+    save(other, here / "other.lprof")
+    for names in (["one.lprof", "other.lprof"], ["other.lprof", "one.lprof"]):
+        merged(names, form)
+        (run,) = ranks_of(load("all.lprof")).runs
+        assert (run.wall_ns, run.mpi_ns) == (WALL, 35 * MS)
+
+
+@SUMS
 def test_a_process_id_that_came_again_in_a_later_run_makes_no_child(
     here: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
@@ -233,6 +257,67 @@ def test_a_file_without_a_rank_counts_for_no_rank(here: Path, form: str) -> None
     assert [one["rank"] for one in profile["processes"]] == [1, None]  # type: ignore[attr-defined]
     spreads = line_spreads(ranks_of(load("all.lprof")))
     assert spreads[WORK, 2].hits == 2
+
+
+@SUMS
+@pytest.mark.parametrize("name", ["a.lprof", "z.lprof"])  # the first, and the last
+def test_a_file_without_a_rank_is_named_and_changes_no_check(
+    here: Path, form: str, name: str
+) -> None:
+    save_ranks(here, [0, 1])
+    save(rank_profile(2, ranks=8), "r.r0002.lprof")
+    save(rank_profile(3, start_unix_ns=START + 2 * WALL), "r.r0003.lprof")
+    save(rank_profile(0, rank=None, ranks=None, pid=7), name)
+    names = sorted(["r.r0000.lprof", "r.r0001.lprof", "r.r0003.lprof", name])
+    assert merged(names, form)["warnings"] == [
+        "rank 2 of 4 is missing: no r.r0002.lprof",
+        (
+            "r.r0003.lprof is of another run than r.r0000.lprof: one had ended when the"
+            " other began"
+        ),
+        f"{name} has no rank: it counts in the sums, not in --ranks",
+    ]
+    names = sorted(["r.r0000.lprof", "r.r0002.lprof", name])
+    assert (
+        "r.r0002.lprof is of a run of 8 ranks, r.r0000.lprof of one of 4"
+        in merged(names, form)["warnings"]  # type: ignore[operator]
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_many_files_that_do_not_belong_together_are_few_lines() -> None:
+    for rank in range(20):
+        start = START + 2 * WALL * (rank > 0)
+        save(
+            rank_profile(0, rank=rank, ranks=20, start_unix_ns=start),
+            f"{rank:02}.lprof",
+        )
+    assert main(["merge", ".", "-o", "all.lprof"]) == 0
+    *some, last = load("all.lprof").warnings
+    assert len(some) == 8
+    assert last == "11 more files are of another run than ./00.lprof"
+
+
+VIEWS = pytest.mark.parametrize("flags", [["--ranks"], ["--by", "rank"]])
+
+
+@VIEWS
+def test_a_view_of_files_of_ranks_names_missing_ones(
+    here: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert main(["view", *flags, *save_ranks(here, [0, 1, 3])]) == 0
+    assert "rank 2 of 4 is missing: no r.r0002.lprof" in capsys.readouterr().out
+
+
+@VIEWS
+def test_a_view_of_two_parts_of_the_ranks_misses_none(
+    here: Path, capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    assert main(["merge", *save_ranks(here, [0, 1]), "-o", "a.lprof"]) == 0
+    assert main(["merge", *save_ranks(here, [2, 3]), "-o", "b.lprof"]) == 0
+    capsys.readouterr()
+    assert main(["view", *flags, "a.lprof", "b.lprof"]) == 0
+    assert "missing" not in capsys.readouterr().out
 
 
 def test_a_file_without_a_rank_that_is_viewed_with_one_counts_for_no_rank() -> None:
@@ -274,6 +359,34 @@ def test_files_that_cannot_be_read_are_one_line(
     assert (here / "all.lprof").read_text(encoding="utf-8") == "old"
 
 
+@SUMS
+def test_all_files_that_cannot_be_read_are_named(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    names = save_ranks(here)
+    for name in (names[1], names[3]):
+        Path(name).write_bytes(Path(name).read_bytes()[:50])
+    (here / "empty.lprof").touch()
+    assert main(["merge", ".", "-o", "all.lprof", form]) == 1
+    assert sorted(capsys.readouterr().err.splitlines()) == [
+        "lineprof: ./empty.lprof is empty; record it again",
+        "lineprof: ./r.r0001.lprof is cut off; record it again",
+        "lineprof: ./r.r0003.lprof is cut off; record it again",
+    ]
+    assert not (here / "all.lprof").exists()
+
+
+def test_many_files_that_cannot_be_read_are_few_lines(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(20):
+        (here / f"{number:02}.lprof").touch()
+    assert main(["merge", ".", "-o", "all.lprof"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 9
+    assert "lineprof: 12 more files cannot be read" in lines
+
+
 def test_the_output_cannot_be_one_of_the_files(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -287,3 +400,86 @@ def test_a_folder_can_have_the_output_of_the_last_time(here: Path) -> None:
     save_ranks(here)
     for _ in range(2):
         assert len(merged(["."])["processes"]) == 4  # type: ignore[arg-type]
+
+
+@SUMS
+@pytest.mark.parametrize("word", ["r.r*.lprof", "."])
+def test_an_output_that_is_the_only_profile_of_a_rank_is_kept(
+    here: Path, capsys: pytest.CaptureFixture[str], form: str, word: str
+) -> None:
+    before = Path(save_ranks(here)[1]).read_bytes()
+    assert main(["merge", word, "-o", "r.r0001.lprof", form]) == 1
+    assert capsys.readouterr().err == (
+        "lineprof: r.r0001.lprof is the profile of rank 1 of 4, which no other file"
+        " has; name another file with -o, or remove it\n"
+    )
+    assert Path("r.r0001.lprof").read_bytes() == before
+
+
+def test_an_output_that_was_forgotten_replaces_no_rank(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = save_ranks(here)
+    before = Path(names[0]).read_bytes()
+    assert main(["merge", "-o", *names]) == 1  # -o r.r*.lprof
+    assert "is the profile of rank 0 of 4, which no" in capsys.readouterr().err
+    assert Path(names[0]).read_bytes() == before
+
+
+def test_an_output_with_a_process_that_no_other_file_has_is_kept(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for pid in (1, 2, 3):
+        save(rank_profile(0, rank=None, ranks=None, pid=pid), f"a{pid}.lprof")
+    before = (here / "a1.lprof").read_bytes()
+    assert main(["merge", "a*.lprof", "-o", "a1.lprof"]) == 1
+    assert "a1.lprof is the profile of process 1 of" in capsys.readouterr().err
+    assert (here / "a1.lprof").read_bytes() == before
+
+
+def test_a_part_of_the_ranks_is_kept_when_the_other_part_is_merged(
+    here: Path,
+) -> None:
+    assert main(["merge", *save_ranks(here, [0, 1]), "-o", "part1.lprof"]) == 0
+    assert main(["merge", *save_ranks(here, [2, 3]), "-o", "part2.lprof"]) == 0
+    assert main(["merge", "part*.lprof", "-o", "part1.lprof"]) == 1
+    assert len(load("part1.lprof").processes) == 2
+
+
+def test_the_merge_of_an_older_run_is_replaced(here: Path) -> None:
+    assert main(["merge", *save_ranks(here), "-o", "all.lprof"]) == 0
+    for rank in range(4):
+        again = rank_profile(rank, pid=900 + rank, start_unix_ns=START + 2 * WALL)
+        save(again, f"r.r{rank:04}.lprof")
+    assert main(["merge", ".", "-o", "all.lprof"]) == 0
+    assert [one.pid for one in load("all.lprof").processes] == [900, 901, 902, 903]
+
+
+def test_many_lines_that_all_ranks_ran_alike_can_be_read_again(here: Path) -> None:
+    for rank in range(8):
+        alike = FunctionStats(
+            file="/project/long.py",
+            name="long",
+            line=1,
+            thread_lines=tuple(cell(line, 1, 1) for line in range(2, 60_002)),
+            calls=1,
+        )
+        profile = LineStats.from_functions(
+            [alike],
+            processes=[process(rank, ranks=8)],
+            threads=[Thread(process=0, native_id=100 + rank, name="MainThread")],
+        )
+        save(profile, f"a.r{rank:04}.lprof")
+    assert main(["merge", ".", "-o", "all.lprof", "--sums"]) == 0
+    assert main(["view", "--ranks", "all.lprof", "-o", "ranks.txt"]) == 0
+    assert (here / "ranks.txt").read_text(encoding="utf-8").startswith("8 ranks, ")
+
+
+def test_merge_writes_no_file_that_is_named_as_standard_output(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["merge", *save_ranks(here), "-o", "-"]) == 1
+    assert capsys.readouterr().err == (
+        "lineprof: merge cannot write to standard output; name a file with -o\n"
+    )
+    assert not (here / "-").exists()

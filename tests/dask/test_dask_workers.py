@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import hits_in, run, write
+from as_python import hits_in, run, viewer, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,6 +86,19 @@ def test_workers_that_are_threads_share_a_profile(tmp_path: Path) -> None:
 )
 def test_profiles_are_written_on_demand(tmp_path: Path, then: str) -> None:
     assert work(tmp_path, then=then, files="before") == HITS
+
+
+def test_a_plugin_that_is_registered_again_writes_other_files(tmp_path: Path) -> None:
+    then = (
+        "client.unregister_worker_plugin('lineprof')\n"
+        "        client.register_plugin(ProfilerPlugin('shop.total', folder='out'))\n"
+        "        print(client.submit(shop.total, [1]).result())"
+    )
+    again = {2: 1, 3: 2, 4: 1, 5: 1}
+    assert work(tmp_path, then=then) == Counter(HITS) + Counter(again)
+    assert len(list((tmp_path / "out").iterdir())) == 4
+    merged = viewer("merge", "out", "-o", "all.lprof", cwd=tmp_path)
+    assert merged.status == 0, merged.err
 
 
 def test_a_plugin_without_names_and_a_wrong_name_are_errors(tmp_path: Path) -> None:

@@ -207,6 +207,7 @@ def test_of_torch_only_barriers_set_clocks(tmp_path: Path) -> None:
     found, done = exported(tmp_path, *ranks)
     assert (found[0, "work"], found[1, "work"]) == ([8], [0])
     assert "set by the ends of 1 collective, half of which agree to 0.0 µs" in done.err
+    assert "µs; they were moved by up to " in done.err
 
 
 def test_ranks_of_one_host_share_its_clock(tmp_path: Path) -> None:

@@ -206,10 +206,7 @@ def zero_slices(folder: Path, slices: int) -> str:
 
 
 def rank_noise(folder: Path, ranks: int) -> str:
-    """Return a file of ranks that all ran the same 65,536 lines, in few bytes.
-
-    Their hits are noise of two bits: with less, a reader refuses the file.
-    """
+    """Return a file of ranks that all ran the same 65,536 lines, in few bytes."""
     lines = range(1, 65_537)
     random = Random(1)  # noqa: S311  # the same file each time
     noise, zeros = [random.getrandbits(2) for _ in lines], [0 for _ in lines]

@@ -80,11 +80,22 @@ def test_each_rank_writes_a_file_and_the_first_one_prints_how_to_merge_them(
         assert (process["rank"], process["ranks"]) == (rank, RANKS)
 
 
-def test_a_program_of_one_rank_is_named_as_one_that_runs_alone(folder: Path) -> None:
-    done = kernprof("-l", "r.py", cwd=folder, env=open_mpi(0, ranks=1))
+@pytest.mark.parametrize("more", [{}, {"PMIX_RANK": "0", "PMIX_NAMESPACE": "prte.1"}])
+def test_a_program_of_one_rank_is_named_as_one_that_runs_alone(
+    folder: Path, more: dict[str, str]
+) -> None:
+    env = {**open_mpi(0, ranks=1), **more}
+    done = kernprof("-l", "r.py", cwd=folder, env=env)
     assert "Wrote profile results to 'r.lprof'\n" in done.out
     assert "merge" not in done.out
     assert profiles(folder) == ["r.lprof"]
+
+
+def test_ranks_of_an_unknown_number_write_a_file_each(tmp_path: Path) -> None:
+    write(tmp_path, "r.py", "@profile\ndef work(): pass\nwork()\n")
+    for rank in range(2):
+        kernprof("-l", "r.py", cwd=tmp_path, env={"PMI_RANK": str(rank)})
+    assert profiles(tmp_path) == ["r.r0000.lprof", "r.r0001.lprof"]
 
 
 def test_tables_and_notes_are_printed_by_the_first_rank(folder: Path) -> None:

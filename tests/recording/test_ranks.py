@@ -92,6 +92,15 @@ PLACES = {
         },
         (3, 8, 1, "PALS"),
     ),
+    "a launcher that does not say the number of ranks": (
+        {"PMI_RANK": "3", "PMI_LOCAL_RANK": "1"},
+        (3, None, 1, "PMI"),
+    ),
+    "such a launcher in srun": ({**STEP, "PMI_RANK": "5"}, (5, 16, 1, "srun")),
+    "mpirun -n 1 in srun": (
+        {**STEP, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"},
+        (5, 16, 1, "srun"),
+    ),
     "a local rank that is no number": (
         {**OPEN_MPI, "OMPI_COMM_WORLD_LOCAL_RANK": "x"},
         (3, 8, None, "Open MPI"),
@@ -124,7 +133,24 @@ ALONE = {
     "torchrun with one process": {**TORCHRUN, "RANK": "0", "WORLD_SIZE": "1"},
     "a rank beyond the number of ranks": {"PMI_RANK": "8", "PMI_SIZE": "8"},
     "no ranks at all": {"PMI_RANK": "0", "PMI_SIZE": "0"},
-    "a rank without their number": {"PMI_RANK": "0"},
+    "mpirun -n 1 of Open MPI 5": {
+        **OPEN_MPI,
+        "OMPI_COMM_WORLD_RANK": "0",
+        "OMPI_COMM_WORLD_SIZE": "1",
+        "PMIX_RANK": "0",
+    },
+    "mpiexec -n 1 with PMIx": {
+        "PMI_RANK": "0",
+        "PMI_SIZE": "1",
+        "PMIX_RANK": "0",
+        "PMIX_NAMESPACE": "prte.4711.1",
+    },
+    "mpirun -n 1 with a rank of PMI without a number": {
+        "OMPI_COMM_WORLD_RANK": "0",
+        "OMPI_COMM_WORLD_SIZE": "1",
+        "PMI_RANK": "0",
+    },
+    "a RANK and a LOCAL_RANK of the user": {"RANK": "3", "LOCAL_RANK": "1"},
     "a PMIx rank for any process": {
         "PMIX_RANK": "4294967294",
         "PMIX_NAMESPACE": "prte.4711.1",

@@ -19,6 +19,7 @@ from example_ranks import (
     process,
     rank_profile,
     save_ranks,
+    summed,
 )
 
 from lineprof.cli.main import main
@@ -52,20 +53,29 @@ def files(
     return ["all.lprof"]
 
 
-def view(capsys: pytest.CaptureFixture[str], files: list[str], *arguments: str) -> str:
-    """Return the output of a view."""
+def view(
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    *arguments: str,
+    missing: bool = False,
+) -> str:
+    """Return the output of a view; JSON comes without notes on `missing` ranks."""
     capsys.readouterr()
     assert main(["view", *arguments, *files]) == 0
     captured = capsys.readouterr()
-    assert captured.err == ""
+    assert all(" is missing: " in line for line in captured.err.splitlines())
+    assert bool(captured.err) == missing
     return captured.out
 
 
 def rows(
-    capsys: pytest.CaptureFixture[str], files: list[str], *arguments: str
+    capsys: pytest.CaptureFixture[str],
+    files: list[str],
+    *arguments: str,
+    missing: bool = False,
 ) -> dict[str, object]:
     """Return a view as JSON."""
-    return json.loads(view(capsys, files, *arguments, "--json"))  # type: ignore[no-any-return]
+    return json.loads(view(capsys, files, *arguments, "--json", missing=missing))  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -155,8 +165,10 @@ def test_a_missing_rank_is_not_taken_for_zero(
     text = view(capsys, names, "--ranks")
     assert text.startswith("3 of 4 ranks (missing: 2), 50.00 ms: ")
     (line,) = [
-        row for row in rows(capsys, names, "--ranks")["rows"] if row["line"] == 2
-    ]  # type: ignore[attr-defined]
+        row
+        for row in rows(capsys, names, "--ranks", missing=True)["rows"]  # type: ignore[attr-defined]
+        if row["line"] == 2
+    ]
     assert line["mean_ns"] == pytest.approx(70 / 3 * MS)
     assert (line["ran_on"], line["ranks"]) == (3, 3)
 
@@ -278,7 +290,7 @@ def test_children_of_a_rank_are_rows_of_their_own(
         (1, 999),
     ]  # type: ignore[attr-defined]
     assert [row["hits"] for row in found] == [4, 4, 4]  # type: ignore[attr-defined]
-    found = rows(capsys, names, "--by", "rank")["rows"]
+    found = rows(capsys, names, "--by", "rank", missing=True)["rows"]
     assert [row["processes"] for row in found] == [1, 2]  # type: ignore[attr-defined]
     assert [row["hits"] for row in found] == [4, 8]  # type: ignore[attr-defined]
     text = view(capsys, names, "--by", "rank")
@@ -329,3 +341,34 @@ def test_a_narrow_terminal_has_no_long_lines() -> None:
     assert tables
     assert all(len(line) <= 100 for line in tables)
     assert all("Rank" in line for line in tables if "Line #" in line)
+
+
+def test_columns_of_the_lines_of_processes_are_process_ids(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = view(capsys, files, "--by", "process", "--matrix", "work")
+    assert "Line #  100 (ms)  101 (ms)  102 (ms)  103 (ms)  Line Contents" in text
+
+
+def test_with_names_the_communication_of_the_whole_run_is_left_out(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = view(capsys, files, "--by", "rank", "work")
+    assert text.startswith("Rank  PID  Wall (ms)  CPU (ms)  In lines (ms)  Hits  Lines")
+    assert "Comm (ms)" not in text
+    found = rows(capsys, files, "--by", "rank", "work")["rows"]
+    assert {row["mpi_ns"] for row in found} == {None}  # type: ignore[attr-defined]
+
+
+def test_four_ranks_fit_into_80_columns() -> None:
+    options = Options(matrix=True, terminal=Terminal(is_terminal=True, width=80))
+    profile = summed()
+    lines = list(VIEWS["by"].render(profile, sources_of(profile), options))
+    assert "Line #  0 (ms)  1 (ms)  2 (ms)  3 (ms)  Line Contents" in lines
+
+
+def test_a_narrow_table_keeps_communication() -> None:
+    options = Options(terminal=Terminal(is_terminal=True, width=80))
+    profile = summed()
+    text = "\n".join(VIEWS["ranks"].render(profile, sources_of(profile), options))
+    assert "Comm (ms)" in text
