@@ -67,6 +67,13 @@ def test_the_output_and_the_status_are_those_of_the_command(tmp_path: Path) -> N
     assert lineprof_run("-q", "--", *killed, cwd=tmp_path).status == -signal.SIGTERM
 
 
+def test_a_command_that_is_killed_has_that_status(tmp_path: Path) -> None:
+    outcome = lineprof_run("--", "sh", "-c", "kill -9 $$", cwd=tmp_path)
+    assert outcome.status == -signal.SIGKILL
+    assert outcome.err.count("\n") == 1
+    assert "nothing was profiled" in outcome.err
+
+
 def test_a_command_that_ends_as_a_missing_one_is_profiled(tmp_path: Path) -> None:
     write(tmp_path, "one.py", SCRIPT.format(calls=3))
     words = ("sh", "-c", f"{sys.executable} one.py; no-such-command 2>/dev/null")
