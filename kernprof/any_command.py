@@ -6,11 +6,13 @@ Each Python in it joins the run as a child does; none of them is the first.
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kernprof import messages
 from kernprof.children import place_of
@@ -28,8 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernprof.options import RunOptions
+    from kernprof.output_file import OutputName
     from lineprof.model.profile import Profile
     from lineprof.processes.parts import Part
+    from lineprof.recording.live_file import LiveFile
 
 _FLAG, _DASHES = "--children", "--"
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126  # exit statuses of a shell
@@ -45,6 +49,14 @@ _OF_PYTHON = tuple(  # signals that Python ignores, and that commands are not to
 )
 _FROM_KERNEL = 0x80  # si_code of a signal that a terminal sends to all
 _STRIPPING = ("sudo", "su", "doas", "runuser")  # commands that clear the environment
+_SHELL = "/bin/sh"
+
+
+class _Output(NamedTuple):
+    """The file for the profile, and its name among those of other ranks."""
+
+    file: OutputFile
+    name: OutputName
 
 
 def is_any_command(words: Sequence[str]) -> bool:
@@ -64,18 +76,18 @@ def run_any_command(words: Sequence[str], name: str) -> int:
     try:
         options = _options([*words[:place], "-l"], command, name)
         program = os.path.basename(command[0])
-        name_of_file = output_name(
+        named = output_name(
             options.outfile,
             suffix=".lprof",
             stem=os.path.splitext(program)[0],
             file_name=program,
-            place=None,
+            place=options.place,
         )
-        out = OutputFile(name_of_file.name)
+        out = _Output(file=OutputFile(named.name), name=named)
         # It has no counts; while it is there, nobody recovers those of the processes.
-        file = new_live_file(out.path)
+        file = new_live_file(out.file.path)
         try:
-            status, failure = _run_and_write(command, out, options, place_of(file))
+            status, failure = _run_and_write(command, out, options, file)
         finally:
             if file:
                 file.close(remove=True)
@@ -89,14 +101,15 @@ def run_any_command(words: Sequence[str], name: str) -> int:
 
 
 def _run_and_write(
-    command: list[str], out: OutputFile, options: RunOptions, live: Live | None
+    command: list[str], out: _Output, options: RunOptions, file: LiveFile | None
 ) -> tuple[int, bool]:
     """Run `command`, and write the profile to `out`.
 
-    `live` says where processes have their live files. Returns the exit status, below 0
-    for a signal, and whether the profile could not be written. Raises LineprofError if
-    the run cannot begin.
+    `file` is the live file of this process, beside which are those of the others.
+    Returns the exit status, below 0 for a signal, and whether the profile could not be
+    written. Raises LineprofError if the run cannot begin.
     """
+    live = place_of(file)
     run = _new_run(options, live)
     try:
         status, is_started = _run(command, run)
@@ -119,7 +132,8 @@ def _what_is_kept(parts: Iterable[Part], run: Run) -> str:
     kept = []
     if run.has_profiles:
         kept.append(f"the profiles in {run.folder} are kept for `lineprof merge`")
-    if any(os.path.dirname(part.file) != run.folder for part in parts):
+    others = (one.file for one in parts if os.path.dirname(one.file) != run.folder)
+    if any(map(os.path.exists, others)):
         kept.append("the counts are kept for `lineprof recover`")
     return ", and ".join(kept) or "nothing was counted"
 
@@ -131,7 +145,7 @@ def _options(flags: list[str], command: list[str], name: str) -> RunOptions:
     options = parse([*flags, _DASHES, *command], name)
     fill(options)
     check(options)
-    for warning in options.warnings:
+    for warning in options.warnings if options.speaks else ():
         messages.print_error(warning)
     return options
 
@@ -161,9 +175,7 @@ def _run(command: list[str], run: Run) -> tuple[int, bool]:
     old = signal.pthread_sigmask(signal.SIG_BLOCK, (*_PASSED_ON, signal.SIGCHLD))
     environment = {**os.environ, VARIABLE: run.place}
     try:
-        pid = os.posix_spawnp(
-            command[0], command, environment, setsigmask=old, setsigdef=_OF_PYTHON
-        )
+        pid = _start(command, environment, old)
     except OSError as error:
         messages.print_error(f"cannot run {command[0]!r}: {error.strerror}")
         is_missing = isinstance(error, FileNotFoundError)
@@ -182,6 +194,22 @@ def _run(command: list[str], run: Run) -> tuple[int, bool]:
     return os.waitstatus_to_exitcode(status), True
 
 
+def _start(command: list[str], environment: dict[str, str], mask: Iterable[int]) -> int:
+    """Start `command` with that mask of signals; return its pid. OSError."""
+    try:
+        return os.posix_spawnp(
+            command[0], command, environment, setsigmask=mask, setsigdef=_OF_PYTHON
+        )
+    except OSError as error:
+        script = shutil.which(command[0])
+        if error.errno != errno.ENOEXEC or not script:
+            raise
+    words = [_SHELL, script, *command[1:]]  # as execvp(3) does
+    return os.posix_spawn(
+        _SHELL, words, environment, setsigmask=mask, setsigdef=_OF_PYTHON
+    )
+
+
 def _next_signal() -> tuple[int, bool]:
     """Wait for a signal; return it, and whether the command has received it too."""
     wanted = (*_PASSED_ON, signal.SIGCHLD)
@@ -193,7 +221,7 @@ def _next_signal() -> tuple[int, bool]:
 
 
 def _write(
-    parts: Iterable[Part], out: OutputFile, options: RunOptions, command: list[str]
+    parts: Iterable[Part], out: _Output, options: RunOptions, command: list[str]
 ) -> LineprofError | None:
     """Write the profile of all processes; return why that failed, or None."""
     found: list[Profile] = []
@@ -203,35 +231,44 @@ def _write(
             found.append(part.profile)
         else:
             lost += not part.is_empty
-    if options.verbosity >= 0 and lost:
+    is_quiet = options.verbosity < 0 or not options.speaks
+    if lost and not is_quiet:
         was = "process was not measured: it was"
         if lost > 1:
             was = "processes were not measured: they were"
         messages.print_error(f"{lost} {was} killed, or still ran at the end")
     if not found:
-        if not lost:
+        if not lost and options.speaks:
             messages.print_error(_why_nothing(command))
         return None
     first, *others = found
     stats = LineStats.from_stats_objects(first, *others)
     try:
-        stats.to_file(out.path)
+        stats.to_file(out.file.path)
     except LineprofError as error:
         return error
-    if options.verbosity >= 0:
+    if not is_quiet:
         _print_summary(stats, out, options)
     return None
 
 
-def _print_summary(stats: LineStats, out: OutputFile, options: RunOptions) -> None:
+def _print_summary(stats: LineStats, out: _Output, options: RunOptions) -> None:
     info = messages.Log(options).info
+    file, name = out
     count = len(stats.processes)
     processes = "1 process" if count == 1 else f"{count} processes"
-    print_message(info(f"Wrote profile results of {processes} to {out.shown!r}"))
+    whose = messages.whose(options.place, name.asked)
+    written = f"Wrote profile results of {processes} to {file.shown!r}{whose}"
+    print_message(info(written))
     if options.verbosity > 0:
         stats.print(output_unit=options.unit, config=options.settings)
     else:
-        print_message(info(messages.how_to_view("lineprof view", out.shown)))
+        print_message(info(messages.how_to_view("lineprof view", file.shown)))
+        if name.merged:
+            first, *rest = name.pattern
+            pattern = [file.from_here(first), *rest]
+            merged = file.from_here(name.merged)
+            print_message(info(messages.how_to_merge(pattern, merged)))
     if stats.why_empty:
         messages.print_error(stats.why_empty)
 

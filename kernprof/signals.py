@@ -90,7 +90,8 @@ class DyingHandler:
 
 def die_of(number: int) -> None:
     """End this process by the default action of a signal."""
-    signal.signal(number, signal.SIG_DFL)
+    if number != signal.SIGKILL:  # which has no handlers
+        signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -65,6 +66,60 @@ def test_the_output_and_the_status_are_those_of_the_command(tmp_path: Path) -> N
     assert outcome == Outcome(5, "in\n", "")
     killed = ("sh", "-c", f"{sys.executable} one.py; kill -TERM $$")
     assert lineprof_run("-q", "--", *killed, cwd=tmp_path).status == -signal.SIGTERM
+
+
+def test_a_command_that_is_killed_has_that_status(tmp_path: Path) -> None:
+    outcome = lineprof_run("--", "sh", "-c", "kill -9 $$", cwd=tmp_path)
+    assert outcome.status == -signal.SIGKILL
+    assert outcome.err.count("\n") == 1
+    assert "nothing was profiled" in outcome.err
+
+
+def test_a_script_without_an_interpreter_is_one_of_the_shell(tmp_path: Path) -> None:
+    write(tmp_path, "one.py", SCRIPT.format(calls=3))
+    write(tmp_path, "bin/job", f'{sys.executable} one.py\nexit "$1$2"\n')
+    (tmp_path / "bin/job").chmod(0o755)
+    words = ("-q", "-o", "a.lprof", "--")
+    assert lineprof_run(*words, "bin/job", "4", "2", cwd=tmp_path).status == 42
+    assert hits_in(tmp_path / "a.lprof")["f"] == {2: 3}
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    found = run(
+        ["-m", "lineprof", "run", "--children", *words, "job", "4", "3"],
+        cwd=tmp_path,
+        env={"PATH": path},
+    )
+    assert found == Outcome(43, "", "")
+
+
+@pytest.mark.parametrize("name", ["", "o.%r.lprof"])
+def test_each_rank_has_a_profile_and_the_first_one_prints(
+    tmp_path: Path, name: str
+) -> None:
+    write(tmp_path, "one.py", "import os\n" + SCRIPT.format(calls=3))
+    flags = ("-o", name) if name else ()
+    told = []
+    for rank in range(2):
+        env = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2"}
+        words = ["-m", "lineprof", "run", "--children", *flags, "--"]
+        outcome = run(
+            [*words, "sh", "-c", f"{sys.executable} one.py"], cwd=tmp_path, env=env
+        )
+        assert (outcome.status, outcome.err) == (0, "")
+        told.append(outcome.out)
+        nothing = run([*words, "sh", "-c", ":"], cwd=tmp_path, env=env)
+        assert ("nothing was profiled" in nothing.err) == (rank == 0)
+    names = [
+        f"o.000{rank}.lprof" if name else f"sh.r000{rank}.lprof" for rank in range(2)
+    ]
+    assert sorted(path.name for path in tmp_path.glob("*.lprof")) == names
+    for rank, one in enumerate(names):
+        assert load_stats(tmp_path / one).processes[0].rank == rank
+        assert hits_in(tmp_path / one)["f"] == {3: 3}
+    assert told[1] == ""
+    assert (
+        f"Wrote profile results of 1 process to '{names[0]}' (rank 0 of 2)" in told[0]
+    )
+    assert f"-m lineprof merge {'o.*' if name else 'sh.r*'}.lprof -o" in told[0]
 
 
 def test_a_command_that_ends_as_a_missing_one_is_profiled(tmp_path: Path) -> None:
