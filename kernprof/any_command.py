@@ -23,6 +23,7 @@ from kernprof.signals import die_of
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
+from lineprof.process_info import unix_ns
 from lineprof.processes.parts import VARIABLE, Live, Run, collect
 from lineprof.recording.core import new_live_file
 
@@ -111,6 +112,9 @@ def _run_and_write(
     """
     live = place_of(file)
     run = _new_run(options, live)
+    if file:  # for the recovery of this run, if this process is killed
+        rank = options.place and options.place.rank
+        file.note(folder=run.folder, start_unix_ns=unix_ns(), rank=rank)
     try:
         status, is_started = _run(command, run)
         parts = list(collect(run, live))
@@ -284,5 +288,5 @@ def _why_nothing(command: list[str]) -> str:
             )
     return (
         f"nothing was profiled: no Python with lineprof saw the variable {VARIABLE};"
-        " perhaps the command starts none, or clears the environment"
+        " perhaps the command starts none, or another Python, or clears the environment"
     )

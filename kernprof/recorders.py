@@ -232,7 +232,7 @@ class LineRecorder:
         if not self.live:
             return False
         self.live.close(exit_reason, remove=written)
-        return not written
+        return not written and os.path.exists(self.live.path)
 
     def leave(self) -> None:
         """Release `lineprof.profile`, and the profile: Python would look through it.

@@ -53,7 +53,8 @@ def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> No
     files = list(recovery.live_files(parsed.files))
     runs = recovery.dead_runs(files, force=parsed.force, clean=not parsed.only_list)
     taken = {process.path for run in runs for process in run.processes}
-    left = _left_alone(path for path in files if path not in taken)
+    others = (path for path in files if path not in taken)
+    left = _left_alone(others, force=parsed.force)
     if left and parsed.files and not runs:
         *left, last = left
         for line in left:
@@ -95,7 +96,7 @@ def _write_all(runs: list[DeadRun], out: str | None) -> None:
         raise failed
 
 
-def _left_alone(paths: Iterable[str]) -> list[str]:
+def _left_alone(paths: Iterable[str], *, force: bool) -> list[str]:
     """Return the lines on live files that are not recovered: one for each run."""
     from lineprof.processes.recovery import state_of  # noqa: PLC0415
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415
@@ -109,7 +110,7 @@ def _left_alone(paths: Iterable[str]) -> list[str]:
             if os.path.lexists(path):  # others are needless, and gone
                 lines[str(error)] = None
         else:
-            if why := state_of(path, notes, known):
+            if why := state_of(path, notes, known, force=force):
                 lines[f"{notes.out or path} is left alone: {why}"] = None
     return list(lines)
 

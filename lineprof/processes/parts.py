@@ -33,6 +33,8 @@ VARIABLE = "LINEPROF_CHILDREN"
 _SETTINGS = "settings"
 _ANNOUNCED, _PROFILE = ".announced", ".lprof"
 _NEW = ".new"  # end of the name of a file that is being written
+_FOLDER = "lineprof-run"  # first part of the name of a run's folder
+_OUR_ENDS = (_ANNOUNCED, _PROFILE, _NEW)
 _MARSHAL = 2  # the newest format that all versions of Python read alike
 
 
@@ -77,7 +79,7 @@ class Run(namedtuple("Run", "place")):
     @classmethod
     def new(cls) -> Run:
         """Make the folder of a new run; OSError if that fails."""
-        name = f"lineprof-run-{os.getpid()}-{os.urandom(6).hex()}"
+        name = f"{_FOLDER}-{os.getpid()}-{os.urandom(6).hex()}"
         folder = os.path.join(temporary_folder(), name)
         os.mkdir(folder, 0o700)
         return cls(os.path.join(folder, _SETTINGS))
@@ -110,7 +112,7 @@ class Run(namedtuple("Run", "place")):
     @property
     def has_profiles(self) -> bool:
         """Whether a child has left a profile in the folder."""
-        return any(name.endswith(_PROFILE) for name in _names(self.folder))
+        return has_profiles(self.folder)
 
     @property
     def is_open(self) -> bool:
@@ -199,13 +201,27 @@ def collect(run: Run, live: Live | None) -> Iterator[Part]:
     yield from parts_in(run.folder)
 
 
+def has_profiles(folder: str) -> bool:
+    """Return whether a child has left a profile in the folder of its run."""
+    return any(name.endswith(_PROFILE) for name in _names(folder))
+
+
+def is_folder_of_run(folder: str) -> bool:
+    """Return whether a path has the name of a folder that `Run.new` makes."""
+    import re  # noqa: PLC0415  # seldom needed
+
+    name = os.path.basename(folder)
+    return re.fullmatch(_FOLDER + r"-\d+-[0-9a-f]{12}", name) is not None
+
+
 def remove_folder(folder: str) -> None:
-    """Remove the folder of a run with all that is in it."""
+    """Remove the folder of a run with all that runs leave in it."""
     for name in _names(folder):
-        _remove(os.path.join(folder, name))
+        if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
+            _remove(os.path.join(folder, name))
     try:
         os.rmdir(folder)
-    except OSError:  # a child writes at this moment
+    except OSError:  # a child writes at this moment, or it has other files
         return
 
 
@@ -221,12 +237,11 @@ def parts_in(folder: str) -> Iterator[Part]:
 
 
 def _of_file(path: str) -> Profile | None:
-    from lineprof.errors import LineprofError  # noqa: PLC0415  # at the end
-    from lineprof.storage import load  # noqa: PLC0415
+    from lineprof.storage import load  # noqa: PLC0415  # at the end
 
     try:
         return load(path)
-    except LineprofError:  # the child was ended while it wrote
+    except Exception:  # noqa: BLE001  # damaged: the child was ended while it wrote
         return None
 
 

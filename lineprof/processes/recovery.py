@@ -18,7 +18,13 @@ from lineprof.errors import LineprofError
 from lineprof.files import real_path
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
-from lineprof.processes.parts import Part, parts_in, remove_folder
+from lineprof.processes.parts import (
+    Part,
+    has_profiles,
+    is_folder_of_run,
+    parts_in,
+    remove_folder,
+)
 from lineprof.recording.live_file import (
     SUFFIX,
     VARIABLE,
@@ -50,8 +56,22 @@ class DeadProcess(NamedTuple):
     @property
     def start_ns(self) -> int:
         """When it was started, in ns since the epoch; 0 if it does not say."""
-        start = self.notes.process.get("start_unix_ns", 0)
+        start = self._value("start_unix_ns")
         return start if isinstance(start, int) else 0
+
+    @property
+    def rank(self) -> object:
+        """Its rank in a parallel program; None if it is in none."""
+        return self._value("rank")
+
+    def _value(self, name: str) -> object:
+        """Return a value of the process, which a run of any command notes by itself."""
+        return self.notes.process.get(name, self.notes.more.get(name))
+
+    @property
+    def has_counts(self) -> bool:
+        """Whether it has counted: the first one of a run of any command has not."""
+        return bool(self.notes.process)
 
     @property
     def is_child(self) -> bool:
@@ -135,42 +155,54 @@ def _files_in(folder: str) -> list[str]:
         ) from error
 
 
-def state_of(path: str, notes: Notes, known: dict[str, str] | None = None) -> str:
+def state_of(
+    path: str,
+    notes: Notes,
+    known: dict[str, str] | None = None,
+    *,
+    force: bool = False,
+) -> str:
     """Return why the live file at `path` is not to be recovered, "" if it is.
 
     Its process must have ended, and have run on this machine, and so must the first
     process of the run: as long as that runs it collects what its children counted.
-    `known` keeps the states of first processes, by live file, from call to call.
+    `known` keeps the states of first processes, by live file, from call to call. With
+    `force`, processes that this system does not show have ended.
     """
-    state = _state_of_process(path, notes)
+    state = _state_of_process(path, notes, force=force)
     name = notes.run + SUFFIX
     if state or not notes.run or name == os.path.basename(path):
         return state
     first = os.path.join(os.path.dirname(path), os.path.basename(name))
     known = {} if known is None else known
     if first not in known:
-        known[first] = _state_of_file(first)
+        known[first] = _state_of_file(first, force=force)
     return known[first]
 
 
-def _state_of_file(path: str) -> str:
+def _state_of_file(path: str, *, force: bool) -> str:
     """Return the state of the process of a live file; "" if that is not there."""
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
     try:
-        return _state_of_process(path, read_notes(path))
+        return _state_of_process(path, read_notes(path), force=force)
     except LineprofError:
         return ""
 
 
-def _state_of_process(path: str, notes: Notes) -> str:
-    """Return why the process of a live file is not known to have ended; "" if it is."""
+def _state_of_process(path: str, notes: Notes, *, force: bool = False) -> str:
+    """Return why the process of a live file is not known to have ended; "" if it is.
+
+    With `force`, one that this system does not show has ended.
+    """
+    if notes.state == _ENDED:  # it says so itself, in whatever container
+        return ""
     identity = notes.identity
     pid = identity.get("pid", 0)
     if process_info.is_same_system(identity):
         is_there = process_info.start_ticks(pid) == identity.get("started")
         return f"process {pid} still runs" if is_there and _maps(pid, path) else ""
-    if _is_of_earlier_system(path, notes):
+    if force or _is_of_earlier_system(path, notes):
         return ""
     if identity.get("host") != process_info.host():
         return f"process {pid} runs, or ran, on host {identity.get('host', '?')}"
@@ -208,9 +240,9 @@ def dead_runs(
 ) -> list[DeadRun]:
     """Return the runs of the live files `paths` whose processes have ended.
 
-    `force` takes all processes. Files that cannot be read are passed over, and so are
-    those whose counts are in a profile, or whose program never began: `clean` removes
-    these.
+    `force` takes those as well of which this system does not show whether they have
+    ended. Files that cannot be read are passed over, and so are those whose counts are
+    in a profile, or whose program never began: `clean` removes these.
     """
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
 
@@ -219,18 +251,33 @@ def dead_runs(
     for path in paths:
         with suppress(LineprofError):
             notes = read_notes(path)
-            if not force and state_of(path, notes, known):
+            if state_of(path, notes, known, force=force):
                 continue
-            if notes.state == _WRITTEN or not notes.process:
+            process = DeadProcess(path, notes)
+            is_first = not process.is_child and "folder" in notes.more
+            if notes.state == _WRITTEN or not (process.has_counts or is_first):
                 if clean:
                     _remove(path)
                 continue
-            run = runs.setdefault((notes.out, notes.run or path), [])
-            run.append(DeadProcess(path, notes))
-    return [
+            runs.setdefault((notes.out, notes.run or path), []).append(process)
+    found = [
         DeadRun(tuple(sorted(run, key=lambda one: (one.is_child, one.start_ns))))
         for run in runs.values()
     ]
+    needless = [run for run in found if not _has_counts(run)]
+    if clean:
+        for run in needless:
+            _remove(run.processes[0].path)
+            for folder in _folders_of(run):
+                remove_folder(folder)
+    return [run for run in found if run not in needless]
+
+
+def _has_counts(run: DeadRun) -> bool:
+    """Return whether a run has counts: in live files, or in profiles of children."""
+    return any(one.has_counts for one in run.processes) or any(
+        map(has_profiles, _folders_of(run))
+    )
 
 
 def _remove(path: str) -> None:
@@ -293,7 +340,7 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
     told = {part.pid for part in parts if part.profile}
     profiles, read = [end.profile], [first.path]
     for one in others:
-        with suppress(LineprofError):
+        with suppress(Exception):  # a damaged one is left there
             if not (one.notes.more.get("part") and one.pid in told):
                 profiles.append(_profile_of_child(one))
             read.append(one.path)
@@ -301,6 +348,11 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
     whole = end.profile
     if len(profiles) > 1:
         whole = Profile.from_stats_objects(*profiles)
+    if not whole.processes:
+        raise LineprofError(
+            f"cannot recover {first.path}: what its children left is damaged",
+            hint="delete it",
+        )
     target = out or _free_name(run, whole)
     save(whole, target)
     for path in read:
@@ -315,9 +367,9 @@ def _folders_of(run: DeadRun) -> list[str]:
     for process in run.processes:
         folder = process.notes.more.get("folder")
         if isinstance(folder, str):
-            with suppress(LineprofError, OSError):
+            with suppress(LineprofError, OSError, ValueError):
                 check_folder(folder)
-                return [folder]
+                return [folder] if is_folder_of_run(folder) else []
     return []
 
 
@@ -329,7 +381,10 @@ class EndOfProcess(NamedTuple):
 
 
 def profile_of_process(process: DeadProcess) -> EndOfProcess:
-    """Return what a process left; LineprofError if its live file is damaged."""
+    """Return what a process left; LineprofError if its live file is damaged.
+
+    The profile of one that has not counted says why it ended, and no more.
+    """
     from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
         profile_of_counts,
         read_counts,
@@ -341,7 +396,10 @@ def profile_of_process(process: DeadProcess) -> EndOfProcess:
         f"recovered: process {process.pid} ended before it wrote its profile: {reason};"
         " hits count up to its end, and times up to the last event of each thread"
     )
-    profile = profile_of_counts(live, exit_reason=name, warnings=[warning])
+    if process.has_counts:
+        profile = profile_of_counts(live, exit_reason=name, warnings=[warning])
+    else:
+        profile = Profile.from_functions((), warnings=[warning])
     return EndOfProcess(reason=reason, profile=profile)
 
 
@@ -355,18 +413,31 @@ def children_of(folder: str, run: str) -> Iterator[Part]:
     found: list[DeadProcess] = []
     with suppress(LineprofError):
         for path in _files_in(folder):
-            with suppress(LineprofError):
+            with suppress(Exception):  # it is damaged
                 process = DeadProcess(path, read_notes(path))
                 if process.is_child and process.notes.run == run:
                     found.append(process)
     for one in sorted(found, key=lambda child: child.start_ns):
         profile = None
-        more = one.notes.more
-        is_empty = bool(more.get("server") or more.get("part"))
-        if not (is_empty or _state_of_process(one.path, one.notes)):
-            with suppress(LineprofError):
+        is_empty = bool(one.notes.more.get("part"))
+        is_server = _is_server(one)
+        if is_server or not (is_empty or _state_of_process(one.path, one.notes)):
+            with suppress(Exception):  # it is damaged
                 profile = _profile_of_child(one)
+        if is_server and not _has_hits(profile):
+            profile, is_empty = None, True
         yield Part(pid=one.pid, profile=profile, file=one.path, is_empty=is_empty)
+
+
+def _is_server(child: DeadProcess) -> bool:
+    """Return whether a child is a fork server: it is idle, even if it still runs."""
+    return bool(child.notes.more.get("server"))
+
+
+def _has_hits(profile: Profile | None) -> bool:
+    return profile is not None and any(
+        row.hits for function in profile.functions for row in function.rows
+    )
 
 
 def _profile_of_child(child: DeadProcess) -> Profile:
@@ -378,7 +449,9 @@ def _profile_of_child(child: DeadProcess) -> Profile:
 
     live = read_counts(child.path)
     more = child.notes.more
-    name = str(more.get("ended", "")) or _end_of(child.path, live)[0]
+    name = str(more.get("ended", ""))
+    if not (name or _is_server(child)):
+        name = _end_of(child.path, live)[0]
     before, now = more.get("thread", (0, 0))
     threads = [(now if one == before else one, name) for one, name in live.threads]
     return profile_of_counts(live._replace(threads=threads), exit_reason=name)
@@ -410,7 +483,8 @@ def _free_name(run: DeadRun, profile: Profile) -> str:
     """Return the name that the run's profile gets.
 
     A file that another program wrote, or a later run, keeps its name, and so does what
-    the run itself wrote on its way if that has more than `profile`.
+    the run itself wrote on its way if that has more than `profile`, and any file if
+    `profile` is empty.
     """
     first = run.processes[0]
     if not run.out:
@@ -418,7 +492,7 @@ def _free_name(run: DeadRun, profile: Profile) -> str:
             f"{first.path} does not tell the name of its profile", hint="use -o FILE"
         )
     if not os.path.lexists(run.out) or (
-        _is_older(run) and not _has_more(run.out, profile)
+        profile.functions and _is_older(run) and not _has_more(run.out, profile)
     ):
         return run.out
     stem, extension = os.path.splitext(run.out)
@@ -494,7 +568,7 @@ def _is_meant(run: DeadRun, word: str) -> bool:
     path = real_path(run.out)
     if word in {path, os.path.dirname(path)} or fnmatch.fnmatchcase(path, word):
         return True
-    is_rank = run.processes[0].notes.process.get("rank") is not None
+    is_rank = run.processes[0].rank is not None
     return is_rank and _DIGITS.sub("0", path) == _DIGITS.sub("0", word)
 
 

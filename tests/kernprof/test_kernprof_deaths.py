@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -172,9 +173,10 @@ def waiting(folder: Path, env: Mapping[str, str] | None = None) -> Iterator[int]
 
 def test_a_program_that_runs_is_left_alone(folder: Path) -> None:
     with waiting(folder) as pid:
-        done = viewer("recover", cwd=folder)
-        assert done.out == "there is nothing to recover\n"
-        assert f"wait.lprof is left alone: process {pid} still runs" in done.err
+        for flags in ((), ("--force",)):
+            done = viewer("recover", *flags, cwd=folder)
+            assert done.out == "there is nothing to recover\n"
+            assert f"wait.lprof is left alone: process {pid} still runs" in done.err
         view = viewer("view", "wait.lprof", cwd=folder)
         assert view.status == 1
         assert f"process {pid}, which writes it, still runs" in view.err
@@ -224,9 +226,10 @@ def test_children_of_a_program_that_runs_are_left_to_it(
     assert process.stdout is not None
     assert process.stdout.readline() == b"1\n"
     there = len(live_files(folder))
-    done = run(["-m", "lineprof", "recover"], cwd=folder)
-    assert done.out == "there is nothing to recover\n"
-    assert f"x.lprof is left alone: process {process.pid} still runs" in done.err
+    for flags in ((), ("--force",)):
+        done = run(["-m", "lineprof", "recover", *flags], cwd=folder)
+        assert done.out == "there is nothing to recover\n"
+        assert f"x.lprof is left alone: process {process.pid} still runs" in done.err
     view = viewer("view", "x.lprof", cwd=folder)
     assert "which writes it, still runs" in view.err
     assert len(live_files(folder)) == there
@@ -234,6 +237,119 @@ def test_children_of_a_program_that_runs_are_left_to_it(
     assert process.returncode == 0
     hits = hits_in(folder / "x.lprof")
     assert hits == {"f": {5: 10, 6: 8}, "g": {3: 1}}
+    assert not live_files(folder)
+
+
+def test_a_process_of_another_machine_is_taken_by_force(folder: Path) -> None:
+    die(folder, "SIGKILL")
+    (live,) = live_files(folder)
+    data = live.read_bytes()
+    changed = re.sub(
+        rb"'boot': '[^']*", lambda found: b"'boot': '".ljust(len(found[0]), b"x"), data
+    )
+    host = os.fsencode(os.uname().nodename)
+    other = b"x" * len(host)
+    live.write_bytes(changed.replace(b"'host': '" + host, b"'host': '" + other))
+    done = viewer("recover", cwd=folder)
+    assert done.out == "there is nothing to recover\n"
+    assert f"runs, or ran, on host {other.decode()}" in done.err
+    done = viewer("recover", "--force", cwd=folder)
+    assert (done.status, done.err) == (0, "")
+    assert hits_in(folder / "x.lprof") == HITS
+
+
+def test_a_live_file_that_names_a_folder_of_the_user_removes_nothing_in_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(folder))
+    die(folder, "SIGKILL")
+    (live,) = live_files(folder)
+    (ours,) = folder.glob("lineprof-run-*")
+    (ours / "thesis.txt").write_text("of the user")
+    data = live.read_bytes()
+    theirs = ours.with_name("x" * len(ours.name))
+    theirs.mkdir()
+    (theirs / "old.lprof").write_text("of the user")
+    live.write_bytes(data.replace(bytes(ours), bytes(theirs)))
+    assert viewer("recover", cwd=folder).status == 0
+    assert [path.name for path in theirs.iterdir()] == ["old.lprof"]
+    live.write_bytes(data)
+    assert viewer("recover", cwd=folder).status == 0
+    assert [path.name for path in ours.iterdir()] == ["thesis.txt"]
+    assert hits_in(folder / "x.lprof") == HITS
+
+
+CHILDREN = """\
+import os, pathlib, re
+@profile
+def f(n):
+    for i in range(n):
+        pass
+for n in (5, 7):
+    child = os.fork()
+    if not child:
+        f(n)
+        os._exit(0)
+    os.wait()
+for path in pathlib.Path(os.environ["LINEPROF_LIVE"]).glob(f"{child}-*"):
+    data = path.read_bytes()  # two words become a number
+    (pair,) = re.findall(rb"'thread': \\(\\d+, \\d+\\)", data)
+    path.write_bytes(data.replace(pair, b"'thread': ".ljust(len(pair), b"1")))
+f(3)
+"""
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_a_damaged_file_of_one_child_leaves_the_others(
+    folder: Path, starter: str
+) -> None:
+    write(folder, "c.py", CHILDREN)
+    words = [word.replace("-qo", "-o") for word in STARTERS[starter]]
+    words = [word.replace("-lqo", "-lo") for word in words]
+    done = run(["-m", *words, "c.py"], cwd=folder)
+    assert done.status == 0
+    said = (
+        r"1 (child )?process was not measured: it was killed, or still ran at the end"
+    )
+    assert re.search(said, done.err)
+    assert done.err.count("\n") == 1
+    assert hits_in(folder / "x.lprof") == {"f": {4: 10, 5: 8}}
+
+
+def test_a_damaged_file_of_one_child_is_recovered_apart(folder: Path) -> None:
+    write(folder, "c.py", CHILDREN + "os._exit(0)\n")
+    kernprof("-lqo", "x.lprof", "c.py", cwd=folder)
+    assert len(live_files(folder)) == 3
+    assert viewer("recover", cwd=folder).out.startswith("Recovered ")
+    assert hits_in(folder / "x.lprof") == {"f": {4: 10, 5: 8}}
+    assert len(live_files(folder)) == 1
+    assert viewer("recover", cwd=folder).status == 0
+    (other,) = folder.glob("x.recovered-*.lprof")
+    assert hits_in(other) == {"f": {4: 8, 5: 7}}
+    assert not live_files(folder)
+
+
+def test_a_child_of_another_namespace_that_ended_well_is_measured(
+    folder: Path,
+) -> None:
+    unshare = shutil.which("unshare")
+    if not unshare or subprocess.run([unshare, "-pf", "true"], check=False).returncode:
+        pytest.skip("cannot make a namespace of process ids")
+    write(folder, "child.py", "@profile\ndef g():\n    return 1\ng()\n")
+    write(
+        folder,
+        "u.py",
+        """
+        import subprocess, sys
+        @profile
+        def f():
+            subprocess.run(["unshare", "-pf", sys.executable, "child.py"])
+        f()
+        """,
+    )
+    done = kernprof("-l", "u.py", cwd=folder)
+    assert (done.status, done.err) == (0, "")
+    assert hits_in(folder / "u.lprof") == {"f": {5: 1}, "g": {3: 1}}
     assert not live_files(folder)
 
 
@@ -456,6 +572,17 @@ def test_a_disk_that_is_full_at_the_end_loses_nothing(folder: Path) -> None:
     assert view.status == 0
     assert "the profile could not be written" in view.err
     assert hits_in(folder / "x.lprof") == HITS
+
+
+def test_counts_are_not_said_to_be_kept_where_the_live_file_is_gone(
+    folder: Path,
+) -> None:
+    program = limited(PROGRAM) + 'import shutil\nshutil.rmtree("live")\n'
+    write(folder, "x.py", program)
+    outcome = kernprof("-lq", "x.py", cwd=folder)
+    assert outcome.status == 1
+    assert outcome.err.count("\n") == 1
+    assert "are kept" not in outcome.err
 
 
 @pytest.fixture

@@ -25,13 +25,22 @@ for i in range({calls}):
 
 @pytest.fixture(autouse=True)
 def _own_live_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep live files of a test apart: `recover` takes all that there are."""
+    """Keep live files and folders of a test apart: `recover` takes all there are."""
     monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "live"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
 
 
 def lineprof_run(*words: str, cwd: Path) -> Outcome:
     """Run any command under ``lineprof run``."""
     return run(["-m", "lineprof", "run", "--children", *words], cwd=cwd)
+
+
+def left_in(folder: Path) -> list[Path]:
+    """Return the live files and the folders of runs that a test has left."""
+    return [
+        path for name in ("live", "temporary") for path in (folder / name).iterdir()
+    ]
 
 
 def test_a_shell_script(tmp_path: Path) -> None:
@@ -120,6 +129,35 @@ def test_each_rank_has_a_profile_and_the_first_one_prints(
         f"Wrote profile results of 1 process to '{names[0]}' (rank 0 of 2)" in told[0]
     )
     assert f"-m lineprof merge {'o.*' if name else 'sh.r*'}.lprof -o" in told[0]
+
+
+@pytest.mark.parametrize("flags", [(), ("--split",), ("--trace",)])
+def test_a_run_that_is_killed_is_recovered(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    write(tmp_path, "one.py", SCRIPT.format(calls=3))
+    words = ("sh", "-c", f"{sys.executable} one.py; kill -9 $PPID")
+    lineprof_run("-q", "-o", "a.lprof", "--", sys.executable, "-c", "1", cwd=tmp_path)
+    write(tmp_path, "a.lprof", "an earlier file")
+    outcome = lineprof_run("-q", *flags, "-o", "a.lprof", "--", *words, cwd=tmp_path)
+    assert outcome == Outcome(-signal.SIGKILL, "", "")
+    done = run(["-m", "lineprof", "recover"], cwd=tmp_path)
+    assert (done.status, done.err) == (0, "")
+    assert f"Recovered {tmp_path / 'a.lprof'} (process " in done.out
+    assert hits_in(tmp_path / "a.lprof")["f"] == {2: 3}
+    assert any(
+        "recovered: process" in one for one in load_stats(tmp_path / "a.lprof").warnings
+    )
+    assert left_in(tmp_path) == []
+
+
+def test_a_run_that_is_killed_before_any_python_ended_leaves_nothing(
+    tmp_path: Path,
+) -> None:
+    lineprof_run("-q", "--", "sh", "-c", "kill -9 $PPID", cwd=tmp_path)
+    done = run(["-m", "lineprof", "recover"], cwd=tmp_path)
+    assert done == Outcome(0, "there is nothing to recover\n", "")
+    assert left_in(tmp_path) == []
 
 
 def test_a_command_that_ends_as_a_missing_one_is_profiled(tmp_path: Path) -> None:
