@@ -56,7 +56,7 @@ def scale(x: torch.Tensor, by: float) -> torch.Tensor:
 @torch.compile(backend=BACKEND)
 def shift(x: torch.Tensor) -> torch.Tensor:
     """Shift, with decorators in the wrong order."""
-    #: shift: compiled before it was decorated
+    #: shift: torch.compile ran code of its own for
     return x - 1
 
 
