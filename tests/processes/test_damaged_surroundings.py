@@ -159,7 +159,7 @@ def test_lines_that_are_open_at_the_end_have_the_waits_of_their_callees(
     done = viewer("view", "--json", "waits.lprof", cwd=tmp_path)
     waits = {
         function["name"]: sum(
-            line.get("off_cpu_ns_by_cause", {}).get("sleep", 0)
+            sum(line.get("off_cpu_ns_by_cause", {}).values())
             for line in function["lines"]
         )
         for function in json.loads(done.out)["functions"]
