@@ -85,7 +85,8 @@ def run_any_command(words: Sequence[str], name: str) -> int:
             place=options.place,
         )
         out = _Output(file=OutputFile(named.name), name=named)
-        # It has no counts; while it is there, nobody recovers those of the processes.
+        # This live file has no counts. While it is there, `lineprof recover` leaves
+        # the counts of the processes to this run.
         file = new_live_file(out.file.path)
         try:
             status, failure = _run_and_write(command, out, options, file)

@@ -26,8 +26,8 @@ enum {
     NS_PER_S = 1000000000
 };
 
-/* A file larger than this has counts of no use: a recursion without end would
- * fill the disk before memory is out. */
+/* The largest live file.  A recursion without end would otherwise fill the
+ * disk before memory is out. */
 #define MAX_FILE_BYTES ((uint64_t)1 << 30)
 
 static struct {
