@@ -356,7 +356,8 @@ PROGRAMS = {
         threading.Thread(target=work).start()
         print("buffered")""",
     "torn down": """
-        import sys
+        import gc, sys
+        gc.collect()  # else one that falls between two of these lines changes the order
         class Loud:
             def __init__(self, name):
                 self.name = name

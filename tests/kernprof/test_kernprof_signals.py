@@ -193,7 +193,15 @@ def test_a_timer_that_runs_at_the_end(
     tmp_path: Path, mode: str, handler: str, interval: float
 ) -> None:
     program = f"""
-        import signal
+        import cProfile, signal, time
+        from lineprof import LineStats
+        def slowly(write):
+            def wait_and_write(*arguments):
+                time.sleep(0.3)  # past the timer; on a busy machine the end comes late
+                write(*arguments)
+            return wait_and_write
+        LineStats.to_file = slowly(LineStats.to_file)
+        cProfile.Profile.create_stats = slowly(cProfile.Profile.create_stats)
         def fail(*_):
             raise RuntimeError
         @profile
@@ -201,7 +209,7 @@ def test_a_timer_that_runs_at_the_end(
             pass
         wait()
         signal.signal(signal.SIGALRM, {handler})
-        signal.setitimer(signal.ITIMER_REAL, 0.01, {interval})
+        signal.setitimer(signal.ITIMER_REAL, 0.2, {interval})
         """
     outcome = kernprof(
         mode, "-q", "-o", "out", write(tmp_path, "program.py", program), cwd=tmp_path
