@@ -178,7 +178,7 @@ class LineStats(Profile):
 
     def _repr_html_(self) -> str:
         """Return the tables as HTML for notebooks."""
-        from lineprof.report.html import html_of  # noqa: PLC0415  # notebooks alone
+        from lineprof.report.notebook import html_of  # noqa: PLC0415  # notebooks alone
 
         return html_of(self)
 

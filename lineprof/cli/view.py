@@ -42,6 +42,7 @@ from lineprof.report.options import (
     CSV,
     DEFAULT_HOT_LINES,
     OF_TABLES,
+    PAGE,
     RICH,
     TARGETS,
     Options,
@@ -67,7 +68,11 @@ _BY_FLAG = {option.flags[-1]: option for option in _OPTIONS.values()}
 
 _SWITCHES = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
 
-_HOT = "--hot"
+_HOT, _HTML = "--hot", "--html"
+
+_MEGABYTE = 1_000_000
+
+_PAGES = (".html", ".htm")  # ends of names of what --html writes
 
 _SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
 
@@ -106,22 +111,17 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     values = _option_values(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
-    targets = getattr(parsed, TARGETS.field, ())
-    swapped = [word for word in targets if word.endswith(".lprof")]
-    names, files = names_and_profiles([*swapped, *parsed.files])
-    if targets:
-        kept = (word for word in targets if word not in swapped)
-        values[TARGETS.field] = (*kept, *names)
-    elif names and not view.takes_names:
-        parser.error(f"--{view.name} takes no names: {' '.join(names)}")
-    files = [find_profile(file) for file in files]
+    names, files = _names_and_files(parser, view, parsed, values)
     of_ranks = view.of_ranks and values.get(BY.field) != BY_PROCESS
     with Progress() as progress:
         profile = read_profiles(files, progress, parsed.source_root, of_ranks=of_ranks)
     sources = sources_of(profile)
     if names and view.takes_names:
         profile = chosen(profile, names, sources)
-    to_file = parsed.log_file is not None
+    target = parsed.log_file
+    if view.is_file:
+        target = _page_name(parser, str(values.pop(PAGE.field)), parsed, files)
+    to_file = target is not None
     options = Options(
         **values,  # type: ignore[arg-type]
         # line_profiler's table stays as it is, byte for byte.
@@ -133,13 +133,15 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)
-    has_notes = _has_notes(profile, options, as_json=parsed.as_json)
+    has_notes = view.is_file or _has_notes(profile, options, as_json=parsed.as_json)
 
     def lines() -> Iterable[str]:
         return _lines(view, profile, sources, options, as_json=parsed.as_json)
 
-    if to_file:
-        _write(lines(), parsed.log_file, files, profile)
+    if target is not None:
+        written = _write(lines(), target, files, profile)
+        if view.is_file:
+            print_error(f"wrote {written}{_size(written)}")
     else:
         _print(lines, paged=parsed.pager)
     for note in (
@@ -148,7 +150,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         *_unknown_keys(settings),
         *(
             _remarks(view, profile, sources, options)
-            if to_file or not has_notes  # else they are part of the output
+            if not has_notes or (to_file and not view.is_file)  # else they are in it
             else ()
         ),
     ):
@@ -156,6 +158,27 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
         for step in next_steps(profile, files[0]):
             print_error(step)
+
+
+def _names_and_files(
+    parser: argparse.ArgumentParser,
+    view: View,
+    parsed: argparse.Namespace,
+    values: dict[str, object],
+) -> tuple[list[str], list[str]]:
+    """Return the names of functions to show, and the profiles that exist.
+
+    Names that a view takes as targets are put into `values`.
+    """
+    targets = getattr(parsed, TARGETS.field, ())
+    swapped = [word for word in targets if word.endswith(".lprof")]
+    names, files = names_and_profiles([*swapped, *parsed.files])
+    if targets:
+        kept = (word for word in targets if word not in swapped)
+        values[TARGETS.field] = (*kept, *names)
+    elif names and not view.takes_names:
+        parser.error(f"--{view.name} takes no names: {' '.join(names)}")
+    return names, [find_profile(file) for file in files]
 
 
 def _print(lines: Callable[[], Iterable[str]], *, paged: bool) -> None:
@@ -207,7 +230,7 @@ def _lines(
             remarks = _remarks(view, profile, sources, options._replace(csv=True))
             return rows.as_json(view.name, made, remarks)
         return rows.as_csv(made)
-    if not _has_notes(profile, options, as_json=as_json):
+    if view.is_file or not _has_notes(profile, options, as_json=as_json):
         return view.render(profile, sources, options)
     from lineprof.report.notes import notes, view_with_notes  # noqa: PLC0415  # not for --help
 
@@ -233,13 +256,41 @@ def _remarks(
     yield from notes(profile, sources, tables=view.has_tables)
 
 
-def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) -> None:
-    """Write the view to a file; LineprofError if that fails, or it is the profile."""
+def _size(file: str) -> str:
+    """Return the size of a regular file in words; "" for a pipe or a device."""
+    size = os.path.getsize(file) if os.path.isfile(file) else 0
+    if size >= _MEGABYTE:
+        return f" ({size / _MEGABYTE:,.1f} MB)"
+    return f" ({size / 1000:,.0f} kB)" if size else ""
+
+
+def _page_name(
+    parser: argparse.ArgumentParser,
+    page: str,
+    parsed: argparse.Namespace,
+    files: Sequence[str],
+) -> str:
+    """Return the name of the file that --html writes: `page`, of -o, or the default."""
+    if page and parsed.log_file is not None:
+        parser.error(f"{_HTML} and -o both name a file")
+    if page.endswith(".lprof"):
+        parser.error(f"{page} is the name of a profile; {_HTML} takes that of a page")
+    if page:
+        return checked_name(page)
+    return parsed.log_file or f"{files[0]}.html"
+
+
+def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) -> str:
+    """Write the view to a file, and return its name.
+
+    LineprofError if that fails, or if it is the profile.
+    """
     target = report_name(name, profile.processes)
     keep_profiles(files, target)
     with Progress() as progress:
         clean = map(clean_line, lines)
         write_file(progress.each(clean, "writing line"), target)
+    return target
 
 
 def report_name(template: str, processes: Sequence[Process]) -> str:
@@ -263,8 +314,8 @@ def report_name(template: str, processes: Sequence[Process]) -> str:
 def _prepare(arguments: Sequence[str]) -> list[str]:
     """Return `arguments` as the parser takes them; LineprofError for a wrong value.
 
-    ``--sort`` with the name of an order becomes ``--sort-by``, and ``--hot`` gets
-    the number of lines that follows, or the default.
+    ``--sort`` with the name of an order becomes ``--sort-by``, ``--hot`` gets the
+    number of lines that follows, or the default, and ``--html`` the name of a page.
     """
     others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_FLAG]
     rest = expand_flags(
@@ -282,6 +333,9 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
         elif argument == _HOT:
             count = rest.pop(0) if _is_count(follows) else DEFAULT_HOT_LINES
             argument = f"{_HOT}={count}"
+        elif argument == _HTML:
+            is_name = follows.lower().endswith(_PAGES)
+            argument = f"{_HTML}={rest.pop(0) if is_name else ''}"
         done.append(argument)
     return done + rest
 

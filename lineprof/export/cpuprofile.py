@@ -17,8 +17,8 @@ from lineprof.export.stacks import (
     thread_name,
 )
 from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
-from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import depth_first, depths
+from lineprof.model.clocks import Clock
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 

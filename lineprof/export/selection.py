@@ -17,7 +17,7 @@ from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.export.timeline_tracks import Clock
+from lineprof.model.clocks import Clock
 from lineprof.model.gpu import ALLOC, DRIVER, FREE, KINDS, MIGRATION, RUNTIME, WAIT
 from lineprof.model.records import UNKNOWN_THREAD, Thread
 from lineprof.model.timelines import (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lineprof.export import stacks
 from lineprof.export.encoding import SpooledTexts, quoted
 from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
-from lineprof.export.timeline_tracks import Clock
+from lineprof.model.clocks import Clock
 from lineprof.model.gpu import NO_DEVICE
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import UNKNOWN_THREAD

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.export.encoding import int64
 from lineprof.export.tables import csv_remarks
 from lineprof.export.timeline import events_by_start, remarks_of_traces
-from lineprof.export.timeline_tracks import Clock
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.clocks import Clock
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 from lineprof.report.gpu_format import call_name, kernel_name

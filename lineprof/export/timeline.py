@@ -21,7 +21,6 @@ from lineprof.export.timeline_tracks import (
     NO_TRACK,
     RUNTIME_API,
     SUMS,
-    Clock,
     Count,
     Flows,
     Labels,
@@ -30,6 +29,7 @@ from lineprof.export.timeline_tracks import (
     Tracks,
 )
 from lineprof.model.call_graph import children, depths, subtree_ns
+from lineprof.model.clocks import Clock
 from lineprof.model.gpu import (
     ALLOC,
     DIRECTIONS,

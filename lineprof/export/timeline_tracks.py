@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import printable
 from lineprof.export.stacks import thread_name
-from lineprof.model.clocks import MAX_APART_NS, unix_start_ns
 from lineprof.model.gpu import KERNEL, MEMCPY, MEMSET, MIGRATION, NO_PATH
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.model.timelines import GpuEvent, Timeline, Trace
+    from lineprof.model.timelines import GpuEvent
 
     Argument = tuple[str, int | float | str]
 
@@ -374,46 +373,6 @@ class Flows:
             del self._sources[source]
         starts = self._starts.pop(index, None)
         return span if starts is None else span._replace(starts=tuple(starts))
-
-
-# The common time axis of several processes.
-
-
-class Clock:
-    """Times of all processes on a common axis, whose 0 is the first start.
-
-    Processes of one host are placed by CLOCK_MONOTONIC, which they share; different
-    hosts by the time of day, as `lineprof.model.clocks.aligned` has set it.
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        self._origins: dict[int, int] = {}  # the first one of each process
-        both: list[Trace | Timeline] = [*profile.traces, *profile.gpu.timelines]
-        for one in both:
-            first = self._origins.get(one.process, one.origin_ns)
-            self._origins[one.process] = min(first, one.origin_ns)
-        starts = {
-            process: unix_start_ns(profile.processes[process], origin_ns)
-            for process, origin_ns in self._origins.items()
-            if process < len(profile.processes)
-        }
-        zero = min(starts.values(), default=0)
-        places = {process: start - zero for process, start in starts.items()}
-        anchors: dict[str, int] = {}  # by host, its first process
-        for process, place in places.items():
-            anchor = anchors.setdefault(profile.processes[process].host, process)
-            same = self._origins[process] - self._origins[anchor] + places[anchor]
-            if abs(same - place) <= MAX_APART_NS:
-                places[process] = same
-        first_place = min(places.values(), default=0)
-        self._places = {
-            process: place - first_place for process, place in places.items()
-        }
-
-    def zero_of(self, one: Trace | Timeline) -> int:
-        """Return the time (ns) on the axis at which the times of `one` are 0."""
-        place = self._places.get(one.process, 0)
-        return place + one.origin_ns - self._origins[one.process]
 
 
 # Labels of slices; slices that are alike share one.

@@ -26,7 +26,7 @@ from lineprof.ipython.cell import (
 )
 from lineprof.ipython.options import LPRUN, LPRUN_ALL, OptionError, parse
 from lineprof.ipython.profiler import NotebookProfiler, restore_lines
-from lineprof.report.html import html_of
+from lineprof.report.notebook import html_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -56,7 +56,7 @@ class NotebookProfiler(LineProfiler):
         """Return the tables for a notebook; None directly below the same tables."""
         from IPython.core.getipython import get_ipython  # noqa: PLC0415  # shows this
 
-        from lineprof.report.html import html_of  # noqa: PLC0415  # when it is shown
+        from lineprof.report.notebook import html_of  # noqa: PLC0415  # when it is shown
 
         shell = get_ipython()  # type: ignore[no-untyped-call,unused-ignore]
         if shell is not None and shell.execution_count == self.shown_in:

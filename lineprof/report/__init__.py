@@ -6,6 +6,7 @@
 | (none), a whole program   | overview                |
 | --json                    | json_report             |
 | --json, --csv of a view   | rows                    |
+| --html                    | html                    |
 | --hot                     | functions               |
 | --functions               | functions               |
 | --callers                 | functions               |
@@ -41,6 +42,7 @@ from lineprof.report.options import (
     MATRIX,
     MIN_PERCENT,
     OCCUPANCY,
+    PAGE,
     RAW,
     RICH,
     SKIP_ZERO,
@@ -104,6 +106,18 @@ JSON = View(
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     takes_names=True,
+)
+
+HTML = View(
+    name="html",
+    suffix=".html",
+    help="write a page for browsers, in one file that needs no network (default name:"
+    " FILE.html)",
+    options=(RAW,),
+    render=partial(_call, "html", "render"),
+    value=PAGE,
+    takes_names=True,
+    is_file=True,
 )
 
 HOT = View(
@@ -239,7 +253,7 @@ API_TRACE = View(
 VIEWS = {
     view.name: view
     for view in (
-        *(TEXT, JSON, HOT, FUNCTIONS, TREE, DRILL, CALLERS, RANKS, BY_VIEW),
+        *(TEXT, JSON, HTML, HOT, FUNCTIONS, TREE, DRILL, CALLERS, RANKS, BY_VIEW),
         *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
     )
 }

@@ -99,6 +99,7 @@ class View(NamedTuple):
     has_tables: bool = True  # with the source of all functions
     takes_names: bool = False  # of the functions to show
     of_ranks: bool = False  # its files are of one parallel program
+    is_file: bool = False  # written to a file, and has all notes itself
     # For --json and --csv; None: the view has neither, or makes them itself.
     rows: Callable[[Profile, Sources, Options], Rows] | None = None
 
@@ -394,6 +395,11 @@ TARGETS = Option("targets", (), "", default=(), metavar="NAME", parse=str)
 HOT_LINES = Option(
     "lines", (), "", default=DEFAULT_HOT_LINES, metavar="N", parse=parse_count
 )
+
+
+# The value of --html.
+
+PAGE = Option("page", (), "", default="", metavar="[OUT.html]", parse=str)
 
 
 # Flags of the views of ranks.

@@ -9,7 +9,7 @@ import example_stats
 
 from lineprof.line_stats import LineStats
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
-from lineprof.report.html import html_of
+from lineprof.report.notebook import html_of
 
 VOID = {"br"}
 LOADS = {"src", "href", "srcset", "data", "action", "background"}

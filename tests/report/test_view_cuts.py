@@ -11,7 +11,7 @@ from example_calls import FORWARD, MAIN, PROCESS, WEIGHTS, example
 from lineprof.cli.main import main
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.records import Cut
-from lineprof.report.html import html_of
+from lineprof.report.notebook import html_of
 from lineprof.report.notes import with_notes
 from lineprof.storage import load, save
 

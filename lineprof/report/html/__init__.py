@@ -1,0 +1,26 @@
+"""The report as one HTML file: `render` yields it, `data` computes its numbers.
+
+The file loads nothing from anywhere: style, scripts and numbers are in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.report.html.data import Collector
+from lineprof.report.html.page import page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.model.profile import Profile
+    from lineprof.report.options import Options
+    from lineprof.source import Sources
+
+__all__ = ["render"]
+
+
+def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the report of `profile` in lines of HTML, without their ends."""
+    collector = Collector(profile, sources, options)
+    yield from page(collector.title, collector.data(), collector.blobs)

@@ -1,0 +1,296 @@
+"use strict";
+// Report of lineprof: this file has what all its views share. Texts of a profile reach
+// the page as text nodes alone, so that no source or file name can become markup.
+
+const NONE = -1;
+
+/** Numbers of the profile, as lineprof/report/html/data.py made them. */
+let data = null;
+
+// Elements.
+
+/**
+ * Return a new element. `properties` are attributes, or listeners if they are functions;
+ * `children` are elements and texts.
+ */
+function h(tag, properties, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties ?? {})) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (name === "class") element.className = value;
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value != null) element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((one) => one != null && one !== false));
+  return element;
+}
+
+/** Characters that have no glyph, or that change the order of those around them. */
+const HIDDEN =
+  // eslint-disable-next-line no-control-regex
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
+const ALL_HIDDEN = new RegExp(HIDDEN.source, "g");
+
+/** Return `text` with hidden characters as escapes such as \x1b. */
+function visible(text) {
+  if (!HIDDEN.test(text)) return text;
+  return text.replace(ALL_HIDDEN, (one) => {
+    const code = one.codePointAt(0);
+    const [letter, width] = code < 256 ? ["x", 2] : ["u", 4];
+    return `\\${letter}${code.toString(16).padStart(width, "0")}`;
+  });
+}
+
+// Numbers.
+
+const UNITS = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "\u00b5s"],
+  [1, "ns"],
+];
+
+/** Return a number with three significant digits. */
+function digits(number) {
+  if (number >= 1000) return Math.round(number).toLocaleString("en");
+  if (number >= 100) return number.toFixed(0);
+  return number.toFixed(number >= 10 ? 1 : 2);
+}
+
+/** Return a time (ns) in the unit in which it reads best. */
+function time(ns) {
+  if (!ns) return "0";
+  const size = Math.abs(ns);
+  const [scale, unit] = UNITS.find(([one]) => size >= one * 0.9995) ?? UNITS[3];
+  if (scale === 1) return `${Number.isInteger(ns) ? ns : ns.toFixed(1)} ns`;
+  return `${ns < 0 ? "-" : ""}${digits(size / scale)} ${unit}`;
+}
+
+/** Return a size in bytes, in powers of 1,000. */
+function size(bytes) {
+  if (!bytes) return "0";
+  for (const [scale, unit] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+    if (bytes >= scale) return `${digits(bytes / scale)} ${unit}`;
+  }
+  return `${bytes} B`;
+}
+
+/** Return a count with thousands apart. */
+function count(number) {
+  return number.toLocaleString("en");
+}
+
+/** Return a number of things, such as "1 line" or "2 lines". */
+function counted(number, noun) {
+  return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** Return a share (0 to 1) in percent; "" if the whole is 0. */
+function percent(part, whole) {
+  if (!whole) return "";
+  const share = (100 * part) / whole;
+  if (share > 0 && share < 0.05) return "<0.1%";
+  return `${share.toFixed(1)}%`;
+}
+
+function sum(numbers) {
+  let total = 0;
+  for (const one of numbers) total += one;
+  return total;
+}
+
+/** Return the column of a table; zeros if the table lacks it. */
+function column(table, name) {
+  const length = Object.values(table)[0]?.length ?? 0;
+  return table[name] ?? new Array(length).fill(0);
+}
+
+// Data.
+
+/** Return the bytes of a data block of this page; the block is then dropped. */
+function takeBytes(id) {
+  const element = document.getElementById(id);
+  const text = element.textContent;
+  element.remove();
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+}
+
+/** Return the content of bytes that zlib has compressed. */
+async function inflated(bytes) {
+  const stream = new Blob([bytes])
+    .stream()
+    .pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+const blobs = new Map();
+
+/** Return the content of the packed column with this number. */
+async function blob(number) {
+  if (!blobs.has(number)) blobs.set(number, inflated(takeBytes(`blob-${number}`)));
+  return blobs.get(number);
+}
+
+/** Read the numbers of the profile into `data`, and index them. */
+async function loadData() {
+  const text = new TextDecoder().decode(await inflated(takeBytes("data")));
+  data = JSON.parse(text);
+  const { functions, lines, edges } = data;
+  functions.count = functions.name.length;
+  // The lines of each function are neighbours: from first[f] up to first[f + 1].
+  functions.first = new Int32Array(functions.count + 1).fill(lines.line.length);
+  for (let i = lines.line.length - 1; i >= 0; i--) functions.first[lines.function[i]] = i;
+  for (let f = functions.count - 1; f >= 0; f--) {
+    functions.first[f] = Math.min(functions.first[f], functions.first[f + 1]);
+  }
+  functions.calledFrom = groups(edges.callee, functions.count);
+  functions.callsFrom = groups(edges.caller, functions.count);
+  data.selfTotal = sum(functions.self);
+  data.gpuTotal = data.gpu ? data.gpu.total : 0;
+  data.linesOfFile = fileLines();
+}
+
+/** Return, for each number below `size`, the indexes where `keys` has it. */
+function groups(keys, size) {
+  const found = Array.from({ length: size }, () => []);
+  keys.forEach((key, index) => {
+    if (key >= 0) found[key].push(index);
+  });
+  return found;
+}
+
+/** Return, by file, a map from line numbers to indexes of measured lines. */
+function fileLines() {
+  const { functions, lines } = data;
+  const found = data.files.name.map(() => new Map());
+  for (let i = 0; i < lines.line.length; i++) {
+    const file = functions.file[lines.function[i]];
+    if (file < 0) continue;
+    const map = found[file];
+    const number = lines.line[i];
+    if (map.has(number)) map.get(number).push(i);
+    else map.set(number, [i]);
+  }
+  return found;
+}
+
+/** Return the name of a function with its place. */
+function functionPlace(f) {
+  const file = data.functions.file[f];
+  return file < 0 ? "C function" : `${fileName(file)}:${data.functions.line[f]}`;
+}
+
+function functionName(f) {
+  if (f < 0) return "outside of all profiled functions";
+  return visible(data.functions.name[f] + (data.functions.mark?.[f] ?? ""));
+}
+
+function fileName(file) {
+  return visible(data.files.name[file]);
+}
+
+/** Return the text of one line of a file, without blanks at its ends. */
+function sourceLine(file, line) {
+  if (file < 0) return "";
+  return visible((textLines(file)[line - 1] ?? "").trim());
+}
+
+/** Return the lines of a file's text; [] if the text is unknown. */
+function textLines(file) {
+  const texts = (data.files.lines ??= []);
+  texts[file] ??= data.files.text[file]?.split("\n") ?? [];
+  return texts[file];
+}
+
+// Navigation: each view has a tab and an address behind the # of the page.
+
+const tabs = []; // of {name, title, show(parts), hidden}
+let current = null; // the tab that is shown
+
+/** Return the address of a place: a tab, and what it shows. */
+function address(tab, ...parts) {
+  return `#${[tab, ...parts].map((one) => encodeURIComponent(one)).join("/")}`;
+}
+
+function lineAddress(file, line) {
+  return address("source", data.files.name[file], line);
+}
+
+function functionAddress(f) {
+  const file = data.functions.file[f];
+  return file < 0
+    ? address("functions", data.functions.name[f])
+    : lineAddress(file, data.functions.line[f]);
+}
+
+/** Go to an address, as a link does. */
+function go(hash) {
+  if (location.hash === hash) showAddress();
+  else location.hash = hash;
+}
+
+/** Show what the address of the page names. */
+function showAddress() {
+  let parts = [];
+  try {
+    parts = location.hash.slice(1).split("/").map(decodeURIComponent);
+  } catch {
+    // An address that somebody mistyped: the first tab is shown.
+  }
+  const tab = tabs.find((one) => one.name === parts[0]) ?? tabs[0];
+  if (current !== tab) {
+    current?.panel.setAttribute("hidden", "");
+    current = tab;
+    tab.panel.removeAttribute("hidden");
+    for (const one of tabs) {
+      one.button.setAttribute("aria-selected", one === tab);
+      one.button.tabIndex = one === tab ? 0 : -1;
+    }
+  }
+  if (!tab.made) {
+    tab.made = true;
+    tab.make(tab.panel);
+  }
+  tab.show?.(parts.slice(1));
+}
+
+/** Return a link to a line, or text if the file is unknown. */
+function lineLink(file, line, text) {
+  const label = text ?? `${fileName(file)}:${line}`;
+  return file < 0 ? label : h("a", { href: lineAddress(file, line) }, label);
+}
+
+function functionLink(f) {
+  if (f < 0) return functionName(f);
+  if (data.functions.file[f] < 0) return h("span", { class: "c" }, functionName(f));
+  return h("a", { href: functionAddress(f) }, functionName(f));
+}
+
+/** Return a bar for a share (0 to 1), which is also told as text. */
+function bar(share, kind) {
+  const fill = h("i", { class: kind ?? "cpu" });
+  fill.style.width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
+  return h("span", { class: "bar", "aria-hidden": "true" }, fill);
+}
+
+/** Return a function that runs `action` once in the next frame, however often called. */
+function inNextFrame(action) {
+  let waits = false;
+  return () => {
+    if (waits) return;
+    waits = true;
+    requestAnimationFrame(() => {
+      waits = false;
+      action();
+    });
+  };
+}
+
+/** Return the value of a colour of the style sheet, for a canvas. */
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+/** Callbacks for a change of the colours, by the reader or by the system. */
+const onTheme = [];

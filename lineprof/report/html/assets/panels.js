@@ -1,0 +1,311 @@
+// The views that are tables: functions, hot lines, GPUs, ranks, files, advice, the run.
+
+/** Fill a panel with a table below its search field. */
+function tablePanel(panel, columns, rows, options) {
+  const table = new Table(columns, rows, options);
+  panel.append(searchField(table, options.placeholder ?? "Search"), table.element);
+  return table;
+}
+
+class FunctionsView {
+  make(panel) {
+    const { functions } = data;
+    const has = (name) => functions[name]?.some((one) => one > 0);
+    const number = (name, title, tip, text = time) => ({
+      title,
+      tip,
+      value: (f) => functions[name][f],
+      text: (f) => (functions[name][f] ? text(functions[name][f]) : ""),
+    });
+    const columns = [
+      { title: "Function", left: true, wide: 2, width: 180, value: (f) => functions.name[f], text: functionLink },
+      { title: "Place", left: true, wide: 1, width: 120, value: functionPlace, text: functionPlace },
+      number("calls", "Calls", "all calls, recursive ones included", count),
+      ...(has("primitive") ? [number("primitive", "Primitive", "calls while no other call of the function was open", count)] : []),
+      number("self", "Own", "time without profiled functions that it called"),
+      { title: "% own", width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / (data.selfTotal || 1)), ` ${percent(functions.self[f], data.selfTotal)}`] },
+      number("total", "Total", "time with all that it called; recursion counts once"),
+      { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
+      ...(has("gpu") ? [number("gpu", "GPU", "work on GPUs that it launched, with its callees"), number("kernels", "Kernels", "kernels that were launched", count)] : []),
+      ...(has("copy") ? [number("copy", "Copies", "time of copies between host and device")] : []),
+      ...(has("sync") ? [number("sync", "Sync", "time blocked until a device was done")] : []),
+    ];
+    this.table = tablePanel(panel, columns, [...functions.name.keys()], {
+      label: "Functions",
+      placeholder: "Search functions and files",
+      sort: columns.findIndex((one) => one.title === "Own"),
+      search: (f) => `${functions.name[f]} ${functionPlace(f)}`,
+      open: (f) => go(functionAddress(f)),
+    });
+  }
+
+  show([name]) {
+    if (name === undefined) this.table.rows.render();
+    else {
+      const index = this.table.list.findIndex((f) => data.functions.name[f] === name);
+      if (index >= 0) this.table.select(index);
+    }
+  }
+}
+
+class HotLinesView {
+  make(panel) {
+    const { functions, lines } = data;
+    const file = (i) => functions.file[lines.function[i]];
+    const gpu = column(lines, "gpuOwn");
+    const waits = column(lines, "ownWait");
+    const columns = [
+      { title: "Own", tip: "time of the line itself", value: (i) => lines.self[i], text: (i) => time(lines.self[i]) },
+      { title: "% own", width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / (data.selfTotal || 1)), ` ${percent(lines.self[i], data.selfTotal)}`] },
+      ...(waits.some((one) => one) ? [{ title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], text: (i) => (waits[i] ? time(waits[i]) : "") }] : []),
+      ...(data.gpuTotal ? [
+        { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") },
+        { title: "% GPU", width: 130, value: (i) => gpu[i], text: (i) => (gpu[i] ? [bar(gpu[i] / data.gpuTotal, "gpu"), ` ${percent(gpu[i], data.gpuTotal)}`] : "") },
+      ] : []),
+      { title: "Hits", value: (i) => lines.hits[i], text: (i) => count(lines.hits[i]) },
+      { title: "Line", left: true, wide: 1, width: 120, value: (i) => `${fileName(file(i))}:${String(lines.line[i]).padStart(7, "0")}`, text: (i) => lineLink(file(i), lines.line[i]) },
+      { title: "Function", left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
+      { title: "Source", left: true, wide: 3, width: 240, value: (i) => sourceLine(file(i), lines.line[i]), text: (i) => h("code", {}, sourceLine(file(i), lines.line[i])) },
+    ];
+    this.table = tablePanel(panel, columns, hotLines(), {
+      label: "Hot lines",
+      placeholder: "Search lines",
+      search: (i) => `${fileName(file(i))}:${lines.line[i]} ${functions.name[lines.function[i]]} ${sourceLine(file(i), lines.line[i])}`,
+      open: (i) => go(lineAddress(file(i), lines.line[i])),
+    });
+  }
+
+  show() {
+    this.table.rows.render();
+  }
+}
+
+class FilesView {
+  make(panel) {
+    const { files, functions, lines } = data;
+    const own = files.name.map(() => 0);
+    const gpu = files.name.map(() => 0);
+    const some = files.name.map(() => 0);
+    const gpuOwn = column(lines, "gpuOwn");
+    for (let f = 0; f < functions.count; f++) {
+      const file = functions.file[f];
+      if (file < 0) continue;
+      own[file] += functions.self[f];
+      some[file] += 1;
+      for (let i = functions.first[f]; i < functions.first[f + 1]; i++) gpu[file] += gpuOwn[i];
+    }
+    const columns = [
+      { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
+      { title: "Own", value: (i) => own[i], text: (i) => time(own[i]) },
+      { title: "% own", width: 130, value: (i) => own[i], text: (i) => [bar(own[i] / (data.selfTotal || 1)), ` ${percent(own[i], data.selfTotal)}`] },
+      ...(data.gpuTotal ? [{ title: "GPU", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") }] : []),
+      { title: "Functions", value: (i) => some[i], text: (i) => count(some[i]) },
+      { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, text: (i) => count(data.linesOfFile[i].size) },
+      { title: "Path", left: true, wide: 2, value: (i) => files.path[i], text: (i) => visible(files.path[i]) },
+    ];
+    this.table = tablePanel(panel, columns, [...files.name.keys()], {
+      label: "Files",
+      placeholder: "Search files",
+      sort: 1,
+      search: (i) => files.path[i],
+      open: (i) => go(address("source", files.name[i])),
+    });
+  }
+
+  show() {
+    this.table.rows.render();
+  }
+}
+
+class GpuView {
+  make(panel) {
+    const { gpu } = data;
+    this.tables = [];
+    const facts = [
+      `${time(gpu.total)} of kernels, memsets and graphs, ${time(gpu.copies)} of copies`,
+      ...gpu.devices.map((one) => `${visible(one.name)} (${one.device}) was busy for ${one.busy_exact ? "" : "at least "}${time(one.busy_ns)}`),
+      gpu.unattributed ? `${time(gpu.unattributed)} were launched by no profiled line` : "",
+      ...gpu.runs.filter((one) => one.backend !== "cupti").map((one) => visible(one.reason)),
+    ].filter(Boolean);
+    panel.append(h("ul", { class: "facts" }, facts.map((one) => h("li", {}, one))));
+    const isCall = (kind) => kind === "runtime" || kind === "driver" || kind === "wait";
+    this.summary(panel, "Activities", (kind) => !isCall(kind) && kind !== "alloc" && kind !== "free");
+    this.summary(panel, "CUDA calls and waits", isCall);
+    this.idle(panel);
+  }
+
+  /** A table as nvprof's: a row for each name, with the line that caused most of it. */
+  summary(panel, title, wanted) {
+    const { sums } = data.gpu;
+    const found = new Map();
+    for (let i = 0; i < sums.ns.length; i++) {
+      if (!wanted(sums.kind[i])) continue;
+      const key = `${sums.kind[i]} ${sums.name[i]}`;
+      const row = found.get(key) ?? { name: sums.name[i], kind: sums.kind[i], count: 0, ns: 0, min: Infinity, max: 0, bytes: 0, places: new Map() };
+      row.count += sums.count[i];
+      row.ns += sums.ns[i];
+      row.min = Math.min(row.min, sums.min[i]);
+      row.max = Math.max(row.max, sums.max[i]);
+      row.bytes += sums.bytes[i];
+      const place = `${sums.function[i]} ${sums.line[i]}`;
+      row.places.set(place, (row.places.get(place) ?? 0) + sums.ns[i]);
+      found.set(key, row);
+    }
+    const rows = [...found.values()];
+    if (!rows.length) return;
+    const total = sum(rows.map((row) => row.ns));
+    for (const row of rows) {
+      const [place, ns] = [...row.places].reduce((one, other) => (other[1] > one[1] ? other : one));
+      const [f, line] = place.split(" ").map(Number);
+      row.cause = f >= 0 && data.functions.file[f] >= 0 ? [data.functions.file[f], line] : null;
+      row.share = row.ns ? ns / row.ns : 1;
+    }
+    const table = new Table([
+      { title: "Time", value: (r) => r.ns, text: (r) => time(r.ns) },
+      { title: "%", width: 130, value: (r) => r.ns, text: (r) => [bar(r.ns / (total || 1), "gpu"), ` ${percent(r.ns, total)}`] },
+      { title: "Calls", value: (r) => r.count, text: (r) => count(r.count) },
+      { title: "Mean", value: (r) => r.ns / r.count, text: (r) => time(r.ns / r.count) },
+      { title: "Min", value: (r) => r.min, text: (r) => time(r.min) },
+      { title: "Max", value: (r) => r.max, text: (r) => time(r.max) },
+      ...(rows.some((r) => r.bytes) ? [{ title: "Bytes", value: (r) => r.bytes, text: (r) => (r.bytes ? size(r.bytes) : "") }] : []),
+      { title: "Line", left: true, wide: 1, width: 130, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
+      { title: "Name", left: true, wide: 3, width: 240, value: (r) => r.name, text: (r) => h("code", {}, visible(r.name)) },
+    ], rows, { label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
+    table.element.classList.add("part");
+    this.tables.push(table);
+    panel.append(h("h2", {}, title), table.element);
+  }
+
+  idle(panel) {
+    const { idle } = data.gpu;
+    if (!idle?.rows.length) return;
+    const causes = { computing_ns: "Python", waiting_ns: "Wait", syncing_ns: "Sync", launching_ns: "Launch", unknown_ns: "Unknown" };
+    const total = sum(idle.devices.map((one) => one.idle_ns));
+    const place = (row) => (row.function >= 0 && data.functions.file[row.function] >= 0 ? [data.functions.file[row.function], row.line] : null);
+    const table = new Table([
+      { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, text: (r) => time(r.idle_ns) },
+      { title: "%", width: 130, value: (r) => r.idle_ns, text: (r) => [bar(r.idle_ns / (total || 1)), ` ${percent(r.idle_ns, total)}`] },
+      ...Object.entries(causes).filter(([name]) => idle.rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, text: (r) => (r[name] ? time(r[name]) : "") })),
+      { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (place(r) ? lineLink(...place(r)) : "no profiled line") },
+      { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? h("code", {}, sourceLine(...place(r))) : "") },
+    ], idle.rows, { label: "Idle time of GPUs by line", search: () => "", open: (r) => place(r) && go(lineAddress(...place(r))) });
+    table.element.classList.add("part");
+    this.tables.push(table);
+    panel.append(h("h2", {}, `GPU idle for ${time(total)}: the lines that ran meanwhile`), table.element);
+  }
+
+  show() {
+    for (const table of this.tables) table.rows.render();
+  }
+}
+
+class RanksView {
+  make(panel) {
+    const { ranks } = data;
+    const { lines } = ranks;
+    const file = (i) => data.functions.file[lines.function[i]];
+    const share = (part) => `${(100 * part).toFixed(1)}%`;
+    panel.append(h("ul", { class: "facts" },
+      h("li", {}, `${counted(ranks.numbers.length, "rank")}, the longest ran for ${time(Math.max(...ranks.wall))}`),
+      h("li", {}, `parallel efficiency ${share(ranks.parallel)} = load balance ${share(ranks.balance)} \u00d7 communication efficiency ${share(ranks.communication)}`)));
+    const columns = [
+      { title: "Lost", tip: "(max - mean) \u00d7 ranks: time for which others may have waited", value: (i) => lines.lost[i], text: (i) => time(lines.lost[i]) },
+      { title: "Imbalance", tip: "max / mean - 1", value: (i) => lines.imbalance[i], text: (i) => share(lines.imbalance[i]) },
+      { title: "Max", value: (i) => lines.max[i], text: (i) => time(lines.max[i]) },
+      { title: "of rank", value: (i) => lines.rank[i], text: (i) => String(lines.rank[i]), width: 68 },
+      { title: "Mean", value: (i) => lines.mean[i], text: (i) => time(lines.mean[i]) },
+      { title: "Min", value: (i) => lines.min[i], text: (i) => time(lines.min[i]) },
+      { title: "SD", tip: "standard deviation over the ranks", value: (i) => lines.sd[i], text: (i) => time(lines.sd[i]) },
+      { title: "Comm", tip: "time in collectives and messages, of all ranks", value: (i) => lines.mpi[i], text: (i) => (lines.mpi[i] ? time(lines.mpi[i]) : "") },
+      { title: "Ran on", value: (i) => lines.ran[i], text: (i) => `${lines.ran[i]} of ${ranks.numbers.length}` },
+      { title: "Line", left: true, wide: 1, value: (i) => `${fileName(file(i))}:${String(lines.line[i]).padStart(7, "0")}`, text: (i) => lineLink(file(i), lines.line[i]) },
+      { title: "Source", left: true, wide: 2, value: (i) => sourceLine(file(i), lines.line[i]), text: (i) => h("code", {}, sourceLine(file(i), lines.line[i])) },
+    ];
+    this.table = new Table(columns, [...lines.line.keys()], {
+      label: "Lines over the ranks, the most lost time first",
+      search: (i) => `${fileName(file(i))}:${lines.line[i]} ${sourceLine(file(i), lines.line[i])}`,
+      open: (i) => go(lineAddress(file(i), lines.line[i])),
+    });
+    this.table.element.classList.add("part");
+    panel.append(h("h2", {}, "Lines over the ranks"), searchField(this.table, "Search lines"), this.table.element);
+    this.matrix(panel);
+  }
+
+  /** The own time of each line on each rank, as colours and numbers. */
+  matrix(panel) {
+    const { ranks } = data;
+    if (!ranks.matrix.length) return;
+    const few = ranks.numbers.length <= 16;
+    const rows = ranks.matrix.slice(0, 60);
+    const head = h("tr", {}, h("th", { scope: "col" }, "Line"), ranks.numbers.map((one) => h("th", { scope: "col" }, few ? `rank ${one}` : "")));
+    const body = rows.map((times, i) => {
+      const most = Math.max(1, ...times);
+      return h("tr", {},
+        h("th", { scope: "row" }, lineLink(data.functions.file[ranks.lines.function[i]], ranks.lines.line[i])),
+        times.map((ns, index) => {
+          const cell = h("td", { title: `rank ${ranks.numbers[index]}: ${time(ns)}` }, few ? time(ns) : "");
+          cell.style.setProperty("--share", (ns / most).toFixed(3));
+          return cell;
+        }));
+    });
+    panel.append(
+      h("h2", {}, "Time of each line on each rank, without communication and callees"),
+      h("div", { class: "matrix" }, h("table", { class: few ? "" : "narrow" }, h("thead", {}, head), h("tbody", {}, body))));
+  }
+
+  show() {
+    this.table.rows.render();
+  }
+}
+
+class AdviceView {
+  make(panel) {
+    const { advice } = data;
+    if (!advice.length) {
+      panel.append(h("p", {}, "The numbers of this profile prove none of the known causes of lost time."));
+      return;
+    }
+    panel.append(h("ol", { class: "advice" }, advice.map((one) =>
+      h("li", {},
+        h("h2", {}, visible(one.title)),
+        h("p", {}, visible(one.text)),
+        one.places.length ? h("ul", {}, one.places.map(([f, line]) => h("li", {}, lineLink(data.functions.file[f], line), " ", h("code", {}, sourceLine(data.functions.file[f], line))))) : null,
+        h("p", { class: "dim" }, visible(one.hint))))));
+  }
+}
+
+class RunView {
+  make(panel) {
+    const rows = data.processes.map((one) =>
+      h("table", { class: "run" }, h("tbody", {}, Object.entries({
+        Command: one.argv.map((word) => visible(word)).join(" "),
+        Folder: visible(one.cwd),
+        Process: `${one.pid} on ${visible(one.host)}${one.rank === null ? "" : `, rank ${one.rank}${one.ranks ? ` of ${one.ranks}` : ""}`}`,
+        Started: one.start_unix_ns ? new Date(one.start_unix_ns / 1e6).toISOString() : "",
+        "Wall time": time(one.wall_ns),
+        "CPU time": one.cpu_ns === null ? "" : time(one.cpu_ns),
+        "Measuring": one.overhead_ns ? `about ${time(one.overhead_ns)}, which is in no line` : "",
+        End: visible(one.exit || "normal"),
+        Python: visible(one.python),
+        lineprof: visible(one.version),
+        Events: visible(`${one.core}${one.core_reason ? `: ${one.core_reason}` : ""}`),
+        Clock: visible(one.clock),
+      }).filter(([, text]) => text).map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text))))));
+    panel.append(
+      data.notes.length ? h("section", {}, h("h2", {}, "Notes"), h("ul", { class: "facts" }, data.notes.map((one) => h("li", {}, visible(one))))) : "",
+      h("h2", {}, data.processes.length === 1 ? "The run" : counted(data.processes.length, "process").replace(/sss$/, "sses")),
+      ...rows.slice(0, 200),
+      h("h2", {}, "Keys"),
+      h("table", { class: "run" }, h("tbody", {}, [
+        ["1 to 9", "the tabs"],
+        ["/", "find in the file, or search the table"],
+        ["f", "search functions and files"],
+        ["n, p", "next and previous hot line"],
+        ["Enter", "go to the callee of the selected line"],
+        ["c", "go to the caller of the selected line's function"],
+        ["h", "hot lines only"],
+        ["t", "light or dark"],
+      ].map(([key, text]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, text))))),
+      h("p", { class: "dim" }, `Written by lineprof ${data.version}. This file loads nothing and sends nothing.`));
+  }
+}

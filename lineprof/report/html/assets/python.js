@@ -1,0 +1,103 @@
+// Syntax of Python: the parts of a line, and the strings that go on over several lines.
+
+const KEYWORDS = new Set(
+  (
+    "False None True and as assert async await break case class continue def del elif else" +
+    " except finally for from global if import in is lambda match nonlocal not or pass raise" +
+    " return try type while with yield cdef cpdef cimport"
+  ).split(" "),
+);
+const BUILTINS = new Set(
+  (
+    "abs all any bool bytearray bytes callable chr classmethod complex dict dir divmod" +
+    " enumerate eval exec filter float format frozenset getattr hasattr hash hex id input int" +
+    " isinstance issubclass iter len list map max memoryview min next object oct open ord pow" +
+    " print property range repr reversed round self set setattr slice sorted staticmethod str" +
+    " sum super tuple vars zip"
+  ).split(" "),
+);
+
+// Groups: comment, start of a string in three quotes, string, number, decorator, name.
+const PART =
+  /(#.*)|([A-Za-z]{0,2}(?:"""|'''))|([A-Za-z]{0,2}"(?:[^"\\]|\\.)*"?|[A-Za-z]{0,2}'(?:[^'\\]|\\.)*'?)|(\b(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?[jJ]?))|(^\s*@[\w.]+)|([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)/g;
+
+/** Return where a string in three quotes ends in `line` from `from` on; -1 if it goes on. */
+function endOfString(line, quotes, from) {
+  for (let at = from; ; ) {
+    at = line.indexOf(quotes, at);
+    if (at < 0) return -1;
+    let slashes = 0;
+    while (at - 1 - slashes >= from && line[at - 1 - slashes] === "\\") slashes++;
+    if (slashes % 2 === 0) return at + 3;
+    at++;
+  }
+}
+
+/**
+ * Call `emit(text, kind)` with each part of a line, and return the quotes of the string
+ * that goes on in the next line, or "". `open` are those that come from the line before.
+ */
+function pythonParts(line, open, emit) {
+  let at = 0;
+  let before = "";
+  if (open) {
+    const end = endOfString(line, open, 0);
+    if (end < 0) {
+      emit(line, "string");
+      return open;
+    }
+    emit(line.slice(0, end), "string");
+    at = end;
+  }
+  PART.lastIndex = at;
+  for (let match; (match = PART.exec(line)); ) {
+    if (match.index > at) emit(line.slice(at, match.index), "");
+    const [text, comment, quotes, string, number, decorator, name] = match;
+    at = match.index + text.length;
+    if (comment) emit(text, "comment");
+    else if (quotes) {
+      const end = endOfString(line, quotes.slice(-3), at);
+      if (end < 0) {
+        emit(line.slice(match.index), "string");
+        return quotes.slice(-3);
+      }
+      emit(line.slice(match.index, end), "string");
+      at = PART.lastIndex = end;
+    } else if (string) emit(text, "string");
+    else if (number) emit(text, "number");
+    else if (decorator) emit(text, "decorator");
+    else if (name) {
+      const defines = before === "def" || before === "class";
+      if (KEYWORDS.has(text)) emit(text, "keyword");
+      else if (defines) emit(text, "defined");
+      else emit(text, BUILTINS.has(text) ? "builtin" : "");
+      before = text;
+    }
+  }
+  if (at < line.length) emit(line.slice(at), "");
+  return "";
+}
+
+/** Colours of one text; the state at the start of a line is found when it is needed. */
+class Highlighter {
+  constructor(lines) {
+    this.lines = lines;
+    this.open = [""]; // quotes that are open where each line begins
+  }
+
+  /** Return the spans of a line (from 0). */
+  spans(index) {
+    const { open, lines } = this;
+    for (let at = open.length - 1; at < index; at++) {
+      const line = lines[at];
+      const isPlain = !open[at] && !line.includes('"""') && !line.includes("'''");
+      open.push(isPlain ? "" : pythonParts(line, open[at], () => {}));
+    }
+    const found = [];
+    pythonParts(lines[index], open[index], (text, kind) => {
+      const shown = visible(text);
+      found.push(kind ? h("span", { class: `py-${kind}` }, shown) : shown);
+    });
+    return found;
+  }
+}

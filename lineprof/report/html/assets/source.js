@@ -1,0 +1,643 @@
+// The view of source: a file with the numbers of its lines, its functions on one side,
+// and callers, callees and causes of the selected line on the other.
+
+const LONGEST = 2000; // characters of a line that are shown
+
+/** Columns of numbers; `has` tells whether the profile has any, `shown` whether at first. */
+const LINE_COLUMNS = [
+  { name: "hits", title: "Hits", tip: "times that the line was executed", text: (l) => (l.hits ? count(l.hits) : "") },
+  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 76 },
+  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 76 },
+  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 52 },
+  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", text: (l) => (l.self ? time(l.self) : ""), width: 76, needs: "calls" },
+  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", text: (l) => (l.ownWait ? time(l.ownWait) : ""), width: 76 },
+  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", text: (l) => (l.await ? time(l.await) : ""), width: 76 },
+  { name: "mpi", title: "MPI", tip: "time in collectives and messages", text: (l) => (l.mpi ? time(l.mpi) : ""), width: 76 },
+  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", text: (l) => (l.gpu ? time(l.gpu) : ""), width: 76 },
+  { name: "kernels", title: "Kernels", tip: "kernels that were launched", text: (l) => (l.kernels ? count(l.kernels) : ""), width: 64 },
+  { name: "copy", title: "Copies", tip: "time of copies between host and device", text: (l) => (l.copy ? time(l.copy) : ""), width: 76 },
+  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", text: (l) => (l.copyBytes ? size(l.copyBytes) : ""), width: 76 },
+  { name: "sync", title: "Sync", tip: "time blocked until the device was done", text: (l) => (l.sync ? time(l.sync) : ""), width: 76 },
+  { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 76, off: true },
+  { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 76, off: true },
+  { name: "python", title: "Python", tip: "own time in the interpreter", text: (l) => (l.python ? time(l.python) : ""), width: 76 },
+  { name: "native", title: "Native", tip: "own time in compiled code", text: (l) => (l.native ? time(l.native) : ""), width: 76 },
+  { name: "system", title: "System", tip: "own time in the kernel of the operating system", text: (l) => (l.system ? time(l.system) : ""), width: 76 },
+];
+
+const SUMMED = [
+  ...["hits", "time", "self", "ownWait", "await", "mpi", "gpu", "gpuOwn", "kernels", "copy"],
+  ...["copyBytes", "sync", "syncs", "allocBytes", "python", "native", "system"],
+];
+
+const WAIT_CAUSES = {
+  gil: "for the interpreter's lock",
+  lock: "for locks",
+  sleep: "asleep",
+  io: "for input and output",
+  ready: "for a processor",
+  other: "for something else",
+};
+
+/** Return the numbers of one line of a file, of all functions that it is part of. */
+function lineNumbers(indexes) {
+  const { lines } = data;
+  const found = { indexes, whole: 0, min: NONE, max: NONE, functions: [] };
+  for (const name of SUMMED) found[name] = 0;
+  for (const index of indexes) {
+    for (const name of SUMMED) found[name] += lines[name]?.[index] ?? 0;
+    const f = lines.function[index];
+    found.functions.push(f);
+    found.whole = Math.max(found.whole, linesTotal(f));
+    const [low, high] = [lines.min?.[index] ?? NONE, lines.max?.[index] ?? NONE];
+    if (low >= 0) found.min = found.min < 0 ? low : Math.min(found.min, low);
+    found.max = Math.max(found.max, high);
+  }
+  return found;
+}
+
+/** Return the time of all lines of a function together (ns). */
+function linesTotal(f) {
+  const { functions, lines } = data;
+  functions.linesTotal ??= [];
+  functions.linesTotal[f] ??= sum(lines.time.slice(functions.first[f], functions.first[f + 1]));
+  return functions.linesTotal[f];
+}
+
+/** Return the share (0 to 1) of a line in the run: of own time, or of GPU time. */
+function heat(numbers) {
+  const cpu = data.selfTotal ? numbers.self / data.selfTotal : 0;
+  const gpu = data.gpuTotal ? numbers.gpuOwn / data.gpuTotal : 0;
+  return Math.max(cpu, gpu);
+}
+
+/** Return the hottest lines of the program, as indexes of `lines`, the hottest first. */
+function hotLines() {
+  if (!data.hot) {
+    const { lines } = data;
+    const gpu = column(lines, "gpuOwn");
+    const cost = lines.self.map((ns, i) => Math.max(ns, gpu[i]));
+    data.hot = [...cost.keys()].filter((i) => cost[i] > 0).sort((a, b) => cost[b] - cost[a]);
+  }
+  return data.hot;
+}
+
+class SourceView {
+  make(panel) {
+    this.file = NONE;
+    this.selected = 0;
+    this.onlyHot = false;
+    const has = (one) =>
+      one.needs === "calls" ? data.hasCalls : !(one.name in data.lines) ? ["each", "share"].includes(one.name) : one.name in { hits: 1, time: 1 } || data.lines[one.name].some((number) => number > 0);
+    this.known = LINE_COLUMNS.filter(has);
+    this.columns = this.known.filter((one) => !one.off && !(one.name === "ownWait" && !this.waitsMatter()));
+    this.outline = new Outline(this);
+    this.scroller = h("div", {
+      class: "code",
+      role: "table",
+      tabindex: 0,
+      "aria-label": "Source with the numbers of each line",
+      keydown: (event) => this.key(event),
+    });
+    this.headRow = h("div", { class: "row", role: "row" });
+    this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow));
+    this.rows = new Rows(this.scroller, (index) => this.row(index));
+    this.rows.rendered = () => this.drawWindow();
+    this.detail = h("aside", { class: "detail", "aria-label": "Selected line", "aria-live": "polite" });
+    this.map = h("canvas", { class: "minimap", "aria-hidden": "true", pointerdown: (event) => this.drag(event) });
+    this.frame = h("div", { class: "window", "aria-hidden": "true" });
+    this.picker = h(
+      "select",
+      { "aria-label": "File", change: () => go(address("source", data.files.name[this.picker.value])) },
+      data.files.name.map((_, file) => h("option", { value: file }, fileName(file))),
+    );
+    this.find = h("input", {
+      type: "search",
+      class: "search",
+      placeholder: "Find in this file (/)",
+      "aria-label": "Find in this file",
+      keydown: (event) => {
+        if (event.key === "Enter") this.findNext(event.shiftKey ? -1 : 1);
+        else if (event.key === "Escape") this.scroller.focus();
+      },
+      input: () => this.rows.clear() ?? this.rows.render(),
+    });
+    this.hotButton = h(
+      "button",
+      { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() },
+      "Hot lines only",
+    );
+    panel.append(
+      h("div", { class: "source" },
+        this.outline.element,
+        h("section", { class: "middle" },
+          h("div", { class: "tools" }, this.picker, this.find, this.hotButton, this.columnsMenu(),
+            h("button", { title: "Next hot line (n)", click: () => this.nextHot(1) }, "\u2193 hot"),
+            h("button", { title: "Previous hot line (p)", click: () => this.nextHot(-1) }, "\u2191 hot")),
+          h("div", { class: "page" }, this.scroller, h("div", { class: "map" }, this.map, this.frame))),
+        this.detail));
+    new ResizeObserver(inNextFrame(() => this.drawMap())).observe(this.map);
+    onTheme.push(() => this.drawMap());
+    this.setColumns();
+  }
+
+  /** Return whether waits are a part of the run that is worth a column. */
+  waitsMatter() {
+    return sum(column(data.lines, "ownWait")) > 0.01 * data.selfTotal;
+  }
+
+  columnsMenu() {
+    const boxes = this.known.map((one) =>
+      h("label", { title: one.tip },
+        h("input", {
+          type: "checkbox",
+          ...(this.columns.includes(one) ? { checked: true } : {}),
+          change: (event) => {
+            const on = event.target.checked;
+            this.columns = this.known.filter((other) => (other === one ? on : this.columns.includes(other)));
+            this.setColumns();
+          },
+        }),
+        ` ${one.title}`));
+    return h("details", { class: "menu" }, h("summary", {}, "Columns"), h("div", {}, boxes));
+  }
+
+  setColumns() {
+    const widths = this.columns.map((one) => `${one.width ?? 68}px`).join(" ");
+    this.scroller.style.setProperty("--columns", `56px ${widths} 56px 34px minmax(420px, 1fr)`);
+    this.headRow.replaceChildren(
+      h("span", { role: "columnheader" }, "Line"),
+      ...this.columns.map((one) => h("span", { role: "columnheader", title: one.tip }, one.title)),
+      h("span", { role: "columnheader", class: "left", title: "Own time of the line (above: processor, paler: waiting) and on GPUs (below), as shares of the run" }, data.gpu ? "CPU/GPU" : "Own"),
+      h("span", { role: "columnheader", class: "left", title: "Calls from this line (\u2192), calls of this function (\u2190)" }, "Calls"),
+      h("span", { role: "columnheader", class: "left" }, "Source"),
+    );
+    this.rows.clear();
+    this.rows.render();
+  }
+
+  /** Show [file name, line] of the address. */
+  show([name, line]) {
+    let file = name === undefined ? NONE : data.files.name.indexOf(name);
+    let number = Number(line) || 0;
+    if (file < 0) {
+      const hottest = hotLines()[0];
+      file = hottest === undefined ? 0 : data.functions.file[data.lines.function[hottest]];
+      number = hottest === undefined ? 0 : data.lines.line[hottest];
+    }
+    if (!data.files.name.length) {
+      this.detail.replaceChildren(h("p", {}, "The profile has no functions."));
+      return;
+    }
+    if (file !== this.file) this.open(file);
+    if (!number) number = this.hottestOfFile() || 1;
+    this.select(number);
+  }
+
+  hottestOfFile() {
+    const found = hotLines().find((i) => data.functions.file[data.lines.function[i]] === this.file);
+    return found === undefined ? 0 : data.lines.line[found];
+  }
+
+  open(file) {
+    this.file = file;
+    this.picker.value = file;
+    this.text = textLines(file);
+    this.highlighter = new Highlighter(this.text);
+    this.numbers = new Map();
+    this.maxSelf = this.maxGpu = 1;
+    for (const [line, indexes] of data.linesOfFile[file]) {
+      const numbers = lineNumbers(indexes);
+      this.numbers.set(line, numbers);
+    }
+    this.readCalls();
+    this.layOut();
+    this.drawMap();
+    this.outline.markFile(file);
+  }
+
+  /** Find the calls from each line, and the functions that begin on it. */
+  readCalls() {
+    const { functions, edges } = data;
+    this.callsFrom = new Map();
+    this.starts = new Map();
+    for (let f = 0; f < functions.count; f++) {
+      if (functions.file[f] !== this.file) continue;
+      const first = this.definition(f);
+      this.starts.set(first, [...(this.starts.get(first) ?? []), f]);
+      for (const edge of functions.callsFrom[f]) {
+        const line = edges.line[edge];
+        if (!this.callsFrom.has(line)) this.callsFrom.set(line, []);
+        this.callsFrom.get(line).push(edge);
+      }
+    }
+  }
+
+  /** Return the line of a function's name: its first line may be that of a decorator. */
+  definition(f) {
+    const first = data.functions.line[f];
+    for (let line = first; line < Math.min(first + 20, data.functions.end[f]); line++) {
+      if (/^\s*(async\s+def|def|class)\b/.test(this.text[line - 1] ?? "")) return line;
+    }
+    return first;
+  }
+
+  /** Choose the lines that are shown; a gap stands for those in between. */
+  layOut() {
+    const last = Math.max(this.text.length, ...this.numbers.keys(), 0);
+    const shown = [];
+    if (this.text.length && !this.onlyHot) {
+      for (let line = 1; line <= last; line++) shown.push(line);
+    } else {
+      const chosen = new Set();
+      for (const [line, numbers] of this.numbers) {
+        if (this.onlyHot && !this.isHot(numbers)) continue;
+        chosen.add(line);
+        for (const f of numbers.functions) chosen.add(this.definition(f));
+      }
+      let before = 0;
+      for (const line of [...chosen].sort((a, b) => a - b)) {
+        if (line > before + 1) shown.push(-(line - before - 1));
+        shown.push(line);
+        before = line;
+      }
+      if (last > before) shown.push(-(last - before));
+    }
+    this.shown = shown;
+    this.place = new Map(shown.map((line, index) => [line, index]));
+    this.scroller.setAttribute("aria-rowcount", shown.length + 1);
+    this.rows.reset(shown.length);
+  }
+
+  isHot(numbers) {
+    return heat(numbers) >= 0.001 || numbers.time >= 0.01 * numbers.whole;
+  }
+
+  row(index) {
+    const line = this.shown[index];
+    if (line < 0) {
+      return h("div", { class: "row gap", role: "row" }, h("span", { role: "cell" }, `\u22ef ${counted(-line, "line")}`));
+    }
+    const numbers = this.numbers.get(line);
+    const row = h("div", {
+      class: `row${line === this.selected ? " selected" : ""}${numbers ? " measured" : " idle"}`,
+      role: "row",
+      click: (event) => {
+        if (!event.target.closest("button")) this.choose(line);
+      },
+    });
+    row.append(
+      h("span", { role: "cell", class: "number" }, String(line)),
+      ...this.columns.map((one) => h("span", { role: "cell" }, numbers ? one.text(numbers) : "")),
+      this.lanes(numbers),
+      this.arrows(line),
+      this.code(line),
+    );
+    if (numbers) row.style.setProperty("--share", Math.sqrt(heat(numbers)).toFixed(3));
+    return row;
+  }
+
+  lanes(numbers) {
+    const cell = h("span", { role: "cell", class: "lanes" });
+    if (!numbers) return cell;
+    const lane = (kind, share, pale) => {
+      const fill = h("i", { class: kind });
+      fill.style.width = `${(100 * Math.min(1, share)).toFixed(2)}%`;
+      fill.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
+      return fill;
+    };
+    const cpu = data.selfTotal ? numbers.self / data.selfTotal : 0;
+    const pale = numbers.self ? Math.min(1, numbers.ownWait / numbers.self) : 0;
+    cell.append(lane("cpu", cpu, pale));
+    if (data.gpuTotal) cell.append(lane("gpu", numbers.gpuOwn / data.gpuTotal, 0));
+    return cell;
+  }
+
+  arrows(line) {
+    const cell = h("span", { role: "cell", class: "arrows" });
+    const calls = this.callsFrom.get(line);
+    if (calls) {
+      const callee = this.mainCallee(calls);
+      cell.append(h("button", {
+        title: `Calls ${calls.map((edge) => functionName(data.edges.callee[edge])).slice(0, 8).join(", ")}: go to the one with the most time`,
+        "aria-label": `Go to the callee ${functionName(callee)}`,
+        click: () => go(functionAddress(callee)),
+      }, "\u2192"));
+    }
+    const caller = this.mainCaller(this.starts.get(line) ?? []);
+    if (caller !== undefined) {
+      const { edges, functions } = data;
+      cell.append(h("button", {
+        title: `Called from ${functionName(edges.caller[caller])}: go to the line with the most calls' time`,
+        "aria-label": `Go to the caller ${functionName(edges.caller[caller])}`,
+        click: () => go(lineAddress(functions.file[edges.caller[caller]], edges.line[caller])),
+      }, "\u2190"));
+    }
+    return cell;
+  }
+
+  mainCallee(calls) {
+    const { edges, functions } = data;
+    const rank = (edge) => [functions.file[edges.callee[edge]] >= 0 ? 1 : 0, edges.inclusive[edge]];
+    const best = calls.reduce((one, other) => {
+      const [a, b] = [rank(one), rank(other)];
+      return b[0] > a[0] || (b[0] === a[0] && b[1] > a[1]) ? other : one;
+    });
+    return edges.callee[best];
+  }
+
+  mainCaller(functions) {
+    const { edges } = data;
+    const into = functions
+      .flatMap((f) => data.functions.calledFrom[f])
+      .filter((edge) => edges.caller[edge] >= 0 && data.functions.file[edges.caller[edge]] >= 0);
+    into.sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
+    return into[0];
+  }
+
+  code(line) {
+    const text = this.text[line - 1];
+    const cell = h("span", { role: "cell", class: "text" });
+    if (text === undefined) return cell;
+    if (text.length > LONGEST) {
+      cell.append(visible(text.slice(0, LONGEST)), h("i", { class: "dim" }, ` \u2026 ${counted(text.length - LONGEST, "more character")}`));
+    } else {
+      cell.append(...this.highlighter.spans(line - 1));
+    }
+    const wanted = this.find.value.toLowerCase();
+    if (wanted && text.toLowerCase().includes(wanted)) cell.classList.add("found");
+    return cell;
+  }
+
+  /** Select a line as a click does: the address of the page names it. */
+  choose(line) {
+    go(lineAddress(this.file, line));
+  }
+
+  select(line) {
+    const old = this.selected;
+    this.selected = line;
+    if (!this.place.has(line) && this.onlyHot) this.toggleHot();
+    if (this.place.has(old)) this.rows.refresh(this.place.get(old));
+    if (this.place.has(line)) {
+      this.rows.refresh(this.place.get(line));
+      this.rows.reveal(this.place.get(line));
+    }
+    this.tell();
+    this.outline.markLine(this.file, line);
+  }
+
+  step(by) {
+    let index = (this.place.get(this.selected) ?? 0) + by;
+    index = Math.max(0, Math.min(this.shown.length - 1, index));
+    while (this.shown[index] < 0 && this.shown[index + Math.sign(by)] !== undefined) index += Math.sign(by);
+    if (this.shown[index] > 0) this.choose(this.shown[index]);
+  }
+
+  nextHot(by) {
+    const { functions, lines } = data;
+    const hot = hotLines();
+    const at = hot.findIndex((i) => lines.line[i] === this.selected && functions.file[lines.function[i]] === this.file);
+    const next = hot[at < 0 ? 0 : Math.max(0, Math.min(hot.length - 1, at + by))];
+    if (next !== undefined) go(lineAddress(functions.file[lines.function[next]], lines.line[next]));
+  }
+
+  toggleHot() {
+    this.onlyHot = !this.onlyHot;
+    this.hotButton.setAttribute("aria-pressed", this.onlyHot);
+    this.layOut();
+    if (this.place.has(this.selected)) this.rows.reveal(this.place.get(this.selected));
+  }
+
+  findNext(by) {
+    const wanted = this.find.value.toLowerCase();
+    if (!wanted) return;
+    const { length } = this.text;
+    for (let step = 1; step <= length; step++) {
+      const line = ((this.selected - 1 + by * step) % length + length) % length;
+      if (this.text[line].toLowerCase().includes(wanted)) {
+        this.choose(line + 1);
+        return;
+      }
+    }
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.floor(this.scroller.clientHeight / ROW) - 2;
+    const calls = this.callsFrom.get(this.selected);
+    const caller = this.mainCaller(this.numbers.get(this.selected)?.functions ?? this.starts.get(this.selected) ?? []);
+    const actions = {
+      ArrowDown: () => this.step(1),
+      j: () => this.step(1),
+      ArrowUp: () => this.step(-1),
+      k: () => this.step(-1),
+      PageDown: () => this.step(page),
+      PageUp: () => this.step(-page),
+      Home: () => this.choose(1),
+      End: () => this.choose(Math.max(1, this.text.length)),
+      n: () => this.nextHot(1),
+      p: () => this.nextHot(-1),
+      h: () => this.toggleHot(),
+      Enter: () => calls && go(functionAddress(this.mainCallee(calls))),
+      c: () => caller !== undefined && go(lineAddress(data.functions.file[data.edges.caller[caller]], data.edges.line[caller])),
+    };
+    if (!(event.key in actions)) return;
+    actions[event.key]();
+    event.preventDefault();
+  }
+
+  // The selected line.
+
+  tell() {
+    const { selected: line, file } = this;
+    const numbers = this.numbers.get(line);
+    const parts = [
+      h("h2", {}, `${fileName(file)}:${line}`),
+      h("p", { class: "text" }, sourceLine(file, line)),
+    ];
+    if (numbers) {
+      const rows = this.known
+        .filter((one) => one.text(numbers))
+        .map((one) => h("tr", { title: one.tip }, h("th", { scope: "row" }, one.title), h("td", {}, one.text(numbers))));
+      const share = data.selfTotal ? percent(numbers.self, data.selfTotal) : "";
+      rows.push(h("tr", { title: "share of its own time in that of the whole run" }, h("th", { scope: "row" }, "% of the run"), h("td", {}, share)));
+      parts.push(h("table", { class: "numbers" }, h("tbody", {}, rows)));
+      parts.push(...this.waits(numbers), ...this.work(numbers));
+    } else parts.push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
+    parts.push(...this.callees(line));
+    for (const f of new Set([...(numbers?.functions ?? []), ...(this.starts.get(line) ?? [])])) parts.push(...this.callers(f));
+    this.detail.replaceChildren(...parts);
+  }
+
+  waits(numbers) {
+    const rows = [];
+    for (const [cause, words] of Object.entries(WAIT_CAUSES)) {
+      const times = data.lines[`wait:${cause}`];
+      const ns = times ? sum(numbers.indexes.map((i) => times[i])) : 0;
+      if (ns) rows.push([words, ns]);
+    }
+    rows.sort((a, b) => b[1] - a[1]);
+    if (!rows.length) return [];
+    return [
+      h("h3", {}, "Waited, callees included"),
+      h("ul", {}, rows.map(([words, ns]) => h("li", {}, `${time(ns)} ${words}`))),
+    ];
+  }
+
+  /** The work on GPUs that the line itself launched, by name. */
+  work(numbers) {
+    if (!data.gpu || !this.file === NONE) return [];
+    const { sums } = data.gpu;
+    const found = [];
+    for (let i = 0; i < sums.ns.length; i++) {
+      if (sums.line[i] === this.selected && numbers.functions.includes(sums.function[i])) found.push(i);
+    }
+    if (!found.length) return [];
+    found.sort((a, b) => sums.ns[b] - sums.ns[a]);
+    return [
+      h("h3", {}, "On GPUs and in CUDA, from this line itself"),
+      h("ul", {}, found.slice(0, 12).map((i) =>
+        h("li", {}, h("b", {}, time(sums.ns[i])), ` ${count(sums.count[i])} \u00d7 `, h("code", {}, visible(sums.name[i]))))),
+      found.length > 12 ? h("p", { class: "dim" }, `${found.length - 12} more`) : null,
+    ].filter(Boolean);
+  }
+
+  callees(line) {
+    const { edges } = data;
+    const calls = [...(this.callsFrom.get(line) ?? [])].sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
+    if (!calls.length) return [];
+    return [
+      h("h3", {}, "Calls"),
+      h("ul", {}, calls.slice(0, 30).map((edge) =>
+        h("li", {}, h("b", {}, time(edges.inclusive[edge])), ` ${count(edges.calls[edge])} \u00d7 `, functionLink(edges.callee[edge])))),
+    ];
+  }
+
+  callers(f) {
+    const { edges, functions } = data;
+    const into = [...functions.calledFrom[f]].sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
+    const items = into.slice(0, 30).map((edge) => {
+      const caller = edges.caller[edge];
+      const place = caller >= 0 ? lineLink(functions.file[caller], edges.line[edge]) : "";
+      return h("li", {}, h("b", {}, time(edges.inclusive[edge])), ` ${count(edges.calls[edge])} \u00d7 `, place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller)));
+    });
+    return [
+      h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
+      items.length ? h("ul", { class: "callers", "aria-label": "Callers" }, items) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
+    ];
+  }
+
+  // The map of the whole file.
+
+  drawMap() {
+    const { map } = this;
+    const [width, height] = [map.clientWidth, map.clientHeight];
+    if (!width || !height || this.file < 0) return;
+    const scale = devicePixelRatio;
+    map.width = width * scale;
+    map.height = height * scale;
+    const paint = map.getContext("2d");
+    paint.scale(scale, scale);
+    const rows = this.shown.length || 1;
+    const step = Math.min(ROW, height / rows);
+    paint.fillStyle = colour("heat");
+    for (const [line, numbers] of this.numbers) {
+      if (!this.place.has(line)) continue;
+      paint.globalAlpha = 0.12 + 0.88 * Math.min(1, Math.sqrt(heat(numbers)));
+      paint.fillRect(0, this.place.get(line) * step, width, Math.max(1.5, step));
+    }
+    this.mapStep = step;
+    this.drawWindow();
+  }
+
+  drawWindow() {
+    if (!this.mapStep) return;
+    const { scroller, frame } = this;
+    const room = scroller.clientHeight - this.rows.head;
+    frame.style.top = `${(scroller.scrollTop / ROW) * this.mapStep}px`;
+    frame.style.height = `${Math.max(6, Math.min(this.shown.length, room / ROW) * this.mapStep)}px`;
+  }
+
+  drag(event) {
+    const jump = (move) => {
+      const row = (move.clientY - this.map.getBoundingClientRect().top) / this.mapStep;
+      this.scroller.scrollTop = row * ROW - this.scroller.clientHeight / 2;
+    };
+    jump(event);
+    this.map.setPointerCapture(event.pointerId);
+    this.map.onpointermove = jump;
+    this.map.onpointerup = () => (this.map.onpointermove = null);
+  }
+}
+
+/** The functions of the program beside the source, those with the most own time first. */
+class Outline {
+  constructor(view) {
+    this.view = view;
+    const { functions } = data;
+    const gpu = column(functions, "gpu");
+    this.all = [...functions.name.keys()]
+      .filter((f) => functions.file[f] >= 0)
+      .sort((a, b) => functions.self[b] - functions.self[a] || gpu[b] - gpu[a]);
+    this.list = this.all;
+    this.scroller = h("div", { class: "list", role: "table", "aria-label": "Functions by own time" });
+    this.rows = new Rows(this.scroller, (index) => this.row(index));
+    const input = h("input", {
+      type: "search",
+      class: "search",
+      placeholder: "Functions and files (f)",
+      "aria-label": "Search functions and files",
+      input: () => {
+        const wanted = input.value.toLowerCase();
+        this.list = this.all.filter((f) => `${functions.name[f]} ${functionPlace(f)}`.toLowerCase().includes(wanted));
+        this.rows.reset(this.list.length);
+      },
+      keydown: (event) => {
+        if (event.key === "Enter" && this.list.length) go(functionAddress(this.list[0]));
+        else if (event.key === "Escape") view.scroller.focus();
+      },
+    });
+    this.input = input;
+    this.element = h("aside", { class: "outline", "aria-label": "Functions" }, input, this.scroller);
+    requestAnimationFrame(() => this.rows.reset(this.list.length));
+  }
+
+  row(index) {
+    const f = this.list[index];
+    const { functions } = data;
+    const share = data.selfTotal ? functions.self[f] / data.selfTotal : 0;
+    return h("div", { class: f === this.here ? "row selected" : "row", role: "row", title: `${functionPlace(f)}: own time ${time(functions.self[f])}`, click: () => this.open(f) },
+      h("span", { role: "cell" }, bar(share)),
+      h("span", { role: "cell", class: "left" }, functionLink(f)),
+      h("span", { role: "cell" }, time(functions.self[f])));
+  }
+
+  /** Go to the hottest line of a function. */
+  open(f) {
+    const { functions, lines } = data;
+    let best = functions.first[f];
+    for (let i = best; i < functions.first[f + 1]; i++) if (lines.self[i] > lines.self[best]) best = i;
+    go(best < functions.first[f + 1] ? lineAddress(functions.file[f], lines.line[best]) : functionAddress(f));
+  }
+
+  markFile() {
+    this.rows.clear();
+    this.rows.render();
+  }
+
+  markLine(file, line) {
+    const { functions } = data;
+    let size = Infinity;
+    this.here = NONE; // the innermost function around the line
+    for (let f = 0; f < functions.count; f++) {
+      if (functions.file[f] !== file || line < functions.line[f] || line > functions.end[f]) continue;
+      if (functions.end[f] - functions.line[f] < size) {
+        size = functions.end[f] - functions.line[f];
+        this.here = f;
+      }
+    }
+    this.rows.clear();
+    this.rows.render();
+  }
+}

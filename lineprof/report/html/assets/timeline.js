@@ -1,0 +1,523 @@
+// The timeline: rows for threads, calls of CUDA and devices, as NVIDIA's profilers have
+// them. Slices stay in packed columns; only those as wide as a pixel are drawn.
+
+const BAND = 16; // height of a row in pixels
+const TITLES = 220; // width of the rows' titles
+const MAX_DEPTH = 48; // of nested slices in one group
+
+/** Return the values of a packed column as numbers; see docs/format.md. */
+async function unpacked(number, length, width, differences, origin) {
+  const planes = await blob(number);
+  const values = new Float64Array(length);
+  const at = (plane, i) => planes[plane * length + i];
+  if (width < 8) {
+    for (let i = 0; i < length; i++) {
+      let value = 0;
+      for (let plane = width - 1; plane >= 0; plane--) value = value * 256 + at(plane, i);
+      values[i] = value;
+    }
+    if (differences) for (let i = 1; i < length; i++) values[i] = (values[i] + values[i - 1]) >>> 0;
+    return values;
+  }
+  // 64 bits: the low and the high half; differences may be below 0.
+  for (let i = 0; i < length; i++) {
+    const low = (at(0, i) | (at(1, i) << 8) | (at(2, i) << 16) | (at(3, i) << 24)) >>> 0;
+    const high = at(4, i) | (at(5, i) << 8) | (at(6, i) << 16) | (at(7, i) << 24);
+    values[i] = high * 4294967296 + low;
+  }
+  if (differences && length) {
+    let first = 0n;
+    for (let plane = 7; plane >= 0; plane--) first = first * 256n + BigInt(at(plane, 0));
+    values[0] = Number(first - origin); // exact: the times of a run are short
+    for (let i = 1; i < length; i++) values[i] += values[i - 1];
+  }
+  return values;
+}
+
+const WIDTHS = {
+  ...{ thread: 4, function: 4, line: 4, start: 8, ns: 8 },
+  ...{ kind: 1, name: 4, path: 4, origin: 4, device: 4, context: 4, stream: 4 },
+  ...{ correlation: 4, bytes: 8, launch: 4, memory: 1 },
+};
+const DIFFERENCES = new Set(["start", "correlation"]);
+
+/** Return columns of all slices, or events, of one process; times are on the axis. */
+async function timelineColumns(one, names) {
+  const found = {};
+  const origin = BigInt(one.origin);
+  for (const name of names) {
+    const values = new Float64Array(one.count);
+    let from = 0;
+    for (const batch of one.batches) {
+      const number = batch.columns[name];
+      if (number !== undefined) {
+        const width = name === "thread" && one.launches ? 8 : WIDTHS[name];
+        values.set(await unpacked(number, batch.count, width, DIFFERENCES.has(name), name === "start" ? origin : 0n), from);
+      } else if (name === "start") values.fill(-Number(origin), from, from + batch.count);
+      from += batch.count;
+    }
+    found[name] = values;
+  }
+  for (let i = 0; i < one.count; i++) found.start[i] += one.zero;
+  return found;
+}
+
+/** One row: slices that do not overlap, in the order of their start. */
+class Lane {
+  constructor(title, group, kind) {
+    Object.assign(this, { title, group, kind, items: [], source: null });
+  }
+}
+
+/** Return the order of `starts`; longer slices first where two start together. */
+function byStart(starts, lengths) {
+  const order = Uint32Array.from(starts.keys());
+  let sorted = true;
+  for (let i = 1; i < order.length && sorted; i++) {
+    sorted = starts[i - 1] < starts[i] || (starts[i - 1] === starts[i] && lengths[i - 1] >= lengths[i]);
+  }
+  return sorted ? order : order.sort((a, b) => starts[a] - starts[b] || lengths[b] - lengths[a]);
+}
+
+/** Return the lanes of the slices of lines and functions, nested ones below. */
+async function traceLanes(trace) {
+  const columns = await timelineColumns(trace, ["thread", "function", "line", "start", "ns"]);
+  const groups = new Map();
+  const { start, ns } = columns;
+  for (const i of byStart(start, ns)) {
+    const isLine = columns.line[i] > 0;
+    const key = columns.thread[i] * 2 + (isLine ? 1 : 0);
+    if (!groups.has(key)) groups.set(key, { lanes: [], ends: [] });
+    const { lanes, ends } = groups.get(key);
+    while (ends.length && ends[ends.length - 1] <= start[i]) ends.pop();
+    const depth = Math.min(ends.length, MAX_DEPTH);
+    if (ends.length < MAX_DEPTH) ends.push(start[i] + ns[i]);
+    if (!lanes[depth]) {
+      const thread = data.threads[trace.threads[columns.thread[i]]];
+      const name = thread ? `${thread.name || "Thread"} (${thread.native_id})` : "All threads";
+      lanes[depth] = new Lane(depth ? "" : isLine ? "Lines" : "Functions", `${processTitle(trace.process)} \u203a ${visible(name)}`, isLine ? "line" : "function");
+      lanes[depth].source = { columns, trace };
+    }
+    if (depth < MAX_DEPTH) lanes[depth].items.push(i);
+  }
+  return [...groups.entries()].sort((a, b) => a[0] - b[0]).flatMap(([, group]) => group.lanes);
+}
+
+function processTitle(process) {
+  const one = data.processes[process];
+  if (!one) return "Process";
+  return one.rank === null ? `Process ${one.pid}` : `Rank ${one.rank} (${one.pid})`;
+}
+
+const COPIES = ["HtoD", "DtoH", "DtoD", "PtoP"];
+
+/** Return the lanes of GPU events: calls by thread, work by device, context and stream. */
+async function gpuLanes(timeline) {
+  const columns = await timelineColumns(timeline, ["kind", "name", "start", "ns", "path", "device", "context", "stream", "correlation", "bytes", "launch", "thread"]);
+  const kinds = data.gpu.kinds;
+  const found = new Map();
+  const add = (key, place, title, group, kind, i) => {
+    if (!found.has(key)) found.set(key, { place, lanes: [], ends: [], title, group, kind });
+    const row = found.get(key);
+    const start = columns.start[i];
+    let lane = row.ends.findIndex((end) => end <= start);
+    if (lane < 0) {
+      lane = row.lanes.length;
+      if (lane >= MAX_DEPTH) return;
+      row.lanes.push(new Lane(lane ? "" : title, group, kind));
+      row.lanes[lane].source = { columns, timeline };
+    }
+    row.ends[lane] = start + columns.ns[i];
+    row.lanes[lane].items.push(i);
+  };
+  const process = processTitle(timeline.process);
+  for (const i of byStart(columns.start, columns.ns)) {
+    const kind = kinds[columns.kind[i]] ?? "";
+    const name = timeline.names[columns.name[i]];
+    if (kind === "runtime" || kind === "driver" || kind === "wait") {
+      const path = columns.path[i] ? columns.path[i] - 1 + timeline.firstPath : NONE;
+      const thread = path >= 0 ? data.threads[data.gpu.paths.thread[path]] : null;
+      const group = `${process} \u203a ${thread ? visible(`${thread.name || "Thread"} (${thread.native_id})`) : "other threads"}`;
+      const title = { runtime: "Runtime API", driver: "Driver API", wait: "Waiting for the GPU" }[kind];
+      add(`${group} ${kind}`, [0, group, kind], title, group, kind === "wait" ? "sync" : "api", i);
+    } else if (!["alloc", "free", "migration"].includes(kind)) {
+      const device = data.gpu.devices.find((one) => one.process === timeline.process && one.device === columns.device[i]);
+      const group = `${process} \u203a ${visible(device?.name ?? "GPU")} (${columns.device[i]})`;
+      const isCopy = kind === "memcpy";
+      const title = isCopy ? `MemCpy (${visible(name)})` : kind === "memset" ? "Memset" : "Compute";
+      const place = isCopy ? COPIES.indexOf(name) : kind === "memset" ? 8 : 9;
+      const colours = isCopy ? "copy" : kind === "memset" ? "memset" : "gpu";
+      add(`${group} ${columns.context[i]} ${title}`, [1, group, columns.context[i], 0, place], title, group, colours, i);
+      add(`${group} ${columns.context[i]} ${columns.stream[i]} stream`, [1, group, columns.context[i], 1, columns.stream[i]], `Stream ${columns.stream[i]}`, group, colours, i);
+    }
+  }
+  const compare = (a, b) => {
+    for (let i = 0; i < Math.max(a.length, b.length); i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+  };
+  return [...found.values()].sort((a, b) => compare(a.place, b.place)).flatMap((row) => row.lanes);
+}
+
+class TimelineView {
+  make(panel) {
+    this.info = h("div", { class: "info", "aria-live": "polite" }, "Reading the slices\u2026");
+    panel.append(this.info);
+    const { traces, gpu } = data.timeline;
+    if (!traces.length && !gpu.length) {
+      this.info.replaceChildren(
+        h("p", {}, "This profile has sums alone. ", h("code", {}, "kernprof -l --trace script.py"), " also records each slice of a function or a line, and on an NVIDIA GPU each kernel, copy and call."));
+      return;
+    }
+    this.canvas = h("canvas", {
+      tabindex: 0,
+      role: "img",
+      "aria-label": "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line",
+      keydown: (event) => this.key(event),
+      pointermove: (event) => this.hover(event),
+      pointerdown: (event) => this.grab(event),
+      dblclick: () => this.open(),
+    });
+    this.scroller = h("div", { class: "timeline", scroll: inNextFrame(() => this.draw()), wheel: (event) => this.wheel(event) }, h("div", { class: "flame-room" }, this.canvas));
+    panel.prepend(
+      h("div", { class: "tools" },
+        h("button", { click: () => this.zoom(0.5), title: "Zoom in (w)" }, "+"),
+        h("button", { click: () => this.zoom(2), title: "Zoom out (s)" }, "\u2212"),
+        h("button", { click: () => this.reset() }, "Whole run"),
+        h("span", { class: "dim" }, "w s: zoom \u00b7 a d: move \u00b7 Ctrl+wheel: zoom \u00b7 drag: select a range \u00b7 click, then Enter: the line")));
+    panel.append(this.scroller);
+    this.hit = null;
+    new ResizeObserver(inNextFrame(() => this.draw())).observe(this.scroller);
+    onTheme.push(() => this.draw());
+    this.ready = this.load();
+  }
+
+  async load() {
+    try {
+      const lanes = [];
+      for (const trace of data.timeline.traces) lanes.push(...(await traceLanes(trace)));
+      for (const timeline of data.timeline.gpu) lanes.push(...(await gpuLanes(timeline)));
+      let group = null;
+      this.bands = [];
+      lanes.sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : 0));
+      for (const lane of lanes) {
+        if (lane.group !== group) {
+          group = lane.group;
+          this.bands.push({ heading: group });
+        }
+        lane.items = Uint32Array.from(lane.items);
+        this.bands.push(lane);
+      }
+      let [first, last] = [Infinity, 0];
+      for (const lane of lanes) {
+        const { start, ns } = lane.source.columns;
+        if (!lane.items.length) continue;
+        const end = lane.items[lane.items.length - 1];
+        first = Math.min(first, start[lane.items[0]]);
+        last = Math.max(last, start[end] + ns[end]);
+      }
+      this.whole = [Math.min(first, last), Math.max(last, first + 1)];
+      this.canvas.parentElement.style.height = `${(this.bands.length + 2) * BAND}px`;
+      this.reset();
+      this.tell(null);
+    } catch (error) {
+      this.info.replaceChildren(`The slices cannot be read: ${error.message}`);
+    }
+  }
+
+  show() {
+    this.draw();
+  }
+
+  reset() {
+    [this.from, this.to] = this.whole;
+    this.draw();
+  }
+
+  get room() {
+    return this.scroller.clientWidth - TITLES;
+  }
+
+  x(ns) {
+    return TITLES + ((ns - this.from) / (this.to - this.from)) * this.room;
+  }
+
+  at(x) {
+    return this.from + ((x - TITLES) / this.room) * (this.to - this.from);
+  }
+
+  draw() {
+    const { canvas, scroller } = this;
+    if (!this.bands || !scroller.offsetParent) return;
+    const [width, height] = [scroller.clientWidth, scroller.clientHeight];
+    const scale = devicePixelRatio;
+    if (canvas.width !== width * scale) canvas.width = width * scale;
+    if (canvas.height !== height * scale) canvas.height = height * scale;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const paint = canvas.getContext("2d");
+    paint.setTransform(scale, 0, 0, scale, 0, 0);
+    paint.clearRect(0, 0, width, height);
+    paint.font = `11px ${colour("mono")}`;
+    paint.textBaseline = "middle";
+    const looks = {};
+    for (const one of ["ink", "dim", "line-rule", "function-slice", "line-slice", "api", "sync", "gpu-box", "copy", "memset", "box-ink", "paper"]) looks[one] = colour(one);
+    const colours = { function: looks["function-slice"], line: looks["line-slice"], api: looks.api, sync: looks.sync, gpu: looks["gpu-box"], copy: looks.copy, memset: looks.memset };
+    const top = scroller.scrollTop;
+    const first = Math.max(0, Math.floor(top / BAND) - 1);
+    const last = Math.min(this.bands.length, Math.ceil((top + height) / BAND) + 1);
+    for (let index = first; index < last; index++) {
+      const lane = this.bands[index];
+      const y = (index + 1) * BAND - top;
+      if (lane.heading) {
+        paint.fillStyle = looks.ink;
+        paint.font = `bold 11px ${colour("mono")}`;
+        paint.fillText(lane.heading, 4, y + BAND / 2);
+        paint.font = `11px ${colour("mono")}`;
+        continue;
+      }
+      paint.fillStyle = looks.dim;
+      paint.fillText(lane.title, 16, y + BAND / 2);
+      this.drawLane(paint, lane, y, width, colours[lane.kind], looks["box-ink"]);
+    }
+    this.drawAxis(paint, width, looks);
+  }
+
+  /** Draw the slices of a lane; of those that begin in one pixel the first stands for all. */
+  drawLane(paint, lane, y, width, fill, ink) {
+    const { items, source } = lane;
+    const { start, ns } = source.columns;
+    const perPixel = (this.to - this.from) / this.room;
+    let k = this.firstAt(lane, this.from);
+    paint.fillStyle = fill;
+    while (k < items.length) {
+      const i = items[k];
+      if (start[i] > this.to) break;
+      const left = Math.max(TITLES, this.x(start[i]));
+      const right = Math.min(width, this.x(start[i] + ns[i]));
+      const size = Math.max(right - left, 1);
+      paint.fillStyle = this.hit && this.hit.lane === lane && this.hit.i === i ? ink : fill;
+      paint.fillRect(left, y + 1, size > 3 ? size - 0.5 : size, BAND - 2);
+      if (size > 30) {
+        const name = this.sliceName(lane, i);
+        const roomFor = Math.floor((size - 6) / 6.7);
+        paint.fillStyle = this.hit && this.hit.lane === lane && this.hit.i === i ? fill : ink;
+        paint.fillText(name.length > roomFor ? `${name.slice(0, Math.max(1, roomFor - 1))}\u2026` : name, left + 3, y + BAND / 2);
+      }
+      k++;
+      if (size <= 1 && k < items.length) {
+        const next = this.from + (Math.floor((start[i] - this.from) / perPixel) + 1) * perPixel;
+        if (start[items[k]] + ns[items[k]] < next) k = this.firstAt(lane, next, k);
+      }
+    }
+  }
+
+  /** Return the first slice of a lane, from `low` on, that ends at `ns` or later. */
+  firstAt(lane, ns, low = 0) {
+    const { items, source } = lane;
+    const { start, ns: length } = source.columns;
+    let high = items.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (start[items[middle]] + length[items[middle]] < ns) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  drawAxis(paint, width, looks) {
+    paint.fillStyle = looks.paper;
+    paint.fillRect(0, 0, width, BAND);
+    const span = this.to - this.from;
+    const step = 10 ** Math.floor(Math.log10(span / 4));
+    const tick = [step, 2 * step, 5 * step].find((one) => span / one <= 8) ?? step * 10;
+    for (let at = Math.ceil(this.from / tick) * tick; at < this.to; at += tick) {
+      const x = this.x(at);
+      paint.fillStyle = looks.dim;
+      paint.fillText(time(Math.round(at)), x + 3, BAND / 2);
+      paint.fillStyle = looks["line-rule"];
+      paint.fillRect(x, 0, 1, this.scroller.clientHeight);
+    }
+    if (this.range) {
+      const [a, b] = this.range;
+      paint.fillStyle = looks.dim;
+      paint.globalAlpha = 0.25;
+      paint.fillRect(Math.min(a, b), 0, Math.abs(b - a), this.scroller.clientHeight);
+      paint.globalAlpha = 1;
+    }
+  }
+
+  sliceName(lane, i) {
+    const { columns, trace, timeline } = lane.source;
+    if (timeline) return visible(timeline.shown?.[columns.name[i]] || timeline.names[columns.name[i]] || lane.title);
+    const number = columns.function[i];
+    const f = trace.functions[number];
+    if (lane.kind === "line") {
+      const file = f >= 0 ? data.functions.file[f] : NONE;
+      return file < 0 ? "" : `${columns.line[i]}: ${sourceLine(file, columns.line[i])}`;
+    }
+    return f >= 0 ? functionName(f) : visible(trace.names[number]);
+  }
+
+  /** Return [file, line] of a slice or of the line that launched it. */
+  place(lane, i) {
+    const { columns, trace, timeline } = lane.source;
+    let [f, line] = [NONE, 0];
+    if (timeline) {
+      if (columns.path[i]) {
+        const path = columns.path[i] - 1 + timeline.firstPath;
+        [f, line] = [data.gpu.paths.function[path], data.gpu.paths.line[path]];
+      }
+    } else {
+      f = trace.functions[columns.function[i]];
+      line = columns.line[i] || (f >= 0 ? data.functions.line[f] : 0);
+    }
+    return f >= 0 && data.functions.file[f] >= 0 ? [data.functions.file[f], line] : null;
+  }
+
+  find(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top + this.scroller.scrollTop];
+    const lane = this.bands?.[Math.floor(y / BAND) - 1];
+    if (!lane?.items || x < TITLES) return null;
+    const slack = ((this.to - this.from) / this.room) * 1.5;
+    const k = this.firstAt(lane, this.at(x) - slack);
+    const { start } = lane.source.columns;
+    if (k < lane.items.length && start[lane.items[k]] <= this.at(x) + slack) return { lane, i: lane.items[k], k };
+    return null;
+  }
+
+  hover(event) {
+    if (this.range || this.kept) return;
+    const hit = this.find(event);
+    if (hit?.i !== this.hit?.i || hit?.lane !== this.hit?.lane) {
+      this.hit = hit;
+      this.tell(hit);
+      this.draw();
+    }
+  }
+
+  /** A drag selects the range that is shown next; a click keeps the slice under it. */
+  grab(event) {
+    const left = this.canvas.getBoundingClientRect().left;
+    const begin = event.clientX - left;
+    this.canvas.setPointerCapture(event.pointerId);
+    const move = (one) => {
+      const end = one.clientX - left;
+      if (this.range || Math.abs(end - begin) > 4) {
+        this.range = [begin, end];
+        this.draw();
+      }
+    };
+    const up = () => {
+      this.canvas.removeEventListener("pointermove", move);
+      const { range } = this;
+      this.range = null;
+      if (range) {
+        [this.from, this.to] = [this.at(Math.min(...range)), this.at(Math.max(...range))];
+        this.clamp();
+      } else {
+        this.hit = this.find(event);
+        this.kept = Boolean(this.hit);
+        this.tell(this.hit);
+      }
+      this.draw();
+    };
+    this.canvas.addEventListener("pointermove", move);
+    this.canvas.addEventListener("pointerup", up, { once: true });
+  }
+
+  tell(hit) {
+    if (!hit) {
+      const slices = sum(data.timeline.traces.map((one) => one.count)) + sum(data.timeline.gpu.map((one) => one.count));
+      const lost = sum(data.timeline.traces.map((one) => one.leftOut));
+      this.info.replaceChildren(`${counted(slices, "slice")} in ${time(this.whole[1] - this.whole[0])}.`, lost ? ` ${counted(lost, "slice")} had no room.` : "");
+      return;
+    }
+    const { lane, i } = hit;
+    const { columns, timeline } = lane.source;
+    const parts = [h("b", {}, this.sliceName(lane, i) || lane.title), `: ${time(columns.ns[i])}, from ${time(columns.start[i])}`];
+    if (timeline) {
+      const launch = timeline.launches[columns.launch[i]];
+      if (launch?.[0]) parts.push(`, grid ${launch.slice(0, 3).join("\u00d7")}, block ${launch.slice(3, 6).join("\u00d7")}, ${launch[6]} registers`);
+      if (columns.bytes[i]) parts.push(`, ${size(columns.bytes[i])}`);
+      if (columns.bytes[i] && columns.ns[i]) parts.push(` at ${digits(columns.bytes[i] / columns.ns[i])} GB/s`);
+    }
+    const place = this.place(lane, i);
+    if (place) parts.push(timeline ? ", launched by " : ", ", lineLink(...place), " ", h("code", { class: "dim" }, sourceLine(...place)));
+    this.info.replaceChildren(...parts);
+  }
+
+  open() {
+    const place = this.hit && this.place(this.hit.lane, this.hit.i);
+    if (place) go(lineAddress(...place));
+  }
+
+  wheel(event) {
+    if (!event.ctrlKey && !event.metaKey && Math.abs(event.deltaY) >= Math.abs(event.deltaX)) return;
+    event.preventDefault();
+    if (event.ctrlKey || event.metaKey) {
+      const x = event.clientX - this.canvas.getBoundingClientRect().left;
+      this.zoom(1.002 ** event.deltaY, this.at(x));
+    } else this.move(event.deltaX / this.room);
+  }
+
+  zoom(factor, around = (this.from + this.to) / 2) {
+    this.from = around - (around - this.from) * factor;
+    this.to = around + (this.to - around) * factor;
+    this.clamp();
+    this.draw();
+  }
+
+  move(share) {
+    const by = share * (this.to - this.from);
+    this.from += by;
+    this.to += by;
+    this.clamp();
+    this.draw();
+  }
+
+  /** Keep the range within the run, and not below 10 ns. */
+  clamp() {
+    const [first, last] = this.whole;
+    const span = Math.min(Math.max(this.to - this.from, 10), last - first);
+    this.from = Math.min(Math.max(this.from, first), last - span);
+    this.to = this.from + span;
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = (by) => {
+      if (!this.hit) return;
+      const k = this.firstAt(this.hit.lane, this.hit.lane.source.columns.start[this.hit.i]);
+      const index = Math.max(0, Math.min(this.hit.lane.items.length - 1, (this.hit.k ?? k) + by));
+      this.hit = { lane: this.hit.lane, i: this.hit.lane.items[index], k: index };
+      const { start, ns } = this.hit.lane.source.columns;
+      if (start[this.hit.i] < this.from || start[this.hit.i] + ns[this.hit.i] > this.to) {
+        const middle = start[this.hit.i] + ns[this.hit.i] / 2;
+        const half = (this.to - this.from) / 2;
+        [this.from, this.to] = [middle - half, middle + half];
+        this.clamp();
+      }
+      this.tell(this.hit);
+      this.draw();
+    };
+    const actions = {
+      w: () => this.zoom(0.6),
+      s: () => this.zoom(1 / 0.6),
+      a: () => this.move(-0.2),
+      d: () => this.move(0.2),
+      ArrowLeft: () => step(-1),
+      ArrowRight: () => step(1),
+      Enter: () => this.open(),
+      Escape: () => {
+        this.kept = false;
+        this.hit = null;
+        this.tell(null);
+        this.reset();
+      },
+    };
+    if (!(event.key in actions)) return;
+    actions[event.key]();
+    event.preventDefault();
+  }
+}

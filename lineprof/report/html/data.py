@@ -1,0 +1,509 @@
+"""The numbers of the HTML report, as columns for its scripts.
+
+All times are integers in nanoseconds (ns), all sizes bytes. A table is a mapping from
+the names of its columns to lists of the same length; functions, files and lines are
+named by their index in `functions`, `files` and `lines`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from lineprof.model.call_graph import (
+    edge_gpu_ns,
+    edges,
+    function_totals,
+    line_self_ns,
+)
+from lineprof.model.clocks import Clock
+from lineprof.model.gpu import (
+    GPU_TIME_KINDS,
+    KINDS,
+    MEMCPY,
+    NO_PATH,
+    numbers_of_functions,
+    numbers_of_lines,
+    totals,
+    unattributed,
+)
+from lineprof.model.names import short_names
+from lineprof.model.own_waits import own_waits
+from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
+from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
+from lineprof.model.records import NO_NODE, node_columns
+from lineprof.report.gpu_format import activity_name, call_name, kernel_name
+from lineprof.report.line_table import breakdowns_by_line, waits_by_line
+from lineprof.report.marks import Marks
+from lineprof.report.notes import notes
+from lineprof.report.options import uncalibrated
+from lineprof.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lineprof.model.call_graph import FunctionTotals
+    from lineprof.model.gpu import GpuNumbers, GpuSum
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+    from lineprof.model.timelines import Batch
+    from lineprof.report.options import Options
+    from lineprof.source import Sources
+
+    Table = dict[str, list[int | str]]
+
+NONE = -1  # an index of nothing
+
+_MAX_MATRIX_LINES = 400  # of the ranks, those with the most lost time
+
+_API_KINDS = frozenset({"runtime", "driver"})
+
+
+class Collector:
+    """Computes the numbers of one profile; packed columns are in `blobs`."""
+
+    def __init__(self, profile: Profile, sources: Sources, options: Options) -> None:
+        self._profile = uncalibrated(profile) if options.raw else profile
+        self._sources = sources
+        self._options = options
+        self.blobs: list[bytes] = []
+        self._totals = function_totals(self._profile)
+        self._functions = {key: index for index, key in enumerate(self._totals)}
+        paths = dict.fromkeys(key[0] for key in self._totals if key[0])
+        self._files = {path: index for index, path in enumerate(paths)}
+        self._names = short_names(self._totals)
+        self.title = self._title()
+
+    def data(self) -> dict[str, object]:
+        """Return all numbers, each table computed once."""
+        gpu = self._profile.gpu
+        lines = self._lines()
+        data: dict[str, object] = {
+            "title": self.title,
+            "version": VERSION,
+            "files": self._file_table(),
+            "functions": self._function_table(),
+            "lines": lines,
+            "edges": self._edges(),
+            "tree": self._tree(),
+            "processes": [one._asdict() for one in self._profile.processes],
+            "threads": [one._asdict() for one in self._profile.threads],
+            "folded": self._profile.calls.folded,
+            "hasCalls": bool(self._profile.calls.nodes),
+            "timeline": self._timeline(),
+        }
+        if gpu.sums or gpu.runs:
+            data["gpu"] = self._gpu()
+        ranks = self._ranks()
+        if ranks:
+            data["ranks"] = ranks
+        data["notes"] = [*notes(self._profile, self._sources, tables=False)]
+        return data
+
+    def _title(self) -> str:
+        argv = next((one.argv for one in self._profile.processes if one.argv), ())
+        if argv:
+            return " ".join([os.path.basename(argv[0]), *argv[1:]])
+        files = [*self._files]
+        return self._names.file(files[0]) if len(files) == 1 else "Profile"
+
+    # Source.
+
+    def _file_table(self) -> dict[str, list[object]]:
+        """Return the files: their name, path and text; None if that is unknown."""
+        texts: list[object] = []
+        for path in self._files:
+            lines = self._sources.lines(path)
+            texts.append("\n".join(lines) if lines else None)
+        return {
+            "name": [self._names.file(path) for path in self._files],
+            "path": [*self._files],
+            "text": texts,
+        }
+
+    # Functions and lines.
+
+    def _function_table(self) -> Table:
+        """Return the functions, registered ones first and then C functions."""
+        keys = [*self._totals]
+        totals: list[FunctionTotals] = [*self._totals.values()]
+        marks = Marks(self._profile)
+        table: Table = {
+            "file": [self._files.get(key[0], NONE) for key in keys],
+            "line": [key[1] for key in keys],
+            "end": [self._end(key) for key in keys],
+            "name": [key[2] for key in keys],
+            "mark": [marks.after(key) for key in keys],
+            "calls": [one.calls for one in totals],
+            "primitive": [one.primitive_calls for one in totals],
+            "self": [one.self_ns for one in totals],
+            "total": [one.total_ns for one in totals],
+        }
+        gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
+        if gpu:
+            table |= _gpu_columns([gpu.get(key) for key in keys])
+        return _without_zeros(table, {"mark", "primitive"})
+
+    def _end(self, key: Key) -> int:
+        """Return the last line of a function; its first one if that is unknown."""
+        block = self._sources.block(*key) if key[0] else None
+        return key[1] + max(len(block or ()) - 1, 0)
+
+    def _lines(self) -> Table:
+        """Return the measured lines of all functions, in the functions' order."""
+        profile = self._profile
+        own = line_self_ns(profile)
+        waits, parts = waits_by_line(profile), breakdowns_by_line(profile)
+        gpu: Mapping[Key, Mapping[int, GpuNumbers]] = {}
+        alone: Mapping[Key, Mapping[int, GpuNumbers]] = {}
+        if profile.gpu.sums:
+            gpu = numbers_of_lines(profile.gpu)
+            alone = numbers_of_lines(profile.gpu, alone=True)
+        places: list[tuple[Key, int]] = []
+        columns: Table = {name: [] for name in _LINE_COLUMNS}
+        causes: dict[str, list[int | str]] = {}
+        for function in profile.functions:
+            key = function.key
+            rows = {row.line: row for row in function.rows}
+            for line in sorted({*rows, *gpu.get(key, ())}):
+                row = rows.get(line)
+                at = len(places)
+                places.append((key, line))
+                columns["function"].append(self._functions[key])
+                columns["line"].append(line)
+                columns["hits"].append(row.hits if row else 0)
+                columns["time"].append(row.time_ns if row else 0)
+                columns["self"].append(own.get(key, {}).get(line, 0))
+                columns["await"].append(row.await_ns if row else 0)
+                columns["min"].append(_or_none(row and row.min_ns))
+                columns["max"].append(_or_none(row and row.max_ns))
+                of_causes = waits.get(key, {}).get(line, {})
+                times = {f"wait:{name}": ns for name, ns in of_causes.items()}
+                times |= parts.get(key, {}).get(line, {})
+                for name, ns in times.items():
+                    column = causes.setdefault(name, [])
+                    column += [0] * (at - len(column))
+                    column.append(ns)
+        for name, column in causes.items():
+            columns[name] = column + [0] * (len(places) - len(column))
+        if gpu:
+            columns |= _gpu_columns([gpu.get(key, {}).get(n) for key, n in places])
+            columns["gpuOwn"] = [
+                one.self_ns if one else 0
+                for one in (alone.get(key, {}).get(n) for key, n in places)
+            ]
+        found = own_waits(profile, places)
+        if found:
+            columns["ownWait"] = [found[place].max_ns for place in places]
+        return _without_zeros(columns, {"await", "min", "max", "gpuOwn"})
+
+    # Calls.
+
+    def _edges(self) -> Table:
+        """Return the calls of each function from each line."""
+        gpu = edge_gpu_ns(self._profile) if self._profile.gpu.sums else {}
+        every = edges(self._profile.calls)
+        table: Table = {
+            "caller": [self._function(one.caller) for one in every],
+            "line": [one.line for one in every],
+            "callee": [self._function(one.callee) for one in every],
+            "calls": [one.calls for one in every],
+            "total": [one.total_ns for one in every],
+            "inclusive": [one.inclusive_ns for one in every],
+            "gpu": [gpu.get((one.caller, one.line, one.callee), 0) for one in every],
+        }
+        return _without_zeros(table, {"gpu"})
+
+    def _function(self, key: Key | None) -> int:
+        return NONE if key is None else self._functions.get(key, NONE)
+
+    def _tree(self) -> Table:
+        """Return the call paths of all threads together, callers before callees.
+
+        They are in the order in which each was first called. Without calls, each
+        function is a root with its whole time.
+        """
+        table: Table = {name: [] for name in _TREE_COLUMNS}
+        calls: list[int | str] = []
+        self_ns: list[int | str] = []
+        paths: dict[tuple[int, int, int], int] = {}
+        nodes = node_columns(self._profile.calls.nodes)
+        functions = [self._functions[key] for key in nodes.functions]
+        at: list[int] = []  # the path of each node
+        for parent, line, function, more_calls, ns in zip(
+            *(nodes.column(name) for name in ("parent", "line", "function")),
+            *(nodes.column(name) for name in ("calls", "self_ns")),
+        ):
+            above = NONE if parent == NO_NODE else at[parent]
+            key = (above, line, functions[function])
+            index = paths.setdefault(key, len(paths))
+            at.append(index)
+            if index == len(calls):
+                calls.append(0)
+                self_ns.append(0)
+            calls[index] += more_calls
+            self_ns[index] += ns
+        if not paths:
+            for one in self._profile.functions:
+                paths[NONE, 0, self._functions[one.key]] = len(paths)
+                calls.append(one.calls)
+                self_ns.append(one.total_ns)
+        for index, name in enumerate(_TREE_COLUMNS[:3]):
+            table[name] = [key[index] for key in paths]
+        return table | {"calls": [*calls], "self": [*self_ns]}
+
+    # Timelines.
+
+    def _timeline(self) -> dict[str, object]:
+        """Return the slices of lines and the events of GPUs, packed as they are."""
+        profile = self._profile
+        clock = Clock(profile)
+        return {
+            "traces": [
+                {
+                    "process": one.process,
+                    "count": one.count,
+                    "leftOut": one.left_out,
+                    "origin": str(one.origin_ns),
+                    "zero": clock.zero_of(one),
+                    "functions": [self._function(key) for key in one.functions],
+                    "names": [
+                        key[2] if key not in self._functions else ""
+                        for key in one.functions
+                    ],
+                    "threads": [*one.threads],
+                    "batches": [self._batch(batch) for batch in one.batches],
+                }
+                for one in profile.traces
+            ],
+            "gpu": [
+                {
+                    "process": one.process,
+                    "count": one.count,
+                    "origin": str(one.origin_ns),
+                    "zero": clock.zero_of(one),
+                    "firstPath": one.first_path,
+                    "names": [_shown(name) for name in one.names],
+                    "launches": [[*launch] for launch in one.launches],
+                    "batches": [self._batch(batch) for batch in one.batches],
+                }
+                for one in profile.gpu.timelines
+            ],
+        }
+
+    def _batch(self, batch: Batch) -> dict[str, object]:
+        columns = {}
+        for name, data in batch.columns:
+            columns[name] = len(self.blobs)
+            self.blobs.append(data)
+        return {"count": batch.events, "columns": columns}
+
+    # GPUs.
+
+    def _gpu(self) -> dict[str, object]:
+        gpu = self._profile.gpu
+        total, rest = totals(gpu), unattributed(gpu)
+        return {
+            "total": total.gpu_ns,
+            "copies": total.memcpy_ns,
+            "unattributed": rest.gpu_ns,
+            "devices": [one._asdict() for one in gpu.devices],
+            "runs": [one._asdict() for one in gpu.runs],
+            "paths": self._paths(),
+            "sums": self._sums(),
+            "tree": self._gpu_tree(),
+            "idle": self._idle(),
+            "kinds": [*KINDS],
+        }
+
+    def _paths(self) -> dict[str, list[int]]:
+        """Return the innermost line of each launch's call path, and its thread."""
+        paths = self._profile.gpu.paths
+        return {
+            "function": [self._function(one.lines[-1][0]) for one in paths],
+            "line": [one.lines[-1][1] for one in paths],
+            "thread": [NONE if one.adopted else one.thread for one in paths],
+        }
+
+    def _sums(self) -> Table:
+        """Return the sums of GPU work, of copies and of calls, by line and name."""
+        gpu = self._profile.gpu
+        rows: dict[tuple[int, int, str, str, int], tuple[int, ...]] = {}
+        for one in gpu.sums:
+            function, line = NONE, 0
+            if one.path != NO_PATH:
+                place, line = gpu.paths[one.path].lines[-1]
+                function = self._function(place)
+            name = _name(one)
+            key = (function, line, one.kind, name, one.device)
+            old = rows.get(key, (0, 0, one.min_ns, one.max_ns, 0))
+            rows[key] = (
+                old[0] + one.count,
+                old[1] + one.ns,
+                min(old[2], one.min_ns),
+                max(old[3], one.max_ns),
+                old[4] + one.bytes,
+            )
+        names = ("function", "line", "kind", "name", "device")
+        table: Table = {
+            name: [key[index] for key in rows] for index, name in enumerate(names)
+        }
+        for index, name in enumerate(("count", "ns", "min", "max", "bytes")):
+            table[name] = [row[index] for row in rows.values()]
+        return table
+
+    def _gpu_tree(self) -> Table:
+        """Return the call paths of GPU work; its leaves are the names of the work.
+
+        The number of a name is below 0: -2 is the first one.
+        """
+        gpu = self._profile.gpu
+        table: Table = {name: [] for name in _TREE_COLUMNS}
+        names: dict[str, int] = {}
+        nodes: dict[tuple[int, int, int], int] = {}
+
+        def node(parent: int, line: int, function: int) -> int:
+            index = nodes.get((parent, line, function))
+            if index is None:
+                index = nodes[parent, line, function] = len(nodes)
+                values = (parent, line, function, 0, 0)
+                for name, value in zip(_TREE_COLUMNS, values):
+                    table[name].append(value)
+            return index
+
+        for one in gpu.sums:
+            if one.kind not in GPU_TIME_KINDS and one.kind != MEMCPY:
+                continue
+            at, line = NONE, 0
+            if one.path != NO_PATH:
+                for key, below in gpu.paths[one.path].lines:
+                    at = node(at, line, self._function(key))
+                    line = below
+            number = -2 - names.setdefault(_name(one), len(names))
+            leaf = node(at, line, number)
+            for name, value in (("calls", one.count), ("self", one.ns)):
+                table[name][leaf] = int(table[name][leaf]) + value
+        table["names"] = [*names]
+        return table
+
+    def _idle(self) -> dict[str, object] | None:
+        """Return the lines that left a GPU idle; None without a timeline."""
+        if not self._profile.gpu.timelines:
+            return None
+        from lineprof.report import gpu_idle  # noqa: PLC0415  # few have timelines
+
+        made = gpu_idle.rows(self._profile, self._sources, self._options)
+        rows = [
+            {
+                **{name: row[name] for name in row if name.endswith("_ns")},
+                "device": row["device"],
+                "function": self._function(
+                    (row["file"], row["function_line"], row["function"])  # type: ignore[arg-type]
+                ),
+                "line": row["line"] or 0,
+            }
+            for row in made.rows
+        ]
+        return {"rows": rows, **(made.totals or {})}
+
+    # Ranks.
+
+    def _ranks(self) -> dict[str, object] | None:
+        """Return the spread of lines over ranks, and their times on each rank."""
+        ranks = ranks_of(self._profile)
+        if not ranks.runs:
+            return None
+        run = run_spread(ranks)
+        spreads = sorted(
+            (
+                one
+                for (key, line), one in line_spreads(ranks).items()
+                if line != WHOLE and key in self._functions
+            ),
+            key=lambda one: -one.own.lost,
+        )
+        matrix = self._matrix(
+            {(one.key, one.line): index for index, one in enumerate(spreads)}
+        )
+        return {
+            "numbers": [one.rank for one in ranks.runs],
+            "wall": [one.wall_ns for one in ranks.runs],
+            "mpi": [one.mpi_ns for one in ranks.runs],
+            "balance": run.efficiency.load_balance,
+            "communication": run.efficiency.communication,
+            "parallel": run.efficiency.parallel,
+            "lines": {
+                "function": [self._function(one.key) for one in spreads],
+                "line": [one.line for one in spreads],
+                "hits": [one.hits for one in spreads],
+                "ran": [one.ran for one in spreads],
+                "time": [one.time.sum for one in spreads],
+                "mpi": [one.mpi_ns for one in spreads],
+                "max": [one.own.max for one in spreads],
+                "rank": [one.own.max_rank for one in spreads],
+                "mean": [round(one.own.mean) for one in spreads],
+                "min": [one.own.min for one in spreads],
+                "sd": [round(one.own.sd) for one in spreads],
+                "imbalance": [one.own.imbalance for one in spreads],
+                "lost": [one.own.lost for one in spreads],
+            },
+            "matrix": matrix,
+        }
+
+    def _matrix(self, order: Mapping[tuple[Key, int], int]) -> list[list[int]]:
+        """Return, for the first lines of `order`, the own time on each rank."""
+        ranks = ranks_of(self._profile)
+        rows = min(len(order), _MAX_MATRIX_LINES)
+        matrix = [[0] * len(ranks.runs) for _ in range(rows)]
+        for column, run in enumerate(ranks.runs):
+            values = values_of(ranks, run)
+            for place, ns in zip(values.places, useful_ns(values)[1]):
+                row = order.get(ranks.places[place], rows)
+                if row < rows:
+                    matrix[row][column] = ns
+        return matrix
+
+
+_LINE_COLUMNS = ("function", "line", "hits", "time", "self", "await", "min", "max")
+
+_TREE_COLUMNS = ("parent", "line", "function", "calls", "self")
+
+
+def _or_none(number: int | None) -> int:
+    return NONE if number is None else number
+
+
+def _gpu_columns(numbers: Sequence[GpuNumbers | None]) -> Table:
+    """Return the GPU columns of lines or functions."""
+    return {
+        "gpu": [one.gpu_ns if one else 0 for one in numbers],
+        "kernels": [one.kernels if one else 0 for one in numbers],
+        "copy": [one.memcpy_ns if one else 0 for one in numbers],
+        "copyBytes": [one.memcpy_bytes if one else 0 for one in numbers],
+        "sync": [one.wait_ns if one else 0 for one in numbers],
+        "syncs": [one.waits if one else 0 for one in numbers],
+        "allocBytes": [one.alloc_bytes if one else 0 for one in numbers],
+    }
+
+
+def _without_zeros(table: Table, names: Iterable[str]) -> Table:
+    """Return `table` without those columns of `names` in which nothing is known."""
+    unknown = {0, NONE, ""}
+    return {
+        name: column
+        for name, column in table.items()
+        if name not in names or not unknown.issuperset(column)
+    }
+
+
+def _shown(name: str) -> str:
+    """Return the name of a kernel or a call in a timeline as people know it."""
+    return kernel_name(name) if name.startswith("_Z") else call_name(name)
+
+
+def _name(one: GpuSum) -> str:
+    return (
+        call_name(one.name)
+        if one.kind in _API_KINDS
+        else activity_name(one.kind, one.name)
+    )

@@ -1,0 +1,93 @@
+"""The HTML file around the numbers of a report: style, scripts, and its security.
+
+The numbers are JSON, compressed with zlib and written in base64, so that no text of a
+profile is ever part of the HTML itself. The content security policy of the page allows
+one style sheet and one script, by their SHA-256, and no request: see
+https://www.w3.org/TR/CSP3/.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from base64 import b64encode
+from functools import lru_cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from lineprof.errors import printable
+from lineprof.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_STYLES = ("report.css",)
+
+# In the order in which they need one another.
+_SCRIPTS = (
+    *("core.js", "table.js", "python.js", "source.js", "flame.js", "timeline.js"),
+    *("panels.js", "report.js"),
+)
+
+_ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
+
+_LINE = 76 * 1024  # characters of base64 in a line of the file: a multiple of 4
+
+_POLICY = (
+    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}';"
+    " img-src data:; base-uri 'none'; form-action 'none'"
+)
+
+
+def page(
+    title: str, data: Mapping[str, object], blobs: Sequence[bytes]
+) -> Iterator[str]:
+    """Yield a page in lines of HTML that shows `data`.
+
+    `blobs` are packed columns of `lineprof.model.timelines`; `data` refers to them by
+    their index.
+    """
+    style, script = _joined(_STYLES), _joined(_SCRIPTS)
+    policy = _POLICY.format(script=_hash(script), style=_hash(style))
+    clean = escape(printable(title).encode("utf-8", "backslashreplace").decode())
+    yield "<!DOCTYPE html>"
+    yield '<html lang="en"><head><meta charset="utf-8">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield '<meta name="referrer" content="no-referrer">'
+    yield f'<meta name="generator" content="lineprof {VERSION}">'
+    yield f"<title>{clean} - lineprof</title>"
+    yield from f"<style>{style}</style></head>".split("\n")
+    yield '<body><div id="app"><noscript>This report needs JavaScript: the numbers in'
+    yield f"this file are those of {clean}; lineprof view prints them.</noscript></div>"
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    packed = zlib.compress(text.encode("utf-8", "surrogatepass"), _ZLIB_LEVEL)
+    yield from _block("data", packed)
+    for number, blob in enumerate(blobs):
+        yield from _block(f"blob-{number}", blob)
+    yield from f"<script>{script}</script></body></html>".split("\n")
+
+
+def _block(name: str, data: bytes) -> Iterator[str]:
+    """Yield an element with `data` in base64; the browser does not look into it."""
+    yield f'<script type="application/octet-stream" id="{name}">'
+    text = b64encode(data).decode("ascii")
+    for start in range(0, len(text), _LINE):
+        yield text[start : start + _LINE]
+    yield "</script>"
+
+
+@lru_cache(maxsize=2)
+def _joined(names: Sequence[str]) -> str:
+    """Return the texts of files in `assets`, one after the other."""
+    folder = files("lineprof.report.html") / "assets"
+    texts = [(folder / name).read_text(encoding="utf-8") for name in names]
+    # Indentation is a fifth of it. No text in it spans several lines.
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return "\n".join(["", *(line for line in lines if line[:2] != "//"), ""])
+
+
+def _hash(text: str) -> str:
+    return b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
