@@ -131,7 +131,6 @@ class Collector:
         table: Table = {
             "file": [self._files.get(key[0], NONE) for key in keys],
             "line": [key[1] for key in keys],
-            "end": [self._end(key) for key in keys],
             "name": [key[2] for key in keys],
             "mark": [marks.after(key) for key in keys],
             "calls": [one.calls for one in totals],
@@ -143,11 +142,6 @@ class Collector:
         if gpu:
             table |= _gpu_columns([gpu.get(key) for key in keys])
         return _without_zeros(table, {"mark", "primitive"})
-
-    def _end(self, key: Key) -> int:
-        """Return the last line of a function; its first one if that is unknown."""
-        block = self._sources.block(*key) if key[0] else None
-        return key[1] + max(len(block or ()) - 1, 0)
 
     def _lines(self) -> Table:
         """Return the measured lines of all functions, in the functions' order."""

@@ -90,13 +90,20 @@ function percent(part, whole) {
   if (!whole) return "";
   const share = (100 * part) / whole;
   if (share > 0 && share < 0.05) return "<0.1%";
-  return `${share.toFixed(1)}%`;
+  return share > 99.95 ? `${share.toFixed(0)}%` : `${share.toFixed(1)}%`;
 }
 
 function sum(numbers) {
   let total = 0;
   for (const one of numbers) total += one;
   return total;
+}
+
+/** Return the greatest of `numbers`; 1 if none is greater. */
+function maximum(numbers) {
+  let most = 1;
+  for (const one of numbers) if (one > most) most = one;
+  return most;
 }
 
 /** Return the column of a table; zeros if the table lacks it. */
@@ -144,9 +151,13 @@ async function loadData() {
   for (let f = functions.count - 1; f >= 0; f--) {
     functions.first[f] = Math.min(functions.first[f], functions.first[f + 1]);
   }
+  functions.end = functions.line.map((line, f) => {
+    const last = functions.first[f + 1] - 1; // the lines of a function are in order
+    return last >= functions.first[f] ? Math.max(line, lines.line[last]) : line;
+  });
   functions.calledFrom = groups(edges.callee, functions.count);
   functions.callsFrom = groups(edges.caller, functions.count);
-  data.selfTotal = sum(functions.self);
+  data.selfTotal = Math.max(sum(functions.self), sum(lines.self));
   data.gpuTotal = data.gpu ? data.gpu.total : 0;
   data.linesOfFile = fileLines();
 }

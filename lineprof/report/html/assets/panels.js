@@ -23,7 +23,7 @@ class FunctionsView {
       number("calls", "Calls", "all calls, recursive ones included", count),
       ...(has("primitive") ? [number("primitive", "Primitive", "calls while no other call of the function was open", count)] : []),
       number("self", "Own", "time without profiled functions that it called"),
-      { title: "% own", width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / (data.selfTotal || 1)), ` ${percent(functions.self[f], data.selfTotal)}`] },
+      { title: "% own", width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${percent(functions.self[f], data.selfTotal)}`] },
       number("total", "Total", "time with all that it called; recursion counts once"),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
       ...(has("gpu") ? [number("gpu", "GPU", "work on GPUs that it launched, with its callees"), number("kernels", "Kernels", "kernels that were launched", count)] : []),
@@ -56,11 +56,11 @@ class HotLinesView {
     const waits = column(lines, "ownWait");
     const columns = [
       { title: "Own", tip: "time of the line itself", value: (i) => lines.self[i], text: (i) => time(lines.self[i]) },
-      { title: "% own", width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / (data.selfTotal || 1)), ` ${percent(lines.self[i], data.selfTotal)}`] },
+      { title: "% own", width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${percent(lines.self[i], data.selfTotal)}`] },
       ...(waits.some((one) => one) ? [{ title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], text: (i) => (waits[i] ? time(waits[i]) : "") }] : []),
       ...(data.gpuTotal ? [
         { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") },
-        { title: "% GPU", width: 130, value: (i) => gpu[i], text: (i) => (gpu[i] ? [bar(gpu[i] / data.gpuTotal, "gpu"), ` ${percent(gpu[i], data.gpuTotal)}`] : "") },
+        { title: "% GPU", width: 130, value: (i) => gpu[i], text: (i) => (gpu[i] ? [bar(gpu[i] / maxima().gpu, "gpu"), ` ${percent(gpu[i], data.gpuTotal)}`] : "") },
       ] : []),
       { title: "Hits", value: (i) => lines.hits[i], text: (i) => count(lines.hits[i]) },
       { title: "Line", left: true, wide: 1, width: 120, value: (i) => `${fileName(file(i))}:${String(lines.line[i]).padStart(7, "0")}`, text: (i) => lineLink(file(i), lines.line[i]) },
@@ -97,7 +97,7 @@ class FilesView {
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
       { title: "Own", value: (i) => own[i], text: (i) => time(own[i]) },
-      { title: "% own", width: 130, value: (i) => own[i], text: (i) => [bar(own[i] / (data.selfTotal || 1)), ` ${percent(own[i], data.selfTotal)}`] },
+      { title: "% own", width: 130, value: (i) => own[i], text: (i) => [bar(own[i] / maximum(own)), ` ${percent(own[i], data.selfTotal)}`] },
       ...(data.gpuTotal ? [{ title: "GPU", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") }] : []),
       { title: "Functions", value: (i) => some[i], text: (i) => count(some[i]) },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, text: (i) => count(data.linesOfFile[i].size) },
@@ -154,6 +154,7 @@ class GpuView {
     const rows = [...found.values()];
     if (!rows.length) return;
     const total = sum(rows.map((row) => row.ns));
+    const most = maximum(rows.map((row) => row.ns));
     for (const row of rows) {
       const [place, ns] = [...row.places].reduce((one, other) => (other[1] > one[1] ? other : one));
       const [f, line] = place.split(" ").map(Number);
@@ -162,7 +163,7 @@ class GpuView {
     }
     const table = new Table([
       { title: "Time", value: (r) => r.ns, text: (r) => time(r.ns) },
-      { title: "%", width: 130, value: (r) => r.ns, text: (r) => [bar(r.ns / (total || 1), "gpu"), ` ${percent(r.ns, total)}`] },
+      { title: "%", width: 130, value: (r) => r.ns, text: (r) => [bar(r.ns / most, "gpu"), ` ${percent(r.ns, total)}`] },
       { title: "Calls", value: (r) => r.count, text: (r) => count(r.count) },
       { title: "Mean", value: (r) => r.ns / r.count, text: (r) => time(r.ns / r.count) },
       { title: "Min", value: (r) => r.min, text: (r) => time(r.min) },
@@ -181,10 +182,11 @@ class GpuView {
     if (!idle?.rows.length) return;
     const causes = { computing_ns: "Python", waiting_ns: "Wait", syncing_ns: "Sync", launching_ns: "Launch", unknown_ns: "Unknown" };
     const total = sum(idle.devices.map((one) => one.idle_ns));
+    const most = maximum(idle.rows.map((one) => one.idle_ns));
     const place = (row) => (row.function >= 0 && data.functions.file[row.function] >= 0 ? [data.functions.file[row.function], row.line] : null);
     const table = new Table([
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, text: (r) => time(r.idle_ns) },
-      { title: "%", width: 130, value: (r) => r.idle_ns, text: (r) => [bar(r.idle_ns / (total || 1)), ` ${percent(r.idle_ns, total)}`] },
+      { title: "%", width: 130, value: (r) => r.idle_ns, text: (r) => [bar(r.idle_ns / most), ` ${percent(r.idle_ns, total)}`] },
       ...Object.entries(causes).filter(([name]) => idle.rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, text: (r) => (r[name] ? time(r[name]) : "") })),
       { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (place(r) ? lineLink(...place(r)) : "no profiled line") },
       { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? h("code", {}, sourceLine(...place(r))) : "") },
@@ -276,36 +278,72 @@ class AdviceView {
 
 class RunView {
   make(panel) {
-    const rows = data.processes.map((one) =>
-      h("table", { class: "run" }, h("tbody", {}, Object.entries({
-        Command: one.argv.map((word) => visible(word)).join(" "),
-        Folder: visible(one.cwd),
-        Process: `${one.pid} on ${visible(one.host)}${one.rank === null ? "" : `, rank ${one.rank}${one.ranks ? ` of ${one.ranks}` : ""}`}`,
-        Started: one.start_unix_ns ? new Date(one.start_unix_ns / 1e6).toISOString() : "",
-        "Wall time": time(one.wall_ns),
-        "CPU time": one.cpu_ns === null ? "" : time(one.cpu_ns),
-        "Measuring": one.overhead_ns ? `about ${time(one.overhead_ns)}, which is in no line` : "",
-        End: visible(one.exit || "normal"),
-        Python: visible(one.python),
-        lineprof: visible(one.version),
-        Events: visible(`${one.core}${one.core_reason ? `: ${one.core_reason}` : ""}`),
-        Clock: visible(one.clock),
-      }).filter(([, text]) => text).map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text))))));
-    panel.append(
-      data.notes.length ? h("section", {}, h("h2", {}, "Notes"), h("ul", { class: "facts" }, data.notes.map((one) => h("li", {}, visible(one))))) : "",
-      h("h2", {}, data.processes.length === 1 ? "The run" : counted(data.processes.length, "process").replace(/sss$/, "sses")),
-      ...rows.slice(0, 200),
-      h("h2", {}, "Keys"),
-      h("table", { class: "run" }, h("tbody", {}, [
-        ["1 to 9", "the tabs"],
-        ["/", "find in the file, or search the table"],
-        ["f", "search functions and files"],
-        ["n, p", "next and previous hot line"],
-        ["Enter", "go to the callee of the selected line"],
-        ["c", "go to the caller of the selected line's function"],
-        ["h", "hot lines only"],
-        ["t", "light or dark"],
-      ].map(([key, text]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, text))))),
-      h("p", { class: "dim" }, `Written by lineprof ${data.version}. This file loads nothing and sends nothing.`));
+    const { notes, processes } = data;
+    if (notes.length) {
+      panel.append(h("h2", {}, "Notes"), h("ul", { class: "facts" }, notes.map((one) => h("li", {}, visible(one)))));
+    }
+    panel.append(h("h2", {}, "Run"));
+    if (processes.length) panel.append(this.facts(processes[0]));
+    else panel.append(h("p", { class: "dim" }, "The profile does not say of which run it is."));
+    if (processes.length > 1) this.list(panel);
+    panel.append(h("h2", {}, "Keys"), this.keys());
+    panel.append(h("p", { class: "dim" }, `Written by lineprof ${data.version}. This file loads nothing and sends nothing.`));
+  }
+
+  facts(one) {
+    const facts = {
+      Command: this.command(one),
+      Folder: visible(one.cwd),
+      Process: `${one.pid} on ${visible(one.host)}${one.rank === null ? "" : `, rank ${one.rank}${one.ranks ? ` of ${one.ranks}` : ""}`}`,
+      Started: one.start_unix_ns ? new Date(one.start_unix_ns / 1e6).toISOString() : "",
+      "Wall time": time(one.wall_ns),
+      "CPU time": one.cpu_ns === null ? "" : time(one.cpu_ns),
+      Measuring: one.overhead_ns ? `about ${time(one.overhead_ns)}, which is in no line` : "",
+      End: visible(one.exit || "normal"),
+      Python: visible(one.python),
+      lineprof: visible(one.version),
+      Events: visible(`${one.core}${one.core_reason ? `: ${one.core_reason}` : ""}`),
+      Clock: visible(one.clock),
+    };
+    const rows = Object.entries(facts).filter(([, text]) => text);
+    return h("table", { class: "run" }, h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text)))));
+  }
+
+  command(one) {
+    return visible(one.argv.join(" "));
+  }
+
+  list(panel) {
+    const { processes } = data;
+    const table = new Table([
+      { title: "Rank", width: 60, value: (p) => p.rank ?? NONE, text: (p) => (p.rank === null ? "" : String(p.rank)) },
+      { title: "Process", value: (p) => p.pid },
+      { title: "Wall", value: (p) => p.wall_ns, text: (p) => time(p.wall_ns) },
+      { title: "CPU", value: (p) => p.cpu_ns ?? 0, text: (p) => (p.cpu_ns === null ? "" : time(p.cpu_ns)) },
+      { title: "Host", left: true, wide: 1, value: (p) => p.host, text: (p) => visible(p.host) },
+      { title: "End", left: true, wide: 1, value: (p) => p.exit, text: (p) => visible(p.exit || "normal") },
+      { title: "Command", left: true, wide: 3, value: (p) => this.command(p), text: (p) => this.command(p) },
+    ], processes, { label: "Processes", sort: 2, search: (p) => this.command(p) });
+    table.element.classList.add("part");
+    panel.append(h("h2", {}, `${count(processes.length)} processes`), table.element);
+    this.table = table;
+  }
+
+  keys() {
+    const keys = [
+      ["1 to 9", "the tabs"],
+      ["/", "find in the file, or search the table"],
+      ["f", "search functions and files"],
+      ["n, p", "next and previous hot line"],
+      ["Enter", "go to the callee of the selected line"],
+      ["c", "go to the caller of the selected line's function"],
+      ["h", "hot lines only"],
+      ["t", "light or dark"],
+    ];
+    return h("table", { class: "run" }, h("tbody", {}, keys.map(([key, text]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, text)))));
+  }
+
+  show() {
+    this.table?.rows.render();
   }
 }

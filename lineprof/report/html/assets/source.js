@@ -6,23 +6,23 @@ const LONGEST = 2000; // characters of a line that are shown
 /** Columns of numbers; `has` tells whether the profile has any, `shown` whether at first. */
 const LINE_COLUMNS = [
   { name: "hits", title: "Hits", tip: "times that the line was executed", text: (l) => (l.hits ? count(l.hits) : "") },
-  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 76 },
-  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 76 },
-  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 52 },
-  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", text: (l) => (l.self ? time(l.self) : ""), width: 76, needs: "calls" },
-  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", text: (l) => (l.ownWait ? time(l.ownWait) : ""), width: 76 },
-  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", text: (l) => (l.await ? time(l.await) : ""), width: 76 },
-  { name: "mpi", title: "MPI", tip: "time in collectives and messages", text: (l) => (l.mpi ? time(l.mpi) : ""), width: 76 },
-  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", text: (l) => (l.gpu ? time(l.gpu) : ""), width: 76 },
+  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70 },
+  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70 },
+  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 56 },
+  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", text: (l) => (l.self ? time(l.self) : ""), width: 70, needs: "calls" },
+  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", text: (l) => (l.ownWait ? time(l.ownWait) : ""), width: 70 },
+  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", text: (l) => (l.await ? time(l.await) : ""), width: 70 },
+  { name: "mpi", title: "MPI", tip: "time in collectives and messages", text: (l) => (l.mpi ? time(l.mpi) : ""), width: 70 },
+  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", text: (l) => (l.gpu ? time(l.gpu) : ""), width: 70 },
   { name: "kernels", title: "Kernels", tip: "kernels that were launched", text: (l) => (l.kernels ? count(l.kernels) : ""), width: 64 },
-  { name: "copy", title: "Copies", tip: "time of copies between host and device", text: (l) => (l.copy ? time(l.copy) : ""), width: 76 },
-  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", text: (l) => (l.copyBytes ? size(l.copyBytes) : ""), width: 76 },
-  { name: "sync", title: "Sync", tip: "time blocked until the device was done", text: (l) => (l.sync ? time(l.sync) : ""), width: 76 },
-  { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 76, off: true },
-  { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 76, off: true },
-  { name: "python", title: "Python", tip: "own time in the interpreter", text: (l) => (l.python ? time(l.python) : ""), width: 76 },
-  { name: "native", title: "Native", tip: "own time in compiled code", text: (l) => (l.native ? time(l.native) : ""), width: 76 },
-  { name: "system", title: "System", tip: "own time in the kernel of the operating system", text: (l) => (l.system ? time(l.system) : ""), width: 76 },
+  { name: "copy", title: "Copies", tip: "time of copies between host and device", text: (l) => (l.copy ? time(l.copy) : ""), width: 70 },
+  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", text: (l) => (l.copyBytes ? size(l.copyBytes) : ""), width: 70, off: true },
+  { name: "sync", title: "Sync", tip: "time blocked until the device was done", text: (l) => (l.sync ? time(l.sync) : ""), width: 70 },
+  { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 70, off: true },
+  { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 70, off: true },
+  { name: "python", title: "Python", tip: "own time in the interpreter", text: (l) => (l.python ? time(l.python) : ""), width: 70 },
+  { name: "native", title: "Native", tip: "own time in compiled code", text: (l) => (l.native ? time(l.native) : ""), width: 70 },
+  { name: "system", title: "System", tip: "own time in the kernel of the operating system", text: (l) => (l.system ? time(l.system) : ""), width: 70 },
 ];
 
 const SUMMED = [
@@ -64,11 +64,20 @@ function linesTotal(f) {
   return functions.linesTotal[f];
 }
 
-/** Return the share (0 to 1) of a line in the run: of own time, or of GPU time. */
+/** Return the cost of a line (0 to 1), of own time or of GPU time: the hottest has 1. */
 function heat(numbers) {
-  const cpu = data.selfTotal ? numbers.self / data.selfTotal : 0;
-  const gpu = data.gpuTotal ? numbers.gpuOwn / data.gpuTotal : 0;
-  return Math.max(cpu, gpu);
+  const most = maxima();
+  return Math.max(numbers.self / most.self, numbers.gpuOwn / most.gpu);
+}
+
+/** Return the most own time and GPU time of a line (ns), and of a function. */
+function maxima() {
+  data.maxima ??= {
+    self: maximum(data.lines.self),
+    gpu: maximum(column(data.lines, "gpuOwn")),
+    ofFunctions: maximum(data.functions.self),
+  };
+  return data.maxima;
 }
 
 /** Return the hottest lines of the program, as indexes of `lines`, the hottest first. */
@@ -163,12 +172,12 @@ class SourceView {
   }
 
   setColumns() {
-    const widths = this.columns.map((one) => `${one.width ?? 68}px`).join(" ");
-    this.scroller.style.setProperty("--columns", `56px ${widths} 56px 34px minmax(420px, 1fr)`);
+    const widths = this.columns.map((one) => `${one.width ?? 66}px`).join(" ");
+    this.scroller.style.setProperty("--columns", `52px ${widths} 50px 32px minmax(360px, 1fr)`);
     this.headRow.replaceChildren(
       h("span", { role: "columnheader" }, "Line"),
       ...this.columns.map((one) => h("span", { role: "columnheader", title: one.tip }, one.title)),
-      h("span", { role: "columnheader", class: "left", title: "Own time of the line (above: processor, paler: waiting) and on GPUs (below), as shares of the run" }, data.gpu ? "CPU/GPU" : "Own"),
+      h("span", { role: "columnheader", class: "left", title: "Own time of the line (above: processor, paler: waiting) and on GPUs (below), as shares of the hottest line's" }, data.gpu ? "CPU/GPU" : "Own"),
       h("span", { role: "columnheader", class: "left", title: "Calls from this line (\u2192), calls of this function (\u2190)" }, "Calls"),
       h("span", { role: "columnheader", class: "left" }, "Source"),
     );
@@ -205,7 +214,6 @@ class SourceView {
     this.text = textLines(file);
     this.highlighter = new Highlighter(this.text);
     this.numbers = new Map();
-    this.maxSelf = this.maxGpu = 1;
     for (const [line, indexes] of data.linesOfFile[file]) {
       const numbers = lineNumbers(indexes);
       this.numbers.set(line, numbers);
@@ -270,7 +278,7 @@ class SourceView {
   }
 
   isHot(numbers) {
-    return heat(numbers) >= 0.001 || numbers.time >= 0.01 * numbers.whole;
+    return heat(numbers) >= 0.01 || numbers.time >= 0.01 * numbers.whole;
   }
 
   row(index) {
@@ -306,10 +314,10 @@ class SourceView {
       fill.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
       return fill;
     };
-    const cpu = data.selfTotal ? numbers.self / data.selfTotal : 0;
+    const most = maxima();
     const pale = numbers.self ? Math.min(1, numbers.ownWait / numbers.self) : 0;
-    cell.append(lane("cpu", cpu, pale));
-    if (data.gpuTotal) cell.append(lane("gpu", numbers.gpuOwn / data.gpuTotal, 0));
+    cell.append(lane("cpu", numbers.self / most.self, pale));
+    if (data.gpuTotal) cell.append(lane("gpu", numbers.gpuOwn / most.gpu, 0));
     return cell;
   }
 
@@ -453,21 +461,20 @@ class SourceView {
     const { selected: line, file } = this;
     const numbers = this.numbers.get(line);
     const parts = [
-      h("h2", {}, `${fileName(file)}:${line}`),
-      h("p", { class: "text" }, sourceLine(file, line)),
+      [h("h2", {}, `${fileName(file)}:${line}`), h("p", { class: "text" }, sourceLine(file, line))],
     ];
     if (numbers) {
       const rows = this.known
         .filter((one) => one.text(numbers))
-        .map((one) => h("tr", { title: one.tip }, h("th", { scope: "row" }, one.title), h("td", {}, one.text(numbers))));
+        .map((one) => h("div", { title: one.tip }, h("dt", {}, one.title), h("dd", {}, one.text(numbers))));
       const share = data.selfTotal ? percent(numbers.self, data.selfTotal) : "";
-      rows.push(h("tr", { title: "share of its own time in that of the whole run" }, h("th", { scope: "row" }, "% of the run"), h("td", {}, share)));
-      parts.push(h("table", { class: "numbers" }, h("tbody", {}, rows)));
-      parts.push(...this.waits(numbers), ...this.work(numbers));
-    } else parts.push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
-    parts.push(...this.callees(line));
-    for (const f of new Set([...(numbers?.functions ?? []), ...(this.starts.get(line) ?? [])])) parts.push(...this.callers(f));
-    this.detail.replaceChildren(...parts);
+      rows.push(h("div", { title: "share of its own time in that of the whole run" }, h("dt", {}, "% of the run"), h("dd", {}, share)));
+      parts[0].push(h("dl", { class: "numbers" }, rows));
+      parts.push(this.waits(numbers), this.work(numbers));
+    } else parts[0].push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
+    parts.push(this.callees(line));
+    for (const f of new Set([...(numbers?.functions ?? []), ...(this.starts.get(line) ?? [])])) parts.push(this.callers(f));
+    this.detail.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));
   }
 
   waits(numbers) {
@@ -487,7 +494,7 @@ class SourceView {
 
   /** The work on GPUs that the line itself launched, by name. */
   work(numbers) {
-    if (!data.gpu || !this.file === NONE) return [];
+    if (!data.gpu) return [];
     const { sums } = data.gpu;
     const found = [];
     for (let i = 0; i < sums.ns.length; i++) {
@@ -499,8 +506,8 @@ class SourceView {
       h("h3", {}, "On GPUs and in CUDA, from this line itself"),
       h("ul", {}, found.slice(0, 12).map((i) =>
         h("li", {}, h("b", {}, time(sums.ns[i])), ` ${count(sums.count[i])} \u00d7 `, h("code", {}, visible(sums.name[i]))))),
-      found.length > 12 ? h("p", { class: "dim" }, `${found.length - 12} more`) : null,
-    ].filter(Boolean);
+      found.length > 12 ? h("p", { class: "dim" }, `${found.length - 12} more`) : "",
+    ];
   }
 
   callees(line) {
@@ -544,7 +551,7 @@ class SourceView {
     paint.fillStyle = colour("heat");
     for (const [line, numbers] of this.numbers) {
       if (!this.place.has(line)) continue;
-      paint.globalAlpha = 0.12 + 0.88 * Math.min(1, Math.sqrt(heat(numbers)));
+      paint.globalAlpha = 0.08 + 0.92 * Math.min(1, Math.sqrt(heat(numbers)));
       paint.fillRect(0, this.place.get(line) * step, width, Math.max(1.5, step));
     }
     this.mapStep = step;
@@ -606,7 +613,7 @@ class Outline {
   row(index) {
     const f = this.list[index];
     const { functions } = data;
-    const share = data.selfTotal ? functions.self[f] / data.selfTotal : 0;
+    const share = functions.self[f] / maxima().ofFunctions;
     return h("div", { class: f === this.here ? "row selected" : "row", role: "row", title: `${functionPlace(f)}: own time ${time(functions.self[f])}`, click: () => this.open(f) },
       h("span", { role: "cell" }, bar(share)),
       h("span", { role: "cell", class: "left" }, functionLink(f)),

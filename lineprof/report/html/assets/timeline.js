@@ -139,7 +139,7 @@ async function gpuLanes(timeline) {
       const thread = path >= 0 ? data.threads[data.gpu.paths.thread[path]] : null;
       const group = `${process} \u203a ${thread ? visible(`${thread.name || "Thread"} (${thread.native_id})`) : "other threads"}`;
       const title = { runtime: "Runtime API", driver: "Driver API", wait: "Waiting for the GPU" }[kind];
-      add(`${group} ${kind}`, [0, group, kind], title, group, kind === "wait" ? "sync" : "api", i);
+      add(`${group} ${kind}`, [0, group, ["runtime", "driver", "wait"].indexOf(kind)], title, group, kind === "wait" ? "sync" : "api", i);
     } else if (!["alloc", "free", "migration"].includes(kind)) {
       const device = data.gpu.devices.find((one) => one.process === timeline.process && one.device === columns.device[i]);
       const group = `${process} \u203a ${visible(device?.name ?? "GPU")} (${columns.device[i]})`;
