@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-endings mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-report check-endings mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
@@ -54,6 +54,9 @@ check-mpi: ## ranks of MPICH and Open MPI under kernprof, on this machine (ONLY=
 
 check-exports: ## every export format opened by the programs that read it (ARGS="--help")
 	@tools/run checks/exports/check
+
+check-report: ## HTML reports in a headless Chromium: every tab, both themes (ARGS="--keep FOLDER")
+	@tools/run checks/report/check
 
 check-endings: ## profiles and exit statuses of programs that end badly (ARGS="--runs 20 --load 4")
 	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_endings $(ARGS)

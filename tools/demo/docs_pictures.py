@@ -16,9 +16,9 @@ import time
 from pathlib import Path
 
 from tools.checks.exports import perfetto, readers
-from tools.checks.exports.findings import Mismatch, MissingReader
 from tools.checks.exports.profiles import SIMULATED
 from tools.checks.exports.workspace import Workspace
+from tools.checks.findings import Mismatch, MissingReader
 from tools.demo.terminal_picture import PROMPT, picture
 from tools.dev import native
 from tools.dev.envs import ROOT, StepError, explain

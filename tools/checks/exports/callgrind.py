@@ -6,7 +6,7 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import Mismatch, MissingReader, same
+from tools.checks.findings import Mismatch, MissingReader, same
 
 if TYPE_CHECKING:
     from pathlib import Path

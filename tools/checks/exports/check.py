@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.checks.exports import readers
-from tools.checks.exports.findings import Mismatch, MissingReader
 from tools.checks.exports.formats import CHECKS
 from tools.checks.exports.profiles import PROGRAMS, profile
 from tools.checks.exports.workspace import Workspace
+from tools.checks.findings import Mismatch, MissingReader
 from tools.dev import native
 from tools.dev.envs import StepError, explain
 from tools.dev.pythons import this

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tools.checks.exports.findings import Mismatch, same
+from tools.checks.findings import Mismatch, same
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ import urllib.parse
 import urllib.request
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import Mismatch, same
+from tools.checks.findings import Mismatch, same
 from tools.dev.envs import clean_environment
 
 if TYPE_CHECKING:

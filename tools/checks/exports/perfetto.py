@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import Mismatch, same
+from tools.checks.findings import Mismatch, same
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tools.checks.exports.browser import Page
+    from tools.checks.browser import Page
     from tools.checks.exports.workspace import Workspace
 
 ASK = """

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tools.checks.exports.findings import Mismatch, MissingReader, same
+from tools.checks.findings import Mismatch, MissingReader, same
 
 if TYPE_CHECKING:
     from tools.checks.exports.workspace import Workspace

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tools.checks.exports.findings import Mismatch
+from tools.checks.findings import Mismatch
 from tools.dev import native
 from tools.dev.envs import ROOT
 

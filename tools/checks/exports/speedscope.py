@@ -7,8 +7,8 @@ import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
-from tools.checks.exports.findings import Mismatch, MissingReader, same
 from tools.checks.exports.readers import HOME
+from tools.checks.findings import Mismatch, MissingReader, same
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,8 +6,8 @@ import csv
 import json
 from typing import TYPE_CHECKING
 
-from tools.checks.exports.findings import same
 from tools.checks.exports.readers import HOME
+from tools.checks.findings import same
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,17 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from tools.checks.browser import browser, page
 from tools.checks.exports import speedscope
-from tools.checks.exports.browser import browser, page
-from tools.checks.exports.findings import Mismatch, MissingReader
 from tools.checks.exports.readers import HOME
 from tools.checks.exports.server import serve
+from tools.checks.findings import Mismatch, MissingReader
 from tools.dev.envs import clean_environment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tools.checks.exports.browser import Page
+    from tools.checks.browser import Page
 
 HERE = Path(__file__).resolve().parent
 LIMIT_S = 300  # for one command

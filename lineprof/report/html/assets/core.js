@@ -15,14 +15,22 @@ let data = null;
  */
 function h(tag, properties, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties ?? {})) {
+  for (const name in properties) {
+    const value = properties[name];
     if (typeof value === "function") element.addEventListener(name, value);
     else if (name === "class") element.className = value;
     else if (value === true) element.setAttribute(name, "");
     else if (value !== false && value != null) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((one) => one != null && one !== false));
+  append(element, children);
   return element;
+}
+
+function append(element, children) {
+  for (const one of children) {
+    if (Array.isArray(one)) append(element, one);
+    else if (one != null && one !== false && one !== "") element.append(one);
+  }
 }
 
 /** Characters that have no glyph, or that change the order of those around them. */

@@ -33,8 +33,10 @@ class Rows {
     this.body.replaceChildren();
   }
 
+  /** The height of what stays above the rows; read once, for it costs a layout. */
   get head() {
-    return this.body.offsetTop;
+    this.headHeight ||= this.body.offsetTop;
+    return this.headHeight;
   }
 
   render() {

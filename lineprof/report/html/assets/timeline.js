@@ -64,10 +64,13 @@ async function timelineColumns(one, names) {
 
 /** One row: slices that do not overlap, in the order of their start. */
 class Lane {
-  constructor(title, group, kind) {
-    Object.assign(this, { title, group, kind, items: [], source: null });
+  constructor(title, group, kind, source, order) {
+    Object.assign(this, { title, group, kind, source, order, items: [] });
   }
 }
+
+/** Names of colours by the kind of an event. */
+const KIND_COLOURS = { memcpy: "copy", memset: "memset", runtime: "api", driver: "api", wait: "sync" };
 
 /** Return the order of `starts`; longer slices first where two start together. */
 function byStart(starts, lengths) {
@@ -95,8 +98,8 @@ async function traceLanes(trace) {
     if (!lanes[depth]) {
       const thread = data.threads[trace.threads[columns.thread[i]]];
       const name = thread ? `${thread.name || "Thread"} (${thread.native_id})` : "All threads";
-      lanes[depth] = new Lane(depth ? "" : isLine ? "Lines" : "Functions", `${processTitle(trace.process)} \u203a ${visible(name)}`, isLine ? "line" : "function");
-      lanes[depth].source = { columns, trace };
+      const group = `${processTitle(trace.process)} \u203a ${visible(name)}`;
+      lanes[depth] = new Lane(depth ? "" : isLine ? "Lines" : "Functions", group, isLine ? "line" : "function", { columns, trace }, [trace.process, 0]);
     }
     if (depth < MAX_DEPTH) lanes[depth].items.push(i);
   }
@@ -124,8 +127,7 @@ async function gpuLanes(timeline) {
     if (lane < 0) {
       lane = row.lanes.length;
       if (lane >= MAX_DEPTH) return;
-      row.lanes.push(new Lane(lane ? "" : title, group, kind));
-      row.lanes[lane].source = { columns, timeline };
+      row.lanes.push(new Lane(lane ? "" : title, group, kind, { columns, timeline }, [timeline.process, place[0]]));
     }
     row.ends[lane] = start + columns.ns[i];
     row.lanes[lane].items.push(i);
@@ -136,7 +138,10 @@ async function gpuLanes(timeline) {
     const name = timeline.names[columns.name[i]];
     if (kind === "runtime" || kind === "driver" || kind === "wait") {
       const path = columns.path[i] ? columns.path[i] - 1 + timeline.firstPath : NONE;
-      const thread = path >= 0 ? data.threads[data.gpu.paths.thread[path]] : null;
+      const native = columns.thread[i];
+      const thread =
+        (path >= 0 && data.threads[data.gpu.paths.thread[path]]) ||
+        data.threads.find((one) => one.process === timeline.process && one.native_id === native);
       const group = `${process} \u203a ${thread ? visible(`${thread.name || "Thread"} (${thread.native_id})`) : "other threads"}`;
       const title = { runtime: "Runtime API", driver: "Driver API", wait: "Waiting for the GPU" }[kind];
       add(`${group} ${kind}`, [0, group, ["runtime", "driver", "wait"].indexOf(kind)], title, group, kind === "wait" ? "sync" : "api", i);
@@ -148,7 +153,7 @@ async function gpuLanes(timeline) {
       const place = isCopy ? COPIES.indexOf(name) : kind === "memset" ? 8 : 9;
       const colours = isCopy ? "copy" : kind === "memset" ? "memset" : "gpu";
       add(`${group} ${columns.context[i]} ${title}`, [1, group, columns.context[i], 0, place], title, group, colours, i);
-      add(`${group} ${columns.context[i]} ${columns.stream[i]} stream`, [1, group, columns.context[i], 1, columns.stream[i]], `Stream ${columns.stream[i]}`, group, colours, i);
+      add(`${group} ${columns.context[i]} ${columns.stream[i]} stream`, [1, group, columns.context[i], 1, columns.stream[i]], `Stream ${columns.stream[i]}`, group, "stream", i);
     }
   }
   const compare = (a, b) => {
@@ -198,7 +203,7 @@ class TimelineView {
       for (const timeline of data.timeline.gpu) lanes.push(...(await gpuLanes(timeline)));
       let group = null;
       this.bands = [];
-      lanes.sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : 0));
+      lanes.sort((a, b) => a.order[0] - b.order[0] || a.order[1] - b.order[1] || (a.group < b.group ? -1 : a.group > b.group ? 1 : 0));
       for (const lane of lanes) {
         if (lane.group !== group) {
           group = lane.group;
@@ -219,6 +224,7 @@ class TimelineView {
       this.canvas.parentElement.style.height = `${(this.bands.length + 2) * BAND}px`;
       this.reset();
       this.tell(null);
+      this.readyMs = performance.now();
     } catch (error) {
       this.info.replaceChildren(`The slices cannot be read: ${error.message}`);
     }
@@ -261,7 +267,7 @@ class TimelineView {
     paint.textBaseline = "middle";
     const looks = {};
     for (const one of ["ink", "dim", "line-rule", "function-slice", "line-slice", "api", "sync", "gpu-box", "copy", "memset", "box-ink", "paper"]) looks[one] = colour(one);
-    const colours = { function: looks["function-slice"], line: looks["line-slice"], api: looks.api, sync: looks.sync, gpu: looks["gpu-box"], copy: looks.copy, memset: looks.memset };
+    const colours = { ...looks, function: looks["function-slice"], line: looks["line-slice"], gpu: looks["gpu-box"] };
     const top = scroller.scrollTop;
     const first = Math.max(0, Math.floor(top / BAND) - 1);
     const last = Math.min(this.bands.length, Math.ceil((top + height) / BAND) + 1);
@@ -277,30 +283,32 @@ class TimelineView {
       }
       paint.fillStyle = looks.dim;
       paint.fillText(lane.title, 16, y + BAND / 2);
-      this.drawLane(paint, lane, y, width, colours[lane.kind], looks["box-ink"]);
+      this.drawLane(paint, lane, y, width, colours);
     }
     this.drawAxis(paint, width, looks);
   }
 
   /** Draw the slices of a lane; of those that begin in one pixel the first stands for all. */
-  drawLane(paint, lane, y, width, fill, ink) {
+  drawLane(paint, lane, y, width, colours) {
     const { items, source } = lane;
-    const { start, ns } = source.columns;
+    const { start, ns, kind } = source.columns;
+    const ink = colours["box-ink"];
     const perPixel = (this.to - this.from) / this.room;
     let k = this.firstAt(lane, this.from);
-    paint.fillStyle = fill;
     while (k < items.length) {
       const i = items[k];
       if (start[i] > this.to) break;
       const left = Math.max(TITLES, this.x(start[i]));
       const right = Math.min(width, this.x(start[i] + ns[i]));
       const size = Math.max(right - left, 1);
-      paint.fillStyle = this.hit && this.hit.lane === lane && this.hit.i === i ? ink : fill;
+      const isHit = this.hit && this.hit.lane === lane && this.hit.i === i;
+      const fill = colours[lane.kind === "stream" ? (KIND_COLOURS[data.gpu.kinds[kind[i]]] ?? "gpu") : lane.kind];
+      paint.fillStyle = isHit ? ink : fill;
       paint.fillRect(left, y + 1, size > 3 ? size - 0.5 : size, BAND - 2);
       if (size > 30) {
         const name = this.sliceName(lane, i);
         const roomFor = Math.floor((size - 6) / 6.7);
-        paint.fillStyle = this.hit && this.hit.lane === lane && this.hit.i === i ? fill : ink;
+        paint.fillStyle = isHit ? fill : ink;
         paint.fillText(name.length > roomFor ? `${name.slice(0, Math.max(1, roomFor - 1))}\u2026` : name, left + 3, y + BAND / 2);
       }
       k++;

@@ -20,7 +20,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from tools.checks.exports.findings import Mismatch, MissingReader
+from tools.checks.findings import Mismatch, MissingReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,10 +43,14 @@ FLAGS = (
 
 
 class Page:
-    """Page of a browser; errors that the page logs are in `errors`."""
+    """Page of a browser, with the errors that it logs, and the addresses it asks for.
+
+    The latter once ``Network.enable`` was sent.
+    """
 
     def __init__(self, pipe: _Pipe, session: str) -> None:
         self.errors: list[str] = []
+        self.requests: list[str] = []
         self._pipe, self._session = pipe, session
         for domain in ("Page", "Runtime", "Log"):
             self.send(f"{domain}.enable")
@@ -75,6 +79,8 @@ class Page:
         elif method == "Log.entryAdded" and details["entry"]["level"] == "error":
             entry = details["entry"]
             self.errors.append(f"{entry['text']} {entry.get('url', '')}".strip())
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(details["request"]["url"])
         elif method == "Runtime.consoleAPICalled" and details["type"] in BAD:
             words = [str(one.get("value", one)) for one in details["args"]]
             self.errors.append(" ".join(words))

@@ -1,0 +1,489 @@
+"""Opens reports of `lineprof view --html` in a headless Chromium without a network.
+
+    make check-report [ARGS="--keep FOLDER --only gpu"]
+
+Each report is opened in light and in dark; each tab is clicked, sorted and searched,
+and walked from a line to its callee and from a kernel to its line. A message on the
+console, a request, a page that is too large, too slow to open or too slow to scroll is
+a failure. With --keep, pages and screenshots stay in FOLDER.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tools.checks.browser import browser, page
+from tools.checks.exports.profiles import SIMULATED
+from tools.checks.findings import Mismatch, MissingReader
+from tools.dev import native
+from tools.dev.envs import ROOT, Env, StepError, clean_environment, explain, install
+from tools.dev.envs import make as make_env
+from tools.dev.pythons import this
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tools.checks.browser import Page
+
+HERE = Path(__file__).resolve().parent
+WIDTH, HEIGHT = 1440, 900
+MAX_SMALL, MAX_LARGE = 150_000, 5_000_000  # bytes of a page
+MAX_OPEN_MS = 2_000
+MAX_FRAME_MS = 50
+FRAMES = 90  # of a scroll that is timed
+
+SMALL = """\
+import time
+def norm(values):
+    return sum(value * value for value in values) ** 0.5
+def work(size):
+    return max(norm(range(row)) for row in range(size))
+def main():
+    for _ in range(20):
+        work(60)
+    time.sleep(0.05)
+main()
+"""
+HOSTILE = '''\
+def evil(x):  # </script><script>throw new Error("injected")</script>
+    """<!-- </style><img src=x onerror="throw new Error('no')"> ]]> {{7*7}} ${8*8}"""
+    text = "\\u202e reversed \\u2066"  # \u202e gnp.exe \u2066 \x1b[2J\x07 \x00
+    return text * x  # <svg onload=alert(1)> &lt;b&gt; `${document}` \\'"
+evil(3)
+'''
+RANK = """\
+def work(n):
+    return sum(i * i for i in range(n * 20_000))
+import os
+work(int(os.environ["RANK"]) + 1)
+"""
+
+
+TIMELINE = "tabs.find((one) => one.name === 'timeline').view"
+
+
+class Report(NamedTuple):
+    """One page, and what is expected of it."""
+
+    name: str
+    file: Path
+    max_bytes: int = MAX_SMALL
+    walk: tuple[Callable[[Page], None], ...] = ()
+
+
+class Workspace:
+    """A folder, and the Python that writes profiles and reports into it."""
+
+    def __init__(self, python: Path, folder: Path) -> None:
+        self.python = python
+        self.folder = folder
+
+    def run(self, *arguments: object, **variables: str) -> None:
+        """Run Python with `arguments`; Mismatch if it fails."""
+        live = str(self.folder / "live")
+        done = subprocess.run(
+            [self.python, *map(str, arguments)],
+            cwd=self.folder,
+            env=clean_environment(LINEPROF_LIVE=live, **variables),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise Mismatch(f"{shlex.join(map(str, arguments))}: {done.stderr[-800:]}")
+
+    def profile(
+        self, name: str, program: Path | str, *flags: str, **variables: str
+    ) -> Path:
+        """Run a program, or its text, under kernprof; return the profile."""
+        if isinstance(program, str):
+            text, program = program, self.folder / f"{name}.py"
+            program.write_text(text, encoding="utf-8", errors="surrogateescape")
+        target = self.folder / f"{name}.lprof"
+        self.run("-m", "kernprof", "-lq", "-o", target, *flags, program, **variables)
+        return target
+
+    def report(self, profile: Path) -> Path:
+        """Return the page of a profile."""
+        target = profile.with_suffix(".html")
+        self.run("-m", "lineprof", "view", "--html", target, profile)
+        return target
+
+
+# Walks through a page.
+
+
+def show(one: Page, tab: str) -> None:
+    """Click a tab and wait until it is shown."""
+    one.value(f"document.getElementById('tab-{tab}').click()")
+    one.wait(f"!document.getElementById('panel-{tab}').hidden")
+
+
+def expect(one: Page, what: str, expression: str) -> None:
+    """Raise Mismatch unless a JavaScript expression is true, or becomes it."""
+    try:
+        one.wait(expression, limit_s=5)
+    except Mismatch:
+        raise Mismatch(f"{what}: not so: {expression}") from None
+
+
+def press(one: Page, selector: str, *keys: str) -> None:
+    """Press keys in an element."""
+    for key in keys:
+        event = f"new KeyboardEvent('keydown', {{key: {key!r}, bubbles: true}})"
+        one.value(f"document.querySelector({selector!r}).dispatchEvent({event})")
+
+
+def sort_tables(one: Page) -> None:
+    """Sort the tables of functions, lines and files by each of their columns."""
+    for tab in ("functions", "lines", "files"):
+        show(one, tab)
+        titles = f"document.querySelectorAll('#panel-{tab} .head button')"
+        for index in range(int(one.value(f"{titles}.length"))):
+            for order in ("ascending", "descending"):
+                cell = f"{titles}[{index}].parentElement"
+                one.value(
+                    f"{titles}[{index}].click(),"
+                    f"{cell}.getAttribute('aria-sort') === {order!r}"
+                    f" || {titles}[{index}].click()"
+                )
+                expect(
+                    one,
+                    f"{tab}: sorted",
+                    f"{cell}.getAttribute('aria-sort') === {order!r}",
+                )
+                expect(
+                    one,
+                    f"{tab}: rows",
+                    f"document.querySelector('#panel-{tab} .rows .row')",
+                )
+
+
+def search(one: Page) -> None:
+    """Search the table of functions for a name that does not exist, and for all."""
+    show(one, "functions")
+    field = "document.querySelector('#panel-functions .search')"
+    for text, rows in (("no such name", "=== 0"), ("", "> 0")):
+        one.value(
+            f"{field}.value = {text!r}, {field}.dispatchEvent(new Event('input'))"
+        )
+        expect(
+            one,
+            f"a search for {text!r}",
+            f"document.querySelectorAll('#panel-functions .rows .row').length {rows}",
+        )
+
+
+def follow_calls(one: Page) -> None:
+    """Go from a line to its callee by the arrow, and back to the caller by another."""
+    show(one, "source")
+    arrow = "document.querySelector('.arrows button[aria-label^=\"Go to the {}\"]')"
+    for whom in ("callee", "caller"):
+        button = arrow.format(whom)
+        expect(one, f"an arrow to a {whom}", button)
+        before = one.value("location.hash")
+        name = one.value(f"{button}.getAttribute('aria-label')").split()[-1]
+        one.value(f"{button}.click()")
+        expect(one, f"the {whom}", f"location.hash !== {before!r}")
+        told = "document.querySelector('.detail').textContent"
+        expect(one, f"the {whom} {name}", f"{told}.includes({name!r})")
+
+
+def hot_lines_by_key(one: Page) -> None:
+    """Go to the next hot line and back by keys."""
+    show(one, "source")
+    one.value("location.hash = '#source'")
+    one.wait("document.querySelector('.code .row.selected')")
+    place = "document.querySelector('.detail h2').textContent"
+    first = one.value(place)
+    press(one, ".code", "n")
+    expect(one, "the next hot line", f"{place} !== {first!r}")
+    press(one, ".code", "p")
+    expect(one, "the hottest line", f"{place} === {first!r}")
+
+
+def zoom_flames(one: Page) -> None:
+    """Show each form of the flame graph for each of its metrics, and walk by keys."""
+    show(one, "flame")
+    buttons = "[...document.querySelectorAll('#panel-flame .choice button')]"
+    for index in range(int(one.value(f"{buttons}.length"))):
+        button = f"{buttons}[{index}]"
+        one.value(f"{button}.click()")
+        expect(one, "a choice", f"{button}.getAttribute('aria-pressed') === 'true'")
+    for title in ("Time", "Left heavy"):
+        one.value(f"{buttons}.find((one) => one.textContent === {title!r}).click()")
+    press(one, "#panel-flame canvas", "ArrowDown", "Enter", "Escape", "ArrowDown")
+    info = "document.querySelector('#panel-flame .info')"
+    expect(one, "a box is told", f"{info}.textContent.includes('own')")
+
+
+FIRST_KERNEL = f"""
+(() => {{
+  const view = {TIMELINE};
+  const lane = view.bands.find((one) => one.kind === 'gpu');
+  const i = lane.items[0];
+  const {{ start, ns }} = lane.source.columns;
+  [view.from, view.to] = [start[i] - ns[i], start[i] + 2 * ns[i]];
+  view.clamp();
+  view.draw();
+  const box = view.canvas.getBoundingClientRect();
+  const y = (view.bands.indexOf(lane) + 1.5) * 16 - view.scroller.scrollTop;
+  return [box.x + view.x(start[i] + ns[i] / 2), box.y + y];
+}})()
+"""
+
+
+def kernel_to_line(one: Page) -> None:
+    """Click on a kernel in the timeline, and go to the line that launched it."""
+    show(one, "timeline")
+    one.wait(f"{TIMELINE}.bands && {TIMELINE}.whole")
+    one.click(*one.value(FIRST_KERNEL))
+    link = "document.querySelector('#panel-timeline .info a')"
+    expect(one, "the line of a kernel", link)
+    place = one.value(f"{link}.textContent")
+    press(one, ".timeline canvas", "Enter")
+    expect(one, "the source", "!document.getElementById('panel-source').hidden")
+    told = "document.querySelector('.detail h2').textContent"
+    expect(one, "the line that launched a kernel", f"{told} === {place!r}")
+
+
+def no_injection(one: Page) -> None:
+    """Look for elements that only the hostile source has."""
+    expect(
+        one,
+        "no markup of the source",
+        "!document.querySelector('main img, main svg, main script')",
+    )
+    show(one, "source")
+    expect(
+        one,
+        "escapes are shown",
+        "document.querySelector('.code').textContent.includes('\\\\u202e')",
+    )
+
+
+WALK = (sort_tables, search, hot_lines_by_key, zoom_flames)
+
+
+# Figures.
+
+
+def scroll_frames(one: Page, selector: str) -> float:
+    """Scroll an element to its end and back; return the longest frame (ms)."""
+    return float(
+        one.value(
+            f"""new Promise((resolve) => {{
+              const area = document.querySelector({selector!r});
+              const far = area.scrollHeight - area.clientHeight;
+              let [frame, before, longest] = [0, performance.now(), 0];
+              const step = (now) => {{
+                if (frame > 2) longest = Math.max(longest, now - before);
+                before = now;
+                area.scrollTop = far * Math.abs(Math.sin(frame / 15));
+                if (++frame < {FRAMES}) requestAnimationFrame(step);
+                else resolve(longest);
+              }};
+              requestAnimationFrame(step);
+            }})"""
+        )
+    )
+
+
+def zoom_frames(one: Page) -> float:
+    """Zoom into the timeline and out again; return the longest frame (ms)."""
+    return float(
+        one.value(
+            f"""new Promise((resolve) => {{
+              const view = {TIMELINE};
+              let [frame, before, longest] = [0, performance.now(), 0];
+              const step = (now) => {{
+                if (frame > 2) longest = Math.max(longest, now - before);
+                before = now;
+                view.zoom(frame < {FRAMES} / 2 ? 0.85 : 1 / 0.85);
+                view.move(0.01);
+                if (++frame < {FRAMES}) requestAnimationFrame(step);
+                else resolve(longest);
+              }};
+              requestAnimationFrame(step);
+            }})"""
+        )
+    )
+
+
+def within(what: str, number: float, most: float, unit: str) -> None:
+    """Print a figure; Mismatch if it is above `most`."""
+    print(f"    {what}: {number:,.0f} {unit} (at most {most:,.0f})", flush=True)
+    if number > most:
+        raise Mismatch(f"{what}: {number:,.0f} {unit}, above {most:,.0f}")
+
+
+# The check of one report.
+
+
+def check(report: Report, one: Page, shots: Path | None) -> None:
+    """Open a report in both themes and walk through it; Mismatch if it is wrong."""
+    within("size", report.file.stat().st_size, report.max_bytes, "bytes")
+    one.send("Network.enable")
+    for theme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": theme}
+        one.send("Emulation.setEmulatedMedia", features=[feature])
+        one.open("about:blank")
+        one.errors.clear()
+        one.requests.clear()
+        one.open(report.file.as_uri())
+        one.wait("document.documentElement.dataset.ready", limit_s=30)
+        within(
+            "open",
+            float(one.value("document.documentElement.dataset.ready")),
+            MAX_OPEN_MS,
+            "ms",
+        )
+        tabs = one.value(
+            "[...document.querySelectorAll('nav button')].map((b) => b.id.slice(4))"
+        )
+        for tab in tabs:
+            show(one, tab)
+            if tab == "timeline":
+                info = "document.querySelector('#panel-timeline .info')"
+                one.wait(f"!{info}.textContent.startsWith('Reading')")
+            if shots:
+                one.value("new Promise((done) => setTimeout(done, 150))")
+                name = f"{report.name}-{tab}-{theme}.png"
+                (shots / name).write_bytes(one.screenshot())
+        for walk in report.walk:
+            walk(one)
+        if one.errors:
+            raise Mismatch(f"the console has: {one.errors[0]}")
+        others = [url for url in one.requests if url != report.file.as_uri()]
+        if others:
+            raise Mismatch(f"the page asks for {others[0]}")
+
+
+def check_large(report: Report, one: Page, shots: Path | None) -> None:
+    """Check a large report, and time how it scrolls."""
+    check(report, one, shots)
+    for tab, selector in (
+        ("source", ".code"),
+        ("functions", "#panel-functions .table"),
+        ("lines", "#panel-lines .table"),
+    ):
+        show(one, tab)
+        within(
+            f"longest frame, {tab}", scroll_frames(one, selector), MAX_FRAME_MS, "ms"
+        )
+    if report.name == "slices":
+        one.open("about:blank")
+        one.open(f"{report.file.as_uri()}#timeline")
+        view = "tabs.find((one) => one.name === 'timeline')?.view"
+        one.wait(f"document.documentElement.dataset.ready && {view}?.bands", limit_s=30)
+        one.value(f"{view}.ready")
+        within(
+            "open at a million slices",
+            float(one.value(f"{TIMELINE}.readyMs")),
+            MAX_OPEN_MS,
+            "ms",
+        )
+        within("longest frame, timeline", zoom_frames(one), MAX_FRAME_MS, "ms")
+
+
+def reports(workspace: Workspace) -> list[Report]:
+    """Write the profiles and their pages."""
+    made = []
+    small = workspace.profile("small", SMALL, "--whole", "--trace")
+    made.append(Report("small", workspace.report(small), walk=(*WALK, follow_calls)))
+    hostile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
+    made.append(Report("hostile", workspace.report(hostile), walk=(no_injection,)))
+    gpu = workspace.profile(
+        "gpu",
+        ROOT / "examples" / "simulated_gpu.py",
+        "--whole",
+        "--gpu-api",
+        "--trace",
+        **SIMULATED,
+    )
+    made.append(Report("gpu", workspace.report(gpu), walk=(*WALK, kernel_to_line)))
+    for rank in range(4):
+        workspace.profile("rank", RANK, "--whole", RANK=str(rank), WORLD_SIZE="4")
+    ranks = sorted(workspace.folder.glob("rank.r*.lprof"))
+    merged = workspace.folder / "ranks.lprof"
+    workspace.run("-m", "lineprof", "merge", *ranks, "-o", merged)
+    made.append(Report("ranks", workspace.report(merged), walk=(sort_tables,)))
+    workspace.run(HERE / "large.py", workspace.folder)
+    made += [
+        Report(
+            "functions",
+            workspace.report(workspace.folder / "functions.lprof"),
+            MAX_LARGE,
+            WALK,
+        ),
+        Report(
+            "slices", workspace.report(workspace.folder / "slices.lprof"), 2 * MAX_LARGE
+        ),
+        Report("long", workspace.report(workspace.folder / "long.lprof"), MAX_LARGE),
+    ]
+    return made
+
+
+def chosen(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--keep", type=Path, help="leave pages and pictures in this folder"
+    )
+    parser.add_argument(
+        "--only", action="append", help="check only the report of this name"
+    )
+    return parser.parse_args([*words, *shlex.split(os.environ.get("ARGS", ""))])
+
+
+def check_all(made: Sequence[Report], asked: argparse.Namespace) -> int:
+    """Check the reports; return how many fail."""
+    failed = 0
+    with browser() as pipe:
+        for report in made:
+            if asked.only and report.name not in asked.only:
+                continue
+            print(f"{report.name}:", flush=True)
+            check_it = check_large if report.max_bytes > MAX_SMALL else check
+            try:
+                with page(pipe, WIDTH, HEIGHT) as one:
+                    check_it(report, one, asked.keep)
+            except Mismatch as error:
+                print(f"    FAILED: {error}", flush=True)
+                failed += 1
+    return failed
+
+
+def main() -> int:
+    """Check all reports; return 1 if anything is wrong."""
+    asked = chosen(sys.argv[1:])
+    env = Env(ROOT / ".venv")
+    log = env.log
+    try:
+        make_env(env, this())
+        install(env, editable=True)
+        log = native.BUILD_LOG
+        native.build(this(), strict=False)
+    except StepError as error:
+        return explain(error, log)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = (asked.keep or Path(scratch)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            failed = check_all(reports(Workspace(env.python, folder)), asked)
+        except (Mismatch, MissingReader) as error:
+            print(f"FAILED: {error}")
+            failed = 1
+    print(f"{failed} failed" if failed else "all as it should be")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
