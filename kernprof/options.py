@@ -67,6 +67,7 @@ class RunOptions:
     max_overhead = 0.0  # times slower than unprofiled; 0.0: no limit
     children = True  # profile the processes that the program starts as well
     outfile: str | None = None
+    html = ""  # name of a page to write as well; "auto": that of the profile and .html
     verbose = 0
     quiet = 0
     rich = False
@@ -120,6 +121,8 @@ class RunOptions:
 # Values of flags: functions from a word to a value, which raise UsageError.
 
 
+AUTO = "auto"  # the name of a page if none is given
+
 _MAX_DIGITS = 10
 
 
@@ -170,6 +173,15 @@ def slow_down(word: str) -> float:
     raise UsageError(
         f"bad overhead {word!r}", hint="give times from 1 on, as in --max-overhead 1.2"
     )
+
+
+def page_name(word: str) -> str:
+    """Return the name of a page; "auto" for the default name, "" for no page (0)."""
+    if word == "0":
+        return ""
+    if word != AUTO and not word.lower().endswith((".html", ".htm")):
+        raise UsageError(f"bad page {word!r}", hint="give a name that ends in .html")
+    return word
 
 
 def interval(word: str) -> int:
@@ -393,6 +405,16 @@ _PROFILING = (
 )
 _OUTPUT = (
     Flag("-o", "--outfile", "outfile", "write the profile to this file", value=_FILE),
+    Flag(
+        *("", "--html", "html"),
+        "also write a page for browsers (without OUT.html: the profile's name and"
+        " .html)",
+        kind=OPTIONAL,
+        value="OUT.html",
+        read=page_name,
+        bare=AUTO,
+        ours=True,
+    ),
     Flag(
         *("-i", "--output-interval", "output_interval"),
         "also write the profile so far every N seconds (without N: every second)",

@@ -9,9 +9,9 @@ import os
 import sys
 
 from kernprof.children import NullProfiler
-from kernprof.options import NotRunError, UsageError
+from kernprof.options import AUTO, NotRunError, UsageError
 from lineprof.errors import LineprofError
-from lineprof.files import write_atomically
+from lineprof.files import absolute_path, write_atomically
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         viewer: str  # the arguments of `python` that show such a file, after -m
         is_merged: bool  # whether `lineprof merge` adds such files
         builtin: object  # `profile` for the program; None: no such builtin
+        page: str  # the file of the written page, "" if there is none
 
         def offer(self) -> None:
             """Make `lineprof.profile` decorate for this recorder, until `leave`."""
@@ -144,6 +145,7 @@ class LineRecorder:
     suffix = ".lprof"
     viewer = "lineprof view"
     is_merged = True
+    page = ""
 
     def __init__(
         self, options: RunOptions, texts: Mapping[str, str], out: str | None = None
@@ -169,6 +171,10 @@ class LineRecorder:
         self.named: NamedTargets | None = None  # set if there is -p
         self.children: Children | None = None  # set if they are profiled
         self._remarks: list[str] = []
+        self._page_error: LineprofError | None = None
+        self._page_name = options.html  # made absolute: the program may change folders
+        if options.html not in {"", AUTO}:
+            self._page_name = absolute_path(options.html)
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the options say; LineprofError if not available."""
@@ -244,7 +250,33 @@ class LineRecorder:
         self.__dict__.pop("_stats", None)
 
     def dump(self, path: str, exit_reason: str) -> None:
-        """Write the profile to `path`; LineprofError if that fails."""
+        """Write the profile to `path`, and its page; LineprofError if the first fails.
+
+        If the page cannot be written, that is among the `failures`.
+        """
+        self._write(path, exit_reason)
+        if self._page_name:
+            try:
+                self.page = self._write_page(path)
+            except LineprofError as error:
+                self._page_error = error
+
+    def _write_page(self, path: str) -> str:
+        """Write the page of the profile at `path`; return its name."""
+        from lineprof.files import write_file  # noqa: PLC0415  # few ask for a page
+        from lineprof.report import VIEWS, Options  # noqa: PLC0415
+        from lineprof.source import sources_of  # noqa: PLC0415
+
+        page = f"{path}.html" if self._page_name == AUTO else self._page_name
+        place = self._options.place
+        if place is not None and self._page_name != AUTO:
+            root, ending = os.path.splitext(page)
+            page = f"{root}.r{place.rank:04}{ending}"
+        sources = sources_of(self._stats)
+        write_file(VIEWS["html"].render(self._stats, sources, Options()), page)
+        return page
+
+    def _write(self, path: str, exit_reason: str) -> None:
         if self.whole:
             self.whole.stop()  # code that runs from now on is not the program's
         profiler = self.profiler
@@ -367,8 +399,9 @@ class LineRecorder:
         return lines + remarks
 
     def failures(self) -> list[str]:
-        """Return lines on targets of -p that could not be imported."""
-        return self.named.missing() if self.named else []
+        """Return why the page is not written, and which targets of -p are missing."""
+        missing = self.named.missing() if self.named else []
+        return [*([str(self._page_error)] if self._page_error else ()), *missing]
 
     def warnings(self) -> list[str]:
         """Return what the profile lacks, if the tables that are shown do not say so."""
@@ -404,6 +437,7 @@ class CallRecorder:
     suffix = ".prof"
     viewer = "pstats"
     is_merged = False
+    page = ""
 
     def __init__(
         self, options: RunOptions, _texts: Mapping[str, str], _out: str | None = None

@@ -337,6 +337,9 @@ class Session:
         shown = self._out.shown
         whose = messages.whose(self._options.place, self._name.asked)
         text = self._log.info(f"Wrote profile results to {shown!r}{whose}")
+        if self.recorder.page:
+            page = self._out.from_here(self.recorder.page)
+            text += self._log.info(f"Wrote report to {page!r}")
         if verbosity > 0:
             return Styled(text + messages.table(self.recorder, shown))
         command = messages.how_to_view(self.recorder.viewer, shown)
