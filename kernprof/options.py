@@ -123,6 +123,8 @@ class RunOptions:
 
 AUTO = "auto"  # the name of a page if none is given
 
+PAGES = (".html", ".htm")  # ends of names of pages
+
 _MAX_DIGITS = 10
 
 
@@ -179,7 +181,7 @@ def page_name(word: str) -> str:
     """Return the name of a page; "auto" for the default name, "" for no page (0)."""
     if word == "0":
         return ""
-    if word != AUTO and not word.lower().endswith((".html", ".htm")):
+    if word != AUTO and not word.lower().endswith(PAGES):
         raise UsageError(f"bad page {word!r}", hint="give a name that ends in .html")
     return word
 
@@ -731,6 +733,8 @@ def _follows(flag: Flag, word: str) -> bool:
     """
     if flag.kind != OPTIONAL:
         return parse_bool(word) is not None
+    if flag.read is page_name:
+        return word.lower().endswith(PAGES)
     return is_whole(word) or (is_number(word) and not os.path.exists(word))
 
 

@@ -16,7 +16,7 @@ from kernprof.safe_state import Departures, SafeState, with_descriptors
 from kernprof.signals import DyingHandler
 from lineprof.console.output import Styled, print_message
 from lineprof.errors import LineprofError
-from lineprof.files import real_path
+from lineprof.files import real_path, short_path
 from lineprof.held_signals import HeldSignals, NoSizeSignal
 
 TYPE_CHECKING = False
@@ -338,7 +338,7 @@ class Session:
         whose = messages.whose(self._options.place, self._name.asked)
         text = self._log.info(f"Wrote profile results to {shown!r}{whose}")
         if self.recorder.page:
-            page = self._out.from_here(self.recorder.page)
+            page = short_path(self.recorder.page)
             text += self._log.info(f"Wrote report to {page!r}")
         if verbosity > 0:
             return Styled(text + messages.table(self.recorder, shown))

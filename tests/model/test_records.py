@@ -16,6 +16,7 @@ import example_calls
 import example_gpu
 import pytest
 from example_stats import everything
+from report_page import Page
 
 from lineprof.export import EXPORTS
 from lineprof.line_stats import LineStats
@@ -170,6 +171,8 @@ def test_views_and_exports_show_each_number_in_its_place(
             found[f"--{name}"] = list(view.render(profile, sources, options))
         found["json"] = named(json.loads(found["json"]))  # in the order of the records
         found["--json"] = named(json.loads("\n".join(found["--json"])))
+        page = Page("\n".join(found["--html"]))
+        found["--html"] = (named(page.data), page.blocks.keys())
         return found
 
     save(example(kind), tmp_path / "a.lprof")

@@ -278,7 +278,7 @@ class Collector:
                     "zero": clock.zero_of(one),
                     "firstPath": one.first_path,
                     "names": [_shown(name) for name in one.names],
-                    "launches": [[*launch] for launch in one.launches],
+                    "launches": [launch._asdict() for launch in one.launches],
                     "batches": [self._batch(batch) for batch in one.batches],
                 }
                 for one in profile.gpu.timelines

@@ -446,7 +446,8 @@ class TimelineView {
     const parts = [h("b", {}, this.sliceName(lane, i) || lane.title), `: ${time(columns.ns[i])}, from ${time(columns.start[i])}`];
     if (timeline) {
       const launch = timeline.launches[columns.launch[i]];
-      if (launch?.[0]) parts.push(`, grid ${launch.slice(0, 3).join("\u00d7")}, block ${launch.slice(3, 6).join("\u00d7")}, ${launch[6]} registers`);
+      const shape = (name) => ["x", "y", "z"].map((axis) => launch[`${name}_${axis}`]).join("\u00d7");
+      if (launch?.grid_x) parts.push(`, grid ${shape("grid")}, block ${shape("block")}, ${counted(launch.registers, "register")}`);
       if (columns.bytes[i]) parts.push(`, ${size(columns.bytes[i])}`);
       if (columns.bytes[i] && columns.ns[i]) parts.push(` at ${digits(columns.bytes[i] / columns.ns[i])} GB/s`);
     }
