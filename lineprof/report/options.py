@@ -79,6 +79,8 @@ class Option(NamedTuple):
     default: object = False
     metavar: str | None = None
     parse: Callable[[str], object] | None = None  # None: a switch; else LineprofError
+    words: tuple[str, ...] = ()  # values that a shell can complete
+    separator: str = ""  # between several of them
 
 
 def _no_notes(*_: object) -> Iterable[str]:
@@ -264,6 +266,8 @@ COLUMNS = Option(
     default=(),
     metavar="NAMES",
     parse=parse_columns,
+    words=tuple(EXTRA_COLUMNS),
+    separator=",",
 )
 
 SORT_BY = Option(
@@ -275,6 +279,7 @@ SORT_BY = Option(
     default="",
     metavar="ORDER",
     parse=parse_order,
+    words=ALL_ORDERS,
 )
 
 
@@ -298,6 +303,8 @@ GPU_COLUMNS = Option(
     default=None,
     metavar="NAMES",
     parse=parse_gpu_columns,
+    words=(*USUAL_GPU_COLUMNS, *MORE_GPU_COLUMNS, _ALL, _NONE),
+    separator=",",
 )
 
 GPU_SELF = Option(
