@@ -266,8 +266,8 @@ PROGRAM = "program"  # a value; the program's arguments follow
 class Flag(
     namedtuple(
         "Flag",
-        "short long attribute text kind value read bare ours",
-        defaults=(VALUE, "", str, "", False),
+        "short long attribute text kind value read bare ours words",
+        defaults=(VALUE, "", str, "", False, ()),
     )
 ):
     """One flag: its names, its value, and the attribute of the options that it sets."""
@@ -283,6 +283,7 @@ class Flag(
     read: Callable[[str], object]  # from the word to the value; UsageError
     bare: str  # the value if none is given; "": a value is required
     ours: bool  # line_profiler has no such flag
+    words: tuple[str, ...]  # values that a shell can complete
 
     @property
     def usage(self) -> str:
@@ -312,6 +313,10 @@ def _boolean(
 def _own(long: str, text: str, value: str, read: Callable[[str], object] = str) -> Flag:
     attribute = long[2:].replace("-", "_")
     return Flag("", long, attribute, text, VALUE, value, read, ours=True)
+
+
+def _choice(long: str, text: str, value: str, *words: str) -> Flag:
+    return _own(long, text, value, one_of(*words))._replace(words=words)
 
 
 def _globs(long: str, text: str) -> Flag:
@@ -396,7 +401,9 @@ _PROFILING = (
         " default; --no-children: only the program itself)",
         ours=True,
     ),
-    _own("--core", "source of line events: auto, settrace or monitoring", "CORE"),
+    _own(
+        "--core", "source of line events: auto, settrace or monitoring", "CORE"
+    )._replace(words=("auto", "settrace", "monitoring")),
     Flag(
         *("", "--profile-from-start", "from_start"),
         "off: begin at cudaProfilerStart or lineprof.start",
@@ -461,15 +468,13 @@ _OUTPUT = (
     ),
 )
 _GPU = (
-    _own(
-        "--gpu",
-        "auto, nvtx (only emit ranges) or off",
-        "MODE",
-        one_of("auto", "nvtx", "off"),
+    _choice(
+        *("--gpu", "auto, nvtx (only emit ranges) or off", "MODE"),
+        *("auto", "nvtx", "off"),
     ),
-    _own(
+    _choice(
         *("--nvtx", "NVTX ranges: auto, line, func or off", "MODE"),
-        one_of("auto", "line", "func", "off"),
+        *("auto", "line", "func", "off"),
     ),
     _boolean(
         "", "--gpu-api", "gpu_api", "also record the calls of CUDA's API", ours=True
@@ -482,11 +487,9 @@ _GPU = (
         ours=True,
     ),
     _own("--gpu-events", "number of GPU records to keep for the timeline", "N", count),
-    _own(
-        "--cuda-graph",
-        "record CUDA graphs by node or by graph",
-        "BY",
-        one_of("node", "graph"),
+    _choice(
+        *("--cuda-graph", "record CUDA graphs by node or by graph", "BY"),
+        *("node", "graph"),
     ),
     _own("--uvm", "record migrations of managed memory", "on|off", on_or_off),
 )
@@ -528,7 +531,7 @@ GROUPS = {
     "timeline": _TRACE,
     "general": _GENERAL,
 }
-_PROGRAMS = (
+PROGRAMS = (
     Flag("-m", "", MODULE, "run a module, as python -m does", PROGRAM, "NAME"),
     Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
 )
@@ -634,7 +637,7 @@ class _Parser(optparse.OptionParser):
             add_help_option=False,
         )
         self.disable_interspersed_args()
-        for title, flags in {**GROUPS, _THE_PROGRAM: _PROGRAMS}.items():
+        for title, flags in {**GROUPS, _THE_PROGRAM: PROGRAMS}.items():
             group = optparse.OptionGroup(self, title)
             for flag in flags:
                 group.add_options(list(_options(flag)))

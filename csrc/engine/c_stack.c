@@ -28,6 +28,12 @@ stack_limit(void)
     return getrlimit(RLIMIT_STACK, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
+static uintptr_t
+smaller(uintptr_t a, uintptr_t b)
+{
+    return a < b ? a : b;
+}
+
 #endif
 
 void
@@ -38,12 +44,6 @@ lp_c_stack_skip(uint64_t depth)
     if (all->calls++ == 0 || depth < all->depth) {
         all->depth = depth;
     }
-}
-
-static uintptr_t
-smaller(uintptr_t a, uintptr_t b)
-{
-    return a < b ? a : b;
 }
 
 void

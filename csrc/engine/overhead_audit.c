@@ -19,7 +19,7 @@ set_interval(uint64_t ns)
 {
     double one = (double)lp_clock_scale(&lp_the_engine.clock) / 4294967296.0;
 
-    interval = (uint64_t)((double)ns / one * LP_COST_ONE);
+    interval = (uint64_t)((double)ns / one * (double)LP_COST_ONE);
 }
 
 int

@@ -398,7 +398,9 @@ int
 lp_snapshot_add_wait(PyObject *list, const lp_off_cpu_line *line,
                      uint32_t serial, uint32_t first_line, Py_ssize_t thread)
 {
-    for (int cause = 0; cause < LP_WAIT_CAUSES + LP_SELF_PARTS; cause++) {
+    const int causes = (int)LP_WAIT_CAUSES + (int)LP_SELF_PARTS;
+
+    for (int cause = 0; cause < causes; cause++) {
         if (append_wait(list, line, serial, first_line, thread, cause) < 0) {
             return -1;
         }

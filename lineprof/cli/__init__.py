@@ -1,1 +1,1 @@
-"""The command `lineprof` and its subcommands: view, export and run."""
+"""The command `lineprof` and its subcommands: view, export, run and others."""

@@ -45,16 +45,30 @@ class Parser(argparse.ArgumentParser):
         self.exit(2)
 
 
-def argument_type(parse: Callable[[str], object]) -> Callable[[str], object]:
-    """Return `parse` with its LineprofError turned into argparse's own error."""
+class ArgumentType:
+    """The type of a flag's value: its parser, and values that a shell can complete."""
 
-    def parsed(text: str) -> object:
+    def __init__(
+        self, parse: Callable[[str], object], words: tuple[str, ...], separator: str
+    ) -> None:
+        """Take the parser, the known values, and what separates several of them."""
+        self.parse = parse
+        self.words = words
+        self.separator = separator
+
+    def __call__(self, text: str) -> object:
+        """Return the value; a LineprofError becomes argparse's own error."""
         try:
-            return parse(text)
+            return self.parse(text)
         except LineprofError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
 
-    return parsed
+
+def argument_type(
+    parse: Callable[[str], object], words: tuple[str, ...] = (), separator: str = ""
+) -> ArgumentType:
+    """Return `parse`, which may raise LineprofError, as argparse's `type`."""
+    return ArgumentType(parse, words, separator)
 
 
 def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:

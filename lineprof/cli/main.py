@@ -43,13 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(arguments: list[str]) -> int:
     """Parse `arguments`, run their command and return its exit status."""
-    from lineprof.cli import export, merge, recover, view  # noqa: PLC0415  # not `run`
+    from lineprof.cli import view  # noqa: PLC0415  # not for `run`
 
-    all_commands = (view.COMMAND, merge.COMMAND, export.COMMAND, recover.COMMAND)
-    commands = {command.name: command for command in all_commands}
+    commands = all_commands()
     if arguments and arguments[0] not in {*commands, "-h", "--help", "-V", "--version"}:
         arguments = [view.COMMAND.name, *arguments]  # files alone are viewed
-    parser, parsers = _parsers(commands)
+    parser, parsers = parsers_of(commands)
     try:
         if arguments and arguments[0] in commands:
             name, *rest = arguments
@@ -66,6 +65,17 @@ def _run_command(arguments: list[str]) -> int:
     return 0
 
 
+def all_commands() -> dict[str, Command]:
+    """Return the commands by name; `run` is not one of them."""
+    from lineprof.cli import completions, export, merge, recover, view  # noqa: PLC0415
+
+    commands = (
+        *(view.COMMAND, merge.COMMAND, export.COMMAND, recover.COMMAND),
+        completions.COMMAND,
+    )
+    return {command.name: command for command in commands}
+
+
 def _prepared(
     command: Command, arguments: list[str], parser: argparse.ArgumentParser
 ) -> Sequence[str]:
@@ -76,7 +86,7 @@ def _prepared(
         parser.error(str(error))
 
 
-def _parsers(
+def parsers_of(
     commands: Mapping[str, Command],
 ) -> tuple[Parser, dict[str, argparse.ArgumentParser]]:
     """Return the parser of the whole command line, and that of each command."""

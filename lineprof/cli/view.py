@@ -501,7 +501,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         parser.add_argument(
             *option.flags,
             dest=option.field,
-            type=argument_type(option.parse),
+            type=argument_type(option.parse, option.words, option.separator),
             default=argparse.SUPPRESS,
             metavar=option.metavar,
             help=option.help,

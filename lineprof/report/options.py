@@ -79,6 +79,8 @@ class Option(NamedTuple):
     default: object = False
     metavar: str | None = None
     parse: Callable[[str], object] | None = None  # None: a switch; else LineprofError
+    words: tuple[str, ...] = ()  # values that a shell can complete
+    separator: str = ""  # between several of them
 
 
 def _no_notes(*_: object) -> Iterable[str]:
@@ -265,6 +267,8 @@ COLUMNS = Option(
     default=(),
     metavar="NAMES",
     parse=parse_columns,
+    words=tuple(EXTRA_COLUMNS),
+    separator=",",
 )
 
 SORT_BY = Option(
@@ -276,6 +280,7 @@ SORT_BY = Option(
     default="",
     metavar="ORDER",
     parse=parse_order,
+    words=ALL_ORDERS,
 )
 
 
@@ -299,6 +304,8 @@ GPU_COLUMNS = Option(
     default=None,
     metavar="NAMES",
     parse=parse_gpu_columns,
+    words=(*USUAL_GPU_COLUMNS, *MORE_GPU_COLUMNS, _ALL, _NONE),
+    separator=",",
 )
 
 GPU_SELF = Option(

@@ -1,0 +1,521 @@
+"""`lineprof completions`: scripts that complete command lines in bash, zsh and fish.
+
+The scripts are made of the commands' own parsers and of the table of kernprof's flags,
+so that a new command or flag is completed without a line here. Names, values and help
+are quoted for the shell: none of them is ever run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.cli import run
+from lineprof.cli.command import ArgumentType, Command
+from lineprof.console.output import print_lines
+from lineprof.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from kernprof.options import Flag
+
+_PATHS = {"FILE", "OUT", "PLACE", "FOLDER", "DIR"}  # values that name files
+
+_PROFILE, _SCRIPT = ".lprof", ".py"  # suffixes of the files that commands read
+
+_DEFAULT = "view"  # the command of `lineprof FILE`
+
+_KERNPROF = "kernprof"
+
+_CHOICES = re.compile(r"\{([^{}]+)\}|([\w-]+(?:\|[\w-]+)+)")
+
+
+class Completed(NamedTuple):
+    """One flag that is completed, with its values."""
+
+    names: tuple[str, ...]
+    help: str
+    value: str = ""  # the name of its value; "": it takes none
+    words: tuple[str, ...] = ()  # known values
+    separator: str = ""  # between several of them
+    ends_flags: bool = False  # all that follows is the program's
+
+    @property
+    def takes_paths(self) -> bool:
+        """Whether the value is the name of a file or folder."""
+        return self.value in _PATHS and not self.words
+
+
+class CommandLine(NamedTuple):
+    """The command line of one command, as shells complete it."""
+
+    flags: tuple[Completed, ...]
+    words: tuple[str, ...] = ()  # known arguments
+    suffix: str | None = None  # of the files that it takes; None: it takes none
+    runs_program: bool = False  # what follows the first argument is the program's
+
+
+class CommandLines(NamedTuple):
+    """All that there is to complete."""
+
+    kernprof: CommandLine
+    general: tuple[Completed, ...]  # flags of `lineprof` itself
+    commands: Mapping[str, CommandLine]  # of lineprof, by name
+    help: Mapping[str, str]  # of the commands
+
+
+# From the commands to what is completed.
+
+
+def command_lines(
+    parser: argparse.ArgumentParser,
+    parsers: Mapping[str, argparse.ArgumentParser],
+    texts: Mapping[str, str],
+) -> CommandLines:
+    """Return what the commands of `parsers` and kernprof take.
+
+    `parser` is that of all, and `texts` are the help of the commands by name.
+    """
+    from kernprof.options import FLAGS, PROGRAMS  # noqa: PLC0415  # not for --help
+
+    of_kernprof = CommandLine(
+        tuple(found for flag in (*FLAGS, *PROGRAMS) for found in _of_flag(flag)),
+        suffix=_SCRIPT,
+        runs_program=True,
+    )
+    commands = {name: _of_parser(one) for name, one in parsers.items()}
+    commands[run.NAME] = of_kernprof
+    texts = {name: printable(text) for name, text in texts.items()}
+    return CommandLines(of_kernprof, _of_parser(parser).flags, commands, texts)
+
+
+def _of_flag(flag: Flag) -> Iterator[Completed]:
+    """Yield a flag of kernprof, and its opposite if it has one."""
+    from kernprof.options import BOOLEAN, COUNT, OPTIONAL, PROGRAM, SWITCH  # noqa: PLC0415
+
+    names = tuple(filter(None, (flag.short, flag.long)))
+    text = printable(flag.text)
+    if flag.kind in {SWITCH, COUNT, BOOLEAN, OPTIONAL}:  # a next word may be no value
+        yield Completed(names, text)
+    else:
+        words = flag.words or _choices(flag.value)
+        yield Completed(names, text, flag.value, words, ends_flags=flag.kind == PROGRAM)
+    if flag.kind == BOOLEAN:
+        yield Completed((f"--no-{flag.name}",), f"not {flag.long}")
+
+
+def _of_parser(parser: argparse.ArgumentParser) -> CommandLine:
+    flags: list[Completed] = []
+    arguments: tuple[str, ...] = ()
+    suffix: str | None = None
+    for action in parser._actions:  # noqa: SLF001  # argparse lists them nowhere else
+        if action.help == argparse.SUPPRESS:
+            continue
+        value = _value_name(action)
+        words = tuple(map(str, action.choices or ())) or _choices(value)
+        separator = ""
+        if isinstance(action.type, ArgumentType) and action.type.words:
+            words, separator = action.type.words, action.type.separator
+        if action.option_strings:
+            text = (action.help or "") % {**vars(action), "prog": parser.prog}
+            names = tuple(action.option_strings)
+            flags.append(Completed(names, printable(text), value, words, separator))
+        elif words:
+            arguments += words
+        elif value in _PATHS:
+            suffix = _PROFILE if value == "FILE" else suffix or ""
+    return CommandLine(tuple(flags), arguments, suffix)
+
+
+def _value_name(action: argparse.Action) -> str:
+    """Return the name of an action's value in the help; "" if it takes none."""
+    if action.nargs == 0:
+        return ""
+    name = action.metavar or action.dest.upper()
+    return name if isinstance(name, str) else " ".join(name)
+
+
+def _choices(value: str) -> tuple[str, ...]:
+    """Return the words that the name of a value lists: ``{a,b}`` or ``a|b``."""
+    found = _CHOICES.fullmatch(value)
+    if found is None:
+        return ()
+    return tuple(found[1].split(",") if found[1] else found[2].split("|"))
+
+
+# bash.
+
+
+_BASH = r"""# bash completion of kernprof and lineprof: lineprof completions bash
+
+# Adds those of the words $2... that continue what is typed, behind the text $1.
+_lineprof_add() {
+    local before=$1 word
+    shift
+    for word; do
+        if [[ $before$word == "$cur"* ]]; then COMPREPLY+=("$before$word"); fi
+    done
+}
+
+# Adds files that end in $1, and folders.
+_lineprof_add_files() {
+    local path
+    while IFS= read -r path; do COMPREPLY+=("$path"); done < <(
+        compgen -f -X "!*$1" -- "$cur"
+        compgen -d -- "$cur"
+    )
+}
+
+# Completes the command $1, whose arguments begin at the word $2.
+_lineprof_complete() {
+    local flags=() words=() values=() kind separator waiting= word before= i
+    for ((i = $2; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if [[ $word == = ]]; then
+            waiting=${waiting:-=}
+        elif [[ -n $waiting ]]; then
+            _lineprof_value "$1" "$waiting"
+            if [[ $kind == program ]]; then return; fi
+            waiting=
+        elif [[ $word == -[!-]* ]]; then
+            waiting=-${word: -1}
+            _lineprof_value "$1" "$waiting" || waiting=
+        elif [[ $word == --?* ]]; then
+            waiting=$word
+            _lineprof_value "$1" "$waiting" || waiting=
+        else
+            _lineprof_flags "$1"
+            if [[ $kind == program ]]; then return; fi
+        fi
+    done
+    if [[ $cur == = ]]; then cur=; fi
+    if [[ -z $waiting && $cur == --*=* ]]; then
+        waiting=${cur%%=*} before=$waiting=
+    fi
+    if [[ -n $waiting ]]; then
+        _lineprof_value "$1" "$waiting" || return
+        if [[ -n $separator && $cur == *"$separator"* ]]; then
+            before=${cur%"$separator"*}$separator
+        fi
+        _lineprof_add "$before" "${values[@]}"
+        return
+    fi
+    _lineprof_flags "$1"
+    if [[ $cur == -* ]]; then
+        _lineprof_add "" "${flags[@]}"
+    else
+        _lineprof_add "" "${words[@]}"
+        if [[ $kind != none ]]; then _lineprof_add_files "$suffix"; fi
+    fi
+}
+
+_kernprof() {
+    local cur=${COMP_WORDS[COMP_CWORD]} suffix=
+    COMPREPLY=()
+    _lineprof_complete @KERNPROF@ 1
+}
+
+_lineprof() {
+    local cur=${COMP_WORDS[COMP_CWORD]} suffix= flags=() words=() kind
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _lineprof_add "" @COMMANDS@
+        if [[ $cur == -* ]]; then _lineprof_add "" @GENERAL@; fi
+        _lineprof_complete @DEFAULT@ 1
+    elif _lineprof_flags "${COMP_WORDS[1]}"; then
+        _lineprof_complete "${COMP_WORDS[1]}" 2
+    else
+        _lineprof_complete @DEFAULT@ 1
+    fi
+}
+
+complete -o filenames -o default -F _kernprof kernprof
+complete -o filenames -o default -F _lineprof lineprof
+"""
+
+
+def bash(lines: CommandLines) -> Iterator[str]:
+    """Yield the script for bash, which shows no help of a flag."""
+    kinds = lines.commands
+    yield from _filled(
+        _BASH,
+        KERNPROF=shlex.quote(run.NAME),
+        COMMANDS=_quoted(kinds),
+        GENERAL=_quoted(name for flag in lines.general for name in flag.names),
+        DEFAULT=_DEFAULT,
+    )
+    yield ""
+    yield "# Sets the flags, words and files of the command $1."
+    yield "_lineprof_flags() {"
+    yield "    flags=() words=() suffix= kind=none"
+    yield '    case "$1" in'
+    for name, line in kinds.items():
+        names = _quoted(word for flag in line.flags for word in flag.names)
+        kind = "files" if line.suffix is not None else "none"
+        yield f"    {shlex.quote(name)})"
+        yield f"        flags=({names})"
+        yield f"        words=({_quoted(line.words)})"
+        yield f"        suffix={shlex.quote(line.suffix or '')}"
+        yield f"        kind={'program' if line.runs_program else kind}"
+        yield "        ;;"
+    yield "    *) return 1 ;;"
+    yield "    esac"
+    yield "}"
+    yield ""
+    yield "# Sets the values of the flag $2 of the command $1; fails if it takes none."
+    yield "_lineprof_value() {"
+    yield "    values=() separator= kind=value"
+    yield '    case "$1 $2" in'
+    for name, line in kinds.items():
+        for flag in line.flags:
+            if flag.value:
+                cases = "|".join(shlex.quote(f"{name} {one}") for one in flag.names)
+                sets = [f"values=({_quoted(flag.words)})"] if flag.words else []
+                if flag.separator:
+                    sets.append(f"separator={shlex.quote(flag.separator)}")
+                if flag.ends_flags:
+                    sets.append("kind=program")
+                yield " ".join([f"    {cases})", *sets, ";;"])
+    yield "    *) return 1 ;;"
+    yield "    esac"
+    yield "}"
+
+
+def _filled(template: str, **words: str) -> list[str]:
+    for name, word in words.items():
+        template = template.replace(f"@{name}@", word)
+    return template.splitlines()
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return " ".join(map(shlex.quote, words))
+
+
+# zsh.
+
+
+_ZSH = r"""#compdef kernprof lineprof
+# zsh completion of kernprof and lineprof: lineprof completions zsh
+
+_lineprof() {
+    local context state state_descr line
+    typeset -A opt_args
+    local -a commands=(@COMMANDS@)
+    _arguments -C @GENERAL@ '1: :->command' '*:: :->arguments'
+    case $state in
+    command)
+        _describe -t commands command commands
+        _files -g '*.lprof'
+        ;;
+    arguments)
+        case $words[1] in
+        @NAMES@) _lineprof_$words[1] ;;
+        *) _lineprof_@DEFAULT@ ;;
+        esac
+        ;;
+    esac
+}
+"""
+
+_ZSH_END = r"""
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    case $service in
+    kernprof) _kernprof "$@" ;;
+    *) _lineprof "$@" ;;
+    esac
+else
+    compdef _kernprof kernprof
+    compdef _lineprof lineprof
+fi
+"""
+
+
+def zsh(lines: CommandLines) -> Iterator[str]:
+    """Yield the script for zsh, to be sourced or put on fpath as _lineprof."""
+    described = (
+        f"{_no_colon(name)}:{lines.help.get(name, '')}" for name in lines.commands
+    )
+    yield from _filled(
+        _ZSH,
+        COMMANDS=_quoted(described),
+        GENERAL=_quoted(spec for flag in lines.general for spec in _zsh_specs(flag)),
+        NAMES="|".join(map(shlex.quote, lines.commands)),
+        DEFAULT=_DEFAULT,
+    )
+    yield from _zsh_function(_KERNPROF, lines.kernprof)
+    for name, line in lines.commands.items():
+        yield from _zsh_function(f"lineprof_{name}", line)
+    yield from _ZSH_END.splitlines()
+
+
+def _zsh_function(name: str, line: CommandLine) -> Iterator[str]:
+    yield ""
+    yield f"{shlex.quote(f'_{name}')}() {{"
+    specs = [spec for flag in line.flags for spec in _zsh_specs(flag)]
+    if line.runs_program:
+        specs += ["(-)1:program:_files", "*::argument:_files"]
+    else:
+        if line.words:
+            specs.append(f"*:argument:({_in_action(line.words)})")
+        if line.suffix is not None:
+            pattern = f" -g {shlex.quote(f'*{line.suffix}')}" if line.suffix else ""
+            specs.append(f"*:file:_files{pattern}")
+    yield "    local -a specs=("
+    yield from (f"        {shlex.quote(spec)}" for spec in specs)
+    yield "    )"
+    yield "    _arguments -s $specs"
+    yield "}"
+
+
+def _zsh_specs(flag: Completed) -> Iterator[str]:
+    """Yield the specifications of a flag for _arguments, one a name."""
+    start = "(-)" if flag.ends_flags else "*"  # offered again, for flags that repeat
+    text = re.sub(r"([\\\[\]:])", r"\\\1", flag.help)
+    action = ""
+    if flag.separator:
+        words = _in_action(flag.words)
+        action = f"_values -s {shlex.quote(flag.separator)} value {words}"
+    elif flag.words:
+        action = f"({_in_action(flag.words)})"
+    elif flag.takes_paths:
+        action = "_files"
+    for name in flag.names:
+        value = f":{_no_colon(flag.value)}:{action or ' '}" if flag.value else ""
+        equals = "=" if value and name.startswith("--") else ""
+        yield f"{start}{name}{equals}[{text}]{value}"
+
+
+def _in_action(words: Iterable[str]) -> str:
+    """Return words as an action of _arguments evaluates them."""
+    return " ".join(_no_colon(shlex.quote(word)) for word in words)
+
+
+def _no_colon(text: str) -> str:
+    """Return `text` with the character that ends a part of a specification escaped."""
+    return text.replace(":", "\\:")
+
+
+# fish.
+
+
+_FISH = r"""# fish completion of kernprof and lineprof: lineprof completions fish
+
+# Whether the command line is of lineprof's command $argv[1], or of none.
+function __lineprof_uses
+    set -l words (commandline -opc)
+    set -q words[2]; and contains -- $words[2] @COMMANDS@; or set words x @DEFAULT@
+    contains -- $words[2] $argv
+end
+
+# Whether the first word is still to be typed.
+function __lineprof_is_first
+    test (count (commandline -opc)) -eq 1
+end
+"""
+
+
+def fish(lines: CommandLines) -> Iterator[str]:
+    """Yield the script for fish."""
+    names = " ".join(map(_fish_quoted, lines.commands))
+    yield from _filled(_FISH, COMMANDS=names, DEFAULT=_DEFAULT)
+    yield ""
+    for flag in lines.general:
+        yield _fish_flag("complete -c lineprof -n __lineprof_is_first", flag)
+    for name in lines.commands:
+        text = _fish_quoted(lines.help.get(name, ""))
+        word = _fish_quoted(_fish_quoted(name))
+        yield f"complete -c lineprof -n __lineprof_is_first -a {word} -d {text}"
+    yield from _fish_lines("complete -c kernprof", lines.kernprof)
+    for name, line in lines.commands.items():
+        condition = _fish_quoted(f"__lineprof_uses {_fish_quoted(name)}")
+        yield from _fish_lines(f"complete -c lineprof -n {condition}", line)
+
+
+def _fish_lines(start: str, line: CommandLine) -> Iterator[str]:
+    yield ""
+    for flag in line.flags:
+        yield _fish_flag(start, flag)
+    if line.words:
+        yield f"{start} -f -a {_fish_words(line.words)}"
+    if line.suffix:
+        paths = _fish_quoted(f"(__fish_complete_suffix {_fish_quoted(line.suffix)})")
+        yield f"{start} -k -f -a {paths}"
+
+
+def _fish_flag(start: str, flag: Completed) -> str:
+    names = [
+        f"-l {_fish_quoted(name[2:])}"
+        if name.startswith("--")
+        else f"-s {_fish_quoted(name[1:])}"
+        for name in flag.names
+    ]
+    words = [start, *names]
+    if flag.separator:
+        several = f"(__fish_append {_fish_quoted(flag.separator)}"
+        values = " ".join(map(_fish_quoted, flag.words))
+        words.append(f"-x -a {_fish_quoted(f'{several} {values})')}")
+    elif flag.words:
+        words.append(f"-x -a {_fish_words(flag.words)}")
+    elif flag.value:
+        words.append("-r -F" if flag.takes_paths else "-x")
+    return " ".join([*words, f"-d {_fish_quoted(flag.help)}"])
+
+
+def _fish_words(words: Iterable[str]) -> str:
+    """Return words for -a, which fish evaluates when it completes.
+
+    A description, empty here, follows a tab; without one, each has that of the flag.
+    """
+    return _fish_quoted(" ".join(_fish_quoted(word) + "\\t" for word in words))
+
+
+def _fish_quoted(text: str) -> str:
+    """Return `text` as one word of fish."""
+    if re.fullmatch(r"[\w.,=/-]+", text, re.ASCII):
+        return text
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+# The command.
+
+
+SHELLS: dict[str, Callable[[CommandLines], Iterator[str]]] = {
+    "bash": bash,
+    "zsh": zsh,
+    "fish": fish,
+}
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("shell", choices=[*SHELLS], help="the shell to complete in")
+
+
+_EPILOG = """\
+bash: eval "$(lineprof completions bash)" in ~/.bashrc
+zsh:  eval "$(lineprof completions zsh)" in ~/.zshrc, below compinit
+fish: lineprof completions fish > ~/.config/fish/completions/lineprof.fish, and the
+      same to kernprof.fish
+"""
+
+
+def _print_script(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    from lineprof.cli.main import all_commands, parsers_of  # noqa: PLC0415  # a circle
+
+    commands = all_commands()
+    texts = {command.name: command.help for command in commands.values()}
+    texts[run.NAME] = run.HELP
+    parser, parsers = parsers_of(commands)
+    print_lines(SHELLS[parsed.shell](command_lines(parser, parsers, texts)))
+
+
+COMMAND = Command(
+    "completions",
+    "print a script that completes command lines in a shell",
+    _add_flags,
+    _print_script,
+)
