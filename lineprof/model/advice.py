@@ -107,13 +107,13 @@ def _unchecked(profile: Profile) -> Iterator[tuple[str, str]]:
     if all(
         cell.max_ns is None for one in profile.functions for cell in one.thread_lines
     ):
-        yield line_advice.UNEVEN_LINE, "no longest executions of lines"
+        yield line_advice.UNEVEN_LINE, "no longest executions"
     if not profile.waits:
         yield line_advice.WAITING, "no waits"
     if not profile.breakdowns:
-        yield line_advice.SYSTEM_TIME, "no parts of lines (kernprof -l --split)"
+        yield line_advice.SYSTEM_TIME, "no split of time: kernprof -l --split"
     if line_advice.known_ranks(profile) is None:
-        yield line_advice.IMBALANCE, "no ranks of a parallel program"
+        yield line_advice.IMBALANCE, "no ranks of a program"
     elif not line_advice.has_communication(profile):
         yield line_advice.IMBALANCE, "no calls of MPI or torch.distributed"
     yield from _unchecked_of_gpu(profile.gpu, has_source=has_source)

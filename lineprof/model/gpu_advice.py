@@ -317,10 +317,11 @@ def idle_devices(evidence: Evidence, idle_sums: IdleSums) -> Iterator[Finding]:
         for one in device.lines:
             ns = one.causes.total
             if ns >= max(MIN_GPU_NS, MIN_IDLE_SHARE * whole_ns):
-                yield _of_idle(device, one, ns / whole_ns)
+                whole = "run" if whole_ns == evidence.run_ns else "time of all devices"
+                yield _of_idle(device, one, ns / whole_ns, whole)
 
 
-def _of_idle(device: DeviceIdle, one: IdleLine, share: float) -> Finding:
+def _of_idle(device: DeviceIdle, one: IdleLine, share: float, whole: str) -> Finding:
     causes = one.causes
     ns = causes.total
     parts = [
@@ -334,7 +335,7 @@ def _of_idle(device: DeviceIdle, one: IdleLine, share: float) -> Finding:
         )
         if part
     ]
-    who = "this line" if one.line else "short lines of this function"
+    who = "this line" if one.line else "a short line of this function"
     return Finding(
         kind=GPU_IDLE,
         places=((one.key, one.line),),
@@ -348,8 +349,8 @@ def _of_idle(device: DeviceIdle, one: IdleLine, share: float) -> Finding:
         ),
         measured=(
             f"GPU {device.device} had no work for {in_words(ns)}, {percent(share)} of"
-            f" the run, while {who} had the thread that launched its next work:"
-            f" {'; '.join(parts)}."
+            f" the {whole}, because of {who}, which was open on the thread that"
+            f" launched the next work: {'; '.join(parts)}."
         ),
         advice=(
             "It usually helps to launch the next work first, or to prepare its data in"

@@ -244,6 +244,9 @@ def has_communication(profile: Profile) -> bool:
 
 def known_ranks(profile: Profile) -> Ranks | None:
     """Return the ranks of a profile; None if there are no two to compare."""
+    known = {one.rank for one in profile.processes} - {None}
+    if not profile.ranks.runs and len(known) < 2:  # noqa: PLR2004  # one is alone
+        return None
     ranks = ranks_of(profile)
     return ranks if len(ranks.runs) > 1 else None
 
@@ -276,10 +279,11 @@ def _of_spread(evidence: Evidence, spread: LineSpread) -> Finding:
             *(("ran_on", spread.ran), ("ranks", own.ranks)),
         ),
         measured=(
-            f"Rank {own.max_rank} took {in_words(own.max)} on this line, without calls"
-            f" and communication; the mean of {counted(own.ranks, 'rank')} is"
-            f" {in_words(own.mean)}: all together they took {in_words(own.lost)} less"
-            f" than the slowest, {percent(share)} of the run."
+            f"Rank {own.max_rank} took {in_words(own.max)} on this line, without"
+            f" communication and the profiled functions that it called; the mean of"
+            f" {counted(own.ranks, 'rank')} is {in_words(own.mean)}, so that all"
+            f" together they took {in_words(own.lost)} less than the slowest,"
+            f" {percent(share)} of the run."
         ),
         advice=(
             "It usually helps to give each rank an equal part of the work, or to let"

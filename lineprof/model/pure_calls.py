@@ -96,11 +96,9 @@ class PureCalls:
         self._called: dict[str, frozenset[str] | None] = {}  # None: not pure
         hidden = False
         for node in ast.walk(tree.module):
-            for name in bound_names(node):
+            for name in (*bound_names(node), *_set_attributes(node)):
                 self._counts[name] = self._counts.get(name, 0) + 1
-                hidden |= name == "*"
-            hidden |= isinstance(node, ast.Name) and node.id in _HIDDEN
-            hidden |= isinstance(node, ast.Attribute) and node.attr in _HIDDEN
+            hidden |= _hides_names(node)
         for one in () if hidden else tree.module.body:
             if isinstance(one, ast.FunctionDef) and self._counts[one.name] == 1:
                 self._functions[one.name] = one
@@ -129,6 +127,21 @@ class PureCalls:
                 found = None
             self._called[name] = found
         return self._called[name]
+
+
+def _set_attributes(node: ast.AST) -> list[str]:
+    """Return the attribute that a node sets: the object may be a module."""
+    is_set = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
+    return [node.attr] if isinstance(node, ast.Attribute) and is_set else []
+
+
+def _hides_names(node: ast.AST) -> bool:
+    """Return whether a node may bind names that it does not show."""
+    if isinstance(node, ast.alias):
+        return node.name in {"*", "builtins"}
+    if isinstance(node, ast.Attribute):
+        return node.attr in _HIDDEN
+    return isinstance(node, ast.Name) and node.id in _HIDDEN
 
 
 class _Body:

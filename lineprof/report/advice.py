@@ -146,8 +146,7 @@ def _unchecked(found: Advice) -> str:
     for kind, reason in found.unchecked:
         by_reason.setdefault(reason, []).append(kind)
     return "; ".join(
-        f"{', '.join(kinds)} ({reason} in the profile)"
-        for reason, kinds in by_reason.items()
+        f"{', '.join(kinds)} ({reason})" for reason, kinds in by_reason.items()
     )
 
 
