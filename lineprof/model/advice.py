@@ -29,6 +29,7 @@ KINDS = (
     line_advice.IMPORT,
     line_advice.UNEVEN_LINE,
     line_advice.WAITING,
+    line_advice.BUSY_PROCESSORS,
     line_advice.SYSTEM_TIME,
     line_advice.IMBALANCE,
     gpu_advice.HIDDEN_SYNCHRONISATION,
@@ -78,6 +79,7 @@ def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advic
         *line_advice.imports(evidence),
         *line_advice.uneven_lines(evidence),
         *line_advice.waiting_lines(evidence),
+        *line_advice.busy_processors(evidence),
         *line_advice.system_lines(evidence),
         *line_advice.imbalances(evidence),
         *gpu_advice.lines_of_sums(evidence),
@@ -110,6 +112,7 @@ def _unchecked(profile: Profile) -> Iterator[tuple[str, str]]:
         yield line_advice.UNEVEN_LINE, "no longest executions"
     if not profile.waits:
         yield line_advice.WAITING, "no waits"
+        yield line_advice.BUSY_PROCESSORS, "no waits"
     if not profile.breakdowns:
         yield line_advice.SYSTEM_TIME, "no split of time: kernprof -l --split"
     if line_advice.known_ranks(profile) is None:

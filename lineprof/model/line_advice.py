@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from lineprof.model.rank_spread import LineSpread
     from lineprof.model.records import Key, Ranks
 
-WAITING, UNEVEN_LINE, IMPORT = "waiting", "uneven-line", "import"
+WAITING, BUSY_PROCESSORS = "waiting", "busy-processors"
+UNEVEN_LINE, IMPORT = "uneven-line", "import"
 IMBALANCE, SYSTEM_TIME = "imbalance", "system-time"
 
 # Of the run: what a user would change a program for.
@@ -42,7 +43,6 @@ _FOR = {
     LOCK: "a lock",
     SLEEP: "the end of a sleep",
     IO: "input or output",
-    RUNNABLE: "a processor, which other work had",
     OTHER: "something else that the kernel does not tell",
 }
 _HELPS_WAITS = {
@@ -59,10 +59,6 @@ _HELPS_WAITS = {
         "It usually helps to read or write more at a time, to keep what was read, or to"
         " have several requests under way at once."
     ),
-    RUNNABLE: (
-        "It usually helps to start fewer threads or processes, or to use processors"
-        " that are less busy."
-    ),
     OTHER: (
         "It usually helps to do other work in the meantime, in another thread or"
         " process."
@@ -74,15 +70,20 @@ _HELPS_WAITS = {
 
 
 def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the lines that waited for a large part of the run themselves."""
+    """Yield the lines that waited for a large part of the run themselves.
+
+    Waits for a processor are not those of a line: see `busy_processors`.
+    """
     profile = evidence.profile
     min_ns = MIN_LINE_SHARE * evidence.run_ns
     sums: dict[Line, int] = {}
     for wait in profile.waits:
         line = (wait.function, wait.line)
-        sums[line] = sums.get(line, 0) + wait.ns
+        if wait.cause != RUNNABLE:
+            sums[line] = sums.get(line, 0) + wait.ns
     hot = [line for line, ns in sums.items() if ns > min_ns]
-    for line, causes in min_waits(profile, hot).items():
+    for line, every in min_waits(profile, hot).items():
+        causes = {cause: ns for cause, ns in every.items() if cause != RUNNABLE}
         ns = sum(causes.values())
         if ns <= min_ns or line[0] not in evidence.functions:
             continue
@@ -109,6 +110,45 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
             ),
             advice=_HELPS_WAITS.get(most, _HELPS_WAITS[OTHER]),
         )
+
+
+def busy_processors(evidence: Evidence) -> Iterator[Finding]:
+    """Yield how long all lines together waited for a processor, if that was long."""
+    profile = evidence.profile
+    min_ns = MIN_LINE_SHARE * evidence.run_ns
+    ready = [one for one in profile.waits if one.cause == RUNNABLE]
+    if sum(one.ns for one in ready) <= min_ns:
+        return
+    lines = dict.fromkeys((one.function, one.line) for one in ready)
+    waits = {
+        line: causes.get(RUNNABLE, 0)
+        for line, causes in min_waits(profile, lines).items()
+        if line[0] in evidence.functions
+    }
+    ns = sum(waits.values())
+    if ns <= min_ns:
+        return
+    longest = max(waits, key=lambda line: waits[line])
+    share = evidence.share(ns)
+    yield Finding(
+        kind=BUSY_PROCESSORS,
+        places=(longest,),
+        cost_ns=ns,
+        share=share,
+        numbers=(
+            *(("ready_ns", ns), ("lines", sum(1 for one in waits.values() if one))),
+            ("longest_line_ns", waits[longest]),
+        ),
+        measured=(
+            f"All lines together were ready to run for {in_words(ns)} or more,"
+            f" {percent(share)} of the run, while other work had the processors;"
+            f" {in_words(waits[longest])} of it on this line."
+        ),
+        advice=(
+            "It usually helps to start fewer threads or processes, or to use processors"
+            " that are less busy; times of a busy machine are not those of another run."
+        ),
+    )
 
 
 # Lines of which one execution took the most time.

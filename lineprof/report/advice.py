@@ -46,12 +46,13 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     found = advice_of(profile, sources)
     shown = _shown(found, options)
     if found.findings:
-        yield (
+        head = (
             f"{counted(len(found.findings), 'finding')}, the most time first; shares"
             f" are of the run, {in_words(found.run_ns)}, and overlap"
         )
     else:
-        yield from _wrapped(_nothing(found), options.terminal, "")
+        head = _nothing(found)
+    yield from _wrapped(head, options.terminal, "")
     names, marks = short_names(_keys(shown)), Marks(profile)
     for number, one in enumerate(shown, 1):
         yield ""

@@ -29,6 +29,7 @@ from lineprof.model.records import (
     GIL,
     IO,
     LOCK,
+    RUNNABLE,
     SLEEP,
     SYSTEM,
     LineBreakdown,
@@ -39,6 +40,7 @@ from lineprof.model.timelines import Launch, Timeline, pack_events
 from lineprof.source import text_hash
 
 HALF, TENTH = RUN // 2, RUN // 10
+BUSY = "busy-processors"
 
 LOOPS = """\
 def work(data):
@@ -215,7 +217,7 @@ def test_a_line_that_waits_for_a_tenth_of_the_run_has_its_causes() -> None:
     assert not found(waiting((2, LOCK, TENTH)), "waiting")
 
 
-@pytest.mark.parametrize("cause", [GIL, LOCK, SLEEP, IO, "ready", "other"])
+@pytest.mark.parametrize("cause", [GIL, LOCK, SLEEP, IO, "other", "later"])
 def test_each_cause_has_its_own_advice(cause: str) -> None:
     [one] = found(waiting((2, cause, TENTH + 1)), "waiting")
     [other] = found(waiting((2, SLEEP, TENTH + 1)), "waiting")
@@ -248,6 +250,20 @@ def test_a_c_function_that_waits_is_part_of_its_line() -> None:
         ],
     )
     assert places(stats, "waiting") == [("work", 2)]
+
+
+def test_waits_for_a_processor_are_those_of_the_run() -> None:
+    # Line 2 calls line 5: 40 ms and 1 ns are its own.
+    rest = ((5, RUNNABLE, 60 * MS), (2, LOCK, 9 * MS))
+    stats = waiting((2, RUNNABLE, TENTH + 1), *rest, called=70 * MS)
+    assert not found(stats, "waiting")
+    assert not found(waiting((2, RUNNABLE, TENTH), *rest, called=70 * MS), BUSY)
+    [one] = found(stats, BUSY)
+    assert dict(one.numbers) == {
+        "ready_ns": TENTH + 1,
+        "lines": 2,
+        "longest_line_ns": 60 * MS,
+    }
 
 
 # Uneven lines.
