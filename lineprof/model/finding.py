@@ -46,7 +46,7 @@ class Evidence:
 
     def __init__(self, profile: Profile, sources: SourceLines) -> None:
         self.profile = profile
-        self.trees = SourceTrees(profile.sources, sources)
+        self.trees = SourceTrees(profile, sources)
         self._room = _MAX_SEARCHED
 
     @cached_property

@@ -13,10 +13,13 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+from lineprof.model.merge import text_differs
 
-    from lineprof.model.records import Key, SourceFile
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
 
     Loop = ast.For | ast.AsyncFor | ast.While
 
@@ -115,8 +118,9 @@ class SourceTree:
 class SourceTrees:
     """The syntax trees of a profile's files; each file is parsed once, if at all."""
 
-    def __init__(self, kept: Mapping[str, SourceFile], sources: SourceLines) -> None:
-        self._kept = kept
+    def __init__(self, profile: Profile, sources: SourceLines) -> None:
+        self._kept = profile.sources
+        self._warnings = frozenset(profile.warnings)
         self._sources = sources
         self._trees: dict[str, SourceTree | None] = {}
         self._room = _MAX_ALL
@@ -129,6 +133,9 @@ class SourceTrees:
         return self._trees[file]
 
     def _parsed(self, file: str) -> SourceTree | None:
+        if text_differs(file) in self._warnings:
+            self.missing[file] = "its text differs between the merged profiles"
+            return None
         text = self._text(file)
         if text is None:
             self.missing[file] = "its text, as it ran, is not known"

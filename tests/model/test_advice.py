@@ -12,7 +12,7 @@ from example_stats import PROCESS
 from example_stats import example as old_example
 
 from lineprof.line_stats import LineStats
-from lineprof.model.advice import KINDS
+from lineprof.model.advice import KINDS, advise
 from lineprof.model.gpu import (
     KERNEL,
     MEMCPY,
@@ -37,7 +37,8 @@ from lineprof.model.records import (
     Wait,
 )
 from lineprof.model.timelines import Launch, Timeline, pack_events
-from lineprof.source import text_hash
+from lineprof.snapshot.arithmetic import idle_sums
+from lineprof.source import lines_of, text_hash
 
 HALF, TENTH = RUN // 2, RUN // 10
 BUSY = "busy-processors"
@@ -631,6 +632,36 @@ def test_text_that_may_not_be_the_one_that_ran_proves_nothing() -> None:
         changed = LineStats.of(stats)
         changed.sources = {FILE: other}
         assert not advice(changed).findings
+
+
+class Disk:
+    """The lines of a file of this machine."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def lines(self, _: str) -> list[str]:
+        return lines_of(self.text)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_text_from_the_disk_proves_something_if_it_has_the_hash(end: str) -> None:
+    stats = loop(HALF + MS)
+    text = LOOPS.rstrip("\n") + end
+    stats.sources = {FILE: SourceFile(FILE, None, text_hash(text))}
+    assert advise(stats, Disk(text), idle_sums).findings
+    assert not advise(stats, Disk(f"{text} "), idle_sums).findings
+
+
+def test_a_file_of_which_two_texts_were_merged_proves_nothing() -> None:
+    first, second = loop(HALF + MS), loop(HALF + MS)
+    assert found(first + second, "loop-dominates")
+    other = f"{LOOPS}\n"
+    second.sources = {FILE: SourceFile(FILE, other, text_hash(other))}
+    both = first + second
+    assert not found(both, "loop-dominates")
+    [missing] = advice(both).missing
+    assert missing.endswith(": its text differs between the merged profiles")
 
 
 def test_findings_are_in_the_order_of_their_cost() -> None:

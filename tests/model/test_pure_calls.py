@@ -136,6 +136,11 @@ def test_a_function_that_only_computes_is_pure(body: str) -> None:
     assert is_found(text)
 
 
+def test_deep_expressions_are_walked_without_recursion() -> None:
+    assert is_found(with_body(f"return {' + '.join(['size'] * 900)}"))
+    assert not is_found(with_body(f"return {' + '.join(['size'] * 900)} + LIMIT"))
+
+
 IMPURE = (
     "return LIMIT * size",  # another module may set it
     "global last\n    last = size",
