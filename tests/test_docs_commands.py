@@ -1,4 +1,4 @@
-"""Commands in the pages of docs/ on drilling down, timelines and exports.
+"""Commands in the pages of docs/ on drilling down, timelines, exports and advice.
 
 `make check-exports` runs the commands of other programs.
 """
@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = ("drill-down.md", "timeline.md", "exports.md")
+PAGES_WITH_PICTURES = ("drill-down.md", "timeline.md", "exports.md")
+PAGES = (*PAGES_WITH_PICTURES, "advice.md")
 OURS = ("kernprof ", "python -m lineprof ")
 IMAGE = re.compile(r"!\[[^\]]+\]\(([^)]+)\)")
 MOST_BYTES = 300_000  # of a picture
@@ -58,7 +59,7 @@ def test_the_commands_of_a_page_run_in_sequence(page: str, folder: Path) -> None
         assert done.returncode == 0, f"{command}: {done.stderr.decode()}"
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", PAGES_WITH_PICTURES)
 def test_a_page_has_an_existing_small_picture(page: str) -> None:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     pictures = [ROOT / "docs" / link for link in IMAGE.findall(text)]

@@ -152,10 +152,12 @@ def _merge_sources(
                 changed[file] = None
             elif first.text is None and source.text is not None:
                 sources[file] = source
-    return sources, [
-        f"{file} differs between the merged profiles; shown is its first text"
-        for file in changed
-    ]
+    return sources, [text_differs(file) for file in changed]
+
+
+def text_differs(file: str) -> str:
+    """Return the warning that profiles with other texts of a file were merged."""
+    return f"{file} differs between the merged profiles; shown is its first text"
 
 
 def differ(first: SourceFile, second: SourceFile) -> bool:

@@ -48,6 +48,18 @@ def own_waits(profile: Profile, lines: Collection[Line]) -> dict[Line, OwnWait]:
     return _OwnWaits(profile).of(lines)
 
 
+def min_waits(profile: Profile, lines: Collection[Line]) -> dict[Line, Causes]:
+    """Return the time (ns) by cause that each of `lines` waited itself, at least.
+
+    C functions that the line called count as part of it. Causes without any such time
+    are left out.
+    """
+    if not lines or not profile.waits:
+        return {}
+    waits = _OwnWaits(profile)
+    return {line: waits.least(line) for line in lines}
+
+
 class _OwnWaits:
     """The waits and calls of a profile, by line."""
 
@@ -113,3 +125,29 @@ class _OwnWaits:
             return 0, most
         elsewhere_ns = self._into_ns[edge.callee] - edge.inclusive_ns
         return min(most, max(0, waited - elsewhere_ns)), most
+
+    def least(self, line: Line) -> Causes:
+        """Return how long a line waited by cause, without Python functions' waits."""
+        found: Causes = {}
+        for cause, ns in self._waits.get(line, {}).items():
+            of_callees = sum(
+                self._most_of(edge, cause) for edge in self._from.get(line, ())
+            )
+            if cause != _ALL and ns > of_callees:
+                found[cause] = ns - of_callees
+        return found
+
+    def _most_of(self, edge: Edge, cause: str) -> int:
+        """Return how long Python functions waited in the calls of one edge, at most."""
+        if edge.callee[0]:
+            return self._part(edge, cause)[1]
+        most, todo, seen = 0, [edge.callee], {edge.callee}
+        while todo:
+            key = todo.pop()
+            for one in self._from.get((key, 0), ()):
+                if one.callee[0]:
+                    most += self._part(one, cause)[1]
+                elif one.callee not in seen:
+                    seen.add(one.callee)
+                    todo.append(one.callee)
+        return min(most, edge.inclusive_ns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu, GpuPath, GpuSum
-from lineprof.model.merge import differ
+from lineprof.model.merge import differ, text_differs
 from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import Layout, RanksBuilder, add_profile
 from lineprof.model.records import (
@@ -169,10 +169,7 @@ class RunningSum:
         if len(warnings) > _MAX_WARNINGS:
             more = len(warnings) - _MAX_WARNINGS
             warnings[_MAX_WARNINGS:] = [f"{more} more warnings were left out"]
-        warnings += [
-            f"{file} differs between the merged profiles; shown is its first text"
-            for file in self._changed
-        ]
+        warnings += [text_differs(file) for file in self._changed]
         return Profile.from_functions(
             functions,
             processes=self._processes,

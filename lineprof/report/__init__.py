@@ -12,6 +12,7 @@
 | --callers                 | functions               |
 | --tree                    | call_tree               |
 | --drill                   | drill_down, lookup      |
+| --advice                  | advice                  |
 | --ranks                   | ranks                   |
 | --by                      | by_process              |
 | --gpu-summary             | gpu_summary, gpu_format |
@@ -102,7 +103,7 @@ JSON = View(
     name="json",
     suffix=".json",
     help="JSON for other programs, times in nanoseconds; also of --hot, --functions,"
-    " --tree, --drill, --callers, --ranks, --by and --gpu-idle",
+    " --tree, --drill, --callers, --advice, --ranks, --by and --gpu-idle",
     options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
     render=partial(_call, "json_report", "render"),
     takes_names=True,
@@ -183,6 +184,18 @@ CALLERS = View(
     value=TARGETS,
 )
 
+ADVICE = View(
+    name="advice",
+    suffix=".advice.txt",
+    help="what the numbers prove, the most time first, and what usually helps: loops,"
+    " waits, imports, repeated calls, GPU work",
+    options=(LIMIT, MIN_PERCENT, CSV),
+    render=partial(_call, "advice", "advice"),
+    rows=partial(_call, "advice", "rows"),
+    notes=partial(_call, "advice", "advice_notes"),
+    has_tables=False,
+)
+
 RANKS = View(
     name="ranks",
     suffix=".ranks.txt",
@@ -253,7 +266,8 @@ API_TRACE = View(
 VIEWS = {
     view.name: view
     for view in (
-        *(TEXT, JSON, HTML, HOT, FUNCTIONS, TREE, DRILL, CALLERS, RANKS, BY_VIEW),
+        *(TEXT, JSON, HTML, HOT, FUNCTIONS, TREE, DRILL, CALLERS, ADVICE),
+        *(RANKS, BY_VIEW),
         *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
     )
 }

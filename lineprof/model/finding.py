@@ -1,0 +1,157 @@
+"""Findings: facts that the numbers of a profile prove, and what they are computed from.
+
+Times are integers in nanoseconds (ns). The texts of a finding are sentences without
+layout; names in them come from the profile, so that a view has to escape them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.call_graph import edges, function_totals, line_self_ns
+from lineprof.model.source_trees import SourceTrees
+from lineprof.model.units import NANOSECOND, format_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Mapping, Sequence
+
+    from lineprof.model.call_graph import Edge
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import FunctionStats, Key, LineTotals
+    from lineprof.model.source_trees import SourceLines
+
+    Line = tuple[Key, int]  # function, its line; 0: the function's short lines
+
+    Number = int | float | str
+
+
+_MAX_SEARCHED = 2_000_000  # calls: 1 s; more are in no program's profile
+
+
+class Finding(NamedTuple):
+    """One fact about one line, or a few, that a profile proves."""
+
+    kind: str  # one of `lineprof.model.advice.KINDS`
+    places: tuple[Line, ...]  # the line that it is about first
+    cost_ns: int  # the time that it is about
+    share: float  # of the run, 0 to 1: see `Evidence.run_ns`
+    numbers: tuple[tuple[str, Number], ...]  # behind it, by name
+    measured: str  # one sentence: the fact
+    advice: str  # one sentence: what usually helps
+
+
+class Evidence:
+    """A profile, with sums that several kinds of findings need; made when needed."""
+
+    def __init__(self, profile: Profile, sources: SourceLines) -> None:
+        self.profile = profile
+        self.trees = SourceTrees(profile, sources)
+        self._room = _MAX_SEARCHED
+
+    @cached_property
+    def run_ns(self) -> int:
+        """The time that is 100 %: that of the run, without the profiler's own cost.
+
+        It is the wall time of all processes or, if their threads measured more, the
+        time of all lines, each moment once for each thread. A profile without processes
+        and calls does not tell what its functions share: then it is the sum of them
+        all.
+        """
+        profile = self.profile
+        wall_ns = sum(
+            max(0, one.wall_ns - one.overhead_ns) for one in profile.processes
+        )
+        if profile.calls.nodes:
+            totals = function_totals(profile)
+            return max(wall_ns, sum(one.self_ns for one in totals.values()))
+        times = [function.total_ns for function in profile.functions]
+        return max(wall_ns, *times, 0) if wall_ns else sum(times)
+
+    def share(self, ns: float) -> float:
+        """Return a time as a share of the run, 0 to 1."""
+        return min(1.0, ns / self.run_ns) if self.run_ns else 0.0
+
+    @cached_property
+    def functions(self) -> Mapping[Key, FunctionStats]:
+        """The functions by their keys."""
+        return {function.key: function for function in self.profile.functions}
+
+    @cached_property
+    def self_ns(self) -> Mapping[Key, Mapping[int, int]]:
+        """The time of each line without its callees."""
+        return line_self_ns(self.profile)
+
+    @cached_property
+    def calls(self) -> Mapping[Line, Sequence[Edge]]:
+        """The calls from each line."""
+        found: dict[Line, list[Edge]] = {}
+        for edge in edges(self.profile.calls):
+            if edge.caller is not None:
+                found.setdefault((edge.caller, edge.line), []).append(edge)
+        return found
+
+    @cached_property
+    def lines_that_call(self) -> Mapping[Key, Sequence[int]]:
+        """The lines of each function from which it calls others."""
+        found: dict[Key, list[int]] = {}
+        for key, line in self.calls:
+            found.setdefault(key, []).append(line)
+        return found
+
+    @cached_property
+    def _rows(self) -> dict[Key, dict[int, LineTotals]]:
+        return {}
+
+    def lines(self, key: Key) -> Mapping[int, LineTotals]:
+        """Return the measured lines of a function by their numbers."""
+        if key not in self._rows:
+            function = self.functions.get(key)
+            rows = function.rows if function else ()
+            self._rows[key] = {row.line: row for row in rows}
+        return self._rows[key]
+
+    def recursed(self, key: Key) -> bool:
+        """Return whether a function recursed: then its lines have times twice."""
+        function = self.functions.get(key)
+        return function is None or function.recursive_ns is not None
+
+    def leads_to(
+        self, lines: Iterable[Line], min_ns: float, wanted: Container[Key]
+    ) -> bool:
+        """Return whether one of `lines` calls a function that is `wanted`.
+
+        It may call it by other functions; every call of the chain has to have taken
+        `min_ns`. All searches together end after `_MAX_SEARCHED` calls.
+        """
+        todo = [*lines]
+        seen: set[Key] = set()
+        while todo:
+            for edge in self.calls.get(todo.pop(), ()):
+                self._room -= 1
+                key = edge.callee
+                if edge.inclusive_ns < min_ns or key in seen or self._room < 0:
+                    continue
+                if key in wanted:
+                    return True
+                seen.add(key)
+                todo += [(key, line) for line in self.lines_that_call.get(key, ())]
+        return False
+
+
+# Numbers in sentences.
+
+
+def in_words(ns: float) -> str:
+    """Return a time (ns) for a sentence: four digits and a unit."""
+    return format_seconds(ns * NANOSECOND).strip()
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return a number of things: ``1 call``, ``2,000 calls``."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def percent(share: float) -> str:
+    """Return a share (0 to 1) as text: ``12.5 %``."""
+    return f"{100 * share:.1f} %"

@@ -1,0 +1,359 @@
+"""Findings about GPUs: hidden waits, pageable copies, tiny kernels, idle devices."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.finding import Finding, counted, in_words, percent
+from lineprof.model.gpu import (
+    DRIVER,
+    KERNEL,
+    KINDS,
+    MEMCPY,
+    MEMORIES,
+    NO_PATH,
+    RUNTIME,
+    WAIT,
+)
+from lineprof.model.gpu_idle import device_idle, has_launches
+from lineprof.model.timelines import event_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.model.finding import Evidence, Line
+    from lineprof.model.gpu import Gpu, GpuSum
+    from lineprof.model.gpu_idle import DeviceIdle, IdleLine, IdleSums
+    from lineprof.model.timelines import Timeline
+
+HIDDEN_SYNCHRONISATION, PAGEABLE_COPY = "hidden-synchronisation", "pageable-copy"
+MANY_TINY_KERNELS, GPU_IDLE = "many-tiny-kernels", "gpu-idle"
+
+# Of the run, in waits, copies and launches: run times differ by as much.
+MIN_GPU_SHARE = 0.01
+
+# A time below it (ns) is not worth a change, however short the run.
+MIN_GPU_NS = 1_000_000
+
+# Size of a copy (bytes): shorter ones take mostly the time of their launch, whatever
+# the memory.
+MIN_COPY_BYTES = 64 << 10
+
+# Launches from one line: fewer take a few milliseconds, whatever they launch.
+MIN_KERNELS = 1_000
+
+# Mean duration (ns) of a tiny kernel, if the calls that launch were not recorded: a
+# framework takes longer than that to launch the next one.
+TINY_KERNEL_NS = 5_000
+
+# Of the run, in which a line left a device idle.
+MIN_IDLE_SHARE = 0.05
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_LAUNCHES = ("cudaLaunch", "cuLaunch")
+_VERSION = re.compile(r"_v\d+$")  # of a call: cudaMemcpy_v3020
+_PAGEABLE = MEMORIES.index("Pageable")
+_DIRECTIONS = frozenset(("HtoD", "DtoH"))
+
+
+class _Calls(NamedTuple):
+    """Calls or records of one kind, summed."""
+
+    count: int = 0  # type: ignore[assignment]  # hides tuple.count
+    ns: int = 0
+
+    def plus(self, one: GpuSum) -> _Calls:
+        return _Calls(count=self.count + one.count, ns=self.ns + one.ns)
+
+
+class _OfLine:
+    """The sums of one line itself, without the functions that it called."""
+
+    def __init__(self) -> None:
+        self.waits = _Calls()
+        self.kernels = _Calls()
+        self.adopted = 0  # kernels that threads without lines launched
+        self.api: dict[tuple[str, str], _Calls] = {}  # by kind and name
+
+    def add(self, one: GpuSum, *, adopted: bool) -> None:
+        """Add a sum; waits and calls of other threads are not part of the line's."""
+        if one.kind == KERNEL and one.origin == NO_PATH:
+            self.kernels = self.kernels.plus(one)
+            self.adopted += one.count if adopted else 0
+        elif one.kind == WAIT and not adopted:
+            self.waits = self.waits.plus(one)
+        elif one.kind in {RUNTIME, DRIVER}:
+            key = (one.kind, one.name)
+            self.api[key] = self.api.get(key, _Calls()).plus(one)
+
+    def longest_call(self) -> tuple[str, int]:
+        """Return the call of CUDA with the most time, and that (ns); ("", 0) if none.
+
+        Calls of the runtime contain calls of the driver.
+        """
+        kind = RUNTIME if any(key[0] == RUNTIME for key in self.api) else DRIVER
+        found = {key[1]: calls for key, calls in self.api.items() if key[0] == kind}
+        name = max(found, key=lambda one: found[one].ns, default="")
+        return _VERSION.sub("", name), found[name].ns if name else 0
+
+    def launch_ns(self) -> int:
+        """Return the time (ns) of all calls that launch kernels; 0 if unknown."""
+        sums = {RUNTIME: 0, DRIVER: 0}
+        for (kind, name), calls in self.api.items():
+            if name.startswith(_LAUNCHES):
+                sums[kind] += calls.ns
+        return sums[RUNTIME] or sums[DRIVER]
+
+
+def _of_lines(gpu: Gpu) -> dict[Line, _OfLine]:
+    found: dict[Line, _OfLine] = {}
+    for one in gpu.sums:
+        if one.path != NO_PATH:
+            path = gpu.paths[one.path]
+            line = path.lines[-1]
+            if line not in found:
+                found[line] = _OfLine()
+            found[line].add(one, adopted=path.adopted)
+    return found
+
+
+def _is_worth(evidence: Evidence, ns: int) -> bool:
+    return ns >= max(MIN_GPU_NS, MIN_GPU_SHARE * evidence.run_ns)
+
+
+def lines_of_sums(evidence: Evidence) -> Iterator[Finding]:
+    """Yield hidden waits and lines that launch tiny kernels."""
+    for line, sums in _of_lines(evidence.profile.gpu).items():
+        if _is_worth(evidence, sums.waits.ns) and _hides_waits(evidence, line):
+            yield _of_waits(evidence, line, sums)
+        if sums.kernels.count >= MIN_KERNELS:
+            yield from _of_kernels(evidence, line, sums)
+
+
+# Waits for a device that the source does not show.
+
+
+def _hides_waits(evidence: Evidence, line: Line) -> bool:
+    """Return whether no word in the source of a line is one for waiting."""
+    (file, _, _), number = line
+    tree = evidence.trees.of(file)
+    text = tree.header_text(number) if tree else None
+    return text is not None and not any(map(_shows_wait, _WORD.findall(text)))
+
+
+def _shows_wait(word: str) -> bool:
+    plain = word.lower().replace("async", "")
+    return any(part in plain for part in ("sync", "wait", "barrier", "block_until"))
+
+
+def _of_waits(evidence: Evidence, line: Line, sums: _OfLine) -> Finding:
+    waits = sums.waits
+    share = evidence.share(waits.ns)
+    row = evidence.lines(line[0]).get(line[1])
+    numbers: list[tuple[str, int | float | str]] = [
+        *(("waits", waits.count), ("wait_ns", waits.ns)),
+        *(("hits", row.hits if row else 0), ("time_ns", row.time_ns if row else 0)),
+    ]
+    name, ns = sums.longest_call()
+    call = ""
+    if name:
+        numbers += [("call", name), ("call_ns", ns)]
+        call = f"; of CUDA's calls there, {name} took the most time"
+    return Finding(
+        kind=HIDDEN_SYNCHRONISATION,
+        places=(line,),
+        cost_ns=waits.ns,
+        share=share,
+        numbers=tuple(numbers),
+        measured=(
+            f"The thread was blocked until the GPU was done for {in_words(waits.ns)},"
+            f" {percent(share)} of the run, in {counted(waits.count, 'call')} from this"
+            f" line, whose text has no word for waiting{call}."
+        ),
+        advice=(
+            "Values that Python reads (item, cpu, print, a condition), copies of"
+            " pageable memory and freed memory wait for the GPU: it usually helps to"
+            " read them less often, or after the next work has been launched."
+        ),
+    )
+
+
+# Kernels that take less time than their launch.
+
+
+def _of_kernels(evidence: Evidence, line: Line, sums: _OfLine) -> Iterator[Finding]:
+    count = sums.kernels.count
+    mean_ns = sums.kernels.ns / count
+    own_ns = evidence.self_ns.get(line[0], {}).get(line[1], 0) - sums.waits.ns
+    launch_ns = sums.launch_ns() / count
+    is_tiny = mean_ns < min(launch_ns or TINY_KERNEL_NS, own_ns / count)
+    if not is_tiny or not _is_worth(evidence, own_ns):
+        return
+    share = evidence.share(own_ns)
+    numbers: list[tuple[str, int | float | str]] = [
+        *(("kernels", count), ("kernel_ns", sums.kernels.ns), ("own_ns", own_ns)),
+        *(("mean_kernel_ns", round(mean_ns)), ("adopted_kernels", sums.adopted)),
+    ]
+    calls = ""
+    if launch_ns:
+        numbers.append(("launch_ns", round(launch_ns)))
+        calls = f", {in_words(launch_ns)} of it in the calls that launch"
+    others = f" ({sums.adopted:,} of them by other threads)" if sums.adopted else ""
+    yield Finding(
+        kind=MANY_TINY_KERNELS,
+        places=(line,),
+        cost_ns=own_ns,
+        share=share,
+        numbers=tuple(numbers),
+        measured=(
+            f"This line launched {count:,} kernels{others} of {in_words(mean_ns)} on"
+            f" average, and took {in_words(own_ns / count)} for each itself, without"
+            f" waits for the GPU{calls}: {in_words(own_ns)}, {percent(share)} of the"
+            " run."
+        ),
+        advice=(
+            "It usually helps to launch fewer and larger kernels: larger batches,"
+            " operations that are fused or compiled, or a CUDA graph."
+        ),
+    )
+
+
+# Copies of pageable memory.
+
+
+class _Copies:
+    """Pageable copies from one line."""
+
+    def __init__(self) -> None:
+        self.count = self.ns = self.bytes = 0
+        self.by_direction: dict[str, int] = {}  # bytes
+
+
+def pageable_copies(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the lines that copy between a device and pageable memory."""
+    gpu = evidence.profile.gpu
+    if not any(one.kind == MEMCPY for one in gpu.sums):
+        return
+    found: dict[Line, _Copies] = {}
+    for timeline in gpu.timelines:
+        _add_copies(found, gpu, timeline)
+    lacks = any(run.left_out or run.undated for run in gpu.runs)
+    for line, copies in found.items():
+        if _is_worth(evidence, copies.ns):
+            yield _of_copies(evidence, line, copies, lacks=lacks)
+
+
+def _add_copies(found: dict[Line, _Copies], gpu: Gpu, timeline: Timeline) -> None:
+    kind_of_copy = KINDS.index(MEMCPY)
+    columns = ("kind", "bytes", "memory", "path", "ns", "name")
+    for kind, size, memory, path, ns, name in zip(
+        *(event_column(timeline.batches, one) for one in columns)
+    ):
+        if kind != kind_of_copy or size < MIN_COPY_BYTES or not path:
+            continue
+        source, target = memory & 15, memory >> 4
+        direction = timeline.names[name]
+        if _PAGEABLE not in {source, target} or direction not in _DIRECTIONS:
+            continue
+        of_path = gpu.paths[timeline.first_path + path - 1]
+        if of_path.adopted:
+            continue
+        line = of_path.lines[-1]
+        if line not in found:
+            found[line] = _Copies()
+        copies = found[line]
+        copies.count += 1
+        copies.ns += ns
+        copies.bytes += size
+        old = copies.by_direction.get(direction, 0)
+        copies.by_direction[direction] = old + size
+
+
+def _of_copies(
+    evidence: Evidence, line: Line, copies: _Copies, *, lacks: bool
+) -> Finding:
+    share = evidence.share(copies.ns)
+    rate = copies.bytes / copies.ns  # GB/s
+    at_least = "at least " if lacks else ""
+    return Finding(
+        kind=PAGEABLE_COPY,
+        places=(line,),
+        cost_ns=copies.ns,
+        share=share,
+        numbers=(
+            *(
+                ("copies", copies.count),
+                ("bytes", copies.bytes),
+                ("copy_ns", copies.ns),
+            ),
+            ("bytes_per_s", round(rate * 1e9)),
+            *((f"{name}_bytes", size) for name, size in copies.by_direction.items()),
+        ),
+        measured=(
+            f"This line made {at_least}{counted(copies.count, 'copy', 'copies')} of"
+            f" pageable memory, which moved {copies.bytes / 1e6:,.1f} MB in"
+            f" {in_words(copies.ns)} of the device, {percent(share)} of the run, at"
+            f" {rate:.2f} GB/s."
+        ),
+        advice=(
+            "It usually helps to use page-locked memory (pin_memory in PyTorch): copies"
+            " of it are faster, and do not block the thread if they are asynchronous."
+        ),
+    )
+
+
+# Idle devices.
+
+
+def idle_devices(evidence: Evidence, idle_sums: IdleSums) -> Iterator[Finding]:
+    """Yield the lines that left a device without work."""
+    gpu = evidence.profile.gpu
+    if not any(map(has_launches, gpu.timelines)):
+        return
+    devices = device_idle(evidence.profile, idle_sums)
+    whole_ns = max(evidence.run_ns, sum(one.span_ns for one in devices))
+    for device in devices:
+        for one in device.lines:
+            ns = one.causes.total
+            if ns >= max(MIN_GPU_NS, MIN_IDLE_SHARE * whole_ns):
+                whole = "run" if whole_ns == evidence.run_ns else "time of all devices"
+                yield _of_idle(device, one, ns / whole_ns, whole)
+
+
+def _of_idle(device: DeviceIdle, one: IdleLine, share: float, whole: str) -> Finding:
+    causes = one.causes
+    ns = causes.total
+    parts = [
+        f"{in_words(part)} {words}"
+        for part, words in (
+            (causes.computing, "the line ran"),
+            (causes.waiting, "it waited"),
+            (causes.syncing, "it was in a call that waits for a GPU without work"),
+            (causes.launching, "the work that it had launched had not begun"),
+            (causes.unknown, "it ran or waited"),
+        )
+        if part
+    ]
+    who = "this line" if one.line else "a short line of this function"
+    return Finding(
+        kind=GPU_IDLE,
+        places=((one.key, one.line),),
+        cost_ns=ns,
+        share=share,
+        numbers=(
+            *(("device", device.device), ("process", device.process)),
+            *(("idle_ns", ns), ("device_idle_ns", device.idle_ns)),
+            ("device_span_ns", device.span_ns),
+            *((f"{name}_ns", part) for name, part in causes._asdict().items()),
+        ),
+        measured=(
+            f"GPU {device.device} had no work for {in_words(ns)}, {percent(share)} of"
+            f" the {whole}, because of {who}, which was open on the thread that"
+            f" launched the next work: {'; '.join(parts)}."
+        ),
+        advice=(
+            "It usually helps to launch the next work first, or to prepare its data in"
+            " another thread or process, while the GPU still works."
+        ),
+    )

@@ -1,0 +1,364 @@
+"""Findings about single lines: waits, uneven executions, imports, ranks, the kernel."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.collectives import is_collective
+from lineprof.model.finding import Finding, counted, in_words, percent
+from lineprof.model.own_waits import min_waits
+from lineprof.model.rank_lines import WHOLE, ranks_of
+from lineprof.model.rank_spread import line_spreads
+from lineprof.model.records import GIL, IO, LOCK, OTHER, RUNNABLE, SLEEP, node_columns
+from lineprof.model.source_trees import statements
+from lineprof.model.time_split import line_time_splits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.model.finding import Evidence, Line
+    from lineprof.model.profile import Profile
+    from lineprof.model.rank_spread import LineSpread
+    from lineprof.model.records import Key, Ranks
+
+WAITING, BUSY_PROCESSORS = "waiting", "busy-processors"
+UNEVEN_LINE, IMPORT = "uneven-line", "import"
+IMBALANCE, SYSTEM_TIME = "imbalance", "system-time"
+
+# Of the run: what a user would change a program for.
+MIN_LINE_SHARE = 0.1
+
+# How often the mean of the others is in the longest execution of an uneven line: data
+# of different sizes differ by less.
+MIN_TIMES_MEAN = 100
+
+# Of the run, in lost time of all ranks: less is in the spread of their run times.
+MIN_LOST_SHARE = 0.05
+
+_SAME_PART = 0.5  # of a line's time: then its callee has the finding in its place
+
+_FOR = {
+    GIL: "the interpreter's lock, which another thread held",
+    LOCK: "a lock",
+    SLEEP: "the end of a sleep",
+    IO: "input or output",
+    OTHER: "something else that the kernel does not tell",
+}
+_HELPS_WAITS = {
+    GIL: (
+        "It usually helps to move work of the other threads into processes, or into"
+        " calls that release the lock."
+    ),
+    LOCK: (
+        "It usually helps to hold the lock for a shorter time, or to give each thread"
+        " its own data; a thread that waits for work costs nothing."
+    ),
+    SLEEP: "It usually helps to wait for the event itself instead of sleeping.",
+    IO: (
+        "It usually helps to read or write more at a time, to keep what was read, or to"
+        " have several requests under way at once."
+    ),
+    OTHER: (
+        "It usually helps to do other work in the meantime, in another thread or"
+        " process."
+    ),
+}
+
+
+# Waits.
+
+
+def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the lines that waited for a large part of the run themselves.
+
+    Waits for a processor are not those of a line: see `busy_processors`.
+    """
+    profile = evidence.profile
+    min_ns = MIN_LINE_SHARE * evidence.run_ns
+    sums: dict[Line, int] = {}
+    for wait in profile.waits:
+        line = (wait.function, wait.line)
+        if wait.cause != RUNNABLE:
+            sums[line] = sums.get(line, 0) + wait.ns
+    hot = [line for line, ns in sums.items() if ns > min_ns]
+    for line, every in min_waits(profile, hot).items():
+        causes = {cause: ns for cause, ns in every.items() if cause != RUNNABLE}
+        ns = sum(causes.values())
+        if ns <= min_ns or line[0] not in evidence.functions:
+            continue
+        most = max(causes, key=lambda cause: causes[cause])
+        share = evidence.share(ns)
+        row = evidence.lines(line[0]).get(line[1])
+        hits = row.hits if row else 0
+        parts = ", ".join(
+            f"{in_words(causes[cause])} for {_FOR.get(cause, cause)}"
+            for cause in sorted(causes, key=lambda cause: -causes[cause])
+        )
+        yield Finding(
+            kind=WAITING,
+            places=(line,),
+            cost_ns=ns,
+            share=share,
+            numbers=(
+                *(("wait_ns", ns), ("cause", most), ("hits", hits)),
+                *((f"{cause}_ns", causes[cause]) for cause in causes),
+            ),
+            measured=(
+                f"This line itself was off the processor for {in_words(ns)} or more,"
+                f" {percent(share)} of the run: {parts}."
+            ),
+            advice=_HELPS_WAITS.get(most, _HELPS_WAITS[OTHER]),
+        )
+
+
+def busy_processors(evidence: Evidence) -> Iterator[Finding]:
+    """Yield how long all lines together waited for a processor, if that was long."""
+    profile = evidence.profile
+    min_ns = MIN_LINE_SHARE * evidence.run_ns
+    ready = [one for one in profile.waits if one.cause == RUNNABLE]
+    if sum(one.ns for one in ready) <= min_ns:
+        return
+    lines = dict.fromkeys((one.function, one.line) for one in ready)
+    waits = {
+        line: causes.get(RUNNABLE, 0)
+        for line, causes in min_waits(profile, lines).items()
+        if line[0] in evidence.functions
+    }
+    ns = sum(waits.values())
+    if ns <= min_ns:
+        return
+    longest = max(waits, key=lambda line: waits[line])
+    share = evidence.share(ns)
+    yield Finding(
+        kind=BUSY_PROCESSORS,
+        places=(longest,),
+        cost_ns=ns,
+        share=share,
+        numbers=(
+            *(("ready_ns", ns), ("lines", sum(1 for one in waits.values() if one))),
+            ("longest_line_ns", waits[longest]),
+        ),
+        measured=(
+            f"All lines together were ready to run for {in_words(ns)} or more,"
+            f" {percent(share)} of the run, while other work had the processors;"
+            f" {in_words(waits[longest])} of it on this line."
+        ),
+        advice=(
+            "It usually helps to start fewer threads or processes, or to use processors"
+            " that are less busy; times of a busy machine are not those of another run."
+        ),
+    )
+
+
+# Lines of which one execution took the most time.
+
+
+class _Uneven(NamedTuple):
+    line: Line
+    hits: int
+    min_ns: int
+    max_ns: int
+    others_ns: float  # the mean of the others
+
+
+def uneven_lines(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the lines of which one execution took far longer than all others."""
+    found: dict[Key, list[_Uneven]] = {}
+    for one in _uneven(evidence):
+        found.setdefault(one.line[0], []).append(one)
+    for key, ones in found.items():
+        others = {*found} - {key}
+        for one in ones:
+            if not evidence.leads_to([one.line], _SAME_PART * one.max_ns, others):
+                yield _of_uneven(evidence, one)
+
+
+def _uneven(evidence: Evidence) -> Iterator[_Uneven]:
+    min_ns = MIN_LINE_SHARE * evidence.run_ns
+    for function in evidence.profile.functions:
+        key = function.key
+        if evidence.recursed(key) or not any(
+            cell.max_ns is not None and cell.max_ns > min_ns
+            for cell in function.thread_lines
+        ):
+            continue
+        for row in evidence.lines(key).values():
+            if row.max_ns is None or row.min_ns is None or row.hits < 2:  # noqa: PLR2004  # one has no others
+                continue
+            others_ns = max(0, row.time_ns - row.max_ns) / (row.hits - 1)
+            if row.max_ns > min_ns and row.max_ns > MIN_TIMES_MEAN * others_ns:
+                yield _Uneven(
+                    line=(key, row.line),
+                    hits=row.hits,
+                    min_ns=row.min_ns,
+                    max_ns=row.max_ns,
+                    others_ns=others_ns,
+                )
+
+
+def _of_uneven(evidence: Evidence, one: _Uneven) -> Finding:
+    share = evidence.share(one.max_ns)
+    mean_ns = round(one.others_ns)
+    return Finding(
+        kind=UNEVEN_LINE,
+        places=(one.line,),
+        cost_ns=one.max_ns,
+        share=share,
+        numbers=(
+            *(("hits", one.hits), ("min_ns", one.min_ns), ("max_ns", one.max_ns)),
+            ("mean_of_others_ns", mean_ns),
+        ),
+        measured=(
+            f"One of {one.hits:,} executions of this line took {in_words(one.max_ns)},"
+            f" {percent(share)} of the run; the others took {in_words(mean_ns)} on"
+            f" average, the shortest {in_words(one.min_ns)}."
+        ),
+        advice=(
+            "A first execution usually imports, compiles or fills a cache: it helps to"
+            " do that once and keep it, or to leave it out of what is compared."
+        ),
+    )
+
+
+# Imports.
+
+
+def imports(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the import statements that took a large part of the run."""
+    min_ns = MIN_LINE_SHARE * evidence.run_ns
+    found: dict[Key, list[Line]] = {}
+    for function in evidence.profile.functions:
+        key = function.key
+        if evidence.recursed(key) or function.total_ns <= min_ns:
+            continue
+        hot = [line for line, ns in function.line_ns.items() if ns > min_ns]
+        tree = evidence.trees.of(function.file) if hot else None
+        body = tree.function(key) if tree else None
+        if tree is None or body is None:
+            continue
+        for one in statements(body):
+            line, header = one.node.lineno, tree.header(one.node.lineno)
+            is_alone = header is not None and header.statements == 1
+            is_import = isinstance(one.node, (ast.Import, ast.ImportFrom))
+            if is_import and is_alone and line in hot:
+                found.setdefault(key, []).append((key, line))
+    for key, lines in found.items():
+        others = {*found} - {key}
+        for place in lines:
+            ns = evidence.lines(key)[place[1]].time_ns
+            if not evidence.leads_to([place], _SAME_PART * ns, others):
+                yield _of_import(evidence, place, ns)
+
+
+def _of_import(evidence: Evidence, line: Line, ns: int) -> Finding:
+    share = evidence.share(ns)
+    hits = evidence.lines(line[0])[line[1]].hits
+    return Finding(
+        kind=IMPORT,
+        places=(line,),
+        cost_ns=ns,
+        share=share,
+        numbers=(("hits", hits), ("time_ns", ns)),
+        measured=(
+            f"This import took {in_words(ns)}, {percent(share)} of the run, in"
+            f" {counted(hits, 'execution')}, with all that it imported."
+        ),
+        advice=(
+            "It usually helps to import a module in the function that needs it, if not"
+            " every run does; python -X importtime lists what is imported."
+        ),
+    )
+
+
+# Ranks.
+
+
+def has_communication(profile: Profile) -> bool:
+    """Return whether calls of MPI or of torch.distributed were recorded."""
+    keys = {function.key for function in profile.functions}
+    return any(
+        map(is_collective, {*keys, *node_columns(profile.calls.nodes).functions})
+    )
+
+
+def known_ranks(profile: Profile) -> Ranks | None:
+    """Return the ranks of a profile; None if there are no two to compare."""
+    known = {one.rank for one in profile.processes} - {None}
+    if not profile.ranks.runs and len(known) < 2:  # noqa: PLR2004  # one is alone
+        return None
+    ranks = ranks_of(profile)
+    return ranks if len(ranks.runs) > 1 else None
+
+
+def imbalances(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the lines for which ranks may have waited for the slowest one."""
+    profile = evidence.profile
+    ranks = known_ranks(profile) if has_communication(profile) else None
+    if ranks is None:
+        return
+    min_ns = MIN_LOST_SHARE * evidence.run_ns
+    for (key, line), spread in line_spreads(ranks).items():
+        if line == WHOLE or key not in evidence.functions:
+            continue
+        if spread.own.lost > min_ns and not is_collective(key):
+            yield _of_spread(evidence, spread)
+
+
+def _of_spread(evidence: Evidence, spread: LineSpread) -> Finding:
+    own = spread.own
+    share = evidence.share(own.lost)
+    return Finding(
+        kind=IMBALANCE,
+        places=((spread.key, spread.line),),
+        cost_ns=own.lost,
+        share=share,
+        numbers=(
+            *(("lost_ns", own.lost), ("max_ns", own.max), ("max_rank", own.max_rank)),
+            *(("mean_ns", round(own.mean)), ("min_ns", own.min)),
+            *(("ran_on", spread.ran), ("ranks", own.ranks)),
+        ),
+        measured=(
+            f"Rank {own.max_rank} took {in_words(own.max)} on this line, without"
+            f" communication and the profiled functions that it called; the mean of"
+            f" {counted(own.ranks, 'rank')} is {in_words(own.mean)}, so that all"
+            f" together they took {in_words(own.lost)} less than the slowest,"
+            f" {percent(share)} of the run."
+        ),
+        advice=(
+            "It usually helps to give each rank an equal part of the work, or to let"
+            " ranks that are done take more."
+        ),
+    )
+
+
+# Time in the kernel.
+
+
+def system_lines(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the lines that ran in the kernel for a large part of the run."""
+    min_ns = MIN_LINE_SHARE * evidence.run_ns
+    for key, lines in line_time_splits(evidence.profile).items():
+        for line, split in lines.items():
+            if split.system_ns > min_ns and key in evidence.functions:
+                share = evidence.share(split.system_ns)
+                hits = evidence.lines(key)[line].hits
+                yield Finding(
+                    kind=SYSTEM_TIME,
+                    places=((key, line),),
+                    cost_ns=split.system_ns,
+                    share=share,
+                    numbers=(
+                        *(("system_ns", split.system_ns), ("hits", hits)),
+                        ("time_ns", split.time_ns),
+                    ),
+                    measured=(
+                        f"This line itself ran in the kernel for"
+                        f" {in_words(split.system_ns)}, {percent(share)} of the run, in"
+                        f" {counted(hits, 'execution')}."
+                    ),
+                    advice=(
+                        "It usually helps to make fewer and larger calls of the system,"
+                        " or to use memory again instead of allocating it anew."
+                    ),
+                )

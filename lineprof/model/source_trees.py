@@ -1,0 +1,259 @@
+"""Syntax trees of the source text in a profile, for findings about loops and calls.
+
+The text is that which ran, or there is no tree. It comes from anyone: files that are
+no Python, too large, or nested too deeply have no tree either, and all walks here go
+without recursion.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from lineprof.model.merge import text_differs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+
+    Loop = ast.For | ast.AsyncFor | ast.While
+
+    Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+
+_MAX_FILE = 500_000  # characters of one file: larger ones are data or generated
+_MAX_ALL = 1_000_000  # of all files that are parsed: 2 s
+
+_MODULE = "<module>"
+
+_SCOPES = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_INVALID = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
+
+
+class SourceLines(Protocol):
+    """Any object that has the lines of source files, such as `lineprof.source`'s."""
+
+    def lines(self, file: str) -> Sequence[str] | None:
+        """Return the lines of a file; None if the file cannot be found."""
+
+
+class Statement(NamedTuple):
+    """A statement, and the loops of its function that it is in, the outermost first."""
+
+    node: ast.stmt
+    loops: tuple[Loop, ...]
+
+
+class Header(NamedTuple):
+    """All statements that share a line, of compound ones the head alone."""
+
+    first: int  # their first and their last line
+    last: int
+    statements: int
+
+
+class SourceTree:
+    """The syntax tree of one file."""
+
+    def __init__(self, tree: ast.Module, lines: Sequence[str]) -> None:
+        self.module = tree
+        self.text = lines
+        self._definitions: dict[tuple[str, int], list[Function]] = {}
+        for node in self._statements():
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                place = (node.name, first_line(node))
+                self._definitions.setdefault(place, []).append(node)
+
+    def _statements(self) -> Iterator[ast.stmt]:
+        """Yield all statements of the file."""
+        todo: list[ast.AST] = [self.module]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, ast.stmt):
+                yield node
+            todo += _blocks(node)
+
+    @cached_property
+    def _headers(self) -> dict[int, Header]:
+        found: dict[int, Header] = {}
+        for node in self._statements():
+            first, last = first_line(node), header_end(node)
+            for line in range(first, last + 1):
+                old = found.get(line)
+                found[line] = Header(
+                    first=min(first, old.first) if old else first,
+                    last=max(last, old.last) if old else last,
+                    statements=old.statements + 1 if old else 1,
+                )
+        return found
+
+    def function(self, key: Key) -> Function | None:
+        """Return a function of the file by its key; None if that is not certain."""
+        _, line, name = key
+        if name == _MODULE:
+            return self.module
+        found = self._definitions.get((name.rpartition(".")[2], line), [])
+        return found[0] if len(found) == 1 else None
+
+    def header(self, line: int) -> Header | None:
+        """Return the statements on a line; None if there are none."""
+        return self._headers.get(line)
+
+    def header_text(self, line: int) -> str | None:
+        """Return the text of the statements on a line; None if there are none."""
+        header = self.header(line)
+        if header is None:
+            return None
+        return "\n".join(self.text[header.first - 1 : header.last])
+
+
+class SourceTrees:
+    """The syntax trees of a profile's files; each file is parsed once, if at all."""
+
+    def __init__(self, profile: Profile, sources: SourceLines) -> None:
+        self._kept = profile.sources
+        self._warnings = frozenset(profile.warnings)
+        self._sources = sources
+        self._trees: dict[str, SourceTree | None] = {}
+        self._room = _MAX_ALL
+        self.missing: dict[str, str] = {}  # why files have no tree, by file
+
+    def of(self, file: str) -> SourceTree | None:
+        """Return the tree of a file, or None."""
+        if file not in self._trees:
+            self._trees[file] = self._parsed(file)
+        return self._trees[file]
+
+    def _parsed(self, file: str) -> SourceTree | None:
+        if text_differs(file) in self._warnings:
+            self.missing[file] = "its text differs between the merged profiles"
+            return None
+        text = self._text(file)
+        if text is None:
+            self.missing[file] = "its text, as it ran, is not known"
+            return None
+        if len(text) > min(_MAX_FILE, self._room):
+            self.missing[file] = "there is too much text to parse"
+            return None
+        self._room -= len(text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the syntax
+            try:
+                tree = ast.parse(text)
+                return SourceTree(tree, _lines_of(text))
+            except _INVALID:
+                self.missing[file] = "it is no Python that this version can parse"
+                return None
+
+    def _text(self, file: str) -> str | None:
+        """Return the text of a file if it is certainly the one that ran."""
+        kept = self._kept.get(file)
+        if kept is None or kept.is_left_out:
+            return None
+        if kept.text is not None or not kept.sha256:
+            return kept.text
+        lines = self._sources.lines(file)
+        for text in ("\n".join([*lines, ""]), "\n".join(lines)) if lines else ():
+            data = text.encode("utf-8", "surrogatepass")
+            if hashlib.sha256(data).hexdigest() == kept.sha256:
+                return text
+        return None
+
+
+def _lines_of(text: str) -> list[str]:
+    """Return the lines of `text` as Python counts them."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def first_line(node: ast.stmt) -> int:
+    """Return the first line of a statement, including decorators."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *[one.lineno for one in decorators]])
+
+
+def header_end(node: ast.stmt) -> int:
+    """Return the last line of a statement, of a compound one that of its head."""
+    body = getattr(node, "body", None) or getattr(node, "cases", None)
+    if not body:
+        return node.end_lineno or node.lineno
+    first: ast.stmt | ast.pattern = body[0]
+    if isinstance(body[0], ast.match_case):
+        first = body[0].pattern
+    return max(node.lineno, first.lineno - 1)
+
+
+def _blocks(node: ast.AST) -> list[ast.AST]:
+    """Return the statements, handlers and cases right inside a statement."""
+    fields = ("body", "orelse", "handlers", "finalbody", "cases")
+    return [
+        child
+        for field in fields
+        for child in _listed(getattr(node, field, ()))
+        if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case))
+    ]
+
+
+def _listed(value: object) -> list[ast.AST]:
+    return value if isinstance(value, list) else []
+
+
+def statements(function: Function) -> Iterator[Statement]:
+    """Yield the statements of a function, without those of functions inside it."""
+    todo: list[tuple[ast.AST, tuple[Loop, ...]]] = [(function, ())]
+    while todo:
+        node, loops = todo.pop()
+        if isinstance(node, ast.stmt) and node is not function:
+            yield Statement(node=node, loops=loops)
+            if isinstance(node, _SCOPES):
+                continue
+        if isinstance(node, _LOOPS):
+            todo += [(child, loops) for child in reversed(node.orelse)]
+            inner = (*loops, node)
+            todo += [(child, inner) for child in reversed(node.body)]
+        else:
+            todo += [(child, loops) for child in reversed(_blocks(node))]
+
+
+def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below, without the insides of other scopes.
+
+    The scopes themselves, such as functions and comprehensions, are among them.
+    """
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        yield one
+        if one is node or not isinstance(one, _SCOPES):
+            todo += ast.iter_child_nodes(one)
+
+
+def bound_names(node: ast.AST) -> list[str]:
+    """Return the names that one node itself binds, deletes or declares."""
+    if isinstance(node, ast.Name):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id]
+    if isinstance(node, ast.alias):
+        return [(node.asname or node.name).partition(".")[0]]
+    if isinstance(node, (ast.Global, ast.Nonlocal)):
+        return [*node.names]
+    field = _NAME_FIELDS.get(type(node).__name__)
+    name = getattr(node, field) if field else None
+    return [name] if name else []
+
+
+# Where nodes of other types have a name that they bind, by type.
+_NAME_FIELDS = {
+    "arg": "arg",
+    **dict.fromkeys(("FunctionDef", "AsyncFunctionDef", "ClassDef"), "name"),
+    **dict.fromkeys(("ExceptHandler", "MatchStar", "MatchAs"), "name"),
+    "MatchMapping": "rest",
+    # Since Python 3.12.
+    **dict.fromkeys(("TypeVar", "ParamSpec", "TypeVarTuple"), "name"),
+}

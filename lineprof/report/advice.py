@@ -1,0 +1,180 @@
+"""The view --advice: what a profile proves about its lines, and what usually helps."""
+
+from __future__ import annotations
+
+import json
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from lineprof.model.advice import KINDS, advise
+from lineprof.model.finding import in_words, percent
+from lineprof.model.names import short_names
+from lineprof.report.limits import limited
+from lineprof.report.marks import Marks
+from lineprof.report.rows import Rows
+from lineprof.report.text_grid import counted, more_rows
+from lineprof.snapshot.arithmetic import idle_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.console.terminal import Terminal
+    from lineprof.model.advice import Advice, Finding
+    from lineprof.model.finding import Line
+    from lineprof.model.names import ShortNames
+    from lineprof.model.profile import Profile
+    from lineprof.report.options import Options
+    from lineprof.source import Sources
+
+_COLUMNS = (
+    *("kind", "file", "function", "function_line", "line", "cost_ns", "share"),
+    *("measured", "advice", "numbers", "places", "source"),
+)
+
+_INDENT = "   "
+
+_MIN_WIDTH = 30  # columns of a terminal; on less, sentences are not wrapped
+
+
+def advice_of(profile: Profile, sources: Sources) -> Advice:
+    """Return the findings of a profile, most costly first, and what is not known."""
+    return advise(profile, sources, idle_sums)
+
+
+def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield each finding with its lines, and which kinds were not looked for."""
+    found = advice_of(profile, sources)
+    shown = _shown(found, options)
+    if found.findings:
+        head = (
+            f"{counted(len(found.findings), 'finding')}, the most time first; shares"
+            f" are of the run, {in_words(found.run_ns)}, and overlap"
+        )
+    else:
+        head = _nothing(found)
+    yield from _wrapped(head, options.terminal, "")
+    names, marks = short_names(_keys(shown)), Marks(profile)
+    for number, one in enumerate(shown, 1):
+        yield ""
+        head = f"{number}. {one.kind}: {in_words(one.cost_ns)}, {percent(one.share)}"
+        yield options.terminal.emphasized(options.terminal.clipped(head, 0))
+        yield from _places(one, names, marks, sources, options.terminal)
+        yield from _wrapped(one.measured, options.terminal, _INDENT)
+        yield from _wrapped(one.advice, options.terminal, _INDENT)
+    yield from more_rows(len(found.findings) - len(shown))
+    if found.findings and found.unchecked:
+        yield ""
+        text = f"Not looked for: {_unchecked(found)}"
+        yield from _wrapped(text, options.terminal, "")
+    if found.missing:
+        yield ""
+        for text in found.missing:
+            sentence = f"{text[:1].upper()}{text[1:]}"
+            yield from _wrapped(sentence, options.terminal, "")
+
+
+def advice_notes(profile: Profile, _: Options) -> Iterator[str]:
+    """Yield what the marks of functions mean."""
+    yield from Marks(profile).note()
+
+
+def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
+    """Return the findings for other programs."""
+    found = advice_of(profile, sources)
+    shown = _shown(found, options)
+    return Rows(
+        columns=_COLUMNS,
+        rows=[_row(one, sources, as_text=options.csv) for one in shown],
+        more=len(found.findings) - len(shown),
+        totals={
+            "run_ns": found.run_ns,
+            "unchecked": [
+                {"kind": kind, "reason": reason} for kind, reason in found.unchecked
+            ],
+            "missing": [*found.missing],
+        },
+    )
+
+
+def _row(one: Finding, sources: Sources, *, as_text: bool) -> dict[str, object]:
+    (file, _, _), number = one.places[0]
+    numbers: object = dict(one.numbers)
+    places: object = [_place(place) for place in one.places]
+    if as_text:  # a field of CSV is one value
+        numbers, places = json.dumps(numbers), json.dumps(places)
+    return {
+        "kind": one.kind,
+        **_place(one.places[0]),
+        "cost_ns": one.cost_ns,
+        "share": one.share,
+        "measured": one.measured,
+        "advice": one.advice,
+        "numbers": numbers,
+        "places": places,
+        "source": sources.line(file, number),
+    }
+
+
+def _place(place: Line) -> dict[str, object]:
+    (file, first_line, function), line = place
+    return {
+        "file": file,
+        "function": function,
+        "function_line": first_line,
+        "line": line or None,
+    }
+
+
+def _shown(found: Advice, options: Options) -> list[Finding]:
+    return limited(found.findings, options, lambda one: one.share, 1.0)
+
+
+def _keys(findings: list[Finding]) -> list[tuple[str, int, str]]:
+    return [key for one in findings for key, _ in one.places]
+
+
+def _nothing(found: Advice) -> str:
+    """Return what was looked for, and why the rest was not."""
+    unchecked = {kind for kind, _ in found.unchecked}
+    checked = [kind for kind in KINDS if kind not in unchecked]
+    text = f"No finding: looked for {', '.join(checked) or 'nothing'}"
+    return f"{text}; not for {_unchecked(found)}" if unchecked else text
+
+
+def _unchecked(found: Advice) -> str:
+    """Return the kinds that were not looked for, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for kind, reason in found.unchecked:
+        by_reason.setdefault(reason, []).append(kind)
+    return "; ".join(
+        f"{', '.join(kinds)} ({reason})" for reason, kinds in by_reason.items()
+    )
+
+
+def _places(
+    one: Finding, names: ShortNames, marks: Marks, sources: Sources, terminal: Terminal
+) -> Iterator[str]:
+    """Yield the lines that a finding is about, with their text."""
+    cells = []
+    for key, line in one.places:
+        name = names.line(key[0], line) if line else names.function(key)
+        text = sources.line(key[0], line) if line else None
+        mark = marks.after(key)
+        cells.append((terminal.clean(name + mark), (text or "").rstrip()))
+    width = max(len(name) for name, _ in cells)
+    for name, text in cells:
+        yield terminal.clipped(f"{_INDENT}{name.ljust(width)}  {text}".rstrip(), 0)
+
+
+def _wrapped(text: str, terminal: Terminal, indent: str) -> list[str]:
+    """Return a sentence as lines that fit the terminal."""
+    text = f"{indent}{terminal.clean(text)}"
+    if terminal.width is None or terminal.width < _MIN_WIDTH:
+        return [text]
+    return wrap(
+        text,
+        terminal.width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
