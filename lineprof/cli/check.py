@@ -14,7 +14,7 @@ from lineprof.cli.command import (
     keep_profiles,
     read_profiles,
 )
-from lineprof.cli.diff import read_runs, runs_in
+from lineprof.cli.diff import compared, read_runs, runs_in
 from lineprof.console.output import clean_line, print_error, print_lines
 from lineprof.console.progress import Progress
 from lineprof.files import checked_name, write_file
@@ -116,7 +116,12 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
             parser.error(f"{name} is for a --baseline, which is missing")
     has_budget = parsed.budget is not None or not parsed.baseline
     budgets = read_budgets(parsed.budget) if has_budget else None
-    from lineprof.report.budgets import FORMATS, outcomes, summary  # noqa: PLC0415
+    from lineprof.report.budgets import (  # noqa: PLC0415
+        FORMATS,
+        HOLDS,
+        outcomes,
+        summary,
+    )
     from lineprof.source import sources_of  # noqa: PLC0415
 
     files = [find_profile(file) for file in parsed.files]
@@ -142,8 +147,6 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     for warning in profile.warnings:
         print_error(warning)
     print_error(summary(found))
-    from lineprof.report.budgets import HOLDS  # noqa: PLC0415
-
     return int(any(one.status != HOLDS for one in found))
 
 
@@ -152,7 +155,6 @@ def _slowdowns(
 ) -> list[Outcome]:
     """Return the outcomes of the comparison with the baseline."""
     from lineprof.report.budgets import slowdowns  # noqa: PLC0415  # not for --help
-    from lineprof.report.diff import difference_of  # noqa: PLC0415
 
     files = runs_in(parsed.baseline)
     baseline = read_runs(files, progress, parsed.source_root)
@@ -163,12 +165,18 @@ def _slowdowns(
     min_percent = parsed.min_percent
     return list(
         slowdowns(
-            difference_of(baseline, [profile]).comparison,
+            compared(baseline, [profile]).comparison,
             max_percent,
             _MIN_PERCENT if min_percent is None else min_percent,
-            files[0],
+            _script(profile) or files[0],
         )
     )
+
+
+def _script(profile: Profile) -> str:
+    """Return the path of the program's script; "" if it is unknown."""
+    argv = profile.processes[0].argv if profile.processes else ()
+    return os.path.join(profile.processes[0].cwd, argv[0]) if argv else ""
 
 
 COMMAND = Command("check", _HELP, _add_flags, _check)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 _MIN_LINE, _MIN_FUNCTION, _MIN_NAMESAKE = 0.5, 0.6, 0.3
 
 _MAX_MATCHED = 1_000_000  # pairs of lines in one call of difflib
-_MAX_GAP = 900  # pairs of lines between two matched neighbours
-_MAX_SIMILAR = 60_000  # pairs of lines that are compared by letters, in all: 2 s
-_MAX_LETTERS = 300  # of a line that is compared by letters
+_MAX_GAP = 2_500  # pairs of lines between two matched neighbours
+_MAX_SIMILAR = 1_000_000  # pairs of lines that are compared by words, in all: 1 s
 _MAX_SCANNED = 2_000  # letters of a line whose comments are looked for
+_MAX_HEAD = 100  # lines of decorators and parameters
 
 _MAX_SHARED = 20  # functions with one line, above which the line tells nothing
 _MAX_COUNTED = 500_000  # functions with a line of another one, in all: 1 s
@@ -46,7 +46,9 @@ _STRING_COMMENT_OR_BLANK = re.compile(
     r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|#.*|\s+"""
 )
 
-_HEAD = re.compile(r"\s*(async\s+def|def|class)\b")
+_HEAD = re.compile(r"\s*(async\s+def|def|class|cdef|cpdef)\b")
+
+_WORD = re.compile(r"\w+|[-+*/%&|^~<>=!@]")
 
 
 # Files.
@@ -252,8 +254,40 @@ def _code_of(line: str) -> str:
 # Lines.
 
 
+def block_of(lines: Sequence[str], first_line: int, last_line: int) -> Sequence[str]:
+    """Return the lines of a function that starts at `first_line`, by indentation.
+
+    It is much faster than a tokenizer. A string over several lines may look like the
+    end of the function: so the block goes on to `last_line` in any case, the last one
+    that was measured.
+    """
+    start = first_line - 1
+    head = start
+    for index in range(start, min(start + _MAX_HEAD, len(lines))):
+        if _HEAD.match(lines[index]):
+            head = index
+            break
+    width = _indent(lines[head]) if head < len(lines) else 0
+    end = head + 1
+    is_head = True
+    while end < len(lines):
+        line = lines[end]
+        text = line.strip()
+        if text and not text.startswith("#") and _indent(line) <= width:
+            # The end of parameters stands below their ``def``.
+            if not (is_head and text[0] in ")]}"):
+                break
+            is_head = False
+        end += 1
+    return lines[start : max(end, min(last_line, len(lines)))]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
 class LineMatcher:
-    """Matching of the lines of functions, of which many may be compared by letters."""
+    """Matching of the lines of many functions, with a bound on the work for all."""
 
     def __init__(self) -> None:
         self._room = _MAX_SIMILAR
@@ -272,11 +306,16 @@ class LineMatcher:
         texts = [before[index].rstrip() for index in ones]
         other_texts = [after[index].rstrip() for index in others]
         pairs = _in_gaps([], texts, other_texts)
-        texts = list(map(_code_of, texts))
-        other_texts = list(map(_code_of, other_texts))
-        pairs = _in_gaps(pairs, texts, other_texts)
-        pairs += self._similar(pairs, texts, other_texts)
-        pairs += _moved(pairs, texts, other_texts)
+        if len(pairs) < min(len(ones), len(others)):
+            matched, others_matched = {one for one, _ in pairs}, {o for _, o in pairs}
+            texts = _codes_of(texts, matched)
+            other_texts = _codes_of(other_texts, others_matched)
+            pairs = _in_gaps(pairs, texts, other_texts)
+            # Words end at blanks, which these texts no longer have.
+            pairs += self._similar(
+                pairs, [before[one] for one in ones], [after[other] for other in others]
+            )
+            pairs += _moved(pairs, texts, other_texts)
         return {ones[one]: others[other] for one, other in sorted(pairs)}
 
     def _similar(
@@ -286,17 +325,27 @@ class LineMatcher:
         found: Pairs = []
         for ones, others in _gaps(pairs, len(before), len(after)):
             size = len(ones) * len(others)
+            words = [_words_of(before[one]) for one in ones]
+            other_words = [_words_of(after[other]) for other in others]
+            inner: Pairs = []
             if size <= min(_MAX_GAP, self._room):
                 self._room -= size
-                found += _best_pairs(ones, others, before, after)
-            elif len(ones) == len(others) <= self._room:  # the same place suffices
-                self._room -= len(ones)
-                found += [
-                    (one, other)
-                    for one, other in zip(ones, others)
-                    if _likeness(before[one], after[other]) >= _MIN_LINE
+                inner = _best_pairs(words, other_words)
+            elif len(ones) == len(others):  # the same place has to do
+                inner = [
+                    (index, index)
+                    for index, both in enumerate(zip(words, other_words))
+                    if _likeness(*both) >= _MIN_LINE
                 ]
+            found += [(ones[one], others[other]) for one, other in inner]
         return found
+
+
+def _codes_of(lines: Sequence[str], matched: set[int]) -> list[str]:
+    """Return lines without blanks and comments; "" for those that match already."""
+    return [
+        "" if index in matched else _code_of(line) for index, line in enumerate(lines)
+    ]
 
 
 def _gaps(pairs: Pairs, before: int, after: int) -> Iterator[tuple[range, range]]:
@@ -383,56 +432,41 @@ def _places_of_unique(lines: Sequence[str]) -> dict[str, int]:
     return {line: index for index, line in enumerate(lines) if counts[line] == 1}
 
 
-def _best_pairs(
-    ones: range, others: range, before: Sequence[str], after: Sequence[str]
-) -> Pairs:
+def _best_pairs(before: list[frozenset[str]], after: list[frozenset[str]]) -> Pairs:
     """Return the pairs of lines, in order, whose similarities have the greatest sum."""
-    matcher = SequenceMatcher(None, autojunk=False)
-    likeness: dict[tuple[int, int], float] = {}
-    for other in others:
-        matcher.set_seq2(after[other][:_MAX_LETTERS])
-        for one in ones:
-            matcher.set_seq1(before[one][:_MAX_LETTERS])
-            if _may_be_alike(matcher):
-                likeness[one, other] = matcher.ratio()
     # The greatest sum for the first lines of both, as of a longest common subsequence.
-    sums: dict[tuple[int, int], float] = {}
-    for one in ones:
-        for other in others:
-            likely = likeness.get((one, other), 0.0)
-            with_both = sums.get((one - 1, other - 1), 0.0) + likely
-            without = max(
-                sums.get((one - 1, other), 0.0), sums.get((one, other - 1), 0.0)
-            )
-            is_pair = likely >= _MIN_LINE and with_both > without
-            sums[one, other] = with_both if is_pair else without
+    sums = [[0.0] * (len(after) + 1) for _ in range(len(before) + 1)]
+    for one, words in enumerate(before, 1):
+        above, row = sums[one - 1], sums[one]
+        for other, other_words in enumerate(after, 1):
+            best = max(above[other], row[other - 1])
+            likeness = _likeness(words, other_words)
+            if likeness >= _MIN_LINE:
+                best = max(best, above[other - 1] + likeness)
+            row[other] = best
     pairs: Pairs = []
-    one, other = ones[-1], others[-1]
-    while one in ones and other in others:
-        best = sums[one, other]
-        if best == sums.get((one - 1, other), 0.0):
+    one, other = len(before), len(after)
+    while one and other:
+        best = sums[one][other]
+        if best == sums[one - 1][other]:
             one -= 1
-        elif best == sums.get((one, other - 1), 0.0):
+        elif best == sums[one][other - 1]:
             other -= 1
         else:
-            pairs.append((one, other))
             one, other = one - 1, other - 1
+            pairs.append((one, other))
     return pairs[::-1]
 
 
-def _may_be_alike(matcher: SequenceMatcher[str]) -> bool:
-    """Return whether two lines may be similar, by bounds that are fast."""
-    return (
-        matcher.real_quick_ratio() >= _MIN_LINE and matcher.quick_ratio() >= _MIN_LINE
-    )
+def _words_of(line: str) -> frozenset[str]:
+    """Return the words and operators of a line, which tell how similar two are."""
+    return frozenset(_WORD.findall(line[:_MAX_SCANNED]))
 
 
-def _likeness(one: str, other: str) -> float:
-    """Return the similarity of two lines, from 0 to 1."""
-    matcher = SequenceMatcher(
-        None, one[:_MAX_LETTERS], other[:_MAX_LETTERS], autojunk=False
-    )
-    return matcher.ratio() if _may_be_alike(matcher) else 0.0
+def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return twice the words that both lines have, by the number in both."""
+    both = len(one) + len(other)
+    return 2 * len(one & other) / both if both else 0.0
 
 
 def _moved(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs:

@@ -124,7 +124,7 @@ class _Checker:
         """Yield that a budget has nothing in the profile to be compared with."""
         hint = "correct its name, profile it, or write optional = true"
         if error.hint.startswith("did you mean"):
-            hint = f"{error.hint} else write optional = true"
+            hint = f"{error.hint} {hint.capitalize()}"
         for limit in budget.limits:
             yield Outcome(
                 status=UNKNOWN,
@@ -354,7 +354,7 @@ def slowdowns(
 
     A function is too slow if its self time, or its GPU time, grew by more than
     `max_percent` of itself, by `min_percent` or more of the time of all lines, and by
-    more than the noise band. `file` is the baseline.
+    more than the noise band. `file` is the script of the program.
     """
     change = comparison.wall_ns or comparison.self_ns
     title = "wall time" if comparison.wall_ns else "time of all functions"

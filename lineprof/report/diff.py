@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import box_characters_of
-from lineprof.model.alignment import paired_files
+from lineprof.model.alignment import block_of, paired_files
 from lineprof.model.comparison import Comparison, Run, compare, has_calls
 from lineprof.model.names import short_names
 from lineprof.report.limits import limited
@@ -24,7 +24,7 @@ from lineprof.report.text_grid import (
     percent_of,
     time_unit_for,
 )
-from lineprof.source import sources_of
+from lineprof.source import WHOLE_FILE, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -62,13 +62,8 @@ class Row(NamedTuple):
     function: FunctionPair
     line: LinePair | None  # None: the function itself
     times: Times
-
-    @property
-    def rank(self) -> int:
-        """The place in the order: changes, other counts, changes within noise."""
-        if self.times.size and not self.times.is_noise:
-            return 0
-        return 1 if self.times.count.is_exact_change else 2
+    size: float  # see `Times.size`
+    rank: int  # 0: beyond the noise; 1: another count alone; 2: within the noise
 
 
 def difference_of(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
@@ -101,10 +96,21 @@ def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
             return profile.source_roots is None
         return not kept.is_left_out and (kept.text is not None or bool(kept.sha256))
 
+    last_lines = {
+        function.key: max((cell.line for cell in function.thread_lines), default=0)
+        for function in profile.functions
+    }
+
+    def block(key: Key) -> Sequence[str] | None:
+        lines = sources.lines(key[0]) if is_sure(key[0]) else None
+        if lines is None or key[2] in WHOLE_FILE:
+            return lines and lines[key[1] - 1 :]
+        return block_of(lines, key[1], last_lines.get(key, 0))
+
     return Run(
         profile=profile,
         text=lambda file: sources.lines(file) if is_sure(file) else None,
-        block=lambda key: sources.block(*key) if is_sure(key[0]) else None,
+        block=block,
         line=lambda file, line: (
             sources.line(file, line) if is_after or is_sure(file) else None
         ),
@@ -117,25 +123,36 @@ def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
 def function_rows(comparison: Comparison) -> list[Row]:
     """Return the functions that changed, the greatest change first."""
     return _sorted(
-        Row(function=pair, line=None, times=pair.times) for pair in comparison.functions
+        _row_of(pair, None, pair.times)
+        for pair in comparison.functions
+        if pair.times.changed
     )
 
 
 def line_rows(comparison: Comparison) -> list[Row]:
     """Return the lines that changed, the greatest change first."""
     return _sorted(
-        Row(function=pair, line=line, times=line.times)
+        _row_of(pair, line, line.times)
         for pair in comparison.functions
         for line in pair.lines
+        if line.times.changed
     )
+
+
+def _row_of(function: FunctionPair, line: LinePair | None, times: Times) -> Row:
+    size = times.size
+    rank = 1 if times.count.is_exact_change else 2
+    if size and not times.is_noise:
+        rank = 0
+    return Row(function=function, line=line, times=times, size=size, rank=rank)
 
 
 def _sorted(rows: Iterable[Row]) -> list[Row]:
     def order(row: Row) -> tuple[object, ...]:
         line = (row.line.after or row.line.before) if row.line else 0
-        return row.rank, -row.times.size, row.function.key, line
+        return row.rank, -row.size, row.function.key, line
 
-    return sorted((row for row in rows if row.times.changed), key=order)
+    return sorted(rows, key=order)
 
 
 def whole_ns(comparison: Comparison) -> float:
@@ -152,7 +169,7 @@ def whole_ns(comparison: Comparison) -> float:
 
 def _shown(rows: list[Row], comparison: Comparison, options: Options) -> list[Row]:
     """Return the rows that --limit and --min-percent leave."""
-    return limited(rows, options, lambda row: row.times.size, whole_ns(comparison))
+    return limited(rows, options, lambda row: row.size, whole_ns(comparison))
 
 
 # Text.
@@ -317,8 +334,7 @@ def _table(
         cells.append(texts)
     total = whole_ns(comparison)
     hot = [
-        row.rank == 0 and percent_of(row.times.size, total) >= _HOT_PERCENT
-        for row in rows
+        row.rank == 0 and percent_of(row.size, total) >= _HOT_PERCENT for row in rows
     ]
     titles += words
     spare = [titles.index("Function")] if is_line else []
@@ -463,7 +479,9 @@ def _row(row: Row) -> dict[str, object]:
     }
     if row.line is not None:
         fields["before_line"], fields["after_line"] = row.line.before, row.line.after
-    fields["calls" if row.line is None else "hits"] = _change(times.count)
+    count = _change(times.count)
+    del count["noise"]  # counts are exact
+    fields["calls" if row.line is None else "hits"] = count
     fields["self_ns"] = _change(times.self_ns)
     fields["total_ns" if row.line is None else "time_ns"] = _change(times.total_ns)
     fields["gpu_self_ns"] = _change(times.gpu_ns)
