@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 # Minimum similarity, from 0 to 1, of lines and functions that count as the same.
 _MIN_LINE, _MIN_FUNCTION, _MIN_NAMESAKE = 0.5, 0.6, 0.3
+_MIN_ONLY_LINE = 0.25  # of one line that stands where one other line stood
 
 _MAX_MATCHED = 1_000_000  # pairs of lines in one call of difflib
 _MAX_GAP = 2_500  # pairs of lines between two matched neighbours
@@ -328,7 +329,10 @@ class LineMatcher:
             words = [_words_of(before[one]) for one in ones]
             other_words = [_words_of(after[other]) for other in others]
             inner: Pairs = []
-            if size <= min(_MAX_GAP, self._room):
+            if size == 1:
+                alike = _likeness(words[0], other_words[0]) >= _MIN_ONLY_LINE
+                inner = [(0, 0)] if alike else []
+            elif size <= min(_MAX_GAP, self._room):
                 self._room -= size
                 inner = _best_pairs(words, other_words)
             elif len(ones) == len(others):  # the same place has to do
@@ -460,6 +464,8 @@ def _best_pairs(before: list[frozenset[str]], after: list[frozenset[str]]) -> Pa
 
 def _words_of(line: str) -> frozenset[str]:
     """Return the words and operators of a line, which tell how similar two are."""
+    if len(line) <= _MAX_SCANNED:
+        line = _STRING_COMMENT_OR_BLANK.sub(lambda found: found[1] or " ", line)
     return frozenset(_WORD.findall(line[:_MAX_SCANNED]))
 
 

@@ -35,7 +35,10 @@ FILE = "/project/work.py"
 
 def function_of(text: str, name: str, numbers: Mapping[str, tuple[int, int]],
                 file: str = FILE) -> FunctionStats:  # fmt: skip
-    """Return the function `name` of a text, with the numbers of its lines."""
+    """Return the function `name` of a text, with the numbers of its lines.
+
+    Without numbers it was never called, else once.
+    """
     lines = text.split("\n")
     last = name.rpartition(".")[2]
     first = next(n for n, line in enumerate(lines, 1) if f"def {last}(" in line)
@@ -43,7 +46,7 @@ def function_of(text: str, name: str, numbers: Mapping[str, tuple[int, int]],
     for part, (hits, ns) in numbers.items():
         number = next(n for n in range(first, len(lines) + 1) if part in lines[n - 1])
         cells.append(ThreadLine(line=number, thread=0, hits=hits, time_ns=ns))
-    return FunctionStats(file, name, first, tuple(cells), calls=1)
+    return FunctionStats(file, name, first, tuple(cells), calls=1 if cells else 0)
 
 
 def version(  # noqa: PLR0913  # each has its name
@@ -73,6 +76,7 @@ def version(  # noqa: PLR0913  # each has its name
             inclusive_ns=one.total_ns,
         )
         for one in found
+        if one.calls
     ]
     sources = {file: SourceFile(file, text, text_hash(text))} if source else {}
     return LineStats.from_functions(
