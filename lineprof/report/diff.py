@@ -184,9 +184,9 @@ def text(difference: Difference, options: Options) -> Iterator[str]:
 def _text(difference: Difference, options: Options) -> Iterator[str]:
     comparison = difference.comparison
     terminal = options.terminal
-    yield _sentence("Wall time", comparison.wall_ns, comparison, terminal)
-    own = "Own time of all lines" if comparison.has_calls else "Time of all functions"
-    yield _sentence(own, comparison.self_ns, comparison, terminal)
+    yield from _sentences("Wall time", comparison.wall_ns, terminal)
+    own = "Own time" if comparison.has_calls else "Time of functions"
+    yield from _sentences(own, comparison.self_ns, terminal)
     names = _Names(comparison, terminal)
     for noun, count, rows in (
         ("function", "call", function_rows(comparison)),
@@ -220,32 +220,28 @@ def _summary(rows: Sequence[Row], noun: str, comparison: Comparison) -> str:
     return words
 
 
-def _sentence(
-    title: str, change: Change | None, comparison: Comparison, terminal: Terminal
-) -> str:
-    """Return the change of a time of the whole program, in words."""
+def _sentences(title: str, change: Change | None, terminal: Terminal) -> Iterator[str]:
+    """Yield the change of a time of the whole program, in words."""
     if change is None:
-        return f"{title}: not known"
-    sides = []
-    for side, mean, values, runs in zip(
-        ("before", "after"),
-        (change.mean_before, change.mean_after),
-        change,
-        comparison.runs,
-    ):
-        words = f"{in_words(mean)} {side}"
-        if runs > 1:
-            words += (
-                f" ({runs} runs, {in_words(min(values))} to {in_words(max(values))})"
-            )
-        sides.append(words)
-    words = f"{title}: {', '.join(sides)}, change {_signed_words(change.difference)}"
+        yield f"{title}: not known"
+        return
+    words = (
+        f"{title}: {in_words(change.mean_before)} before,"
+        f" {in_words(change.mean_after)} after, change"
+        f" {_signed_words(change.difference)}"
+    )
     if change.noise is not None:
-        plus_minus = "±" if terminal.boxes else "+/-"
-        words += f" {plus_minus} {in_words(change.noise)}"
-        if change.is_noise:
-            words += " (within noise)"
-    return words + (f", {change.ratio:.2f} x" if change.ratio is not None else "")
+        words += f" {'±' if terminal.boxes else '+/-'} {in_words(change.noise)}"
+    if change.ratio is not None:
+        words += f", {change.ratio:.2f} x"
+    yield words
+    if change.noise is not None:
+        sides = [
+            f"{side} {counted(len(values), 'run')}, {in_words(min(values))} to"
+            f" {in_words(max(values))}"
+            for side, values in zip(("before", "after"), change)
+        ]
+        yield f"  {'; '.join(sides)}{'; within noise' if change.is_noise else ''}"
 
 
 def _signed_words(ns: float) -> str:
@@ -337,7 +333,10 @@ def _table(
         row.rank == 0 and percent_of(row.size, total) >= _HOT_PERCENT for row in rows
     ]
     titles += words
-    spare = [titles.index("Function")] if is_line else []
+    # On a narrow terminal: the time before is that after, less the change.
+    rare = [title for title in titles if title.startswith(("Noise", "Before"))][::-1]
+    rare = ["Function", *rare, "Note"] if is_line else rare
+    spare = [titles.index(title) for title in rare if title in titles]
     yield from grid(
         titles, cells, options.terminal, words=len(words), hot=hot, spare=spare
     )

@@ -16,6 +16,7 @@ from example_ranks import save_ranks
 from hostile_files import check_no_controls, evil_file
 from versions import MS, save_version, version
 
+from lineprof.console.terminal import Terminal
 from lineprof.line_stats import LineStats
 from lineprof.storage import save
 
@@ -127,7 +128,7 @@ def test_a_moved_function_shows_no_change_and_the_faster_line_leads() -> None:
 def test_the_text_has_both_line_numbers_and_the_wall_time() -> None:
     expected = """\
 Wall time: 100.0 ms before, 60.00 ms after, change -40.00 ms, 0.60 x
-Own time of all lines: 71.00 ms before, 31.00 ms after, change -40.00 ms, 0.44 x
+Own time: 71.00 ms before, 31.00 ms after, change -40.00 ms, 0.44 x
 
 1 function changed:
 
@@ -324,6 +325,16 @@ def test_runs_are_named_by_commas_patterns_or_flags(words: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("runs")
+def test_the_first_lines_have_the_range_of_all_runs() -> None:
+    text = diff("old.*.lprof", "new.0.lprof").out
+    assert text.startswith(
+        "Wall time: 110.0 ms before, 180.0 ms after, change +70.00 ms ± 49.69 ms,"
+        " 1.64 x\n"
+        "  before 3 runs, 100.0 ms to 120.0 ms; after 1 run, 180.0 ms to 180.0 ms\n"
+    )
+
+
+@pytest.mark.usefixtures("runs")
 def test_one_run_beside_several_varies_as_they_do() -> None:
     first = compared("old.*.lprof", "new.2.lprof")["lines"][0]["self_ns"]
     noise = 4.303 * (variance(TIMES[0]) * (1 / 3 + 1)) ** 0.5
@@ -343,6 +354,18 @@ def test_runs_of_one_side_match_though_a_line_moved() -> None:
 def test_a_file_with_a_comma_in_its_name_is_one_file() -> None:
     Path("before.lprof").rename("a,b.lprof")
     assert compared("a,b.lprof", "after.lprof")["runs"] == {"before": 1, "after": 1}
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_tables_fit_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(is_terminal=True, width=width)
+    monkeypatch.setattr("lineprof.cli.diff.terminal_of", lambda _: terminal)
+    text = diff("old.*.lprof", "new.*.lprof").out
+    rows = [line for line in text.splitlines() if "work.py" in line or "(ms)" in line]
+    assert len(rows) == 5
+    assert max(map(len, rows)) <= width
+    assert all("Change (ms)" in row for row in rows if "(ms)" in row)
 
 
 # Numbers.

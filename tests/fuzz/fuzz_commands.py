@@ -61,7 +61,7 @@ SAMPLES = {
 DIFFS = (
     ["diff", "FILE", "OTHER"],
     ["diff", "OTHER", "FILE", "--json"],
-    ["diff", "FILE,OTHER", "OTHER", "--limit=5"],
+    ["diff", "--limit=5", "--before", "FILE", "OTHER", "--after", "OTHER"],
 )
 MERGES = ("--full", "--sums")
 REWRITES = (  # of the profile itself: refused
