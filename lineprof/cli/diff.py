@@ -96,7 +96,7 @@ def _limit(word: str) -> int:
 def _percent(word: str) -> float:
     from lineprof.report.options import parse_percent  # noqa: PLC0415  # not for --help
 
-    return parse_percent(word)
+    return parse_percent(word.removesuffix("%").strip())
 
 
 def runs_in(words: Iterable[str]) -> list[str]:
