@@ -18,6 +18,7 @@ from versions import FILE, MS, save_version, version
 from lineprof.line_stats import LineStats
 from lineprof.model.budgets import LIMITS
 from lineprof.model.records import Cut
+from lineprof.report.budgets import FORMATS
 from lineprof.storage import save
 
 if TYPE_CHECKING:
@@ -423,6 +424,11 @@ def test_json_has_every_budget() -> None:
         "value": 20 * MS,
         "limit": 1000 * MS,
     }
+
+
+def test_the_formats_in_the_help_are_all() -> None:
+    shown = viewer("check", "--help", cwd=Path.cwd()).out
+    assert f"--format {{{','.join(FORMATS)}}}" in shown
 
 
 def test_messages_are_written_to_a_file() -> None:
