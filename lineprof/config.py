@@ -519,6 +519,7 @@ def _copied(table: Mapping[str, object]) -> Table:
 # Merging of a file's tables: defaults, then line_profiler's, then ours.
 
 LINE_PROFILER, LINEPROF = "line_profiler", "lineprof"
+BUDGET = "budget"  # the table of `lineprof check`, which checks it
 _WITH_FLAGS = ("kernprof", "cli")  # their keys are flags, which the commands check
 
 
@@ -570,6 +571,8 @@ def _left(defaults: Table, given: Table) -> tuple[Table, list[str]]:
     own: Table = {}
     remarks: list[str] = []
     for name, table in given.items():
+        if name == BUDGET:
+            continue
         known = defaults.get(name)
         if not (isinstance(known, dict) and isinstance(table, dict)):
             remarks.append(unknown(name, "", defaults))

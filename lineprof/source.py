@@ -34,7 +34,7 @@ _NEVER_WITH = frozenset({None, "<lambda>"})  # names of blocks that are no `with
 # The block of a function whose text a profile leaves out; an empty list is one that
 # begins after the end of its file.
 LEFT_OUT: tuple[str, ...] = ()
-_WHOLE_FILE = frozenset({"<module>", "<lprof_cell>"})  # code of all lines of a file
+WHOLE_FILE = frozenset({"<module>", "<lprof_cell>"})  # code of all lines of a file
 
 
 # Text of a file.
@@ -348,7 +348,7 @@ class Sources:
         key = (file, first_line, name)
         if key not in self._blocks:
             lines = self.lines(file)
-            if lines is None or name in _WHOLE_FILE:
+            if lines is None or name in WHOLE_FILE:
                 self._blocks[key] = lines and lines[first_line - 1 :]
             else:
                 self._blocks[key] = _block_of(lines, first_line, name)

@@ -31,7 +31,8 @@ class Command(NamedTuple):
     name: str
     help: str
     add_flags: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.ArgumentParser, argparse.Namespace], None]
+    # Returns the exit status if that is not 0.
+    run: Callable[[argparse.ArgumentParser, argparse.Namespace], int | None]
     # Rewrites the arguments for `argparse`; may raise LineprofError.
     prepare: Callable[[Sequence[str]], Sequence[str]] = _unchanged
 

@@ -21,9 +21,9 @@ _INTERRUPTED = 130  # as a shell reports a command that Ctrl-C ended
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with `argv` (default: the process's) and return its status.
 
-    0: done; 1: a file cannot be read, or the output cannot be written; 2: wrong
-    flags. An error is one line on standard error. ``run`` ends with the program
-    that it runs.
+    0: done; 1: a file cannot be read, the output cannot be written, or ``check`` found
+    a budget that does not hold; 2: wrong flags. An error is one line on standard error.
+    ``run`` ends with the program that it runs.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] == [run.NAME]:  # the program waits for everything imported here
@@ -59,21 +59,25 @@ def _run_command(arguments: list[str]) -> int:
         elif unknown:
             message = f"unrecognized arguments: {' '.join(unknown)}"
             parsers[parsed.command].error(message)  # whose help lists the flags
-        commands[parsed.command].run(parsers[parsed.command], parsed)
+        return commands[parsed.command].run(parsers[parsed.command], parsed) or 0
     except SystemExit as done:
         return int(done.code or 0)
-    return 0
 
 
 def all_commands() -> dict[str, Command]:
     """Return the commands by name; `run` is not one of them."""
-    from lineprof.cli import completions, export, merge, recover, view  # noqa: PLC0415
-
-    commands = (
-        *(view.COMMAND, merge.COMMAND, export.COMMAND, recover.COMMAND),
-        completions.COMMAND,
+    from lineprof.cli import (  # noqa: PLC0415  # not for `run`
+        check,
+        completions,
+        diff,
+        export,
+        merge,
+        recover,
+        view,
     )
-    return {command.name: command for command in commands}
+
+    modules = (view, diff, check, merge, export, recover, completions)
+    return {module.COMMAND.name: module.COMMAND for module in modules}
 
 
 def _prepared(

@@ -58,6 +58,11 @@ SAMPLES = {
         *(f"*{part}*" for part in (INJECTED, "evil", "a;b", "script", "e*l", "[(]")),
     ),
 }
+DIFFS = (
+    ["diff", "FILE", "OTHER"],
+    ["diff", "OTHER", "FILE", "--json"],
+    ["diff", "--limit=5", "--before", "FILE", "OTHER", "--after", "OTHER"],
+)
 MERGES = ("--full", "--sums")
 REWRITES = (  # of the profile itself: refused
     ["view", "--log-file=FILE", "FILE"],
@@ -97,7 +102,7 @@ def every_command() -> list[Command]:
     exported = [["export", "-f", name, "-o", "-", "FILE"] for name in EXPORTS]
     files = [["export", "-f", name, "-o", "OUT", "FILE", "OTHER"] for name in EXPORTS]
     merged = [["merge", flag, "-o", "OUT", "FILE", "OTHER"] for flag in MERGES]
-    return [*shown, *on_terminals, *exported, *files, *merged, *REWRITES]
+    return [*shown, *on_terminals, *exported, *files, *merged, *DIFFS, *REWRITES]
 
 
 def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Command]:
@@ -121,6 +126,8 @@ def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Comman
         commands.append(["export", "-f", name, "-o", target, *_files(chance)])
     if chance.random() < 0.2:
         commands.append(["merge", chance.choice(MERGES), "-o", "OUT", *_files(chance)])
+    if chance.random() < 0.2:
+        commands.append([*chance.choice(DIFFS)])
     if chance.random() < 0.05:
         commands.append(chance.choice(REWRITES))
     return commands

@@ -1,0 +1,182 @@
+"""`lineprof check`: compares a profile with budgets, or with a baseline, for CI."""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lineprof.cli.command import (
+    Command,
+    add_source_root,
+    argument_type,
+    find_profile,
+    keep_profiles,
+    read_profiles,
+)
+from lineprof.cli.diff import compared, read_runs, runs_in
+from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.progress import Progress
+from lineprof.files import checked_name, write_file
+
+if TYPE_CHECKING:
+    import argparse
+
+    from lineprof.model.profile import Profile
+    from lineprof.report.budgets import Outcome
+
+_HELP = (
+    "compare a profile with budgets, or with a baseline; status 1 if it exceeds them"
+)
+
+_FORMATS = ("text", "github", "gitlab", "json")
+
+_MAX_SLOWDOWN, _MIN_PERCENT = "10%", 1.0
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = (
+        "Exit status: 0 all budgets hold, 1 one does not, 2 wrong flags or budgets."
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="profiles; several are added up"
+    )
+    parser.add_argument(
+        *("-b", "--budget"),
+        metavar="TOML",
+        help="file with the tables [program], [[function]] and [[line]], or the same"
+        " below [tool.lineprof.budget] (default: the nearest lineprof.toml,"
+        " line_profiler.toml or pyproject.toml, unless there is a --baseline)",
+    )
+    parser.add_argument(
+        "--baseline",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also compare with this profile of an earlier run; several runs give a"
+        " noise band: A.lprof,B.lprof or a quoted pattern",
+    )
+    parser.add_argument(
+        "--max-slowdown",
+        type=argument_type(_slowdown),
+        metavar="SHARE",
+        help="by how much the program and each function may be slower than the"
+        f" baseline, in %% (default: {_MAX_SLOWDOWN.replace('%', '%%')})",
+    )
+    parser.add_argument(
+        "--min-percent",
+        type=argument_type(_percent),
+        metavar="SHARE",
+        help="let functions pass whose slowdown is a smaller share of the time of all"
+        f" lines, in %% (default: {_MIN_PERCENT:g})",
+    )
+    parser.add_argument(
+        "--format",
+        choices=_FORMATS,
+        help="text: path:line: error: message; github: workflow commands, which is the"
+        " default on GitHub Actions; gitlab: a Code Quality report; json",
+    )
+    parser.add_argument(
+        *("-o", "--log-file"),
+        type=argument_type(checked_name),
+        metavar="FILE",
+        help="write the messages to this file",
+    )
+    add_source_root(parser)
+
+
+def _slowdown(word: str) -> Fraction:
+    """Return a share in %; LineprofError if it is none."""
+    from lineprof.errors import LineprofError  # noqa: PLC0415  # not for --help
+
+    number = word.removesuffix("%").strip()
+    whole, _, decimals = number.partition(".")
+    is_number = (whole + decimals).isascii() and (whole + decimals).isdigit()
+    if not is_number or len(number) > _MAX_DIGITS:
+        raise LineprofError(f"{word!r} is no percentage", hint="give one like 10%")
+    return Fraction(f"{whole or 0}.{decimals or 0}")
+
+
+_MAX_DIGITS = 18
+
+
+def _percent(word: str) -> float:
+    from lineprof.report.options import parse_percent  # noqa: PLC0415  # not for --help
+
+    return parse_percent(word.removesuffix("%").strip())
+
+
+def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
+    """Print the budgets that do not hold; return 1 if there are any, else 0."""
+    from lineprof.cli.budget_file import read_budgets  # noqa: PLC0415  # not for --help
+
+    for flag in ("max_slowdown", "min_percent"):
+        if getattr(parsed, flag) is not None and not parsed.baseline:
+            name = f"--{flag.replace('_', '-')}"
+            parser.error(f"{name} is for a --baseline, which is missing")
+    has_budget = parsed.budget is not None or not parsed.baseline
+    budgets = read_budgets(parsed.budget) if has_budget else None
+    from lineprof.report.budgets import (  # noqa: PLC0415
+        FORMATS,
+        HOLDS,
+        outcomes,
+        summary,
+    )
+    from lineprof.source import sources_of  # noqa: PLC0415
+
+    files = [find_profile(file) for file in parsed.files]
+    with Progress() as progress:
+        profile = read_profiles(files, progress, parsed.source_root)
+        found: list[Outcome] = []
+        if budgets is not None:
+            found += outcomes(profile, sources_of(profile), budgets)
+        if parsed.baseline:
+            found += _slowdowns(profile, parsed, progress)
+    name = parsed.format or (
+        "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+    )
+    lines = map(clean_line, FORMATS[name](found, profile))
+    if parsed.log_file is None:
+        print_lines(lines)
+    else:
+        from lineprof.cli.view import report_name  # noqa: PLC0415  # few write a file
+
+        target = report_name(parsed.log_file, profile.processes)
+        keep_profiles(files, target)
+        write_file(lines, target)
+    for warning in profile.warnings:
+        print_error(warning)
+    print_error(summary(found))
+    return int(any(one.status != HOLDS for one in found))
+
+
+def _slowdowns(
+    profile: Profile, parsed: argparse.Namespace, progress: Progress
+) -> list[Outcome]:
+    """Return the outcomes of the comparison with the baseline."""
+    from lineprof.report.budgets import slowdowns  # noqa: PLC0415  # not for --help
+
+    files = runs_in(parsed.baseline)
+    baseline = read_runs(files, progress, parsed.source_root)
+    progress.say(lambda: "comparing with the baseline")
+    max_percent = parsed.max_slowdown
+    if max_percent is None:
+        max_percent = _slowdown(_MAX_SLOWDOWN)
+    min_percent = parsed.min_percent
+    return list(
+        slowdowns(
+            compared(baseline, [profile]).comparison,
+            max_percent,
+            _MIN_PERCENT if min_percent is None else min_percent,
+            _script(profile) or files[0],
+        )
+    )
+
+
+def _script(profile: Profile) -> str:
+    """Return the path of the program's script; "" if it is unknown."""
+    argv = profile.processes[0].argv if profile.processes else ()
+    return os.path.join(profile.processes[0].cwd, argv[0]) if argv else ""
+
+
+COMMAND = Command("check", _HELP, _add_flags, _check)

@@ -1,0 +1,214 @@
+"""`lineprof diff`: compares the profiles before and after a change, line by line."""
+
+from __future__ import annotations
+
+import gc
+import glob
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from lineprof.cli.command import (
+    Command,
+    add_source_root,
+    argument_type,
+    find_profile,
+    keep_profiles,
+    read_profiles,
+)
+from lineprof.console.output import clean_line, print_lines
+from lineprof.console.progress import Progress
+from lineprof.console.terminal import PLAIN, terminal_of
+from lineprof.errors import LineprofError
+from lineprof.files import checked_name, real_path, write_file
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from lineprof.model.profile import Profile
+    from lineprof.report.diff import Difference
+
+_DEFAULT_LIMIT = 20  # rows of each table
+
+_HELP = "compare two profiles, or several runs before and after a change"
+
+_EPILOG = """\
+BEFORE and AFTER each are a profile, or several runs: names separated by commas, or a
+quoted pattern such as 'before.*.lprof'. Or: --before FILE... --after FILE..."""
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "files", nargs="*", metavar="BEFORE AFTER", help="the two sides to compare"
+    )
+    for side in ("before", "after"):
+        parser.add_argument(
+            f"--{side}",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="FILE",
+            help=f"profiles of runs {side} the change; each is one run",
+        )
+    parser.add_argument(
+        "--limit",
+        type=argument_type(_limit),
+        metavar="N",
+        help="show the first N functions and lines; 0: all (default:"
+        f" {_DEFAULT_LIMIT}, of --json all)",
+    )
+    parser.add_argument(
+        "--min-percent",
+        type=argument_type(_percent),
+        metavar="SHARE",
+        help="leave out changes that are a smaller share of the time of all lines, in"
+        " %% (default: 0)",
+    )
+    parser.add_argument(
+        "--json", dest="as_json", action="store_true", help="print JSON"
+    )
+    parser.add_argument(
+        *("-o", "--log-file"),
+        type=argument_type(checked_name),
+        metavar="FILE",
+        help="write the report to this file; its name may hold %%p, %%h, %%t and"
+        " %%q{VAR}, as with view",
+    )
+    parser.add_argument(
+        "--no-pager",
+        dest="pager",
+        action="store_false",
+        help="print what does not fit on the terminal, without a pager",
+    )
+    add_source_root(parser)
+
+
+def _limit(word: str) -> int:
+    """Return a number of rows, 0 for all; LineprofError for anything else."""
+    from lineprof.report.options import parse_count  # noqa: PLC0415  # not for --help
+
+    is_zero = word.isascii() and word.isdigit() and not word.strip("0")
+    return 0 if is_zero else parse_count(word)
+
+
+def _percent(word: str) -> float:
+    from lineprof.report.options import parse_percent  # noqa: PLC0415  # not for --help
+
+    return parse_percent(word.removesuffix("%").strip())
+
+
+def runs_in(words: Iterable[str]) -> list[str]:
+    """Return the profiles that `words` name: files, lists with commas, patterns.
+
+    A file with such a name goes first. Each file is there once; LineprofError if a
+    pattern fits none, or a name is empty.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        for file in _files(word):
+            found.setdefault(real_path(file), file)
+    return list(found.values())
+
+
+def _files(word: str) -> list[str]:
+    if os.path.lexists(word):
+        return [word]
+    files = []
+    for part in word.split(","):
+        if not part:
+            raise LineprofError(
+                f"{word!r} has an empty name", hint="write A.lprof,B.lprof"
+            )
+        if glob.has_magic(part) and not os.path.lexists(part):
+            matches = sorted(glob.glob(part, recursive=True))
+            if not matches:
+                raise LineprofError(
+                    f"no file fits {part!r}", hint="name profiles, or quote the pattern"
+                )
+            files += matches
+        else:
+            files.append(find_profile(part))
+    return files
+
+
+def read_runs(files: list[str], progress: Progress, roots: list[str]) -> list[Profile]:
+    """Return the profile of each file, a run each; LineprofError if one is invalid."""
+    return [
+        read_profiles([file], progress, roots)
+        for file in progress.each(files, "reading profile", len(files))
+    ]
+
+
+def compared(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
+    """Return the comparison of profiles before and after a change, a run each."""
+    from lineprof.report.diff import difference_of  # noqa: PLC0415  # not for --help
+
+    was_on = gc.isenabled()
+    gc.disable()  # a million records and no cycles: a quarter of the time
+    try:
+        return difference_of(before, after)
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _sides(
+    parser: argparse.ArgumentParser, parsed: argparse.Namespace
+) -> tuple[list[str], list[str]]:
+    """Return the files before and after; a usage error unless there are both."""
+    before, after, files = [*parsed.before], [*parsed.after], [*parsed.files]
+    if files and not before:
+        before = [files.pop(0)]
+    if files and not after:
+        after = [files.pop(0)]
+    if files:
+        parser.error(
+            f"{' '.join(files)}: there are two sides to compare; several runs are"
+            " A1.lprof,A2.lprof or --before A1.lprof A2.lprof"
+        )
+    for side, names in (("before", before), ("after", after)):
+        if not names:
+            parser.error(f"there is no profile {side} the change: name two sides")
+    return runs_in(before), runs_in(after)
+
+
+def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Print the comparison, or write it to the file of --log-file."""
+    before, after = _sides(parser, parsed)
+    from lineprof.report import diff  # noqa: PLC0415  # not for --help
+    from lineprof.report.options import Options  # noqa: PLC0415
+
+    with Progress() as progress:
+        runs = read_runs(before, progress, parsed.source_root)
+        runs_after = read_runs(after, progress, parsed.source_root)
+        progress.say(lambda: "comparing")
+        difference = compared(runs, runs_after)
+    to_file = parsed.log_file is not None
+    limit = parsed.limit
+    if limit is None:
+        limit = 0 if parsed.as_json else _DEFAULT_LIMIT
+    options = Options(
+        limit=limit,
+        min_percent=parsed.min_percent,
+        terminal=PLAIN if to_file else terminal_of(sys.stdout),
+    )
+    render = diff.as_json if parsed.as_json else diff.text
+    if to_file:
+        from lineprof.cli.view import report_name  # noqa: PLC0415  # few write a file
+
+        target = report_name(parsed.log_file, runs_after[0].processes)
+        keep_profiles([*before, *after], target)
+        with Progress() as progress:
+            lines = map(clean_line, render(difference, options))
+            write_file(progress.each(lines, "writing line"), target)
+    elif parsed.pager:
+        from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
+
+        print_paged(lambda: render(difference, options))
+    else:
+        print_lines(render(difference, options))
+
+
+COMMAND = Command("diff", _HELP, _add_flags, _diff)

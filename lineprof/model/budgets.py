@@ -1,0 +1,59 @@
+"""Budgets: the most that a program, a function or a line may take, as values.
+
+`lineprof.cli.budget_file` reads them from TOML, `lineprof.report.budgets` compares them
+with a profile. Times are in nanoseconds (ns), as exact fractions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+TIME, SHARE, COUNT = "time", "share", "count"
+
+PROGRAM, FUNCTION, LINE = "program", "function", "line"
+
+# The keys of each table, with the kind of their values.
+LIMITS: dict[str, dict[str, str]] = {
+    PROGRAM: {"wall": TIME, "cpu": TIME, "time": TIME, "gpu": TIME},
+    FUNCTION: {
+        **dict.fromkeys(("time", "self", "per_call", "gpu", "gpu_self"), TIME),
+        "calls": COUNT,
+        "share": SHARE,
+    },
+    LINE: {
+        **dict.fromkeys(("time", "self", "per_hit", "gpu", "gpu_self"), TIME),
+        "hits": COUNT,
+        "share": SHARE,
+    },
+}
+
+
+class Limit(NamedTuple):
+    """One key of a budget."""
+
+    key: str  # of LIMITS
+    kind: str  # TIME (ns), SHARE (%) or COUNT
+    value: Fraction  # the most that is allowed
+    text: str  # as the file has it
+
+
+class Budget(NamedTuple):
+    """The limits of one function, line, or of the program."""
+
+    what: str  # PROGRAM, FUNCTION or LINE
+    name: str  # as views take it; of a line by its text: the file
+    limits: tuple[Limit, ...]
+    text: str = ""  # in the line; "": the line is named by its number
+    optional: bool = False  # whether it may be missing in the profile
+    place: str = ""  # in the file: function 2 (train.py:step)
+    line: int = 1  # of the file, about where the budget is
+
+
+class Budgets(NamedTuple):
+    """All budgets of a file."""
+
+    file: str
+    budgets: tuple[Budget, ...]

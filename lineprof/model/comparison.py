@@ -1,0 +1,533 @@
+"""A comparison of two programs, or of two versions of one: a value that views show.
+
+`compare` takes the runs before and after a change. Functions and lines of both sides
+are matched by their source (`lineprof.model.alignment`), and each pair has the numbers
+of every run. Times are in nanoseconds (ns).
+
+With several runs on a side, a change of a time has a noise band: the half width of the
+95 % confidence interval of the difference of two means, by Welch's t-test (B. L. Welch,
+Biometrika 34, 1947). See `noise_band`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.alignment import LineMatcher, paired_functions
+from lineprof.model.call_graph import function_totals, line_self_ns
+from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from lineprof.model.alignment import Block
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+
+    Values = tuple[int, ...]  # of one number, in each run of a side
+
+# Student's t for 95 %, two-sided, by degrees of freedom from 1 on; the last one is
+# used for more.
+_STUDENT_T = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+
+
+class Change(NamedTuple):
+    """One number before and after, with its value in each run."""
+
+    before: Values
+    after: Values
+
+    @property
+    def mean_before(self) -> float:
+        """The mean of the runs before."""
+        return sum(self.before) / len(self.before)
+
+    @property
+    def mean_after(self) -> float:
+        """The mean of the runs after."""
+        return sum(self.after) / len(self.after)
+
+    @property
+    def difference(self) -> float:
+        """The mean after less the mean before."""
+        return self.mean_after - self.mean_before
+
+    @property
+    def ratio(self) -> float | None:
+        """The mean after by the mean before; None if that is 0."""
+        mean = self.mean_before
+        return self.mean_after / mean if mean else None
+
+    @property
+    def noise(self) -> float | None:
+        """The half width of the noise band; None if each side is one run."""
+        return noise_band(self.before, self.after)
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the difference is within the noise band."""
+        noise = self.noise
+        return noise is not None and abs(self.difference) <= noise
+
+    @property
+    def is_exact_change(self) -> bool:
+        """Whether a count changed: the runs before and after have other extremes."""
+        before, after = self.before, self.after
+        return (min(before), max(before)) != (min(after), max(after))
+
+
+def noise_band(before: Values, after: Values) -> float | None:
+    """Return by how much two means may differ by chance (95 %); None if unknown.
+
+    That is t * sqrt(a + b), where a and b are variance / runs of each side, t is
+    Student's for (a + b)^2 / (a^2 / (runs - 1) + b^2 / (runs - 1)) degrees of freedom.
+    A side of one run is taken to vary as the other side does.
+    """
+    n, m = len(before), len(after)
+    if n == m == 1:
+        return None
+    if n == 1 or m == 1:
+        several = before if m == 1 else after
+        error = _variance(several) * (1 / n + 1 / m)
+        freedom = float(len(several) - 1)
+    else:
+        a, b = _variance(before) / n, _variance(after) / m
+        error = a + b
+        rest = a * a / (n - 1) + b * b / (m - 1)
+        freedom = error * error / rest if rest else float(n + m - 2)
+    index = min(max(int(freedom), 1), len(_STUDENT_T)) - 1
+    return _STUDENT_T[index] * float(error**0.5)
+
+
+def _variance(values: Values) -> float:
+    """Return the variance of a sample of two or more values."""
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+class Times(NamedTuple):
+    """The changes that a function and a line both have."""
+
+    count: Change  # type: ignore[assignment]  # hides tuple.count; calls, or hits
+    total_ns: Change  # callees included
+    self_ns: Change  # without callees; as `total_ns` if a run has no calls
+    gpu_ns: Change  # of GPU work that it launched itself
+
+    @property
+    def size(self) -> float:
+        """The greater absolute change (ns), of self time or GPU time."""
+        return max(abs(self.self_ns.difference), abs(self.gpu_ns.difference))
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether both times changed by no more than their noise bands."""
+        gpu = self.gpu_ns
+        return self.self_ns.is_noise and (gpu.is_noise or not gpu.difference)
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is any change, of a time or of the count."""
+        return bool(self.size) or self.count.is_exact_change
+
+
+class LinePair(NamedTuple):
+    """One line before and after."""
+
+    before: int | None  # its number; None: the line was added
+    after: int | None  # None: the line was removed
+    before_text: str | None  # None: unknown
+    after_text: str | None
+    times: Times
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether both texts are known, and differ in more than their indentation."""
+        texts = self.before_text, self.after_text
+        if texts[0] is None or texts[1] is None:
+            return False
+        return texts[0].strip() != texts[1].strip()
+
+
+class FunctionPair(NamedTuple):
+    """One function before and after."""
+
+    before: Key | None  # None: the function was added
+    after: Key | None  # None: the function was removed
+    times: Times
+    lines: tuple[LinePair, ...]  # those that ran in any run
+
+    @property
+    def key(self) -> Key:
+        """The function after, or before if it was removed."""
+        key = self.after or self.before
+        assert key is not None  # noqa: S101  # one of them is there
+        return key
+
+
+class Comparison(NamedTuple):
+    """Two sides of one or several runs, and how all functions changed."""
+
+    runs: tuple[int, int]  # before, after
+    wall_ns: Change | None  # None if a run does not know its own
+    functions: tuple[FunctionPair, ...]
+    has_calls: bool  # whether self times are without callees
+    unknown_source: tuple[Key, ...]  # matched by the distance from the first line
+
+    @property
+    def has_noise(self) -> bool:
+        """Whether there is a noise band."""
+        return max(self.runs) > 1
+
+    @property
+    def has_gpu(self) -> bool:
+        """Whether any run had GPU work of lines or functions."""
+        return any(
+            any(pair.times.gpu_ns.before) or any(pair.times.gpu_ns.after)
+            for pair in self.functions
+        )
+
+    @property
+    def self_ns(self) -> Change:
+        """The self time of all functions; their own lines' sum in every run."""
+        sides: list[Values] = []
+        for side, count in enumerate(self.runs):
+            values = [pair.times.self_ns[side] for pair in self.functions]
+            sides.append(tuple(map(sum, zip(*values))) if values else (0,) * count)
+        return Change(*sides)
+
+
+# The runs to compare.
+
+
+class Run(NamedTuple):
+    """One profile, with the source as it ran."""
+
+    profile: Profile
+    text: Callable[[str], Block]  # the lines of a file; None: unknown
+    block: Callable[[Key], Block]  # the lines of a function; None: unknown
+    line: Callable[[str, int], str | None]  # a line to show, even if it is unsure
+
+
+def has_calls(profile: Profile) -> bool:
+    """Return whether self times are known: callers are, or nothing ran."""
+    return bool(profile.calls.nodes) or not any(
+        function.thread_lines for function in profile.functions
+    )
+
+
+def wall_ns(profile: Profile) -> int | None:
+    """Return the time of a run, which is that of its longest process; None: unknown."""
+    return max((one.wall_ns for one in profile.processes), default=None)
+
+
+class _Counts(NamedTuple):
+    """The numbers of one function or line in one run, in the order of `Times`."""
+
+    count: int = 0  # type: ignore[assignment]
+    total_ns: int = 0
+    self_ns: int = 0
+    gpu_ns: int = 0
+
+
+_NOTHING = _Counts()
+
+
+class _Measured(NamedTuple):
+    """One function in one run."""
+
+    counts: _Counts
+    lines: dict[int, _Counts]
+
+
+class _Function:
+    """One function in the runs of one side; its lines are of the run `origin`."""
+
+    def __init__(self, key: Key, origin: int, runs: int) -> None:
+        self.key = key
+        self.origin = origin
+        self.counts = [_NOTHING] * runs
+        # By (run, line): lines of other runs than `origin` are not in that one.
+        self.lines: dict[tuple[int, int], list[_Counts]] = {}
+
+    def add(self, run: int, one: _Measured, lines: _LineMap) -> None:
+        """Add a run; `lines` maps its numbers of lines to those of `origin`."""
+        runs = len(self.counts)
+        self.counts[run] = one.counts
+        for line, counts in one.lines.items():
+            same = lines.other(line)
+            place = (run, line) if same is None else (self.origin, same)
+            row = self.lines.get(place)
+            if row is None:
+                row = self.lines[place] = [_NOTHING] * runs
+            row[run] = counts
+
+
+def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
+    """Return the comparison of the runs before with those after, at least one each.
+
+    If a run does not know who called whom, no self time is compared: `self_ns` is
+    then the whole time, on both sides.
+    """
+    runs = [*before, *after]
+    knows_calls = all(has_calls(run.profile) for run in runs)
+    matcher = _Matcher()
+    side_before = _side(before, matcher, knows_calls=knows_calls)
+    side_after = _side(after, matcher, knows_calls=knows_calls)
+    walls = [[wall_ns(run.profile) for run in side] for side in (before, after)]
+    known = [tuple([ns for ns in side if ns is not None]) for side in walls]
+    is_known = [len(side) for side in known] == [len(before), len(after)]
+    pairs = _paired(side_before, side_after, before, after, matcher)
+    return Comparison(
+        runs=(len(before), len(after)),
+        wall_ns=Change(*known) if is_known else None,
+        functions=tuple(pairs),
+        has_calls=knows_calls,
+        unknown_source=tuple(matcher.unknown),
+    )
+
+
+def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
+    """Return the numbers of each function of a run."""
+    totals = function_totals(profile)
+    own = line_self_ns(profile) if knows_calls else {}
+    gpu = profile.gpu
+    gpu_functions = numbers_of_functions(gpu) if gpu.sums else {}
+    gpu_lines = numbers_of_lines(gpu, alone=True) if gpu.sums else {}
+    cells = {function.key: function for function in profile.functions}
+    found: dict[Key, _Measured] = {}
+    for key in dict.fromkeys([*totals, *gpu_lines]):
+        lines: dict[int, _Counts] = {}
+        if key in cells:
+            for cell in cells[key].thread_lines:
+                old = lines.get(cell.line, _NOTHING)
+                lines[cell.line] = _Counts(
+                    old.count + cell.hits, old.total_ns + cell.time_ns
+                )
+        self_ns = own.get(key, {})
+        of_gpu = gpu_lines.get(key, {})
+        for line in of_gpu:
+            lines.setdefault(line, _NOTHING)
+        for line, (hits, time_ns, *_) in lines.items():
+            lines[line] = _Counts(
+                count=hits,
+                total_ns=time_ns,
+                self_ns=self_ns.get(line, 0) if knows_calls else time_ns,
+                gpu_ns=of_gpu[line].self_ns if line in of_gpu else 0,
+            )
+        total = totals.get(key)
+        counts = _Counts(
+            count=total.calls if total else 0,
+            total_ns=total.total_ns if total else 0,
+            gpu_ns=gpu_functions[key].self_ns if key in gpu_functions else 0,
+        )
+        if total:
+            own_ns = total.self_ns if knows_calls else total.total_ns
+            counts = counts._replace(self_ns=own_ns)
+        found[key] = _Measured(counts=counts, lines=lines)
+    return found
+
+
+class _LineMap(NamedTuple):
+    """Line numbers of one function in two runs.
+
+    Without `pairs`, lines have the same distance from the first line of the function.
+    """
+
+    first: int  # line of the function
+    other_first: int  # in the other run
+    pairs: dict[int, int] | None = None  # indexes of lines of the function's source
+    back: dict[int, int] | None = None  # the same, from the other run
+    sizes: tuple[int, int] = (0, 0)  # of the source, in lines
+
+    def other(self, line: int) -> int | None:
+        """Return the number of a line in the other run; None if it is not there."""
+        index = _mapped(line - self.first, self.pairs, *self.sizes)
+        return None if index is None else self.other_first + index
+
+    def own(self, line: int) -> int | None:
+        """Return the number of a line of the other run; None if it is not here."""
+        size, other_size = self.sizes
+        index = _mapped(line - self.other_first, self.back, other_size, size)
+        return None if index is None else self.first + index
+
+
+def _mapped(
+    index: int, pairs: dict[int, int] | None, size: int, other_size: int
+) -> int | None:
+    """Return the index of a line in another text; lines around both stay around it."""
+    if pairs is None or index < 0:
+        return index
+    if index >= size:
+        return index - size + other_size
+    return pairs.get(index)
+
+
+class _Matcher:
+    """Matching of functions and lines of two runs."""
+
+    def __init__(self) -> None:
+        self.unknown: dict[Key, None] = {}
+        self._lines = LineMatcher()
+        self._same_files: dict[tuple[int, str, int, str], bool] = {}
+
+    def functions(
+        self, before: Iterable[Key], after: Iterable[Key], one: Run, other: Run
+    ) -> dict[Key, Key]:
+        """Return the functions of a run to those of another one."""
+        return paired_functions([*before], [*after], one.block, other.block)
+
+    def lines(self, before: Key, after: Key, one: Run, other: Run) -> _LineMap:
+        """Return how the lines of a function in two runs match."""
+        if before[1] == after[1] and self._is_same_file(
+            before[0], after[0], one, other
+        ):
+            return _LineMap(before[1], after[1])
+        block, other_block = one.block(before), other.block(after)
+        if not block or not other_block:
+            if before[0]:
+                self.unknown[after] = None
+            return _LineMap(before[1], after[1])
+        pairs = self._lines.pairs(block, other_block)
+        return _LineMap(
+            before[1],
+            after[1],
+            pairs=pairs,
+            back={index: same for same, index in pairs.items()},
+            sizes=(len(block), len(other_block)),
+        )
+
+    def _is_same_file(self, file: str, other_file: str, one: Run, other: Run) -> bool:
+        place = (id(one), file, id(other), other_file)
+        if place not in self._same_files:
+            text, other_text = one.text(file), other.text(other_file)
+            self._same_files[place] = text is not None and text == other_text
+        return self._same_files[place]
+
+
+def _side(
+    runs: Sequence[Run], matcher: _Matcher, *, knows_calls: bool
+) -> list[_Function]:
+    """Return the functions of one side, each with its numbers in all runs."""
+    functions: list[_Function] = []
+    of_first: dict[Key, _Function] = {}
+    for number, run in enumerate(runs):
+        measured = _measured(run.profile, knows_calls=knows_calls)
+        found: dict[Key, Key] = {}
+        if number:
+            found = matcher.functions(measured, of_first, run, runs[0])
+        for key, one in measured.items():
+            same = found.get(key)
+            if same is None:
+                function = _Function(key, number, len(runs))
+                functions.append(function)
+                lines = _LineMap(key[1], key[1])
+                if not number:
+                    of_first[key] = function
+            else:
+                function = of_first[same]
+                lines = matcher.lines(key, same, run, runs[0])
+            function.add(number, one, lines)
+    return functions
+
+
+def _paired(
+    before: list[_Function],
+    after: list[_Function],
+    runs: Sequence[Run],
+    runs_after: Sequence[Run],
+    matcher: _Matcher,
+) -> Iterator[FunctionPair]:
+    """Yield the functions of both sides, those that were added last.
+
+    Functions match if they are of the same runs: of the first one, for almost all.
+    """
+    found: dict[int, _Function] = {}
+    by_origin: dict[int, dict[Key, _Function]] = {}
+    for function in after:
+        by_origin.setdefault(function.origin, {})[function.key] = function
+    left = {id(function): function for function in after}
+    for origin in dict.fromkeys(function.origin for function in before):
+        ones = {f.key: f for f in before if f.origin == origin}
+        for other_origin, others in by_origin.items():
+            rest = [key for key in ones if id(ones[key]) not in found]
+            free = [key for key in others if id(others[key]) in left]
+            keys = matcher.functions(rest, free, runs[origin], runs_after[other_origin])
+            for key, other in keys.items():
+                found[id(ones[key])] = left.pop(id(others[other]))
+    none, none_after = [_NOTHING] * len(runs), [_NOTHING] * len(runs_after)
+    for function in before:
+        match = found.get(id(function))
+        yield FunctionPair(
+            before=function.key,
+            after=match.key if match else None,
+            times=_times(function.counts, match.counts if match else none_after),
+            lines=tuple(_line_pairs(function, match, runs, runs_after, matcher)),
+        )
+    for function in left.values():
+        yield FunctionPair(
+            before=None,
+            after=function.key,
+            times=_times(none, function.counts),
+            lines=tuple(_line_pairs(None, function, runs, runs_after, matcher)),
+        )
+
+
+def _line_pairs(
+    before: _Function | None,
+    after: _Function | None,
+    runs: Sequence[Run],
+    runs_after: Sequence[Run],
+    matcher: _Matcher,
+) -> Iterator[LinePair]:
+    """Yield the lines of a function on both sides, in the order of their numbers."""
+    lines: _LineMap | None = None
+    if before is not None and after is not None:
+        one, other = runs[before.origin], runs_after[after.origin]
+        lines = matcher.lines(before.key, after.key, one, other)
+    none, none_after = [_NOTHING] * len(runs), [_NOTHING] * len(runs_after)
+    rest = dict(after.lines) if after is not None else {}
+    if before is not None:
+        file = before.key[0]
+        for (run, line), counts in sorted(before.lines.items(), key=_by_line):
+            found, same, text = none_after, None, None
+            if lines is not None and after is not None and run == before.origin:
+                same = lines.other(line)
+            if same is not None and after is not None:  # though it may not have run
+                found = rest.pop((after.origin, same), none_after)
+                text = runs_after[after.origin].line(after.key[0], same)
+            yield LinePair(
+                before=line,
+                after=same,
+                before_text=runs[run].line(file, line),
+                after_text=text,
+                times=_times(counts, found),
+            )
+    if after is None:
+        return
+    for (run, line), counts in sorted(rest.items(), key=_by_line):
+        same, text = None, None
+        if lines is not None and before is not None and run == after.origin:
+            same = lines.own(line)
+        if same is not None and before is not None:
+            text = runs[before.origin].line(before.key[0], same)
+        yield LinePair(
+            before=same,
+            after=line,
+            before_text=text,
+            after_text=runs_after[run].line(after.key[0], line),
+            times=_times(none, counts),
+        )
+
+
+def _by_line(item: tuple[tuple[int, int], object]) -> tuple[int, int]:
+    (run, line), _ = item
+    return line, run
+
+
+def _times(before: Sequence[_Counts], after: Sequence[_Counts]) -> Times:
+    """Return the changes of all numbers of a function or line."""
+    return Times(*map(Change, zip(*before), zip(*after)))

@@ -1,0 +1,538 @@
+"""Budgets and baselines: which hold in a profile, and messages for editors and CI.
+
+A value that the profile does not know, and a function or line that is not in it, never
+pass silently.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.errors import LineprofError, printable
+from lineprof.files import short_path
+from lineprof.model.budgets import COUNT, FUNCTION, PROGRAM, SHARE
+from lineprof.model.call_graph import FunctionTotals, function_totals, line_self_ns
+from lineprof.model.comparison import has_calls, wall_ns
+from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
+from lineprof.report.diff import whole_ns
+from lineprof.report.lookup import Finder
+from lineprof.report.marks import Marks
+from lineprof.report.text_grid import counted, in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from fractions import Fraction
+
+    from lineprof.model.budgets import Budget, Budgets, Limit
+    from lineprof.model.comparison import Change, Comparison, FunctionPair
+    from lineprof.model.gpu import GpuNumbers
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key, LineTotals
+    from lineprof.source import Sources
+
+    # Each value as a numerator and a denominator, None if the profile lacks it.
+    Values = Mapping[str, tuple[int, int] | None]
+
+FORMAT = 1  # of --format json; raised when a field changes its meaning or is removed
+
+HOLDS, EXCEEDED, UNKNOWN = "holds", "exceeded", "unknown"
+
+_TITLES = {
+    "wall": "wall time",
+    "cpu": "processor time",
+    "time": "time",
+    "self": "self time",
+    "per_call": "per call",
+    "per_hit": "per hit",
+    "gpu": "GPU time",
+    "gpu_self": "GPU self time",
+    "share": "share",
+}
+
+# The folder that paths are relative to, as CI systems want them.
+_ROOTS = {"github": "GITHUB_WORKSPACE", "gitlab": "CI_PROJECT_DIR"}
+
+
+class Outcome(NamedTuple):
+    """One limit of a budget, compared with a profile."""
+
+    status: str  # HOLDS, EXCEEDED or UNKNOWN
+    file: str  # source, or the file of the budget
+    line: int
+    name: str  # of the function; "" for the program
+    key: str  # as in the file of the budget; "slowdown" of a baseline
+    message: str
+    value: float | None = None  # ns, % or a number; None: unknown
+    limit: float | None = None
+
+
+# Budgets.
+
+
+def outcomes(profile: Profile, sources: Sources, budgets: Budgets) -> Iterator[Outcome]:
+    """Yield an outcome for each limit of each budget, in the order of the file."""
+    checker = _Checker(profile, sources, budgets.file)
+    for budget in budgets.budgets:
+        yield from checker.outcomes(budget)
+
+
+class _Checker:
+    """Lookup of the values of one profile."""
+
+    def __init__(self, profile: Profile, sources: Sources, file: str) -> None:
+        self._profile = profile
+        self._sources = sources
+        self._file = file
+        self._totals = function_totals(profile)
+        self._finder = Finder(self._totals)
+        self._functions = {function.key: function for function in profile.functions}
+        self._whole_ns = sum(one.self_ns for one in self._totals.values())
+        self._marks = Marks(profile)
+        gpu = profile.gpu
+        self._has_gpu = bool(gpu.sums) or any(
+            run.backend == "cupti" for run in gpu.runs
+        )
+        self._gpu = numbers_of_functions(gpu) if gpu.sums else {}
+        self._gpu_lines = numbers_of_lines(gpu) if gpu.sums else {}
+        self._has_calls = has_calls(profile)
+        self._self_ns = line_self_ns(profile) if self._has_calls else {}
+
+    def outcomes(self, budget: Budget) -> Iterator[Outcome]:
+        """Yield the outcomes of one budget."""
+        if budget.what == PROGRAM:
+            at = (self._file, budget.line, "")
+            for limit in budget.limits:
+                yield _compared(limit, self._of_program(), at, "")
+            return
+        try:
+            if budget.what == FUNCTION:
+                found = list(self._of_functions(budget))
+            else:
+                found = list(self._of_lines(budget))
+        except LineprofError as error:
+            if not budget.optional:
+                yield from self._missing(budget, error)
+            return
+        for limit in budget.limits:
+            for outcome_of in found:
+                yield outcome_of(limit)
+
+    def _missing(self, budget: Budget, error: LineprofError) -> Iterator[Outcome]:
+        """Yield that a budget has nothing in the profile to be compared with."""
+        hint = "correct its name, profile it, or write optional = true"
+        if error.hint.startswith("did you mean"):
+            hint = f"{error.hint} {hint.capitalize()}"
+        for limit in budget.limits:
+            yield Outcome(
+                status=UNKNOWN,
+                file=self._file,
+                line=budget.line,
+                name=budget.name,
+                key=limit.key,
+                message=f"{budget.place}: {limit.key} = {limit.text} cannot be checked:"
+                f" {error.message}; {hint}",
+                limit=float(limit.value),
+            )
+
+    def _of_program(self) -> Values:
+        processes = self._profile.processes
+        cpu = [one.cpu_ns for one in processes if one.cpu_ns is not None]
+        gpu_ns = totals(self._profile.gpu).gpu_ns if self._has_gpu else None
+        is_known = bool(processes) and len(cpu) == len(processes)
+        return {
+            "wall": _whole(wall_ns(self._profile)),
+            "cpu": _whole(sum(cpu) if is_known else None),
+            "time": _whole(self._whole_ns),
+            "gpu": _whole(gpu_ns),
+        }
+
+    def _of_functions(self, budget: Budget) -> Iterator[Callable[[Limit], Outcome]]:
+        """Yield the check of each selected function; LineprofError if there is none."""
+        found = self._finder.functions(budget.name, self._sources)
+        ran = [key for key in found if self._has_run(key)]
+        if not ran:
+            raise LineprofError(f"{budget.name} was never called in this profile")
+        for key in ran:
+            one = self._totals.get(key) or FunctionTotals(0, 0, 0, 0)
+            values = {
+                "time": _whole(one.total_ns),
+                "self": _whole(one.self_ns if self._has_calls else None),
+                "per_call": _ratio(one.total_ns, one.primitive_calls),
+                "calls": _whole(one.calls or None),
+                "share": _ratio(100 * one.total_ns, self._whole_ns),
+                **self._gpu_values(self._gpu.get(key)),
+            }
+            count = counted_in_words(one.calls, "call") if one.calls else ""
+            file = key[0] or self._file
+            at = (file, key[1] if key[0] else budget.line, key[2])
+            yield self._compare(key, values, at, f"{key[2]}: ", count)
+
+    def _has_run(self, key: Key) -> bool:
+        function = self._functions.get(key)
+        one = self._totals[key]
+        return bool(one.calls or one.total_ns or (function and function.thread_lines))
+
+    def _of_lines(self, budget: Budget) -> Iterator[Callable[[Limit], Outcome]]:
+        """Yield the check of each selected line; LineprofError if there is none."""
+        rows = self._lines_by_text if budget.text else self._lines_at
+        for key, row in rows(budget):
+            gpu = self._gpu_lines.get(key, {}).get(row.line)
+            self_ns = self._self_ns.get(key, {}).get(row.line)
+            values = {
+                "time": _whole(row.time_ns),
+                "self": _whole(self_ns),
+                "per_hit": _ratio(row.time_ns, row.hits),
+                "hits": _whole(row.hits),
+                "share": _ratio(100 * row.time_ns, self._whole_ns),
+                **self._gpu_values(gpu),
+            }
+            at = (key[0], row.line, key[2])
+            count = counted_in_words(row.hits, "hit")
+            yield self._compare(key, values, at, "", count)
+
+    def _lines_at(self, budget: Budget) -> list[tuple[Key, LineTotals]]:
+        """Return the measured lines with the number that a budget names."""
+        place = self._finder.place(budget.name)
+        if place is None:
+            raise LineprofError(f"{budget.name} names no line")
+        file, line = place
+        found = self._measured(file, lambda row: row.line == line)
+        if not found:
+            text = (self._sources.line(file, line) or "").strip()
+            shown = f" ({text})" if text else ""
+            raise LineprofError(f"line {budget.name}{shown} did not run")
+        return found
+
+    def _lines_by_text(self, budget: Budget) -> list[tuple[Key, LineTotals]]:
+        """Return the measured lines whose source has the text of a budget."""
+        place = self._finder.place(f"{budget.name}:1")
+        file = place[0] if place else ""
+        if not self._sources.lines(file):
+            raise LineprofError(f"the source of {budget.name} is not known")
+
+        def text(row: LineTotals) -> str:
+            return (self._sources.line(file, row.line) or "").strip()
+
+        found = self._measured(file, lambda row: text(row) == budget.text)
+        found = found or self._measured(file, lambda row: budget.text in text(row))
+        if not found:
+            raise LineprofError(
+                f"no line of {budget.name} that ran has the text {budget.text!r}"
+            )
+        return found
+
+    def _measured(
+        self, file: str, is_chosen: Callable[[LineTotals], bool]
+    ) -> list[tuple[Key, LineTotals]]:
+        return [
+            (function.key, row)
+            for function in self._profile.functions
+            if function.file == file
+            for row in function.rows
+            if is_chosen(row)
+        ]
+
+    def _gpu_values(self, numbers: GpuNumbers | None) -> Values:
+        if not self._has_gpu:
+            return {"gpu": None, "gpu_self": None}
+        return {
+            "gpu": _whole(numbers.gpu_ns if numbers else 0),
+            "gpu_self": _whole(numbers.self_ns if numbers else 0),
+        }
+
+    def _compare(
+        self,
+        key: Key,
+        values: Values,
+        at: tuple[str, int, str],
+        before: str,
+        count: str,
+    ) -> Callable[[Limit], Outcome]:
+        """Return a function that compares a limit with the values of one place."""
+        span = self._marks.span(key)
+
+        def compared(limit: Limit) -> Outcome:
+            found = _compared(limit, values, at, before, count)
+            if span and found.status == HOLDS:  # the rest of the run is unknown
+                message = (
+                    f"{before}{_title(limit)} is known for a part of the run alone:"
+                    f" counted {span}; profile without --max-overhead"
+                )
+                found = found._replace(status=UNKNOWN, message=message)
+            return found
+
+        return compared
+
+
+def _whole(number: int | None) -> tuple[int, int] | None:
+    return None if number is None else (number, 1)
+
+
+def _ratio(number: int, count: int) -> tuple[int, int] | None:
+    return (number, count) if count else None
+
+
+def counted_in_words(count: int, noun: str) -> str:
+    """Return a number of things with commas: ``1,000 hits``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _compared(
+    limit: Limit,
+    values: Values,
+    at: tuple[str, int, str],
+    before: str,
+    count: str = "",
+) -> Outcome:
+    """Return the outcome of a limit for one place: its file, line and name."""
+    file, line, name = at
+    outcome = Outcome(
+        status=HOLDS,
+        file=file,
+        line=line,
+        name=name,
+        key=limit.key,
+        message="",
+        limit=float(limit.value),
+    )
+    value = values[limit.key]
+    if value is None:
+        return outcome._replace(
+            status=UNKNOWN,
+            message=f"{before}the profile does not know {_title(limit)}, whose budget"
+            f" is {limit.text}; {_remedy(limit)}",
+        )
+    number, by = value
+    outcome = outcome._replace(value=number / by)
+    if number <= limit.value * by:
+        return outcome
+    shown = _value_text(number / by, limit)
+    after = f" ({count})" if count and limit.kind != COUNT else ""
+    title = "" if limit.kind == COUNT else f"{_title(limit)} "
+    message = f"{before}{title}{shown} exceeds its budget of {limit.text}{after}"
+    if limit.kind == COUNT:
+        noun = limit.key[:-1] if number == 1 else limit.key
+        verb = "exceeds" if number == 1 else "exceed"
+        message = f"{before}{shown} {noun} {verb} the budget of {limit.text}"
+    return outcome._replace(status=EXCEEDED, message=message)
+
+
+def _title(limit: Limit) -> str:
+    return _TITLES.get(limit.key, limit.key)
+
+
+def _remedy(limit: Limit) -> str:
+    """Return what to do for a profile that has a value."""
+    if limit.key.startswith("gpu"):
+        return "run the program where there is a GPU"
+    if limit.key == "share":
+        return "profile a program that takes some time"
+    return "profile the program with kernprof -l of lineprof"
+
+
+def _value_text(value: float, limit: Limit) -> str:
+    """Return a value, with more digits if it looks like its limit."""
+    if limit.kind == COUNT:
+        return f"{round(value):,}"
+    if limit.kind == SHARE:
+        text = f"{value:.1f} %"
+        return text if text != f"{float(limit.value):.1f} %" else f"{value:.6g} %"
+    text = in_words(value)
+    return text if text != in_words(float(limit.value)) else f"{value:,.1f} ns"
+
+
+# Baselines.
+
+
+def slowdowns(
+    comparison: Comparison, max_percent: Fraction, min_percent: float, file: str
+) -> Iterator[Outcome]:
+    """Yield the outcomes of a baseline: of the program, and of functions too slow.
+
+    A function is too slow if its self time, or its GPU time, grew by more than
+    `max_percent` of itself, by `min_percent` or more of the time of all lines, and by
+    more than the noise band. `file` is the script of the program.
+    """
+    change = comparison.wall_ns or comparison.self_ns
+    title = "wall time" if comparison.wall_ns else "time of all functions"
+    outcome = Outcome(
+        status=HOLDS,
+        file=file,
+        line=1,
+        name="",
+        key="slowdown",
+        message="",
+        value=_growth(change),
+        limit=float(max_percent),
+    )
+    if _is_slower(change, max_percent):
+        message = _slower(title, change, max_percent)
+        outcome = outcome._replace(status=EXCEEDED, message=message)
+    yield outcome
+    min_ns = min_percent / 100 * whole_ns(comparison)
+    own = "self time" if comparison.has_calls else "time"
+    for pair in comparison.functions:
+        for title, of_kind in ((own, "self_ns"), ("GPU time", "gpu_ns")):
+            change = getattr(pair.times, of_kind)
+            if pair.before is None or pair.after is None or not pair.after[0]:
+                continue
+            if _is_slower(change, max_percent) and change.difference >= min_ns:
+                line, more = _slowest_line(pair, of_kind)
+                yield outcome._replace(
+                    status=EXCEEDED,
+                    file=pair.after[0],
+                    line=line,
+                    name=pair.after[2],
+                    value=_growth(change),
+                    message=f"{pair.after[2]}: {_slower(title, change, max_percent)}"
+                    f"{more}",
+                )
+
+
+def _growth(change: Change) -> float | None:
+    """Return by how much a time grew, in %; None if it was 0."""
+    return None if change.ratio is None else 100 * (change.ratio - 1)
+
+
+def _is_slower(change: Change, max_percent: Fraction) -> bool:
+    """Return whether a time grew by more than a share of itself, and than its noise."""
+    runs, runs_after = len(change.before), len(change.after)
+    before, after = sum(change.before) * runs_after, sum(change.after) * runs
+    return bool(
+        before and (after - before) * 100 > before * max_percent and not change.is_noise
+    )
+
+
+def _slower(title: str, change: Change, max_percent: Fraction) -> str:
+    growth = _growth(change) or 0.0
+    return (
+        f"{title} {in_words(change.mean_after)} is {growth:.1f} % more than the"
+        f" {in_words(change.mean_before)} of the baseline; {float(max_percent):g} % are"
+        " allowed"
+    )
+
+
+def _slowest_line(pair: FunctionPair, of_kind: str) -> tuple[int, str]:
+    """Return the line that grew most, and by how much in words; else the first one."""
+    grown = [
+        (getattr(line.times, of_kind).difference, -line.after)
+        for line in pair.lines
+        if line.after is not None
+    ]
+    first = pair.after[1] if pair.after else 0
+    difference, number = max(grown, default=(0, 0))
+    if difference <= 0:
+        return first, ""
+    return -number, f" (this line: {in_words(difference)} more)"
+
+
+# Formats.
+
+
+def summary(found: Sequence[Outcome]) -> str:
+    """Return how many budgets hold, in words: ``7 budgets hold, 1 exceeded``."""
+    count = {
+        status: sum(1 for one in found if one.status == status)
+        for status in (HOLDS, EXCEEDED, UNKNOWN)
+    }
+    verb = "holds" if count[HOLDS] == 1 else "hold"
+    words = f"{counted(count[HOLDS], 'budget')} {verb}, {count[EXCEEDED]} exceeded"
+    return words + (f", {count[UNKNOWN]} not checked" if count[UNKNOWN] else "")
+
+
+def path_of(file: str, profile: Profile, root: str = "") -> str:
+    """Return the path of a file as seen from `root`, or from the current folder.
+
+    A relative name in a profile is relative to the folder of its program.
+    """
+    if not os.path.isabs(file) and profile.processes and not os.path.exists(file):
+        file = os.path.join(profile.processes[0].cwd, file)
+    if root and file.startswith(os.path.join(root, "")):
+        return file.removeprefix(os.path.join(root, ""))
+    return short_path(file)
+
+
+def as_text(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+    """Yield a line for each budget that does not hold, as compilers print errors."""
+    for one in _failed(found):
+        path = path_of(one.file, profile)
+        if path.startswith(":"):  # it would be a workflow command on GitHub
+            path = f"./{path}"
+        yield printable(f"{path}:{one.line}: error: {one.message}")
+
+
+def as_github(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+    """Yield a workflow command of GitHub Actions for each budget that does not hold."""
+    root = os.environ.get(_ROOTS["github"], "")
+    for one in _failed(found):
+        path = _property(path_of(one.file, profile, root))
+        title = _property("lineprof budget")
+        yield f"::error file={path},line={one.line},title={title}::{_data(one.message)}"
+
+
+def _data(text: str) -> str:
+    """Return the text of a workflow command, escaped as GitHub's toolkit does."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def as_gitlab(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+    """Yield a report of GitLab's Code Quality."""
+    root = os.environ.get(_ROOTS["gitlab"], "")
+    issues = []
+    known: set[str] = set()
+    for one in _failed(found):
+        path = path_of(one.file, profile, root)
+        name = "\0".join((path, one.name, one.key, one.message.partition(":")[0]))
+        while _fingerprint(name) in known:
+            name += "\0"
+        known.add(_fingerprint(name))
+        issues.append(
+            {
+                "description": printable(one.message),
+                "check_name": f"lineprof/{one.key}",
+                "fingerprint": _fingerprint(name),
+                "severity": "major",
+                "location": {"path": path, "lines": {"begin": one.line}},
+            }
+        )
+    yield from json.dumps(issues, indent=1).splitlines()
+
+
+def _fingerprint(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def as_json(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+    """Yield one JSON object with all budgets, those that hold included."""
+    every = list(found)
+    head = {
+        "format": FORMAT,
+        **{
+            status: sum(1 for one in every if one.status == status)
+            for status in (HOLDS, EXCEEDED, UNKNOWN)
+        },
+    }
+    yield f'{json.dumps(head)[:-1]}, "budgets": ['
+    for index, one in enumerate(every, 1):
+        row = {**one._asdict(), "file": path_of(one.file, profile)}
+        yield f" {json.dumps(row)}{',' if index < len(every) else ''}"
+    yield "]}"
+
+
+def _failed(found: Iterable[Outcome]) -> Iterator[Outcome]:
+    return (one for one in found if one.status != HOLDS)
+
+
+FORMATS: Mapping[str, Callable[[Iterable[Outcome], Profile], Iterator[str]]] = {
+    "text": as_text,
+    "github": as_github,
+    "gitlab": as_gitlab,
+    "json": as_json,
+}

@@ -1,0 +1,599 @@
+"""The command `lineprof diff`: profiles before and after a change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import mean, variance
+from typing import TYPE_CHECKING
+
+import example_calls
+import example_gpu
+import example_stats
+import pytest
+from as_python import error_line, kernprof_here, viewer, write
+from example_ranks import save_ranks
+from hostile_files import check_no_controls, evil_file
+from versions import MS, save_version, version
+
+from lineprof.console.terminal import Terminal
+from lineprof.line_stats import LineStats
+from lineprof.storage import save
+
+if TYPE_CHECKING:
+    from as_python import Outcome
+
+pytestmark = pytest.mark.usefixtures("here")
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "line_profiler"
+
+BEFORE = """\
+def load(path):
+    rows = open(path).readlines()
+    return rows
+
+
+def total(rows):
+    result = 0
+    for row in rows:
+        result += sum(ord(c) for c in row)
+    return result
+
+
+def unchanged(n):
+    return n + 1
+"""
+
+# `total` stands first, has a new line and a faster one; `load` is as it was.
+AFTER = '''\
+"""Now with a text at its start."""
+
+
+def total(rows):
+    """Return the sum of all letters."""
+    result = 0
+    for row in rows:
+        result += sum(row.encode())
+    print("done")
+    return result
+
+
+def unchanged(n):
+    return n + 1
+
+
+def load(path):
+    rows = open(path).readlines()
+    return rows
+'''
+
+LOAD = {"rows = open": (1, 7 * MS), "return rows": (1, MS)}
+UNCHANGED = {"return n + 1": (5, MS)}
+TOTAL_BEFORE = {
+    "result = 0": (1, 1000),
+    "for row in": (101, 2 * MS),
+    "result += ": (100, 60 * MS),
+    "return result": (1, 500),
+}
+TOTAL_AFTER = {
+    **TOTAL_BEFORE,
+    "result += ": (100, 20 * MS),
+    'print("done")': (1, 300),
+}
+
+
+@pytest.fixture
+def sides(here: Path) -> Path:
+    """Write the two versions, and go to their folder."""
+    numbers = {"load": LOAD, "total": TOTAL_BEFORE, "unchanged": UNCHANGED}
+    save_version("before.lprof", BEFORE, numbers)
+    numbers = {"load": LOAD, "total": TOTAL_AFTER, "unchanged": UNCHANGED}
+    save_version("after.lprof", AFTER, numbers, wall_ns=60 * MS)
+    return here
+
+
+def diff(*words: str) -> Outcome:
+    """Run the command in the current folder; it has to succeed."""
+    done = viewer("diff", *words, cwd=Path.cwd())
+    assert done.status == 0, done.err
+    return done
+
+
+def compared(*words: str) -> dict[str, list[dict[str, object]]]:
+    """Return the comparison as JSON."""
+    return json.loads(diff(*words, "--json").out)  # type: ignore[no-any-return]
+
+
+def changes(rows: list[dict[str, object]], key: str = "self_ns") -> list[object]:
+    """Return the change of a number in each row."""
+    return [row[key]["change"] for row in rows]  # type: ignore[index]
+
+
+@pytest.mark.usefixtures("sides")
+def test_a_moved_function_shows_no_change_and_the_faster_line_leads() -> None:
+    found = compared("before.lprof", "after.lprof")
+    first, second = found["lines"]
+    assert first["after_source"] == "        result += sum(row.encode())"
+    assert first["before_source"] == "        result += sum(ord(c) for c in row)"
+    assert (first["before_line"], first["after_line"]) == (9, 8)
+    assert first["self_ns"]["change"] == -40 * MS  # type: ignore[index]
+    assert (second["before_line"], second["after_line"]) == (None, 9)
+    assert second["after_source"] == '    print("done")'
+    names = [row["after"]["function"] for row in found["functions"]]  # type: ignore[index]
+    assert names == ["total"]
+    assert changes(found["functions"]) == [-40 * MS + 300]
+
+
+@pytest.mark.usefixtures("sides")
+def test_the_text_has_both_line_numbers_and_the_wall_time() -> None:
+    expected = """\
+Wall time: 100.0 ms before, 60.00 ms after, change -40.00 ms, 0.60 x
+Own time: 71.00 ms before, 31.00 ms after, change -40.00 ms, 0.44 x
+
+1 function changed:
+
+Before (ms)  After (ms)  Change (ms)  Ratio  Calls  Line            Function
+     62.002      22.002      -40.000   0.35      1  work.py:6 → 4   total
+
+2 lines changed:
+
+Before (ms)  After (ms)  Change (ms)  Ratio  Hits  Note    Line  Function  Line Contents
+60.000  20.000  -40.000  0.33  100  edited  work.py:9 → 8  total  \
+result += sum(row.encode())
+         0.000    0.000          1  added   work.py:9      total  print("done")
+
+Note: each side is one run, so there is no noise band: a small change may be chance; \
+give three or more runs a side to see which changes are not
+"""
+    shown = diff("before.lprof", "after.lprof").out
+    # How wide the columns are is the subject of other tests.
+    assert [line.split() for line in shown.splitlines()] == [
+        line.split() for line in expected.splitlines()
+    ]
+
+
+@pytest.mark.usefixtures("sides")
+def test_a_profile_beside_itself_has_no_change() -> None:
+    text = diff("before.lprof", "before.lprof").out
+    assert "change 0 s, 1.00 x" in text
+    assert "No function took another time or has another number of calls\n" in text
+    assert "No line took another time or has another number of hits\n" in text
+    assert compared("before.lprof", "before.lprof")["lines"] == []
+
+
+def test_another_checkout_matches_by_the_ends_of_paths() -> None:
+    numbers = {"total": TOTAL_BEFORE}
+    save_version("a.lprof", BEFORE, numbers, file="/home/one/project/src/work.py")
+    save_version("b.lprof", BEFORE, numbers, file="/builds/7/src/work.py")
+    found = compared("a.lprof", "b.lprof")
+    assert (found["functions"], found["lines"], found["more_lines"]) == ([], [], 0)
+
+
+def test_two_files_of_one_name_match_by_their_folders() -> None:
+    fast, slow = (
+        {"unchanged": {"return n": (1, 5)}},
+        {"unchanged": {"return n": (1, 9)}},
+    )
+
+    def both(root: str, first: str, second: str) -> LineStats:
+        return version(BEFORE, fast, file=f"{root}/{first}/__init__.py") + version(
+            BEFORE, slow, file=f"{root}/{second}/__init__.py"
+        )
+
+    save(both("/old", "fast", "slow"), "a.lprof")
+    save(both("/new", "fast", "slow"), "b.lprof")
+    assert compared("a.lprof", "b.lprof")["lines"] == []
+
+
+def test_a_renamed_function_matches_by_its_source() -> None:
+    renamed = BEFORE.replace("def total(", "def checksum(")
+    save_version("a.lprof", BEFORE, {"total": TOTAL_BEFORE})
+    save_version(
+        "b.lprof", renamed, {"checksum": {**TOTAL_BEFORE, "for row in": (101, MS)}}
+    )
+    text = diff("a.lprof", "b.lprof").out
+    assert "renamed  work.py:6  total → checksum\n" in text
+    (row,) = compared("a.lprof", "b.lprof")["lines"]
+    assert (row["before_line"], row["after_line"]) == (8, 8)
+
+
+def test_a_function_moved_to_another_file_matches() -> None:
+    save_version("a.lprof", BEFORE, {"total": TOTAL_BEFORE}, file="/p/work.py")
+    moved = AFTER.replace("row.encode()", "ord(c) for c in row")
+    numbers = {**TOTAL_BEFORE, "for row in": (101, MS)}
+    save_version("b.lprof", moved, {"total": numbers}, file="/p/sums.py")
+    text = diff("a.lprof", "b.lprof").out
+    assert "moved  work.py:6 → sums.py:4  total\n" in text
+    (row,) = compared("a.lprof", "b.lprof")["lines"]
+    assert (row["before_line"], row["after_line"]) == (8, 7)
+
+
+def test_another_function_is_added_and_removed() -> None:
+    save_version("a.lprof", BEFORE, {"load": LOAD})
+    save_version("b.lprof", BEFORE, {"total": TOTAL_BEFORE})
+    added, removed = compared("a.lprof", "b.lprof")["functions"]
+    assert (added["before"], removed["after"]) == (None, None)
+    text = diff("a.lprof", "b.lprof").out
+    assert "added    work.py:6  total\n" in text
+    assert "removed  work.py:1  load\n" in text
+
+
+def test_another_number_of_hits_is_told_though_the_time_is_the_same() -> None:
+    save_version("a.lprof", BEFORE, {"unchanged": {"return n": (5, MS)}})
+    save_version("b.lprof", BEFORE, {"unchanged": {"return n": (6, MS)}})
+    (row,) = compared("a.lprof", "b.lprof")["lines"]
+    assert row["hits"] == {
+        "before": 5,
+        "after": 6,
+        "change": 1,
+        "ratio": 1.2,
+        "before_runs": [5],
+        "after_runs": [6],
+    }
+    assert "  5 → 6  " in diff("a.lprof", "b.lprof").out
+
+
+def test_lines_that_changed_places_match() -> None:
+    swapped = BEFORE.replace("    result = 0\n", "").replace(
+        "    return result\n", "    result = 0\n    return result\n"
+    )
+    save_version("a.lprof", BEFORE, {"total": TOTAL_BEFORE})
+    save_version(
+        "b.lprof", swapped, {"total": {**TOTAL_BEFORE, "result = 0": (1, 9000)}}
+    )
+    (row,) = compared("a.lprof", "b.lprof")["lines"]
+    assert (row["before_line"], row["after_line"]) == (7, 9)
+
+
+# Several runs.
+
+
+def save_runs(side: str, times: list[int], rest: list[int]) -> list[str]:
+    """Write runs in which one line takes each of `times` (ns), another one `rest`."""
+    return [
+        save_version(
+            f"{side}.{number}.lprof",
+            BEFORE,
+            {"total": {"for row": (9, time), "result +=": (8, other)}},
+            wall_ns=time,
+        )
+        for number, (time, other) in enumerate(zip(times, rest))
+    ]
+
+
+TIMES = ([100 * MS, 110 * MS, 120 * MS], [180 * MS, 190 * MS, 200 * MS])
+NOISY = ([10 * MS, 90 * MS, 50 * MS], [90 * MS, 130 * MS, 50 * MS])
+
+
+@pytest.fixture
+def runs(here: Path) -> Path:
+    """Write three runs of each side, and go to their folder."""
+    save_runs("old", TIMES[0], NOISY[0])
+    save_runs("new", TIMES[1], NOISY[1])
+    return here
+
+
+@pytest.mark.usefixtures("runs")
+def test_several_runs_have_a_noise_band_of_welch() -> None:
+    found = compared("old.*.lprof", "new.*.lprof")
+    first, second = found["lines"]
+    # Both sides vary equally: 4 degrees of freedom, for which Student's t is 2.776.
+    error = (variance(TIMES[0]) / 3 + variance(TIMES[1]) / 3) ** 0.5
+    assert first["self_ns"] == {
+        "before": mean(TIMES[0]),
+        "after": mean(TIMES[1]),
+        "change": 80 * MS,
+        "ratio": 19 / 11,
+        "noise": round(2.776 * error),
+        "before_runs": TIMES[0],
+        "after_runs": TIMES[1],
+    }
+    assert second["self_ns"]["change"] == 40 * MS  # type: ignore[index]
+    assert (first["within_noise"], second["within_noise"]) == (False, True)
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_change_within_noise_is_marked_and_comes_last() -> None:
+    save_runs("old", NOISY[0], TIMES[0])
+    save_runs("new", NOISY[1], TIMES[1])
+    text = diff("old.*.lprof", "new.*.lprof").out
+    *_, first, second = text.splitlines()
+    assert "result += " in first
+    assert "within noise" not in first
+    assert "for row in rows" in second
+    assert "within noise" in second
+    assert "2 lines changed, 1 of them within noise:" in text
+    assert "no noise band" not in text
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["old.0.lprof,old.1.lprof,old.2.lprof", "new.0.lprof,new.1.lprof,new.2.lprof"],
+        ["old.*.lprof", "new.?.lprof"],
+        ["old.*.lprof,old.1.lprof", "new.*.lprof"],
+        [
+            *("--before", "old.0.lprof", "old.1.lprof", "old.2.lprof"),
+            *("--after", "new.0.lprof", "new.1.lprof", "--after", "new.2.lprof"),
+        ],
+        ["--before", "old.*.lprof", "--after", "new.*.lprof"],
+    ],
+)
+def test_runs_are_named_by_commas_patterns_or_flags(words: list[str]) -> None:
+    assert compared(*words) == compared("old.*.lprof", "new.*.lprof")
+
+
+@pytest.mark.usefixtures("runs")
+def test_the_first_lines_have_the_range_of_all_runs() -> None:
+    text = diff("old.*.lprof", "new.0.lprof").out
+    assert text.startswith(
+        "Wall time: 110.0 ms before, 180.0 ms after, change +70.00 ms ± 49.69 ms,"
+        " 1.64 x\n"
+        "  before 3 runs, 100.0 ms to 120.0 ms; after 1 run, 180.0 ms to 180.0 ms\n"
+    )
+
+
+@pytest.mark.usefixtures("runs")
+def test_one_run_beside_several_varies_as_they_do() -> None:
+    first = compared("old.*.lprof", "new.2.lprof")["lines"][0]["self_ns"]
+    noise = 4.303 * (variance(TIMES[0]) * (1 / 3 + 1)) ** 0.5
+    assert first["noise"] == round(noise)  # type: ignore[index]
+
+
+def test_runs_of_one_side_match_though_a_line_moved() -> None:
+    save_version("a.lprof", BEFORE, {"total": TOTAL_BEFORE})
+    save_version("b.lprof", f"# a line\n{BEFORE}", {"total": TOTAL_BEFORE})
+    save_version("c.lprof", BEFORE, {"total": {**TOTAL_BEFORE, "result = 0": (1, 9)}})
+    (row,) = compared("a.lprof,b.lprof", "c.lprof")["lines"]
+    assert row["self_ns"]["before_runs"] == [1000, 1000]  # type: ignore[index]
+    assert row["self_ns"]["after_runs"] == [9]  # type: ignore[index]
+
+
+@pytest.mark.usefixtures("sides")
+def test_a_file_with_a_comma_in_its_name_is_one_file() -> None:
+    Path("before.lprof").rename("a,b.lprof")
+    assert compared("a,b.lprof", "after.lprof")["runs"] == {"before": 1, "after": 1}
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_tables_fit_the_terminal(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal(is_terminal=True, width=width)
+    monkeypatch.setattr("lineprof.cli.diff.terminal_of", lambda _: terminal)
+    text = diff("old.*.lprof", "new.*.lprof").out
+    rows = [line for line in text.splitlines() if "work.py" in line or "(ms)" in line]
+    assert len(rows) == 5
+    assert max(map(len, rows)) <= width
+    assert all("Change (ms)" in row for row in rows if "(ms)" in row)
+
+
+# Numbers.
+
+
+def test_self_times_leave_out_callees(here: Path) -> None:
+    save(example_calls.example(), "calls.lprof")
+    save(LineStats.from_functions([], processes=[example_stats.PROCESS]), "empty.lprof")
+    found = compared("empty.lprof", "calls.lprof")
+    own = {
+        (row["after"]["function"], row["after_line"]): row["self_ns"]["after"]  # type: ignore[index]
+        for row in found["lines"]
+    }
+    hot = json.loads(
+        viewer("view", "--hot", "999", "--json", "calls.lprof", cwd=here).out
+    )
+    for row in hot["rows"]:
+        assert own[row["function"], row["line"]] == row["self_ns"]
+    assert own
+
+
+def test_a_side_without_calls_has_whole_times_on_both() -> None:
+    save(example_calls.example(), "calls.lprof")
+    stats = example_calls.example()
+    plain = LineStats.from_functions(
+        stats.functions,
+        processes=stats.processes,
+        threads=stats.threads,
+        sources=stats.sources,
+        gpu=stats.gpu,
+    )
+    save(plain, "plain.lprof")
+    found = compared("calls.lprof", "plain.lprof")
+    assert found["has_calls"] is False
+    assert changes(found["lines"]) == [0] * len(found["lines"])
+    assert any("does not say who called whom" in note for note in found["notes"])  # type: ignore[operator]
+    assert (
+        "after: the profile does not say who" in diff("calls.lprof", "plain.lprof").out
+    )
+
+
+def test_gpu_columns_are_there_if_a_gpu_worked() -> None:
+    save(example_gpu.example(), "gpu.lprof")
+    save(example_gpu.without_gpu(), "cpu.lprof")
+    text = diff("gpu.lprof", "cpu.lprof").out
+    assert "GPU Before (" in text
+    assert "GPU" not in diff("cpu.lprof", "cpu.lprof").out
+    rows = compared("gpu.lprof", "cpu.lprof")["lines"]
+    assert changes(rows[:1], "gpu_self_ns") == [-5_100_000]
+    # As with --hot, the order is that of the greater time.
+    sizes = [
+        max(abs(one), abs(other))  # type: ignore[arg-type]
+        for one, other in zip(changes(rows), changes(rows, "gpu_self_ns"))
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.usefixtures("sides")
+def test_limits_leave_out_the_smallest_changes() -> None:
+    text = diff("before.lprof", "after.lprof", "--limit", "1").out
+    assert "result += sum(row.encode())" in text
+    assert 'print("done")' not in text
+    assert "1 more is not shown\n1 of these has another number of hits\n" in text
+    found = compared("before.lprof", "after.lprof", "--min-percent", "1")
+    assert (len(found["lines"]), found["more_lines"]) == (1, 1)
+    assert "not shown" not in diff("before.lprof", "after.lprof", "--limit", "0").out
+
+
+@pytest.mark.usefixtures("sides")
+def test_a_report_is_written_to_a_file() -> None:
+    shown = diff("before.lprof", "after.lprof").out
+    done = diff("before.lprof", "after.lprof", "-o", "report.txt")
+    assert (done.out, Path("report.txt").read_text(encoding="utf-8")) == ("", shown)
+    diff("before.lprof", "after.lprof", "--json", "-o", "report.%p.json")
+    assert json.loads(Path("report.4711.json").read_text(encoding="utf-8"))["lines"]
+
+
+@pytest.mark.usefixtures("sides")
+def test_a_report_does_not_replace_a_profile(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = error_line(capsys, 1, "diff", "before.lprof", "after.lprof", "-oafter.lprof")
+    assert "'after.lprof' is the profile" in line
+
+
+# Odd profiles.
+
+
+def test_empty_profiles_are_compared() -> None:
+    save(LineStats.from_functions([]), "empty.lprof")
+    text = diff("empty.lprof", "empty.lprof").out
+    assert text.startswith("Wall time: not known\n")
+    assert "Note: before: the profile is empty" in text
+    assert compared("empty.lprof", "empty.lprof")["wall_ns"] is None
+
+
+def test_without_source_lines_match_by_their_distance() -> None:
+    save_version("a.lprof", BEFORE, {"total": TOTAL_BEFORE}, source=False)
+    shifted = f"\n\n{BEFORE}"
+    faster = {"total": {**TOTAL_BEFORE, "result += ": (100, MS)}}
+    save_version("b.lprof", shifted, faster, source=False)
+    (row,) = compared("a.lprof", "b.lprof")["lines"]
+    assert (row["before_line"], row["after_line"]) == (9, 11)
+    assert (row["before_source"], row["after_source"]) == (None, None)
+    text = diff("a.lprof", "b.lprof").out
+    assert (
+        "Note: the source of 1 function is not in the profiles, so that lines match by"
+        " their distance from the first one: total (/project/work.py:8)\n"
+    ) in text
+
+
+def test_profiles_of_line_profiler_are_compared() -> None:
+    file = str(GOLDEN / "demo-5.1.0.lprof")
+    assert compared(file, file)["lines"] == []
+    assert compared(file, str(GOLDEN / "demo-4.2.0.lprof"))["has_calls"] is False
+
+
+def test_a_merged_profile_is_compared(here: Path) -> None:
+    files = save_ranks(here)
+    assert viewer("merge", *files, "-o", "all.lprof", cwd=here).status == 0
+    assert compared("all.lprof", "all.lprof")["lines"] == []
+    # Lines ran as often in each of four ranks, or 1, 2, 3 and 4 times.
+    rows = compared(files[0], "all.lprof")["lines"]
+    assert {row["hits"]["ratio"] for row in rows} == {4.0, 10.0}  # type: ignore[index]
+
+
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_hostile_text_reaches_no_terminal(tmp_path: Path, flags: list[str]) -> None:
+    file = evil_file(tmp_path, names_of_columns=False)
+    save(example_calls.example(), tmp_path / "good.lprof")
+    for pair in ((str(file), "good.lprof"), ("good.lprof", str(file))):
+        done = viewer("diff", "--limit", "0", *flags, *pair, cwd=tmp_path)
+        assert done.status == 0, done.err
+        check_no_controls(done.out)
+        check_no_controls(done.err)
+
+
+@pytest.mark.usefixtures("sides")
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["before.lprof"], 2, "there is no profile after the change"),
+        ([], 2, "there is no profile before the change"),
+        (["--after", "after.lprof"], 2, "there is no profile before the change"),
+        (["before.lprof"] * 3, 2, "there are two sides to compare"),
+        (["before.lprof", "nowhere.lprof"], 1, "nowhere.lprof does not exist"),
+        (["before.lprof", "."], 1, "it is a folder"),
+        (["before.lprof", "n*.lprof"], 1, "no file fits 'n*.lprof'"),
+        (["before.lprof", "after.lprof,"], 1, "has an empty name"),
+        (["before.lprof", "text.lprof"], 1, "is not a profile"),
+        (["before.lprof", "after.lprof", "--limit", "-1"], 2, "'-1' is not a number"),
+        (["before.lprof", "after.lprof", "--min-percent", "x"], 2, "not a percentage"),
+        (
+            ["before.lprof", "after.lprof", "--source-root", "gone"],
+            1,
+            "'gone' is no folder",
+        ),
+    ],
+)
+def test_wrong_arguments_are_one_line(
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    status: int,
+    said: str,
+) -> None:
+    Path("text.lprof").write_text("no profile", encoding="utf-8")
+    assert said in error_line(capsys, status, "diff", *words)
+
+
+# Real runs.
+
+PROGRAM = """\
+def helper(n):
+    return n * n
+
+
+def work(count):
+    total = 0
+    for n in range(count):
+        total += helper(n)
+    return total
+
+
+work(50)
+"""
+
+EDITED = """\
+def work(count):
+    total = 0
+    for n in range(count):
+        # once more
+        total += helper(n + 1)
+    return total
+
+
+def helper(n):
+    return n * n
+
+
+work(70)
+"""
+
+
+def test_runs_of_an_edited_program_match_line_by_line(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", str(here / "live"))
+    for side, program in (("old", PROGRAM), ("new", EDITED)):
+        folder = here / side
+        folder.mkdir()
+        write(folder, "prog.py", program)
+        out = f"{here}/{side}.lprof"
+        assert kernprof_here("-lq", "-o", out, "prog.py", cwd=folder).status == 0
+    rows = compared("old.lprof", "new.lprof")["lines"]
+    hits = {
+        (row["before_line"], row["after_line"]): (
+            row["hits"]["before"],  # type: ignore[index]
+            row["hits"]["after"],  # type: ignore[index]
+        )
+        for row in rows
+        if row["after"]["function"] in {"work", "helper"}  # type: ignore[index]
+    }
+    expected = {
+        (2, 10): (50, 70),
+        (6, 2): (1, 1),
+        (7, 3): (51, 71),
+        (8, 5): (50, 70),
+        (9, 6): (1, 1),
+    }
+    # A line of one hit may take the same time twice.
+    assert {**dict.fromkeys(((6, 2), (9, 6)), (1, 1)), **hits} == expected
