@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 _STYLES = ("report.css",)
 
-# In the order in which they need one another.
-_SCRIPTS = (
+# Scripts of pages, in the order in which they need one another.
+REPORT = (
     *("core.js", "table.js", "python.js", "source.js", "flame.js", "timeline.js"),
-    *("panels.js", "report.js"),
+    *("panels.js", "frame.js", "report.js"),
 )
+COMPARISON = ("core.js", "table.js", "python.js", "frame.js", "comparison.js")
 
 _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 
@@ -42,14 +43,17 @@ _POLICY = (
 
 
 def page(
-    title: str, data: Mapping[str, object], blobs: Sequence[bytes]
+    title: str,
+    data: Mapping[str, object],
+    scripts: Sequence[str],
+    blobs: Sequence[bytes] = (),
 ) -> Iterator[str]:
-    """Yield a page in lines of HTML that shows `data`.
+    """Yield a page in lines of HTML whose `scripts` show `data`.
 
     `blobs` are packed columns of `lineprof.model.timelines`; `data` refers to them by
     their index.
     """
-    style, script = _joined(_STYLES), _joined(_SCRIPTS)
+    style, script = _joined(_STYLES), _joined(scripts)
     policy = _POLICY.format(script=_hash(script), style=_hash(style))
     clean = escape(printable(title).encode("utf-8", "backslashreplace").decode())
     yield "<!DOCTYPE html>"
@@ -79,7 +83,7 @@ def _block(name: str, data: bytes) -> Iterator[str]:
     yield "</script>"
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _joined(names: Sequence[str]) -> str:
     """Return the texts of files in `assets`, one after the other."""
     folder = files("lineprof.report.html") / "assets"
