@@ -136,14 +136,15 @@ class Collector:
             "name": [key[2] for key in keys],
             "mark": [marks.after(key) for key in keys],
             "calls": [one.calls for one in totals],
-            "primitive": [one.primitive_calls for one in totals],
             "self": [one.self_ns for one in totals],
             "total": [one.total_ns for one in totals],
         }
+        if any(one.primitive_calls != one.calls for one in totals):
+            table["primitive"] = [one.primitive_calls for one in totals]
         gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
         if gpu:
             table |= _gpu_columns([gpu.get(key) for key in keys])
-        return _without_zeros(table, {"mark", "primitive"})
+        return _without_zeros(table, {"mark"})
 
     def _lines(self) -> Table:
         """Return the measured lines of all functions, in the functions' order."""
@@ -391,7 +392,7 @@ class Collector:
         made = gpu_idle.rows(self._profile, self._sources, self._options)
         rows = [
             {
-                **{name: row[name] for name in row if name.endswith("_ns")},
+                **{name: row[name] for name in made.columns if name.endswith("_ns")},
                 "device": row["device"],
                 "function": self._function(
                     (row["file"], row["function_line"], row["function"])  # type: ignore[arg-type]

@@ -51,14 +51,14 @@ class ChangesView {
       ...(data.hasGpu ? [{ title: "GPU change", value: (i) => table.gpu1[i] - table.gpu0[i], text: (i) => (table.gpu1[i] || table.gpu0[i] ? signed(table.gpu1[i] - table.gpu0[i]) : "") }] : []),
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => table.high1[i] - table.high0[i], text: (i) => hitsChange(table, i) },
       { title: "Note", left: true, width: 110, value: (i) => table.note[i], text: (i) => table.note[i] },
-      { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => h("a", { href: address("source", table.source[i], table.before[i], table.after[i]) }, visible(table.place[i])) },
+      { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => h("a", { href: address("sides", table.source[i], table.before[i], table.after[i]) }, visible(table.place[i])) },
       { title: "Function", left: true, wide: 1, width: 120, value: (i) => table.name[i], text: (i) => visible(table.name[i]) },
       ...(isLines ? [{ title: "Source", left: true, wide: 2, width: 220, value: (i) => table.text[i].trim(), text: (i) => h("code", {}, visible(table.text[i].trim())) }] : []),
     ];
     this.table = new Table(columns, rows, {
       label: `Changes of ${this.name}`,
       search: (i) => `${table.place[i]} ${table.name[i]} ${table.text[i]} ${table.note[i]}`,
-      open: (i) => go(address("source", table.source[i], table.before[i], table.after[i])),
+      open: (i) => go(address("sides", table.source[i], table.before[i], table.after[i])),
     });
     panel.append(searchField(this.table, `Search ${this.name}`), this.table.element);
   }
@@ -76,9 +76,9 @@ class SidesView {
     for (const table of [lines, functions]) {
       table.source.forEach((source, i) => (this.names[source] = `${visible(table.name[i])} (${visible(table.place[i])})`));
     }
-    this.picker = h("select", { "aria-label": "Function", change: () => go(address("source", this.picker.value)) },
+    this.picker = h("select", { "aria-label": "Function", change: () => go(address("sides", this.picker.value)) },
       this.names.map((name, source) => h("option", { value: source }, name)));
-    this.body = h("div", { class: "sides", tabindex: 0 });
+    this.body = h("div", { class: "pairs", tabindex: 0 });
     panel.append(h("div", { class: "tools" }, this.picker, h("span", { class: "dim" }, "Lines that ran, before and after; a line that only moved has no colour.")), this.body);
   }
 
@@ -143,7 +143,7 @@ showPage(async () => {
   await readData();
   addTab("lines", `Lines (${count(data.lines.name.length)})`, new ChangesView("lines"));
   addTab("functions", `Functions (${count(data.functions.name.length)})`, new ChangesView("functions"));
-  addTab("source", "Side by side", new SidesView());
+  addTab("sides", "Side by side", new SidesView());
   addTab("runs", data.notes.length ? `Runs (${counted(data.notes.length, "note")})` : "Runs", new RunsView());
   return [changeFact("Wall", data.wall), changeFact(data.hasCalls ? "Own time" : "Functions", data.own)].filter(Boolean);
 });

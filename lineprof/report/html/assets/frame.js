@@ -77,6 +77,13 @@ async function showPage(make) {
       current.last = location.hash;
     });
     addEventListener("keydown", pageKey);
+    // In a notebook, links would lead to the address of the notebook.
+    addEventListener("click", (event) => {
+      const link = event.target.closest?.("a[href^='#']");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      go(link.getAttribute("href"));
+    });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
     showAddress();
     document.documentElement.dataset.ready = performance.now().toFixed(0); // ms
