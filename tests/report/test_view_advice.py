@@ -18,9 +18,9 @@ from example_gpu import example as gpu_example
 from example_stats import PROCESS
 from view_text import lines_of
 
+from lineprof.advice.advise import KINDS
 from lineprof.console.terminal import Terminal
 from lineprof.line_stats import LineStats
-from lineprof.model.advice import KINDS
 from lineprof.model.records import LOCK, Cut, Wait
 from lineprof.report.advice import advice_of
 from lineprof.source import Sources
@@ -233,8 +233,8 @@ def test_a_large_profile_parses_a_file_at_most_once(
     stats = wide(functions=200, lines=20_000)
     advice_of(stats, Sources(stats.sources))
     assert parsed == []  # no function has enough time
-    monkeypatch.setattr("lineprof.model.loop_advice.MIN_LOOP_SHARE", 0)
-    monkeypatch.setattr("lineprof.model.source_trees._MAX_ALL", 100_000)
+    monkeypatch.setattr("lineprof.advice.loops.MIN_LOOP_SHARE", 0)
+    monkeypatch.setattr("lineprof.advice.source_trees._MAX_ALL", 100_000)
     found = advice_of(stats, Sources(stats.sources))
     assert 0 < len(parsed) <= 20
     assert sum(parsed) <= 100_000
