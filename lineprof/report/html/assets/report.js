@@ -69,6 +69,16 @@ function tabKey(event) {
   event.preventDefault();
 }
 
+/**
+ * Tell the page around this one, that of lineprof serve, what is shown, so that it can
+ * show that again after a change of the profile. A page of any other server, or of a
+ * file, is told nothing.
+ */
+function tellAddress() {
+  if (parent === window || !location.protocol.startsWith("http")) return;
+  parent.postMessage({ address: location.hash }, location.origin);
+}
+
 async function main() {
   const app = document.getElementById("app");
   try {
@@ -93,6 +103,7 @@ async function main() {
     addEventListener("hashchange", () => {
       showAddress();
       current.last = location.hash;
+      tellAddress();
     });
     addEventListener("keydown", pageKey);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
