@@ -26,7 +26,6 @@ COMMON_HEADERS = (
     ("Referrer-Policy", "no-referrer"),
     ("X-Content-Type-Options", "nosniff"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
-    ("Cross-Origin-Opener-Policy", "same-origin"),
 )
 
 _NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'"

@@ -97,7 +97,7 @@ class Renderings:
             with self._reading:
                 body = b"".join(encoded(self._render(one.profile.path)))
         except LineprofError as error:
-            problem = shown(str(error))
+            problem = shown(str(error)).replace(shown(one.profile.path), name)
         except Exception as error:  # noqa: BLE001  # the server goes on in any case
             problem = f"{name} cannot be shown: {type(error).__name__}"
         else:

@@ -64,8 +64,10 @@ class _Handler(BaseHTTPRequestHandler):
     """One request. HTTP/1.0: the connection ends with the answer."""
 
     server: ReportServer
-    server_version = "lineprof"
-    sys_version = ""
+
+    def version_string(self) -> str:
+        """Return the header Server."""
+        return "lineprof"
 
     def setup(self) -> None:
         """Read within the time limit."""

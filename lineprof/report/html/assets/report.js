@@ -108,6 +108,7 @@ async function main() {
     addEventListener("keydown", pageKey);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
     showAddress();
+    tellAddress(); // the reader may have gone back to it
     document.documentElement.dataset.ready = performance.now().toFixed(0); // ms
   } catch (error) {
     app.replaceChildren(h("p", { class: "failure" }, `This report cannot be shown: ${error.message}. It needs a browser of 2023 or later.`));
