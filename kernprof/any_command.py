@@ -19,9 +19,11 @@ from kernprof.children import place_of
 from kernprof.options import check, fill, parse
 from kernprof.output_file import OutputFile, output_name
 from kernprof.profilers import new_profiler
+from kernprof.recorders import write_page
 from kernprof.signals import die_of
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
+from lineprof.files import short_path
 from lineprof.line_stats import LineStats
 from lineprof.process_info import unix_ns
 from lineprof.processes.parts import VARIABLE, Live, Run, collect
@@ -252,12 +254,26 @@ def _write(
         stats.to_file(out.file.path)
     except LineprofError as error:
         return error
+    page = _page(stats, out, options)
     if not is_quiet:
-        _print_summary(stats, out, options)
+        _print_summary(stats, out, options, page)
     return None
 
 
-def _print_summary(stats: LineStats, out: _Output, options: RunOptions) -> None:
+def _page(stats: LineStats, out: _Output, options: RunOptions) -> str:
+    """Write the page that --html asks for; return its name, "" if there is none."""
+    if not options.html:
+        return ""
+    try:
+        return write_page(stats, out.file.path, options.html, options.place)
+    except LineprofError as error:
+        messages.print_error(error)
+        return ""
+
+
+def _print_summary(
+    stats: LineStats, out: _Output, options: RunOptions, page: str
+) -> None:
     info = messages.Log(options).info
     file, name = out
     count = len(stats.processes)
@@ -265,6 +281,8 @@ def _print_summary(stats: LineStats, out: _Output, options: RunOptions) -> None:
     whose = messages.whose(options.place, name.asked)
     written = f"Wrote profile results of {processes} to {file.shown!r}{whose}"
     print_message(info(written))
+    if page:
+        print_message(info(f"Wrote report to {short_path(page)!r}"))
     if options.verbosity > 0:
         stats.print(output_unit=options.unit, config=options.settings)
     else:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernprof.options import RunOptions
     from kernprof.whole_program import WholeProgram
     from lineprof.line_stats import LineStats
+    from lineprof.ranks import Rank
     from lineprof.recording.global_profiler import GlobalProfiler
     from lineprof.recording.profiler import LineProfiler
 
@@ -137,6 +138,23 @@ def marked(stats: LineStats, *, is_whole: bool) -> LineStats:
 # Warnings in a profile of a running program.
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
+
+
+def write_page(stats: LineStats, path: str, name: str, place: Rank | None) -> str:
+    """Write the page of the profile at `path` for browsers, and return its name.
+
+    `name` may be AUTO; each rank has a page of its own. LineprofError if that fails.
+    """
+    from lineprof.files import write_file  # noqa: PLC0415  # few ask for a page
+    from lineprof.report import VIEWS, Options  # noqa: PLC0415
+    from lineprof.source import sources_of  # noqa: PLC0415
+
+    page = f"{path}.html" if name == AUTO else name
+    if place is not None and name != AUTO:
+        root, ending = os.path.splitext(page)
+        page = f"{root}.r{place.rank:04}{ending}"
+    write_file(VIEWS["html"].render(stats, sources_of(stats), Options()), page)
+    return page
 
 
 class LineRecorder:
@@ -257,24 +275,11 @@ class LineRecorder:
         self._write(path, exit_reason)
         if self._page_name:
             try:
-                self.page = self._write_page(path)
+                self.page = write_page(
+                    self._stats, path, self._page_name, self._options.place
+                )
             except LineprofError as error:
                 self._page_error = error
-
-    def _write_page(self, path: str) -> str:
-        """Write the page of the profile at `path`; return its name."""
-        from lineprof.files import write_file  # noqa: PLC0415  # few ask for a page
-        from lineprof.report import VIEWS, Options  # noqa: PLC0415
-        from lineprof.source import sources_of  # noqa: PLC0415
-
-        page = f"{path}.html" if self._page_name == AUTO else self._page_name
-        place = self._options.place
-        if place is not None and self._page_name != AUTO:
-            root, ending = os.path.splitext(page)
-            page = f"{root}.r{place.rank:04}{ending}"
-        sources = sources_of(self._stats)
-        write_file(VIEWS["html"].render(self._stats, sources, Options()), page)
-        return page
 
     def _write(self, path: str, exit_reason: str) -> None:
         if self.whole:

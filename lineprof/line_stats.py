@@ -177,10 +177,10 @@ class LineStats(Profile):
         return data_frame(self)
 
     def _repr_html_(self) -> str:
-        """Return the tables as HTML for notebooks."""
-        from lineprof.report.notebook import html_of  # noqa: PLC0415  # notebooks alone
+        """Return the report as HTML for notebooks."""
+        from lineprof.report.notebook import report_of  # noqa: PLC0415  # notebooks alone
 
-        return html_of(self)
+        return report_of(self)
 
 
 load_stats = LineStats.from_files

@@ -16,7 +16,7 @@ from lineprof.cli.command import (
     keep_profiles,
     read_profiles,
 )
-from lineprof.console.output import clean_line, print_lines
+from lineprof.console.output import clean_line, print_error, print_lines
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
@@ -70,6 +70,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--json", dest="as_json", action="store_true", help="print JSON"
     )
     parser.add_argument(
+        "--html",
+        type=argument_type(page_name),
+        metavar="OUT.html",
+        help="write a page for browsers, in one file that needs no network",
+    )
+    parser.add_argument(
         *("-o", "--log-file"),
         type=argument_type(checked_name),
         metavar="FILE",
@@ -83,6 +89,16 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="print what does not fit on the terminal, without a pager",
     )
     add_source_root(parser)
+
+
+def page_name(word: str) -> str:
+    """Return the name of a page; LineprofError if it is one of a profile."""
+    if word.endswith(".lprof"):
+        raise LineprofError(
+            f"{word} is the name of a profile",
+            hint="name a page, as in --html diff.html",
+        )
+    return checked_name(word)
 
 
 def _limit(word: str) -> int:
@@ -176,6 +192,8 @@ def _sides(
 
 def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the comparison, or write it to the file of --log-file."""
+    if parsed.html and (parsed.as_json or parsed.log_file is not None):
+        parser.error(f"--html takes no {'--json' if parsed.as_json else '-o'}")
     before, after = _sides(parser, parsed)
     from lineprof.report import diff  # noqa: PLC0415  # not for --help
     from lineprof.report.options import Options  # noqa: PLC0415
@@ -185,6 +203,9 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         runs_after = read_runs(after, progress, parsed.source_root)
         progress.say(lambda: "comparing")
         difference = compared(runs, runs_after)
+    if parsed.html:
+        _write_page(difference, parsed.html, before, after)
+        return
     to_file = parsed.log_file is not None
     limit = parsed.limit
     if limit is None:
@@ -209,6 +230,19 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         print_paged(lambda: render(difference, options))
     else:
         print_lines(render(difference, options))
+
+
+def _write_page(
+    difference: Difference, name: str, before: list[str], after: list[str]
+) -> None:
+    """Write the page of a comparison; LineprofError if that fails."""
+    from lineprof.cli.view import report_name, size_in_words  # noqa: PLC0415  # few do
+    from lineprof.report.html.comparison import render  # noqa: PLC0415
+
+    target = report_name(name, difference.after[0].processes)
+    keep_profiles([*before, *after], target)
+    write_file(render(difference, before, after), target)
+    print_error(f"wrote {target}{size_in_words(target)}")
 
 
 COMMAND = Command("diff", _HELP, _add_flags, _diff)

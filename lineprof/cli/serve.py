@@ -93,7 +93,7 @@ def _serve(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     check_source_roots(roots)
     profiles = _profiles(parsed.files[0], roots)
     with ReportServer(parsed.host, parsed.port) as server:
-        access = Access(parsed.host, server.port)
+        access = Access(parsed.host, server.address, server.port)
 
         def render(path: str) -> Iterator[str]:
             return _report(path, roots)
@@ -142,8 +142,8 @@ def _say_where(profiles: Profiles, access: Access, server: ReportServer) -> None
             "other machines can reach this address: who knows its token can read the"
             " profile and its source, and so can who listens to the network"
         )
-    elif _is_remote():
-        print_lines([f"To open it on your own machine: {_ssh(server.port)}"])
+    elif _is_remote() or not _has_display():
+        print_lines([f"To open it on your own machine: {_ssh(server)}"])
 
 
 def _is_loopback(address: str) -> bool:
@@ -154,22 +154,28 @@ def _is_remote() -> bool:
     return bool(os.environ.get("SSH_CONNECTION"))
 
 
-def _ssh(port: int) -> str:
-    """Return the command that makes a port of this machine one of the user's."""
+def _has_display() -> bool:
+    names = ("DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
+
+
+def _ssh(server: ReportServer) -> str:
+    """Return the command that makes the server's port one of the user's machine."""
+    from lineprof.server.access import in_url  # noqa: PLC0415  # not for --help
+
     *_, ssh_port = os.environ.get("SSH_CONNECTION", "").split() or [_SSH_PORT]
     other = "" if ssh_port == _SSH_PORT else f" -p {shell_word(ssh_port)}"
     host = shell_word(socket.gethostname())
-    return f"ssh{other} -L {port}:{_LOOPBACK}:{port} {host}"
+    tunnel = shell_word(f"{server.port}:{in_url(server.address)}:{server.port}")
+    return f"ssh{other} -L {tunnel} {host}"
 
 
 def _is_opened(asked: bool | None) -> bool:  # noqa: FBT001  # of a flag
     """Tell whether to open a browser: as `asked`, else where a user would see it."""
     if asked is not None:
         return asked
-    has_display = sys.platform == "darwin" or bool(
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    )
-    return has_display and not _is_remote() and terminal_of(sys.stdout).is_terminal
+    is_terminal = terminal_of(sys.stdout).is_terminal
+    return _has_display() and not _is_remote() and is_terminal
 
 
 def _open(url: str) -> None:

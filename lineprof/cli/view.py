@@ -141,7 +141,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if target is not None:
         written = _write(lines(), target, files, profile)
         if view.is_file:
-            print_error(f"wrote {written}{_size(written)}")
+            print_error(f"wrote {written}{size_in_words(written)}")
     else:
         _print(lines, paged=parsed.pager)
     for note in (
@@ -256,7 +256,7 @@ def _remarks(
     yield from notes(profile, sources, tables=view.has_tables)
 
 
-def _size(file: str) -> str:
+def size_in_words(file: str) -> str:
     """Return the size of a regular file in words; "" for a pipe or a device."""
     size = os.path.getsize(file) if os.path.isfile(file) else 0
     if size >= _MEGABYTE:

@@ -53,15 +53,15 @@ class NotebookProfiler(LineProfiler):
         return stats
 
     def _repr_html_(self) -> str | None:
-        """Return the tables for a notebook; None directly below the same tables."""
+        """Return the report for a notebook; None directly below tables of the same."""
         from IPython.core.getipython import get_ipython  # noqa: PLC0415  # shows this
 
-        from lineprof.report.notebook import html_of  # noqa: PLC0415  # when it is shown
+        from lineprof.report.notebook import report_of  # noqa: PLC0415  # when it is shown
 
         shell = get_ipython()  # type: ignore[no-untyped-call,unused-ignore]
         if shell is not None and shell.execution_count == self.shown_in:
             return None
-        return html_of(self.get_stats(), skip_zero=True)
+        return report_of(self.get_stats(), skip_zero=True)
 
 
 # Lines of functions that autoreload has changed. IPython's newer autoreload compiles a

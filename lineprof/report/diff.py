@@ -1,7 +1,7 @@
 """Views of a comparison of profiles: text and JSON.
 
-`lineprof.model.comparison` has the numbers. Rows are sorted by the size of their change
-in self time or GPU time; changes within the noise band come last.
+`lineprof.comparison.compare` has the numbers. Rows are sorted by the size of their
+change in self time or GPU time; changes within the noise band come last.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.comparison.alignment import block_of, paired_files
+from lineprof.comparison.compare import Comparison, Run, compare, has_calls
 from lineprof.console.terminal import box_characters_of
-from lineprof.model.alignment import block_of, paired_files
-from lineprof.model.comparison import Comparison, Run, compare, has_calls
 from lineprof.model.names import short_names
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -29,8 +29,8 @@ from lineprof.source import WHOLE_FILE, sources_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from lineprof.comparison.compare import Change, FunctionPair, LinePair, Times
     from lineprof.console.terminal import Terminal
-    from lineprof.model.comparison import Change, FunctionPair, LinePair, Times
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options
@@ -187,7 +187,7 @@ def _text(difference: Difference, options: Options) -> Iterator[str]:
     yield from _sentences("Wall time", comparison.wall_ns, terminal)
     own = "Own time" if comparison.has_calls else "Time of functions"
     yield from _sentences(own, comparison.self_ns, terminal)
-    names = _Names(comparison, terminal)
+    names = Names(comparison, terminal)
     for noun, count, rows in (
         ("function", "call", function_rows(comparison)),
         ("line", "hit", line_rows(comparison)),
@@ -248,7 +248,7 @@ def _signed_words(ns: float) -> str:
     return f"{'+' if ns > 0 else ''}{in_words(ns)}"
 
 
-class _Names:
+class Names:
     """Names of functions and lines, which have one on each side."""
 
     def __init__(self, comparison: Comparison, terminal: Terminal) -> None:
@@ -292,7 +292,7 @@ class _Names:
 
 
 def _table(
-    rows: Sequence[Row], comparison: Comparison, names: _Names, options: Options
+    rows: Sequence[Row], comparison: Comparison, names: Names, options: Options
 ) -> Iterator[str]:
     """Yield a row for each function, or for each line."""
     changes = [row.times.self_ns for row in rows] + [row.times.gpu_ns for row in rows]
@@ -306,7 +306,7 @@ def _table(
     if comparison.has_gpu:
         titles += unit.titles("GPU Before", "GPU After", "GPU Change")
     titles += ["Hits" if is_line else "Calls"]
-    notes = [_note(row, names) for row in rows]
+    notes = [note_of(row, names) for row in rows]
     words = ["Note"] if any(notes) else []
     words += ["Line", "Function", *(["Line Contents"] if is_line else [])]
     cells = []
@@ -383,7 +383,7 @@ def _is_removed(row: Row) -> bool:
     return (row.line.after if row.line else row.function.after) is None
 
 
-def _note(row: Row, names: _Names) -> str:
+def note_of(row: Row, names: Names) -> str:
     """Return what happened to a function or a line, in a few words."""
     words = []
     if _is_added(row):

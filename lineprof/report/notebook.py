@@ -1,6 +1,8 @@
-"""A profile as HTML for notebooks: a table for each function, hot lines coloured.
+"""A profile as HTML for notebooks: the report in a frame, and a table per function.
 
-The HTML is one self-contained element: no script, nothing to load.
+The tables are one self-contained element: no script, nothing to load. The report is the
+page of `lineprof view --html` in a sandbox, which can neither reach the notebook nor
+ask for anything.
 """
 
 from __future__ import annotations
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
 
+# Without allow-same-origin: the report is a stranger to the notebook.
+_FRAME = (
+    'sandbox="allow-scripts" title="Report of lineprof" style="width:100%;height:560px;'
+    'border:1px solid rgba(128,128,128,.5);resize:vertical;overflow:auto"'
+)
+
+_MAX_LINES = 2_000  # of the tables; more make a notebook large
+
 _UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "us", 1e-9: "ns"}
 
 
@@ -41,6 +51,21 @@ class _Row:
     source: str
     below: Sequence[str]
     hot: bool  # on a GPU
+
+
+def report_of(profile: Profile, *, skip_zero: bool = False) -> str:
+    """Return the report of `profile` as HTML, with its tables below if they are short.
+
+    Where frames are taken out, as code hosts do, the tables are what is left.
+    """
+    from lineprof.report.html import render  # noqa: PLC0415  # the tables need none
+
+    page = "\n".join(render(profile, sources_of(profile), Options()))
+    frame = f'<iframe {_FRAME} srcdoc="{escape(page)}"></iframe>'
+    if sum(len(one.thread_lines) for one in profile.functions) > _MAX_LINES:
+        return frame
+    tables = html_of(profile, skip_zero=skip_zero)
+    return f"{frame}<details><summary>As tables</summary>{tables}</details>"
 
 
 def html_of(

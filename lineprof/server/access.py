@@ -22,24 +22,24 @@ _COOKIE = "lineprof"
 
 _HTTP_PORT = 80  # which addresses and the header Host leave out
 
-_WILDCARDS = ("0.0.0.0", "::", "")  # noqa: S104  # addresses of all interfaces
+_WILDCARDS = ("0.0.0.0", "::")  # noqa: S104  # addresses of all interfaces
+
+_IPV4_IN_IPV6 = "::ffff:"  # how the wildcard of IPv6 gets requests of IPv4
 
 
 class Access:
     """The rules of one run of a server."""
 
-    def __init__(self, host: str, port: int) -> None:
-        """Take the address by which the server was started, and its port."""
+    def __init__(self, host: str, address: str, port: int) -> None:
+        """Take the name that the user gave, and where the server listens."""
         self.folder = secrets.token_urlsafe(12)  # below it lie all pages
         self._token = secrets.token_urlsafe()
         self._once: str | None = None
         self._lock = threading.Lock()
         self._port = port
-        names = {"127.0.0.1", "localhost", "[::1]", in_url(host)}
-        if host in _WILDCARDS:
-            names.add(socket.gethostname())
+        self._name = socket.gethostname() if address in _WILDCARDS else in_url(host)
+        names = {"127.0.0.1", "localhost", "[::1]", self._name}
         self._hosts = {self._with_port(name).lower() for name in names}
-        self._name = socket.gethostname() if host in _WILDCARDS else in_url(host)
 
     @property
     def url(self) -> str:
@@ -81,7 +81,7 @@ class Access:
         `address` is the one of this machine by which the request came: no attacker's
         name can be an address.
         """
-        own = self._with_port(in_url(address))
+        own = self._with_port(in_url(address.removeprefix(_IPV4_IN_IPV6)))
         return len(headers) == 1 and headers[0].lower() in {*self._hosts, own}
 
     def _with_port(self, host: str) -> str:

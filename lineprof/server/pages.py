@@ -18,7 +18,7 @@ from importlib.resources import files
 from string import Template
 from typing import NamedTuple
 
-from lineprof.report.html.page import policy, sha256_of
+from lineprof.report.html.page import REPORT, policy, sha256_of
 
 # Of every answer; the cookie and the policy come on top.
 COMMON_HEADERS = (
@@ -81,7 +81,7 @@ def folder_page(name: str) -> Answer:
 
 def report(body: bytes) -> Answer:
     """Return a report, for a frame of `profile_page`."""
-    rules = f"{policy()}; sandbox allow-scripts; frame-ancestors 'self'"
+    rules = f"{policy(REPORT)}; sandbox allow-scripts; frame-ancestors 'self'"
     headers = (("Content-Security-Policy", rules), ("X-Frame-Options", "SAMEORIGIN"))
     return Answer(200, _HTML, body, headers)
 

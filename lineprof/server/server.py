@@ -64,6 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
     """One request. HTTP/1.0: the connection ends with the answer."""
 
     server: ReportServer
+    default_request_version = "HTTP/1.0"  # bad requests get a status line as well
 
     def version_string(self) -> str:
         """Return the header Server."""

@@ -26,6 +26,7 @@ from example_stats import example
 from report_page import Page, source_of
 
 from lineprof.model.profile import Profile
+from lineprof.server.access import Access
 from lineprof.server.server import ReportServer
 from lineprof.storage import save
 
@@ -118,8 +119,9 @@ class Served:
 @contextmanager
 def serve(*arguments: str, wrapper: str = "", **environment: str) -> Iterator[Served]:
     """Run the command as long as the block; it prints no error until its end."""
-    names = ("SSH_CONNECTION", "DISPLAY", "WAYLAND_DISPLAY")
+    names = ("SSH_CONNECTION", "WAYLAND_DISPLAY")
     kept = {name: value for name, value in os.environ.items() if name not in names}
+    kept["DISPLAY"] = ":0"  # as on the machine of a user
     words = ["-c", wrapper] if wrapper else ["-m", "lineprof"]
     with subprocess.Popen(
         [sys.executable, *words, "serve", *arguments],
@@ -481,14 +483,29 @@ def test_what_cannot_be_served_is_one_line(
     assert message in error_line(capsys, status, "serve", *arguments)
 
 
-def test_on_a_remote_machine_the_command_for_ssh_is_printed(file: str) -> None:
-    host = shlex.quote(socket.gethostname())
-    for ssh_port, flag in (("22", ""), ("2022", " -p 2022")):
-        with serve(file, SSH_CONNECTION=f"192.0.2.1 5 192.0.2.2 {ssh_port}") as one:
-            assert one.line() == (
-                "To open it on your own machine:"
-                f" ssh{flag} -L {one.port}:127.0.0.1:{one.port} {host}"
-            )
+@pytest.mark.parametrize(
+    ("environment", "flag"),
+    [
+        ({"SSH_CONNECTION": "192.0.2.1 5 192.0.2.2 22"}, ""),
+        ({"SSH_CONNECTION": "192.0.2.1 5 192.0.2.2 2022"}, " -p 2022"),
+        ({"DISPLAY": ""}, ""),
+    ],
+)
+def test_on_a_remote_machine_the_command_for_ssh_is_printed(
+    file: str, environment: dict[str, str], flag: str
+) -> None:
+    with serve(file, **environment) as one:
+        assert one.line() == (
+            f"To open it on your own machine: ssh{flag} -L"
+            f" {one.port}:127.0.0.1:{one.port} {shlex.quote(socket.gethostname())}"
+        )
+
+
+def test_requests_of_ipv4_to_all_addresses_name_that_of_ipv4() -> None:
+    access = Access("::", "::", 8000)
+    assert access.takes_host(["192.0.2.1:8000"], "::ffff:192.0.2.1")
+    assert access.takes_host(["[2001:db8::1]:8000"], "2001:db8::1")
+    assert not access.takes_host(["192.0.2.1:8000"], "2001:db8::1")
 
 
 def test_an_address_that_others_can_reach_is_warned_of(file: str) -> None:
@@ -551,7 +568,7 @@ def raw(one: Served, data: bytes) -> bytes:
         (b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 200 + b"\r\n", b"HTTP/1.0 431"),
         (b"GET / HTTP/1.1\r\nA: " + b"b" * 70_000 + b"\r\n\r\n", b"HTTP/1.0 431"),
         (b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"HTTP/1.0 414"),
-        (b"GET /\r\n", b"This server does not answer"),
+        (b"GET /\r\n", b"HTTP/1.0 403"),
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\xff\r\n\r\n", b"HTTP/1.0 403"),
     ],
 )

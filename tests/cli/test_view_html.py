@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
-from as_python import kernprof, viewer
+from as_python import kernprof, run, viewer
 from report_page import Page
 
 PROGRAM = """\
@@ -166,3 +167,14 @@ def test_kernprof_refuses_a_page_that_it_cannot_make(
     outcome = kernprof(*flags, "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (2, "")
     assert message in outcome.err
+
+
+def test_the_page_of_a_command_has_the_lines_of_its_processes(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    python = [sys.executable, "program.py"]
+    flags = ("--children", "--whole", "--html", "page.html", "-o", "out.lprof")
+    done = run(["-m", "lineprof", "run", *flags, "--", *python], cwd=tmp_path)
+    assert done.status == 0, done.err
+    assert "Wrote report to 'page.html'" in done.out
+    found = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert hits(found)[4] == 10

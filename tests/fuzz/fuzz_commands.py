@@ -14,6 +14,7 @@ from fuzz_cases import INJECTED
 from lineprof.export import EXPORTS
 from lineprof.report import VIEWS
 from lineprof.report.line_table import EXTRA_COLUMNS
+from lineprof.report.options import OF_TABLES
 
 if TYPE_CHECKING:
     from random import Random
@@ -35,6 +36,7 @@ SAMPLES = {
     "min_percent": ("0", "100"),
     "lines": ("1", "1000"),
     "by": ("rank", "process"),
+    "page": ("OUT",),
     "targets": (
         *(
             "*",
@@ -61,6 +63,7 @@ SAMPLES = {
 DIFFS = (
     ["diff", "FILE", "OTHER"],
     ["diff", "OTHER", "FILE", "--json"],
+    ["diff", "OTHER", "FILE", "--html=OUT"],
     ["diff", "--limit=5", "--before", "FILE", "OTHER", "--after", "OTHER"],
 )
 MERGES = ("--full", "--sums")
@@ -116,7 +119,8 @@ def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Comman
             flags += chance.choice(extra)
         if view.value and view.value.field == "targets" and chance.random() < 0.3:
             flags.append(f"--{view.name}={chance.choice(SAMPLES['targets'])}")
-        if chance.random() < 0.05:
+        flags = _together(flags)
+        if chance.random() < 0.05 and not view.is_file:
             flags.append("--log-file=OUT")
         terminal = [f"COLUMNS={chance.choice((80, 80, 1, 20, 300))}"]
         start = terminal if chance.random() < 0.4 else []
@@ -131,6 +135,14 @@ def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Comman
     if chance.random() < 0.05:
         commands.append(chance.choice(REWRITES))
     return commands
+
+
+def _together(flags: Command) -> Command:
+    """Return flags that go together: CSV takes none of those that lay out tables."""
+    if "--csv" not in flags:
+        return flags
+    others = tuple(option.flags[-1] for option in OF_TABLES)
+    return [flag for flag in flags if not flag.startswith(others)]
 
 
 def _files(chance: Random) -> Command:

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 
 import example_gpu
 import example_stats
+import report_page
 
 from lineprof.line_stats import LineStats
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
@@ -165,6 +166,31 @@ def test_an_empty_profile_says_why() -> None:
     assert "no function was registered" in Page(html_of(LineStats({}, 1))).text
 
 
-def test_notebooks_show_a_profile_as_html() -> None:
+class Frame(HTMLParser):
+    """The frame of an output, as a notebook takes it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.attributes: dict[str, str | None] = {}
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "iframe":
+            self.attributes = dict(attrs)
+
+
+def test_notebooks_show_the_report_in_a_sandbox_and_tables_below() -> None:
     stats = of_source("def f(): 1\n", ThreadLine(1, -1, 1, 3))
-    assert stats._repr_html_() == html_of(stats)
+    html = stats._repr_html_()
+    attributes = Frame(html).attributes
+    assert attributes["sandbox"] == "allow-scripts"
+    report = report_page.Page(attributes["srcdoc"] or "")
+    assert [line["time"] for line in report.rows("lines")] == [3]
+    assert report.addresses() == []
+    assert html.endswith(f"{html_of(stats)}</details>")
+
+
+def test_a_large_profile_has_no_tables_in_a_notebook() -> None:
+    lines = [ThreadLine(line, -1, 1, 3) for line in range(1, 2002)]
+    html = of_source("def f(): 1\n", *lines)._repr_html_()
+    assert html.endswith("</iframe>")

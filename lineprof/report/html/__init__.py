@@ -1,6 +1,7 @@
-"""The report as one HTML file: `render` yields it, `data` computes its numbers.
+"""Reports as HTML files: of one profile (`render`), and of a comparison of two sides.
 
-The file loads nothing from anywhere: style, scripts and numbers are in it.
+`data` and `comparison` compute their numbers, `page` makes the file. It loads nothing
+from anywhere: style, scripts and numbers are in it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.report.html.data import Collector
-from lineprof.report.html.page import page
+from lineprof.report.html.page import REPORT, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,4 +24,5 @@ __all__ = ["render"]
 def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the report of `profile` in lines of HTML, without their ends."""
     collector = Collector(profile, sources, options)
-    yield from page(collector.title, collector.data(), collector.blobs)
+    data = collector.data()
+    yield from page(collector.title, data, REPORT, collector.blobs)

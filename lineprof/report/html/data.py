@@ -32,6 +32,7 @@ from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, node_columns
+from lineprof.report.advice import advice_of
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
 from lineprof.report.line_table import breakdowns_by_line, waits_by_line
 from lineprof.report.marks import Marks
@@ -97,6 +98,7 @@ class Collector:
         ranks = self._ranks()
         if ranks:
             data["ranks"] = ranks
+        data["advice"] = self._advice()
         data["notes"] = [*notes(self._profile, self._sources, tables=False)]
         return data
 
@@ -134,14 +136,15 @@ class Collector:
             "name": [key[2] for key in keys],
             "mark": [marks.after(key) for key in keys],
             "calls": [one.calls for one in totals],
-            "primitive": [one.primitive_calls for one in totals],
             "self": [one.self_ns for one in totals],
             "total": [one.total_ns for one in totals],
         }
+        if any(one.primitive_calls != one.calls for one in totals):
+            table["primitive"] = [one.primitive_calls for one in totals]
         gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
         if gpu:
             table |= _gpu_columns([gpu.get(key) for key in keys])
-        return _without_zeros(table, {"mark", "primitive"})
+        return _without_zeros(table, {"mark"})
 
     def _lines(self) -> Table:
         """Return the measured lines of all functions, in the functions' order."""
@@ -389,7 +392,7 @@ class Collector:
         made = gpu_idle.rows(self._profile, self._sources, self._options)
         rows = [
             {
-                **{name: row[name] for name in row if name.endswith("_ns")},
+                **{name: row[name] for name in made.columns if name.endswith("_ns")},
                 "device": row["device"],
                 "function": self._function(
                     (row["file"], row["function_line"], row["function"])  # type: ignore[arg-type]
@@ -399,6 +402,30 @@ class Collector:
             for row in made.rows
         ]
         return {"rows": rows, **(made.totals or {})}
+
+    # Advice.
+
+    def _advice(self) -> dict[str, object]:
+        """Return what the numbers prove, and what was not looked for."""
+        found = advice_of(self._profile, self._sources)
+        return {
+            "findings": [
+                {
+                    "kind": one.kind,
+                    "cost": one.cost_ns,
+                    "share": one.share,
+                    "measured": one.measured,
+                    "advice": one.advice,
+                    "places": [
+                        [self._function(key), line or key[1]]
+                        for key, line in one.places
+                    ],
+                }
+                for one in found.findings
+            ],
+            "unchecked": [f"{kind}: {why}" for kind, why in found.unchecked],
+            "missing": [*found.missing],
+        }
 
     # Ranks.
 

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
 
 _STYLES = ("report.css",)
 
-# In the order in which they need one another.
-_SCRIPTS = (
+# Scripts of pages, in the order in which they need one another.
+REPORT = (
     *("core.js", "table.js", "python.js", "source.js", "flame.js", "timeline.js"),
-    *("panels.js", "report.js"),
+    *("panels.js", "frame.js", "report.js"),
 )
+COMPARISON = ("core.js", "table.js", "python.js", "frame.js", "comparison.js")
 
 _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 
@@ -42,18 +43,21 @@ _POLICY = (
 
 
 def page(
-    title: str, data: Mapping[str, object], blobs: Sequence[bytes]
+    title: str,
+    data: Mapping[str, object],
+    scripts: Sequence[str],
+    blobs: Sequence[bytes] = (),
 ) -> Iterator[str]:
-    """Yield a page in lines of HTML that shows `data`.
+    """Yield a page in lines of HTML whose `scripts` show `data`.
 
     `blobs` are packed columns of `lineprof.model.timelines`; `data` refers to them by
     their index.
     """
-    style, script = _joined(_STYLES), _joined(_SCRIPTS)
+    style, script = _joined(_STYLES), _joined(scripts)
     clean = escape(printable(title).encode("utf-8", "backslashreplace").decode())
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
     yield f'<meta name="generator" content="lineprof {VERSION}">'
@@ -69,10 +73,10 @@ def page(
     yield from f"<script>{script}</script></body></html>".split("\n")
 
 
-def policy() -> str:
-    """Return the content security policy of all pages."""
+def policy(scripts: Sequence[str]) -> str:
+    """Return the content security policy of pages with `scripts`."""
     return _POLICY.format(
-        script=sha256_of(_joined(_SCRIPTS)), style=sha256_of(_joined(_STYLES))
+        script=sha256_of(_joined(scripts)), style=sha256_of(_joined(_STYLES))
     )
 
 
@@ -85,7 +89,7 @@ def _block(name: str, data: bytes) -> Iterator[str]:
     yield "</script>"
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _joined(names: Sequence[str]) -> str:
     """Return the texts of files in `assets`, one after the other."""
     folder = files("lineprof.report.html") / "assets"

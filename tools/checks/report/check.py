@@ -320,7 +320,7 @@ def zoom_frames(one: Page) -> float:
 def within(what: str, number: float, most: float, unit: str) -> None:
     """Print a figure; Mismatch if it is above `most`."""
     print(f"    {what}: {number:,.0f} {unit} (at most {most:,.0f})", flush=True)
-    if number > most:
+    if round(number) > most:
         raise Mismatch(f"{what}: {number:,.0f} {unit}, above {most:,.0f}")
 
 

@@ -147,10 +147,14 @@ async function blob(number) {
   return blobs.get(number);
 }
 
-/** Read the numbers of the profile into `data`, and index them. */
+/** Read the numbers of the page into `data`. */
+async function readData() {
+  data = JSON.parse(new TextDecoder().decode(await inflated(takeBytes("data"))));
+}
+
+/** Read the numbers of a profile, and index them. */
 async function loadData() {
-  const text = new TextDecoder().decode(await inflated(takeBytes("data")));
-  data = JSON.parse(text);
+  await readData();
   const { functions, lines, edges } = data;
   functions.count = functions.name.length;
   // The lines of each function are neighbours: from first[f] up to first[f + 1].

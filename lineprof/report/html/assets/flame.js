@@ -201,8 +201,7 @@ class FlameCanvas {
 
   box(paint, node, x, width, top, height, above) {
     const { paths } = this;
-    const level = this.upward ? this.depth - this.levels[node] - 1 : this.levels[node];
-    const y = level * BOX - top;
+    const y = this.place(node) - top;
     if (y < -BOX || y > height) return;
     const name = boxName(paths.fn[node]);
     const found = this.view.wanted && name.toLowerCase().includes(this.view.wanted);
@@ -221,6 +220,13 @@ class FlameCanvas {
       const room = Math.floor((width - 6) / 7.3);
       paint.fillText(name.length > room ? `${name.slice(0, Math.max(1, room - 1))}\u2026` : name, x + 3, y + BOX / 2);
     }
+  }
+
+  /** Return the upper edge of a box; callers stand on the lower edge of their canvas. */
+  place(node) {
+    if (!this.upward) return this.levels[node] * BOX;
+    const room = Math.max(this.depth * BOX, this.scroller.clientHeight);
+    return room - (this.levels[node] + 1) * BOX;
   }
 
   nodeAt(event) {
@@ -286,9 +292,8 @@ class FlameCanvas {
   }
 
   reveal(node) {
-    const level = this.upward ? this.depth - this.levels[node] - 1 : this.levels[node];
     const { scroller } = this;
-    const y = level * BOX;
+    const y = this.place(node);
     if (y < scroller.scrollTop || y + BOX > scroller.scrollTop + scroller.clientHeight) {
       scroller.scrollTop = y - scroller.clientHeight / 2;
     }

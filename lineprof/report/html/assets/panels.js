@@ -262,17 +262,21 @@ class RanksView {
 
 class AdviceView {
   make(panel) {
-    const { advice } = data;
-    if (!advice.length) {
-      panel.append(h("p", {}, "The numbers of this profile prove none of the known causes of lost time."));
-      return;
-    }
-    panel.append(h("ol", { class: "advice" }, advice.map((one) =>
+    const { findings, unchecked, missing } = data.advice;
+    panel.append(h("p", {}, findings.length
+      ? "What the numbers of this profile prove, the most time first. Shares are of the run, and overlap."
+      : "The numbers of this profile prove none of the known causes of lost time."));
+    panel.append(h("ol", { class: "advice" }, findings.map((one) =>
       h("li", {},
-        h("h2", {}, visible(one.title)),
-        h("p", {}, visible(one.text)),
-        one.places.length ? h("ul", {}, one.places.map(([f, line]) => h("li", {}, lineLink(data.functions.file[f], line), " ", h("code", {}, sourceLine(data.functions.file[f], line))))) : null,
-        h("p", { class: "dim" }, visible(one.hint))))));
+        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% `, bar(one.share)),
+        h("p", {}, visible(one.measured)),
+        h("ul", {}, one.places.map(([f, line]) => {
+          const file = f >= 0 ? data.functions.file[f] : NONE;
+          return h("li", {}, lineLink(file, line, file < 0 ? functionName(f) : undefined), " ", h("code", {}, sourceLine(file, line)));
+        })),
+        h("p", { class: "dim" }, visible(one.advice))))));
+    const rest = [...unchecked.map((one) => `Not looked for: ${one}`), ...missing];
+    panel.append(h("ul", { class: "facts dim" }, rest.map((one) => h("li", {}, visible(one)))));
   }
 }
 

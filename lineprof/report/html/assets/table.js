@@ -43,8 +43,8 @@ class Rows {
     if (!this.scroller.offsetParent) return; // hidden
     const height = this.scroller.clientHeight;
     const top = this.scroller.scrollTop - this.head;
-    const first = Math.max(0, Math.floor(top / ROW) - 10);
-    const last = Math.min(this.count, Math.ceil((top + height) / ROW) + 10);
+    const first = Math.max(0, Math.floor(top / ROW) - 4);
+    const last = Math.min(this.count, Math.ceil((top + height) / ROW) + 4);
     for (const [index, row] of this.shown) {
       if (index < first || index >= last) {
         row.remove();
@@ -139,11 +139,6 @@ class Table {
   /** Show the rows whose text has all words of `filter`. */
   search(filter) {
     this.filter = filter.toLowerCase();
-    this.sort();
-  }
-
-  setRows(rows) {
-    this.all = rows;
     this.sort();
   }
 

@@ -1,0 +1,105 @@
+// The frame of a page: its head, its tabs, the keys that work everywhere.
+
+/** Return whether the page is dark, by the reader's choice or by the system's. */
+function isDark() {
+  const { theme } = document.documentElement.dataset;
+  return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function toggleTheme() {
+  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  for (const one of onTheme) one();
+}
+
+function addTab(name, title, view) {
+  const panel = h("section", { id: `panel-${name}`, class: `panel ${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}`, hidden: true });
+  const tab = {
+    name,
+    title,
+    panel,
+    made: false,
+    make: (element) => view.make(element),
+    show: (parts) => view.show?.(parts),
+    view,
+  };
+  tab.button = h("button", {
+    id: `tab-${name}`,
+    role: "tab",
+    "aria-controls": `panel-${name}`,
+    "aria-selected": "false",
+    tabindex: -1,
+    click: () => go(tab.last ?? address(name)),
+  }, title);
+  tabs.push(tab);
+}
+
+function pageKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  const digit = Number(event.key);
+  if (digit >= 1 && digit <= tabs.length) go(tabs[digit - 1].last ?? address(tabs[digit - 1].name));
+  else if (event.key === "t") toggleTheme();
+  else if (event.key === "/") current.panel.querySelector(".middle .search, .search")?.focus();
+  else if (event.key === "f" && tabs[0].view.outline) {
+    if (current !== tabs[0]) go(tabs[0].last ?? address(tabs[0].name));
+    tabs[0].view.outline.input.focus();
+  } else return;
+  event.preventDefault();
+}
+
+function tabKey(event) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!step) return;
+  const index = (tabs.indexOf(current) + step + tabs.length) % tabs.length;
+  go(tabs[index].last ?? address(tabs[index].name));
+  tabs[index].button.focus();
+  event.preventDefault();
+}
+
+/**
+ * Tell the page around this one, that of lineprof serve, which place is shown: it shows
+ * that again after a change of the profile. In files and notebooks nobody is told.
+ */
+function tellAddress() {
+  if (parent === window || !location.protocol.startsWith("http")) return;
+  parent.postMessage({ address: location.hash }, location.origin);
+}
+
+/** Return facts of the head: a list of [name, text]. */
+function factsRow(facts) {
+  return h("dl", { class: "facts-row" }, facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
+}
+
+/** Show a page: `make` reads the data and adds the tabs, and returns the facts of its head. */
+async function showPage(make) {
+  const app = document.getElementById("app");
+  try {
+    const facts = await make();
+    app.replaceChildren(
+      h("header", {},
+        h("h1", { title: visible(data.title) }, visible(data.title)),
+        factsRow(facts),
+        h("button", { class: "theme", title: "Light or dark (t)", "aria-label": "Light or dark", click: toggleTheme }, "\u25d0")),
+      h("nav", { role: "tablist", "aria-label": "Views", keydown: tabKey }, tabs.map((one) => one.button)),
+      h("main", {}, tabs.map((one) => one.panel)));
+    addEventListener("hashchange", () => {
+      showAddress();
+      current.last = location.hash;
+      tellAddress();
+    });
+    addEventListener("keydown", pageKey);
+    // In a notebook, links would lead to the address of the notebook.
+    addEventListener("click", (event) => {
+      const link = event.target.closest?.("a[href^='#']");
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      go(link.getAttribute("href"));
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
+    showAddress();
+    tellAddress(); // the reader may have gone back to it
+    document.documentElement.dataset.ready = performance.now().toFixed(0); // ms
+  } catch (error) {
+    app.replaceChildren(h("p", { class: "failure" }, `This report cannot be shown: ${error.message}. It needs a browser of 2023 or later.`));
+    throw error;
+  }
+}

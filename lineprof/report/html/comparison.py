@@ -1,0 +1,148 @@
+"""The numbers of a comparison of two sides, as columns for the scripts of its page.
+
+All times are in nanoseconds (ns); of several runs they are means.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.console.terminal import PLAIN
+from lineprof.report.diff import Names, function_rows, line_rows, note_of, notes
+from lineprof.report.html.page import COMPARISON, page
+from lineprof.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lineprof.comparison.compare import Change, FunctionPair
+    from lineprof.model.records import Key
+    from lineprof.report.diff import Difference, Row
+
+    Table = dict[str, list[object]]
+
+_TIMES = ("total", "self", "gpu")
+
+
+def render(
+    difference: Difference, before: Sequence[str], after: Sequence[str]
+) -> Iterator[str]:
+    """Yield the page of a comparison in lines of HTML.
+
+    `before` and `after` are the names of the profiles.
+    """
+    title = f"{', '.join(before)} and {', '.join(after)}"
+    yield from page(title, _data(difference, title, before, after), COMPARISON)
+
+
+def _data(
+    difference: Difference, title: str, before: Sequence[str], after: Sequence[str]
+) -> dict[str, object]:
+    comparison = difference.comparison
+    names = Names(comparison, PLAIN._replace(boxes=True))
+    functions = function_rows(comparison)
+    lines = line_rows(comparison)
+    # Every function of which a line changed has a source to show.
+    pairs = list(dict.fromkeys(row.function.key for row in (*functions, *lines)))
+    index = {key: number for number, key in enumerate(pairs)}
+    by_key = {pair.key: pair for pair in comparison.functions}
+    return {
+        "title": title,
+        "version": VERSION,
+        "before": [*before],
+        "after": [*after],
+        "runs": [*comparison.runs],
+        "hasNoise": comparison.has_noise,
+        "hasGpu": comparison.has_gpu,
+        "hasCalls": comparison.has_calls,
+        "wall": _change(comparison.wall_ns) if comparison.wall_ns else None,
+        "own": _change(comparison.self_ns),
+        "functions": _table(functions, index, names),
+        "lines": _table(lines, index, names),
+        "sources": [_source(by_key[key]) for key in pairs],
+        "notes": [*notes(difference)],
+    }
+
+
+def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table:
+    """Return rows as columns, those of numbers with a 0 or a 1 for before and after."""
+    table: Table = {
+        "source": [index[row.function.key] for row in rows],
+        "name": [names.function(row) for row in rows],
+        "place": [names.place(row) for row in rows],
+        "note": [note_of(row, names) for row in rows],
+        "rank": [row.rank for row in rows],
+        "before": [_lines(row)[0] for row in rows],
+        "after": [_lines(row)[1] for row in rows],
+        "text": [_text(row) for row in rows],
+    }
+    for name in _TIMES:
+        changes = [getattr(row.times, f"{name}_ns") for row in rows]
+        table[f"{name}0"] = [round(one.mean_before) for one in changes]
+        table[f"{name}1"] = [round(one.mean_after) for one in changes]
+        table[f"{name}Noise"] = [round(one.noise or 0) for one in changes]
+    for side in (0, 1):
+        counts = [row.times.count[side] for row in rows]
+        table[f"low{side}"] = [min(one) for one in counts]
+        table[f"high{side}"] = [max(one) for one in counts]
+    return table
+
+
+def _lines(row: Row) -> tuple[int, int]:
+    """Return the numbers of a line, or of a function's first one; 0 for no line."""
+    if row.line is not None:
+        return row.line.before or 0, row.line.after or 0
+    before, after = row.function.before, row.function.after
+    return before[1] if before else 0, after[1] if after else 0
+
+
+def _text(row: Row) -> str:
+    if row.line is None:
+        return ""
+    after = row.line.after_text
+    return (row.line.before_text if after is None else after) or ""
+
+
+def _source(pair: FunctionPair) -> dict[str, object]:
+    """Return the lines of a function side by side, in the order of the text after."""
+
+    def order(index: int) -> tuple[float, int]:
+        line = pair.lines[index]
+        if line.after is not None:
+            return line.after, index
+        return _after(pair, line.before or 0), index
+
+    lines = [pair.lines[index] for index in sorted(range(len(pair.lines)), key=order)]
+    return {
+        "before": [line.before or 0 for line in lines],
+        "after": [line.after or 0 for line in lines],
+        "text0": [line.before_text or "" for line in lines],
+        "text1": [line.after_text or "" for line in lines],
+        "self0": [round(line.times.self_ns.mean_before) for line in lines],
+        "self1": [round(line.times.self_ns.mean_after) for line in lines],
+        "gpu0": [round(line.times.gpu_ns.mean_before) for line in lines],
+        "gpu1": [round(line.times.gpu_ns.mean_after) for line in lines],
+        "hits0": [max(line.times.count.before) for line in lines],
+        "hits1": [max(line.times.count.after) for line in lines],
+        "noise": [int(line.times.is_noise) for line in lines],
+    }
+
+
+def _after(pair: FunctionPair, before: int) -> float:
+    """Return a place for a line that was removed: behind the line above it."""
+    above = [
+        line.after
+        for line in pair.lines
+        if line.after is not None and line.before is not None and line.before < before
+    ]
+    return max(above, default=0) + 0.5
+
+
+def _change(change: Change) -> dict[str, object]:
+    return {
+        "before": round(change.mean_before),
+        "after": round(change.mean_after),
+        "noise": round(change.noise or 0),
+        "ratio": change.ratio,
+        "within": change.is_noise,
+    }

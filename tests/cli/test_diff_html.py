@@ -1,0 +1,141 @@
+"""The page of `lineprof diff --html`: its numbers are those of the other forms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import example_gpu
+import example_stats
+import pytest
+from as_python import viewer
+from hostile_files import evil_file
+from report_page import Page, source_of
+from versions import MS, save_version
+
+from lineprof.storage import save
+
+pytestmark = pytest.mark.usefixtures("here")
+
+BEFORE = """\
+def slow(rows):
+    total = 0
+    for row in rows:
+        total += sum(row)
+    return total
+
+
+def same(n):
+    return n + 1
+"""
+AFTER = """\
+def same(n):
+    return n + 1
+
+
+def slow(rows):
+    total = 0
+    for row in rows:
+        total += fast(row)
+    return total
+"""
+NUMBERS: dict[str, Any] = {
+    "same": {"return n + 1": (5, MS)},
+    "slow": {
+        "total = 0": (1, 1000),
+        "for row in": (101, 2 * MS),
+        "total += ": (100, 60 * MS),
+        "return total": (1, 500),
+    },
+}
+
+
+def versions() -> tuple[str, str]:
+    """Write a program before and after it was edited; return the two profiles."""
+    save_version("a.lprof", BEFORE, NUMBERS)
+    faster = {**NUMBERS["slow"], "total += ": (100, 20 * MS)}
+    save_version("b.lprof", AFTER, {**NUMBERS, "slow": faster})
+    return "a.lprof", "b.lprof"
+
+
+def diff(*arguments: str) -> tuple[int, str, str]:
+    outcome = viewer("diff", *arguments, cwd=Path())
+    return outcome.status, outcome.out, outcome.err
+
+
+def page(name: str = "d.html") -> Page:
+    return Page(Path(name).read_text(encoding="utf-8"))
+
+
+def test_the_edited_line_leads_and_moved_lines_do_not_change() -> None:
+    status, out, err = diff(*versions(), "--html", "d.html")
+    size = Path("d.html").stat().st_size
+    assert (status, out) == (0, "")
+    assert err == f"lineprof: wrote d.html ({size / 1000:,.0f} kB)\n"
+    (line,) = page().rows("lines")
+    assert (line["before"], line["after"], line["note"]) == (4, 8, "edited")
+    assert (line["self0"], line["self1"]) == (60 * MS, 20 * MS)
+    assert line["text"].strip() == "total += fast(row)"
+    sides = page().data["sources"][line["source"]]
+    assert sides["before"] == [2, 3, 4, 5]
+    assert sides["after"] == [6, 7, 8, 9]
+    assert sides["text0"][2].strip() == "total += sum(row)"
+
+
+def test_the_numbers_are_those_of_json() -> None:
+    files = versions()
+    diff(*files, "--html", "d.html")
+    shown = json.loads(diff(*files, "--json")[1])
+    found = page()
+    for name, key in (("wall", "wall_ns"), ("own", "self_ns")):
+        assert found.data[name]["before"] == shown[key]["before"]
+        assert found.data[name]["after"] == shown[key]["after"]
+    for name in ("functions", "lines"):
+        times = [(row["self0"], row["self1"]) for row in found.rows(name)]
+        expected = [row["self_ns"] for row in shown[name]]
+        assert times == [(one["before"], one["after"]) for one in expected]
+
+
+def test_the_page_loads_nothing_and_runs_its_own_script_alone() -> None:
+    diff(*versions(), "--html", "d.html")
+    found = page()
+    (script,), (style,) = found.scripts, found.styles
+    assert found.allowed["script-src"] == source_of(script)
+    assert found.allowed["style-src"] == source_of(style)
+    assert found.addresses() == []
+
+
+def test_texts_of_hostile_profiles_are_in_no_markup(tmp_path: Path) -> None:
+    evil = evil_file(tmp_path, names_of_columns=False)
+    save(example_stats.example(), "a.lprof")
+    status, _, err = diff("a.lprof", str(evil), "--html", "d.html")
+    assert status == 0, err
+    assert [tag for tag, _ in page().elements].count("script") == 2
+
+
+def test_gpu_times_are_in_the_page() -> None:
+    save(example_gpu.example(), "a.lprof")
+    save(example_gpu.without_gpu(), "b.lprof")
+    diff("a.lprof", "b.lprof", "--html", "d.html")
+    found = page()
+    assert found.data["hasGpu"]
+    assert sum(line["gpu1"] for line in found.rows("lines")) == 0
+    assert sum(line["gpu0"] for line in found.rows("lines")) > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--html", "d.html", "--json"], "--html takes no --json"),
+        (["--html", "d.html", "-o", "x"], "--html takes no -o"),
+        (["--html", "a.lprof"], "is the name of a profile"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(
+    arguments: list[str], message: str
+) -> None:
+    status, out, err = diff(*versions(), *arguments)
+    assert (status, out) == (2, "")
+    assert message in err
+    assert not Path("d.html").exists()
