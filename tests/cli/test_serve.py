@@ -125,6 +125,7 @@ def serve(*arguments: str, wrapper: str = "", **environment: str) -> Iterator[Se
     words = ["-c", wrapper] if wrapper else ["-m", "lineprof"]
     with subprocess.Popen(
         [sys.executable, *words, "serve", *arguments],
+        bufsize=0,  # all that was not read is in the pipe, where select looks
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**kept, **environment},
