@@ -135,6 +135,15 @@ def add_source_root(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_source_roots(roots: list[str]) -> None:
+    """Raise LineprofError unless the values of --source-root are folders."""
+    for root in roots:
+        if not os.path.isdir(root):
+            raise LineprofError(
+                f"{root!r} is no folder", hint="name one with --source-root"
+            )
+
+
 def read_profiles(
     files: list[str], progress: Progress, roots: list[str], *, of_ranks: bool = False
 ) -> Profile:
@@ -144,11 +153,7 @@ def read_profiles(
     files that do not belong together. Raises LineprofError if a file is invalid, or if
     two are of the same rank.
     """
-    for root in roots:
-        if not os.path.isdir(root):
-            raise LineprofError(
-                f"{root!r} is no folder", hint="name one with --source-root"
-            )
+    check_source_roots(roots)
     from lineprof.model.profile import Profile  # noqa: PLC0415  # --help needs none
 
     once: dict[str, str] = {}

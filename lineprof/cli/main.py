@@ -73,10 +73,11 @@ def all_commands() -> dict[str, Command]:
         export,
         merge,
         recover,
+        serve,
         view,
     )
 
-    modules = (view, diff, check, merge, export, recover, completions)
+    modules = (view, serve, diff, check, merge, export, recover, completions)
     return {module.COMMAND.name: module.COMMAND for module in modules}
 
 

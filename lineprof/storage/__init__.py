@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CellColumns
+    from lineprof.model.records import CellColumns, Process
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
@@ -29,6 +29,16 @@ def load_columns(path: str | os.PathLike[str]) -> tuple[Profile, CellColumns]:
     LineprofError if it cannot be read.
     """
     from lineprof.storage.reader import load_columns as read  # noqa: PLC0415  # as above
+
+    return read(path)
+
+
+def load_processes(path: str | os.PathLike[str]) -> list[Process]:
+    """Return the processes of the profile at `path`; [] for one of line_profiler.
+
+    LineprofError if the file cannot be read. Nothing else in it is read or checked.
+    """
+    from lineprof.storage.reader import load_processes as read  # noqa: PLC0415  # as above
 
     return read(path)
 

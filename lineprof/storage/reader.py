@@ -39,6 +39,7 @@ from lineprof.model.units import MAX_UNIT, MIN_UNIT, NANOSECOND
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
+    check_table,
     check_tables,
     chunks_of,
     columns_of,
@@ -110,40 +111,84 @@ def load_file(
     FileNotFoundError.
     """
     name = os.fsdecode(path)
+    full_name = _full_name(name)
+    if full_name is None:
+        from lineprof.storage.line_profiler_files import (  # noqa: PLC0415  # rare
+            load_pickle,
+        )
+
+        return load_pickle(name)
+    tables: frozenset[Table] = frozenset()
+    try:
+        with closing(_opened(full_name)) as db:
+            tables = check_tables(db)
+            return _profile(db, tables, columns)
+    except _DAMAGE as error:
+        raise LineprofError(
+            f"{name} is damaged ({str(error) or type(error).__name__})",
+            hint=_MERGE_AGAIN if RANK_RUNS in tables else _AGAIN,
+        ) from error
+
+
+def load_processes(path: str | os.PathLike[str]) -> list[Process]:
+    """Return the processes of the profile at `path`; [] for one of line_profiler.
+
+    Nothing else in the file is read or checked. Raises LineprofError as `load_file`.
+    """
+    name = os.fsdecode(path)
+    full_name = _full_name(name)
+    if full_name is None:
+        return []
+    try:
+        with closing(_opened(full_name)) as db:
+            check_table(db, PROCESSES)
+            return [_process(row) for row in PROCESSES.named(rows_of(db, PROCESSES))]
+    except _DAMAGE as error:
+        raise LineprofError(
+            f"{name} is damaged ({str(error) or type(error).__name__})", hint=_AGAIN
+        ) from error
+
+
+# Raised by damaged files.
+_DAMAGE = (
+    Damaged,
+    sqlite3.Error,
+    ValueError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+)
+
+
+def _full_name(name: str) -> str | None:
+    """Return the absolute path of a profile; None if line_profiler wrote it.
+
+    LineprofError if the file cannot be read, or is no profile.
+    """
     try:
         head = _head(name)
         if head[:1] == _PICKLE:
-            from lineprof.storage.line_profiler_files import (  # noqa: PLC0415  # rare
-                load_pickle,
-            )
-
-            return load_pickle(name)
+            return None
         _check_kind(name, head)
         full_name = absolute_path(name)
         if not os.path.isabs(full_name):
             raise ValueError("the current folder was removed")  # noqa: TRY301
     except (OSError, ValueError) as error:
         raise _unreadable(name, error) from error
-    tables: frozenset[Table] = frozenset()
+    return full_name
+
+
+def _opened(full_name: str) -> sqlite3.Connection:
+    """Return the database at an absolute path, opened for reading only."""
+    # immutable: no locks and no journal, whatever lies beside the file
+    uri = database_uri(full_name, "mode=ro&immutable=1")
+    db = sqlite3.connect(uri, uri=True)
     try:
-        # immutable: no locks and no journal, whatever lies beside the file
-        uri = database_uri(full_name, "mode=ro&immutable=1")
-        with closing(sqlite3.connect(uri, uri=True)) as db:
-            _restrict(db)
-            tables = check_tables(db)
-            return _profile(db, tables, columns)
-    except (
-        Damaged,
-        sqlite3.Error,
-        ValueError,
-        OverflowError,
-        MemoryError,
-        RecursionError,
-    ) as error:
-        raise LineprofError(
-            f"{name} is damaged ({str(error) or type(error).__name__})",
-            hint=_MERGE_AGAIN if RANK_RUNS in tables else _AGAIN,
-        ) from error
+        _restrict(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> LineprofError:

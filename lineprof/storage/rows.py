@@ -43,19 +43,35 @@ def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
     for table in tables:
         if table.name not in names:
             raise Damaged(f"it has no table {table.name}")
-        for *_, hidden in db.execute(f"PRAGMA table_xinfo({table.name})"):
-            if hidden:
-                raise Damaged(f"table {table.name} computes its values")
-        for (finding,) in db.execute(f"PRAGMA quick_check({table.name})"):
-            if finding != "ok":
-                raise Damaged(str(finding).splitlines()[-1])
+        _check_table(db, table)
+    _allow_only_reading(db)
+    return frozenset(tables)
 
+
+def check_table(db: sqlite3.Connection, table: Table) -> None:
+    """Check one table as `check_tables` does, and allow only reading from now on."""
+    plain = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+    if not db.execute(f"{plain} AND name = ?", (table.name,)).fetchall():
+        raise Damaged(f"it has no table {table.name}")
+    _check_table(db, table)
+    _allow_only_reading(db)
+
+
+def _check_table(db: sqlite3.Connection, table: Table) -> None:
+    for *_, hidden in db.execute(f"PRAGMA table_xinfo({table.name})"):
+        if hidden:
+            raise Damaged(f"table {table.name} computes its values")
+    for (finding,) in db.execute(f"PRAGMA quick_check({table.name})"):
+        if finding != "ok":
+            raise Damaged(str(finding).splitlines()[-1])
+
+
+def _allow_only_reading(db: sqlite3.Connection) -> None:
     def allow(action: int, *_: object) -> int:
         allowed = action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ}
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
     db.set_authorizer(allow)  # no function, no recursion, no change
-    return frozenset(tables)
 
 
 def rows_of(db: sqlite3.Connection, table: Table) -> Rows:

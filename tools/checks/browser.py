@@ -48,7 +48,7 @@ class Page:
     The latter once ``Network.enable`` was sent.
     """
 
-    def __init__(self, pipe: _Pipe, session: str) -> None:
+    def __init__(self, pipe: Pipe, session: str) -> None:
         self.errors: list[str] = []
         self.requests: list[str] = []
         self._pipe, self._session = pipe, session
@@ -138,7 +138,7 @@ class Page:
         return base64.b64decode(shot["data"])
 
 
-class _Pipe:
+class Pipe:
     """Pipes for messages to and from one Chromium."""
 
     def __init__(self, to: int, answers: int) -> None:
@@ -195,7 +195,7 @@ def high(end: int) -> int:
 
 
 @contextlib.contextmanager
-def browser() -> Iterator[_Pipe]:
+def browser() -> Iterator[Pipe]:
     """Run a Chromium as long as the block; MissingReader if there is none."""
     program = command()
     ends = [high(end) for end in (*os.pipe(), *os.pipe())]
@@ -216,7 +216,7 @@ def browser() -> Iterator[_Pipe]:
         start_new_session=True,  # a Chromium is many processes
     )
     try:
-        yield _Pipe(to, answers)
+        yield Pipe(to, answers)
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -226,7 +226,7 @@ def browser() -> Iterator[_Pipe]:
 
 
 @contextlib.contextmanager
-def page(pipe: _Pipe, width: int = 1200, height: int = 800) -> Iterator[Page]:
+def page(pipe: Pipe, width: int = 1200, height: int = 800) -> Iterator[Page]:
     """Open a page as long as the block."""
     target = pipe.ask("Target.createTarget", url="about:blank")["targetId"]
     there = pipe.ask("Target.attachToTarget", targetId=target, flatten=True)
@@ -236,3 +236,16 @@ def page(pipe: _Pipe, width: int = 1200, height: int = 800) -> Iterator[Page]:
         yield ours
     finally:
         pipe.ask("Target.closeTarget", targetId=target)
+
+
+def frame(pipe: Pipe) -> Page:
+    """Return the page in the only frame of another process; or Mismatch."""
+    end = time.monotonic() + LIMIT_S
+    while time.monotonic() < end:
+        targets = pipe.ask("Target.getTargets")["targetInfos"]
+        found = [one["targetId"] for one in targets if one["type"] == "iframe"]
+        if len(found) == 1:
+            there = pipe.ask("Target.attachToTarget", targetId=found[0], flatten=True)
+            return Page(pipe, there["sessionId"])
+        time.sleep(0.05)
+    raise Mismatch("there is no such frame")

@@ -54,11 +54,10 @@ def page(
     their index.
     """
     style, script = _joined(_STYLES), _joined(scripts)
-    policy = _POLICY.format(script=_hash(script), style=_hash(style))
     clean = escape(printable(title).encode("utf-8", "backslashreplace").decode())
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
     yield f'<meta name="generator" content="lineprof {VERSION}">'
@@ -72,6 +71,13 @@ def page(
     for number, blob in enumerate(blobs):
         yield from _block(f"blob-{number}", blob)
     yield from f"<script>{script}</script></body></html>".split("\n")
+
+
+def policy(scripts: Sequence[str]) -> str:
+    """Return the content security policy of pages with `scripts`."""
+    return _POLICY.format(
+        script=sha256_of(_joined(scripts)), style=sha256_of(_joined(_STYLES))
+    )
 
 
 def _block(name: str, data: bytes) -> Iterator[str]:
@@ -106,5 +112,6 @@ def _without_comments(text: str) -> Iterator[str]:
         inside = inside and not line.endswith("*/")
 
 
-def _hash(text: str) -> str:
+def sha256_of(text: str) -> str:
+    """Return the SHA-256 of an inline script or style as a policy names it."""
     return b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")

@@ -5,7 +5,8 @@
 Each report is opened in light and in dark; each tab is clicked, sorted and searched,
 and walked from a line to its callee and from a kernel to its line. A message on the
 console, a request, a page that is too large, too slow to open or too slow to scroll is
-a failure. With --keep, pages and screenshots stay in FOLDER.
+a failure. With --keep, pages and screenshots stay in FOLDER. Last, `lineprof serve` has
+to show a profile that changes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tools.checks.browser import browser, page
 from tools.checks.exports.profiles import SIMULATED
 from tools.checks.findings import Mismatch, MissingReader
+from tools.checks.report.served import check_served
 from tools.dev import native
 from tools.dev.envs import ROOT, Env, StepError, clean_environment, explain, install
 from tools.dev.envs import make as make_env
@@ -30,7 +32,7 @@ from tools.dev.pythons import this
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tools.checks.browser import Page
+    from tools.checks.browser import Page, Pipe
 
 HERE = Path(__file__).resolve().parent
 WIDTH, HEIGHT = 1440, 900
@@ -65,6 +67,8 @@ import os
 work(int(os.environ["RANK"]) + 1)
 """
 
+
+_SERVED = "served"  # the name of the check of lineprof serve
 
 TIMELINE = "tabs.find((one) => one.name === 'timeline').view"
 
@@ -443,7 +447,9 @@ def chosen(words: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args([*words, *shlex.split(os.environ.get("ARGS", ""))])
 
 
-def check_all(made: Sequence[Report], asked: argparse.Namespace) -> int:
+def check_all(
+    made: Sequence[Report], workspace: Workspace, asked: argparse.Namespace
+) -> int:
     """Check the reports; return how many fail."""
     failed = 0
     with browser() as pipe:
@@ -458,7 +464,22 @@ def check_all(made: Sequence[Report], asked: argparse.Namespace) -> int:
             except Mismatch as error:
                 print(f"    FAILED: {error}", flush=True)
                 failed += 1
+        if not asked.only or _SERVED in asked.only:
+            failed += _served(workspace, pipe)
     return failed
+
+
+def _served(workspace: Workspace, pipe: Pipe) -> int:
+    """Check the page of lineprof serve; return 1 if it fails."""
+    print(f"{_SERVED}:", flush=True)
+    first = workspace.profile(_SERVED, SMALL, "--whole")
+    second = workspace.profile("changed", SMALL, "--whole")
+    try:
+        check_served(workspace.python, first, second, pipe)
+    except Mismatch as error:
+        print(f"    FAILED: {error}", flush=True)
+        return 1
+    return 0
 
 
 def main() -> int:
@@ -476,8 +497,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = (asked.keep or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
+        workspace = Workspace(env.python, folder)
         try:
-            failed = check_all(reports(Workspace(env.python, folder)), asked)
+            failed = check_all(reports(workspace), workspace, asked)
         except (Mismatch, MissingReader) as error:
             print(f"FAILED: {error}")
             failed = 1

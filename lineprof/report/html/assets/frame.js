@@ -55,6 +55,15 @@ function tabKey(event) {
   event.preventDefault();
 }
 
+/**
+ * Tell the page around this one, that of lineprof serve, which place is shown: it shows
+ * that again after a change of the profile. In files and notebooks nobody is told.
+ */
+function tellAddress() {
+  if (parent === window || !location.protocol.startsWith("http")) return;
+  parent.postMessage({ address: location.hash }, location.origin);
+}
+
 /** Return facts of the head: a list of [name, text]. */
 function factsRow(facts) {
   return h("dl", { class: "facts-row" }, facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
@@ -75,6 +84,7 @@ async function showPage(make) {
     addEventListener("hashchange", () => {
       showAddress();
       current.last = location.hash;
+      tellAddress();
     });
     addEventListener("keydown", pageKey);
     // In a notebook, links would lead to the address of the notebook.
@@ -86,6 +96,7 @@ async function showPage(make) {
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
     showAddress();
+    tellAddress(); // the reader may have gone back to it
     document.documentElement.dataset.ready = performance.now().toFixed(0); // ms
   } catch (error) {
     app.replaceChildren(h("p", { class: "failure" }, `This report cannot be shown: ${error.message}. It needs a browser of 2023 or later.`));

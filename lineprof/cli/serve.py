@@ -1,0 +1,193 @@
+"""`lineprof serve`: reports in a browser that follow their profiles."""
+
+from __future__ import annotations
+
+import io
+import ipaddress
+import os
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from lineprof.cli.command import (
+    Command,
+    add_source_root,
+    argument_type,
+    check_source_roots,
+    find_profile,
+    read_profiles,
+)
+from lineprof.console.output import print_error, print_lines, shell_word
+from lineprof.console.progress import Progress
+from lineprof.console.terminal import terminal_of
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from lineprof.model.profile import Profile
+    from lineprof.server.access import Access
+    from lineprof.server.profiles import Profiles
+    from lineprof.server.server import ReportServer
+
+_LOOPBACK = "127.0.0.1"
+
+_MAX_PORT = 65535
+
+_SSH_PORT = "22"
+
+_HELP = "show a profile, or those of a folder, in a browser, and follow their changes"
+
+
+def _port(text: str) -> int:
+    """Return a port; LineprofError if `text` is none."""
+    if not (text.isascii() and text.isdigit()) or int(text[:9]) > _MAX_PORT:
+        raise LineprofError(f"{text!r} is no port", hint=f"give 0 to {_MAX_PORT}")
+    return int(text)
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    from argparse import BooleanOptionalAction  # noqa: PLC0415  # `run` needs none
+
+    parser.add_argument(
+        "files",
+        nargs=1,
+        metavar="FILE",
+        help="a profile, or a folder: then a page lists the profiles (*.lprof) in it"
+        " and below",
+    )
+    parser.add_argument(
+        "--port",
+        type=argument_type(_port),
+        default=0,
+        metavar="N",
+        help="listen at this port (default: any free one)",
+    )
+    parser.add_argument(
+        "--host",
+        default=_LOOPBACK,
+        metavar="ADDRESS",
+        help="listen at this address of this machine (default: 127.0.0.1, which only"
+        " programs on this machine can reach)",
+    )
+    parser.add_argument(
+        "--open",
+        action=BooleanOptionalAction,
+        dest="is_opened",
+        help="open the page in a browser (default: if this machine has a display)",
+    )
+    add_source_root(parser)
+
+
+def _serve(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Serve until Ctrl-C; LineprofError if there is nothing to serve."""
+    from lineprof.server.access import Access  # noqa: PLC0415  # not for --help
+    from lineprof.server.server import ReportServer  # noqa: PLC0415
+    from lineprof.server.site import Site  # noqa: PLC0415
+
+    if len(parsed.files) > 1:
+        parser.error("serve takes one FILE, or one folder of profiles")
+    roots: list[str] = parsed.source_root
+    check_source_roots(roots)
+    profiles = _profiles(parsed.files[0], roots)
+    with ReportServer(parsed.host, parsed.port) as server:
+        access = Access(parsed.host, server.address, server.port)
+
+        def render(path: str) -> Iterator[str]:
+            return _report(path, roots)
+
+        server.answer = Site(profiles, render, access).answer
+        _say_where(profiles, access, server)
+        if _is_opened(parsed.is_opened):
+            threading.Thread(
+                target=_open, args=[access.url_for_once()], daemon=True
+            ).start()
+        server.serve_forever()
+
+
+def _profiles(place: str, roots: list[str]) -> Profiles:
+    """Return what there is to serve; LineprofError if there is nothing."""
+    from lineprof.server.profiles import Folder, OneProfile  # noqa: PLC0415
+
+    if os.path.isdir(place):
+        return Folder(place)
+    file = find_profile(place)
+    if not os.path.isfile(file):
+        _read(file, roots)  # may recover it, else says why it cannot be read
+    return OneProfile(file)
+
+
+def _read(file: str, roots: list[str]) -> Profile:
+    """Return a profile, without a progress line: threads of requests read it."""
+    return read_profiles([file], Progress(io.StringIO()), roots)
+
+
+def _report(path: str, roots: list[str]) -> Iterator[str]:
+    """Return the lines of the report of a profile; LineprofError if there is none."""
+    from lineprof.report.html import render  # noqa: PLC0415  # not for --help
+    from lineprof.report.options import Options  # noqa: PLC0415
+    from lineprof.source import sources_of  # noqa: PLC0415
+
+    profile = _read(path, roots)
+    return render(profile, sources_of(profile), Options())
+
+
+def _say_where(profiles: Profiles, access: Access, server: ReportServer) -> None:
+    """Print the address, and how to open it from elsewhere or who else can."""
+    print_lines([f"Serving {profiles.name} at {access.url} (Ctrl-C ends it)"])
+    if not _is_loopback(server.address):
+        print_error(
+            "other machines can reach this address: who knows its token can read the"
+            " profile and its source, and so can who listens to the network"
+        )
+    elif _is_remote() or not _has_display():
+        print_lines([f"To open it on your own machine: {_ssh(server)}"])
+
+
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
+
+
+def _is_remote() -> bool:
+    return bool(os.environ.get("SSH_CONNECTION"))
+
+
+def _has_display() -> bool:
+    names = ("DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
+
+
+def _ssh(server: ReportServer) -> str:
+    """Return the command that makes the server's port one of the user's machine."""
+    from lineprof.server.access import in_url  # noqa: PLC0415  # not for --help
+
+    *_, ssh_port = os.environ.get("SSH_CONNECTION", "").split() or [_SSH_PORT]
+    other = "" if ssh_port == _SSH_PORT else f" -p {shell_word(ssh_port)}"
+    host = shell_word(socket.gethostname())
+    tunnel = shell_word(f"{server.port}:{in_url(server.address)}:{server.port}")
+    return f"ssh{other} -L {tunnel} {host}"
+
+
+def _is_opened(asked: bool | None) -> bool:  # noqa: FBT001  # of a flag
+    """Tell whether to open a browser: as `asked`, else where a user would see it."""
+    if asked is not None:
+        return asked
+    is_terminal = terminal_of(sys.stdout).is_terminal
+    return _has_display() and not _is_remote() and is_terminal
+
+
+def _open(url: str) -> None:
+    """Open a browser; some block until they end."""
+    import webbrowser  # noqa: PLC0415  # few ask for it
+
+    try:
+        is_open = webbrowser.open(url)
+    except (OSError, webbrowser.Error):
+        is_open = False
+    if not is_open:
+        print_error("no browser could be opened; open the address above")
+
+
+COMMAND = Command(name="serve", help=_HELP, add_flags=_add_flags, run=_serve)

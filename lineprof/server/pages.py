@@ -1,0 +1,111 @@
+"""Pages around reports, and the headers with which each kind of answer is sent.
+
+Three documents, each with the fewest rights that it needs:
+
+- the page of a profile, or of a folder, has a script that asks this server for changes.
+  It never holds a text of a profile but as a text node;
+- the report is in a frame of that page with an origin of its own. Its policy is the one
+  that it has as a file: no request at all;
+- the first page, for the address with the token, only leads to one without.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from html import escape
+from importlib.resources import files
+from string import Template
+from typing import NamedTuple
+
+from lineprof.report.html.page import REPORT, policy, sha256_of
+
+# Of every answer; the cookie and the policy come on top.
+COMMON_HEADERS = (
+    ("Cache-Control", "no-store"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+)
+
+_NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'"
+
+_ALONE = (
+    ("Content-Security-Policy", f"{_NOTHING}; frame-ancestors 'none'"),
+    ("X-Frame-Options", "DENY"),
+)
+
+_HTML, _TEXT, _JSON = "text/html", "text/plain", "application/json"
+
+_STYLE = "page.css"
+
+
+class Answer(NamedTuple):
+    """An answer to a request, without the headers that all answers have."""
+
+    status: int
+    kind: str  # the media type
+    body: bytes
+    headers: tuple[tuple[str, str], ...] = _ALONE
+
+
+def text(status: int, message: str) -> Answer:
+    """Return an answer of one line for people."""
+    return Answer(status, _TEXT, f"{message}\n".encode())
+
+
+def values(found: object) -> Answer:
+    """Return an answer for the script of a page."""
+    return Answer(200, _JSON, json.dumps(found).encode())
+
+
+def first_page(place: str, cookie: str) -> Answer:
+    """Return the page that sets the cookie and goes on to the path `place`.
+
+    It is a page and no redirection: where a link of another site led here, a browser
+    withholds the cookie after a redirection, but not if a page of this server goes on.
+    """
+    body = _asset("first.html").substitute(place=escape(place))
+    return Answer(200, _HTML, body.encode(), (*_ALONE, ("Set-Cookie", cookie)))
+
+
+def profile_page(name: str, *, in_folder: bool) -> Answer:
+    """Return the page around the report of a profile."""
+    return _page("profile", name, more="" if in_folder else "hidden")
+
+
+def folder_page(name: str) -> Answer:
+    """Return the page with the list of profiles."""
+    return _page("folder", name)
+
+
+def report(body: bytes) -> Answer:
+    """Return a report, for a frame of `profile_page`."""
+    rules = f"{policy(REPORT)}; sandbox allow-scripts; frame-ancestors 'self'"
+    headers = (("Content-Security-Policy", rules), ("X-Frame-Options", "SAMEORIGIN"))
+    return Answer(200, _HTML, body, headers)
+
+
+def _page(kind: str, name: str, more: str = "") -> Answer:
+    """Return a page with a script; `more` are attributes of its link to the list."""
+    style, script = (_asset(one).template for one in (_STYLE, f"{kind}.js"))
+    body = _asset(f"{kind}.html").substitute(
+        name=escape(name), style=style, script=script, more=more
+    )
+    rules = (
+        f"{_NOTHING}; script-src '{_source(script)}'; style-src '{_source(style)}';"
+        " img-src data:; connect-src 'self'; frame-src 'self'; frame-ancestors 'none'"
+    )
+    headers = (("Content-Security-Policy", rules), ("X-Frame-Options", "DENY"))
+    return Answer(200, _HTML, body.encode(), headers)
+
+
+def _source(inline: str) -> str:
+    return f"sha256-{sha256_of(inline)}"
+
+
+@cache
+def _asset(name: str) -> Template:
+    """Return a file of `assets`."""
+    folder = files("lineprof.server") / "assets"
+    return Template((folder / name).read_text(encoding="utf-8"))

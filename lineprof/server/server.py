@@ -1,0 +1,232 @@
+"""HTTP on a socket: requests of any quality in, answers of a `Site` out.
+
+Every connection has one request, a thread and a time limit, and there are so many of
+them at most. Nothing that a client does prints more than one line.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import socket
+import sys
+import threading
+import time
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from typing import TYPE_CHECKING
+
+from lineprof.console.output import print_error
+from lineprof.errors import LineprofError
+from lineprof.server import pages
+from lineprof.server.access import in_url
+from lineprof.server.site import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from lineprof.server.pages import Answer
+
+_MAX_CONNECTIONS = 64
+
+_REQUEST_SECONDS = 10.0  # for all of a request
+_SEND_SECONDS = 30.0  # for each chunk of an answer
+_CHUNK = 1 << 16  # bytes
+
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE = 0.2  # s: a connection that cannot be taken waits, and would be tried at once
+
+
+class _TimedReader(io.RawIOBase):
+    """Bytes of a connection until a time: slow senders have no more than fast ones."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection = connection
+        self._end = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Return that it is."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401  # any buffer
+        """Read bytes; TimeoutError when the time is over."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(buffer)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One request. HTTP/1.0: the connection ends with the answer."""
+
+    server: ReportServer
+    default_request_version = "HTTP/1.0"  # bad requests get a status line as well
+
+    def version_string(self) -> str:
+        """Return the header Server."""
+        return "lineprof"
+
+    def setup(self) -> None:
+        """Read within the time limit."""
+        super().setup()
+        self.rfile.close()
+        timed = _TimedReader(self.connection, self.server.request_seconds)
+        self.rfile = io.BufferedReader(timed)
+
+    def do_GET(self) -> None:  # the name that the base class looks for
+        """Answer a request."""
+        self._send(
+            self.server.answer(
+                Request(
+                    target=self.path,
+                    hosts=self.headers.get_all("Host", []),
+                    cookies=self.headers.get_all("Cookie", []),
+                    address=self.connection.getsockname()[0],
+                )
+            )
+        )
+
+    do_HEAD = do_GET  # noqa: N815  # as above
+
+    def send_error(
+        self, code: int, message: str | None = None, explain: str | None = None
+    ) -> None:
+        """Answer a request that is none, without any text of its own."""
+        del message, explain
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            code = HTTPStatus.METHOD_NOT_ALLOWED
+        answer = pages.text(code, f"{HTTPStatus(code).phrase}.")
+        if code == HTTPStatus.METHOD_NOT_ALLOWED:
+            answer = answer._replace(headers=(*answer.headers, ("Allow", "GET, HEAD")))
+        self._send(answer)
+        self.close_connection = True
+
+    def _send(self, answer: Answer) -> None:
+        self.connection.settimeout(_SEND_SECONDS)
+        self.send_response(answer.status)
+        self.send_header("Content-Type", f"{answer.kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(answer.body)))
+        for name, value in (*pages.COMMON_HEADERS, *answer.headers):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            body = memoryview(answer.body)
+            for start in range(0, len(body), _CHUNK):
+                self.wfile.write(body[start : start + _CHUNK])
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name
+        """Print nothing: a request is no news."""
+
+
+class ReportServer(ThreadingHTTPServer):
+    """A server that listens at an address of this machine."""
+
+    daemon_threads = True  # of requests: they do not delay the end
+    allow_reuse_address = True  # right after the end of another run
+    allow_reuse_port = False
+    request_queue_size = _MAX_CONNECTIONS
+
+    # Returns the answer to a request; to be set before the server runs.
+    answer: Callable[[Request], Answer]
+
+    def __init__(
+        self, host: str, port: int, *, request_seconds: float = _REQUEST_SECONDS
+    ) -> None:
+        """Listen at a name or address; port 0 is any free one.
+
+        LineprofError if that is not possible.
+        """
+        self.request_seconds = request_seconds
+        self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        self._said: set[str] = set()
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            self.address_family, _, _, _, address = found[0]
+            super().__init__(address[:2], _Handler)  # type: ignore[arg-type]
+        except (OSError, UnicodeError, OverflowError) as error:
+            raise _not_listening(host, port, error) from error
+
+    @property
+    def address(self) -> str:
+        """The address at which it listens."""
+        return str(self.socket.getsockname()[0])
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens."""
+        return int(self.socket.getsockname()[1])
+
+    def server_bind(self) -> None:
+        """Bind the socket, without asking the network for this machine's name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.address, self.port
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        """Take a connection; wait a moment if the system has no room for one."""
+        try:
+            return super().get_request()
+        except OSError as error:
+            if error.errno in _SHORT:
+                self._say(f"cannot take a connection: {os.strerror(error.errno)}")
+                time.sleep(_PAUSE)
+            raise
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # of the base
+        """Answer in a thread; a connection too many is closed."""
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._free.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # of the base
+        """Answer a request."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # of the base
+        """Say what went wrong, unless the client has gone or is too slow."""
+        del request, client_address
+        error = sys.exception()
+        if not isinstance(error, (ConnectionError, TimeoutError)):
+            self._say(f"cannot answer a request: {type(error).__name__}: {error}")
+
+    def _say(self, line: str) -> None:
+        """Print a line once."""
+        if line not in self._said:
+            self._said.add(line)
+            print_error(line)
+
+
+def _not_listening(host: str, port: int, error: Exception) -> LineprofError:
+    """Return the error of a server that cannot listen."""
+    if isinstance(error, (socket.gaierror, UnicodeError)):
+        return LineprofError(
+            f"there is no address {host!r}",
+            hint="name one of this machine with --host, or leave that out",
+        )
+    number = getattr(error, "errno", None)
+    if number == errno.EADDRINUSE:
+        return LineprofError(
+            f"port {port} of {in_url(host)} is in use",
+            hint="choose another one with --port, or leave that out",
+        )
+    if number == errno.EADDRNOTAVAIL:
+        return LineprofError(
+            f"{host!r} is no address of this machine",
+            hint="name one with --host, or leave that out",
+        )
+    reason = getattr(error, "strerror", None) or str(error)
+    return LineprofError(
+        f"cannot listen at port {port} of {in_url(host)}: {reason}",
+        hint="choose another one with --port, or leave that out",
+    )

@@ -1,0 +1,71 @@
+"""A served profile in the browser: its page has to follow the file."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tools.checks.browser import frame, page
+from tools.checks.findings import Mismatch
+from tools.dev.envs import clean_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tools.checks.browser import Page, Pipe
+
+_SAYS = "(document.getElementById('state')?.textContent ?? '')"
+_GOOD = f"{_SAYS}.startsWith('as of')"
+
+
+@contextmanager
+def _server(python: Path, profile: Path) -> Iterator[str]:
+    """Serve a profile as long as the block; yield its address."""
+    with subprocess.Popen(
+        [python, "-m", "lineprof", "serve", "--no-open", profile],
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            found = re.search(r"http://\S+", line)
+            if not found:
+                raise Mismatch("lineprof serve prints no address")
+            yield found[0]
+        finally:
+            process.kill()
+
+
+def _report(pipe: Pipe, one: Page, title: str) -> Page:
+    """Return the report in the frame once it has a title."""
+    one.wait(_GOOD)
+    shown = frame(pipe)
+    heading = "document.querySelector('h1')?.textContent"
+    shown.wait(f"{heading} === {json.dumps(title)}", limit_s=30)
+    if shown.value("self.origin") != "null":
+        raise Mismatch("the report has an origin")
+    return shown
+
+
+def check_served(python: Path, profile: Path, other: Path, pipe: Pipe) -> None:
+    """Replace a served profile by another one, and by none, and look at its page."""
+    with _server(python, profile) as url, page(pipe) as one:
+        one.open(url)
+        reports = [_report(pipe, one, f"{profile.stem}.py")]
+        if "token" in one.value("location.href"):
+            raise Mismatch("the token stays in the address")
+        reports[0].value("document.getElementById('tab-functions').click()")
+        one.wait("location.hash === '#functions'")
+        profile.write_bytes(b"")
+        one.wait(f"{_SAYS}.includes('is empty')")
+        other.replace(profile)
+        reports.append(_report(pipe, one, f"{other.stem}.py"))
+        reports[1].wait("!document.getElementById('panel-functions').hidden")
+        errors = [error for tab in (one, *reports) for error in tab.errors]
+        if errors:
+            raise Mismatch(f"the console has: {errors[0]}")
