@@ -123,3 +123,19 @@ def test_everything_public_has_a_docstring() -> None:
 def test_the_readme_links_the_site() -> None:
     assert "docs/index.md" in links_of(README)
     assert "docs/report.md" in links_of(README)
+
+
+def test_the_page_of_the_report_has_every_tab_and_key() -> None:
+    page = (DOCS / "report.md").read_text(encoding="utf-8")
+    assets = ROOT / "lineprof" / "report" / "html" / "assets"
+    code = (assets / "report.js").read_text(encoding="utf-8")
+    tabs = re.findall(r'addTab\(.*?"([A-Z][\w ]*)"', code)
+    tables = page[: page.index("## Keys")]
+    assert re.findall(r"^\| ([A-Z][\w ]*) \|", tables, re.MULTILINE)[1:] == tabs
+    keys = page[page.index("## Keys") : page.index("## What")]
+    for script in assets.glob("*.js"):
+        text = script.read_text(encoding="utf-8")
+        for key in re.findall(
+            r'event\.key === "([a-z/])"|^      ([a-z]): \(\) =>', text, re.MULTILINE
+        ):
+            assert f"`{key[0] or key[1]}`" in keys

@@ -84,7 +84,9 @@ def api(page: str) -> str:
 
 def _documented(module: str, name: str, kind: str) -> str:
     """Return a directive of Sphinx for a name of a module."""
-    directive = {"class": "autoclass", "function": "autofunction"}.get(kind, "autodata")
+    directive = {"class": "autoclass", "function": "autofunction"}.get(kind)
+    if directive is None:  # the text of an object is that of its class
+        return ""
     options = "   :members:\n   :inherited-members:\n" if kind == "class" else ""
     return f"\n```{{eval-rst}}\n.. {directive}:: {module}.{name}\n{options}```\n"
 
