@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import example_calls
 import example_gpu
+import example_whole
 import pytest
 from as_python import viewer
 from example_ranks import save_ranks
 from pages import DOCS
 
 import lineprof.report
+from lineprof.report import diff
 from lineprof.report.gpu_table import GPU_COLUMNS
 from lineprof.report.line_table import COLUMNS, EXTRA_COLUMNS, NUMBER
 from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS
@@ -59,7 +61,8 @@ def chosen_by(title: str) -> dict[str, str]:
 
 def columns_of(folder: Path, *words: str, before: str) -> set[str]:
     """Return the titles in the tables of a view: rows of titles have `before`."""
-    done = viewer("view", *words, cwd=folder)
+    command = words if words[0] == "diff" else ("view", *words)
+    done = viewer(*command, cwd=folder)
     assert done.status == 0, done.err
     rows = [line for line in done.out.splitlines() if before in line]
     assert rows
@@ -109,6 +112,23 @@ def test_every_column_of_the_views_of_calls_has_an_entry(
     shown -= {"Line Contents", "Function, and its hottest line"}
     named = entries("Lines and functions by own time")
     assert {one for one in shown if not re.search(r"\d", one)} <= named
+
+
+def test_every_column_of_the_first_screen_has_an_entry(tmp_path: Path) -> None:
+    save(example_whole.example(), tmp_path / "a.lprof")
+    shown = columns_of(tmp_path, "a.lprof", before="% Own")
+    assert {"Own", "% Own", "Total", "Calls", "Hits"} <= shown
+    assert shown - {"Line Contents"} <= entries("Lines and functions by own time")
+
+
+def test_every_column_of_a_comparison_has_an_entry(tmp_path: Path) -> None:
+    ranks = save_ranks(tmp_path)
+    words = ("diff", "--before", *ranks[:2], "--after", *ranks[2:])
+    shown = columns_of(tmp_path, *words, before="Before")
+    assert {"Before", "Noise", "Ratio", "Hits", "Note"} <= shown
+    source = Path(diff.__file__).read_text(encoding="utf-8")
+    shown |= set(re.findall(r'"(GPU \w+)"', source))
+    assert shown - {"Line", "Function", "Line Contents"} <= entries("Changes")
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(ROOT))
 try:
+    from tools.docs.build import fetched
     from tools.docs.pages import HELP, contents, for_site
 finally:
     sys.path.remove(str(ROOT))
@@ -139,3 +140,23 @@ def test_the_page_of_the_report_has_every_tab_and_key() -> None:
             r'event\.key === "([a-z/])"|^      ([a-z]): \(\) =>', text, re.MULTILINE
         ):
             assert f"`{key[0] or key[1]}`" in keys
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "others"),
+    [
+        ("a.html", '<script src="https://cdn/a.js"></script>', ["https://cdn/a.js"]),
+        ("a.html", '<link rel="stylesheet" href="//fonts/a.css">', ["//fonts/a.css"]),
+        ("a.html", '<img alt="" src="http://images/a.png">', ["http://images/a.png"]),
+        ("a.css", "@import 'https://fonts/a.css';", ["https://fonts/a.css"]),
+        ("a.css", "b { background: url(//images/a) }", ["//images/a"]),
+        ("a.html", '<a href="https://www.example">a link</a>', []),
+        ("a.html", '<script src="_static/a.js"></script>', []),
+        ("a.css", "b { background: url(data:image/png;base64,AAAA) }", []),
+    ],
+)
+def test_a_site_that_loads_from_others_is_found(
+    tmp_path: Path, name: str, text: str, others: list[str]
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert fetched(tmp_path) == [f"{name}: {address}" for address in others]

@@ -49,7 +49,8 @@ esac
 }
 
 NUMBER = re.compile(
-    r"[-~]?\d[\d,]*\.\d+(?:e[+-]\d+)?|\d[\d.,]*(?=(?: ?[nuµm]s| s| %)\b)"
+    r"[-+~]?\d[\d,]*(?:\.\d+(?:e[+-]\d+)?|e[+-]\d+)"
+    r"|\d[\d.,]*(?= ?[nuµm]s\b| s\b| %)"
 )
 UNIT = re.compile(r"(?<=#) ?(?:[nuµm]?s)\b|(?<=\()(?:us|ms)(?=\))")
 
@@ -75,11 +76,6 @@ def blocks_of(page: Path) -> list[Block]:
         Block(language=language, text=body, mark=mark, value=value)
         for mark, value, language, body in FENCE.findall(text)
     ]
-
-
-def without_blocks(text: str) -> str:
-    """Return the text of a page without code."""
-    return re.sub(r"`[^`\n]+`", "`code`", FENCE.sub("", text))
 
 
 # Links.
