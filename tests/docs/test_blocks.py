@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections import Counter
@@ -21,10 +22,11 @@ NOT_RUN = {
     "needs a launcher of ranks": 4,
     "needs a notebook": 1,
     "needs a project": 5,
+    "needs another program": 1,
     "part of a program": 1,
 }
 OLD = ROOT / "tests" / "golden" / "line_profiler" / "demo-4.2.0.lprof"
-MARKS = {"", "not run", "file", "changes", "varies"}
+MARKS = {"", "not run", "file", "changes", "varies", "query of"}
 PROGRAM = "@profile\ndef work():\n    return sum(range(100))\n\n\nwork()\n"
 SIMULATED = ("simulated_gpu.py", "starved_gpu.py")
 RUNNABLE = [
@@ -95,6 +97,10 @@ def test_a_page_has_fenced_blocks_of_known_languages_alone(page: str) -> None:
     for block in blocks_of(PAGES[page]):
         if block.language in {"toml", "ini"}:
             assert block.mark in {"file", "not run"}, block.text
+        if block.language == "sql" and "select " in block.text:
+            assert block.mark in {"query of", "not run"}, block.text
+        if block.language == "json":
+            assert json.loads(block.text)
 
 
 def test_a_console_block_begins_with_a_command() -> None:

@@ -6,6 +6,7 @@ stands; code hosts do not show comments:
     <!-- not run: REASON -->           one of the reasons that `test_blocks` counts
     <!-- file: NAME -->                the text of a file that later blocks use
     <!-- changes: NAME -->             functions that replace those of a file
+    <!-- query of: NAME -->            SQL for a database that exists by then
     <!-- varies: REGEX -->             parts of an output that differ from run to run
 """
 
@@ -60,7 +61,7 @@ class Block(NamedTuple):
 
     language: str
     text: str
-    mark: str = ""  # "not run", "file", "changes" or "varies"
+    mark: str = ""  # one of those above
     value: str = ""  # behind the mark
 
     @property
@@ -172,6 +173,9 @@ class Shell:
             target.write_text(block.text, encoding="utf-8")
         elif block.mark == "changes":
             replace_functions(self.folder / block.value, block.text)
+        elif block.mark == "query of":
+            for query in block.text.strip().split(";\n"):
+                self.run(f'sqlite3 {block.value} "{query}"')
         elif block.language == "sh":
             self.run(block.text)
         elif block.language == "python":
