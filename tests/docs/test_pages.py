@@ -80,6 +80,8 @@ def test_the_help_of_every_command_is_put_into_its_page() -> None:
     made = for_site("commands", page)
     names = ["kernprof", "lineprof", *(f"lineprof {one}" for one in all_commands())]
     assert re.findall(r"^## (.+)$", made, re.MULTILINE) == [*names, "lineprof run"]
+    listed = re.findall(r"^\| `([a-z ]+)` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted({*names, "lineprof run"} - {"lineprof"})
     for name in names:
         assert re.search(
             rf"^usage: {name}\b|^Usage: {name}\b", made, re.MULTILINE | re.IGNORECASE
