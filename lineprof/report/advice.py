@@ -6,8 +6,8 @@ import json
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from lineprof.model.advice import KINDS, advise
-from lineprof.model.finding import in_words, percent
+from lineprof.advice.advise import KINDS, advise
+from lineprof.advice.finding import in_words, percent
 from lineprof.model.names import short_names
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -18,9 +18,9 @@ from lineprof.snapshot.arithmetic import idle_sums
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lineprof.advice.advise import Advice, Finding
+    from lineprof.advice.finding import Line
     from lineprof.console.terminal import Terminal
-    from lineprof.model.advice import Advice, Finding
-    from lineprof.model.finding import Line
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.report.options import Options

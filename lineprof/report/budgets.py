@@ -11,11 +11,11 @@ import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.comparison.compare import has_calls, wall_ns
 from lineprof.errors import LineprofError, printable
 from lineprof.files import short_path
 from lineprof.model.budgets import COUNT, FUNCTION, PROGRAM, SHARE
 from lineprof.model.call_graph import FunctionTotals, function_totals, line_self_ns
-from lineprof.model.comparison import has_calls, wall_ns
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
 from lineprof.report.diff import whole_ns
 from lineprof.report.lookup import Finder
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
+    from lineprof.comparison.compare import Change, Comparison, FunctionPair
     from lineprof.model.budgets import Budget, Budgets, Limit
-    from lineprof.model.comparison import Change, Comparison, FunctionPair
     from lineprof.model.gpu import GpuNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals

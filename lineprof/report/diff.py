@@ -1,7 +1,7 @@
 """Views of a comparison of profiles: text and JSON.
 
-`lineprof.model.comparison` has the numbers. Rows are sorted by the size of their change
-in self time or GPU time; changes within the noise band come last.
+`lineprof.comparison.compare` has the numbers. Rows are sorted by the size of their
+change in self time or GPU time; changes within the noise band come last.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.comparison.alignment import block_of, paired_files
+from lineprof.comparison.compare import Comparison, Run, compare, has_calls
 from lineprof.console.terminal import box_characters_of
-from lineprof.model.alignment import block_of, paired_files
-from lineprof.model.comparison import Comparison, Run, compare, has_calls
 from lineprof.model.names import short_names
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -29,8 +29,8 @@ from lineprof.source import WHOLE_FILE, sources_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from lineprof.comparison.compare import Change, FunctionPair, LinePair, Times
     from lineprof.console.terminal import Terminal
-    from lineprof.model.comparison import Change, FunctionPair, LinePair, Times
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options

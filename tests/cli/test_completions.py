@@ -98,7 +98,7 @@ def test_every_view_and_option_of_view_is_offered(script: str, folder: Path) -> 
     flags = {flag for option in options for flag in option.flags}
     views = {f"--{name}" for name in VIEWS if name != "text"}
     assert {flag for flag in flags if flag.startswith("--")} | views < found
-    assert offered(script, folder, "lineprof", "--h") == {"--help", "--hot"}
+    assert offered(script, folder, "lineprof", "--h") == {"--help", "--hot", "--html"}
 
 
 @pytest.mark.parametrize("command", ["kernprof", "lineprof run"])

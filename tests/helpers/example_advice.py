@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from example_stats import PROCESS
 
+from lineprof.advice.advise import advise
 from lineprof.line_stats import LineStats
-from lineprof.model.advice import advise
 from lineprof.model.records import (
     NO_NODE,
     CallNode,
@@ -24,7 +24,7 @@ from lineprof.source import Sources, text_hash
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lineprof.model.advice import Advice, Finding
+    from lineprof.advice.advise import Advice, Finding
     from lineprof.model.records import Key
 
 MS = 1_000_000

@@ -89,7 +89,9 @@ def test_a_notebook_keeps_the_tables(tmp_path: Path) -> None:
     assert not shown(result)[1], "the same tables twice"
 
     assert len(out[3]) == 1
-    assert shown(out[4][0])[1].startswith('<div class="lineprof">')
+    report = shown(out[4][0])[1]
+    assert report.startswith('<iframe sandbox="allow-scripts" ')
+    assert '<div class="lineprof">' in report.partition("</iframe>")[2]
 
     printed, table = out[6]
     assert printed["text"] == "4\n"
@@ -100,4 +102,4 @@ def test_a_notebook_keeps_the_tables(tmp_path: Path) -> None:
     assert lines(shown(table)[0])["print(await i())"] == "1"
     assert "Function: i " in shown(table)[0]
 
-    assert shown(out[8][0])[1].startswith('<div class="lineprof">')
+    assert shown(out[8][0])[1].startswith('<iframe sandbox="allow-scripts" ')

@@ -15,7 +15,7 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lineprof.model.comparison import Change, FunctionPair
+    from lineprof.comparison.compare import Change, FunctionPair
     from lineprof.model.records import Key
     from lineprof.report.diff import Difference, Row
 

@@ -173,11 +173,11 @@ class SourceView {
 
   setColumns() {
     const widths = this.columns.map((one) => `${one.width ?? 66}px`).join(" ");
-    this.scroller.style.setProperty("--columns", `52px ${widths} 50px 32px minmax(360px, 1fr)`);
+    this.scroller.style.setProperty("--columns", `52px ${widths} ${data.gpu ? 70 : 50}px 50px minmax(360px, 1fr)`);
     this.headRow.replaceChildren(
       h("span", { role: "columnheader" }, "Line"),
       ...this.columns.map((one) => h("span", { role: "columnheader", title: one.tip }, one.title)),
-      h("span", { role: "columnheader", class: "left", title: "Own time of the line (above: processor, paler: waiting) and on GPUs (below), as shares of the hottest line's" }, data.gpu ? "CPU/GPU" : "Own"),
+      h("span", { role: "columnheader", class: "left", title: "Own time of the line (above: processor, paler: waiting) and on GPUs (below), as shares of the hottest line's" }, data.gpu ? "CPU/GPU" : "CPU"),
       h("span", { role: "columnheader", class: "left", title: "Calls from this line (\u2192), calls of this function (\u2190)" }, "Calls"),
       h("span", { role: "columnheader", class: "left" }, "Source"),
     );

@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.advice.finding import Finding, counted, in_words, percent
+from lineprof.advice.source_trees import statements
 from lineprof.model.collectives import is_collective
-from lineprof.model.finding import Finding, counted, in_words, percent
 from lineprof.model.own_waits import min_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of
 from lineprof.model.rank_spread import line_spreads
 from lineprof.model.records import GIL, IO, LOCK, OTHER, RUNNABLE, SLEEP, node_columns
-from lineprof.model.source_trees import statements
 from lineprof.model.time_split import line_time_splits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.model.finding import Evidence, Line
+    from lineprof.advice.finding import Evidence, Line
     from lineprof.model.profile import Profile
     from lineprof.model.rank_spread import LineSpread
     from lineprof.model.records import Key, Ranks

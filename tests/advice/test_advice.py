@@ -11,8 +11,8 @@ from example_advice import FILE, MS, RUN, Called, advice, found, made, places
 from example_stats import PROCESS
 from example_stats import example as old_example
 
+from lineprof.advice.advise import KINDS, advise
 from lineprof.line_stats import LineStats
-from lineprof.model.advice import KINDS, advise
 from lineprof.model.gpu import (
     KERNEL,
     MEMCPY,

@@ -9,39 +9,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model import gpu_advice, line_advice, loop_advice
-from lineprof.model.finding import Evidence, Finding
+from lineprof.advice import gpu, lines, loops
+from lineprof.advice.finding import Evidence, Finding
 from lineprof.model.gpu_idle import has_launches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lineprof.advice.source_trees import SourceLines
     from lineprof.model.gpu import Gpu
     from lineprof.model.gpu_idle import IdleSums
     from lineprof.model.profile import Profile
-    from lineprof.model.source_trees import SourceLines
 
 __all__ = ["KINDS", "Advice", "Finding", "advise", "findings"]
 
 KINDS = (
-    loop_advice.LOOP_DOMINATES,
-    loop_advice.REPEATED_CALL,
-    line_advice.IMPORT,
-    line_advice.UNEVEN_LINE,
-    line_advice.WAITING,
-    line_advice.BUSY_PROCESSORS,
-    line_advice.SYSTEM_TIME,
-    line_advice.IMBALANCE,
-    gpu_advice.HIDDEN_SYNCHRONISATION,
-    gpu_advice.PAGEABLE_COPY,
-    gpu_advice.MANY_TINY_KERNELS,
-    gpu_advice.GPU_IDLE,
+    loops.LOOP_DOMINATES,
+    loops.REPEATED_CALL,
+    lines.IMPORT,
+    lines.UNEVEN_LINE,
+    lines.WAITING,
+    lines.BUSY_PROCESSORS,
+    lines.SYSTEM_TIME,
+    lines.IMBALANCE,
+    gpu.HIDDEN_SYNCHRONISATION,
+    gpu.PAGEABLE_COPY,
+    gpu.MANY_TINY_KERNELS,
+    gpu.GPU_IDLE,
 )
 
 _OF_SOURCE = (
-    loop_advice.LOOP_DOMINATES,
-    loop_advice.REPEATED_CALL,
-    line_advice.IMPORT,
+    loops.LOOP_DOMINATES,
+    loops.REPEATED_CALL,
+    lines.IMPORT,
 )
 
 _MAX_NAMED = 3  # files without a tree
@@ -74,17 +74,17 @@ def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advic
     """
     evidence = Evidence(profile, sources)
     found = [
-        *loop_advice.dominating_loops(evidence),
-        *loop_advice.repeated_calls(evidence),
-        *line_advice.imports(evidence),
-        *line_advice.uneven_lines(evidence),
-        *line_advice.waiting_lines(evidence),
-        *line_advice.busy_processors(evidence),
-        *line_advice.system_lines(evidence),
-        *line_advice.imbalances(evidence),
-        *gpu_advice.lines_of_sums(evidence),
-        *gpu_advice.pageable_copies(evidence),
-        *gpu_advice.idle_devices(evidence, idle_sums),
+        *loops.dominating_loops(evidence),
+        *loops.repeated_calls(evidence),
+        *lines.imports(evidence),
+        *lines.uneven_lines(evidence),
+        *lines.waiting_lines(evidence),
+        *lines.busy_processors(evidence),
+        *lines.system_lines(evidence),
+        *lines.imbalances(evidence),
+        *gpu.lines_of_sums(evidence),
+        *gpu.pageable_copies(evidence),
+        *gpu.idle_devices(evidence, idle_sums),
     ]
     order = {kind: index for index, kind in enumerate(KINDS)}
     found.sort(key=lambda one: (-one.cost_ns, order[one.kind], one.places))
@@ -105,41 +105,41 @@ def _unchecked(profile: Profile) -> Iterator[tuple[str, str]]:
     if not has_source:
         yield from ((kind, "no source text") for kind in _OF_SOURCE)
     elif not profile.calls.nodes:
-        yield loop_advice.REPEATED_CALL, "no calls by line"
+        yield loops.REPEATED_CALL, "no calls by line"
     if all(
         cell.max_ns is None for one in profile.functions for cell in one.thread_lines
     ):
-        yield line_advice.UNEVEN_LINE, "no longest executions"
+        yield lines.UNEVEN_LINE, "no longest executions"
     if not profile.waits:
-        yield line_advice.WAITING, "no waits"
-        yield line_advice.BUSY_PROCESSORS, "no waits"
+        yield lines.WAITING, "no waits"
+        yield lines.BUSY_PROCESSORS, "no waits"
     if not profile.breakdowns:
-        yield line_advice.SYSTEM_TIME, "no split of time: kernprof -l --split"
-    if line_advice.known_ranks(profile) is None:
-        yield line_advice.IMBALANCE, "no ranks of a program"
-    elif not line_advice.has_communication(profile):
-        yield line_advice.IMBALANCE, "no calls of MPI or torch.distributed"
+        yield lines.SYSTEM_TIME, "no split of time: kernprof -l --split"
+    if lines.known_ranks(profile) is None:
+        yield lines.IMBALANCE, "no ranks of a program"
+    elif not lines.has_communication(profile):
+        yield lines.IMBALANCE, "no calls of MPI or torch.distributed"
     yield from _unchecked_of_gpu(profile.gpu, has_source=has_source)
 
 
-def _unchecked_of_gpu(gpu: Gpu, *, has_source: bool) -> Iterator[tuple[str, str]]:
-    if not gpu.sums:
+def _unchecked_of_gpu(recorded: Gpu, *, has_source: bool) -> Iterator[tuple[str, str]]:
+    if not recorded.sums:
         yield from (
             (kind, "no GPU data")
             for kind in (
-                gpu_advice.HIDDEN_SYNCHRONISATION,
-                gpu_advice.PAGEABLE_COPY,
-                gpu_advice.MANY_TINY_KERNELS,
-                gpu_advice.GPU_IDLE,
+                gpu.HIDDEN_SYNCHRONISATION,
+                gpu.PAGEABLE_COPY,
+                gpu.MANY_TINY_KERNELS,
+                gpu.GPU_IDLE,
             )
         )
         return
     if not has_source:
-        yield gpu_advice.HIDDEN_SYNCHRONISATION, "no source text"
-    if not gpu.timelines:
-        yield gpu_advice.PAGEABLE_COPY, "no timeline of the GPU"
-    if not any(map(has_launches, gpu.timelines)):
-        yield gpu_advice.GPU_IDLE, "no timeline of the GPU with launches"
+        yield gpu.HIDDEN_SYNCHRONISATION, "no source text"
+    if not recorded.timelines:
+        yield gpu.PAGEABLE_COPY, "no timeline of the GPU"
+    if not any(map(has_launches, recorded.timelines)):
+        yield gpu.GPU_IDLE, "no timeline of the GPU with launches"
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:

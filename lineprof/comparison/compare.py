@@ -1,8 +1,8 @@
 """A comparison of two programs, or of two versions of one: a value that views show.
 
 `compare` takes the runs before and after a change. Functions and lines of both sides
-are matched by their source (`lineprof.model.alignment`), and each pair has the numbers
-of every run. Times are in nanoseconds (ns).
+are matched by their source (`lineprof.comparison.alignment`), and each pair has the
+numbers of every run. Times are in nanoseconds (ns).
 
 With several runs on a side, a change of a time has a noise band: the half width of the
 95 % confidence interval of the difference of two means, by Welch's t-test (B. L. Welch,
@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.alignment import LineMatcher, paired_functions
+from lineprof.comparison.alignment import LineMatcher, paired_functions
 from lineprof.model.call_graph import function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from lineprof.model.alignment import Block
+    from lineprof.comparison.alignment import Block
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from lineprof.model.source_trees import (
+from lineprof.advice.source_trees import (
     bound_names,
     first_line,
     header_end,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TypeGuard
 
-    from lineprof.model.source_trees import Function, SourceTree
+    from lineprof.advice.source_trees import Function, SourceTree
 
 # Functions that go through an iterator at once, so that nothing keeps it.
 _CONSUMERS = frozenset(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.finding import Finding, counted, in_words, percent
-from lineprof.model.pure_calls import Constants, PureCalls, sure_calls
-from lineprof.model.source_trees import first_line, statements
+from lineprof.advice.finding import Finding, counted, in_words, percent
+from lineprof.advice.pure_calls import Constants, PureCalls, sure_calls
+from lineprof.advice.source_trees import first_line, statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from lineprof.advice.finding import Evidence, Line
+    from lineprof.advice.source_trees import Function, Loop, SourceTree, Statement
     from lineprof.model.call_graph import Edge
-    from lineprof.model.finding import Evidence, Line
     from lineprof.model.records import Key
-    from lineprof.model.source_trees import Function, Loop, SourceTree, Statement
 
 LOOP_DOMINATES, REPEATED_CALL = "loop-dominates", "repeated-call"
 

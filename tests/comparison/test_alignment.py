@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lineprof.model.alignment import (
+from lineprof.comparison.alignment import (
     LineMatcher,
     block_of,
     paired_files,

@@ -9,17 +9,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.advice.source_trees import SourceTrees
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
-from lineprof.model.source_trees import SourceTrees
 from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
+    from lineprof.advice.source_trees import SourceLines
     from lineprof.model.call_graph import Edge
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats, Key, LineTotals
-    from lineprof.model.source_trees import SourceLines
 
     Line = tuple[Key, int]  # function, its line; 0: the function's short lines
 
@@ -32,7 +32,7 @@ _MAX_SEARCHED = 2_000_000  # calls: 1 s; more are in no program's profile
 class Finding(NamedTuple):
     """One fact about one line, or a few, that a profile proves."""
 
-    kind: str  # one of `lineprof.model.advice.KINDS`
+    kind: str  # one of `lineprof.advice.advise.KINDS`
     places: tuple[Line, ...]  # the line that it is about first
     cost_ns: int  # the time that it is about
     share: float  # of the run, 0 to 1: see `Evidence.run_ns`

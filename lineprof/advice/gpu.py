@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.finding import Finding, counted, in_words, percent
+from lineprof.advice.finding import Finding, counted, in_words, percent
 from lineprof.model.gpu import (
     DRIVER,
     KERNEL,
@@ -22,7 +22,7 @@ from lineprof.model.timelines import event_column
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.model.finding import Evidence, Line
+    from lineprof.advice.finding import Evidence, Line
     from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.gpu_idle import DeviceIdle, IdleLine, IdleSums
     from lineprof.model.timelines import Timeline

@@ -1,0 +1,1 @@
+"""Advice: facts that a profile proves about its lines, and the usual remedies."""

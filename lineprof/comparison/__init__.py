@@ -1,0 +1,1 @@
+"""Comparison of programs: what two profiles have in common, and what changed."""
