@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 from as_python import kernprof
 from example_ranks import save_ranks
-from pages import FENCE, FILES, PAGES, ROOT, RUN, Shell, blocks_of
+from pages import DONE, FENCE, FILES, PAGES, ROOT, Block, Shell, blocks_of, shape
 
 # Why blocks are not run, and how many there are of each kind.
 NOT_RUN = {
-    "depends on the load of the machine": 1,
+    "a drawing or a formula": 2,
+    "a message": 2,
+    "depends on the load of the machine": 2,
     "installs a package": 2,
     "needs Dask or Ray": 4,
-    "needs a GPU": 1,
     "needs a launcher of ranks": 4,
     "needs a notebook": 1,
     "needs a project": 5,
@@ -26,12 +27,10 @@ NOT_RUN = {
     "part of a program": 1,
 }
 OLD = ROOT / "tests" / "golden" / "line_profiler" / "demo-4.2.0.lprof"
-MARKS = {"", "not run", "file", "changes", "varies", "query of"}
+MARKS = {"", "not run", "varies", "as in", "tested by", *DONE}
 PROGRAM = "@profile\ndef work():\n    return sum(range(100))\n\n\nwork()\n"
 SIMULATED = ("simulated_gpu.py", "starved_gpu.py")
-RUNNABLE = [
-    name for name in PAGES if any(b.language in RUN for b in blocks_of(PAGES[name]))
-]
+RUNNABLE = [name for name in PAGES if any(b.runs for b in blocks_of(PAGES[name]))]
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +63,15 @@ def folder(tmp_path: Path, profile: Path) -> Path:
 def test_the_blocks_of_a_page_run_in_sequence(
     page: str, folder: Path, request: pytest.FixtureRequest
 ) -> None:
-    blocks = [one for one in blocks_of(PAGES[page]) if one.mark != "not run"]
+    blocks = [one for one in blocks_of(PAGES[page]) if one.runs]
     if any(name in block.text for block in blocks for name in SIMULATED):
         native = folder / "build" / "native"
         native.mkdir(parents=True)
         (native / "doubles").symlink_to(request.getfixturevalue("doubles"))
     shell = Shell(folder)
     if page != "tutorial-gpu.md":  # which has a clock of its own
-        shell.environment["LINEPROF_WAITS"] = (
-            "off"  # columns that other processes cause
-        )
+        # No columns that other processes cause.
+        shell.environment["LINEPROF_WAITS"] = "off"
     for block in blocks:
         shell.do(block)
 
@@ -95,12 +93,46 @@ def test_a_page_has_fenced_blocks_of_known_languages_alone(page: str) -> None:
     languages = {block.language for block in blocks_of(PAGES[page])}
     assert languages <= {*FILES, "json", "sql", "text"}
     for block in blocks_of(PAGES[page]):
-        if block.language in {"toml", "ini"}:
-            assert block.mark in {"file", "not run"}, block.text
-        if block.language == "sql" and "select " in block.text:
-            assert block.mark in {"query of", "not run"}, block.text
         if block.language == "json":
             assert json.loads(block.text)
+
+
+def accounted(block: Block) -> bool:
+    """Return whether a block is run, or marked, or text for another test."""
+    tables = block.language == "sql" and "select " not in block.text  # of a file
+    return block.runs or bool(block.mark) or block.language == "json" or tables
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_of_a_page_is_run_or_marked(page: str) -> None:
+    assert [one for one in blocks_of(PAGES[page]) if not accounted(one)] == []
+
+
+def test_an_unmarked_output_is_not_accounted_for() -> None:
+    assert accounted(Block(language="sh", text="kernprof -l script.py\n"))
+    assert not accounted(Block(language="text", text="Timer unit: 1e-06 s\n"))
+    assert not accounted(Block(language="toml", text="[program]\n"))
+    assert not accounted(Block(language="sql", text="select name from lines;\n"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_outputs_of_other_files_are_shown_as_there(page: str) -> None:
+    for block in blocks_of(PAGES[page]):
+        if block.mark == "as in":
+            file = ROOT / block.value
+            assert file.parent.name == "golden" or file.name in RUNNABLE
+            there = shape(file.read_text(encoding="utf-8"))
+            assert [line for line in shape(block.text) if line not in there] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_outputs_that_other_tests_compare_name_a_test_of_their_page(page: str) -> None:
+    for block in blocks_of(PAGES[page]):
+        if block.mark == "tested by":
+            path, _, name = block.value.partition("::")
+            code = (ROOT / path).read_text(encoding="utf-8")
+            assert f"def {name}(" in code
+            assert f'"{page}"' in code
 
 
 def test_a_console_block_begins_with_a_command() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ import example_whole
 import pytest
 from as_python import viewer
 from example_ranks import save_ranks
-from pages import DOCS
+from pages import DOCS, PAGES, blocks_of
 
 import lineprof.report
 from lineprof.report import diff
@@ -175,6 +177,29 @@ def test_every_column_of_the_html_report_has_an_entry() -> None:
         for one in re.sub(r"\([^)]*\)", "", cell).split(",")
     }
     assert {one for one in titles if one.lower() not in named} == set()
+
+
+# The file.
+
+
+def test_the_query_of_gpu_time_has_the_gpu_time_of_each_line(tmp_path: Path) -> None:
+    save(example_gpu.example(), tmp_path / "a.lprof")
+    [query] = [
+        block.text.split('"')[1]
+        for block in blocks_of(PAGES["format.md"])
+        if block.mark == "tested by"
+    ]
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.lprof")) as database:
+        rows = sorted((line, ns) for _, line, ns in database.execute(query))
+    profile = json.loads(viewer("view", "--json", "a.lprof", cwd=tmp_path).out)
+    lines = [
+        (line["line"], line["gpu_ns"])
+        for function in profile["functions"]
+        for line in function["lines"]
+        if line.get("gpu_ns")
+    ]
+    assert len(lines) > 3
+    assert rows == sorted(lines)
 
 
 # JSON.

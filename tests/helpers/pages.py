@@ -8,6 +8,8 @@ stands; code hosts do not show comments:
     <!-- changes: NAME -->             functions that replace those of a file
     <!-- query of: NAME -->            SQL for a database that exists by then
     <!-- varies: REGEX -->             parts of an output that differ from run to run
+    <!-- as in: PATH -->               lines of an output that another file has as well
+    <!-- tested by: PATH::NAME -->     an output that this test compares
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 PAGES = {path.name: path for path in (README, *sorted(DOCS.glob("*.md")))}
 RUN = ("sh", "console", "python")  # languages of blocks that are run
+DONE = ("file", "changes", "query of")  # marks of blocks that change or read files
 FILES = ("toml", "ini", *RUN)  # those of blocks that may be files
 DEADLINE = 120  # s; only a command that hangs reaches it
 
@@ -63,6 +66,13 @@ class Block(NamedTuple):
     text: str
     mark: str = ""  # one of those above
     value: str = ""  # behind the mark
+
+    @property
+    def runs(self) -> bool:
+        """Whether `Shell.do` does anything with this block."""
+        if self.mark in {"not run", "tested by"}:
+            return False
+        return self.mark in DONE or self.language in RUN
 
     @property
     def sessions(self) -> list[tuple[str, str]]:
