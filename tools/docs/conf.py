@@ -21,6 +21,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 root_doc = "index"
 source_suffix = {".md": "markdown"}
 html_theme = "furo"
+html_static_path, html_css_files = ["static"], ["site.css"]
 html_title = f"lineprof {version}"
 html_show_sourcelink = False
 html_copy_source = False
