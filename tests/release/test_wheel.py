@@ -33,6 +33,7 @@ FILES = {
 def run(*command: str | Path, cwd: Path | None = None) -> str:
     """Run a command without the checkout on its path; return its output."""
     changes = {"PYTHONDONTWRITEBYTECODE": "", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    changes["PIP_QUIET"] = "0"  # or `pip check` of newer versions says nothing
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
