@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-report check-endings mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-report check-endings mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
@@ -64,6 +64,9 @@ check-endings: ## profiles and exit statuses of programs that end badly (ARGS="-
 mutants: ## one-line mistakes that no test notices, in Python and in C; slow (ARGS="--help")
 	@tools/run checks/mutate_python
 	@test -n "$$ARGS" || tools/run checks/mutate_c
+
+docs: ## the documentation as a site: build/docs/index.html
+	@tools/run docs/build
 
 docs-pictures: ## make the pictures of docs/ again
 	@tools/run demo/docs_pictures

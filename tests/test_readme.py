@@ -1,4 +1,4 @@
-"""README.md and docs/index.md: their commands are run and their output is compared."""
+"""README.md: its commands and examples; `tests/docs` compares the outputs shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ import lineprof
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAPERS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
 ROW = re.compile(r"^( *\d+ +\d+) +([\d.e+]+) +[\d.e+]+ +[\d.]+ (.*)$")
 
 
@@ -49,20 +48,6 @@ def run(command: str, folder: Path) -> str:
     ).stdout
 
 
-def without_times(output: str) -> list[str]:
-    """Lines of an output without times and folders, which differ from run to run."""
-    lines = []
-    for line in output.rstrip().splitlines():
-        row = ROW.match(line)
-        if row:
-            lines.append(f"{row[1]} {row[3]}")
-        elif line.startswith("Total time: "):
-            lines.append("Total time")
-        else:
-            lines.append(re.sub(r"(?<=^File: ).*/(?=examples/)", "", line))
-    return lines
-
-
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """Give a folder with the examples and without lineprof's sources."""
@@ -74,13 +59,6 @@ def test_the_readme_shows_a_session() -> None:
     assert [command for command, _ in sessions()] == [
         "kernprof -l -v examples/lookup.py"
     ]
-
-
-@pytest.mark.parametrize(("command", "output"), sessions())
-def test_the_output_in_the_readme_is_that_of_its_commands(
-    command: str, output: str, checkout: Path
-) -> None:
-    assert without_times(run(command, checkout)) == without_times(output)
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -95,16 +73,18 @@ def test_the_python_of_the_readme_runs(
 
 def test_the_commands_of_the_readme_run(checkout: Path) -> None:
     script = checkout / "script.py"
-    script.write_text("@profile\ndef f(): return 1\nf()\n", encoding="utf-8")
+    script.write_text("@profile\ndef work(): return 1\nwork()\n", encoding="utf-8")
     (checkout / "package").mkdir()
     shutil.copy(script, checkout / "package" / "module.py")
     ours = ("kernprof ", "python -m lineprof ")
     lines = [line for block in blocks("sh") for line in block.splitlines()]
     commands = [line.split("#")[0] for line in lines if line.startswith(ours)]
     outputs = [run(c.replace("arguments...", "a b"), checkout) for c in commands]
-    assert len(commands) == 5
-    assert "Function: f at line 1" not in outputs[0]
-    assert all("Function: f at line 1" in output for output in outputs[1:])
+    shown = [n for n, out in enumerate(outputs) if "Function: work at line 1" in out]
+    assert len(commands) == 9
+    assert shown == [1, 2, 3, 6]  # not in those that record, or write a file
+    page = checkout / "script.lprof.html"
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_every_example_ends_in_its_table(checkout: Path) -> None:
@@ -149,13 +129,6 @@ def test_the_commands_at_the_top_are_targets_of_make() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) <= 150
-
-
-@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: Path(paper).name)
-def test_links_have_targets(paper: str) -> None:
-    file = ROOT / paper
-    links = re.findall(r"\]\(([^)#:]+)\)", file.read_text(encoding="utf-8"))
-    assert [link for link in links if not (file.parent / link).exists()] == []
 
 
 def test_the_newest_change_is_of_this_version() -> None:

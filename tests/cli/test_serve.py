@@ -23,6 +23,7 @@ import pytest
 from as_python import DEADLINE, error_line
 from example_calls import example as calls
 from example_stats import example
+from pages import DOCS, blocks_of
 from report_page import Page, source_of
 
 from lineprof.model.profile import Profile
@@ -117,7 +118,9 @@ class Served:
 
 
 @contextmanager
-def serve(*arguments: str, wrapper: str = "", **environment: str) -> Iterator[Served]:
+def serve(
+    *arguments: str, wrapper: str = "", cwd: Path | None = None, **environment: str
+) -> Iterator[Served]:
     """Run the command as long as the block; it prints no error until its end."""
     names = ("SSH_CONNECTION", "WAYLAND_DISPLAY")
     kept = {name: value for name, value in os.environ.items() if name not in names}
@@ -129,6 +132,7 @@ def serve(*arguments: str, wrapper: str = "", **environment: str) -> Iterator[Se
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**kept, **environment},
+        cwd=cwd,
     ) as process:
         try:
             yield Served(process)
@@ -500,6 +504,24 @@ def test_on_a_remote_machine_the_command_for_ssh_is_printed(
             f"To open it on your own machine: ssh{flag} -L"
             f" {one.port}:127.0.0.1:{one.port} {shlex.quote(socket.gethostname())}"
         )
+
+
+def test_the_page_shows_what_the_command_prints(here: Path, file: str) -> None:
+    shown = [block for block in blocks_of(DOCS / "serve.md") if block.mark]
+    assert len(shown) == 3
+    (here / "script.lprof").write_bytes(Path(file).read_bytes())
+    (here / "runs").mkdir()
+    for block in shown[:2]:
+        [(command, line)] = block.sessions
+        words = command.removeprefix("lineprof serve ").split()
+        with serve(*words, cwd=here) as one:
+            assert LINE.fullmatch(line.strip().replace("...", ""))
+            assert one.name == words[0]
+    with serve(
+        "script.lprof", cwd=here, SSH_CONNECTION="192.0.2.1 5 192.0.2.2 22"
+    ) as one:
+        line = one.line().replace(str(one.port), "41873")
+        assert line.replace(socket.gethostname(), "node17") == shown[2].text.strip()
 
 
 def test_requests_of_ipv4_to_all_addresses_name_that_of_ipv4() -> None:

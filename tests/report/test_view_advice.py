@@ -290,7 +290,7 @@ def blocks_of(text: str) -> set[str]:
 def test_the_page_shows_what_its_program_gets(tmp_path: Path) -> None:
     page = PAGE.read_text(encoding="utf-8")
     [program] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    [shown] = re.findall(r"```\n(2 findings.*?)```", page, re.DOTALL)
+    [shown] = re.findall(r"```text\n(2 findings.*?)```", page, re.DOTALL)
     write(tmp_path, "plan.py", program)
     assert kernprof("-lq", "plan.py", cwd=tmp_path).status == 0
     done = viewer("view", "--advice", "plan.lprof", cwd=tmp_path)

@@ -34,6 +34,7 @@ HOT = ("= near_duplicates(texts", "if similarity(", "= shingles(", "parts | {par
 WHOLE = "kernprof -l --whole -o whole.lprof examples/simulated_gpu.py"
 TRACED = "kernprof -l --whole --gpu-api --trace -o gpu.lprof examples/simulated_gpu.py"
 FLAME_WIDTH = 1000  # px
+REPORT_WIDTH, REPORT_HEIGHT = 1180, 640
 WIDTH, HEIGHT = 1200, 500
 ROWS = ("Thread", "Lines", "Runtime API", "MemCpy (HtoD)", "Compute", "Stream")
 KERNEL = """
@@ -89,6 +90,18 @@ def flame(workspace: Workspace) -> None:
     (IMAGES / "flame.png").write_bytes(page.screenshot())
 
 
+def report(workspace: Workspace) -> None:
+    """Draw the HTML report of a run, with its hottest line chosen."""
+    typed(workspace, DRILL[0])
+    typed(workspace, f"python -m lineprof view --html {PROFILE}")
+    page = workspace.page
+    page.open((workspace.folder / f"{PROFILE}.html").as_uri())
+    page.wait("document.documentElement.dataset.ready")
+    page.size(REPORT_WIDTH, REPORT_HEIGHT)
+    page.value("new Promise((done) => setTimeout(done, 500))")  # until it is drawn
+    (IMAGES / "report.png").write_bytes(page.screenshot())
+
+
 def timeline(workspace: Workspace) -> None:
     """Draw a training step on a simulated GPU as Perfetto shows it."""
     typed(workspace, TRACED, **SIMULATED)
@@ -125,6 +138,7 @@ def main() -> int:
             try:
                 drill_down(workspace)
                 flame(workspace)
+                report(workspace)
                 timeline(workspace)
             except (MissingReader, Mismatch) as error:
                 print(f"lineprof: {error}", file=sys.stderr)

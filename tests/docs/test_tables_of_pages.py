@@ -1,0 +1,76 @@
+"""Tables of the pages of docs/ that name what the code has, and an edited example."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from pages import PAGES, ROOT, blocks_of, shape
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCRIPT = "examples/three_modules/near_duplicates.py"
+# Limits of the page, and those of its example of budgets that do not hold. The second
+# time is shorter there than on the page, so that no machine keeps it.
+EXCEEDED = {"calls = 380": "calls = 300", '"100 us"': '"1 ns"'}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Give a folder with the examples."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    return tmp_path
+
+
+def run(folder: Path, *words: str, status: int = 0) -> str:
+    """Run a module of lineprof in a folder; return its output."""
+    command = [sys.executable, "-m", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    assert done.returncode == status, done.stderr.decode()
+    return done.stdout.decode().replace(f"{folder}/", "")
+
+
+def test_every_format_is_on_the_page_of_exports() -> None:
+    from lineprof.export import EXPORTS  # noqa: PLC0415 - the subject of the page
+
+    text = PAGES["exports.md"].read_text(encoding="utf-8")
+    table = text[text.index("| `--format` |") :].partition("\n\n")[0]
+    assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(EXPORTS)
+
+
+def test_the_page_of_comparisons_shows_what_its_commands_print(folder: Path) -> None:
+    page = PAGES["compare.md"].read_text(encoding="utf-8")
+    blocks = blocks_of(PAGES["compare.md"])
+    compared, exceeded = (
+        shape(block.text) for block in blocks if block.mark == "tested by"
+    )
+    [budgets] = [block.text for block in blocks if block.value == "budgets.toml"]
+    [(before, after)] = re.findall(
+        r"After `(.+)` in `shingles.py` has become `(.+)`", page
+    )
+
+    run(folder, "kernprof", "-lq", "-o", "before.lprof", SCRIPT)
+    module = folder / "examples" / "three_modules" / "shingles.py"
+    text = module.read_text(encoding="utf-8")
+    assert before in text
+    module.write_text(re.sub(f"{re.escape(before)}.*", after, text), encoding="utf-8")
+    run(folder, "kernprof", "-lq", "-o", "after.lprof", SCRIPT)
+
+    # Titles and the first change of each table; which change is the second, varies.
+    shown = shape(run(folder, "lineprof", "diff", "before.lprof", "after.lprof"))
+    tables = [at for at, line in enumerate(compared) if line.startswith("Before (")]
+    rows = [line for at in tables for line in compared[at : at + 2]]
+    assert rows[3].endswith("edited shingles.py:13 shingles parts.add(part)")
+    assert [line for line in [*rows, compared[-1]] if line not in shown] == []
+
+    for limit, lower in EXCEEDED.items():
+        assert limit in budgets
+        budgets = budgets.replace(limit, lower)
+    (folder / "budgets.toml").write_text(budgets, encoding="utf-8")
+    words = ("lineprof", "check", "after.lprof", "--budget", "budgets.toml")
+    assert shape(run(folder, *words, status=1)) == exceeded
