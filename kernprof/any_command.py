@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from kernprof import messages
 from kernprof.children import place_of
 from kernprof.options import check, fill, parse
-from kernprof.output_file import OutputFile, output_name
+from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.profilers import new_profiler
 from kernprof.recorders import write_page
 from kernprof.signals import die_of
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
-from lineprof.files import short_path
 from lineprof.line_stats import LineStats
 from lineprof.process_info import unix_ns
 from lineprof.processes.parts import VARIABLE, Live, Run, collect
@@ -56,10 +55,11 @@ _SHELL = "/bin/sh"
 
 
 class _Output(NamedTuple):
-    """The file for the profile, and its name among those of other ranks."""
+    """The files to write, and the name of the profile among those of other ranks."""
 
     file: OutputFile
     name: OutputName
+    page: OutputFile | None  # for browsers, if it is asked for
 
 
 def is_any_command(words: Sequence[str]) -> bool:
@@ -86,7 +86,9 @@ def run_any_command(words: Sequence[str], name: str) -> int:
             file_name=program,
             place=options.place,
         )
-        out = _Output(file=OutputFile(named.name), name=named)
+        profile = OutputFile(named.name)
+        page = page_file(options, profile, program)
+        out = _Output(file=profile, name=named, page=page)
         # This live file has no counts. While it is there, `lineprof recover` leaves
         # the counts of the processes to this run.
         file = new_live_file(out.file.path)
@@ -254,35 +256,33 @@ def _write(
         stats.to_file(out.file.path)
     except LineprofError as error:
         return error
-    page = _page(stats, out, options)
+    page = _written_page(stats, out.page)
     if not is_quiet:
-        _print_summary(stats, out, options, page)
+        _print_summary(stats, out._replace(page=page), options)
     return None
 
 
-def _page(stats: LineStats, out: _Output, options: RunOptions) -> str:
-    """Write the page that --html asks for; return its name, "" if there is none."""
-    if not options.html:
-        return ""
+def _written_page(stats: LineStats, page: OutputFile | None) -> OutputFile | None:
+    """Write the page, if it is asked for; return its file, None if there is none."""
     try:
-        return write_page(stats, out.file.path, options.html, options.place)
+        if page:
+            write_page(stats, page)
     except LineprofError as error:
         messages.print_error(error)
-        return ""
+        return None
+    return page
 
 
-def _print_summary(
-    stats: LineStats, out: _Output, options: RunOptions, page: str
-) -> None:
+def _print_summary(stats: LineStats, out: _Output, options: RunOptions) -> None:
     info = messages.Log(options).info
-    file, name = out
+    file, name, page = out
     count = len(stats.processes)
     processes = "1 process" if count == 1 else f"{count} processes"
     whose = messages.whose(options.place, name.asked)
     written = f"Wrote profile results of {processes} to {file.shown!r}{whose}"
     print_message(info(written))
     if page:
-        print_message(info(f"Wrote report to {short_path(page)!r}"))
+        print_message(info(f"Wrote report to {page.shown!r}"))
     if options.verbosity > 0:
         stats.print(output_unit=options.unit, config=options.settings)
     else:

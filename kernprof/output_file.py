@@ -1,4 +1,4 @@
-"""The file that the profile is written to: its name, and a check before the run.
+"""Files that a run writes, the profile and its page: names, and checks before the run.
 
 The path is fixed before the program runs, so that a program that changes its current
 folder, the host name or the clock does not move it.
@@ -11,7 +11,7 @@ import stat
 import time
 from collections import namedtuple
 
-from kernprof.options import UsageError
+from kernprof.options import AUTO, PAGES, UsageError
 from lineprof import files
 from lineprof.ranks import digits, rank_variables
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import NamedTuple
 
+    from kernprof.options import RunOptions
     from lineprof.ranks import Rank
 
     class OutputName(NamedTuple):
@@ -35,7 +36,8 @@ else:
 
 VARIABLE = "LINEPROF_OUTFILE"
 _LINES = ".lprof"  # the suffix of line profiles
-_ANOTHER = "choose another with -o"
+# Hints of messages.
+_NAME, _ANOTHER = "name a file with {flag}", "choose another with {flag}"
 
 
 # Marks in place of what differs among ranks; no file name that a user gives has them.
@@ -174,14 +176,54 @@ def _letters(
     }
 
 
-class OutputFile:
-    """The file for the profile, checked before the program runs."""
+def page_file(options: RunOptions, out: OutputFile, program: str) -> OutputFile | None:
+    """Return the file of the page that --html asks for; None without --html.
 
-    def __init__(self, name: str, *, program: str | None = None) -> None:
+    Without a name it is that of the profile and ``.html``. Placeholders and ranks are
+    as in names of profiles; `program` is the base name of the program. UsageError if
+    no file can be written there.
+    """
+    if not options.html:
+        return None
+    if options.html != AUTO:
+        name = output_name(
+            options.html,
+            suffix=PAGES[0],
+            stem=os.path.splitext(program)[0],
+            file_name=program,
+            place=options.place,
+        ).name
+    elif out.path == os.devnull:
+        raise UsageError(
+            "the report has no name, for the profile has none",
+            hint="give one: --html=OUT.html",
+        )
+    else:
+        name = out.name + PAGES[0]
+    page = OutputFile(name, what="report", flag="--html")
+    if page.path == out.path:
+        raise UsageError(
+            f"the profile itself is written to {name!r}",
+            hint="name another file with --html",
+        )
+    return page
+
+
+class OutputFile:
+    """A file that a run writes, checked before the program runs."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        program: str | None = None,
+        what: str = "profile",
+        flag: str = "-o",
+    ) -> None:
         """Take `name`, relative to the folder that is current now.
 
-        Raises UsageError if no file can be written there, or if that is the file of
-        the `program`.
+        `what` is written to it, and `flag` names it. Raises UsageError if no file can
+        be written there, or if that is the file of the `program`.
         """
         self.name = name
         self._start = files.current_folder()
@@ -190,12 +232,13 @@ class OutputFile:
             self.path = os.path.realpath(self.path)
         problem, hint = _problem(name, self.path)
         if not problem and program and _is_same(self.path, program):
-            problem, hint = "it is the program", "name another file with -o"
+            problem, hint = "it is the program", "name another file with {flag}"
         if not problem:
             problem, hint = _problem_of_stream(name)
         if problem and self.path != os.devnull:  # -o /dev/null: only the table
             raise UsageError(
-                f"cannot write the profile to {name!r}: {problem}", hint=hint
+                f"cannot write the {what} to {name!r}: {problem}",
+                hint=hint.format(flag=flag),
             )
 
     @property
@@ -219,7 +262,7 @@ def _is_same(path: str, other: str) -> bool:
 
 def _problem_of_stream(name: str) -> tuple[str, str]:
     """Return (problem, hint) if `name` is, say, /dev/stdout, or where that leads to."""
-    hint = "name a file with -o"
+    hint = _NAME
     try:
         place = os.stat(name)
     except (OSError, ValueError):
@@ -241,11 +284,11 @@ def _problem(name: str, path: str) -> tuple[str, str]:
     """Return (problem, hint) if no profile can be written to `path`, else ("", "")."""
     folder = os.path.dirname(path)
     if not name:
-        return "the name is empty", "name a file with -o"
+        return "the name is empty", _NAME
     if not os.path.isabs(path):
         return "the current folder was removed", _ANOTHER
     if name.endswith(os.sep) or os.path.isdir(path):
-        return "it is a folder", "name a file with -o"
+        return "it is a folder", _NAME
     if not os.path.isdir(folder):
         return f"there is no folder {folder!r}", f"make it, or {_ANOTHER}"
     if not os.access(folder, os.W_OK | os.X_OK):
@@ -262,7 +305,7 @@ def _problem_of_file(path: str) -> tuple[str, str]:
     except (OSError, ValueError) as error:
         return str(error), _ANOTHER
     if not stat.S_ISREG(status.st_mode):
-        return "it is no regular file", "name a file with -o"
+        return "it is no regular file", _NAME
     if not os.access(path, os.W_OK):
         return "that file is write-protected", f"remove it, or {_ANOTHER}"
     return "", ""

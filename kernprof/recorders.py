@@ -9,9 +9,9 @@ import os
 import sys
 
 from kernprof.children import NullProfiler
-from kernprof.options import AUTO, NotRunError, UsageError
+from kernprof.options import NotRunError, UsageError
 from lineprof.errors import LineprofError
-from lineprof.files import absolute_path, write_atomically
+from lineprof.files import write_atomically
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kernprof.children import Children
     from kernprof.named_targets import NamedTargets
     from kernprof.options import RunOptions
+    from kernprof.output_file import OutputFile
     from kernprof.whole_program import WholeProgram
     from lineprof.line_stats import LineStats
-    from lineprof.ranks import Rank
     from lineprof.recording.global_profiler import GlobalProfiler
     from lineprof.recording.profiler import LineProfiler
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         viewer: str  # the arguments of `python` that show such a file, after -m
         is_merged: bool  # whether `lineprof merge` adds such files
         builtin: object  # `profile` for the program; None: no such builtin
-        page: str  # the file of the written page, "" if there is none
+        page: OutputFile | None  # of the page, None if none is asked for or written
 
         def offer(self) -> None:
             """Make `lineprof.profile` decorate for this recorder, until `leave`."""
@@ -140,21 +140,13 @@ _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
 
 
-def write_page(stats: LineStats, path: str, name: str, place: Rank | None) -> str:
-    """Write the page of the profile at `path` for browsers, and return its name.
-
-    `name` may be AUTO; each rank has a page of its own. LineprofError if that fails.
-    """
+def write_page(stats: LineStats, file: OutputFile) -> None:
+    """Write the page of a profile for browsers to `file`; LineprofError."""
     from lineprof.files import write_file  # noqa: PLC0415  # few ask for a page
     from lineprof.report import VIEWS, Options  # noqa: PLC0415
     from lineprof.source import sources_of  # noqa: PLC0415
 
-    page = f"{path}.html" if name == AUTO else name
-    if place is not None and name != AUTO:
-        root, ending = os.path.splitext(page)
-        page = f"{root}.r{place.rank:04}{ending}"
-    write_file(VIEWS["html"].render(stats, sources_of(stats), Options()), page)
-    return page
+    write_file(VIEWS["html"].render(stats, sources_of(stats), Options()), file.path)
 
 
 class LineRecorder:
@@ -163,7 +155,7 @@ class LineRecorder:
     suffix = ".lprof"
     viewer = "lineprof view"
     is_merged = True
-    page = ""
+    page: OutputFile | None = None
 
     def __init__(
         self, options: RunOptions, texts: Mapping[str, str], out: str | None = None
@@ -190,9 +182,6 @@ class LineRecorder:
         self.children: Children | None = None  # set if they are profiled
         self._remarks: list[str] = []
         self._page_error: LineprofError | None = None
-        self._page_name = options.html  # made absolute: the program may change folders
-        if options.html not in {"", AUTO}:
-            self._page_name = absolute_path(options.html)
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the options say; LineprofError if not available."""
@@ -273,13 +262,11 @@ class LineRecorder:
         If the page cannot be written, that is among the `failures`.
         """
         self._write(path, exit_reason)
-        if self._page_name:
+        if self.page:
             try:
-                self.page = write_page(
-                    self._stats, path, self._page_name, self._options.place
-                )
+                write_page(self._stats, self.page)
             except LineprofError as error:
-                self._page_error = error
+                self._page_error, self.page = error, None
 
     def _write(self, path: str, exit_reason: str) -> None:
         if self.whole:
@@ -442,7 +429,7 @@ class CallRecorder:
     suffix = ".prof"
     viewer = "pstats"
     is_merged = False
-    page = ""
+    page: OutputFile | None = None
 
     def __init__(
         self, options: RunOptions, _texts: Mapping[str, str], _out: str | None = None

@@ -9,14 +9,14 @@ from kernprof import messages
 from kernprof.children import ChildHook, Children
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
 from kernprof.options import COMMAND, STDIN
-from kernprof.output_file import OutputFile, output_name
+from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.safe_state import Departures, SafeState, with_descriptors
 from kernprof.signals import DyingHandler
 from lineprof.console.output import Styled, print_message
 from lineprof.errors import LineprofError
-from lineprof.files import real_path, short_path
+from lineprof.files import real_path
 from lineprof.held_signals import HeldSignals, NoSizeSignal
 
 TYPE_CHECKING = False
@@ -60,6 +60,8 @@ class Session:
         self._own_process = own_process
         out = self._name.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
+        program = _same_in_all_ranks(self.program.file_name, options)
+        self.recorder.page = page_file(options, self._out, program)
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch
@@ -338,7 +340,7 @@ class Session:
         whose = messages.whose(self._options.place, self._name.asked)
         text = self._log.info(f"Wrote profile results to {shown!r}{whose}")
         if self.recorder.page:
-            page = short_path(self.recorder.page)
+            page = self.recorder.page.shown
             text += self._log.info(f"Wrote report to {page!r}")
         if verbosity > 0:
             return Styled(text + messages.table(self.recorder, shown))

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
     from kernprof.options import Flag
 
-_PATHS = {"FILE", "OUT", "PLACE", "FOLDER", "DIR"}  # values that name files
+# Values that name profiles, and those that name other files or folders.
+_PROFILES = {"FILE", "BEFORE", "AFTER"}
+_PATHS = {*_PROFILES, "OUT", "PLACE", "FOLDER", "DIR", "TOML", "OUT.html"}
 
 _PROFILE, _SCRIPT = ".lprof", ".py"  # suffixes of the files that commands read
 
@@ -46,7 +48,7 @@ class Completed(NamedTuple):
     @property
     def takes_paths(self) -> bool:
         """Whether the value is the name of a file or folder."""
-        return self.value in _PATHS and not self.words
+        return self.value.strip("[]") in _PATHS and not self.words
 
 
 class CommandLine(NamedTuple):
@@ -125,8 +127,9 @@ def _of_parser(parser: argparse.ArgumentParser) -> CommandLine:
             flags.append(Completed(names, printable(text), value, words, separator))
         elif words:
             arguments += words
-        elif value in _PATHS:
-            suffix = _PROFILE if value == "FILE" else suffix or ""
+        elif _PATHS.issuperset(value.split()):
+            has_profiles = _PROFILES.issuperset(value.split())
+            suffix = _PROFILE if has_profiles else suffix or ""
     return CommandLine(tuple(flags), arguments, suffix)
 
 

@@ -70,6 +70,8 @@ _SWITCHES = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
 
 _HOT, _HTML = "--hot", "--html"
 
+_STANDARD_OUTPUT = "-"  # in place of the name of a file
+
 _MEGABYTE = 1_000_000
 
 _PAGES = (".html", ".htm")  # ends of names of what --html writes
@@ -118,9 +120,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     sources = sources_of(profile)
     if names and view.takes_names:
         profile = chosen(profile, names, sources)
-    target = parsed.log_file
-    if view.is_file:
-        target = _page_name(parser, str(values.pop(PAGE.field)), parsed, files)
+    target = _target(parser, view, values, parsed, files)
     to_file = target is not None
     options = Options(
         **values,  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         if view.is_file:
             print_error(f"wrote {written}{size_in_words(written)}")
     else:
-        _print(lines, paged=parsed.pager)
+        _print(lines, paged=parsed.pager and not view.is_file)
     for note in (
         *settings.refused,
         *settings.remarks,
@@ -262,6 +262,20 @@ def size_in_words(file: str) -> str:
     if size >= _MEGABYTE:
         return f" ({size / _MEGABYTE:,.1f} MB)"
     return f" ({size / 1000:,.0f} kB)" if size else ""
+
+
+def _target(
+    parser: argparse.ArgumentParser,
+    view: View,
+    values: dict[str, object],
+    parsed: argparse.Namespace,
+    files: Sequence[str],
+) -> str | None:
+    """Return the name of the file to write; None for standard output."""
+    target: str | None = parsed.log_file
+    if view.is_file:
+        target = _page_name(parser, str(values.pop(PAGE.field)), parsed, files)
+    return None if target == _STANDARD_OUTPUT else target
 
 
 def _page_name(

@@ -138,7 +138,7 @@ def test_known_values_are_offered(
     assert offered(script, folder, *words) == values
 
 
-@pytest.mark.parametrize("command", ["view", "merge", "export -f csv"])
+@pytest.mark.parametrize("command", ["view", "diff", "merge", "export -f csv"])
 def test_files_are_profiles(script: str, folder: Path, command: str) -> None:
     found = offered(script, folder, "lineprof", *command.split(), "")
     assert found == {"train.lprof", "runs"}

@@ -20,6 +20,9 @@ print(add(range(10)))
 """
 
 
+OLD = Path(__file__).parents[1] / "golden" / "line_profiler" / "demo-4.2.0.lprof"
+
+
 def page(name: str) -> Page:
     return Page(Path(name).read_text(encoding="utf-8"))
 
@@ -95,10 +98,25 @@ def test_the_page_of_named_functions_has_these_alone(file: str) -> None:
     assert page("page.html").data["functions"]["name"] == ["fib"]
 
 
+def test_a_page_goes_to_standard_output(file: str) -> None:
+    status, out, err = shown("--html=-", file)
+    assert (status, err) == (0, "")
+    assert Page(out).data["title"] == "train.py --fast"
+    assert not Path("-").exists()
+
+
 def test_notes_are_in_the_page_and_not_on_the_terminal(file: str) -> None:
     status, _, err = shown("--html", "page.html", file)
     assert (status, err.count("\n")) == (0, 1)
     assert page("page.html").data["notes"]
+
+
+def test_a_page_without_calls_says_that_times_include_callees(tmp_path: Path) -> None:
+    target = tmp_path / "page.html"
+    assert shown(f"--html={target}", str(OLD))[0] == 0
+    found = page(str(target)).data
+    assert found["hasCalls"] is False
+    assert any("who called whom" in note for note in found["notes"])
 
 
 def hits(profiled: Page) -> dict[int, int]:
@@ -124,9 +142,13 @@ def test_kernprof_writes_a_page_beside_the_profile(
     assert (tmp_path / "out.lprof").exists()
 
 
-def test_a_page_that_kernprof_cannot_write_costs_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
-    flags = ("-lq", "--whole", "--html=nowhere/page.html", "-o", "out.lprof")
+def test_a_page_that_kernprof_cannot_write_in_the_end_costs_nothing_else(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "there").mkdir()
+    text = f"import os\nos.rmdir('there')\n{PROGRAM}"
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    flags = ("-lq", "--whole", "--html=there/page.html", "-o", "out.lprof")
     outcome = kernprof(*flags, "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (0, "45\n")
     assert outcome.err.startswith("kernprof: cannot write the report to ")
@@ -140,9 +162,18 @@ def test_the_page_is_where_it_was_asked_for_if_the_program_changes_folders(
     (tmp_path / "inner").mkdir()
     text = f"import os\nos.chdir('inner')\n{PROGRAM}"
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
-    flags = ("-lq", "--whole", "--html", "page.html", "-o", "out.lprof")
-    assert kernprof(*flags, "program.py", cwd=tmp_path).status == 0
+    flags = ("-l", "--whole", "--html", "page.html", "-o", "out.lprof")
+    outcome = kernprof(*flags, "program.py", cwd=tmp_path)
+    assert outcome.status == 0
     assert (tmp_path / "page.html").exists()
+    assert f"Wrote report to '{tmp_path / 'page.html'}'\n" in outcome.out
+
+
+def test_the_name_of_a_page_has_the_placeholders_of_profiles(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    flags = ("-lq", "--whole", "--html=%s-%n.html", "-o", "out.lprof")
+    assert kernprof(*flags, "program.py", cwd=tmp_path).status == 0
+    assert (tmp_path / "program-1.html").exists()
 
 
 def test_ranks_write_pages_of_their_own(tmp_path: Path) -> None:
@@ -158,6 +189,16 @@ def test_ranks_write_pages_of_their_own(tmp_path: Path) -> None:
     [
         (["--html"], "--html needs -l"),
         (["-l", "--html=page"], "bad page 'page'; give a name that ends in .html"),
+        (
+            ["-l", "--html=nowhere/page.html"],
+            "cannot write the report to 'nowhere/page.html': there is no folder",
+        ),
+        (["-l", "--html=%x.html"], "%x"),
+        (
+            ["-l", "--html=out.html", "-o", "out.html"],
+            "the profile itself is written to 'out.html'; name another file with",
+        ),
+        (["-l", "--html", "-o", "/dev/null"], "give one: --html=OUT.html"),
     ],
 )
 def test_kernprof_refuses_a_page_that_it_cannot_make(

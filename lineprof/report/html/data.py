@@ -33,11 +33,12 @@ from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, node_columns
 from lineprof.report.advice import advice_of
+from lineprof.report.functions import call_notes
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
 from lineprof.report.line_table import breakdowns_by_line, waits_by_line
 from lineprof.report.marks import Marks
 from lineprof.report.notes import notes
-from lineprof.report.options import uncalibrated
+from lineprof.report.options import Options, uncalibrated
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.model.timelines import Batch
-    from lineprof.report.options import Options
     from lineprof.source import Sources
 
     Table = dict[str, list[int | str]]
@@ -99,7 +99,10 @@ class Collector:
         if ranks:
             data["ranks"] = ranks
         data["advice"] = self._advice()
-        data["notes"] = [*notes(self._profile, self._sources, tables=False)]
+        data["notes"] = [
+            *notes(self._profile, self._sources, tables=False),
+            *call_notes(self._profile, Options()),
+        ]
         return data
 
     def _title(self) -> str:

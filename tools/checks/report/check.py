@@ -60,6 +60,19 @@ def evil(x):  # </script><script>throw new Error("injected")</script>
     return text * x  # <svg onload=alert(1)> &lt;b&gt; `${document}` \\'"
 evil(3)
 '''
+NESTED = """\
+def slow(value):
+    return sum(range(value))
+class Shape:
+    side = 3
+    def area(self): return slow(self.side) ** 2
+def main():
+    values = list(range(300))
+    values.sort(key=lambda value: -slow(value))
+    return [slow(value) for value in values], Shape().area()
+main()
+"""
+SHARED = {3: 1, 5: 1, 8: 1}  # hits of lines of NESTED that several functions share
 RANK = """\
 def work(n):
     return sum(i * i for i in range(n * 20_000))
@@ -258,6 +271,35 @@ def kernel_to_line(one: Page) -> None:
     expect(one, "the line that launched a kernel", f"{told} === {place!r}")
 
 
+LINES = "tabs[0].view.numbers"
+
+
+def count_once(one: Page) -> None:
+    """Show the source; no line has more time than the lines of its function."""
+    show(one, "source")
+    expect(one, "lines", f"{LINES}.size")
+    within_whole = "(line) => line.time <= line.whole"
+    expect(one, "each time once", f"[...{LINES}.values()].every({within_whole})")
+
+
+def hits_of_outer_functions(one: Page) -> None:
+    """Look for lines that several functions share: hits are those of the outer one."""
+    count_once(one)
+    for line, hits in SHARED.items():
+        expect(one, f"hits of line {line}", f"{LINES}.get({line}).hits === {hits}")
+        expect(one, f"line {line} is shared", f"{LINES}.get({line}).indexes.length > 1")
+
+
+def prints_black_on_white(one: Page) -> None:
+    """Look at the colours with which a dark page is printed."""
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    one.send("Emulation.setEmulatedMedia", media="print", features=[dark])
+    colours = "getComputedStyle(document.body)"
+    expect(one, "ink", f"{colours}.color === 'rgb(0, 0, 0)'")
+    expect(one, "paper", f"{colours}.backgroundColor === 'rgb(255, 255, 255)'")
+    one.send("Emulation.setEmulatedMedia", media="", features=[dark])
+
+
 def no_injection(one: Page) -> None:
     """Look for elements that only the hostile source has."""
     expect(
@@ -273,7 +315,7 @@ def no_injection(one: Page) -> None:
     )
 
 
-WALK = (sort_tables, search, hot_lines_by_key, zoom_flames)
+WALK = (count_once, sort_tables, search, hot_lines_by_key, zoom_flames)
 
 
 # Figures.
@@ -361,7 +403,7 @@ def check(report: Report, one: Page, shots: Path | None) -> None:
                 one.value("new Promise((done) => setTimeout(done, 150))")
                 name = f"{report.name}-{tab}-{theme}.png"
                 (shots / name).write_bytes(one.screenshot())
-        for walk in report.walk:
+        for walk in (*report.walk, prints_black_on_white):
             walk(one)
         if one.errors:
             raise Mismatch(f"the console has: {one.errors[0]}")
@@ -402,6 +444,9 @@ def reports(workspace: Workspace) -> list[Report]:
     made = []
     small = workspace.profile("small", SMALL, "--whole", "--trace")
     made.append(Report("small", workspace.report(small), walk=(*WALK, follow_calls)))
+    nested = workspace.profile("nested", NESTED, "--whole")
+    walk = (hits_of_outer_functions,)
+    made.append(Report("nested", workspace.report(nested), walk=walk))
     hostile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
     made.append(Report("hostile", workspace.report(hostile), walk=(no_injection,)))
     gpu = workspace.profile(

@@ -101,6 +101,16 @@ function percent(part, whole) {
   return share > 99.95 ? `${share.toFixed(0)}%` : `${share.toFixed(1)}%`;
 }
 
+/** Return the share of an own time (ns) in that of the run; "" if own times are unknown. */
+function ofRun(ns) {
+  return data.hasCalls ? percent(ns, data.selfTotal) : "";
+}
+
+/** Return the title of own times: without calls, they have those of callees as well. */
+function ownTitle() {
+  return data.hasCalls ? "Own" : "Time";
+}
+
 function sum(numbers) {
   let total = 0;
   for (const one of numbers) total += one;
@@ -213,10 +223,13 @@ function fileName(file) {
   return visible(data.files.name[file]);
 }
 
-/** Return the text of one line of a file, without blanks at its ends. */
+const LONGEST = 2000; // characters of a line that are shown
+
+/** Return the text of one line of a file, without blanks at its ends, or its beginning. */
 function sourceLine(file, line) {
   if (file < 0) return "";
-  return visible((textLines(file)[line - 1] ?? "").trim());
+  const text = (textLines(file)[line - 1] ?? "").trim();
+  return visible(text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text);
 }
 
 /** Return the lines of a file's text; [] if the text is unknown. */

@@ -41,7 +41,7 @@ function pageKey(event) {
   else if (event.key === "/") current.panel.querySelector(".middle .search, .search")?.focus();
   else if (event.key === "f" && tabs[0].view.outline) {
     if (current !== tabs[0]) go(tabs[0].last ?? address(tabs[0].name));
-    tabs[0].view.outline.input.focus();
+    tabs[0].view.focusFunctions();
   } else return;
   event.preventDefault();
 }

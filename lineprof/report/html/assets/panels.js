@@ -22,9 +22,9 @@ class FunctionsView {
       { title: "Place", left: true, wide: 1, width: 120, value: functionPlace, text: functionPlace },
       number("calls", "Calls", "all calls, recursive ones included", count),
       ...(has("primitive") ? [number("primitive", "Primitive", "calls while no other call of the function was open", count)] : []),
-      number("self", "Own", "time without profiled functions that it called"),
-      { title: "% own", width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${percent(functions.self[f], data.selfTotal)}`] },
-      number("total", "Total", "time with all that it called; recursion counts once"),
+      number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
+      { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${ofRun(functions.self[f])}`] },
+      ...(data.hasCalls ? [number("total", "Total", "time with all that it called; recursion counts once")] : []),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
       ...(has("gpu") ? [number("gpu", "GPU", "work on GPUs that it launched, with its callees"), number("kernels", "Kernels", "kernels that were launched", count)] : []),
       ...(has("copy") ? [number("copy", "Copies", "time of copies between host and device")] : []),
@@ -33,7 +33,7 @@ class FunctionsView {
     this.table = tablePanel(panel, columns, [...functions.name.keys()], {
       label: "Functions",
       placeholder: "Search functions and files",
-      sort: columns.findIndex((one) => one.title === "Own"),
+      sort: columns.findIndex((one) => one.title === ownTitle()),
       search: (f) => `${functions.name[f]} ${functionPlace(f)}`,
       open: (f) => go(functionAddress(f)),
     });
@@ -55,8 +55,8 @@ class HotLinesView {
     const gpu = column(lines, "gpuOwn");
     const waits = column(lines, "ownWait");
     const columns = [
-      { title: "Own", tip: "time of the line itself", value: (i) => lines.self[i], text: (i) => time(lines.self[i]) },
-      { title: "% own", width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${percent(lines.self[i], data.selfTotal)}`] },
+      { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], text: (i) => time(lines.self[i]) },
+      { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${ofRun(lines.self[i])}`] },
       ...(waits.some((one) => one) ? [{ title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], text: (i) => (waits[i] ? time(waits[i]) : "") }] : []),
       ...(data.gpuTotal ? [
         { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") },
@@ -96,8 +96,10 @@ class FilesView {
     }
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
-      { title: "Own", value: (i) => own[i], text: (i) => time(own[i]) },
-      { title: "% own", width: 130, value: (i) => own[i], text: (i) => [bar(own[i] / maximum(own)), ` ${percent(own[i], data.selfTotal)}`] },
+      ...(data.hasCalls ? [
+        { title: "Own", value: (i) => own[i], text: (i) => time(own[i]) },
+        { title: "% own", width: 130, value: (i) => own[i], text: (i) => [bar(own[i] / maximum(own)), ` ${ofRun(own[i])}`] },
+      ] : []),
       ...(data.gpuTotal ? [{ title: "GPU", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") }] : []),
       { title: "Functions", value: (i) => some[i], text: (i) => count(some[i]) },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, text: (i) => count(data.linesOfFile[i].size) },
@@ -128,9 +130,10 @@ class GpuView {
       ...gpu.runs.filter((one) => one.backend !== "cupti").map((one) => visible(one.reason)),
     ].filter(Boolean);
     panel.append(h("ul", { class: "facts" }, facts.map((one) => h("li", {}, one))));
-    const isCall = (kind) => kind === "runtime" || kind === "driver" || kind === "wait";
-    this.summary(panel, "Activities", (kind) => !isCall(kind) && kind !== "alloc" && kind !== "free");
-    this.summary(panel, "CUDA calls and waits", isCall);
+    const isCall = (kind) => kind === "runtime" || kind === "driver";
+    this.summary(panel, "Activities", (kind) => !isCall(kind) && !["wait", "alloc", "free"].includes(kind));
+    this.summary(panel, "CUDA calls", isCall);
+    this.summary(panel, "Waits for GPUs, which are part of calls", (kind) => kind === "wait");
     this.idle(panel);
   }
 
@@ -182,15 +185,16 @@ class GpuView {
     if (!idle?.rows.length) return;
     const causes = { computing_ns: "Python", waiting_ns: "Wait", syncing_ns: "Sync", launching_ns: "Launch", unknown_ns: "Unknown" };
     const total = sum(idle.devices.map((one) => one.idle_ns));
-    const most = maximum(idle.rows.map((one) => one.idle_ns));
+    const rows = idle.rows.filter((one) => one.idle_ns);
+    const most = maximum(rows.map((one) => one.idle_ns));
     const place = (row) => (row.function >= 0 && data.functions.file[row.function] >= 0 ? [data.functions.file[row.function], row.line] : null);
     const table = new Table([
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, text: (r) => time(r.idle_ns) },
       { title: "%", width: 130, value: (r) => r.idle_ns, text: (r) => [bar(r.idle_ns / most), ` ${percent(r.idle_ns, total)}`] },
-      ...Object.entries(causes).filter(([name]) => idle.rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, text: (r) => (r[name] ? time(r[name]) : "") })),
-      { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (place(r) ? lineLink(...place(r)) : "no profiled line") },
+      ...Object.entries(causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, text: (r) => (r[name] ? time(r[name]) : "") })),
+      { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
       { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? h("code", {}, sourceLine(...place(r))) : "") },
-    ], idle.rows, { label: "Idle time of GPUs by line", search: () => "", open: (r) => place(r) && go(lineAddress(...place(r))) });
+    ], rows, { label: "Idle time of GPUs by line", search: () => "", open: (r) => place(r) && go(lineAddress(...place(r))) });
     table.element.classList.add("part");
     this.tables.push(table);
     panel.append(h("h2", {}, `GPU idle for ${time(total)}: the lines that ran meanwhile`), table.element);

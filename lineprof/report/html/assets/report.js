@@ -3,10 +3,10 @@
 /** Return facts of the head. */
 function headFacts() {
   const wall = Math.max(0, ...data.processes.map((one) => one.wall_ns));
-  const measured = data.lines.line.length;
+  const measured = sum(data.linesOfFile.map((lines) => lines.size));
   const facts = [
     wall ? ["Wall", time(wall)] : null,
-    ["In functions", time(data.selfTotal)],
+    data.hasCalls ? ["In functions", time(data.selfTotal)] : null,
     data.gpu ? ["GPU", time(data.gpuTotal)] : null,
     ["Lines", count(measured)],
     ["Functions", count(data.functions.count)],

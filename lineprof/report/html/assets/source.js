@@ -1,8 +1,6 @@
 // The view of source: a file with the numbers of its lines, its functions on one side,
 // and callers, callees and causes of the selected line on the other.
 
-const LONGEST = 2000; // characters of a line that are shown
-
 /** Columns of numbers; `has` tells whether the profile has any, `shown` whether at first. */
 const LINE_COLUMNS = [
   { name: "hits", title: "Hits", tip: "times that the line was executed", text: (l) => (l.hits ? count(l.hits) : "") },
@@ -25,9 +23,17 @@ const LINE_COLUMNS = [
   { name: "system", title: "System", tip: "own time in the kernel of the operating system", text: (l) => (l.system ? time(l.system) : ""), width: 70 },
 ];
 
-const SUMMED = [
-  ...["hits", "time", "self", "ownWait", "await", "mpi", "gpu", "gpuOwn", "kernels", "copy"],
-  ...["copyBytes", "sync", "syncs", "allocBytes", "python", "native", "system"],
+/** Numbers of a line itself, and those with all that it called. */
+const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
+const INCLUSIVE = [
+  ...["hits", "time", "await", "mpi", "gpu", "kernels", "copy"],
+  ...["copyBytes", "sync", "syncs", "allocBytes"],
+];
+
+/** Columns that narrow windows leave out, the first one first. */
+const LESS_NEEDED = [
+  ...["sync", "copy", "kernels", "each", "python", "native", "system", "await", "mpi"],
+  ...["ownWait", "self", "gpu", "hits"],
 ];
 
 const WAIT_CAUSES = {
@@ -39,21 +45,32 @@ const WAIT_CAUSES = {
   other: "for something else",
 };
 
-/** Return the numbers of one line of a file, of all functions that it is part of. */
+/**
+ * Return the numbers of one line of a file. If functions share it, such as one and a
+ * lambda in it, the outer one's time has that of the inner one: it counts once.
+ */
 function lineNumbers(indexes) {
   const { lines } = data;
-  const found = { indexes, whole: 0, min: NONE, max: NONE, functions: [] };
-  for (const name of SUMMED) found[name] = 0;
-  for (const index of indexes) {
-    for (const name of SUMMED) found[name] += lines[name]?.[index] ?? 0;
-    const f = lines.function[index];
-    found.functions.push(f);
-    found.whole = Math.max(found.whole, linesTotal(f));
+  const functions = indexes.map((index) => lines.function[index]);
+  const outer = indexes.length < 2 ? indexes : indexes.filter((_, i) => !functions.some((other) => encloses(other, functions[i])));
+  const found = { indexes, outer, functions, whole: 0, min: NONE, max: NONE };
+  for (const name of OWN) found[name] = sum(indexes.map((index) => lines[name]?.[index] ?? 0));
+  for (const name of INCLUSIVE) found[name] = sum(outer.map((index) => lines[name]?.[index] ?? 0));
+  for (const index of outer) {
+    found.whole = Math.max(found.whole, linesTotal(lines.function[index]));
     const [low, high] = [lines.min?.[index] ?? NONE, lines.max?.[index] ?? NONE];
     if (low >= 0) found.min = found.min < 0 ? low : Math.min(found.min, low);
     found.max = Math.max(found.max, high);
   }
   return found;
+}
+
+/** Return whether a function is defined in function `outer` of the same file. */
+function encloses(outer, inner) {
+  const { name, line, end } = data.functions;
+  if (outer === inner || name[outer].startsWith(`${name[inner]}.`)) return false;
+  if (name[outer] === "<module>" || name[inner].startsWith(`${name[outer]}.`)) return true;
+  return line[outer] <= line[inner] && end[inner] <= end[outer] && end[inner] - line[inner] < end[outer] - line[outer];
 }
 
 /** Return the time of all lines of a function together (ns). */
@@ -67,7 +84,7 @@ function linesTotal(f) {
 /** Return the cost of a line (0 to 1), of own time or of GPU time: the hottest has 1. */
 function heat(numbers) {
   const most = maxima();
-  return Math.max(numbers.self / most.self, numbers.gpuOwn / most.gpu);
+  return Math.min(1, Math.max(numbers.self / most.self, numbers.gpuOwn / most.gpu));
 }
 
 /** Return the most own time and GPU time of a line (ns), and of a function. */
@@ -100,6 +117,7 @@ class SourceView {
       one.needs === "calls" ? data.hasCalls : !(one.name in data.lines) ? ["each", "share"].includes(one.name) : one.name in { hits: 1, time: 1 } || data.lines[one.name].some((number) => number > 0);
     this.known = LINE_COLUMNS.filter(has);
     this.columns = this.known.filter((one) => !one.off && !(one.name === "ownWait" && !this.waitsMatter()));
+    this.fit();
     this.outline = new Outline(this);
     this.scroller = h("div", {
       class: "code",
@@ -150,6 +168,17 @@ class SourceView {
     this.setColumns();
   }
 
+  /** Leave out columns at first where the window has no room for them and the source. */
+  fit() {
+    const beside = innerWidth >= 1750 ? 580 : innerWidth > 900 ? 230 : 0; // outline, detail
+    const room = innerWidth - beside - 200; // map, number, lanes, arrows
+    const needed = () => 380 + sum(this.columns.map((one) => one.width ?? 66));
+    for (const name of LESS_NEEDED) {
+      if (needed() <= room) return;
+      this.columns = this.columns.filter((one) => one.name !== name);
+    }
+  }
+
   /** Return whether waits are a part of the run that is worth a column. */
   waitsMatter() {
     return sum(column(data.lines, "ownWait")) > 0.01 * data.selfTotal;
@@ -188,7 +217,7 @@ class SourceView {
   /** Show [file name, line] of the address. */
   show([name, line]) {
     let file = name === undefined ? NONE : data.files.name.indexOf(name);
-    let number = Number(line) || 0;
+    let number = /^\d+$/.test(line) ? Number(line) : 0;
     if (file < 0) {
       const hottest = hotLines()[0];
       file = hottest === undefined ? 0 : data.functions.file[data.lines.function[hottest]];
@@ -199,8 +228,14 @@ class SourceView {
       return;
     }
     if (file !== this.file) this.open(file);
-    if (!number) number = this.hottestOfFile() || 1;
+    if (!number || number > this.last) number = this.hottestOfFile() || 1;
     this.select(number);
+  }
+
+  /** Go to the search of functions, or to the choice of files where that is hidden. */
+  focusFunctions() {
+    const { input } = this.outline;
+    (getComputedStyle(input).visibility === "visible" ? input : this.picker).focus();
   }
 
   hottestOfFile() {
@@ -218,6 +253,7 @@ class SourceView {
       const numbers = lineNumbers(indexes);
       this.numbers.set(line, numbers);
     }
+    this.last = Math.max(this.text.length, maximum(this.numbers.keys()));
     this.readCalls();
     this.layOut();
     this.drawMap();
@@ -252,7 +288,7 @@ class SourceView {
 
   /** Choose the lines that are shown; a gap stands for those in between. */
   layOut() {
-    const last = Math.max(this.text.length, ...this.numbers.keys(), 0);
+    const { last } = this;
     const shown = [];
     if (this.text.length && !this.onlyHot) {
       for (let line = 1; line <= last; line++) shown.push(line);
@@ -467,21 +503,33 @@ class SourceView {
       const rows = this.known
         .filter((one) => one.text(numbers))
         .map((one) => h("div", { title: one.tip }, h("dt", {}, one.title), h("dd", {}, one.text(numbers))));
-      const share = data.selfTotal ? percent(numbers.self, data.selfTotal) : "";
-      rows.push(h("div", { title: "share of its own time in that of the whole run" }, h("dt", {}, "% of the run"), h("dd", {}, share)));
+      const share = ofRun(numbers.self);
+      if (share) rows.push(h("div", { title: "share of its own time in that of the whole run" }, h("dt", {}, "% of the run"), h("dd", {}, share)));
       parts[0].push(h("dl", { class: "numbers" }, rows));
-      parts.push(this.waits(numbers), this.work(numbers));
+      parts.push(this.inner(numbers), this.waits(numbers), this.work(numbers));
     } else parts[0].push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
     parts.push(this.callees(line));
     for (const f of new Set([...(numbers?.functions ?? []), ...(this.starts.get(line) ?? [])])) parts.push(this.callers(f));
     this.detail.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));
   }
 
+  /** The functions inside this line, whose time is part of its own numbers. */
+  inner({ indexes, outer }) {
+    const { lines } = data;
+    const inside = indexes.filter((index) => !outer.includes(index));
+    if (!inside.length) return [];
+    return [
+      h("h3", {}, "Inside it"),
+      h("ul", {}, inside.slice(0, 30).map((i) =>
+        h("li", {}, h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`))),
+    ];
+  }
+
   waits(numbers) {
     const rows = [];
     for (const [cause, words] of Object.entries(WAIT_CAUSES)) {
       const times = data.lines[`wait:${cause}`];
-      const ns = times ? sum(numbers.indexes.map((i) => times[i])) : 0;
+      const ns = times ? sum(numbers.outer.map((i) => times[i])) : 0;
       if (ns) rows.push([words, ns]);
     }
     rows.sort((a, b) => b[1] - a[1]);
@@ -551,7 +599,7 @@ class SourceView {
     paint.fillStyle = colour("heat");
     for (const [line, numbers] of this.numbers) {
       if (!this.place.has(line)) continue;
-      paint.globalAlpha = 0.08 + 0.92 * Math.min(1, Math.sqrt(heat(numbers)));
+      paint.globalAlpha = 0.08 + 0.92 * Math.sqrt(heat(numbers));
       paint.fillRect(0, this.place.get(line) * step, width, Math.max(1.5, step));
     }
     this.mapStep = step;
