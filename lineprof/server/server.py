@@ -143,6 +143,7 @@ class ReportServer(ThreadingHTTPServer):
         self.request_seconds = request_seconds
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         self._said: set[str] = set()
+        self._is_ending = False
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             self.address_family, _, _, _, address = found[0]
@@ -182,7 +183,10 @@ class ReportServer(ThreadingHTTPServer):
             return
         try:
             super().process_request(request, client_address)
-        except BaseException:
+        except KeyboardInterrupt:  # it may come after the thread began
+            self._is_ending = True
+            raise
+        except Exception:
             self._free.release()
             raise
 
@@ -197,7 +201,7 @@ class ReportServer(ThreadingHTTPServer):
         """Say what went wrong, unless the client has gone or is too slow."""
         del request, client_address
         error = sys.exception()
-        if not isinstance(error, (ConnectionError, TimeoutError)):
+        if not (self._is_ending or isinstance(error, (ConnectionError, TimeoutError))):
             self._say(f"cannot answer a request: {type(error).__name__}: {error}")
 
     def _say(self, line: str) -> None:

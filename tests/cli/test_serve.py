@@ -16,6 +16,7 @@ import threading
 import time
 from contextlib import contextmanager
 from http.client import HTTPConnection
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +29,7 @@ from report_page import Page, source_of
 
 from lineprof.model.profile import Profile
 from lineprof.server.access import Access
+from lineprof.server.pages import text
 from lineprof.server.server import ReportServer
 from lineprof.storage import save
 
@@ -504,6 +506,29 @@ def test_on_a_remote_machine_the_command_for_ssh_is_printed(
             f"To open it on your own machine: ssh{flag} -L"
             f" {one.port}:127.0.0.1:{one.port} {shlex.quote(socket.gethostname())}"
         )
+
+
+def test_ctrl_c_while_a_request_begins_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begin = ThreadingHTTPServer.process_request
+
+    def interrupted(*arguments: Any) -> None:
+        before = set(threading.enumerate())
+        begin(*arguments)
+        for thread in set(threading.enumerate()) - before:
+            thread.join()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ThreadingHTTPServer, "process_request", interrupted)
+    with (
+        ReportServer("127.0.0.1", 0) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as client,
+    ):
+        client.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        server.answer = lambda _: text(404, "There is nothing.")
+        with pytest.raises(KeyboardInterrupt):
+            server.serve_forever()
 
 
 def test_the_page_shows_what_the_command_prints(here: Path, file: str) -> None:

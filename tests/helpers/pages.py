@@ -3,7 +3,7 @@
 A comment on the line above a code block says what it is, if it is not to be run as it
 stands; code hosts do not show comments:
 
-    <!-- not run: REASON -->           one of the reasons that `test_blocks` counts
+    <!-- not run: REASON -->           one of the reasons that `test_code_blocks` counts
     <!-- file: NAME -->                the text of a file that later blocks use
     <!-- changes: NAME -->             functions that replace those of a file
     <!-- query of: NAME -->            SQL for a database that exists by then
