@@ -35,7 +35,7 @@ FLAT, FROZEN, ANY = Level.FLAT, Level.FROZEN, Level.ANY
 
 # Rounds of each function. Text that needs more is not written by hand, and proves
 # nothing.
-_MAX_ROUNDS = 10
+_MAX_ROUNDS = 6
 
 # Results are FLAT whatever the arguments are: other arguments are errors.
 FLAT_BUILTINS = frozenset(

@@ -143,14 +143,16 @@ class PureCalls:
 
         The dict is empty if one of them is not pure.
         """
-        todo, found = [name], dict[str, frozenset[str]]()
+        todo, seen = [name], {name}
+        found: dict[str, frozenset[str]] = {}
         while todo:
             one = todo.pop()
             called = self._calls_of(one)
             if called is None:
                 return {}
             found[one] = called
-            todo += called - {*found, *todo}
+            todo += called - seen
+            seen |= called
         return found
 
     def is_builtin(self, name: str) -> bool:
