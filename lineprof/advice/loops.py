@@ -6,7 +6,13 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Finding, counted, in_words, percent
-from lineprof.advice.pure_calls import Constants, PureCalls, sure_calls
+from lineprof.advice.pure_calls import (
+    Constants,
+    PureCalls,
+    is_only_read,
+    may_go_on,
+    sure_calls,
+)
 from lineprof.advice.source_trees import first_line, statements
 
 if TYPE_CHECKING:
@@ -197,7 +203,11 @@ def _is_repeated(
         return False
     if edge.callee[1] != first_line(definition):
         return False
-    return Constants(module.pure, function).are_same(calls[0], loops[0])
+    if may_go_on(node, loops[0]):
+        return False
+    if not Constants(module.pure, function).are_same(calls[0], loops[0]):
+        return False
+    return is_only_read(module.pure, node, calls[0]) or module.pure.is_frozen(name)
 
 
 def _called_name(call: ast.Call) -> str:

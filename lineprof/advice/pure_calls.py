@@ -11,8 +11,12 @@ It is called with values that nothing can change: numbers, strings, None and tup
 them. Then all values in it are of built-in types, and made in the call, so that no
 operator runs code of anyone. What the names mean is certain as well: in the whole
 module the name of the function is bound once, by its ``def``, and the names of the
-built-in functions nowhere. (A module that replaces names of another one from outside
-is not looked for.)
+built-in functions nowhere, and nothing touches defaults, frames or dicts of names. (A
+module that replaces names of another one from outside is not looked for.)
+
+One result can stand for all only if nothing can change it (see `frozen_results`), and
+if nothing asks whether two results are one object: the module has no ``id``, and ``is``
+only of None, True, False and types.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from lineprof.advice.frozen_results import FLAT_BUILTINS, frozen_functions
 from lineprof.advice.source_trees import (
     bound_names,
     first_line,
@@ -41,13 +46,7 @@ _CONSUMERS = frozenset(
     )
 )
 _ITERATORS = frozenset(("enumerate", "reversed", "zip"))
-_OTHERS = frozenset(
-    (
-        *("abs", "bin", "bool", "chr", "complex", "divmod", "float", "hex", "int"),
-        *("len", "oct", "ord", "pow", "range", "repr", "round", "str"),
-    )
-)
-_BUILTINS = _CONSUMERS | _ITERATORS | _OTHERS
+_BUILTINS = FLAT_BUILTINS | _CONSUMERS | _ITERATORS | {"divmod", "range"}
 _CONSUMING_METHODS = frozenset(("extend", "join", "update"))
 _METHODS = _CONSUMING_METHODS | {
     *("add", "append", "bit_length", "copy", "count", "discard", "endswith", "find"),
@@ -57,13 +56,25 @@ _METHODS = _CONSUMING_METHODS | {
 }
 _TO_NUMBERS = frozenset(("bool", "float", "int", "len", "ord"))  # of whatever argument
 
-# Names with which a module can bind names that its text does not show.
-_HIDDEN = frozenset(
+# Names with which a module can bind names, and change functions and variables, while
+# its text does not show which. Those of the first kind may be in strings, as for
+# getattr().
+_HIDDEN_IN_TEXT = frozenset(
     (
-        *("exec", "eval", "globals", "locals", "vars", "setattr", "delattr"),
         *("__builtins__", "__import__", "__dict__", "__globals__", "__code__"),
+        *("__defaults__", "__kwdefaults__", "__closure__", "cell_contents"),
+        *("__setattr__", "__delattr__", "builtins", "f_locals", "f_globals"),
+        *("f_builtins", "getargvalues", "getmembers", "get_referents"),
     )
 )
+_HIDDEN = _HIDDEN_IN_TEXT | {
+    *("exec", "eval", "globals", "locals", "vars", "setattr", "delattr", "mocker"),
+}
+_REPLACING = frozenset(("*", "builtins", "mock"))  # imports that replace names
+_PROFILERS = frozenset(("lineprof", "line_profiler"))
+
+# Whether two results are one object is of no matter to these: they are never results.
+_SINGLE = (None, True, False, ...)
 
 _STATEMENTS = (
     *(ast.AnnAssign, ast.Assign, ast.AugAssign, ast.Break, ast.Continue, ast.Expr),
@@ -88,31 +99,61 @@ class _NotPureError(Exception):
 
 
 class PureCalls:
-    """The pure functions of one module."""
+    """The pure functions of one module.
+
+    `knows_profile` is whether the decorator ``profile`` surely is that of a profiler.
+    """
 
     def __init__(self, tree: SourceTree) -> None:
         self._counts: dict[str, int] = {}  # bindings of each name
         self._functions: dict[str, ast.FunctionDef] = {}
         self._called: dict[str, frozenset[str] | None] = {}  # None: not pure
-        hidden = False
+        profilers = 0  # imports of a decorator that leaves results as they are
+        hidden, has_variable_id, has_id = False, False, False
         for node in ast.walk(tree.module):
-            for name in (*bound_names(node), *_set_attributes(node)):
+            names = bound_names(node)
+            for name in (*names, *_set_attributes(node)):
                 self._counts[name] = self._counts.get(name, 0) + 1
-            hidden |= _hides_names(node)
+            has_variable_id |= "id" in names
+            has_id |= isinstance(node, ast.Name) and node.id == "id"
+            if isinstance(node, ast.ImportFrom) and node.module in _PROFILERS:
+                profilers += sum(one.name == "profile" for one in node.names)
+            hidden |= _hides_names(node) or _compares_objects(node)
+        hidden |= has_id and not has_variable_id
+        self.knows_profile = self._counts.get("profile", 0) <= profilers
         for one in () if hidden else tree.module.body:
             if isinstance(one, ast.FunctionDef) and self._counts[one.name] == 1:
                 self._functions[one.name] = one
 
     def function(self, name: str) -> ast.FunctionDef | None:
         """Return the function of the module that `name` surely means, if it is pure."""
+        return self._functions[name] if self._reached(name) else None
+
+    def is_frozen(self, name: str) -> bool:
+        """Return whether a pure function's results are never changed.
+
+        Its arguments are taken to be values that nothing can change.
+        """
+        called = self._reached(name)
+        functions = {one: self._functions[one] for one in called}
+        return name in frozen_functions(functions, called)
+
+    def _reached(self, name: str) -> dict[str, frozenset[str]]:
+        """Return what a function calls, and each one that it calls.
+
+        The dict is empty if one of them is not pure.
+        """
         todo, seen = [name], {name}
+        found: dict[str, frozenset[str]] = {}
         while todo:
-            called = self._calls_of(todo.pop())
+            one = todo.pop()
+            called = self._calls_of(one)
             if called is None:
-                return None
+                return {}
+            found[one] = called
             todo += called - seen
             seen |= called
-        return self._functions[name]
+        return found
 
     def is_builtin(self, name: str) -> bool:
         """Return whether a name surely means the built-in function."""
@@ -137,11 +178,43 @@ def _set_attributes(node: ast.AST) -> list[str]:
 
 def _hides_names(node: ast.AST) -> bool:
     """Return whether a node may bind names that it does not show."""
-    if isinstance(node, ast.alias):
-        return node.name in {"*", "builtins"}
+    if isinstance(node, (ast.alias, ast.ImportFrom)):
+        name = node.name if isinstance(node, ast.alias) else node.module or ""
+        return name in _HIDDEN or name.rpartition(".")[2] in _REPLACING
     if isinstance(node, ast.Attribute):
         return node.attr in _HIDDEN
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return not _HIDDEN_IN_TEXT.isdisjoint(node.value.split("."))
     return isinstance(node, ast.Name) and node.id in _HIDDEN
+
+
+def _compares_objects(node: ast.AST) -> bool:
+    """Return whether a node may tell two equal numbers, texts or tuples apart."""
+    if isinstance(node, ast.Compare):
+        sides = [node.left, *node.comparators]
+        return any(
+            isinstance(one, (ast.Is, ast.IsNot))
+            and not any(map(_is_no_result, sides[at : at + 2]))
+            for at, one in enumerate(node.ops)
+        )
+    if isinstance(node, ast.Attribute):
+        return node.attr in {"is_", "is_not"}  # of the module operator
+    if isinstance(node, ast.alias):
+        return node.name in {"is_", "is_not"}
+    return isinstance(node, ast.Call) and _is_name(node.func, "id")
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_no_result(node: ast.expr) -> bool:
+    """Return whether an expression is None, True, False or a type."""
+    if isinstance(node, ast.Constant):
+        return any(node.value is one for one in _SINGLE)
+    if isinstance(node, ast.Attribute):
+        return node.attr == "__class__"
+    return isinstance(node, ast.Call) and _is_name(node.func, "type")
 
 
 class _Body:
@@ -150,6 +223,8 @@ class _Body:
     def __init__(self, module: PureCalls, function: ast.FunctionDef) -> None:
         self._module = module
         self._names = _own_names(function)
+        if function.decorator_list and not module.knows_profile:
+            raise _NotPureError
         called: set[str] = set()
         # Nodes, and whether an iterator that they make is gone through at once.
         todo: list[tuple[ast.AST, bool]] = [(one, False) for one in function.body]
@@ -201,6 +276,8 @@ class _Body:
             return consumed
         if isinstance(node, ast.Compare):
             return all(map(_is_sure, node.ops, node.comparators))
+        if isinstance(node, ast.FormattedValue):
+            return _is_same_everywhere(node.format_spec)
         known = (*_STATEMENTS, *_EXPRESSIONS, *_COMPREHENSIONS, *_PARTS)
         return isinstance(node, known)
 
@@ -209,6 +286,14 @@ def _is_sure(operator: ast.cmpop, other: ast.expr) -> bool:
     """Return whether a comparison is of values: ``is`` is of None alone."""
     is_none = isinstance(other, ast.Constant) and other.value is None
     return is_none or not isinstance(operator, (ast.Is, ast.IsNot))
+
+
+def _is_same_everywhere(specification: ast.expr | None) -> bool:
+    """Return whether a format surely does not depend on the locale, as ``n`` does."""
+    return specification is None or all(
+        isinstance(one, ast.Constant) and not str(one.value).endswith("n")
+        for one in getattr(specification, "values", [specification])
+    )
 
 
 def _children(
@@ -248,7 +333,7 @@ def _own_names(function: ast.FunctionDef) -> frozenset[str]:
 
 
 def _is_profile(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Name) and decorator.id == "profile"
+    return _is_name(decorator, "profile")
 
 
 def _stored(node: ast.AST) -> set[str]:
@@ -319,6 +404,42 @@ def _sure_calls(node: ast.AST) -> Iterator[ast.Call]:
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
             yield one
         todo += ast.iter_child_nodes(one)
+
+
+def is_only_read(module: PureCalls, statement: ast.stmt, call: ast.Call) -> bool:
+    """Return whether a statement surely keeps nothing of a call's result.
+
+    It takes its length, its sum or the like, or nothing at all of it.
+    """
+    if isinstance(statement, ast.Expr) and statement.value is call:
+        return True
+    if isinstance(statement, (ast.If, ast.While)) and statement.test is call:
+        return True
+    return any(
+        isinstance(one, ast.Call)
+        and one.args == [call]
+        and not one.keywords
+        and isinstance(one.func, ast.Name)
+        and one.func.id in FLAT_BUILTINS | {"sum"}
+        and module.is_builtin(one.func.id)
+        for one in ast.walk(statement)
+    )
+
+
+def may_go_on(statement: ast.stmt, loop: ast.AST) -> bool:
+    """Return whether a loop may go on if a call in a statement raises an exception.
+
+    It may if the statement is in a ``try``, or in a ``with`` that may stop exceptions.
+    Then the call may have failed each time.
+    """
+    todo: list[tuple[ast.AST, bool]] = [(loop, False)]
+    while todo:
+        node, is_held = todo.pop()
+        if node is statement:
+            return is_held
+        is_held |= isinstance(node, (ast.Try, ast.TryStar, ast.With, ast.AsyncWith))
+        todo += [(child, is_held) for child in ast.iter_child_nodes(node)]
+    return True
 
 
 class Constants:

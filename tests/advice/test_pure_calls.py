@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import pairwise
 
 import pytest
 from example_advice import FILE, MS, RUN, Called, found, made, places
@@ -111,7 +112,7 @@ PURE = (
     found = {}
     for index, one in enumerate(range(size)):
         found[one] = found.get(one, 0) + index
-    return sorted(found.items())
+    return len(sorted(found.items()))
     """,
     """
     names = []
@@ -175,6 +176,8 @@ IMPURE = (
     "return (y := size) + y",
     "return ''.__class__.__base__.__subclasses__()",
     "match size:\n        case 1:\n            return 2",
+    "return f'{size:n}'",  # the locale may change
+    "return f'{size:{size}}'",
 )
 
 
@@ -183,6 +186,115 @@ def test_a_function_that_leaves_doubt_is_not_pure(body: str) -> None:
     head, *rest = body.split("\n\n")
     text = f"{CALLER}\n\ndef table(size):\n    {head}\n"
     assert not is_found(text + "".join(f"\n\n{part}\n" for part in rest))
+
+
+FROZEN = (
+    "return",
+    "return 'abc'[size % 3:] * 2 + f'{size:>4}'",
+    "return size, 'abc', (None, b'x')",
+    "return tuple(n * n for n in range(size))",
+    "return frozenset(str(n) for n in range(size))",
+    "return divmod(size, 7)[0] - size",
+    "return max([n % 7 for n in range(size)], default=None)",
+    "return min(sorted(str(size).split('1')))",
+    "return sum([[1, 2][n % 2] for n in range(size)])",
+    "return sum(((n, n) for n in range(size)), ())",
+    "low, high = 0, size\n    while low < high:\n        low += 1\n    return low",
+    "a = b = 0\n    for i, c in enumerate('ab'):\n        a, b = b, i\n    return a",
+    "for i, (c, d) in enumerate(zip('ab', 'cd')):\n        i = c, d\n    return i",
+    "row = [1]\n    row.append(size)\n    return row.count(1) or row[0] // 2",
+    "row, s = [size], ''\n    for one in row:\n        s += one\n    return s",
+    "return helper(size, 2)\n\ndef helper(n, k):\n    return helper(n - k, k) or k",
+    "return helper((size,))\n\ndef helper(pair):\n    return pair[0], pair",
+)
+CHANGEABLE = (
+    "return [size]",
+    "return {size: 1}",
+    "return {size}",
+    "return size, [size]",
+    "return [size] * 2",
+    "return size * [2]",
+    "return [size] + [2]",
+    "return [1, 2][:size]",
+    "return [[1], 2][0]",
+    "return sorted(range(size))",
+    "return [n for n in range(size)]",
+    "return list(range(size)) if size > 3 else 0",
+    "return size and {}",
+    "return 'a b'.split()",
+    "return {1: 2}.items()",
+    "return {1: []}.get(1)",
+    "return {1: 2}.keys() - 'a'",
+    "return 'a' - {1: 2}.keys()",
+    "return tuple([n] for n in range(size))",
+    "return sum(([n] for n in range(size)), [])",
+    "return sum((([n],) for n in range(size)), ())",
+    "return max([size], [2])",
+    "return max([n] for n in range(size))",
+    "return min((), default=[])",
+    "row = []\n    for n in range(size):\n        row.append(n)\n    return row",
+    "row = size\n    other = row\n    row = other\n    other = []\n    return row",
+    "row = 2\n    row *= [size]\n    return row",
+    "row = []\n    row += 'abc'\n    return row",
+    "a, b = 1, [2]\n    return b",
+    "a, (b, c) = 1, (2, [3])\n    return c",
+    "for a, b in zip('ab', [[1], [2]]):\n        pass\n    return b",
+    "for a, b in enumerate([[1], [2]]):\n        pass\n    return b",
+    "for a in zip('ab', [[1], [2]]):\n        pass\n    return a",
+    "for a in enumerate([[1], [2]]):\n        return a",
+    "return helper(size)\n\ndef helper(n):\n    return [n]",
+    "return helper([size])\n\ndef helper(row):\n    return row",
+    "return helper(size)\n\ndef helper(n):\n    return helper(n - 1) if n else []",
+)
+
+
+@pytest.mark.parametrize("body", FROZEN)
+def test_a_result_that_nothing_can_change_may_stand_for_all(body: str) -> None:
+    head, *rest = body.split("\n\n")
+    text = f"{CALLER}\n\ndef table(size):\n    {head}\n"
+    assert is_found(text + "".join(f"\n\n{part}\n" for part in rest))
+
+
+@pytest.mark.parametrize("body", CHANGEABLE)
+def test_a_result_that_a_caller_may_change_is_needed_anew(body: str) -> None:
+    head, *rest = body.split("\n\n")
+    text = f"{CALLER}\n\ndef table(size):\n    {head}\n"
+    assert not is_found(text + "".join(f"\n\n{part}\n" for part in rest))
+
+
+def test_text_in_which_levels_rise_for_long_proves_nothing() -> None:
+    names = [f"v{number}" for number in range(3000)]
+    chain = [f"{one} = {other}" for one, other in pairwise(names)]
+    body = "\n".join(
+        ["v2999 = 0", "while size > v2999:", *(f"    {one}" for one in chain)]
+    )
+    assert not is_found(with_body(f"{body}\n    v2999 = size\nreturn v0"))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("use(len(table(5)), item)", True),
+        ("use(item + sum(table(5)))", True),
+        ("text = str(table(5)).upper()", True),
+        ("if table(5): use(item)", False),  # shares its line
+        ("if table(5):\n            use(item)", True),
+        ("while table(5):\n            use(item)", True),
+        ("table(5)", True),
+        ("row = table(5)", False),
+        ("use(max(table(5)))", False),
+        ("use(sum(table(5), item))", False),
+        ("use(table(5)[0])", False),
+        ("for one in table(5):\n            use(one)", False),
+        ("if table(5) == item:\n            use(item)", False),  # of any type
+    ],
+)
+def test_a_list_that_is_only_read_may_stand_for_all(
+    line: str, *, expected: bool
+) -> None:
+    caller = f"def work(items):\n    for item in items:\n        {line}\n"
+    body = "def table(size):\n    return [[n] for n in range(size)]\n"
+    assert is_found(f"{caller}\n\n{body}") is expected
 
 
 HEADS = (
@@ -229,6 +341,60 @@ SURE = (
     """,
 )
 UNSURE = (
+    """
+    def work(items):
+        for item in items:
+            try:
+                use(table(5))
+            except ValueError:  # which each call may raise
+                use(item)
+    """,
+    """
+    def work(items):
+        for item in items:
+            for other in item:
+                with suppress(ValueError):
+                    if other:
+                        use(table(5))
+    """,
+    """
+    def work(items):
+        size = 5
+        for item in items:
+            use(table(size))
+            with item as size:
+                pass
+    """,
+    """
+    def work(items):
+        size = 5
+        for item in items:
+            use(table(size))
+            match item:
+                case [*size]:
+                    pass
+    """,
+    """
+    def work(items):
+        size = 5
+        for item in items:
+            use(table(size))
+            import os as size
+    """,
+    """
+    def work(items):
+        size = 5
+        for item in items:
+            use(table(size))
+            class Inner:
+                nonlocal size
+                size = item
+    """,
+    """
+    def work(items):
+        for item in items:
+            use(table(**{"size": 5}))
+    """,
     """
     def work(size, items):
         for item in items:
@@ -366,10 +532,80 @@ def test_arguments_that_may_change_are_not_the_same(caller: str) -> None:
         "class table: pass",
         "sys.modules[__name__].table = len",
         "import builtins",
+        "from unittest import mock",
+        "from unittest.mock import patch",
+        "def test(mocker): mocker.patch('a.table')",
+        "sys.modules[__name__].__setattr__('table', len)",
+        "for table in []: pass",
+        "del table",
     ],
 )
 def test_a_module_that_may_bind_the_names_again_proves_nothing(line: str) -> None:
     assert not is_found(f"{CALLER}{TABLE}\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "table.__defaults__ = (2,)",
+        "table.__kwdefaults__['size'] = 2",
+        "table.__code__ = len.__code__",
+        "table.__dict__.clear()",
+        "table.__closure__[0].cell_contents = 2",
+        "table.__globals__['range'] = len",
+        "getattr(table, '__kwdefaults__')['size'] = 2",
+        "operator.attrgetter('table.__kwdefaults__')(this)['size'] = 2",
+        "sys._getframe().f_locals['size'] = 2",
+        "sys._getframe().f_globals['table'] = len",
+        "inspect.getargvalues(frame).locals['size'] = 2",
+        "from inspect import getargvalues as values",
+        "vars(this)['table'] = len",
+        "setattr(this, 'table', len)",
+    ],
+)
+def test_a_module_that_may_change_functions_or_frames_proves_nothing(line: str) -> None:
+    caller = CALLER.replace("use(", f"{line}\n        use(")
+    assert not is_found(f"{caller}{TABLE}")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("same = first is second", False),
+        ("same = None is not first is second", False),
+        ("same = id(first) == id(second)", False),
+        ("same = map(id, firsts)", False),
+        ("from operator import is_", False),
+        ("same = operator.is_not(first, second)", False),
+        ("same = first is None or True is not second", True),
+        ("same = type(first) is int or text is first.__class__", True),
+        ("for id in range(3): print(id)", True),
+    ],
+)
+def test_a_module_that_tells_equal_results_apart_proves_nothing(
+    line: str, *, expected: bool
+) -> None:
+    assert is_found(f"{CALLER}{TABLE}\n{line}\n") is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("from lineprof import profile", True),
+        ("from line_profiler import profile", True),
+        ("from tools import profile", False),
+        ("from tools import trace as profile", False),
+        ("profile = lambda f: lambda *a: f(*a) + random()", False),
+    ],
+)
+def test_a_decorator_of_the_same_name_may_be_another(
+    line: str, *, expected: bool
+) -> None:
+    text = f"{CALLER}{TABLE}".replace("def work", "@profile\ndef work")
+    text = text.replace("def helper", "@profile\ndef helper")
+    text = text.replace("total += number", "total += helper(number)")
+    helper = "@profile\ndef helper(n):\n    return n"
+    assert is_found(f"{text}\n{helper}\n{line}\n") is expected
 
 
 @pytest.mark.parametrize(
