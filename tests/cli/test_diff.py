@@ -483,6 +483,50 @@ def test_profiles_of_line_profiler_are_compared() -> None:
     assert compared(file, str(GOLDEN / "demo-4.2.0.lprof"))["has_calls"] is False
 
 
+def counted_and_not() -> tuple[str, str]:
+    """Write a profile, and its lines as line_profiler writes them, without calls."""
+    numbers = {"load": LOAD, "total": TOTAL_BEFORE}
+    save_version("counted.lprof", BEFORE, numbers)
+    words = ["export", "-f", "line_profiler", "-o", "not.pkl", "counted.lprof"]
+    assert viewer(*words, cwd=Path.cwd()).status == 0
+    return "counted.lprof", "not.pkl"
+
+
+@pytest.mark.usefixtures("here")
+def test_an_unknown_number_of_calls_is_no_change() -> None:
+    one, other = counted_and_not()
+    for files in ((one, other), (other, one), (f"{one},{other}", one)):
+        assert compared(*files)["functions"] == []
+        text = diff(*files).out
+        assert "\nNo function took another time\n" in text
+        assert "\nNo line took another time or has another number of hits\n" in text
+
+
+@pytest.mark.usefixtures("here")
+def test_an_unknown_number_of_calls_is_null_and_blank() -> None:
+    _, other = counted_and_not()
+    save_version("slower.lprof", BEFORE, {"load": {**LOAD, "return rows": (1, 9 * MS)}})
+    slower, removed = sorted(
+        compared(other, "slower.lprof")["functions"],
+        key=lambda row: row["after"] is None,
+    )
+    assert slower["calls"] == {
+        "before": None,
+        "after": 1,
+        "change": None,
+        "ratio": None,
+        "before_runs": [None],
+        "after_runs": [1],
+    }
+    assert removed["calls"]["before"] is None  # type: ignore[index]
+    table = diff(other, "slower.lprof").out.partition("lines changed")[0]
+    rows = [line.split() for line in table.splitlines() if "work.py" in line]
+    assert rows == [
+        ["62.002", "-62.002", "removed", "work.py:6", "total"],
+        ["8.000", "16.000", "+8.000", "2.00", "work.py:1", "load"],
+    ]
+
+
 def test_a_merged_profile_is_compared(here: Path) -> None:
     files = save_ranks(here)
     assert viewer("merge", *files, "-o", "all.lprof", cwd=here).status == 0

@@ -124,6 +124,17 @@ def test_gpu_times_are_in_the_page() -> None:
     assert sum(line["gpu0"] for line in found.rows("lines")) > 0
 
 
+def test_an_unknown_number_of_calls_is_null() -> None:
+    before, after = versions()
+    words = ["export", "-f", "line_profiler", "-o", "a.pkl", before]
+    assert viewer(*words, cwd=Path()).status == 0
+    assert diff("a.pkl", after, "--html", "d.html")[0] == 0
+    (row,) = page().rows("functions")
+    assert (row["low0"], row["high0"], row["low1"]) == (None, None, 1)
+    assert diff("a.pkl", before, "--html", "d.html")[0] == 0
+    assert page().rows("functions") == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

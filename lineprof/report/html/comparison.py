@@ -15,7 +15,7 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lineprof.comparison.compare import Change, FunctionPair
+    from lineprof.comparison.compare import Change, FunctionPair, LinePair
     from lineprof.model.records import Key
     from lineprof.report.diff import Difference, Row
 
@@ -65,7 +65,10 @@ def _data(
 
 
 def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table:
-    """Return rows as columns, those of numbers with a 0 or a 1 for before and after."""
+    """Return rows as columns, those of numbers with a 0 or a 1 for before and after.
+
+    Counts are None (null) for a side that does not know them.
+    """
     table: Table = {
         "source": [index[row.function.key] for row in rows],
         "name": [names.function(row) for row in rows],
@@ -82,9 +85,9 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         table[f"{name}1"] = [round(one.mean_after) for one in changes]
         table[f"{name}Noise"] = [round(one.noise or 0) for one in changes]
     for side in (0, 1):
-        counts = [row.times.count[side] for row in rows]
-        table[f"low{side}"] = [min(one) for one in counts]
-        table[f"high{side}"] = [max(one) for one in counts]
+        counts = [row.times.count.known[side] for row in rows]
+        table[f"low{side}"] = [one and min(one) for one in counts]
+        table[f"high{side}"] = [one and max(one) for one in counts]
     return table
 
 
@@ -122,8 +125,7 @@ def _source(pair: FunctionPair) -> dict[str, object]:
         "self1": [round(line.times.self_ns.mean_after) for line in lines],
         "gpu0": [round(line.times.gpu_ns.mean_before) for line in lines],
         "gpu1": [round(line.times.gpu_ns.mean_after) for line in lines],
-        "hits0": [max(line.times.count.before) for line in lines],
-        "hits1": [max(line.times.count.after) for line in lines],
+        **{f"hits{side}": [_most(line, side) for line in lines] for side in (0, 1)},
         "noise": [int(line.times.is_noise) for line in lines],
     }
 
@@ -136,6 +138,11 @@ def _after(pair: FunctionPair, before: int) -> float:
         if line.after is not None and line.before is not None and line.before < before
     ]
     return max(above, default=0) + 0.5
+
+
+def _most(line: LinePair, side: int) -> int:
+    """Return the greatest number of hits of the runs of a side."""
+    return max(line.times.count.known[side] or (0,))  # hits are always known
 
 
 def _change(change: Change) -> dict[str, object]:
