@@ -245,6 +245,62 @@ def test_lines_that_changed_places_match() -> None:
     assert (row["before_line"], row["after_line"]) == (7, 9)
 
 
+ASLEEP = """\
+def run(n):
+    for _ in range(5):
+        time.sleep(0.01 * n)
+        b = n * 2
+        c = b + 1
+    return b, c
+"""
+
+# The slow line is now the last one of the loop; a fast one stands where it was.
+MOVED = """\
+def run(n):
+    for _ in range(5):
+        time.sleep(0.0001 * n)
+        b = n * 2
+        c = b + 1
+        time.sleep(0.01 * n)
+    return b, c
+"""
+
+
+@pytest.mark.usefixtures("here")
+def test_a_moved_line_matches_though_a_similar_one_stands_in_its_place() -> None:
+    save_version("a.lprof", ASLEEP, {"run": {"sleep(0.01": (5, 100 * MS)}})
+    after = {"sleep(0.01": (5, 101 * MS), "sleep(0.0001": (5, 3 * MS)}
+    save_version("b.lprof", MOVED, {"run": after})
+    rows = compared("a.lprof", "b.lprof")["lines"]
+    places = [(row["before_line"], row["after_line"]) for row in rows]
+    assert places == [(None, 3), (3, 6)]
+    assert changes(rows) == [3 * MS, MS]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_moved_function_of_a_module_keeps_its_line() -> None:
+    loop = "    total = 0\n    for i in range(n):\n        total += i\n"
+    slow = "def slow(n):\n    return [n] * n\n"
+    before = f"{slow}def helper(n):\n{loop}def main():\n    pass\n"
+    after = f"def assist(n):\n{loop}{slow}def main():\n    pass\n"
+    for name, text in (("a.lprof", before), ("b.lprof", after)):
+        module = {line: (1, len(line)) for line in text.split("\n") if "def" in line}
+        first = next(iter(module))
+        stats = version(text, {first[4:].partition("(")[0]: module})
+        whole = stats.functions[0]._replace(name="<module>", line=1)
+        module_alone = LineStats.from_functions(
+            [whole],
+            processes=stats.processes,
+            threads=stats.threads,
+            sources=stats.sources,
+        )
+        save(module_alone, name)
+    rows = compared("a.lprof", "b.lprof")["lines"]
+    texts = [(row["before_source"], row["after_source"]) for row in rows]
+    assert ("def slow(n):", "def assist(n):") not in texts
+    assert "def slow(n):" not in {text for both in texts for text in both}
+
+
 # Several runs.
 
 
