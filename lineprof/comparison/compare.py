@@ -241,7 +241,7 @@ class Run(NamedTuple):
     profile: Profile
     text: Callable[[str], Block]  # the lines of a file; None: unknown
     block: Callable[[Key], Block]  # the lines of a function; None: unknown
-    line: Callable[[str, int], str | None]  # a line to show, even if it is unsure
+    line: Callable[[str, int], str | None]  # a line to show; None: unknown
 
 
 def has_calls(profile: Profile) -> bool:
@@ -375,6 +375,7 @@ class _LineMap(NamedTuple):
     pairs: dict[int, int] | None = None  # indexes of lines of the function's source
     back: dict[int, int] | None = None  # the same, from the other run
     sizes: tuple[int, int] = (0, 0)  # of the source, in lines
+    is_guess: bool = False  # whether the source of a side is unknown
 
     def other(self, line: int) -> int | None:
         """Return the number of a line in the other run; None if it is not there."""
@@ -423,7 +424,7 @@ class _Matcher:
         if not block or not other_block:
             if before[0]:
                 self.unknown[after] = None
-            return _LineMap(before[1], after[1])
+            return _LineMap(before[1], after[1], is_guess=True)
         pairs = self._lines.pairs(block, other_block)
         return _LineMap(
             before[1],
@@ -522,6 +523,8 @@ def _line_pairs(
         one, other = runs[before.origin], runs_after[after.origin]
         lines = matcher.lines(before.key, after.key, one, other)
     none, none_after = [_NOTHING] * len(runs), [_NOTHING] * len(runs_after)
+    # The text of a line that did not run may be that of any line, if it is a guess.
+    is_guess = lines is not None and lines.is_guess
     rest = dict(after.lines) if after is not None else {}
     if before is not None:
         file = before.key[0]
@@ -531,7 +534,9 @@ def _line_pairs(
                 same = lines.other(line)
             if same is not None and after is not None:  # though it may not have run
                 found = rest.pop((after.origin, same), none_after)
-                text = runs_after[after.origin].line(after.key[0], same)
+                is_shown = found is not none_after or not is_guess
+                line_of = runs_after[after.origin].line
+                text = line_of(after.key[0], same) if is_shown else None
             yield LinePair(
                 before=line,
                 after=same,
@@ -545,7 +550,7 @@ def _line_pairs(
         same, text = None, None
         if lines is not None and before is not None and run == after.origin:
             same = lines.own(line)
-        if same is not None and before is not None:
+        if same is not None and before is not None and not is_guess:
             text = runs[before.origin].line(before.key[0], same)
         yield LinePair(
             before=same,

@@ -92,15 +92,13 @@ def difference_of(before: Sequence[Profile], after: Sequence[Profile]) -> Differ
 def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
     """Return a run with the source that surely ran.
 
-    Without a text or a hash in the profile, the disk may have another version: its
-    lines are shown after a change, but nothing is matched by them.
+    Without a text or a hash in the profile, the disk may have another version. Files of
+    the user's --source-root are then shown after a change, but nothing is matched by
+    them.
     """
 
-    def is_sure(file: str) -> bool:
-        kept = profile.sources.get(file)
-        if kept is None:
-            return profile.source_roots is None
-        return not kept.is_left_out and (kept.text is not None or bool(kept.sha256))
+    def is_shown(file: str) -> bool:
+        return sources.is_known(file) or (is_after and sources.is_vouched(file))
 
     last_lines = {
         function.key: max((cell.line for cell in function.thread_lines), default=0)
@@ -108,18 +106,16 @@ def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
     }
 
     def block(key: Key) -> Sequence[str] | None:
-        lines = sources.lines(key[0]) if is_sure(key[0]) else None
+        lines = sources.lines(key[0]) if sources.is_known(key[0]) else None
         if lines is None or key[2] in WHOLE_FILE:
             return lines and lines[key[1] - 1 :]
         return block_of(lines, key[1], last_lines.get(key, 0))
 
     return Run(
         profile=profile,
-        text=lambda file: sources.lines(file) if is_sure(file) else None,
+        text=lambda file: sources.lines(file) if sources.is_known(file) else None,
         block=block,
-        line=lambda file, line: (
-            sources.line(file, line) if is_after or is_sure(file) else None
-        ),
+        line=lambda file, line: sources.line(file, line) if is_shown(file) else None,
     )
 
 

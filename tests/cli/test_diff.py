@@ -22,6 +22,7 @@ from lineprof.storage import save
 
 if TYPE_CHECKING:
     from as_python import Outcome
+    from versions import Numbers
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -581,6 +582,64 @@ def test_an_unknown_number_of_calls_is_null_and_blank() -> None:
         ["62.002", "-62.002", "removed", "work.py:6", "total"],
         ["8.000", "16.000", "+8.000", "2.00", "work.py:1", "load"],
     ]
+
+
+def without_text(name: str, text: str, numbers: Numbers, file: Path) -> str:
+    """Write a version as line_profiler does, without its text, and return its name."""
+    save_version("whole.lprof", text, numbers, file=str(file))
+    words = ["export", "-f", "line_profiler", "-o", name, "whole.lprof"]
+    assert viewer(*words, cwd=Path.cwd()).status == 0
+    return name
+
+
+def test_text_of_the_disk_is_not_shown_for_the_line_that_ran(here: Path) -> None:
+    file = here / "work.py"
+    file.write_text(f"# another version\n{BEFORE}", encoding="utf-8")
+    one = without_text("one.pkl", BEFORE, {"load": LOAD}, file)
+    slower = {"load": {**LOAD, "return rows": (1, 9 * MS)}}
+    other = without_text("other.pkl", BEFORE, slower, file)
+    (row,) = compared(one, other)["lines"]
+    assert (row["before_source"], row["after_source"]) == (None, None)
+    # The user says that it is the text of the side after.
+    (row,) = compared(one, other, "--source-root", str(here))["lines"]
+    assert (row["before_source"], row["after_source"]) == (
+        None,
+        "    rows = open(path).readlines()",
+    )
+
+
+def test_text_of_a_line_that_did_not_run_is_not_shown_for_another(here: Path) -> None:
+    numbers = {"load": {"return rows": (1, 9 * MS)}}
+    one = without_text("one.pkl", BEFORE, numbers, here / "work.py")
+    edited = BEFORE.replace("    return rows", "    # sorted\n    return rows")
+    save_version("other.lprof", edited, numbers, file=str(here / "work.py"))
+    for files, side in (((one, "other.lprof"), 1), (("other.lprof", one), 0)):
+        rows = compared(*files)["lines"]
+        texts = [(row["before_source"], row["after_source"]) for row in rows]
+        known = ("    return rows", None)[:: 1 - 2 * side]
+        assert sorted(texts, key=str) == sorted([known, (None, None)], key=str)
+        assert "sorted" not in diff(*files).out
+
+
+def test_a_file_of_the_source_root_that_has_changed_is_not_shown(here: Path) -> None:
+    file = here / "work.py"
+    file.write_text(f"# another version\n{BEFORE}", encoding="utf-8")
+    for name, ns in (("a.lprof", 5), ("b.lprof", 9)):
+        stats = version(BEFORE, {"load": {"return rows": (1, ns)}}, file=str(file))
+        kept = {name: one._replace(text=None) for name, one in stats.sources.items()}
+        hashed = LineStats.from_functions(
+            stats.functions,
+            processes=stats.processes,
+            threads=stats.threads,
+            sources=kept,
+        )
+        save(hashed, name)
+    files = ("a.lprof", "b.lprof", "--source-root", str(here))
+    (row,) = compared(*files)["lines"]
+    assert (row["before_source"], row["after_source"]) == (None, None)
+    file.write_text(BEFORE, encoding="utf-8")
+    (row,) = compared(*files)["lines"]
+    assert row["after_source"] == "    return rows"
 
 
 def test_a_merged_profile_is_compared(here: Path) -> None:
