@@ -108,14 +108,7 @@ def _text(row: Row) -> str:
 
 def _source(pair: FunctionPair) -> dict[str, object]:
     """Return the lines of a function side by side, in the order of the text after."""
-
-    def order(index: int) -> tuple[float, int]:
-        line = pair.lines[index]
-        if line.after is not None:
-            return line.after, index
-        return _after(pair, line.before or 0), index
-
-    lines = [pair.lines[index] for index in sorted(range(len(pair.lines)), key=order)]
+    lines = _side_by_side(pair.lines)
     return {
         "before": [line.before or 0 for line in lines],
         "after": [line.after or 0 for line in lines],
@@ -130,14 +123,24 @@ def _source(pair: FunctionPair) -> dict[str, object]:
     }
 
 
-def _after(pair: FunctionPair, before: int) -> float:
-    """Return a place for a line that was removed: behind the line above it."""
-    above = [
-        line.after
-        for line in pair.lines
-        if line.after is not None and line.before is not None and line.before < before
-    ]
-    return max(above, default=0) + 0.5
+def _side_by_side(pairs: Sequence[LinePair]) -> list[LinePair]:
+    """Return lines in the order of the text after.
+
+    A line that was removed is behind all lines that were above it.
+    """
+    places: dict[int, float] = {}  # of the lines before, by number
+    last = 0
+    both = [line for line in pairs if line.before is not None]
+    for line in sorted(both, key=lambda line: line.before or 0):
+        if line.after is None:
+            places[line.before or 0] = last + 0.5
+        else:
+            last = max(last, line.after)
+
+    def place(line: LinePair) -> float:
+        return places[line.before or 0] if line.after is None else line.after
+
+    return sorted(pairs, key=place)
 
 
 def _most(line: LinePair, side: int) -> int:
