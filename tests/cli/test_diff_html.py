@@ -118,11 +118,12 @@ def steps_for_removed_lines(count: int) -> int:
     def traced(frame: FrameType, *_: object) -> object:
         return step() if frame.f_code.co_filename == comparison.__file__ else None
 
+    before = sys.gettrace()
     sys.settrace(traced)  # type: ignore[arg-type]
     try:
         assert diff("a.lprof", "b.lprof", "--html", "d.html")[0] == 0
     finally:
-        sys.settrace(None)
+        sys.settrace(before)
     sides = page().data["sources"][0]
     assert [line for line in sides["before"] if line] == [*range(2, count + 2)]
     return steps
