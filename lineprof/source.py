@@ -283,6 +283,8 @@ class Sources:
         self._kept = kept
         self._roots = roots
         self._remarks: dict[str, str] = {}  # by file
+        self._changed: set[str] = set()  # files whose text is not that of their hash
+        self._vouched: set[str] = set()  # files without a hash, from a folder named
         self._room = _MAX_CHECKED
         self._files: dict[str, list[str] | None] = {}
         self._blocks: dict[tuple[str, int, str | None], list[str] | None] = {}
@@ -305,6 +307,22 @@ class Sources:
         """Return why files were not read so far, or may differ, one line each."""
         return list(self._remarks.values())
 
+    def is_known(self, file: str) -> bool:
+        """Return whether the lines of a file are surely those that ran.
+
+        They are if the profile has the text or its hash, or was never in a file.
+        """
+        kept = self._kept.get(file)
+        if kept is None:
+            return self._roots is None
+        if kept.is_left_out or not (kept.text is not None or kept.sha256):
+            return False
+        return self.lines(file) is not None and file not in self._changed
+
+    def is_vouched(self, file: str) -> bool:
+        """Return whether a file without a hash is from a folder that the user names."""
+        return self.lines(file) is not None and file in self._vouched
+
     def _checked_text(self, file: str, sha256: str) -> str | None:
         """Return the text of a file that a profile from elsewhere names, if it may."""
         text = _linecache_text(file)
@@ -313,7 +331,10 @@ class Sources:
         for root in self._roots or ():
             text = _text_below(root, file, sha256)
             if text is not None:
-                if sha256 and text_hash(text) != sha256:
+                if not sha256:
+                    self._vouched.add(file)
+                elif text_hash(text) != sha256:
+                    self._changed.add(file)
                     self._remarks[file] = (
                         f"{file} has changed since it was profiled; the lines shown may"
                         " not be those measured"

@@ -1,4 +1,8 @@
-"""`lineprof check`: compares a profile with budgets, or with a baseline, for CI."""
+"""`lineprof check`: compares a profile with budgets, or with a baseline, for CI.
+
+Each file is one run, of the program and of the baseline; of several runs the means are
+compared.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,12 @@ from lineprof.cli.command import (
     Command,
     add_source_root,
     argument_type,
-    find_profile,
     keep_profiles,
-    read_profiles,
 )
 from lineprof.cli.diff import compared, read_runs, runs_in
 from lineprof.console.output import clean_line, print_error, print_lines
 from lineprof.console.progress import Progress
+from lineprof.errors import LineprofError
 from lineprof.files import checked_name, write_file
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from lineprof.report.budgets import Outcome
 
 _HELP = (
-    "compare a profile with budgets, or with a baseline; status 1 if it exceeds them"
+    "compare profiles with budgets, or with a baseline; status 1 if they exceed them"
 )
 
 _FORMATS = ("text", "github", "gitlab", "json")
@@ -39,7 +42,11 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "Exit status: 0 all budgets hold, 1 one does not, 2 wrong flags or budgets."
     )
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="profiles; several are added up"
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="profiles; each is one run, and of several the mean is compared:"
+        " A.lprof,B.lprof or a quoted pattern, too",
     )
     parser.add_argument(
         *("-b", "--budget"),
@@ -53,8 +60,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="also compare with this profile of an earlier run; several runs give a"
-        " noise band: A.lprof,B.lprof or a quoted pattern",
+        help="also compare with this profile of an earlier run; several runs, here or"
+        " of FILE, give a noise band: A.lprof,B.lprof or a quoted pattern",
     )
     parser.add_argument(
         "--max-slowdown",
@@ -87,8 +94,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _slowdown(word: str) -> Fraction:
     """Return a share in %; LineprofError if it is none."""
-    from lineprof.errors import LineprofError  # noqa: PLC0415  # not for --help
-
     number = word.removesuffix("%").strip()
     whole, _, decimals = number.partition(".")
     is_number = (whole + decimals).isascii() and (whole + decimals).isdigit()
@@ -124,14 +129,19 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     )
     from lineprof.source import sources_of  # noqa: PLC0415
 
-    files = [find_profile(file) for file in parsed.files]
+    files = runs_in(parsed.files)
     with Progress() as progress:
-        profile = read_profiles(files, progress, parsed.source_root)
+        runs = read_runs(files, progress, parsed.source_root)
+        _refuse_ranks(files, runs)
+        profile = runs[0]
+        if len(runs) > 1:
+            profile = profile.from_stats_objects(*runs)
+            profile = profile.reading_below(*parsed.source_root)
         found: list[Outcome] = []
         if budgets is not None:
-            found += outcomes(profile, sources_of(profile), budgets)
+            found += outcomes(runs, profile, sources_of(profile), budgets)
         if parsed.baseline:
-            found += _slowdowns(profile, parsed, progress)
+            found += _slowdowns(runs, parsed, progress)
     name = parsed.format or (
         "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     )
@@ -150,10 +160,27 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     return int(any(one.status != HOLDS for one in found))
 
 
+def _refuse_ranks(files: list[str], runs: list[Profile]) -> None:
+    """Raise LineprofError if two files are of different ranks: they are no runs."""
+    first = _ranks_of(runs[0])
+    for file, run in zip(files, runs):
+        ranks = _ranks_of(run)
+        if first and ranks and first.isdisjoint(ranks):
+            raise LineprofError(
+                f"{files[0]} and {file} are of rank {min(first)} and rank {min(ranks)},"
+                " but each file is a run",
+                hint="merge the ranks of each run into one file with lineprof merge",
+            )
+
+
+def _ranks_of(profile: Profile) -> set[int]:
+    return {one.rank for one in profile.processes if one.rank is not None}
+
+
 def _slowdowns(
-    profile: Profile, parsed: argparse.Namespace, progress: Progress
+    runs: list[Profile], parsed: argparse.Namespace, progress: Progress
 ) -> list[Outcome]:
-    """Return the outcomes of the comparison with the baseline."""
+    """Return the outcomes of the comparison of the runs with the baseline."""
     from lineprof.report.budgets import slowdowns  # noqa: PLC0415  # not for --help
 
     files = runs_in(parsed.baseline)
@@ -165,10 +192,10 @@ def _slowdowns(
     min_percent = parsed.min_percent
     return list(
         slowdowns(
-            compared(baseline, [profile]).comparison,
+            compared(baseline, runs).comparison,
             max_percent,
             _MIN_PERCENT if min_percent is None else min_percent,
-            _script(profile) or files[0],
+            _script(runs[0]) or files[0],
         )
     )
 

@@ -194,6 +194,11 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the comparison, or write it to the file of --log-file."""
     if parsed.html and (parsed.as_json or parsed.log_file is not None):
         parser.error(f"--html takes no {'--json' if parsed.as_json else '-o'}")
+    for flag in ("limit", "min_percent") if parsed.html else ():
+        if getattr(parsed, flag) is not None:
+            parser.error(
+                f"--html takes no --{flag.replace('_', '-')}: the page has every change"
+            )
     before, after = _sides(parser, parsed)
     from lineprof.report import diff  # noqa: PLC0415  # not for --help
     from lineprof.report.options import Options  # noqa: PLC0415

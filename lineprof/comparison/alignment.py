@@ -296,9 +296,10 @@ class LineMatcher:
     def pairs(self, before: Sequence[str], after: Sequence[str]) -> dict[int, int]:
         """Return the indexes of lines of `before` to those of the same in `after`.
 
-        Lines match by their exact text, then by their text without blanks and
-        comments, then by similarity between matched neighbours, and at last, if they
-        were moved, by a text that no other line has. Blank lines match none.
+        Lines match in order by their exact text, then by their text without blanks and
+        comments; then, if they were moved, by a text that each side has once. Those
+        left over match by similarity between matched neighbours, and at last by a text
+        that no other of them has. Blank lines match none.
         """
         if before == after:
             return {index: index for index in range(len(before))}
@@ -308,23 +309,30 @@ class LineMatcher:
         other_texts = [after[index].rstrip() for index in others]
         pairs = _in_gaps([], texts, other_texts)
         if len(pairs) < min(len(ones), len(others)):
-            matched, others_matched = {one for one, _ in pairs}, {o for _, o in pairs}
-            texts = _codes_of(texts, matched)
-            other_texts = _codes_of(other_texts, others_matched)
-            pairs = _in_gaps(pairs, texts, other_texts)
-            # Words end at blanks, which these texts no longer have.
-            pairs += self._similar(
-                pairs, [before[one] for one in ones], [after[other] for other in others]
+            codes, other_codes = [*map(_code_of, texts)], [*map(_code_of, other_texts)]
+            pairs = _in_gaps(pairs, codes, other_codes)
+            moved = _unique_in_both(
+                pairs, [text.strip() for text in texts], [*map(str.strip, other_texts)]
             )
-            pairs += _moved(pairs, texts, other_texts)
+            moved += _unique_in_both([*pairs, *moved], codes, other_codes)
+            # Words end at blanks, which the codes no longer have.
+            similar = self._similar(pairs, moved, texts, other_texts)
+            pairs += [*moved, *similar]
+            pairs += _moved(pairs, codes, other_codes)
         return {ones[one]: others[other] for one, other in sorted(pairs)}
 
     def _similar(
-        self, pairs: Pairs, before: Sequence[str], after: Sequence[str]
+        self, pairs: Pairs, moved: Pairs, before: Sequence[str], after: Sequence[str]
     ) -> Pairs:
-        """Return pairs of similar lines between those that match already."""
+        """Return pairs of similar lines between `pairs`, those that match in order.
+
+        Lines that were `moved` have a match elsewhere.
+        """
         found: Pairs = []
-        for ones, others in _gaps(pairs, len(before), len(after)):
+        gone, come = {one for one, _ in moved}, {other for _, other in moved}
+        for gap, other_gap in _gaps(pairs, len(before), len(after)):
+            ones = [index for index in gap if index not in gone]
+            others = [index for index in other_gap if index not in come]
             size = len(ones) * len(others)
             words = [_words_of(before[one]) for one in ones]
             other_words = [_words_of(after[other]) for other in others]
@@ -343,13 +351,6 @@ class LineMatcher:
                 ]
             found += [(ones[one], others[other]) for one, other in inner]
         return found
-
-
-def _codes_of(lines: Sequence[str], matched: set[int]) -> list[str]:
-    """Return lines without blanks and comments; "" for those that match already."""
-    return [
-        "" if index in matched else _code_of(line) for index, line in enumerate(lines)
-    ]
 
 
 def _gaps(pairs: Pairs, before: int, after: int) -> Iterator[tuple[range, range]]:
@@ -473,6 +474,18 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Return twice the words that both lines have, by the number in both."""
     both = len(one) + len(other)
     return 2 * len(one & other) / both if both else 0.0
+
+
+def _unique_in_both(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs:
+    """Return pairs of lines without one, whose text both sides have once."""
+    taken, others_taken = {one for one, _ in pairs}, {other for _, other in pairs}
+    places = _places_of_unique(after)
+    return [
+        (index, places[line])
+        for line, index in _places_of_unique(before).items()
+        if line in places and index not in taken and places[line] not in others_taken
+        if line
+    ]
 
 
 def _moved(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs:

@@ -11,10 +11,11 @@ Biometrika 34, 1947). See `noise_band`.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import LineMatcher, paired_functions
-from lineprof.model.call_graph import function_totals, line_self_ns
+from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
 
     Values = tuple[int, ...]  # of one number, in each run of a side
+    Counts = tuple[int | None, ...]  # the same; None: the run does not know it
 
 # Student's t for 95 %, two-sided, by degrees of freedom from 1 on; the last one is
 # used for more.
@@ -73,11 +75,36 @@ class Change(NamedTuple):
         noise = self.noise
         return noise is not None and abs(self.difference) <= noise
 
+
+class CountChange(NamedTuple):
+    """The number of calls or hits before and after, in each run."""
+
+    before: Counts
+    after: Counts
+
+    @property
+    def known(self) -> tuple[Values | None, Values | None]:
+        """Both sides; None for one of which a run does not know its number."""
+        return _known(self.before), _known(self.after)
+
+    @property
+    def known_change(self) -> Change | None:
+        """The change as one of numbers; None if a run does not know its own."""
+        before, after = self.known
+        return None if before is None or after is None else Change(before, after)
+
     @property
     def is_exact_change(self) -> bool:
-        """Whether a count changed: the runs before and after have other extremes."""
-        before, after = self.before, self.after
+        """Whether both sides are known, and their runs have other extremes."""
+        before, after = self.known
+        if before is None or after is None:
+            return False
         return (min(before), max(before)) != (min(after), max(after))
+
+
+def _known(counts: Counts) -> Values | None:
+    known = tuple([count for count in counts if count is not None])
+    return known if len(known) == len(counts) else None
 
 
 def noise_band(before: Values, after: Values) -> float | None:
@@ -112,7 +139,7 @@ def _variance(values: Values) -> float:
 class Times(NamedTuple):
     """The changes that a function and a line both have."""
 
-    count: Change  # type: ignore[assignment]  # hides tuple.count; calls, or hits
+    count: CountChange  # type: ignore[assignment]  # hides tuple.count; calls or hits
     total_ns: Change  # callees included
     self_ns: Change  # without callees; as `total_ns` if a run has no calls
     gpu_ns: Change  # of GPU work that it launched itself
@@ -183,6 +210,11 @@ class Comparison(NamedTuple):
         return max(self.runs) > 1
 
     @property
+    def knows_counts(self) -> bool:
+        """Whether every run knows how often its functions were called."""
+        return all(pair.times.count.known_change for pair in self.functions)
+
+    @property
     def has_gpu(self) -> bool:
         """Whether any run had GPU work of lines or functions."""
         return any(
@@ -209,7 +241,7 @@ class Run(NamedTuple):
     profile: Profile
     text: Callable[[str], Block]  # the lines of a file; None: unknown
     block: Callable[[Key], Block]  # the lines of a function; None: unknown
-    line: Callable[[str, int], str | None]  # a line to show, even if it is unsure
+    line: Callable[[str, int], str | None]  # a line to show; None: unknown
 
 
 def has_calls(profile: Profile) -> bool:
@@ -227,7 +259,7 @@ def wall_ns(profile: Profile) -> int | None:
 class _Counts(NamedTuple):
     """The numbers of one function or line in one run, in the order of `Times`."""
 
-    count: int = 0  # type: ignore[assignment]
+    count: int | None = 0  # type: ignore[assignment]  # None: unknown
     total_ns: int = 0
     self_ns: int = 0
     gpu_ns: int = 0
@@ -298,6 +330,7 @@ def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
     gpu_functions = numbers_of_functions(gpu) if gpu.sums else {}
     gpu_lines = numbers_of_lines(gpu, alone=True) if gpu.sums else {}
     cells = {function.key: function for function in profile.functions}
+    unknown = uncounted(profile)
     found: dict[Key, _Measured] = {}
     for key in dict.fromkeys([*totals, *gpu_lines]):
         lines: dict[int, _Counts] = {}
@@ -305,7 +338,7 @@ def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
             for cell in cells[key].thread_lines:
                 old = lines.get(cell.line, _NOTHING)
                 lines[cell.line] = _Counts(
-                    old.count + cell.hits, old.total_ns + cell.time_ns
+                    (old.count or 0) + cell.hits, old.total_ns + cell.time_ns
                 )
         self_ns = own.get(key, {})
         of_gpu = gpu_lines.get(key, {})
@@ -320,7 +353,7 @@ def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
             )
         total = totals.get(key)
         counts = _Counts(
-            count=total.calls if total else 0,
+            count=None if key in unknown else total.calls if total else 0,
             total_ns=total.total_ns if total else 0,
             gpu_ns=gpu_functions[key].self_ns if key in gpu_functions else 0,
         )
@@ -342,6 +375,7 @@ class _LineMap(NamedTuple):
     pairs: dict[int, int] | None = None  # indexes of lines of the function's source
     back: dict[int, int] | None = None  # the same, from the other run
     sizes: tuple[int, int] = (0, 0)  # of the source, in lines
+    is_guess: bool = False  # whether the source of a side is unknown
 
     def other(self, line: int) -> int | None:
         """Return the number of a line in the other run; None if it is not there."""
@@ -390,7 +424,7 @@ class _Matcher:
         if not block or not other_block:
             if before[0]:
                 self.unknown[after] = None
-            return _LineMap(before[1], after[1])
+            return _LineMap(before[1], after[1], is_guess=True)
         pairs = self._lines.pairs(block, other_block)
         return _LineMap(
             before[1],
@@ -489,6 +523,8 @@ def _line_pairs(
         one, other = runs[before.origin], runs_after[after.origin]
         lines = matcher.lines(before.key, after.key, one, other)
     none, none_after = [_NOTHING] * len(runs), [_NOTHING] * len(runs_after)
+    # The text of a line that did not run may be that of any line, if it is a guess.
+    is_guess = lines is not None and lines.is_guess
     rest = dict(after.lines) if after is not None else {}
     if before is not None:
         file = before.key[0]
@@ -498,7 +534,9 @@ def _line_pairs(
                 same = lines.other(line)
             if same is not None and after is not None:  # though it may not have run
                 found = rest.pop((after.origin, same), none_after)
-                text = runs_after[after.origin].line(after.key[0], same)
+                is_shown = found is not none_after or not is_guess
+                line_of = runs_after[after.origin].line
+                text = line_of(after.key[0], same) if is_shown else None
             yield LinePair(
                 before=line,
                 after=same,
@@ -512,7 +550,7 @@ def _line_pairs(
         same, text = None, None
         if lines is not None and before is not None and run == after.origin:
             same = lines.own(line)
-        if same is not None and before is not None:
+        if same is not None and before is not None and not is_guess:
             text = runs[before.origin].line(before.key[0], same)
         yield LinePair(
             before=same,
@@ -530,4 +568,5 @@ def _by_line(item: tuple[tuple[int, int], object]) -> tuple[int, int]:
 
 def _times(before: Sequence[_Counts], after: Sequence[_Counts]) -> Times:
     """Return the changes of all numbers of a function or line."""
-    return Times(*map(Change, zip(*before), zip(*after)))
+    count, *times = zip(zip(*before), zip(*after))
+    return Times(CountChange(*count), *itertools.starmap(Change, times))

@@ -131,6 +131,19 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
     return totals | in_tree
 
 
+def uncounted(profile: Profile) -> frozenset[Key]:
+    """Return the functions that ran, but whose number of calls nobody counted.
+
+    Those are all functions of a profile that line_profiler wrote.
+    """
+    in_tree = {*node_columns(profile.calls.nodes).functions}
+    return frozenset(
+        function.key
+        for function in profile.functions
+        if function.thread_lines and not function.calls and function.key not in in_tree
+    )
+
+
 def line_self_ns(profile: Profile) -> dict[Key, dict[int, int]]:
     """Return the self time (ns) of each line: without its callees.
 

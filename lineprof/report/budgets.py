@@ -15,7 +15,12 @@ from lineprof.comparison.compare import has_calls, wall_ns
 from lineprof.errors import LineprofError, printable
 from lineprof.files import short_path
 from lineprof.model.budgets import COUNT, FUNCTION, PROGRAM, SHARE
-from lineprof.model.call_graph import FunctionTotals, function_totals, line_self_ns
+from lineprof.model.call_graph import (
+    FunctionTotals,
+    function_totals,
+    line_self_ns,
+    uncounted,
+)
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
 from lineprof.report.diff import whole_ns
 from lineprof.report.lookup import Finder
@@ -72,17 +77,36 @@ class Outcome(NamedTuple):
 # Budgets.
 
 
-def outcomes(profile: Profile, sources: Sources, budgets: Budgets) -> Iterator[Outcome]:
-    """Yield an outcome for each limit of each budget, in the order of the file."""
-    checker = _Checker(profile, sources, budgets.file)
+class _Place(NamedTuple):
+    """The program, a function or a line whose values have limits."""
+
+    file: str
+    line: int
+    name: str  # of the function; "" for the program
+    runs: int  # whose mean each value is
+    before: str = ""  # of messages
+    how_often: str = ""  # it ran, in words; "": unknown
+
+
+def outcomes(
+    runs: Sequence[Profile], profile: Profile, sources: Sources, budgets: Budgets
+) -> Iterator[Outcome]:
+    """Yield an outcome for each limit of each budget, in the order of the file.
+
+    `profile` is the sum of the runs, at least one, whose means have the limits.
+    """
+    checker = _Checker(runs, profile, sources, budgets.file)
     for budget in budgets.budgets:
         yield from checker.outcomes(budget)
 
 
 class _Checker:
-    """Lookup of the values of one profile."""
+    """Lookup of the values of one profile, or the means of several runs."""
 
-    def __init__(self, profile: Profile, sources: Sources, file: str) -> None:
+    def __init__(
+        self, runs: Sequence[Profile], profile: Profile, sources: Sources, file: str
+    ) -> None:
+        self._runs = len(runs)
         self._profile = profile
         self._sources = sources
         self._file = file
@@ -91,21 +115,23 @@ class _Checker:
         self._functions = {function.key: function for function in profile.functions}
         self._whole_ns = sum(one.self_ns for one in self._totals.values())
         self._marks = Marks(profile)
+        walls = [wall_ns(run) for run in runs]
+        known = [ns for ns in walls if ns is not None]
+        self._wall_ns = sum(known) if len(known) == len(runs) else None
+        self._uncounted = frozenset().union(*map(uncounted, runs))
         gpu = profile.gpu
-        self._has_gpu = bool(gpu.sums) or any(
-            run.backend == "cupti" for run in gpu.runs
-        )
+        self._has_gpu = all(map(_has_gpu, runs))
         self._gpu = numbers_of_functions(gpu) if gpu.sums else {}
         self._gpu_lines = numbers_of_lines(gpu) if gpu.sums else {}
-        self._has_calls = has_calls(profile)
+        self._has_calls = all(map(has_calls, runs))
         self._self_ns = line_self_ns(profile) if self._has_calls else {}
 
     def outcomes(self, budget: Budget) -> Iterator[Outcome]:
         """Yield the outcomes of one budget."""
         if budget.what == PROGRAM:
-            at = (self._file, budget.line, "")
+            place = _Place(self._file, budget.line, "", self._runs)
             for limit in budget.limits:
-                yield _compared(limit, self._of_program(), at, "")
+                yield _compared(limit, self._of_program(), place)
             return
         try:
             if budget.what == FUNCTION:
@@ -143,10 +169,10 @@ class _Checker:
         gpu_ns = totals(self._profile.gpu).gpu_ns if self._has_gpu else None
         is_known = bool(processes) and len(cpu) == len(processes)
         return {
-            "wall": _whole(wall_ns(self._profile)),
-            "cpu": _whole(sum(cpu) if is_known else None),
-            "time": _whole(self._whole_ns),
-            "gpu": _whole(gpu_ns),
+            "wall": self._mean(self._wall_ns),
+            "cpu": self._mean(sum(cpu) if is_known else None),
+            "time": self._mean(self._whole_ns),
+            "gpu": self._mean(gpu_ns),
         }
 
     def _of_functions(self, budget: Budget) -> Iterator[Callable[[Limit], Outcome]]:
@@ -157,18 +183,23 @@ class _Checker:
             raise LineprofError(f"{budget.name} was never called in this profile")
         for key in ran:
             one = self._totals.get(key) or FunctionTotals(0, 0, 0, 0)
+            calls, primitive_calls = one.calls, one.primitive_calls
+            if key in self._uncounted:
+                calls = primitive_calls = 0
             values = {
-                "time": _whole(one.total_ns),
-                "self": _whole(one.self_ns if self._has_calls else None),
-                "per_call": _ratio(one.total_ns, one.primitive_calls),
-                "calls": _whole(one.calls or None),
+                "time": self._mean(one.total_ns),
+                "self": self._mean(one.self_ns if self._has_calls else None),
+                "per_call": _ratio(one.total_ns, primitive_calls),
+                "calls": self._mean(calls or None),
                 "share": _ratio(100 * one.total_ns, self._whole_ns),
                 **self._gpu_values(self._gpu.get(key)),
             }
-            count = counted_in_words(one.calls, "call") if one.calls else ""
-            file = key[0] or self._file
-            at = (file, key[1] if key[0] else budget.line, key[2])
-            yield self._compare(key, values, at, f"{key[2]}: ", count)
+            file, line = (key[0], key[1]) if key[0] else (self._file, budget.line)
+            place = _Place(file, line, key[2], self._runs, before=f"{key[2]}: ")
+            if calls:
+                count = counted_in_words(calls, "call", self._runs)
+                place = place._replace(how_often=count)
+            yield self._compare(key, values, place)
 
     def _has_run(self, key: Key) -> bool:
         function = self._functions.get(key)
@@ -182,16 +213,16 @@ class _Checker:
             gpu = self._gpu_lines.get(key, {}).get(row.line)
             self_ns = self._self_ns.get(key, {}).get(row.line)
             values = {
-                "time": _whole(row.time_ns),
-                "self": _whole(self_ns),
+                "time": self._mean(row.time_ns),
+                "self": self._mean(self_ns),
                 "per_hit": _ratio(row.time_ns, row.hits),
-                "hits": _whole(row.hits),
+                "hits": self._mean(row.hits),
                 "share": _ratio(100 * row.time_ns, self._whole_ns),
                 **self._gpu_values(gpu),
             }
-            at = (key[0], row.line, key[2])
-            count = counted_in_words(row.hits, "hit")
-            yield self._compare(key, values, at, "", count)
+            count = counted_in_words(row.hits, "hit", self._runs)
+            place = _Place(key[0], row.line, key[2], self._runs, how_often=count)
+            yield self._compare(key, values, place)
 
     def _lines_at(self, budget: Budget) -> list[tuple[Key, LineTotals]]:
         """Return the measured lines with the number that a budget names."""
@@ -239,27 +270,25 @@ class _Checker:
         if not self._has_gpu:
             return {"gpu": None, "gpu_self": None}
         return {
-            "gpu": _whole(numbers.gpu_ns if numbers else 0),
-            "gpu_self": _whole(numbers.self_ns if numbers else 0),
+            "gpu": self._mean(numbers.gpu_ns if numbers else 0),
+            "gpu_self": self._mean(numbers.self_ns if numbers else 0),
         }
 
+    def _mean(self, total: int | None) -> tuple[int, int] | None:
+        return None if total is None else (total, self._runs)
+
     def _compare(
-        self,
-        key: Key,
-        values: Values,
-        at: tuple[str, int, str],
-        before: str,
-        count: str,
+        self, key: Key, values: Values, place: _Place
     ) -> Callable[[Limit], Outcome]:
         """Return a function that compares a limit with the values of one place."""
         span = self._marks.span(key)
 
         def compared(limit: Limit) -> Outcome:
-            found = _compared(limit, values, at, before, count)
+            found = _compared(limit, values, place)
             if span and found.status == HOLDS:  # the rest of the run is unknown
                 message = (
-                    f"{before}{_title(limit)} is known for a part of the run alone:"
-                    f" counted {span}; profile without --max-overhead"
+                    f"{place.before}{_title(limit)} is known for a part of the run"
+                    f" alone: counted {span}; profile without --max-overhead"
                 )
                 found = found._replace(status=UNKNOWN, message=message)
             return found
@@ -267,33 +296,34 @@ class _Checker:
         return compared
 
 
-def _whole(number: int | None) -> tuple[int, int] | None:
-    return None if number is None else (number, 1)
+def _has_gpu(profile: Profile) -> bool:
+    gpu = profile.gpu
+    return bool(gpu.sums) or any(run.backend == "cupti" for run in gpu.runs)
 
 
 def _ratio(number: int, count: int) -> tuple[int, int] | None:
     return (number, count) if count else None
 
 
-def counted_in_words(count: int, noun: str) -> str:
-    """Return a number of things with commas: ``1,000 hits``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted_in_words(number: int, noun: str, runs: int = 1) -> str:
+    """Return a number of things with commas, the mean of runs: ``1,000 hits``."""
+    return f"{_mean_text(number, runs)} {noun}{'' if number == runs else 's'}"
 
 
-def _compared(
-    limit: Limit,
-    values: Values,
-    at: tuple[str, int, str],
-    before: str,
-    count: str = "",
-) -> Outcome:
-    """Return the outcome of a limit for one place: its file, line and name."""
-    file, line, name = at
+def _mean_text(number: int, runs: int) -> str:
+    """Return the mean of a number, with up to three decimals."""
+    whole, rest = divmod(number, runs)
+    return f"{number / runs:,.3f}".rstrip("0").rstrip(".") if rest else f"{whole:,}"
+
+
+def _compared(limit: Limit, values: Values, place: _Place) -> Outcome:
+    """Return the outcome of a limit for one place."""
+    before = place.before
     outcome = Outcome(
         status=HOLDS,
-        file=file,
-        line=line,
-        name=name,
+        file=place.file,
+        line=place.line,
+        name=place.name,
         key=limit.key,
         message="",
         limit=float(limit.value),
@@ -309,14 +339,15 @@ def _compared(
     outcome = outcome._replace(value=number / by)
     if number <= limit.value * by:
         return outcome
-    shown = _value_text(number / by, limit)
-    after = f" ({count})" if count and limit.kind != COUNT else ""
-    title = "" if limit.kind == COUNT else f"{_title(limit)} "
-    message = f"{before}{title}{shown} exceeds its budget of {limit.text}{after}"
+    details = [f"mean of {place.runs} runs"] if place.runs > 1 else []
     if limit.kind == COUNT:
-        noun = limit.key[:-1] if number == 1 else limit.key
-        verb = "exceeds" if number == 1 else "exceed"
-        message = f"{before}{shown} {noun} {verb} the budget of {limit.text}"
+        words = counted_in_words(number, limit.key[:-1], by)
+        words += f" {'exceeds' if number == by else 'exceed'} the budget"
+    else:
+        words = f"{_title(limit)} {_value_text(number / by, limit)} exceeds its budget"
+        details += [place.how_often] if place.how_often else []
+    after = f" ({', '.join(details)})" if details else ""
+    message = f"{before}{words} of {limit.text}{after}"
     return outcome._replace(status=EXCEEDED, message=message)
 
 
@@ -335,8 +366,6 @@ def _remedy(limit: Limit) -> str:
 
 def _value_text(value: float, limit: Limit) -> str:
     """Return a value, with more digits if it looks like its limit."""
-    if limit.kind == COUNT:
-        return f"{round(value):,}"
     if limit.kind == SHARE:
         text = f"{value:.1f} %"
         return text if text != f"{float(limit.value):.1f} %" else f"{value:.6g} %"

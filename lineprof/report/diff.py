@@ -29,7 +29,13 @@ from lineprof.source import WHOLE_FILE, sources_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lineprof.comparison.compare import Change, FunctionPair, LinePair, Times
+    from lineprof.comparison.compare import (
+        Change,
+        CountChange,
+        FunctionPair,
+        LinePair,
+        Times,
+    )
     from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -86,15 +92,13 @@ def difference_of(before: Sequence[Profile], after: Sequence[Profile]) -> Differ
 def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
     """Return a run with the source that surely ran.
 
-    Without a text or a hash in the profile, the disk may have another version: its
-    lines are shown after a change, but nothing is matched by them.
+    Without a text or a hash in the profile, the disk may have another version. Files of
+    the user's --source-root are then shown after a change, but nothing is matched by
+    them.
     """
 
-    def is_sure(file: str) -> bool:
-        kept = profile.sources.get(file)
-        if kept is None:
-            return profile.source_roots is None
-        return not kept.is_left_out and (kept.text is not None or bool(kept.sha256))
+    def is_shown(file: str) -> bool:
+        return sources.is_known(file) or (is_after and sources.is_vouched(file))
 
     last_lines = {
         function.key: max((cell.line for cell in function.thread_lines), default=0)
@@ -102,18 +106,16 @@ def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
     }
 
     def block(key: Key) -> Sequence[str] | None:
-        lines = sources.lines(key[0]) if is_sure(key[0]) else None
+        lines = sources.lines(key[0]) if sources.is_known(key[0]) else None
         if lines is None or key[2] in WHOLE_FILE:
             return lines and lines[key[1] - 1 :]
         return block_of(lines, key[1], last_lines.get(key, 0))
 
     return Run(
         profile=profile,
-        text=lambda file: sources.lines(file) if is_sure(file) else None,
+        text=lambda file: sources.lines(file) if sources.is_known(file) else None,
         block=block,
-        line=lambda file, line: (
-            sources.line(file, line) if is_after or is_sure(file) else None
-        ),
+        line=lambda file, line: sources.line(file, line) if is_shown(file) else None,
     )
 
 
@@ -194,7 +196,10 @@ def _text(difference: Difference, options: Options) -> Iterator[str]:
     ):
         yield ""
         if not rows:
-            yield f"No {noun} took another time or has another number of {count}s"
+            words = f"No {noun} took another time"
+            if noun == "line" or comparison.knows_counts:
+                words += f" or has another number of {count}s"
+            yield words
             continue
         shown = _shown(rows, comparison, options)
         yield f"{_summary(rows, noun, comparison)}:"
@@ -314,13 +319,7 @@ def _table(
         texts = [*_numbers(row.times.self_ns, unit, row, noise=comparison.has_noise)]
         if comparison.has_gpu:
             texts += _gpu_numbers(row.times.gpu_ns, unit)
-        count = row.times.count
-        texts.append(
-            names.both(
-                "" if _is_added(row) else _counts(count.before),
-                "" if _is_removed(row) else _counts(count.after),
-            )
-        )
+        texts.append(_counts(row, names))
         texts += [note] if any(notes) else []
         texts += [names.place(row), names.function(row)]
         if row.line is not None:
@@ -369,7 +368,22 @@ def _signed(ns: float, unit: TimeUnit) -> str:
     return f"{'+' if ns > 0 else '-'}{text}"
 
 
-def _counts(values: Sequence[int]) -> str:
+def _counts(row: Row, names: Names) -> str:
+    """Return how often a function or line ran before and after.
+
+    It is "" if a side does not know that: its other number alone would look like that
+    of both.
+    """
+    before, after = row.times.count.known
+    if before is None or after is None:
+        return ""
+    return names.both(
+        "" if _is_added(row) else _extremes(before),
+        "" if _is_removed(row) else _extremes(after),
+    )
+
+
+def _extremes(values: Sequence[int]) -> str:
     """Return a number, or the smallest and the greatest of several runs."""
     first, last = min(values), max(values)
     return f"{first}" if first == last else f"{first}-{last}"
@@ -411,9 +425,8 @@ def notes(difference: Difference) -> Iterator[str]:
     if comparison.unknown_source:
         count = len(comparison.unknown_source)
         file, line, name = min(comparison.unknown_source)
-        verb = "is" if count == 1 else "are"
         yield (
-            f"the source of {counted(count, 'function')} {verb} not in the profiles, so"
+            f"the source of {counted(count, 'function')} is not in the profiles, so"
             " that lines match by their distance from the first one:"
             f" {name} ({file}:{line}){' and others' if count > 1 else ''}"
         )
@@ -478,9 +491,7 @@ def _row(row: Row) -> dict[str, object]:
     }
     if row.line is not None:
         fields["before_line"], fields["after_line"] = row.line.before, row.line.after
-    count = _change(times.count)
-    del count["noise"]  # counts are exact
-    fields["calls" if row.line is None else "hits"] = count
+    fields["calls" if row.line is None else "hits"] = _count(times.count)
     fields["self_ns"] = _change(times.self_ns)
     fields["total_ns" if row.line is None else "time_ns"] = _change(times.total_ns)
     fields["gpu_self_ns"] = _change(times.gpu_ns)
@@ -494,6 +505,20 @@ def _place(key: Key | None) -> dict[str, object] | None:
     if key is None:
         return None
     return {"file": key[0], "function": key[2], "function_line": key[1]}
+
+
+def _count(count: CountChange) -> dict[str, object]:
+    """Return the change of a count, which is exact; null for what is not known."""
+    change = count.known_change
+    sides = [side and round(sum(side) / len(side)) for side in count.known]
+    return {
+        "before": sides[0],
+        "after": sides[1],
+        "change": round(change.difference) if change else None,
+        "ratio": change.ratio if change else None,
+        "before_runs": list(count.before),
+        "after_runs": list(count.after),
+    }
 
 
 def _change(change: Change) -> dict[str, object]:

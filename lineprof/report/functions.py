@@ -5,7 +5,13 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.call_graph import (
+    edge_gpu_ns,
+    edges,
+    function_totals,
+    line_self_ns,
+    uncounted,
+)
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.model.own_waits import own_waits
@@ -89,10 +95,11 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     numbers = [row.numbers for row in rows]
     calls = sum(one.calls for one in numbers)
     primitive = sum(one.primitive_calls for one in numbers)
-    summary = counted(calls, "call")
-    if primitive != calls:
-        summary += f" ({primitive} of them primitive)"
-    summary += f" of {counted(len(rows), 'function')}"
+    unknown = uncounted(profile)
+    summary = counted(len(rows), "function")
+    if not any(row.key in unknown for row in rows):
+        more = f" ({primitive} of them primitive)" if primitive != calls else ""
+        summary = f"{counted(calls, 'call')}{more} of {summary}"
     if profile.calls.nodes:
         summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
     yield summary
@@ -106,6 +113,7 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     names, marks = short_names(row.key for row in rows), Marks(profile)
     cells = [
         (
+            "" if row.key in unknown else _calls_of(row),
             *_function_texts(row, times, has_gpu=has_gpu),
             names.function(row.key) + marks.after(row.key),
         )
@@ -143,13 +151,17 @@ def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
     ]
 
 
+def _calls_of(row: _FunctionRow) -> str:
+    calls, primitive = row.numbers.calls, row.numbers.primitive_calls
+    return f"{calls}" if calls == primitive else f"{calls}/{primitive}"
+
+
 def _function_texts(
     row: _FunctionRow, times: TimeUnit, *, has_gpu: bool
 ) -> Iterator[str]:
-    """Yield the numbers of a row; those per call are blank if there was no call."""
+    """Yield the times of a row; those per call are blank if there was no call."""
     numbers = row.numbers
     calls, primitive = numbers.calls, numbers.primitive_calls
-    yield f"{calls}" if calls == primitive else f"{calls}/{primitive}"
     yield times.text(numbers.self_ns)
     yield _each(numbers.self_ns, calls)
     yield times.text(numbers.total_ns)

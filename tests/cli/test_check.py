@@ -12,6 +12,7 @@ import example_calls
 import example_gpu
 import pytest
 from as_python import error_line, kernprof_here, viewer, write
+from example_ranks import save_ranks
 from hostile_files import EVIL_NAME, check_no_controls
 from versions import FILE, MS, save_version, version
 
@@ -510,6 +511,70 @@ def test_a_baseline_and_a_budget_go_together() -> None:
     slower("old.lprof", 1)
     done = check(of_function("calls = 1"), "--baseline", "old.lprof")
     assert done.err == "lineprof: 2 budgets hold, 0 exceeded\n"
+
+
+# Several runs.
+
+
+@pytest.mark.parametrize("words", [["b.1.lprof", "b.2.lprof"], ["b.1.lprof,b.2.lprof"],
+                                   ["b.?.lprof"]])  # fmt: skip
+def test_several_files_are_runs_as_those_of_the_baseline_are(words: list[str]) -> None:
+    slower("b.1.lprof", 1)
+    slower("b.2.lprof", 1)
+    flags = ["--baseline", "b.1.lprof,b.2.lprof", "--max-slowdown", "0%"]
+    done = viewer("check", *words, *flags, cwd=Path.cwd())
+    assert (done.status, done.out) == (0, "")
+
+
+def test_several_runs_on_both_sides_have_a_noise_band() -> None:
+    for number, factor in enumerate((1, 2, 3)):
+        slower(f"old.{number}.lprof", factor)
+        slower(f"noisy.{number}.lprof", factor + 1)
+        slower(f"new.{number}.lprof", factor + 9)
+    assert against("old.*.lprof", file="noisy.*.lprof").status == 0
+    done = against("old.*.lprof", file="new.*.lprof")
+    assert done.out == (
+        f"{FILE}:3: error: step: self time 120.0 ms is 207.7 % more than the 39.00 ms"
+        " of the baseline; 10 % are allowed (this line: 81.00 ms more)\n"
+    )
+    assert done.status == 1
+
+
+def test_budgets_are_for_the_mean_of_several_runs() -> None:
+    slower("1.lprof", 1, wall_ns=10 * MS)
+    slower("2.lprof", 3, wall_ns=30 * MS)
+    budget = (
+        "[program]\nwall = '20 ms'\ncpu = '20 ms'\n"
+        + of_function("time = '39 ms'\nself = '39 ms'\ncalls = 1")
+        + of_line("hits = 1000\ntime = '18 ms'\nper_hit = '18 us'", "at = '*.py:3'")
+    )
+    done = check(budget, "2.lprof", file="1.lprof")
+    assert (done.out, done.status) == ("", 0)
+    done = check(of_function("time = '38 ms'"), "2.lprof", file="1.lprof")
+    assert done.out == (
+        f"{FILE}:1: error: step: time 39.00 ms exceeds its budget of 38 ms"
+        " (mean of 2 runs, 1 call)\n"
+    )
+
+
+def test_a_mean_of_counts_has_decimals() -> None:
+    save_version("other.lprof", TEXT, {"step": {"loss = forward": (1001, MS)}})
+    done = check(of_line("hits = 1000"), "other.lprof")
+    assert done.out == (
+        f"{FILE}:2: error: 1,000.5 hits exceed the budget of 1,000 (mean of 2 runs)\n"
+    )
+
+
+def test_ranks_are_merged_before_they_are_a_run(
+    profile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = save_ranks(profile)
+    Path("b.toml").write_text("[program]\nwall = '9 min'\n", encoding="utf-8")
+    said = error_line(capsys, 1, "check", *files, "--budget", "b.toml")
+    assert "are of rank 0 and rank 1, but each file is a run" in said
+    assert viewer("merge", *files, "-o", "all.lprof", cwd=profile).status == 0
+    done = viewer("check", "all.lprof", "--budget", "b.toml", cwd=profile)
+    assert done.status == 0, done.err
 
 
 # A real run.

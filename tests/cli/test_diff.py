@@ -22,6 +22,7 @@ from lineprof.storage import save
 
 if TYPE_CHECKING:
     from as_python import Outcome
+    from versions import Numbers
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -243,6 +244,62 @@ def test_lines_that_changed_places_match() -> None:
     )
     (row,) = compared("a.lprof", "b.lprof")["lines"]
     assert (row["before_line"], row["after_line"]) == (7, 9)
+
+
+ASLEEP = """\
+def run(n):
+    for _ in range(5):
+        time.sleep(0.01 * n)
+        b = n * 2
+        c = b + 1
+    return b, c
+"""
+
+# The slow line is now the last one of the loop; a fast one stands where it was.
+MOVED = """\
+def run(n):
+    for _ in range(5):
+        time.sleep(0.0001 * n)
+        b = n * 2
+        c = b + 1
+        time.sleep(0.01 * n)
+    return b, c
+"""
+
+
+@pytest.mark.usefixtures("here")
+def test_a_moved_line_matches_though_a_similar_one_stands_in_its_place() -> None:
+    save_version("a.lprof", ASLEEP, {"run": {"sleep(0.01": (5, 100 * MS)}})
+    after = {"sleep(0.01": (5, 101 * MS), "sleep(0.0001": (5, 3 * MS)}
+    save_version("b.lprof", MOVED, {"run": after})
+    rows = compared("a.lprof", "b.lprof")["lines"]
+    places = [(row["before_line"], row["after_line"]) for row in rows]
+    assert places == [(None, 3), (3, 6)]
+    assert changes(rows) == [3 * MS, MS]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_moved_function_of_a_module_keeps_its_line() -> None:
+    loop = "    total = 0\n    for i in range(n):\n        total += i\n"
+    slow = "def slow(n):\n    return [n] * n\n"
+    before = f"{slow}def helper(n):\n{loop}def main():\n    pass\n"
+    after = f"def assist(n):\n{loop}{slow}def main():\n    pass\n"
+    for name, text in (("a.lprof", before), ("b.lprof", after)):
+        module = {line: (1, len(line)) for line in text.split("\n") if "def" in line}
+        first = next(iter(module))
+        stats = version(text, {first[4:].partition("(")[0]: module})
+        whole = stats.functions[0]._replace(name="<module>", line=1)
+        module_alone = LineStats.from_functions(
+            [whole],
+            processes=stats.processes,
+            threads=stats.threads,
+            sources=stats.sources,
+        )
+        save(module_alone, name)
+    rows = compared("a.lprof", "b.lprof")["lines"]
+    texts = [(row["before_source"], row["after_source"]) for row in rows]
+    assert ("def slow(n):", "def assist(n):") not in texts
+    assert "def slow(n):" not in {text for both in texts for text in both}
 
 
 # Several runs.
@@ -481,6 +538,108 @@ def test_profiles_of_line_profiler_are_compared() -> None:
     file = str(GOLDEN / "demo-5.1.0.lprof")
     assert compared(file, file)["lines"] == []
     assert compared(file, str(GOLDEN / "demo-4.2.0.lprof"))["has_calls"] is False
+
+
+def counted_and_not() -> tuple[str, str]:
+    """Write a profile, and its lines as line_profiler writes them, without calls."""
+    numbers = {"load": LOAD, "total": TOTAL_BEFORE}
+    save_version("counted.lprof", BEFORE, numbers)
+    words = ["export", "-f", "line_profiler", "-o", "not.pkl", "counted.lprof"]
+    assert viewer(*words, cwd=Path.cwd()).status == 0
+    return "counted.lprof", "not.pkl"
+
+
+@pytest.mark.usefixtures("here")
+def test_an_unknown_number_of_calls_is_no_change() -> None:
+    one, other = counted_and_not()
+    for files in ((one, other), (other, one), (f"{one},{other}", one)):
+        assert compared(*files)["functions"] == []
+        text = diff(*files).out
+        assert "\nNo function took another time\n" in text
+        assert "\nNo line took another time or has another number of hits\n" in text
+
+
+@pytest.mark.usefixtures("here")
+def test_an_unknown_number_of_calls_is_null_and_blank() -> None:
+    _, other = counted_and_not()
+    save_version("slower.lprof", BEFORE, {"load": {**LOAD, "return rows": (1, 9 * MS)}})
+    slower, removed = sorted(
+        compared(other, "slower.lprof")["functions"],
+        key=lambda row: row["after"] is None,
+    )
+    assert slower["calls"] == {
+        "before": None,
+        "after": 1,
+        "change": None,
+        "ratio": None,
+        "before_runs": [None],
+        "after_runs": [1],
+    }
+    assert removed["calls"]["before"] is None  # type: ignore[index]
+    table = diff(other, "slower.lprof").out.partition("lines changed")[0]
+    rows = [line.split() for line in table.splitlines() if "work.py" in line]
+    assert rows == [
+        ["62.002", "-62.002", "removed", "work.py:6", "total"],
+        ["8.000", "16.000", "+8.000", "2.00", "work.py:1", "load"],
+    ]
+
+
+def without_text(name: str, text: str, numbers: Numbers, file: Path) -> str:
+    """Write a version as line_profiler does, without its text, and return its name."""
+    save_version("whole.lprof", text, numbers, file=str(file))
+    words = ["export", "-f", "line_profiler", "-o", name, "whole.lprof"]
+    assert viewer(*words, cwd=Path.cwd()).status == 0
+    return name
+
+
+def test_text_of_the_disk_is_not_shown_for_the_line_that_ran(here: Path) -> None:
+    file = here / "work.py"
+    file.write_text(f"# another version\n{BEFORE}", encoding="utf-8")
+    one = without_text("one.pkl", BEFORE, {"load": LOAD}, file)
+    slower = {"load": {**LOAD, "return rows": (1, 9 * MS)}}
+    other = without_text("other.pkl", BEFORE, slower, file)
+    (row,) = compared(one, other)["lines"]
+    assert (row["before_source"], row["after_source"]) == (None, None)
+    # The user says that it is the text of the side after.
+    (row,) = compared(one, other, "--source-root", str(here))["lines"]
+    assert (row["before_source"], row["after_source"]) == (
+        None,
+        "    rows = open(path).readlines()",
+    )
+
+
+def test_text_of_a_line_that_did_not_run_is_not_shown_for_another(here: Path) -> None:
+    numbers = {"load": {"return rows": (1, 9 * MS)}}
+    one = without_text("one.pkl", BEFORE, numbers, here / "work.py")
+    edited = BEFORE.replace("    return rows", "    # sorted\n    return rows")
+    save_version("other.lprof", edited, numbers, file=str(here / "work.py"))
+    for files, side in (((one, "other.lprof"), 1), (("other.lprof", one), 0)):
+        rows = compared(*files)["lines"]
+        texts = [(row["before_source"], row["after_source"]) for row in rows]
+        known = ("    return rows", None)[:: 1 - 2 * side]
+        assert sorted(texts, key=str) == sorted([known, (None, None)], key=str)
+        assert "sorted" not in diff(*files).out
+
+
+def test_a_file_of_the_source_root_that_has_changed_is_not_shown(here: Path) -> None:
+    file = here / "work.py"
+    file.write_text(f"# another version\n{BEFORE}", encoding="utf-8")
+    for name, ns in (("a.lprof", 5), ("b.lprof", 9)):
+        stats = version(BEFORE, {"load": {"return rows": (1, ns)}}, file=str(file))
+        kept = {name: one._replace(text=None) for name, one in stats.sources.items()}
+        hashed = LineStats.from_functions(
+            stats.functions,
+            processes=stats.processes,
+            threads=stats.threads,
+            sources=kept,
+        )
+        save(hashed, name)
+    files = ("a.lprof", "b.lprof", "--source-root", str(here))
+    (row,) = compared(*files)["lines"]
+    assert (row["before_source"], row["after_source"]) == (None, None)
+    file.write_text(BEFORE, encoding="utf-8")
+    (row,) = compared(*files)["lines"]
+    assert row["after_source"] == "    return rows"
 
 
 def test_a_merged_profile_is_compared(here: Path) -> None:

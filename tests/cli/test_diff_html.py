@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import example_gpu
 import example_stats
@@ -14,7 +15,11 @@ from hostile_files import evil_file
 from report_page import Page, source_of
 from versions import MS, save_version
 
+from lineprof.report.html import comparison
 from lineprof.storage import save
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -97,6 +102,55 @@ def test_the_numbers_are_those_of_json() -> None:
         assert times == [(one["before"], one["after"]) for one in expected]
 
 
+def steps_for_removed_lines(count: int) -> int:
+    """Write the page of so many removed lines; return how many lines that ran."""
+    numbers = {f"x{n} = {n} ": (1, MS) for n in range(count)}
+    text = "def f():\n" + "".join(f"    {line}\n" for line in numbers)
+    save_version("a.lprof", text, {"f": numbers})
+    save_version("b.lprof", "def f():\n    pass\n", {"f": {"pass": (1, MS)}})
+    steps = 0
+
+    def step(*_: object) -> object:
+        nonlocal steps
+        steps += 1
+        return step
+
+    def traced(frame: FrameType, *_: object) -> object:
+        return step() if frame.f_code.co_filename == comparison.__file__ else None
+
+    before = sys.gettrace()
+    sys.settrace(traced)  # type: ignore[arg-type]
+    try:
+        assert diff("a.lprof", "b.lprof", "--html", "d.html")[0] == 0
+    finally:
+        sys.settrace(before)
+    sides = page().data["sources"][0]
+    assert [line for line in sides["before"] if line] == [*range(2, count + 2)]
+    return steps
+
+
+def test_the_page_of_twice_as_many_removed_lines_is_twice_the_work() -> None:
+    few = steps_for_removed_lines(50)
+    many = steps_for_removed_lines(100)
+    assert few < many <= 2 * few
+
+
+def test_a_removed_line_is_below_the_line_that_was_above_it() -> None:
+    numbers = {"for row": (2, MS), "total += ": (2, MS), "return total": (1, MS)}
+    save_version("a.lprof", BEFORE, {"slow": numbers})
+    shorter = BEFORE.replace("        total += sum(row)\n", "        pass\n")
+    del numbers["total += "]
+    save_version("b.lprof", shorter, {"slow": {**numbers, "pass": (2, MS)}})
+    diff("a.lprof", "b.lprof", "--html", "d.html")
+    (sides,) = page().data["sources"]
+    assert list(zip(sides["before"], sides["after"])) == [
+        (3, 3),
+        (4, 0),
+        (0, 4),
+        (5, 5),
+    ]
+
+
 def test_the_page_loads_nothing_and_runs_its_own_script_alone() -> None:
     diff(*versions(), "--html", "d.html")
     found = page()
@@ -124,12 +178,25 @@ def test_gpu_times_are_in_the_page() -> None:
     assert sum(line["gpu0"] for line in found.rows("lines")) > 0
 
 
+def test_an_unknown_number_of_calls_is_null() -> None:
+    before, after = versions()
+    words = ["export", "-f", "line_profiler", "-o", "a.pkl", before]
+    assert viewer(*words, cwd=Path()).status == 0
+    assert diff("a.pkl", after, "--html", "d.html")[0] == 0
+    (row,) = page().rows("functions")
+    assert (row["low0"], row["high0"], row["low1"]) == (None, None, 1)
+    assert diff("a.pkl", before, "--html", "d.html")[0] == 0
+    assert page().rows("functions") == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--html", "d.html", "--json"], "--html takes no --json"),
         (["--html", "d.html", "-o", "x"], "--html takes no -o"),
         (["--html", "a.lprof"], "is the name of a profile"),
+        (["--html", "d.html", "--limit", "0"], "--html takes no --limit: the page has"),
+        (["--html", "d.html", "--min-percent=0"], "--html takes no --min-percent: the"),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(

@@ -73,6 +73,18 @@ def test_functions_never_called_can_be_left_out() -> None:
     assert len(names(skip_zero=True)) == 14
 
 
+def test_a_profile_of_line_profiler_has_no_number_of_calls(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = Path(__file__).parents[1] / "golden" / "line_profiler" / "demo-5.1.0.lprof"
+    assert main(["view", "--functions", str(file)]) == 0
+    first, _, title, row, *_ = capsys.readouterr().out.splitlines()
+    assert first.endswith(" functions")
+    assert "call" not in first
+    assert title.startswith("Calls  ")
+    assert row.startswith("       ")
+
+
 def test_a_limit_has_a_line_on_functions_left_out() -> None:
     lines = lines_of(example(), "functions", limit=3)
     assert len(rows_below(lines, "Calls")) == 3

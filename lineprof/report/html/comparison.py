@@ -15,7 +15,7 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lineprof.comparison.compare import Change, FunctionPair
+    from lineprof.comparison.compare import Change, FunctionPair, LinePair
     from lineprof.model.records import Key
     from lineprof.report.diff import Difference, Row
 
@@ -65,7 +65,10 @@ def _data(
 
 
 def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table:
-    """Return rows as columns, those of numbers with a 0 or a 1 for before and after."""
+    """Return rows as columns, those of numbers with a 0 or a 1 for before and after.
+
+    Counts are None (null) for a side that does not know them.
+    """
     table: Table = {
         "source": [index[row.function.key] for row in rows],
         "name": [names.function(row) for row in rows],
@@ -82,9 +85,9 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         table[f"{name}1"] = [round(one.mean_after) for one in changes]
         table[f"{name}Noise"] = [round(one.noise or 0) for one in changes]
     for side in (0, 1):
-        counts = [row.times.count[side] for row in rows]
-        table[f"low{side}"] = [min(one) for one in counts]
-        table[f"high{side}"] = [max(one) for one in counts]
+        counts = [row.times.count.known[side] for row in rows]
+        table[f"low{side}"] = [one and min(one) for one in counts]
+        table[f"high{side}"] = [one and max(one) for one in counts]
     return table
 
 
@@ -105,14 +108,7 @@ def _text(row: Row) -> str:
 
 def _source(pair: FunctionPair) -> dict[str, object]:
     """Return the lines of a function side by side, in the order of the text after."""
-
-    def order(index: int) -> tuple[float, int]:
-        line = pair.lines[index]
-        if line.after is not None:
-            return line.after, index
-        return _after(pair, line.before or 0), index
-
-    lines = [pair.lines[index] for index in sorted(range(len(pair.lines)), key=order)]
+    lines = _side_by_side(pair.lines)
     return {
         "before": [line.before or 0 for line in lines],
         "after": [line.after or 0 for line in lines],
@@ -122,20 +118,34 @@ def _source(pair: FunctionPair) -> dict[str, object]:
         "self1": [round(line.times.self_ns.mean_after) for line in lines],
         "gpu0": [round(line.times.gpu_ns.mean_before) for line in lines],
         "gpu1": [round(line.times.gpu_ns.mean_after) for line in lines],
-        "hits0": [max(line.times.count.before) for line in lines],
-        "hits1": [max(line.times.count.after) for line in lines],
+        **{f"hits{side}": [_most(line, side) for line in lines] for side in (0, 1)},
         "noise": [int(line.times.is_noise) for line in lines],
     }
 
 
-def _after(pair: FunctionPair, before: int) -> float:
-    """Return a place for a line that was removed: behind the line above it."""
-    above = [
-        line.after
-        for line in pair.lines
-        if line.after is not None and line.before is not None and line.before < before
-    ]
-    return max(above, default=0) + 0.5
+def _side_by_side(pairs: Sequence[LinePair]) -> list[LinePair]:
+    """Return lines in the order of the text after.
+
+    A line that was removed is behind all lines that were above it.
+    """
+    places: dict[int, float] = {}  # of the lines before, by number
+    last = 0
+    both = [line for line in pairs if line.before is not None]
+    for line in sorted(both, key=lambda line: line.before or 0):
+        if line.after is None:
+            places[line.before or 0] = last + 0.5
+        else:
+            last = max(last, line.after)
+
+    def place(line: LinePair) -> float:
+        return places[line.before or 0] if line.after is None else line.after
+
+    return sorted(pairs, key=place)
+
+
+def _most(line: LinePair, side: int) -> int:
+    """Return the greatest number of hits of the runs of a side."""
+    return max(line.times.count.known[side] or (0,))  # hits are always known
 
 
 def _change(change: Change) -> dict[str, object]:

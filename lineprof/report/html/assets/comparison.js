@@ -13,6 +13,11 @@ function changeBar(change, most) {
   return h("span", { class: "bar change", "aria-hidden": "true" }, fill);
 }
 
+/** Return whether both sides know how often something ran. */
+function hasHits(table, i) {
+  return table.low0[i] !== null && table.low1[i] !== null;
+}
+
 /** Return how often something ran: one number, or the extremes of several runs. */
 function hits(table, i, side) {
   const [low, high] = [table[`low${side}`][i], table[`high${side}`][i]];
@@ -20,6 +25,7 @@ function hits(table, i, side) {
 }
 
 function hitsChange(table, i) {
+  if (!hasHits(table, i)) return "";
   const [before, after] = [hits(table, i, 0), hits(table, i, 1)];
   return before === after ? before : `${before} \u2192 ${after}`;
 }
@@ -49,7 +55,7 @@ class ChangesView {
       { title: "After", value: (i) => table.self1[i], text: (i) => time(table.self1[i]) },
       { title: "Ratio", width: 64, value: (i) => (table.self0[i] ? table.self1[i] / table.self0[i] : Infinity), text: (i) => (table.self0[i] && table.self1[i] ? `${(table.self1[i] / table.self0[i]).toFixed(2)}\u00d7` : "") },
       ...(data.hasGpu ? [{ title: "GPU change", value: (i) => table.gpu1[i] - table.gpu0[i], text: (i) => (table.gpu1[i] || table.gpu0[i] ? signed(table.gpu1[i] - table.gpu0[i]) : "") }] : []),
-      { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => table.high1[i] - table.high0[i], text: (i) => hitsChange(table, i) },
+      { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },
       { title: "Note", left: true, width: 110, value: (i) => table.note[i], text: (i) => table.note[i] },
       { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => h("a", { href: address("sides", table.source[i], table.before[i], table.after[i]) }, visible(table.place[i])) },
       { title: "Function", left: true, wide: 1, width: 120, value: (i) => table.name[i], text: (i) => visible(table.name[i]) },
