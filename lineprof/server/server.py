@@ -13,6 +13,7 @@ import socket
 import sys
 import threading
 import time
+from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
@@ -79,12 +80,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # the name that the base class looks for
         """Answer a request."""
+        headers = self.headers or Message()  # HTTP/0.9 has none
         self._send(
             self.server.answer(
                 Request(
                     target=self.path,
-                    hosts=self.headers.get_all("Host", []),
-                    cookies=self.headers.get_all("Cookie", []),
+                    hosts=headers.get_all("Host", []),
+                    cookies=headers.get_all("Cookie", []),
                     address=self.connection.getsockname()[0],
                 )
             )
