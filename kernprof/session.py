@@ -57,11 +57,12 @@ class Session:
             place=options.place,
         )
         self._out = OutputFile(self._name.name, program=self.program.path)
+        program = _same_in_all_ranks(self.program.file_name, options)
+        page = page_file(options, self._out, program)  # before there is a live file
         self._own_process = own_process
         out = self._name.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
-        program = _same_in_all_ranks(self.program.file_name, options)
-        self.recorder.page = page_file(options, self._out, program)
+        self.recorder.page = page
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch

@@ -210,6 +210,16 @@ def test_kernprof_refuses_a_page_that_it_cannot_make(
     assert message in outcome.err
 
 
+def test_a_refused_page_leaves_no_live_file(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    (tmp_path / "live").mkdir()
+    flags = ("-l", "--whole", "--html=nowhere/page.html")
+    environment = {"LINEPROF_LIVE": str(tmp_path / "live")}
+    outcome = kernprof(*flags, "program.py", cwd=tmp_path, env=environment)
+    assert outcome.status == 2
+    assert list((tmp_path / "live").iterdir()) == []
+
+
 def test_the_page_of_a_command_has_the_lines_of_its_processes(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     python = [sys.executable, "program.py"]
