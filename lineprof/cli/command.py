@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from lineprof.processes.recovery import DeadRun
 
 
+STANDARD_OUTPUT = "-"  # in place of the name of a file
+
+
 def _unchanged(arguments: Sequence[str]) -> Sequence[str]:
     return arguments
 

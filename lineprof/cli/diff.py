@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
+    STANDARD_OUTPUT,
     Command,
     add_source_root,
     argument_type,
@@ -211,7 +212,7 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if parsed.html:
         _write_page(difference, parsed.html, before, after)
         return
-    to_file = parsed.log_file is not None
+    to_file = parsed.log_file not in {None, STANDARD_OUTPUT}
     limit = parsed.limit
     if limit is None:
         limit = 0 if parsed.as_json else _DEFAULT_LIMIT
@@ -241,12 +242,17 @@ def _write_page(
     difference: Difference, name: str, before: list[str], after: list[str]
 ) -> None:
     """Write the page of a comparison; LineprofError if that fails."""
+    from lineprof.report.html.comparison import render  # noqa: PLC0415  # few ask
+
+    page = render(difference, before, after)
+    if name == STANDARD_OUTPUT:
+        print_lines(page)
+        return
     from lineprof.cli.view import report_name, size_in_words  # noqa: PLC0415  # few do
-    from lineprof.report.html.comparison import render  # noqa: PLC0415
 
     target = report_name(name, difference.after[0].processes)
     keep_profiles([*before, *after], target)
-    write_file(render(difference, before, after), target)
+    write_file(page, target)
     print_error(f"wrote {target}{size_in_words(target)}")
 
 

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
+    STANDARD_OUTPUT,
     Command,
     add_source_root,
     argument_type,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from lineprof.export import Export
     from lineprof.export.selection import SliceChoice
     from lineprof.model.profile import Profile
-
-_STANDARD_OUTPUT = "-"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -230,7 +229,7 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             stats, clocks = aligned(stats)
         stats = _select(stats, export, choice, progress)
     target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
-    if target == _STANDARD_OUTPUT:
+    if target == STANDARD_OUTPUT:
         if not export.is_text and sys.stdout is not None and sys.stdout.isatty():
             raise LineprofError(
                 f"a file for {export.name} is no text for a terminal",

@@ -7,7 +7,7 @@ import glob
 import os
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import Command, find_profile, recover_run
+from lineprof.cli.command import STANDARD_OUTPUT, Command, find_profile, recover_run
 from lineprof.cli.runs import Runs
 from lineprof.console.output import print_error
 from lineprof.console.progress import Progress
@@ -62,7 +62,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     from lineprof.storage import save  # noqa: PLC0415  # not for --help
 
-    if parsed.output == "-":
+    if parsed.output == STANDARD_OUTPUT:
         raise LineprofError(
             "merge cannot write to standard output", hint="name a file with -o"
         )

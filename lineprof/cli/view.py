@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
+    STANDARD_OUTPUT,
     Command,
     add_source_root,
     argument_type,
@@ -70,7 +71,6 @@ _SWITCHES = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
 
 _HOT, _HTML = "--hot", "--html"
 
-_STANDARD_OUTPUT = "-"  # in place of the name of a file
 
 _MEGABYTE = 1_000_000
 
@@ -275,7 +275,7 @@ def _target(
     target: str | None = parsed.log_file
     if view.is_file:
         target = _page_name(parser, str(values.pop(PAGE.field)), parsed, files)
-    return None if target == _STANDARD_OUTPUT else target
+    return None if target == STANDARD_OUTPUT else target
 
 
 def _page_name(

@@ -206,3 +206,10 @@ def test_flags_that_do_not_go_together_are_refused(
     assert (status, out) == (2, "")
     assert message in err
     assert not Path("d.html").exists()
+
+
+def test_the_page_goes_to_standard_output() -> None:
+    done = viewer("diff", "--html=-", *versions(), cwd=Path())
+    assert (done.status, done.err) == (0, "")
+    assert Page(done.out).data["lines"]["name"]
+    assert not Path("-").exists()
