@@ -56,7 +56,9 @@ class Installation:
             self._pip("download", *only, pin)
             for archive in sources.glob("*.tar.gz"):
                 with tarfile.open(archive) as packed:
-                    packed.extractall(sources, filter="data")
+                    # Python 3.11.2 has no argument `filter`.
+                    packed.extraction_filter = getattr(tarfile, "data_filter", None)
+                    packed.extractall(sources)  # noqa: S202  # of the index, by pins
             stamp.write_text(pins, encoding="utf-8")
         (packages,) = (self.folder / "venv").glob("lib/python*/site-packages")
         (jinja2,) = (path for path in sources.glob("jinja2-*") if path.is_dir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -594,7 +595,8 @@ def raw(one: Served, data: bytes) -> bytes:
         found = b""
         try:
             connection.sendall(data)
-            connection.shutdown(socket.SHUT_WR)
+            with contextlib.suppress(OSError):  # it was reset before
+                connection.shutdown(socket.SHUT_WR)
             while more := connection.recv(1 << 16):
                 found += more
         except ConnectionError:  # it did not read all
