@@ -56,7 +56,7 @@ class Installation:
             self._pip("download", *only, pin)
             for archive in sources.glob("*.tar.gz"):
                 with tarfile.open(archive) as packed:
-                    # Python 3.11.2 has no argument `filter`.
+                    # Python 3.11.2 takes no argument `filter`.
                     packed.extraction_filter = getattr(tarfile, "data_filter", None)
                     packed.extractall(sources)  # noqa: S202  # of the index, by pins
             stamp.write_text(pins, encoding="utf-8")

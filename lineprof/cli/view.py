@@ -71,7 +71,6 @@ _SWITCHES = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
 
 _HOT, _HTML = "--hot", "--html"
 
-
 _MEGABYTE = 1_000_000
 
 _PAGES = (".html", ".htm")  # ends of names of what --html writes

@@ -595,7 +595,7 @@ def raw(one: Served, data: bytes) -> bytes:
         found = b""
         try:
             connection.sendall(data)
-            with contextlib.suppress(OSError):  # it was reset before
+            with contextlib.suppress(OSError):  # the server may have closed it
                 connection.shutdown(socket.SHUT_WR)
             while more := connection.recv(1 << 16):
                 found += more

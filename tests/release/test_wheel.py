@@ -141,7 +141,7 @@ def test_the_sdist_has_every_file_of_a_room(sdist: Path) -> None:
 
 def test_a_second_sdist_is_the_same_to_the_byte(sdist: Path, tmp_path: Path) -> None:
     with tarfile.open(sdist) as archive:
-        # Python 3.11.2 has no argument `filter`; the attribute does no harm there.
+        # Python 3.11.2 takes no argument `filter`.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
         archive.extractall(tmp_path / "copy")  # noqa: S202  # made by this test
     [copy] = (tmp_path / "copy").iterdir()
