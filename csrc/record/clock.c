@@ -65,11 +65,27 @@ counter_moves(void)
     return last > first || LP_HAVE_COUNTER == 0;
 }
 
-static void
-start(lp_clock *clock)
+/* Reading a clock takes some 10 ns, and preemption some 10 us: readings that
+ * take longer than so many ticks are repeated, but a slow clock is taken too.
+ */
+enum { PAIR_TICKS = 2000, PAIR_TRIES = 8 };
+
+void
+lp_clock_pair(const lp_clock *clock, lp_ticks *ticks, lp_ns *ns)
 {
-    clock->ticks0 = lp_clock_now(clock);
-    clock->ns0 = lp_clock_monotonic();
+    lp_ticks shortest = (lp_ticks)-1;
+
+    for (int i = 0; i < PAIR_TRIES && shortest > PAIR_TICKS; i++) {
+        lp_ticks before = lp_clock_now(clock);
+        lp_ns between = lp_clock_monotonic();
+        lp_ticks took = lp_clock_now(clock) - before;
+
+        if (took < shortest) {
+            shortest = took;
+            *ticks = before + took / 2;
+            *ns = between;
+        }
+    }
 }
 
 bool
@@ -95,7 +111,7 @@ lp_clock_open(lp_clock *clock, const char *wanted)
                                : "the kernel does not keep its time by the "
                                  "processor's counter";
     }
-    start(clock);
+    lp_clock_pair(clock, &clock->ticks0, &clock->ns0);
     return clock->counter || !asked;
 }
 
@@ -120,8 +136,7 @@ lp_clock_scale(const lp_clock *clock)
         return (uint64_t)1 << 32;
     }
     do {
-        ticks = lp_clock_now(clock);
-        ns = lp_clock_monotonic();
+        lp_clock_pair(clock, &ticks, &ns);
     } while (ns - clock->ns0 < 1000000);
     return (
         uint64_t)(((__extension__(unsigned __int128)(ns - clock->ns0)) << 32) /

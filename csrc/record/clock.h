@@ -58,6 +58,10 @@ bool lp_clock_open(lp_clock *clock, const char *wanted);
 /* Use `read` as the source, as tests do.  Its ticks are nanoseconds. */
 void lp_clock_set_source(lp_clock *clock, lp_clock_fn read);
 
+/* Read ticks and CLOCK_MONOTONIC at the same time: again if the thread was
+ * preempted between the two. */
+void lp_clock_pair(const lp_clock *clock, lp_ticks *ticks, lp_ns *ns);
+
 /* Nanoseconds per 2**32 ticks so far, from the two pairs; waits until they are
  * far enough apart (1 ms) to be exact to one part in 10,000. */
 uint64_t lp_clock_scale(const lp_clock *clock);

@@ -275,9 +275,12 @@ new_private_block(lp_block_kind kind, size_t bytes)
 static void
 note_scale(void)
 {
-    lp_ticks ticks = lp_clock_now(&live.clock) - live.clock.ticks0;
-    lp_ns ns = lp_clock_monotonic() - live.clock.ns0;
+    lp_ticks ticks;
+    lp_ns ns;
 
+    lp_clock_pair(&live.clock, &ticks, &ns);
+    ticks -= live.clock.ticks0;
+    ns -= live.clock.ns0;
     if (live.clock.counter && ns >= MIN_SCALE_NS && ticks != 0) {
         live.header->scale =
             (uint64_t)((__extension__(unsigned __int128) ns << 32) / ticks);

@@ -383,26 +383,24 @@ take_samples(lp_off_cpu *wait, uint64_t *samples)
 /* -- reading the clocks ----------------------------------------------------
  */
 
-static uint64_t
-ns_of(const lp_clock *clock, lp_ticks ticks, lp_ns wall, lp_ticks now)
+/* Nanoseconds of one tick until `ticks`, which is `wall`. */
+static double
+ns_per_tick(const lp_clock *clock, lp_ticks ticks, lp_ns wall)
 {
-    if (!clock->counter || now <= clock->ticks0) {
-        return ticks;
+    if (!clock->counter || ticks <= clock->ticks0) {
+        return 1.0;
     }
-    return (uint64_t)((double)ticks * (double)(wall - clock->ns0) /
-                      (double)(now - clock->ticks0));
+    return (double)(wall - clock->ns0) / (double)(ticks - clock->ticks0);
 }
 
 /* Set the exact threshold once the clock has run long enough to know its
  * frequency. */
 static void
 measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
-                  lp_ticks now)
+                  double ns_per_tick)
 {
     if (wait->n_pending == 0 && wall - clock->ns0 > 1000000) {
-        WRITE(wait->threshold,
-              (lp_ticks)((double)LP_WAIT_NS * (double)(now - clock->ticks0) /
-                         (double)(wall - clock->ns0)));
+        WRITE(wait->threshold, (lp_ticks)((double)LP_WAIT_NS / ns_per_tick));
         wait->exact = true;
     }
 }
@@ -414,14 +412,22 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
             bool own_thread)
 {
     lp_off_cpu *wait = &rec->wait;
-    lp_ns wall = rec->clock.counter ? lp_clock_monotonic() : now;
-    lp_ns cpu = processor_ns(wait, own_thread);
+    lp_ns wall = now, cpu;
+    lp_ticks ticks = now;
     uint64_t samples[LP_WAIT_CAUSES], voluntary = 1, involuntary = 1;
-    uint64_t gap_ns = ns_of(&rec->clock, gap, wall, now);
-    uint64_t passed = wall - wait->wall, used = cpu - wait->cpu, off;
-    uint64_t before, sure;
+    uint64_t gap_ns, passed, used, off, before, sure;
     lp_ns system = 0;
+    double scale;
 
+    if (rec->clock.counter) {
+        /* Not `now`: the thread may have been preempted since. */
+        lp_clock_pair(&rec->clock, &ticks, &wall);
+    }
+    cpu = processor_ns(wait, own_thread);
+    scale = ns_per_tick(&rec->clock, ticks, wall);
+    gap_ns = (uint64_t)((double)gap * scale);
+    passed = wall - wait->wall;
+    used = cpu - wait->cpu;
     if (cpu == 0 && !own_thread) {
         return; /* its thread has ended */
     }
@@ -459,7 +465,7 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
         }
     }
     if (!wait->exact) {
-        measure_threshold(wait, &rec->clock, wall, now);
+        measure_threshold(wait, &rec->clock, wall, scale);
         lp_off_cpu_watch(rec);
     }
 }

@@ -117,6 +117,43 @@ unsure(const lp_code_counters *counters, uint32_t offset)
     return sum / US;
 }
 
+/* The thread may be preempted between an event and the reading of the clocks.
+ */
+static void
+a_late_reading_does_not_lower_the_threshold(void)
+{
+    lp_layout layout = {.code_id = 0, .first_line = 1, .n_lines = 10};
+    lp_costs costs = {0};
+    lp_clock clock;
+    fixture made;
+    lp_ticks event;
+    lp_ns begun;
+    double per_ns;
+
+    lp_clock_open(&clock, "auto");
+    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
+    made.rec = lp_recorder_new(&clock, &costs);
+    made.rec->wait.clock = lp_clock_monotonic; /* it never waits */
+    made.a = lp_recorder_counters(made.rec, &made.arena, &layout);
+    enter(&made, false);
+    lp_recorder_line(made.rec, made.rec->top, 1, lp_clock_now(&clock),
+                     LP_LINE_FORWARD);
+    begun = lp_clock_monotonic();
+    while (lp_clock_monotonic() - begun < 300 * US) {
+    }
+    event = lp_clock_now(&clock);
+    while (lp_clock_monotonic() - begun < 20000 * US) {
+    }
+    lp_recorder_line(made.rec, made.rec->top, 2, event, LP_LINE_FORWARD);
+    per_ns = 4294967296.0 / (double)lp_clock_scale(&clock);
+    CHECK(made.rec->wait.exact);
+    CHECK((double)made.rec->wait.threshold > 0.99 * LP_WAIT_NS * per_ns);
+    CHECK((double)made.rec->wait.threshold < 1.01 * LP_WAIT_NS * per_ns);
+    lp_off_cpu_forget(made.a);
+    lp_recorder_free(made.rec);
+    lp_arena_free(&made.arena);
+}
+
 static void
 a_wait_is_wall_time_less_processor_time(void)
 {
@@ -394,6 +431,7 @@ causes_come_from_the_system_call(void)
 int
 main(void)
 {
+    a_late_reading_does_not_lower_the_threshold();
     a_wait_is_wall_time_less_processor_time();
     a_wait_is_also_charged_to_its_caller();
     a_wait_before_a_call_is_charged_only_to_the_caller();
