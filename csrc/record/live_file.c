@@ -646,8 +646,7 @@ begin_header(lp_live_header *header)
     header->layout = lp_live_layout();
     header->pid = (uint64_t)live.pid;
     header->unix_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-    header->mono_ns = lp_clock_monotonic();
-    header->ticks = lp_clock_now(&live.clock);
+    lp_clock_pair(&live.clock, &header->ticks, &header->mono_ns);
     header->scale = live.clock.counter ? 0 : (uint64_t)1 << 32;
     header->cost_one = LP_COST_ONE;
     header->signal = header->state = header->incomplete = 0;

@@ -383,7 +383,8 @@ take_samples(lp_off_cpu *wait, uint64_t *samples)
 /* -- reading the clocks ----------------------------------------------------
  */
 
-/* Nanoseconds of one tick until `ticks`, which is `wall`. */
+/* The length of a tick in ns, from the clock's start to `ticks`, when the time
+ * was `wall`. */
 static double
 ns_per_tick(const lp_clock *clock, lp_ticks ticks, lp_ns wall)
 {
@@ -397,10 +398,10 @@ ns_per_tick(const lp_clock *clock, lp_ticks ticks, lp_ns wall)
  * frequency. */
 static void
 measure_threshold(lp_off_cpu *wait, const lp_clock *clock, lp_ns wall,
-                  double ns_per_tick)
+                  double tick_ns)
 {
     if (wait->n_pending == 0 && wall - clock->ns0 > 1000000) {
-        WRITE(wait->threshold, (lp_ticks)((double)LP_WAIT_NS / ns_per_tick));
+        WRITE(wait->threshold, (lp_ticks)((double)LP_WAIT_NS / tick_ns));
         wait->exact = true;
     }
 }
@@ -417,15 +418,15 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     uint64_t samples[LP_WAIT_CAUSES], voluntary = 1, involuntary = 1;
     uint64_t gap_ns, passed, used, off, before, sure;
     lp_ns system = 0;
-    double scale;
+    double tick_ns;
 
     if (rec->clock.counter) {
         /* Not `now`: the thread may have been preempted since. */
         lp_clock_pair(&rec->clock, &ticks, &wall);
     }
     cpu = processor_ns(wait, own_thread);
-    scale = ns_per_tick(&rec->clock, ticks, wall);
-    gap_ns = (uint64_t)((double)gap * scale);
+    tick_ns = ns_per_tick(&rec->clock, ticks, wall);
+    gap_ns = (uint64_t)((double)gap * tick_ns);
     passed = wall - wait->wall;
     used = cpu - wait->cpu;
     if (cpu == 0 && !own_thread) {
@@ -465,7 +466,7 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
         }
     }
     if (!wait->exact) {
-        measure_threshold(wait, &rec->clock, wall, scale);
+        measure_threshold(wait, &rec->clock, wall, tick_ns);
         lp_off_cpu_watch(rec);
     }
 }

@@ -31,22 +31,31 @@ used(void)
 }
 
 static fixture
-set_up(void)
+set_up_with(const lp_clock *clock)
 {
     lp_layout a = {.code_id = 0, .first_line = 1, .n_lines = 10};
     lp_layout b = {.code_id = 1, .first_line = 101, .n_lines = 10};
     lp_costs costs = {0};
+    fixture made;
+
+    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
+    made.rec = lp_recorder_new(clock, &costs);
+    made.a = lp_recorder_counters(made.rec, &made.arena, &a);
+    made.b = lp_recorder_counters(made.rec, &made.arena, &b);
+    return made;
+}
+
+static fixture
+set_up(void)
+{
     lp_clock clock;
     fixture made;
 
     lp_clock_set_source(&clock, never);
-    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
-    made.rec = lp_recorder_new(&clock, &costs);
+    made = set_up_with(&clock);
     CHECK(made.rec->wait.min == LP_WAIT_NEVER);
     made.rec->wait.threshold = made.rec->wait.min = LP_WAIT_NS;
     made.rec->wait.clock = used;
-    made.a = lp_recorder_counters(made.rec, &made.arena, &a);
-    made.b = lp_recorder_counters(made.rec, &made.arena, &b);
     processor = 1;
     return made;
 }
@@ -122,8 +131,6 @@ unsure(const lp_code_counters *counters, uint32_t offset)
 static void
 a_late_reading_does_not_lower_the_threshold(void)
 {
-    lp_layout layout = {.code_id = 0, .first_line = 1, .n_lines = 10};
-    lp_costs costs = {0};
     lp_clock clock;
     fixture made;
     lp_ticks event;
@@ -131,10 +138,8 @@ a_late_reading_does_not_lower_the_threshold(void)
     double per_ns;
 
     lp_clock_open(&clock, "auto");
-    lp_arena_init(&made.arena, LP_BLOCK_COUNTERS, false);
-    made.rec = lp_recorder_new(&clock, &costs);
+    made = set_up_with(&clock);
     made.rec->wait.clock = lp_clock_monotonic; /* it never waits */
-    made.a = lp_recorder_counters(made.rec, &made.arena, &layout);
     enter(&made, false);
     lp_recorder_line(made.rec, made.rec->top, 1, lp_clock_now(&clock),
                      LP_LINE_FORWARD);
@@ -149,9 +154,7 @@ a_late_reading_does_not_lower_the_threshold(void)
     CHECK(made.rec->wait.exact);
     CHECK((double)made.rec->wait.threshold > 0.99 * LP_WAIT_NS * per_ns);
     CHECK((double)made.rec->wait.threshold < 1.01 * LP_WAIT_NS * per_ns);
-    lp_off_cpu_forget(made.a);
-    lp_recorder_free(made.rec);
-    lp_arena_free(&made.arena);
+    tear_down(&made);
 }
 
 static void
