@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import _thread
 import os
+from contextlib import suppress
+
+from lineprof._core import repeat_signal, signal_handled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +24,10 @@ class DyingHandler:
 
     Python runs handlers between two instructions of the main thread. A call that
     blocks is interrupted for the handler; one that computes is not, so the process
-    dies when the call returns; and a signal that comes in the instant before a call
-    blocks waits for the next signal. (SIGKILL does not wait.) Signals that come while
-    the profile is written do not disturb that.
+    dies when the call returns. A signal that comes in the instant before a call blocks
+    is sent once more, which interrupts the call (on Linux; elsewhere it waits for the
+    next signal). (SIGKILL does not wait.) Signals that come while the profile is
+    written do not disturb that.
 
     ``signal.getsignal`` returns this object, which equals ``signal.SIG_DFL`` and looks
     like it, so that a program that asks whether SIGTERM has a handler is told no; if
@@ -50,6 +54,8 @@ class DyingHandler:
                 signal.signal(number, self)
             except ValueError:  # another thread
                 return
+            with suppress(OSError):  # no timer is to be had
+                repeat_signal(number)
             self._is_installed = True
         if self._is_installed:
             _ForkGuard.watch()
@@ -62,6 +68,7 @@ class DyingHandler:
 
     def __call__(self, number: int, _frame: object) -> None:
         """Write the profile and die, unless a first signal is being handled."""
+        signal_handled()
         if self._received:
             return
         self._received = True

@@ -14,6 +14,7 @@
 #include "module/live_functions.h"
 #include "module/nvtx_functions.h"
 #include "module/prepared_call.h"
+#include "module/signal_functions.h"
 #include "module/slice_functions.h"
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
@@ -416,7 +417,8 @@ module_exec(PyObject *module)
     if (state->tracer_type == NULL ||
         PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0 ||
         PyModule_AddFunctions(module, lp_gpu_functions) < 0 ||
-        PyModule_AddFunctions(module, lp_live_functions) < 0) {
+        PyModule_AddFunctions(module, lp_live_functions) < 0 ||
+        PyModule_AddFunctions(module, lp_signal_functions) < 0) {
         return -1;
     }
     return PyModule_AddIntConstant(module, "COST_ONE", LP_COST_ONE);

@@ -71,16 +71,17 @@ def start(
 
 
 def terminate(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
-    """Send SIGTERM until the process ends; return the status and all further output.
+    """Send SIGTERM; return the status and all further output.
 
-    The first signal may come when Python is about to block in a call and has
-    already checked for signals; the next signal interrupts that call.
+    The signal may come when Python is about to block in a call and has already
+    checked for signals; where lineprof does not send it again, this does.
     """
-    for _ in range(DEADLINE):
-        process.send_signal(signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    while sys.platform != "linux" and process.poll() is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(1)
             break
+        process.send_signal(signal.SIGTERM)
     return finish(process)
 
 
@@ -236,6 +237,33 @@ def test_sighup_writes_the_profile_and_kills(tmp_path: Path) -> None:
     process.send_signal(signal.SIGHUP)
     assert finish(process) == (-signal.SIGHUP, "", "")
     assert profile_of(tmp_path) == ("SIGHUP", 1)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="timers for threads are Linux's")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_in_the_instant_before_a_call_blocks(
+    tmp_path: Path, name: str
+) -> None:
+    # Both calls from C, in between which Python does not look for signals.
+    kill = f"partial(ctypes.CDLL(None)['raise'], signal.{name})"
+    wait = f"list(map(call, [{kill}, partial(time.sleep, {2 * DEADLINE})]))"
+    imports = (
+        "import ctypes\nfrom functools import partial\nfrom operator import call\n"
+    )
+    program = imports + textwrap.dedent(PROGRAM.format(wait=wait))
+    process, _ = start(tmp_path, program, "-q")
+    assert finish(process) == (-getattr(signal, name), "", "")
+    assert profile_of(tmp_path) == (name, 1)
+
+
+def test_a_signal_is_sent_again_to_no_handler_of_the_program(tmp_path: Path) -> None:
+    program = """
+        import os, signal, time
+        signal.signal(signal.SIGTERM, lambda *_: print("handled"))
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.5)
+        """
+    check_same(write(tmp_path, "program.py", program), cwd=tmp_path)
 
 
 def test_a_writing_that_takes_long_is_ended_by_ctrl_c(tmp_path: Path) -> None:
