@@ -281,9 +281,9 @@ def blocks_of(text: str) -> set[str]:
     for block in text.split("\n\n"):
         match = re.match(r"\d+\. (.*)", block, re.DOTALL)
         if match:
-            words = re.sub(r"\d[\d.,]* (ms|us|s|%)", "N", match[1])
-            words = re.sub(r"(for the\s+end of a sleep), [^.]*", r"\1", words)
-            found.add(" ".join(words.split()))
+            words = " ".join(match[1].split())  # longer numbers move the line breaks
+            words = re.sub(r"\d[\d.,]* (ms|us|ns|s|%)", "N", words)
+            found.add(re.sub(r"(for the end of a sleep), [^.]*", r"\1", words))
     return found
 
 
