@@ -222,6 +222,22 @@ lp_gpu_session_flush(bool last)
 }
 
 void
+lp_gpu_session_deliver(void)
+{
+    const lp_gpu_backend *backend = lp_the_gpu_session.backend;
+
+    if (backend == NULL) {
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    if (pthread_mutex_trylock(&flushing) == 0) { /* else a flush does it */
+        backend->deliver();
+        pthread_mutex_unlock(&flushing);
+    }
+    Py_END_ALLOW_THREADS
+}
+
+void
 lp_gpu_session_close(void)
 {
     const lp_gpu_session *devices = &lp_the_gpu_session;

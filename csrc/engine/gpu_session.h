@@ -32,6 +32,10 @@ bool lp_gpu_session_open(const char *backend, const lp_gpu_options *options,
  * the program has ended, so that work that still runs is given up. */
 void lp_gpu_session_flush(bool last);
 
+/* [GIL] Ask for the records that are complete; releases the GIL, and waits for
+ * no device.  They come a moment later. */
+void lp_gpu_session_deliver(void);
+
 /* [GIL] Stop recording; releases the GIL. */
 void lp_gpu_session_close(void);
 

@@ -68,6 +68,8 @@ typedef struct lp_gpu_backend {
     /* Add all records of work launched so far; waits for the device.  `last`
      * if the program has ended: work that still runs is given up. */
     void (*flush)(bool last);
+    /* Add the records that are complete, a moment later; waits for nothing. */
+    void (*deliver)(void);
     /* Stop recording; the libraries remain loaded.  Also called when the
      * interpreter of a forked child ends, where nothing is recorded. */
     void (*close)(void);

@@ -349,6 +349,7 @@ const lp_gpu_backend lp_gpu_cupti = {
     .name = "cupti",
     .open = open_session,
     .flush = lp_cupti_flush,
+    .deliver = lp_cupti_deliver,
     .close = close_session,
     .version = version,
     .dropped = dropped,

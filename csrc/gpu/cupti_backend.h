@@ -156,8 +156,9 @@ bool lp_cupti_describe_join(char text[LP_GPU_WHY]);
 /* Measure the offset from CUPTI's clock; 0, or CUPTI's status. */
 int lp_cupti_measure_offset(void);
 
-/* See lp_gpu_backend.flush. */
+/* See lp_gpu_backend.flush and deliver. */
 void lp_cupti_flush(bool last);
+void lp_cupti_deliver(void);
 
 /* Callbacks of CUPTI; [ANY]. */
 void lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,

@@ -193,6 +193,14 @@ get_unfinished_records(void)
 }
 
 void
+lp_cupti_deliver(void)
+{
+    if (lp_cupti_is_open()) {
+        lp_cupti.api.flush_all(0);
+    }
+}
+
+void
 lp_cupti_flush(bool last)
 {
     lp_correlation_tail before;

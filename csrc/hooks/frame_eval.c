@@ -6,6 +6,7 @@
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/tracer.h"
+#include "gpu/nvtx_ranges.h"
 #include "hooks/trace_function.h"
 
 #if LP_HAVE_FRAME_EVAL
@@ -63,6 +64,15 @@ is_wanted(const lp_code *code)
     return code != NULL;
 }
 
+/* True if a thread that was traced before a call is to be traced after it: the
+ * evaluator may have been closed in the meantime.  Then one event is needed if
+ * there are ranges that the thread has to pop. */
+static bool
+is_still_needed(const lp_recorder *rec)
+{
+    return is_open || lp_ranges_any(rec);
+}
+
 /* The functions that run a frame are not inlined: their C frames stay on the
  * stack while the Python frame runs, the larger one of evaluate() does not. */
 
@@ -78,7 +88,9 @@ run_unprofiled(PyThreadState *state, lp_raw_frame *frame, int throwing,
     rec->cost += was_on ? rec->costs.plain_call : rec->costs.plain_inner;
     lp_trace_pause(state, rec, lp_raw_frame_code(frame));
     result = call_next_evaluator(state, frame, throwing);
-    lp_trace_resume(state, rec, was_on);
+    if (!was_on || is_still_needed(rec)) {
+        lp_trace_resume(state, rec, was_on);
+    }
     return result;
 }
 
@@ -105,9 +117,12 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
         lp_engine_leave_to(rec, depth, lp_clock_now(&rec->clock));
     }
     if (was_on && !lp_trace_is_on(state)) {
-        lp_trace_install(state, rec);
+        if (is_still_needed(rec)) {
+            lp_trace_install(state, rec);
+        }
     }
     else if (!was_on && lp_trace_is_on(state) &&
+             rec->trace_reason != LP_TRACE_RUNNING_FRAMES &&
              (rec->top == rec->frames || !lp_the_engine.greenlets)) {
         /* (Another greenlet's frames continue without entering here.) */
         lp_trace_uninstall(state, rec);

@@ -84,9 +84,11 @@ settrace_stop(void)
     }
 }
 
+/* So may other threads, in frames that go on for long. */
 static void
 settrace_close(void)
 {
+    lp_trace_threads_none();
     lp_restore_function(&sys_settrace);
     lp_profile_function_close();
 }

@@ -7,6 +7,7 @@
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
+#include "gpu/nvtx_ranges.h"
 #include "hooks/frame_eval.h"
 
 /* The frame whose event the other tracer is getting, or NULL. */
@@ -563,8 +564,13 @@ trace_thread_for(PyThreadState *state, lp_trace_reason why)
     if (rec == NULL) {
         return;
     }
-    rec->trace_reason = why;
-    lp_trace_install(state, rec);
+    if (!lp_trace_is_on(state)) {
+        rec->trace_reason = why;
+        lp_trace_install(state, rec);
+    }
+    else if (rec->trace_reason == LP_TRACE_PROFILED_ONLY) {
+        rec->trace_reason = why;
+    }
 }
 
 void
@@ -572,8 +578,9 @@ lp_trace_threads_running(void)
 {
     for (PyThreadState *state = next_thread(NULL); state != NULL;
          state = next_thread(state)) {
-        if (!lp_trace_is_on(state) &&
-            runs_registered(PyThreadState_GetFrame(state))) {
+        /* A thread that is traced already, for a profiled call alone, is to
+         * stay so after that call, for its caller. */
+        if (runs_registered(PyThreadState_GetFrame(state))) {
             trace_thread_for(state, LP_TRACE_RUNNING_FRAMES);
         }
     }
@@ -586,6 +593,24 @@ lp_trace_threads_all(void)
          state = next_thread(state)) {
         if (!lp_trace_is_on(state)) {
             trace_thread_for(state, LP_TRACE_ALL_CALLS);
+        }
+    }
+}
+
+void
+lp_trace_threads_none(void)
+{
+    for (PyThreadState *state = next_thread(NULL); state != NULL;
+         state = next_thread(state)) {
+        lp_recorder *rec =
+            lp_trace_is_on(state) ? lp_threads_of(state->thread_id) : NULL;
+
+        if (rec != NULL) {
+            rec->trace_reason = LP_TRACE_PROFILED_ONLY;
+            if (!lp_ranges_any(
+                    rec)) { /* its next event pops them, and stops */
+                lp_trace_uninstall(state, rec);
+            }
         }
     }
 }

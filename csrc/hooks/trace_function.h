@@ -61,6 +61,10 @@ void lp_trace_resume(PyThreadState *state, lp_recorder *rec, bool was_on);
 /* Trace the threads in which registered code is running. */
 void lp_trace_threads_running(void);
 
+/* Trace no thread from now on, but for one event where a thread has to pop
+ * ranges: there is no tracer. */
+void lp_trace_threads_none(void);
+
 /* Trace every thread while the evaluator is out of the chain. */
 void lp_trace_threads_all(void);
 

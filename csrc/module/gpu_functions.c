@@ -418,6 +418,13 @@ gpu_flush(PyObject *Py_UNUSED(module), PyObject *args)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+gpu_deliver(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_gpu_session_deliver();
+    Py_RETURN_NONE;
+}
+
 /* Pause or resume collection of lines and of device activity. */
 static PyObject *
 collect(PyObject *Py_UNUSED(module), PyObject *on)
@@ -484,6 +491,7 @@ PyMethodDef lp_gpu_functions[] = {
     {"gpu_is_open", gpu_is_open, METH_NOARGS, NULL},
     {"gpu_forked", gpu_forked, METH_NOARGS, NULL},
     {"gpu_flush", gpu_flush, METH_VARARGS, NULL},
+    {"gpu_deliver", gpu_deliver, METH_NOARGS, NULL},
     {"gpu_snapshot", gpu_snapshot, METH_NOARGS, NULL},
     {"collect", collect, METH_O, NULL},
     {"collecting", collecting, METH_NOARGS, NULL},

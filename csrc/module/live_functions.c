@@ -112,7 +112,7 @@ header_of(const lp_live_copy *copy, lp_live_end end)
     size_t reason = strnlen(header->reason, LP_LIVE_REASON);
 
     return Py_BuildValue(
-        "{sKsKsKsKsKsIsIsIsOsKsKsN}", "pid", (unsigned long long)header->pid,
+        "{sKsKsKsKsKsIsIsIsOsKsKsIsN}", "pid", (unsigned long long)header->pid,
         "unix_ns", (unsigned long long)header->unix_ns, "mono_ns",
         (unsigned long long)header->mono_ns, "ticks",
         (unsigned long long)header->ticks, "scale",
@@ -120,7 +120,7 @@ header_of(const lp_live_copy *copy, lp_live_end end)
         "signal", header->signal, "state", header->state, "incomplete",
         header->incomplete ? Py_True : Py_False, "last",
         (unsigned long long)end.last, "cost", (unsigned long long)end.cost,
-        "reason",
+        "threads", end.threads, "reason",
         PyUnicode_DecodeUTF8(header->reason, (Py_ssize_t)reason, "replace"));
 }
 
@@ -361,19 +361,51 @@ notes_of(const lp_live_copy *copy)
     return notes;
 }
 
+/* Append (serial, line, thread, ticks), as lp_live_open_taker. */
+static int
+append_open_line(void *arg, const lp_recorder *rec,
+                 const lp_code_counters *counters, uint64_t offset,
+                 lp_ticks opened)
+{
+    const wait_list *list = arg;
+    uint32_t first_line;
+
+    if (!lp_live_copy_first_line(list->copy, counters->serial, &first_line)) {
+        return 0;
+    }
+    return append_owned(
+        list->rows, Py_BuildValue("(IKIK)", counters->serial,
+                                  (unsigned long long)(first_line + offset),
+                                  rec->number, (unsigned long long)opened));
+}
+
 static PyObject *
-contents(const lp_live_copy *copy)
+open_lines_of(const lp_live_copy *copy)
+{
+    wait_list list = {copy, PyList_New(0)};
+
+    if (list.rows != NULL &&
+        lp_live_copy_open_lines(copy, append_open_line, &list) < 0) {
+        Py_CLEAR(list.rows);
+    }
+    return list.rows;
+}
+
+static PyObject *
+contents(const lp_live_copy *copy, lp_ticks now)
 {
     PyObject *counts, *codes = NULL, *result = NULL;
-    PyObject *header = header_of(copy, lp_live_copy_settle(copy));
+    PyObject *header = header_of(copy, lp_live_copy_settle(copy, now));
     PyObject *threads = threads_of(copy), *calls = calls_of(copy);
     PyObject *waits = waits_of(copy), *notes = notes_of(copy);
+    PyObject *open_lines = open_lines_of(copy);
 
     counts = all_counts(copy);
     codes = counts == NULL ? NULL : codes_of(copy, counts);
     if (header != NULL && threads != NULL && calls != NULL && waits != NULL &&
-        notes != NULL && codes != NULL) {
-        result = PyTuple_Pack(6, header, threads, codes, calls, waits, notes);
+        notes != NULL && codes != NULL && open_lines != NULL) {
+        result = PyTuple_Pack(7, header, threads, codes, calls, waits, notes,
+                              open_lines);
     }
     Py_XDECREF(header);
     Py_XDECREF(threads);
@@ -382,12 +414,20 @@ contents(const lp_live_copy *copy)
     Py_XDECREF(notes);
     Py_XDECREF(counts);
     Py_XDECREF(codes);
+    Py_XDECREF(open_lines);
     return result;
 }
 
+/* A second copy of the file of a process that runs, and a time; or nothing. */
+typedef struct second_copy {
+    Py_buffer buffer; /* obj is NULL without a copy */
+    unsigned long long now;
+} second_copy;
+
 /* Return what `read` makes of a file in a buffer. */
 static PyObject *
-with_copy(PyObject *data, PyObject *(*read)(const lp_live_copy *))
+with_copy(PyObject *data, const second_copy *second,
+          PyObject *(*read)(const lp_live_copy *, lp_ticks))
 {
     Py_buffer buffer;
     lp_live_copy copy;
@@ -403,7 +443,11 @@ with_copy(PyObject *data, PyObject *(*read)(const lp_live_copy *))
     }
     switch (lp_live_copy_open(&copy, buffer.buf, (size_t)buffer.len)) {
     case LP_LIVE_READ:
-        result = read(&copy);
+        if (second->buffer.obj != NULL) {
+            lp_live_copy_compare(&copy, second->buffer.buf,
+                                 (size_t)second->buffer.len);
+        }
+        result = read(&copy, second->now);
         break;
     case LP_LIVE_NO_MEMORY:
         PyErr_NoMemory();
@@ -422,13 +466,26 @@ with_copy(PyObject *data, PyObject *(*read)(const lp_live_copy *))
 }
 
 static PyObject *
-live_read(PyObject *Py_UNUSED(module), PyObject *data)
+live_read(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    return with_copy(data, contents);
+    PyObject *data, *later = Py_None, *result;
+    second_copy second = {.now = 0};
+
+    if (!PyArg_ParseTuple(args, "O|OK:live_read", &data, &later,
+                          &second.now) ||
+        (later != Py_None &&
+         PyObject_GetBuffer(later, &second.buffer, PyBUF_SIMPLE) < 0)) {
+        return NULL;
+    }
+    result = with_copy(data, &second, contents);
+    if (second.buffer.obj != NULL) {
+        PyBuffer_Release(&second.buffer);
+    }
+    return result;
 }
 
 static PyObject *
-state_and_notes_of(const lp_live_copy *copy)
+state_and_notes_of(const lp_live_copy *copy, lp_ticks Py_UNUSED(now))
 {
     PyObject *notes = notes_of(copy);
 
@@ -439,7 +496,27 @@ state_and_notes_of(const lp_live_copy *copy)
 static PyObject *
 live_notes(PyObject *Py_UNUSED(module), PyObject *data)
 {
-    return with_copy(data, state_and_notes_of);
+    second_copy none = {.now = 0};
+
+    return with_copy(data, &none, state_and_notes_of);
+}
+
+static PyObject *
+live_clock(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *name;
+    lp_clock clock;
+
+    if (!PyArg_ParseTuple(args, "s:live_clock", &name)) {
+        return NULL;
+    }
+    (void)lp_clock_open(&clock, name);
+    if (strcmp(clock.name, name) != 0) {
+        PyErr_SetString(PyExc_ValueError, "this system has no such clock");
+        return NULL;
+    }
+    return Py_BuildValue("(KK)", (unsigned long long)clock.ticks0,
+                         (unsigned long long)clock.ns0);
 }
 
 PyMethodDef lp_live_functions[] = {
@@ -449,7 +526,8 @@ PyMethodDef lp_live_functions[] = {
     {"live_is_complete", live_is_complete, METH_NOARGS, NULL},
     {"live_unwatch_signals", live_unwatch_signals, METH_NOARGS, NULL},
     {"live_close", live_close, METH_VARARGS, NULL},
-    {"live_read", live_read, METH_O, NULL},
+    {"live_read", live_read, METH_VARARGS, NULL},
     {"live_notes", live_notes, METH_O, NULL},
+    {"live_clock", live_clock, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -20,17 +20,24 @@
  *
  * live_close(reason, remove): the run is over.
  *
- * live_read(data): the contents of a file whose process has ended, in a
- * writable buffer that is changed: (header, threads, codes, calls, waits,
- * notes).  The header is a dict of numbers; threads, calls and waits are those
- * of a snapshot, but a thread may be None; codes has (tracer, serial, file,
- * line, name, counts), with file None for a C function, and counts a list
- * of (calls, total, total_cost, recursed, lines), one for each thread.
+ * live_read(data, later=None, now=0): the contents of a file in a writable
+ * buffer that is changed: (header, threads, codes, calls, waits, notes,
+ * open_lines).  If its process runs, `later` is a copy that was read
+ * afterwards, and `now` a time in between, in its ticks.  The header is a dict
+ * of numbers; threads, calls and waits are those of a snapshot, but a thread
+ * may be None; codes has (tracer, serial, file, line, name, counts), with file
+ * None for a C function, and counts a list of (calls, total, total_cost,
+ * recursed, lines), one for each thread; open_lines has (serial, line, number
+ * of the thread, ticks when it was opened), the outermost of a thread first.
+ *
  * live_notes(data): the state and the notes alone, also of a process that
  * runs.
  *
- * Both: ValueError if it is not a live file, NotImplementedError if another
- * build of lineprof wrote it. */
+ * live_clock(name): the present time on that clock, in ticks, and in ns of
+ * CLOCK_MONOTONIC; ValueError if this system has no such clock.
+ *
+ * live_read and live_notes: ValueError if it is not a live file,
+ * NotImplementedError if another build of lineprof wrote it. */
 extern PyMethodDef lp_live_functions[];
 
 #endif

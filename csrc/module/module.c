@@ -20,6 +20,8 @@
 #include "module/trace_snapshot.h"
 #include "module/tracer_type.h"
 
+#include <sys/mman.h>
+
 #ifdef __linux__
 #  include <pthread.h>
 #  include <sched.h>
@@ -177,6 +179,50 @@ module_tracers_of(PyObject *Py_UNUSED(module), PyObject *code)
     return list;
 }
 
+/* A pending call: call `arg`, which is owned, and drop what it raises, because
+ * that would be raised in the program. */
+static int
+call_now(void *arg)
+{
+    PyObject *callable = arg, *answer = PyObject_CallNoArgs(callable);
+
+    if (answer == NULL) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(answer);
+    Py_DECREF(callable);
+    return 0;
+}
+
+/* call_soon(callable): have the main thread call it between two of its next
+ * instructions. */
+static PyObject *
+module_call_soon(PyObject *Py_UNUSED(module), PyObject *callable)
+{
+    if (Py_AddPendingCall(call_now, Py_NewRef(callable)) < 0) {
+        Py_DECREF(callable);
+        PyErr_SetString(PyExc_RuntimeError, "too many calls wait");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* unmap(address, size): unmap whole pages of this process, which a client that
+ * attaches to it has mapped for the text that it ran. */
+static PyObject *
+module_unmap(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    unsigned long long address, size;
+
+    if (!PyArg_ParseTuple(args, "KK:unmap", &address, &size)) {
+        return NULL;
+    }
+    if (munmap((void *)(uintptr_t)address, (size_t)size) != 0) {
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    Py_RETURN_NONE;
+}
+
 /* The interpreter is about to end: see lp_code_keep_all(). */
 static PyObject *
 module_keep_codes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
@@ -319,6 +365,12 @@ module_python_calls(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
                          (unsigned long long)totals.cpu_ns);
 }
 
+static PyObject *
+module_is_discovering(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    return PyBool_FromLong(lp_discovery_on);
+}
+
 /* Return how many code objects discovery left out. */
 static PyObject *
 module_left_out(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
@@ -365,6 +417,8 @@ static PyMethodDef methods[] = {
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
     {"keep_codes", module_keep_codes, METH_NOARGS, NULL},
+    {"call_soon", module_call_soon, METH_O, NULL},
+    {"unmap", module_unmap, METH_VARARGS, NULL},
     {"c_functions", module_c_functions, METH_VARARGS, NULL},
     {"call_with_own_descriptors", module_call_with_own_descriptors, METH_O,
      NULL},
@@ -372,6 +426,7 @@ static PyMethodDef methods[] = {
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"python_calls", module_python_calls, METH_NOARGS, NULL},
+    {"is_discovering", module_is_discovering, METH_NOARGS, NULL},
     {"left_out", module_left_out, METH_NOARGS, NULL},
     {"missed_calls", module_missed_calls, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},

@@ -75,7 +75,6 @@ lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
         return NULL;
     }
     counters->code_id = layout->code_id;
-    counters->serial = layout->serial;
     counters->n_lines = layout->n_lines;
     counters->awaits = layout->awaits;
     counters->is_live = arena->is_live;
@@ -92,6 +91,8 @@ lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
             begin_line(&counters->lines[first], layout, costs, first);
         }
     }
+    /* From now on a reader of the live file sees them. */
+    __atomic_store_n(&counters->serial, layout->serial, __ATOMIC_RELEASE);
     return counters;
 }
 

@@ -11,7 +11,9 @@ enum {
                              has so many of other tracers above it */
     /* What is done with frames, once. */
     SETTLED = 1,
-    GIVEN_WAITS = 2
+    GIVEN_WAITS = 2,
+    LISTED = 4,
+    MAX_LISTED = 256 /* open lines of one thread */
 };
 
 #define MAX_FRAME_BYTES ((uint64_t)1 << 40)
@@ -383,6 +385,37 @@ lp_live_copy_close(lp_live_copy *self)
     free(self->codes);
 }
 
+/* Copy so many bytes of the second copy, from where they are in the first one
+ * at `at`; false if it does not have them. */
+static bool
+later(const lp_live_copy *self, void *to, const void *at, size_t bytes)
+{
+    size_t offset = (size_t)((const char *)at - (const char *)self->header);
+
+    if (offset > self->later_bytes || bytes > self->later_bytes - offset) {
+        return false;
+    }
+    memcpy(to, self->later + offset, bytes);
+    return true;
+}
+
+void
+lp_live_copy_compare(lp_live_copy *self, const char *second, size_t bytes)
+{
+    lp_code_counters *counters = NULL, then;
+
+    self->later = second;
+    self->later_bytes = bytes;
+    while ((counters = lp_live_copy_counters(self, counters)) != NULL) {
+        if (!later(self, &then, counters, sizeof(then)) ||
+            then.serial != counters->serial ||
+            then.n_lines != counters->n_lines ||
+            then.awaits != counters->awaits) {
+            counters->serial = 0; /* the end of its block */
+        }
+    }
+}
+
 /* -- pointers --------------------------------------------------------------
  */
 
@@ -530,48 +563,148 @@ charge_node(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
     }
 }
 
+/* Return how many calls, from the outermost on, go on in the second copy. */
+static size_t
+calls_going_on(const lp_live_copy *self, const lp_recorder *rec,
+               const lp_frame *frames, size_t n)
+{
+    lp_recorder then;
+    size_t n_then, i;
+
+    if (!later(self, &then, rec, sizeof(then)) || then.frames != rec->frames ||
+        then.top < then.frames) {
+        return 0;
+    }
+    n_then = (size_t)((uintptr_t)then.top - (uintptr_t)then.frames) /
+             sizeof(lp_frame);
+    for (i = 1; i <= n && i <= n_then; i++) {
+        lp_frame frame;
+
+        if (!later(self, &frame, &frames[i], sizeof(frame)) ||
+            frame.code != frames[i].code ||
+            frame.counters != frames[i].counters ||
+            frame.owner != frames[i].owner || frame.first != frames[i].first) {
+            break;
+        }
+    }
+    return i - 1;
+}
+
+/* True if a line that was open is still open in the second copy, if any. */
+static bool
+is_still_open(const lp_live_copy *self, const lp_frame *frame)
+{
+    lp_frame then;
+
+    return self->later == NULL ||
+           (later(self, &then, frame, sizeof(then)) &&
+            then.line == frame->line && then.since == frame->since);
+}
+
+/* Charge a frame's open line, and its call, up to `now`. */
+static void
+charge_frame(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
+             lp_ticks now, uint64_t cost)
+{
+    lp_line *line =
+        follow(self, LP_BLOCK_COUNTERS, frame->line, sizeof(lp_line));
+
+    if (line != NULL && frame->since <= now && is_still_open(self, frame)) {
+        line->ticks += now - frame->since;
+        line->cost += cost - (frame->cost & ~LP_SPLIT);
+    }
+    if (line != NULL && frame->first <= now) {
+        charge_node(self, frame, frames, now - frame->first,
+                    cost + frame->self_cost - frame->first_cost);
+    }
+}
+
 /* As lp_recorder_settle, which follows the pointers of its own process. */
 static void
-settle(const lp_live_copy *self, const lp_recorder *rec, lp_live_end *end)
+settle(const lp_live_copy *self, const lp_recorder *rec, lp_ticks at,
+       lp_live_end *end)
 {
-    size_t n;
+    size_t n, charged;
     lp_frame *frames = frames_of(self, rec, SETTLED, &n);
     lp_ticks now = rec->wait.last_leave;
     uint64_t cost = rec->cost;
 
+    charged = self->later == NULL ? n : calls_going_on(self, rec, frames, n);
     for (size_t i = 1; i <= n; i++) {
         if (frames[i].line != NULL && frames[i].since > now) {
             now = frames[i].since;
         }
     }
+    end->last = now > end->last ? now : end->last;
+    if (at != 0 && !rec->finished) {
+        now = at;
+    }
     for (size_t i = n; i > 0; i--) {
         lp_frame *frame = &frames[i];
-        lp_line *line =
-            follow(self, LP_BLOCK_COUNTERS, frame->line, sizeof(lp_line));
 
-        if (line == NULL) {
+        if (frame->line == NULL) {
             continue;
         }
-        line->ticks += now - frame->since;
-        line->cost += cost - (frame->cost & ~LP_SPLIT);
-        charge_node(self, frame, frames, now - frame->first,
-                    cost + frame->self_cost - frame->first_cost);
+        if (i <= charged) {
+            charge_frame(self, frame, frames, now, cost);
+        }
         cost += frame->self_cost;
     }
-    end->last = now > end->last ? now : end->last;
     end->cost += cost;
+    end->threads += !rec->finished;
 }
 
 lp_live_end
-lp_live_copy_settle(const lp_live_copy *self)
+lp_live_copy_settle(const lp_live_copy *self, lp_ticks now)
 {
     const lp_recorder *rec = NULL;
-    lp_live_end end = {0, 0};
+    lp_live_end end = {0, 0, 0};
 
     while ((rec = lp_live_copy_recorder(self, rec)) != NULL) {
-        settle(self, rec, &end);
+        settle(self, rec, now, &end);
     }
     return end;
+}
+
+/* Find the counters of a frame, and the place of its open line in them. */
+static const lp_code_counters *
+place_of(const lp_live_copy *self, const lp_frame *frame, uint64_t *offset)
+{
+    const lp_code_counters *counters =
+        follow(self, LP_BLOCK_COUNTERS, frame->counters, sizeof(*counters));
+    uint64_t lines = (uint64_t)(uintptr_t)frame->lines;
+    uint64_t line = (uint64_t)(uintptr_t)frame->line;
+
+    *offset = (line - lines) / sizeof(lp_line);
+    return counters != NULL && line >= lines && lines != 0 &&
+                   *offset < counters->n_lines
+               ? counters
+               : NULL;
+}
+
+int
+lp_live_copy_open_lines(const lp_live_copy *self, lp_live_open_taker *take,
+                        void *arg)
+{
+    const lp_recorder *rec = NULL;
+
+    while ((rec = lp_live_copy_recorder(self, rec)) != NULL) {
+        size_t n = 0;
+        const lp_frame *frames =
+            rec->finished ? NULL : frames_of(self, rec, LISTED, &n);
+
+        for (size_t i = n > MAX_LISTED ? n - MAX_LISTED + 1 : 1; i <= n; i++) {
+            uint64_t offset;
+            const lp_code_counters *counters =
+                place_of(self, &frames[i], &offset);
+
+            if (counters != NULL && take(arg, rec, counters, offset,
+                                         lp_recorder_opened(&frames[i])) < 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
 }
 
 /* As lp_off_cpu_spread. */
@@ -589,17 +722,13 @@ give_owed(const lp_live_copy *self, const lp_recorder *rec,
     lp_off_cpu_line owed = {.offset = 0};
 
     for (size_t i = n; frames != NULL && i > 0; i--) {
-        const lp_code_counters *counters = follow(
-            self, LP_BLOCK_COUNTERS, frames[i].counters, sizeof(*counters));
-        uint64_t lines = (uint64_t)(uintptr_t)frames[i].lines;
-        uint64_t line = (uint64_t)(uintptr_t)frames[i].line;
+        const lp_code_counters *counters =
+            place_of(self, &frames[i], &owed.offset);
 
         while (left > 0 && pending[left - 1].depth >= i) {
             lp_off_cpu_add(&owed.waited, &pending[--left].waited);
         }
-        owed.offset = (line - lines) / sizeof(lp_line);
-        if (counters != NULL && left < wait->n_pending && line >= lines &&
-            lines != 0 && owed.offset < counters->n_lines &&
+        if (counters != NULL && left < wait->n_pending &&
             take(arg, counters, &owed) < 0) {
             return -1;
         }

@@ -1,8 +1,13 @@
-/* Reader of a live file whose process has ended: see live_file.h.
+/* Reader of a live file: see live_file.h.
  *
  * It reads a private copy of the file, in which it may write, and trusts
  * nothing in it: each pointer is looked up among the blocks, and followed only
  * if all of its target lies in a block of the kind that it must be in.
+ *
+ * While the process runs, the parts of a copy are of different instants: a
+ * line may have been open when its frame was copied, and charged when its
+ * counters were.  A second copy, read after the first one, tells what stayed
+ * as it was: see lp_live_copy_compare.
  *
  * No Python, one thread.
  */
@@ -39,6 +44,8 @@ typedef struct lp_live_copy {
         uint32_t serial, first_line;
     } *codes; /* owned, sorted by serial */
     size_t n_codes;
+    const char *later; /* borrowed: the second copy; NULL if the process has */
+    size_t later_bytes; /* ended */
 } lp_live_copy;
 
 typedef enum lp_live_result {
@@ -54,15 +61,38 @@ lp_live_result lp_live_copy_open(lp_live_copy *self, char *file, size_t bytes);
 
 void lp_live_copy_close(lp_live_copy *self);
 
-/* The end of a process. */
+/* The process runs.  `later` is a second copy of its file, which was read
+ * after the first one, and is kept by the caller: counters that were
+ * incomplete in the first one are left out. */
+void lp_live_copy_compare(lp_live_copy *self, const char *later, size_t bytes);
+
+/* The end of a process, or its state when the copy was read. */
 typedef struct lp_live_end {
-    lp_ticks last; /* the last event of any thread; 0 if there was none */
-    uint64_t cost; /* of all events of all threads */
+    lp_ticks last;    /* the last event of any thread; 0 if there was none */
+    uint64_t cost;    /* of all events of all threads */
+    uint32_t threads; /* that have not ended */
 } lp_live_end;
 
 /* Charge the lines that were open when the process ended, up to the last event
- * of their thread. */
-lp_live_end lp_live_copy_settle(const lp_live_copy *self);
+ * of their thread.
+ *
+ * If the process runs: those that are still open in the second copy, up to
+ * `now`, which is a time between the two copies, or 0 if it is not known.
+ * Others may have been charged when their counters were copied; they were
+ * open at most for the time that the two copies took, or lack some time until
+ * the next pair of copies. */
+lp_live_end lp_live_copy_settle(const lp_live_copy *self, lp_ticks now);
+
+/* Take an open line of a thread that has not ended: its offset from the first
+ * line of the counters, and when it was opened.  0, or -1 to end. */
+typedef int lp_live_open_taker(void *arg, const lp_recorder *rec,
+                               const lp_code_counters *counters,
+                               uint64_t offset, lp_ticks opened);
+
+/* Let `take` have the open lines of each thread, outermost first; once.  In a
+ * deep recursion only the innermost ones.  0, or -1. */
+int lp_live_copy_open_lines(const lp_live_copy *self, lp_live_open_taker *take,
+                            void *arg);
 
 /* Return the next record of the log after `record`, or the first one if it is
  * NULL; NULL if there are no more. */

@@ -19,7 +19,7 @@ import stat
 import sys
 from collections import namedtuple
 
-from lineprof.recording.live_file import temporary_folder
+from lineprof.private_folder import temporary_folder
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False

@@ -18,6 +18,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import real_path
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
+from lineprof.private_folder import check_folder, own_folder_name
 from lineprof.processes.parts import (
     Part,
     has_profiles,
@@ -25,13 +26,7 @@ from lineprof.processes.parts import (
     parts_in,
     remove_folder,
 )
-from lineprof.recording.live_file import (
-    SUFFIX,
-    VARIABLE,
-    check_folder,
-    live_folder,
-    own_folder_name,
-)
+from lineprof.recording.live_file import SUFFIX, VARIABLE, live_folder
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -146,7 +141,7 @@ def live_files(places: Iterable[str] = ()) -> Iterator[str]:
 def _files_in(folder: str) -> list[str]:
     """Return the live files in a folder; LineprofError if others can write to it."""
     try:
-        check_folder(folder)
+        check_folder(folder, hint=f"set {VARIABLE}")
         names = (name for name in os.listdir(folder) if name.endswith(SUFFIX))
         return [os.path.join(folder, name) for name in sorted(names)]
     except OSError as error:
@@ -207,6 +202,26 @@ def _state_of_process(path: str, notes: Notes, *, force: bool = False) -> str:
     if identity.get("host") != process_info.host():
         return f"process {pid} runs, or ran, on host {identity.get('host', '?')}"
     return f"process {pid} runs, or ran, where this system does not show it"
+
+
+def is_running(path: str, notes: Notes) -> bool | None:
+    """Return whether the process of a live file runs, with that file.
+
+    None if this system does not show it: it is one of another machine or container.
+    """
+    if notes.state in {_ENDED, _WRITTEN}:
+        return False
+    identity = notes.identity
+    if not process_info.is_same_system(identity):
+        return None
+    pid = identity.get("pid", 0)
+    is_there = process_info.start_ticks(pid) == identity.get("started")
+    return is_there and _maps(pid, path)
+
+
+def end_of(path: str, live: LiveCounts) -> str:
+    """Return how the process of a live file ended, as half a sentence; "" if normal."""
+    return "" if live.header["state"] == _WRITTEN else _end_of(path, live)[1]
 
 
 def _is_of_earlier_system(path: str, notes: Notes) -> bool:
@@ -368,7 +383,7 @@ def _folders_of(run: DeadRun) -> list[str]:
         folder = process.notes.more.get("folder")
         if isinstance(folder, str):
             with suppress(LineprofError, OSError, ValueError):
-                check_folder(folder)
+                check_folder(folder, hint=f"set {VARIABLE}")
                 return [folder] if is_folder_of_run(folder) else []
     return []
 

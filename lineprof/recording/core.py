@@ -168,6 +168,7 @@ def new_live_file(
 
 
 prepared_call = _core.prepared_call  # a built-in function in place of another one
+call_soon = _core.call_soon  # have the main thread call a function between instructions
 
 
 # Callbacks for the program's first use of a LineProfiler of its own: whole-program
@@ -313,6 +314,27 @@ def stop() -> None:
     Current lines end here; with cudaProfilerStop, only those of the calling thread.
     """
     _core.collect(False)
+
+
+def unmap(address: int, size: int) -> None:
+    """Unmap pages that a client mapped into this process to attach; OSError."""
+    _core.unmap(address, size)
+
+
+def is_counting() -> bool:
+    """Return whether profilers count: not after `stop`."""
+    return bool(_core.collecting())
+
+
+def is_discovering() -> bool:
+    """Return whether a profiler finds functions at their first call."""
+    return bool(_core.is_discovering())
+
+
+def hook_in_use() -> str | None:
+    """Return the event source of the profilers of this process; None without any."""
+    hook: str | None = _core.hook()
+    return hook
 
 
 class NotCounting:

@@ -315,6 +315,11 @@ def _is_child() -> bool:
     )
 
 
+def profiler_of(profile: GlobalProfiler) -> LineProfiler | None:
+    """Return the profiler that `profile` decorates with; None while it has not."""
+    return profile._profile  # noqa: SLF001  # of this module
+
+
 class _NoBlock:
     """A block that is not counted, for when profiling is off."""
 

@@ -287,10 +287,11 @@ class GpuWork:
         self._core.gpu_flush()
         self._baseline = baseline_of(self._core.gpu_snapshot())
 
-    def take(self) -> Taken | None:
+    def take(self, *, so_far: bool = False) -> Taken | None:
         """Return all records since the start; waits until the device has finished.
 
-        Returns None if there is no GPU, or recording is off.
+        With `so_far`, return those that have come, and wait for nothing. Returns None
+        if there is no GPU, or recording is off.
         """
         status = self.status
         if self._core.gpu_forked():
@@ -300,7 +301,10 @@ class GpuWork:
         from lineprof.model.gpu import GpuRun  # noqa: PLC0415  # only with a GPU
         from lineprof.snapshot.gpu import Taken  # noqa: PLC0415
 
-        self._core.gpu_flush(self.has_ended)
+        if so_far:
+            self._core.gpu_deliver()
+        else:
+            self._core.gpu_flush(self.has_ended)
         run = GpuRun(
             process=0,
             backend=status.backend,

@@ -10,11 +10,11 @@ dict of plain values, as `repr` gives it.
 from __future__ import annotations
 
 import os
-import stat
 
 from lineprof import process_info
 from lineprof.errors import LineprofError
 from lineprof.files import absolute_path, real_path
+from lineprof.private_folder import check_folder, own_folder_name, temporary_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ VARIABLE = "LINEPROF_LIVE"  # the folder of live files, or "off"
 SUFFIX = ".live"
 
 _OFF = frozenset({"off", "no", "0"})
-_TEMPORARY = ("TMPDIR", "TEMP", "TMP")
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def live_folder() -> str | None:
@@ -40,39 +38,13 @@ def live_folder() -> str | None:
             return None
         folder = real_path(absolute_path(wanted))
         try:
-            check_folder(folder)
+            check_folder(folder, hint=f"set {VARIABLE}")
         except FileNotFoundError:
             return folder
         except (OSError, LineprofError):
             return os.path.join(folder, own_folder_name())
         return folder
     return os.path.join(temporary_folder(), own_folder_name())
-
-
-def own_folder_name() -> str:
-    """Return the name of this user's folder below one for temporary files."""
-    return f"lineprof-{os.getuid()}"
-
-
-def temporary_folder() -> str:
-    """Return the folder for temporary files, as `tempfile` would choose it."""
-    for name in _TEMPORARY:
-        folder = os.environ.get(name)
-        if folder and os.path.isdir(folder):
-            return absolute_path(folder)
-    return "/tmp"  # noqa: S108  # the folder in it is this user's, and checked
-
-
-def check_folder(folder: str) -> None:
-    """Raise LineprofError unless nobody else can put files into `folder`."""
-    status = os.lstat(folder)
-    if not stat.S_ISDIR(status.st_mode):
-        raise LineprofError(f"{folder} is no folder", hint=f"set {VARIABLE}")
-    if status.st_uid != os.getuid() or status.st_mode & _OTHERS_WRITE:
-        raise LineprofError(
-            f"other users can write to {folder}",
-            hint=f"make it yours alone (chmod 700), or set {VARIABLE}",
-        )
 
 
 class LiveFile:
@@ -153,7 +125,7 @@ def open_live_file(
     path = _new_path(folder)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        check_folder(folder)
+        check_folder(folder, hint=f"set {VARIABLE}")
         core.live_open(path, clock)
     except (OSError, ValueError, LineprofError):
         return None

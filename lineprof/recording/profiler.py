@@ -552,8 +552,9 @@ class LineProfiler(ByCountProfilerMixin):
     def stats_so_far(self) -> LineStats:
         """Return the same while the program runs, from another thread.
 
-        No thread is stopped, and calibration is not repeated. GPU work is left out,
-        because reading it waits for the device; so is the timeline, which may be long.
+        No thread is stopped, and calibration is not repeated. No device is waited for:
+        of GPU work the profile has the records that have come. The timeline, which may
+        be long, is left out.
         """
         return self._results.stats_so_far(self._blocks, from_start=self.from_start)
 
@@ -677,7 +678,7 @@ class Results:
         return self._stats(
             blocks,
             cost_factor=1.0,
-            gpu=None,
+            gpu=self._session.gpu.take(so_far=True),
             trace=None,
             end="still running",
             from_start=from_start,
@@ -779,6 +780,11 @@ def begin_in_child(profiler: LineProfiler, gpu: GpuOptions | None = None) -> Non
     registry = profiler._registry  # noqa: SLF001
     for key, (_, until_ns) in [*registry.cuts.items()]:
         registry.cut(key, 0, None if until_ns is None else 0)
+
+
+def close(profiler: LineProfiler) -> None:
+    """End `profiler`: its counts are gone, and no code is instrumented for it."""
+    profiler._tracer.close()  # noqa: SLF001  # of this module
 
 
 def calibration_of(profiler: LineProfiler) -> tuple[str, tuple[int, ...], float]:

@@ -1,4 +1,4 @@
-"""The profile of a process that has ended, from its live file.
+"""The profile of a process from its live file, while it runs or after its end.
 
 The format is that of ``csrc/record/live_file.h``; `lineprof.recording.live_file` has
 the notes in it.
@@ -9,17 +9,19 @@ from __future__ import annotations
 import ast
 import mmap
 import os
-from contextlib import suppress
+import time
+from contextlib import contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.errors import LineprofError
 from lineprof.model.records import Process, SourceFile
-from lineprof.snapshot.arithmetic import live_notes, live_read
+from lineprof.snapshot.arithmetic import live_clock, live_notes, live_read
 from lineprof.snapshot.profile import CodeRow, Parts, TickScale, profile_of
 from lineprof.source import disk_state, read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -84,6 +86,9 @@ class LiveCounts(NamedTuple):
     c_functions: Sequence[tuple[int, str]]  # serial and name
     calls: tuple[int, bytes]
     waits: Sequence[tuple[int, int, int, int, int]]
+    # Serial, line, number of the thread and ticks when it was opened; the outermost
+    # of a thread first. Those of threads that have not ended.
+    open_lines: Sequence[tuple[int, int, int, int]]
 
 
 def read_counts(path: str) -> LiveCounts:
@@ -92,8 +97,17 @@ def read_counts(path: str) -> LiveCounts:
     Raises LineprofError if it is no live file, or cannot be read.
     """
     with _Copy(path) as data:
-        header, threads, codes, calls, waits, raw = live_read(data)
-    notes = _notes_of(raw)
+        return _counts_of(path, live_read(data))
+
+
+def _counts_of(
+    path: str,
+    contents: tuple[Any, ...],
+    parse: Callable[[bytes], dict[str, Any]] | None = None,
+) -> LiveCounts:
+    """Return what the core read in the file at `path`."""
+    header, threads, codes, calls, waits, raw, open_lines = contents
+    notes = _notes_of(raw, parse)._replace(state=header["state"])
     rows, c_functions = [], []
     for code in codes:
         tracer, serial, file, line, name, counts = code
@@ -122,20 +136,127 @@ def read_counts(path: str) -> LiveCounts:
         c_functions=c_functions,
         calls=calls,
         waits=waits,
+        open_lines=open_lines,
     )
 
 
-def profile_of_counts(
-    live: LiveCounts, *, exit_reason: str, warnings: Iterable[str] = ()
-) -> Profile:
-    """Return the profile of a process that has ended, whose counts are `live`.
+# A process that runs.
 
-    `exit_reason` says how it ended. Open lines count up to the last event of their
-    thread. Raises LineprofError if the file lacks the notes of a run.
+
+class Moment(NamedTuple):
+    """The present time on the clock of a process, and on CLOCK_MONOTONIC."""
+
+    ticks: int  # 0 if unknown
+    ns: int
+
+
+class LiveFileReader:
+    """An open live file, which can be read again and again while its process runs.
+
+    Once the process has deleted the file, at its end, this still has its last counts.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Open the file; LineprofError if it cannot be read."""
+        self.path = path
+        try:
+            self._handle = _open(path)
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        self._clock = ""
+        self._parse = cache(_note)  # most notes are those of the last time
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._handle)
+
+    def read(self, *, is_running: bool | None) -> tuple[LiveCounts, Moment]:
+        """Return the counts, and when they were read.
+
+        Open lines count up to that time if the process is running, else up to the last
+        event of their thread; None: it may be running. LineprofError if it is no live
+        file, or cannot be read.
+        """
+        with _core_errors(self.path):
+            first = bytearray(self._content())
+            if not self._clock:
+                notes = _notes_of(live_notes(first)[1], self._parse)
+                self._clock = str(notes.process.get("clock", ""))
+            moment = self._moment()
+            # Copies are taken one after the other: lines that are the same in both
+            # were open in between, at `moment`.
+            second = None if is_running is False else self._content()
+            now = moment.ticks if is_running else 0
+            contents = live_read(first, second, now)
+            return _counts_of(self.path, contents, self._parse), moment
+
+    def _moment(self) -> Moment:
+        try:
+            return Moment(*live_clock(self._clock))
+        except ValueError:
+            return Moment(0, time.clock_gettime_ns(time.CLOCK_MONOTONIC))
+
+    def _content(self) -> bytes:
+        size = os.fstat(self._handle).st_size
+        parts, at = [], 0
+        try:
+            while at < size and (part := os.pread(self._handle, size - at, at)):
+                parts.append(part)
+                at += len(part)
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
+        return b"".join(parts)
+
+
+def scale_at(live: LiveCounts, moment: Moment) -> TickScale:
+    """Return the scale of a process's clock, as exact as it is known at `moment`.
+
+    The process notes it when it begins, and seldom later.
+    """
+    header = live.header
+    noted, ticks = header["scale"], moment.ticks - header["ticks"]
+    scale, ns = noted, moment.ns - header["mono_ns"]
+    if moment.ticks and min(ticks, ns) > 0 and (ns >= _EXACT_NS or not noted):
+        scale = (ns << 32) // ticks
+        # (A container may have another CLOCK_MONOTONIC.)
+        if noted and abs(scale - noted) > noted // _NEAR:
+            scale = noted
+    return TickScale(ns_per_tick=scale, cost_one=header["cost_one"])
+
+
+_EXACT_NS = 10_000_000  # from so long on a scale is exact to 1/100,000
+_NEAR = 50  # the scale that the process noted is exact to 1/100
+
+
+def read_source_noted(notes: Notes) -> Callable[[str], SourceFile]:
+    """Return a function that reads a file's text as the process read it.
+
+    The text of a file that has changed since is empty, without a hash.
+    """
+    return _Sources(notes).read
+
+
+# The profile.
+
+
+def profile_of_counts(
+    live: LiveCounts,
+    *,
+    exit_reason: str = "",
+    warnings: Iterable[str] = (),
+    scale: TickScale | None = None,
+    has_sources: bool = True,
+) -> Profile:
+    """Return the profile of a process whose counts are `live`.
+
+    `exit_reason` says how it ended. If it has, open lines count up to the last event
+    of their thread. `scale` is that of its clock, if that is known better than by the
+    process. Raises LineprofError if the file lacks the notes of a run.
     """
     notes, header = live.notes, live.header
-    scale = TickScale(ns_per_tick=header["scale"], cost_one=header["cost_one"])
-    sources = _Sources(notes)
+    if scale is None:
+        scale = TickScale(ns_per_tick=header["scale"], cost_one=header["cost_one"])
+    sources = _Sources(notes) if has_sources else _NoSources()
     process = _process_of(live, scale, exit_reason)
     all_warnings = list(warnings)
     if header["incomplete"]:
@@ -212,6 +333,17 @@ class _Sources:
         return [f"{file} {_CHANGED}" for file in files if self._is_changed(file)]
 
 
+class _NoSources(_Sources):
+    """No texts of source files, for a profile that only has numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(Notes())
+
+    def read(self, file: str) -> SourceFile:
+        """Return a file without its text."""
+        return SourceFile(file=file, text=None, sha256="")
+
+
 # Reading.
 
 
@@ -224,49 +356,75 @@ class _Copy:
     def __enter__(self) -> mmap.mmap:
         """Map the file; LineprofError if that fails."""
         try:
-            handle = os.open(self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            handle = _open(self._path)
             try:
-                _check_owner(handle, self._path)
                 self._data = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
             finally:
                 os.close(handle)
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise LineprofError(
-                f"cannot read {self._path}: {reason}", hint="name a live file"
-            ) from error
+            raise _unreadable(self._path, error) from error
         return self._data
 
     def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
         """Unmap it; errors of the core become a LineprofError."""
         self._data.close()
-        if isinstance(error, NotImplementedError):
-            raise LineprofError(
-                f"cannot read {self._path}: {error}",
-                hint="recover it with the version that recorded it",
-            ) from error
-        if isinstance(error, ValueError):
-            raise LineprofError(
-                f"cannot read {self._path}: {error}",
-                hint="name a file that a run left behind",
-            ) from error
+        with _core_errors(self._path):
+            if isinstance(error, (NotImplementedError, ValueError)):
+                raise error
+
+
+def _open(path: str) -> int:
+    """Return a descriptor of this user's file at `path`.
+
+    OSError if it cannot be opened, LineprofError if it is another user's.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        _check_owner(handle, path)
+    except LineprofError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _unreadable(path: str, error: Exception) -> LineprofError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return LineprofError(f"cannot read {path}: {reason}", hint="name a live file")
+
+
+@contextmanager
+def _core_errors(path: str) -> Iterator[None]:
+    """Give errors of the core as LineprofError."""
+    try:
+        yield
+    except NotImplementedError as error:
+        raise LineprofError(
+            f"cannot read {path}: {error}", hint="use the version that recorded it"
+        ) from error
+    except ValueError as error:
+        raise LineprofError(
+            f"cannot read {path}: {error}", hint="name a file that a run left behind"
+        ) from error
 
 
 def _check_owner(handle: int, path: str) -> None:
     """Raise LineprofError unless the file is this user's: it says what to write to."""
     if os.fstat(handle).st_uid != os.getuid():
         raise LineprofError(
-            f"cannot read {path}: it is another user's", hint="recover it as that user"
+            f"cannot read {path}: it is another user's",
+            hint="run this command as that user",
         )
 
 
-def _notes_of(raw: Iterable[bytes]) -> Notes:
+def _notes_of(
+    raw: Iterable[bytes], parse: Callable[[bytes], dict[str, Any]] | None = None
+) -> Notes:
     """Return the sum of all notes; damaged ones are left out."""
     values: dict[str, Any] = {}
     files: dict[str, tuple[int, ...]] = {}
     cuts: dict[Key, tuple[int, int | None]] = {}
     hidden: set[Key] = set()
-    for one in map(_note, raw):
+    for one in map(parse or _note, raw):
         with suppress(TypeError):  # damaged: a list as a key
             if "file" in one:
                 files[one["file"]] = one.get("state", ())

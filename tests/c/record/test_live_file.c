@@ -1,5 +1,5 @@
-/* Live files: the counts of a process that was killed, forks, a full disk, and
- * damaged files. */
+/* Live files: the counts of a process that was killed, or that runs, forks, a
+ * full disk, and damaged files. */
 #include "record/live_reader.h"
 
 #include <fcntl.h>
@@ -194,7 +194,7 @@ the_counts_of_a_killed_process_are_complete(void)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     data = read_file(path, &bytes);
     CHECK(lp_live_copy_open(&copy, data, bytes) == LP_LIVE_READ);
-    end = lp_live_copy_settle(&copy);
+    end = lp_live_copy_settle(&copy, 0);
     CHECK(end.last == 65);
     outer = find_counters(&copy, SERIAL_OUTER);
     inner = find_counters(&copy, SERIAL_INNER);
@@ -380,9 +380,167 @@ without_room_the_file_is_incomplete_and_the_process_goes_on(void)
     file_is_incomplete_after(ask_for_gigabytes, "large");
 }
 
-/* Read all there is. */
+/* -- a process that runs ---------------------------------------------------
+ */
+
+typedef struct open_lines {
+    int n;
+    struct {
+        uint32_t serial;
+        uint64_t offset, opened;
+    } lines[8];
+} open_lines;
+
+static int
+list_open_line(void *arg, const lp_recorder *rec,
+               const lp_code_counters *counters, uint64_t offset,
+               lp_ticks opened)
+{
+    open_lines *list = arg;
+
+    CHECK(rec->native_id == 77);
+    list->lines[list->n].serial = counters->serial;
+    list->lines[list->n].offset = offset;
+    list->lines[list->n++].opened = opened;
+    return 0;
+}
+
+static void
+check_a_pair_of_copies(char *first, size_t bytes, const char *second,
+                       size_t second_bytes, bool has_stepped)
+{
+    lp_live_copy copy;
+    const lp_code_counters *outer, *inner;
+    open_lines list = {0};
+    lp_live_end end;
+
+    CHECK(lp_live_copy_open(&copy, first, bytes) == LP_LIVE_READ);
+    lp_live_copy_compare(&copy, second, second_bytes);
+    end = lp_live_copy_settle(&copy, 165);
+    CHECK(end.last == 65 && end.threads == 1);
+    outer = find_counters(&copy, SERIAL_OUTER);
+    inner = find_counters(&copy, SERIAL_INNER);
+    CHECK(outer != NULL && inner != NULL);
+    CHECK(outer->lines[2].ticks == 155 && outer->total == 165);
+    CHECK(inner->lines[1].ticks == 50 && inner->total == 150);
+    CHECK(inner->lines[2].ticks == (has_stepped ? 135 : 100));
+    CHECK(lp_live_copy_open_lines(&copy, list_open_line, &list) == 0);
+    CHECK(list.n == 2);
+    CHECK(list.lines[0].serial == SERIAL_OUTER && list.lines[0].offset == 2);
+    CHECK(list.lines[0].opened == 10);
+    CHECK(list.lines[1].serial == SERIAL_INNER && list.lines[1].offset == 2);
+    CHECK(list.lines[1].opened == 65);
+    lp_live_copy_close(&copy);
+}
+
+/* Copy the counters of `from` into another copy of the same file. */
+static void
+copy_counters(char *to, const char *from, size_t bytes)
+{
+    const lp_block *block;
+
+    for (size_t at = 0; at < bytes; at += block->bytes) {
+        block = (const lp_block *)(const void *)(from + at);
+        if (block->magic != LP_BLOCK_MAGIC) {
+            return;
+        }
+        if (block->kind == LP_BLOCK_COUNTERS) {
+            memcpy(to + at, from + at, block->bytes);
+        }
+    }
+}
+
+static void
+read_own_file(const char *path)
+{
+    char *first, *torn, *second;
+    size_t bytes, torn_bytes, second_bytes;
+    program made;
+
+    if (begin(&made, path) != 0) {
+        _exit(1);
+    }
+    run(&made);
+    first = read_file(path, &bytes);
+    torn = read_file(path, &torn_bytes);
+    second = read_file(path, &second_bytes);
+    check_a_pair_of_copies(first, bytes, second, second_bytes, false);
+    /* The counters were copied after the line had ended, its frame before. */
+    step(&made, 3, 135);
+    free(second);
+    second = read_file(path, &second_bytes);
+    copy_counters(torn, second, torn_bytes);
+    check_a_pair_of_copies(torn, torn_bytes, second, second_bytes, true);
+    free(first);
+    free(torn);
+    free(second);
+    _exit(check_failures);
+}
+
+static void
+a_process_that_runs_is_read_up_to_now_without_counting_twice(void)
+{
+    char path[PATH_BYTES];
+    int status;
+
+    path_of(path, "running");
+    status = in_child(read_own_file, path);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void
+end_a_thread(const char *path)
+{
+    program made;
+
+    if (begin(&made, path) == 0) {
+        run(&made);
+        made.rec->finished = 1;
+        made.inner->n_lines = 3; /* as it is in the first copy alone */
+        _exit(0);
+    }
+}
+
+static void
+lines_of_a_thread_that_ended_stay_and_incomplete_counters_are_left_out(void)
+{
+    char path[PATH_BYTES];
+    size_t bytes;
+    char *data, *second;
+    lp_live_copy copy;
+    open_lines list = {0};
+
+    path_of(path, "thread");
+    in_child(end_a_thread, path);
+    data = read_file(path, &bytes);
+    second = read_file(path, &bytes);
+    CHECK(lp_live_copy_open(&copy, second, bytes) == LP_LIVE_READ);
+    find_counters(&copy, SERIAL_INNER)->n_lines = LINES;
+    lp_live_copy_close(&copy);
+    CHECK(lp_live_copy_open(&copy, data, bytes) == LP_LIVE_READ);
+    lp_live_copy_compare(&copy, second, bytes);
+    CHECK(lp_live_copy_settle(&copy, 165).threads == 0);
+    CHECK(find_counters(&copy, SERIAL_OUTER)->lines[2].ticks == 55);
+    CHECK(find_counters(&copy, SERIAL_INNER) == NULL);
+    CHECK(lp_live_copy_open_lines(&copy, list_open_line, &list) == 0);
+    CHECK(list.n == 0);
+    lp_live_copy_close(&copy);
+    free(data);
+    free(second);
+}
+
+static int
+add_up_open_lines(void *arg, const lp_recorder *rec,
+                  const lp_code_counters *counters, uint64_t offset,
+                  lp_ticks opened)
+{
+    *(uint64_t *)arg += rec->number + counters->serial + offset + opened;
+    return 0;
+}
+
+/* Read all there is; `second` may be NULL. */
 static uint64_t
-read_all(char *data, size_t bytes)
+read_all(char *data, size_t bytes, const char *second, size_t second_bytes)
 {
     lp_live_copy copy;
     uint64_t sum = 0;
@@ -391,7 +549,11 @@ read_all(char *data, size_t bytes)
     const lp_live_record *record = NULL;
 
     if (lp_live_copy_open(&copy, data, bytes) == LP_LIVE_READ) {
-        sum += lp_live_copy_settle(&copy).last;
+        if (second != NULL) {
+            lp_live_copy_compare(&copy, second, second_bytes);
+        }
+        sum += lp_live_copy_settle(&copy, second == NULL ? 0 : 165).last;
+        CHECK(lp_live_copy_open_lines(&copy, add_up_open_lines, &sum) == 0);
         while ((counters = lp_live_copy_counters(&copy, counters)) != NULL) {
             const uint64_t *awaits = lp_code_counters_awaits(counters);
             const lp_off_cpu_lines *waits =
@@ -447,7 +609,13 @@ damaged_files_are_read_without_harm(void)
         if (round % 7 == 0) {
             length = random_below(&chance, (uint32_t)bytes);
         }
-        sum += read_all(damaged, length);
+        sum += read_all(damaged, length, round % 2 ? data : NULL, bytes);
+        if (round % 5 == 0) { /* the second copy is the damaged one */
+            char *first = read_file(path, &bytes);
+
+            sum += read_all(first, bytes, damaged, length);
+            free(first);
+        }
     }
     CHECK(sum != 0);
     free(damaged);
@@ -470,7 +638,8 @@ static void
 remove_files(void)
 {
     static const char *const names[] = {"killed",       "crashed", "forked",
-                                        "forked.child", "full",    "large"};
+                                        "forked.child", "full",    "large",
+                                        "running",      "thread"};
     char path[PATH_BYTES];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -488,6 +657,8 @@ main(void)
     the_signal_that_ended_a_process_is_noted();
     a_forked_child_counts_in_its_own_file();
     without_room_the_file_is_incomplete_and_the_process_goes_on();
+    a_process_that_runs_is_read_up_to_now_without_counting_twice();
+    lines_of_a_thread_that_ended_stay_and_incomplete_counters_are_left_out();
     damaged_files_are_read_without_harm();
     a_foreign_file_is_refused();
     remove_files();

@@ -1,0 +1,168 @@
+"""`lineprof top`: the hottest lines of a program that runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from lineprof.cli.command import Command, argument_type
+from lineprof.console.output import print_lines
+from lineprof.console.terminal import terminal_of
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from lineprof.live.layout import State
+    from lineprof.live.monitor import Monitor
+
+_HELP = "show the hottest lines of a program that runs, refreshed"
+
+_SORTS = (
+    "now",
+    "all",
+    "time",
+    "rate",
+    "hits",
+    "each",
+    "wait",
+    "gpu",
+    "kernels",
+    "line",
+)
+
+_MIN_INTERVAL, _MAX_INTERVAL = 0.1, 3600.0  # s
+
+_LINES = 20  # in batch mode
+
+_LOOK = 0.2  # s, after which the end of the program is looked for again
+
+
+def _interval(text: str) -> float:
+    """Return a time in seconds; LineprofError if `text` is none."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not _MIN_INTERVAL <= seconds <= _MAX_INTERVAL:
+        raise LineprofError(
+            f"{text!r} is no interval",
+            hint=f"give {_MIN_INTERVAL:g} to {_MAX_INTERVAL:g} seconds",
+        )
+    return seconds
+
+
+def _count(text: str) -> int:
+    """Return a number from 1 on; LineprofError if `text` is none."""
+    if not (text.isascii() and text.isdigit()) or not int(text[:9]):
+        raise LineprofError(f"{text!r} is no number", hint="give 1 or more")
+    return int(text[:9])
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs=1,
+        metavar="PID|FILE.live",
+        help="the id of a process that runs under kernprof -l, or its live file",
+    )
+    parser.add_argument(
+        "-d",
+        "--delay",
+        type=argument_type(_interval),
+        default=1.0,
+        metavar="SECONDS",
+        help="refresh after so many seconds (default: 1)",
+    )
+    parser.add_argument(
+        "-n",
+        "--count",
+        type=argument_type(_count),
+        metavar="COUNT",
+        help="print so many screens as --batch does (default: until the program ends)",
+    )
+    parser.add_argument(
+        "--sort",
+        choices=_SORTS,
+        default=_SORTS[0],
+        help="sort by this column: the share of the last interval (now) or of the run"
+        " (all), time, hits per second (rate), hits, time per hit (each), wait, GPU"
+        " time (gpu), kernels, or file and line (line); default: now",
+    )
+    parser.add_argument(
+        "--functions", action="store_true", help="show functions in place of lines"
+    )
+    parser.add_argument(
+        "--with-callees",
+        action="store_true",
+        help="show times with those of profiled functions that a line called (default:"
+        " own times)",
+    )
+    parser.add_argument(
+        "--lines",
+        type=argument_type(_count),
+        metavar="N",
+        help=f"show N rows (default: as many as fit; in batch mode {_LINES})",
+    )
+    parser.add_argument(
+        "--batch",
+        action="store_true",
+        help="print plain text, one screen after the other (default: if standard input"
+        " or output is no terminal)",
+    )
+
+
+def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Show the program; LineprofError if there is no such program."""
+    from lineprof.live.layout import State  # noqa: PLC0415  # not for --help
+    from lineprof.live.monitor import Monitor  # noqa: PLC0415
+    from lineprof.live.rates import Scope  # noqa: PLC0415
+
+    if len(parsed.files) > 1:
+        parser.error("top takes one PID, or one live file")
+    is_batch = parsed.batch or parsed.count or not _has_terminal()
+    scope = Scope(by_function=parsed.functions, is_inclusive=parsed.with_callees)
+    limit = parsed.lines or (_LINES if is_batch else None)
+    state = State(interval=parsed.delay, sort=parsed.sort, scope=scope, limit=limit)
+    with Monitor(_live_file(parsed.files[0])) as monitor:
+        if is_batch:
+            _print_screens(monitor, state, parsed.count)
+            return
+        from lineprof.live.screen import show  # noqa: PLC0415  # needs a terminal
+
+        show(monitor, state)
+
+
+def _has_terminal() -> bool:
+    ends = (sys.stdin, sys.stdout)  # one gives the keys
+    return all(one is not None and terminal_of(one).is_terminal for one in ends)
+
+
+def _live_file(word: str) -> str:
+    """Return the live file that an argument means."""
+    from lineprof.live.reading import find_live_file  # noqa: PLC0415  # not for --help
+
+    is_pid = word.isascii() and word.isdigit() and len(word) < len(str(1 << 63))
+    return find_live_file(int(word)) if is_pid else word
+
+
+def _print_screens(monitor: Monitor, state: State, count: int | None) -> None:
+    """Print `count` screens, or all until the program ends."""
+    from lineprof.live.layout import screen  # noqa: PLC0415  # not for --help
+
+    printed = 0
+    terminal = terminal_of(sys.stdout)
+    while True:
+        view = monitor.refresh()
+        lines = [line.text for line in screen(view, state, terminal=terminal)]
+        print_lines([*([""] if printed else []), *lines])
+        printed += 1
+        if printed == count or view.sample.ended is not None:
+            return
+        due = monitor.due(state.interval)
+        while (left := due - time.monotonic()) > 0 and not monitor.has_ended:
+            time.sleep(min(_LOOK, left))
+
+
+COMMAND = Command(name="top", help=_HELP, add_flags=_add_flags, run=_top)
