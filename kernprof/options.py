@@ -75,6 +75,7 @@ class RunOptions:
     skip_zero = False
     summarize = False
     output_interval = 0  # s; 0: write the profile only at the end
+    listen = False  # take requests of `lineprof ctl`
     core: str | None = None
     gpu: str | None = None
     nvtx: str | None = None
@@ -431,6 +432,12 @@ _OUTPUT = (
         value="N",
         read=interval,
         bare="1",
+    ),
+    Flag(
+        *("", "--listen", "listen"),
+        "take requests of lineprof ctl while the program runs",
+        SWITCH,
+        ours=True,
     ),
     Flag(
         "-v",

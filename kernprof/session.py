@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
+    from kernprof.control import Control
     from kernprof.options import RunOptions
     from kernprof.overhead_budget import BudgetWatch
     from kernprof.periodic_dump import PeriodicDump
     from kernprof.program import Program
     from kernprof.recorders import Recorder
     from kernprof.whole_program import Watcher
+    from lineprof.recording.profiler import LineProfiler
 
 _READY, _WRITING, _WRITTEN = range(3)
 
@@ -70,6 +72,7 @@ class Session:
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
         self._budget = self._new_budget()
+        self._control: Control | None = None
         self._texts: KnownTexts | None = None
         if options.kind in {COMMAND, STDIN}:
             self._texts = KnownTexts(self.program.texts)
@@ -98,8 +101,10 @@ class Session:
         """
         self._log.begin(self.recorder.describe(), self._out.path)
         own_process = self._own_process
-        if self._dump:
+        if self._dump or self._options.listen:
             import_all()  # the thread must not import
+        if self._options.listen:
+            import kernprof.control  # noqa: F401, PLC0415  # so that nothing shadows it
         self._safe_state.save()
         self._departures.watch()
         environment = self._environment
@@ -121,6 +126,8 @@ class Session:
             self._dump.start()
         if self._budget:
             self._budget.start()
+        if self._options.listen:
+            self._listen()
         self.program.run(self.recorder)
 
     def refuse(self, error: BaseException) -> None:
@@ -284,6 +291,8 @@ class Session:
                 self._dump.stop()
             if self._budget:
                 self._budget.stop()
+            if self._control:
+                self._control.end()
             with self._departures, self._safe_state, self._environment.shadowed:
                 with_descriptors(
                     lambda: self._with_texts(
@@ -309,6 +318,31 @@ class Session:
         if self._state == _READY and self.program.started:
             with NoSizeSignal():
                 self._with_texts(lambda: self.recorder.dump_so_far(self._out.path))
+
+    # Requests of `lineprof ctl`, on the thread of the listener.
+
+    def _listen(self) -> None:
+        from kernprof.control import Control  # noqa: PLC0415  # with --listen alone
+
+        self._control = Control(self)
+        self._control.begin()
+
+    is_whole = True  # kernprof finds the functions of the program
+
+    @property
+    def profiler(self) -> LineProfiler:
+        """The profiler in use."""
+        assert isinstance(self.recorder, LineRecorder)  # noqa: S101  # as of --listen
+        return self.recorder.profiler
+
+    def write_so_far(self, path: str) -> str:
+        """Write the profile so far to `path`, or to the run's; LineprofError."""
+        path = path or self._out.path
+        if self._state != _READY:
+            raise LineprofError("the program has ended", hint="see its profile")
+        with NoSizeSignal():
+            self._with_texts(lambda: self.recorder.dump_so_far(path))
+        return path
 
     def _with_texts(self, act: Callable[[], None]) -> None:
         """Call `act` while `linecache` knows the program's source without a file."""

@@ -13,6 +13,7 @@ from lineprof.version import VERSION as __version__  # noqa: N811
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from kernprof.control import listen
     from lineprof import line_profiler
     from lineprof.ipython import load_ipython_extension, unload_ipython_extension
     from lineprof.line_profiler import main
@@ -30,6 +31,7 @@ __all__ = [
     "__version__",
     "gpu_status",
     "line_profiler",
+    "listen",
     "load_ipython_extension",
     "load_stats",
     "main",
@@ -48,6 +50,7 @@ _HOMES = {
     "LineStats": "lineprof.line_stats",
     "TraceOptions": "lineprof.recording.trace",
     "gpu_status": "lineprof.recording.gpu",
+    "listen": "kernprof.control",
     "load_ipython_extension": "lineprof.ipython",
     "load_stats": "lineprof.line_stats",
     "main": "lineprof.line_profiler",

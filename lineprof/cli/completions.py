@@ -26,7 +26,13 @@ if TYPE_CHECKING:
 _PROFILES = {"FILE", "BEFORE", "AFTER"}
 _PATHS = {*_PROFILES, "OUT", "PLACE", "FOLDER", "DIR", "TOML", "OUT.html"}
 
-_PROFILE, _SCRIPT = ".lprof", ".py"  # suffixes of the files that commands read
+_LIVE_FILES = "PID|FILE.live"  # a value that names live files
+
+_PROFILE, _SCRIPT, _LIVE = (
+    ".lprof",
+    ".py",
+    ".live",
+)  # suffixes of the files that commands read
 
 _DEFAULT = "view"  # the command of `lineprof FILE`
 
@@ -127,6 +133,8 @@ def _of_parser(parser: argparse.ArgumentParser) -> CommandLine:
             flags.append(Completed(names, printable(text), value, words, separator))
         elif words:
             arguments += words
+        elif value == _LIVE_FILES:
+            suffix = _LIVE
         elif _PATHS.issuperset(value.split()):
             has_profiles = _PROFILES.issuperset(value.split())
             suffix = _PROFILE if has_profiles else suffix or ""

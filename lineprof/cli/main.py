@@ -67,17 +67,25 @@ def _run_command(arguments: list[str]) -> int:
 def all_commands() -> dict[str, Command]:
     """Return the commands by name; `run` is not one of them."""
     from lineprof.cli import (  # noqa: PLC0415  # not for `run`
+        attach,
         check,
         completions,
+        ctl,
         diff,
+        dump,
         export,
         merge,
         recover,
         serve,
+        top,
         view,
     )
 
-    modules = (view, serve, diff, check, merge, export, recover, completions)
+    modules = (
+        *(view, serve, diff, check, merge, export, recover),
+        *(attach, top, ctl, dump),
+        completions,
+    )
     return {module.COMMAND.name: module.COMMAND for module in modules}
 
 

@@ -105,6 +105,7 @@ def version() -> None:
 
 
 ENTRIES: dict[str, Callable[[Bench], object]] = {
+    "listen": lambda _: lineprof.listen(),
     "LineProfiler": fresh,
     "LineProfiler.__call__": lambda b: b.profiler(work)(2),
     "LineProfiler.__enter__": lambda b: b.profiler.__enter__().disable_by_count(),

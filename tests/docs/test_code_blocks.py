@@ -17,6 +17,7 @@ from pages import DONE, FENCE, FILES, PAGES, ROOT, Block, Shell, blocks_of, shap
 NOT_RUN = {
     "a drawing or a formula": 2,
     "a message": 2,
+    "a screen of a running program": 1,
     "depends on the load of the machine": 2,
     "installs a package": 2,
     "needs Dask or Ray": 4,

@@ -1,0 +1,359 @@
+"""The profile of a program that runs already: counting begins, and ends again.
+
+All functions that the program calls from now on are found as they are first called, as
+under kernprof, and those that run at this moment are joined at their next line.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import os
+import sys
+import time
+from _thread import get_ident
+from collections import namedtuple
+from contextlib import nullcontext
+from itertools import pairwise
+from types import (
+    AsyncGeneratorType,
+    CodeType,
+    CoroutineType,
+    GeneratorType,
+    ModuleType,
+)
+
+from kernprof.environment import KnownTexts
+from kernprof.options import COMMAND, MODULE, SCRIPT, RunOptions
+from kernprof.overhead_budget import BudgetWatch
+from kernprof.profilers import new_profiler
+from kernprof.project import around, project_files, runner_of
+from kernprof.recorders import marked
+from kernprof.selection import FunctionFilter
+from lineprof.errors import LineprofError
+from lineprof.files import current_folder, real_path
+from lineprof.patterns import patterns
+from lineprof.quiet_threads import ForkGuard
+from lineprof.recording.core import (
+    CORES,
+    NotCounting,
+    hook_in_use,
+    is_counting,
+    is_discovering,
+    new_live_file,
+    start,
+    stop,
+)
+from lineprof.recording.profiler import close
+from lineprof.storage import require_sqlite
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from types import FrameType
+    from typing import Any
+
+    from kernprof.program import Program
+    from lineprof.line_stats import LineStats
+    from lineprof.recording.profiler import LineProfiler
+
+_MODULE_CODE = "<module>"
+_MAX_WAIT = 10.0  # s that a program waits at its end for a client that detaches
+_POLL = 0.005  # s
+_ATTACHED = (
+    "attached to a running program: lines that ran at that moment count from the next"
+    " line on"
+)
+
+
+class AttachedProfile:
+    """Line profiling of this process, from `begin` to `finish`."""
+
+    is_whole = True
+
+    def __init__(
+        self, options: Mapping[str, Any], on_exit: Callable[[dict[str, Any]], object]
+    ) -> None:
+        """Prepare to profile as the client's `options` say.
+
+        `on_exit` gets what `finish` would return if the program ends before.
+        """
+        require_sqlite()
+        if is_discovering():  # which one profiler of a process can do
+            raise LineprofError(
+                f"process {os.getpid()} is profiled by kernprof -l already",
+                hint="start it with --listen as well, for lineprof ctl PID write FILE",
+            )
+        self._options = _run_options(options)
+        self._folder = str(options["folder"])  # for files, of this user alone
+        self._on_exit = on_exit
+        self._program = _Running.of_this_process()
+        self._live = new_live_file(os.path.join(self._folder, "attached.lprof"))
+        self.live_path = self._live.path if self._live else None
+        # Counting stops and starts at once for all functions, but not for others.
+        self._all_at_once = NotCounting if hook_in_use() is None else nullcontext
+        try:
+            self._profiler: LineProfiler | None = new_profiler(
+                self._options, self._live
+            )
+        except LineprofError:
+            self._close_live()
+            raise
+        self._was_counting = is_counting()
+        self._is_ending = False
+        self._budget: BudgetWatch | None = None
+        if self._options.max_overhead:
+            self._budget = BudgetWatch(
+                self._options.max_overhead, lambda: self.profiler
+            )
+
+    @property
+    def profiler(self) -> LineProfiler:
+        """The profiler of the program."""
+        assert self._profiler is not None  # noqa: S101  # until the end
+        return self._profiler
+
+    def begin(self) -> str:
+        """Begin to count; return a line on what is counted."""
+        profiler, program = self.profiler, self._program
+        profiler.texts = program.texts
+        select = self._new_filter()
+        start()
+        with self._all_at_once():
+            found = 0
+            for code in {*_running_code(), *_suspended_code()}:
+                if select(code) and profiler.watch(code):
+                    found += 1
+            profiler.enable()
+            pause = self._budget.pause if self._budget else None
+            profiler.discover(select, pause=pause)
+        if self._live:
+            profiler.note_run()
+            self._live.note(texts=dict(program.texts), whole=True)
+        if self._budget:
+            self._budget.start()
+        atexit.register(self._at_exit)
+        ForkGuard.watch(self)
+        return f"joined {found} running function{'s' * (found != 1)}"
+
+    def write_so_far(self, path: str) -> str:
+        """Write the profile so far to `path`, and return that; LineprofError."""
+        if not path:
+            raise LineprofError("no file is named", hint="name the file to write")
+        with KnownTexts(self._program.texts):
+            stats = marked(self.profiler.stats_so_far(), is_whole=True)
+        stats.to_file(path)
+        return path
+
+    def finish(self, exit_reason: str = "") -> dict[str, Any]:
+        """Count no more, and return the path of the profile, for the client.
+
+        `exit_reason` says how the program ended; "" means that it goes on. Raises
+        LineprofError if the profile cannot be written.
+        """
+        self._is_ending = True
+        atexit.unregister(self._at_exit)
+        profiler = self.profiler
+        path = os.path.join(self._folder, f"{os.getpid()}-{os.urandom(6).hex()}.lprof")
+        try:
+            with self._all_at_once():
+                self._stop()
+            profiler.exit = exit_reason or "still running"
+            self._stats(profiler).to_file(path)
+        finally:
+            self.end()
+        summary = self._budget.summary() if self._budget else []
+        return {"file": path, "ended": exit_reason, "summary": summary}
+
+    def end(self) -> None:
+        """Count no more, and forget all counts; does nothing if that was done."""
+        ForkGuard.forget(self)
+        atexit.unregister(self._at_exit)
+        profiler, self._profiler = self._profiler, None
+        if profiler is None:
+            return
+        profiler.disable()
+        profiler.discover(None)
+        if self._budget:
+            self._budget.stop()
+        close(profiler)
+        self._close_live()
+        if not self._was_counting:
+            stop()
+
+    def _stop(self) -> None:
+        if self._budget:
+            self._budget.stop()
+        self.profiler.discover(None)
+        self.profiler.disable()
+
+    def _stats(self, profiler: LineProfiler) -> LineStats:
+        with KnownTexts(self._program.texts):
+            stats = marked(profiler.get_stats(), is_whole=True)
+        stats.warnings = (*stats.warnings, _ATTACHED)
+        return stats
+
+    def _close_live(self) -> None:
+        if self._live:
+            self._live.close(remove=True)
+
+    # A forked child is not profiled.
+
+    def pause(self) -> None:
+        """Do nothing before a fork."""
+
+    def resume(self) -> None:
+        """Do nothing after a fork, in the program."""
+
+    def forked(self) -> None:
+        """End in a child: the client has asked for its parent."""
+        self.end()
+
+    def _at_exit(self) -> None:
+        """Send the profile of a program that ends."""
+        if self._is_ending:  # on the listener's thread, which is given time for it
+            until = time.monotonic() + _MAX_WAIT
+            while self._profiler is not None and time.monotonic() < until:
+                time.sleep(_POLL)
+            return
+        try:
+            reply = self.finish("ended while attached")
+        except LineprofError as error:
+            reply = {"error": error.message, "hint": error.hint}
+        except Exception as error:  # noqa: BLE001  # the program is to end as ever
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        self._on_exit(reply)
+
+    def _new_filter(self) -> FunctionFilter:
+        options, program = self._options, self._program
+        folder = current_folder()
+        select = FunctionFilter(
+            everything=options.all,
+            include=patterns(options.include, folder),
+            exclude=patterns(options.exclude, folder),
+        )
+        options.kind, options.target = program.kind, program.target
+        file = program.code.co_filename
+        if program.kind == COMMAND:
+            files = around(folder or os.curdir)
+        else:
+            files = project_files(options, program.as_program, file, program.target)
+        runner = runner_of(options, program.as_program, file)
+        select.begin(
+            program.code,
+            files,
+            program.target if program.kind == MODULE else "",
+            has_file=program.kind != COMMAND,
+            is_own=not runner,
+        )
+        return select
+
+
+def _run_options(values: Mapping[str, Any]) -> RunOptions:
+    options = RunOptions("lineprof attach")
+    options.line_by_line = True
+    options.include = tuple(map(str, values.get("include") or ()))
+    options.exclude = tuple(map(str, values.get("exclude") or ()))
+    options.all = bool(values.get("all"))
+    options.max_overhead = float(values.get("max_overhead") or 0.0)
+    core = values.get("core")
+    options.core = core if core in CORES else None
+    return options
+
+
+class _Running(namedtuple("_Running", "kind target argv0 first_path code texts")):
+    """The program that runs in this process."""
+
+    __slots__ = ()
+
+    kind: str  # SCRIPT, MODULE or COMMAND, which has no file
+    target: str  # the module's name, or the file's
+    argv0: str
+    first_path: str
+    code: CodeType  # of `__main__`
+    texts: Mapping[str, str]  # source without a file
+
+    @classmethod
+    def of_this_process(cls) -> _Running:
+        """Return what `__main__` says."""
+        main = sys.modules.get("__main__", ModuleType("__main__"))
+        names = vars(main)
+        file, spec = names.get("__file__"), names.get("__spec__")
+        code = _main_code(names)
+        argv0 = sys.argv[0] if sys.argv and isinstance(sys.argv[0], str) else ""
+        if not isinstance(file, str):
+            return cls(
+                kind=COMMAND,
+                target="",
+                argv0=argv0,
+                first_path=current_folder(),
+                code=code or compile("", "<string>", "exec"),
+                texts=_command_text(),
+            )
+        name = getattr(spec, "name", None)
+        is_module = isinstance(name, str) and bool(name)
+        return cls(
+            kind=MODULE if is_module else SCRIPT,
+            target=name if is_module else (argv0 or file),
+            argv0=argv0 or file,
+            first_path=os.path.dirname(real_path(file)),
+            code=code or compile("", file, "exec"),
+            texts={},
+        )
+
+    @property
+    def as_program(self) -> Program:
+        """The same as the part of a `Program` that says where its files are."""
+        return self  # type: ignore[return-value]
+
+
+def _main_code(names: dict[str, Any]) -> CodeType | None:
+    """Return the code of `__main__` if it is running, on whatever thread."""
+    for frame in _frames():
+        if frame.f_globals is names and frame.f_code.co_name == _MODULE_CODE:
+            return frame.f_code
+    return None
+
+
+def _command_text() -> Mapping[str, str]:
+    """Return the text of ``python -c``, by the name of its code."""
+    words = [*sys.orig_argv, ""]
+    for word, text in pairwise(words):
+        if word == "-c":
+            if sys.version_info >= (3, 14):  # python removes the common indentation
+                from textwrap import dedent  # noqa: PLC0415  # rare
+
+                text = dedent(text)  # noqa: PLW2901
+            return {"<string>": text}
+        if not word.startswith("-") and word is not words[0]:
+            break
+    return {}
+
+
+def _frames() -> Iterator[FrameType]:
+    """Yield all frames that run, but those of the calling thread."""
+    for thread, innermost in sys._current_frames().items():  # noqa: SLF001  # public
+        frame: FrameType | None = innermost if thread != get_ident() else None
+        while frame is not None:
+            yield frame
+            frame = frame.f_back
+
+
+def _running_code() -> Iterator[CodeType]:
+    for frame in _frames():
+        yield frame.f_code
+
+
+_SUSPENDING = {
+    GeneratorType: "gi_code",
+    CoroutineType: "cr_code",
+    AsyncGeneratorType: "ag_code",
+}
+
+
+def _suspended_code() -> Iterator[CodeType]:
+    """Yield the code of generators and coroutines, which may be resumed."""
+    for one in gc.get_objects():
+        name = _SUSPENDING.get(type(one))
+        if name is not None:
+            yield getattr(one, name)

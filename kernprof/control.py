@@ -1,0 +1,283 @@
+"""Requests to a profiled program: start, stop, reset, write, and attaching to it.
+
+`Control` takes the requests of `lineprof ctl` and `lineprof attach` in a process that
+listens: one under ``kernprof --listen``, one that called ``lineprof.listen``, or one
+that `lineprof attach` has made listen.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import time
+from contextlib import suppress
+
+from kernprof.attached import AttachedProfile
+from lineprof.control.address import own_socket
+from lineprof.control.listener import Listener
+from lineprof.errors import LineprofError
+from lineprof.quiet_threads import ForkGuard, QuickTurns
+from lineprof.recording.core import call_soon, is_counting, start, stop
+from lineprof.version import VERSION
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Protocol
+
+    from lineprof.control.listener import Peer, Reply, Request
+    from lineprof.recording.profiler import LineProfiler
+
+    class Profiled(Protocol):
+        """A run that can be controlled."""
+
+        is_whole: bool  # it finds functions itself, so that nobody else can
+
+        @property
+        def profiler(self) -> LineProfiler:
+            """The profiler whose counts are written; LineprofError if there is none."""
+
+        def write_so_far(self, path: str) -> str:
+            """Write the profile of the running program, "" for the run's own path.
+
+            Returns the path. Raises LineprofError if there is none, or it fails.
+            """
+
+
+_GPU_SHARE = 20  # s between two readings of GPU work, for each s that one took
+
+_NOTHING = "nothing is profiled in process {}"
+
+
+class _Global:
+    """What ``lineprof.profile`` decorates in a program that listens."""
+
+    is_whole = False
+
+    @property
+    def profiler(self) -> LineProfiler:
+        """The profiler of ``lineprof.profile``; LineprofError while it is off."""
+        from lineprof.recording.global_profiler import (  # noqa: PLC0415
+            profile,
+            profiler_of,
+        )
+
+        found = profiler_of(profile)
+        if found is None:
+            raise _nothing()
+        return found
+
+    def write_so_far(self, path: str) -> str:
+        """Write the profile of what was decorated to `path`; LineprofError."""
+        if not path:
+            raise LineprofError("no file is named", hint="name the file to write")
+        self.profiler.stats_so_far().to_file(path)
+        return path
+
+
+_listening: list[Control] = []  # at most one
+
+
+def listen() -> None:
+    """Take requests of `lineprof attach` and `lineprof ctl` from now on.
+
+    They come over a socket that only this process's user can open. A thread waits for
+    them in a system call: a program that gets none is not slowed down. Forked children
+    do not listen. Calling this twice has no further effect. Raises LineprofError if
+    there is no folder for the socket.
+    """
+    if _listening:
+        return
+    control = Control(_Global())
+    _listening.append(control)
+    atexit.register(control.end)
+    os.register_at_fork(after_in_child=_listening.clear)
+    control.begin()
+
+
+def _gpu_rows(profiler: LineProfiler) -> Iterator[list[object]]:
+    from lineprof.model.gpu import (  # noqa: PLC0415  # with a GPU
+        numbers_of_functions,
+        numbers_of_lines,
+    )
+
+    gpu = profiler.stats_so_far().gpu
+    for key, lines in numbers_of_lines(gpu).items():
+        for line, one in lines.items():
+            yield [*key, line, one.gpu_ns, one.self_ns, one.kernels]
+    for key, one in numbers_of_functions(gpu).items():
+        yield [*key, 0, one.gpu_ns, one.self_ns, one.kernels]
+
+
+def _nothing() -> LineprofError:
+    return LineprofError(
+        _NOTHING.format(os.getpid()), hint="attach to it: lineprof attach PID"
+    )
+
+
+class Control:
+    """The requests to this process, and what they act on."""
+
+    def __init__(
+        self,
+        run: Profiled | None = None,
+        *,
+        folder: str | None = None,
+        patience: float | None = None,
+    ) -> None:
+        """Control `run`; without one, what is attached to the process alone.
+
+        `folder` is the one for the socket. With `patience`, end after so many seconds
+        without a client, and when the client that attached has gone.
+        """
+        ForkGuard.prepare(call_soon)
+        self._run = run
+        self._once = patience is not None
+        self._attached: AttachedProfile | None = None
+        self._client: Peer | None = None  # that has attached
+        self._gpu_rows: list[list[object]] = []
+        self._gpu_due = 0.0  # s, of the monotonic clock: until then they are not new
+        self._commands: dict[str, Callable[[Peer, Request], Reply]] = {
+            "attach": self._attach,
+            "detach": self._detach,
+            "gpu": self._gpu_lines,
+            "reset": self._reset,
+            "start": self._start,
+            "status": self._status,
+            "stop": self._stop,
+            "write": self._write,
+        }
+        try:
+            self._listener = Listener(
+                own_socket(folder),
+                self._handle,
+                left=self._left,
+                patience=patience,
+                waited=self.end,
+            )
+        except OSError as error:
+            raise LineprofError(
+                f"cannot listen for requests: {error.strerror}",
+                hint="set TMPDIR to a folder of yours",
+            ) from None
+
+    def begin(self) -> None:
+        """Take requests from now on."""
+        self._listener.start()
+
+    def end(self) -> None:
+        """Take no more requests, and detach."""
+        if self._attached:
+            self._attached.end()
+            self._attached = None
+        self._listener.close()
+
+    def _handle(self, peer: Peer, request: Request) -> Reply:
+        command = self._commands.get(str(request.get("command")))
+        if command is None:
+            raise LineprofError(
+                f"lineprof {VERSION} in process {os.getpid()} has no such command",
+                hint="use the same version on both sides",
+            )
+        with QuickTurns():
+            return command(peer, request)
+
+    def _profiled(self) -> Profiled:
+        run = self._attached or self._run
+        if run is None:
+            raise _nothing()
+        run.profiler  # noqa: B018  # raises if there is none
+        return run
+
+    def _start(self, _peer: Peer, _request: Request) -> Reply:
+        self._profiled()
+        start()
+        return {"text": "counting"}
+
+    def _stop(self, _peer: Peer, _request: Request) -> Reply:
+        self._profiled()
+        stop()
+        return {"text": "not counting until start"}
+
+    def _reset(self, _peer: Peer, _request: Request) -> Reply:
+        self._profiled().profiler.reset()
+        return {"text": "all counts are zero"}
+
+    def _write(self, _peer: Peer, request: Request) -> Reply:
+        path = self._profiled().write_so_far(str(request.get("path") or ""))
+        return {"text": f"wrote {path}", "path": path}
+
+    def _status(self, _peer: Peer, _request: Request) -> Reply:
+        text = "nothing is profiled"
+        with suppress(LineprofError):
+            self._profiled()
+            text = "counting" if is_counting() else "not counting until start"
+            text += ", attached" if self._attached else ""
+        return {"text": text, "pid": os.getpid(), "version": VERSION}
+
+    def _gpu_lines(self, _peer: Peer, _request: Request) -> Reply:
+        """Return the GPU work of lines so far, as `lineprof top` shows it.
+
+        Each row has the function (file, line, name) and the line, 0 for the whole
+        function; GPU time with callees and without in ns, and the number of kernels.
+        """
+        profiler = self._profiled().profiler
+        if profiler.gpu_status.backend != "cupti":
+            return {"rows": []}
+        began = time.monotonic()
+        if began >= self._gpu_due:
+            self._gpu_rows = [*_gpu_rows(profiler)]
+            now = time.monotonic()
+            self._gpu_due = now + _GPU_SHARE * (now - began)
+        return {"rows": self._gpu_rows}
+
+    # Attaching.
+
+    def _attach(self, peer: Peer, request: Request) -> Reply:
+        if self._attached:
+            raise LineprofError(
+                f"another client is attached to process {os.getpid()}",
+                hint="let it detach first",
+            )
+        if self._run is not None and self._run.is_whole:
+            raise LineprofError(
+                f"kernprof profiles process {os.getpid()} from its start",
+                hint="lineprof ctl PID write FILE gives what was counted so far",
+            )
+        self._attached = AttachedProfile(request.get("options") or {}, self._on_exit)
+        self._client = peer
+        try:
+            text = self._attached.begin()
+        except BaseException:
+            self._attached.end()
+            self._attached = None
+            raise
+        return {"text": text, "live": self._attached.live_path, "version": VERSION}
+
+    def _detach(self, _peer: Peer, _request: Request) -> Reply:
+        if not self._attached:
+            raise _nothing()
+        attached, self._attached = self._attached, None
+        reply = attached.finish()
+        if self._once:
+            self._listener.hide()  # the next client makes another one
+        return reply
+
+    def _left(self, peer: Peer) -> None:
+        """End with the client that attached; what it did not fetch is lost."""
+        if peer is not self._client:
+            return
+        self._client = None
+        attached, self._attached = self._attached, None
+        if attached:
+            attached.end()
+        if self._once:
+            self.end()
+
+    def _on_exit(self, reply: Reply) -> None:
+        """Send the profile of a program that ends while it is attached."""
+        self._attached = None
+        if self._once:
+            self._listener.hide()
+        if self._client:
+            self._client.send(reply)

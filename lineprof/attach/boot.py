@@ -1,0 +1,163 @@
+"""The first code of lineprof in a program that it attaches to.
+
+The client gives this file's text, with a call of `boot` at its end, to the program,
+which runs it between two instructions of its main thread. `boot` only starts a thread,
+which imports lineprof and listens for the client.
+
+A program forks only after that thread has ended: a child would inherit the locks that
+the thread holds. The hook for this, in the module `_lineprof_boot`, is the one thing
+that stays in the program, besides imported modules.
+"""
+
+from __future__ import annotations
+
+import _thread
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os as posix
+    import signal as _signal
+    from typing import Any
+else:  # built into the interpreter, so that no file of the program is taken for them
+    import _signal
+    import posix
+
+_NAME = "_lineprof_boot"
+_MAX_WAIT = 10.0  # s for a thread that boots
+_END = 0.1  # s in which a thread ends that has done all
+_POLL = 5e-4  # s
+_QUICK = 1e-5  # s: see `QuickTurns`, which is not imported yet
+
+
+def boot(parameters: dict[str, Any]) -> None:
+    """Start the thread; called on the main thread. `parameters` are the client's."""
+    state: Any = sys.modules.get(_NAME) or _new_state()
+    before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
+    state.running += 1
+    try:
+        _thread.start_new_thread(_run, (state, parameters))
+    except BaseException:
+        state.running -= 1
+        raise
+    finally:
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+
+
+def _new_state() -> Any:  # a module  # noqa: ANN401
+    """Return the module that makes forks wait for boots, and register its hook."""
+    from time import monotonic, sleep  # built in  # noqa: PLC0415
+
+    state: Any = type(sys)(_NAME)
+    state.running = 0  # threads
+    state.last = 0, 0.0  # the last one's number, and until when it may still exist
+    state.clock = monotonic
+    sys.modules[_NAME] = state
+
+    def wait() -> None:
+        until = monotonic() + _MAX_WAIT
+        while state.running and monotonic() < until:
+            sleep(_POLL)
+        thread, until = state.last
+        while monotonic() < until and _exists(thread):  # os.fork warns of it
+            sleep(_POLL)
+
+    def forked() -> None:
+        state.running = 0
+
+    posix.register_at_fork(before=wait, after_in_child=forked)
+    return state
+
+
+def _exists(thread: int) -> bool:
+    try:
+        posix.stat(f"/proc/self/task/{thread}")
+    except OSError:
+        return False
+    return True
+
+
+def _run(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: ANN401
+    """Import lineprof and listen; this is the thread."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(_QUICK)
+    quick = sys.getswitchinterval()
+    try:
+        _listen(parameters)
+    except BaseException as error:  # it is the client's to report  # noqa: BLE001
+        _fail(parameters["failed"], error)
+    finally:
+        if sys.getswitchinterval() == quick:
+            sys.setswitchinterval(interval)
+        state.last = _thread.get_native_id(), state.clock() + _END
+        state.running -= 1
+
+
+def _listen(parameters: dict[str, Any]) -> None:
+    """Import lineprof from the client's folder, and wait for the client."""
+    known: Any = sys.modules.get("lineprof")
+    version = getattr(known, "__version__", None)
+    if known is not None and version != parameters["version"]:
+        message = (
+            f"the program has imported lineprof {version}, and this is"
+            f" {parameters['version']}: attach with its own"
+        )
+        raise RuntimeError(message)
+    for name in parameters["needed"]:
+        _check_standard(name)
+
+    class Finder:
+        """Finder of lineprof's own packages, wherever the client has them."""
+
+        @staticmethod
+        def find_spec(name: str, _path: Any = None, _target: Any = None) -> Any:  # noqa: ANN401
+            if name not in parameters["packages"]:
+                return None
+            from importlib.util import spec_from_file_location  # noqa: PLC0415
+
+            file, folders = parameters["packages"][name]
+            return spec_from_file_location(
+                name, file, submodule_search_locations=[*folders]
+            )
+
+    sys.meta_path.insert(0, Finder)
+    try:
+        from kernprof.control import Control  # noqa: PLC0415
+        from lineprof.recording.core import unmap  # noqa: PLC0415
+    finally:
+        sys.meta_path.remove(Finder)
+    address, size = parameters["page"]
+    if size:
+        unmap(address, size)
+    Control(folder=parameters["folder"], patience=parameters["patience"]).begin()
+
+
+def _check_standard(name: str) -> None:
+    """Raise RuntimeError if `name` would not be the standard library's module."""
+    from importlib.machinery import PathFinder  # frozen  # noqa: PLC0415
+
+    module = sys.modules.get(name)
+    spec = getattr(module, "__spec__", None)
+    if module is None:
+        spec = PathFinder.find_spec(name)
+    origin = getattr(spec, "origin", None)
+    if not origin or not origin.endswith((".py", ".pyc", ".so")):
+        return
+    standard = str(sys.modules["os"].__file__).rpartition("/")[0] + "/"
+    if not origin.startswith(standard) or "/site-packages/" in origin[len(standard) :]:
+        message = (
+            f"{origin} is in the place of Python's own module {name}, which lineprof"
+            " needs: rename it"
+        )
+        raise RuntimeError(message)
+
+
+def _fail(file: str, error: BaseException) -> None:
+    """Leave a file with the reason for the client."""
+    text = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+    try:
+        with open(f"{file}.new", "w", encoding="utf-8") as stream:
+            stream.write(str(text))
+        posix.rename(f"{file}.new", file)
+    except Exception:  # the client waits in vain  # noqa: BLE001, S110
+        pass

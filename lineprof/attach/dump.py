@@ -1,0 +1,231 @@
+"""The stacks of all threads of a process, at one moment.
+
+They are read from outside where that is possible: a process that hangs, in a system
+call, in a deadlock or in C code that holds the GIL, runs nothing that could tell. From
+Python 3.14 on Python itself can read another process's stacks (`_remote_debugging`);
+before, py-spy does if it is installed. Without it the process is asked to write its
+stacks itself, which it does as soon as its main thread runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineprof.attach import task_state
+from lineprof.attach.injection import run_in
+from lineprof.attach.joining import give_to_owner, make_folder, place_of
+from lineprof.attach.refusal import check
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lineprof.attach.interpreter import Interpreter
+
+_PATIENCE = 3.0  # s for a process that writes its stacks itself
+_POLL = 0.002  # s
+_PY_SPY_TIMEOUT = 30.0  # s
+_UNREADABLE = (  # errors of a py-spy that prints something else
+    *(OSError, subprocess.TimeoutExpired, AttributeError, KeyError),
+    *(TypeError, ValueError),
+)
+
+_PAYLOAD = """\
+import os, sys
+lines = []
+names = {{}}
+threading = sys.modules.get("threading")
+if threading is not None:
+    for number, thread in dict(threading._active).items():
+        names[number] = (thread._name, getattr(thread, "_native_id", None))
+here = sys._getframe()
+for number, frame in sys._current_frames().items():
+    name, native = names.get(number, ("", None))
+    lines.append(("thread", number, name, native))
+    if frame is here:
+        frame = here.f_back.f_back  # below that of the text around this one
+    while frame is not None:
+        code = frame.f_code
+        lines.append((code.co_filename, frame.f_lineno, code.co_qualname))
+        frame = frame.f_back
+with open({path!r} + ".new", "w", encoding="utf-8", errors="backslashreplace") as out:
+    out.write(repr(lines))
+os.rename({path!r} + ".new", {path!r})
+"""
+
+
+class StackFrame(NamedTuple):
+    """One frame."""
+
+    file: str
+    line: int  # 0 if unknown
+    function: str
+
+
+class ThreadStack(NamedTuple):
+    """The frames of one thread, outermost first."""
+
+    number: int  # of the operating system, or Python's own; 0 if unknown
+    name: str
+    frames: tuple[StackFrame, ...]
+    state: str = ""  # "blocked in read", for example
+
+
+def stacks(pid: int) -> tuple[list[ThreadStack], str]:
+    """Return the stacks of the process `pid`, and how they were read.
+
+    Raises LineprofError if the process cannot be read, or runs nothing.
+    """
+    interpreter = check(pid)
+    if sys.version_info >= (3, 14):
+        return _read_by_python(pid), "read from outside by Python"
+    if command := _py_spy():
+        return _read_by_py_spy(pid, command), "read from outside by py-spy"
+    return _told(pid, interpreter), "told by the process itself"
+
+
+# Read from outside.
+
+
+def _read_by_python(pid: int) -> list[ThreadStack]:
+    """Return the stacks as the private module of ``profiling.sampling`` reads them."""
+    import _remote_debugging  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    try:
+        unwinder = _remote_debugging.RemoteUnwinder(pid, all_threads=True)
+        found = unwinder.get_stack_trace()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise LineprofError(
+            f"cannot read the stacks of process {pid}: {error}", hint="try again"
+        ) from None
+    threads: list[Any] = []
+    for item in found:  # interpreters, from 3.15 on
+        threads += getattr(item, "threads", None) or [item]
+    return [_thread_of(pid, *_parts(one)) for one in threads]
+
+
+def _parts(thread: Any) -> tuple[int, list[StackFrame]]:  # noqa: ANN401
+    number = getattr(thread, "thread_id", None)
+    frames = getattr(thread, "frame_info", None)
+    if number is None:
+        number, frames = thread[0], thread[1]
+    return int(number), [_frame(one) for one in frames or ()]
+
+
+def _frame(frame: Any) -> StackFrame:  # noqa: ANN401
+    file = getattr(frame, "filename", None)
+    if file is None:
+        file, place, function = frame[0], frame[1], frame[2]
+    else:
+        place = getattr(frame, "location", None) or getattr(frame, "lineno", 0)
+        function = frame.funcname
+    line = place[0] if isinstance(place, tuple) else getattr(place, "lineno", place)
+    return StackFrame(str(file), int(line or 0), str(function))
+
+
+def _py_spy() -> str | None:
+    """Return the path of py-spy: of this environment, or on PATH; None without it."""
+    own = os.path.join(sysconfig.get_path("scripts"), "py-spy")
+    return own if os.access(own, os.X_OK) else shutil.which("py-spy")
+
+
+def _read_by_py_spy(pid: int, command: str) -> list[ThreadStack]:
+    try:
+        done = subprocess.run(
+            [command, "dump", "--json", "--pid", str(pid)],
+            capture_output=True,
+            timeout=_PY_SPY_TIMEOUT,
+            check=True,
+        )
+        found = json.loads(done.stdout)
+        return [
+            _thread_of(
+                pid,
+                int(one.get("os_thread_id") or one["thread_id"]),
+                [
+                    StackFrame(f["filename"], int(f["line"] or 0), f["name"])
+                    for f in one["frames"]
+                ],
+                str(one.get("thread_name") or ""),
+            )
+            for one in found
+        ]
+    except subprocess.CalledProcessError as error:
+        said = error.stderr.decode(errors="replace").strip()
+        last = said.rpartition("\n")[2]
+        raise LineprofError(
+            f"py-spy cannot read process {pid}: {last or 'it failed'}",
+            hint="see py-spy dump --pid",
+        ) from None
+    except _UNREADABLE as error:
+        raise LineprofError(
+            f"py-spy cannot read process {pid}: {error}", hint="see py-spy dump --pid"
+        ) from None
+
+
+# Told by the process itself.
+
+
+def _told(pid: int, interpreter: Interpreter) -> list[ThreadStack]:
+    """Return the stacks that a text run in the process has written; LineprofError."""
+    place = place_of(pid)
+    make_folder(place.outside)
+    name = f"{place.pid}-{os.urandom(6).hex()}.stacks"
+    inside, outside = os.path.join(place.inside, name), Path(place.outside, name)
+    token = outside.with_suffix(".token")  # the process deletes it before anything else
+    token.touch(mode=0o600)
+    give_to_owner(token)
+    text = f"import os\nos.unlink({os.path.splitext(inside)[0] + '.token'!r})\n"
+    run_in(interpreter, text + _PAYLOAD.format(path=inside))
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        with suppress(FileNotFoundError):
+            lines = _literal(outside.read_text(encoding="utf-8"))
+            outside.unlink()
+            return [*_threads(pid, lines)]
+        time.sleep(_POLL)
+    with suppress(FileNotFoundError):
+        token.unlink()
+    state = task_state.read(pid)
+    raise LineprofError(
+        f"process {pid} runs nothing that could tell: the main thread is {state}",
+        hint="pip install py-spy, with which lineprof reads stacks from outside",
+    )
+
+
+def _literal(text: str) -> list[tuple[Any, ...]]:
+    import ast  # noqa: PLC0415
+
+    found = ast.literal_eval(text)
+    return found if isinstance(found, list) else []
+
+
+def _threads(pid: int, lines: Iterable[tuple[Any, ...]]) -> Iterator[ThreadStack]:
+    head: tuple[Any, ...] | None = None
+    frames: list[StackFrame] = []
+    for line in [*lines, ("thread", 0, "", None)]:
+        if line[0] != "thread" or len(line) != 4:  # noqa: PLR2004
+            frames.append(StackFrame(str(line[0]), int(line[1] or 0), str(line[2])))
+            continue
+        if head is not None:
+            yield _thread_of(pid, int(head[3] or head[1]), frames, str(head[2]))
+        head, frames = line, []
+
+
+def _thread_of(
+    pid: int, number: int, frames: list[StackFrame], name: str = ""
+) -> ThreadStack:
+    """Return the record of a thread, whose `frames` are innermost first."""
+    state = ""
+    with suppress(LineprofError):
+        state = str(task_state.read(pid, number))
+    return ThreadStack(number, name, tuple(reversed(frames)), state)

@@ -1,0 +1,250 @@
+"""Attaching to a process: over its socket, or by making it listen first.
+
+`join` returns a connection to the process. If that has no socket, a short text of
+Python (``boot.py``) is run in it, which imports lineprof from where this process has
+it, and listens. The text lies in a file that the process deletes before anything else:
+a client that gives up deletes the file itself, and then nothing of it will ever run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lineprof.attach import task_state
+from lineprof.attach.injection import run_in
+from lineprof.attach.refusal import check, namespace_pid
+from lineprof.control.address import SUFFIX, folder_of
+from lineprof.control.client import Connection
+from lineprof.errors import LineprofError
+from lineprof.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PATIENCE = 10.0  # s that the process waits for this one, once it listens
+_POLL = 0.002  # s
+_TOLD_AFTER = 0.5  # s until the user is told why it takes long
+_RETRIES = 5  # when a listener that is about to end was met
+_RETRY_AFTER = 0.05  # s
+
+# Modules of the standard library that lineprof needs in the process.
+_USES = ("kernprof.control", "lineprof.line_stats", "lineprof.storage.writer")
+_PAYLOAD = """\
+import io, os
+with io.open({path!r}, encoding="utf-8") as stream:
+    text = stream.read()
+os.unlink({path!r})
+exec(compile(text, "<lineprof>", "exec"), {{"__name__": __name__, "page": page}})
+"""
+
+
+class Place(NamedTuple):
+    """The folder through which a process and this one meet."""
+
+    inside: str  # its path for the process
+    outside: str  # and for this one
+    pid: int  # the process's number, as itself sees it
+
+    @property
+    def socket(self) -> str:
+        """The path of the process's socket."""
+        return os.path.join(self.outside, f"{self.pid}{SUFFIX}")
+
+
+def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
+    """Return a connection to the process `pid`, which listens from now on if need be.
+
+    `say` is called with a line if the process does not answer soon. Raises
+    LineprofError if the process cannot be joined; nothing in it has been touched then.
+    """
+    place = place_of(pid)
+    with suppress(FileNotFoundError, ConnectionRefusedError):
+        return Connection(pid, place.socket), place
+    interpreter = check(pid)
+    boot = _Boot(place)
+    try:
+        run_in(interpreter, boot.payload)
+        return boot.wait(pid, say), place
+    except (FileNotFoundError, ProcessLookupError):
+        boot.withdraw()
+        raise _ended(pid) from None
+    except BaseException as error:
+        if not boot.withdraw() and not isinstance(error, LineprofError):
+            say(f"process {pid} is about to listen, and ends that in {PATIENCE:g} s")
+        raise
+
+
+def place_of(pid: int) -> Place:
+    """Return where to meet the process `pid`; LineprofError if it cannot be met."""
+    try:
+        outside = folder_of(pid, _root(pid))
+    except ProcessLookupError:
+        raise LineprofError(
+            f"there is no process {pid}", hint="see ps or pgrep for its number"
+        ) from None
+    except PermissionError:
+        check(pid)  # which says more
+        raise LineprofError(
+            f"process {pid} is another user's", hint="attach as that user, or as root"
+        ) from None
+    return Place(
+        inside=outside.removeprefix(_root(pid)),
+        outside=outside,
+        pid=namespace_pid(pid),
+    )
+
+
+def _root(pid: int) -> str:
+    """Return what to put before paths of a process that has other mounts, mostly ""."""
+    with suppress(OSError):
+        if os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"):
+            return f"/proc/{pid}/root"
+    return ""
+
+
+class _Boot:
+    """The text that makes one process listen, in its file."""
+
+    def __init__(self, place: Place) -> None:
+        """Write the file."""
+        self._place = place
+        make_folder(place.outside)
+        name = f"{place.pid}-{os.urandom(6).hex()}"
+        self._file = Path(place.outside, f"{name}.boot")
+        self._failed = Path(place.outside, f"{name}.failed")
+        parameters = {
+            "failed": os.path.join(place.inside, self._failed.name),
+            "folder": place.inside,
+            "needed": _needed(),
+            "packages": {name: _origin(name) for name in ("lineprof", "kernprof")},
+            "patience": PATIENCE,
+            "version": VERSION,
+        }
+        source = Path(__file__).with_name("boot.py").read_text(encoding="utf-8")
+        text = f"{source}\n\nboot({{**{parameters!r}, 'page': page}})\n"
+        try:
+            handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(handle, "w", encoding="utf-8") as stream:
+                give_to_owner(self._file)
+                stream.write(text)
+        except OSError as error:
+            raise LineprofError(
+                f"cannot write to {place.outside}: {error.strerror}",
+                hint="make room there, or see whose it is",
+            ) from None
+
+    @property
+    def payload(self) -> str:
+        """The Python that the process is to run."""
+        path = os.path.join(self._place.inside, self._file.name)
+        return _PAYLOAD.format(path=path)
+
+    def withdraw(self) -> bool:
+        """Delete the file; return whether that was in time, so that nothing runs."""
+        try:
+            self._file.unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def wait(self, pid: int, say: Callable[[str], object]) -> Connection:
+        """Return a connection as soon as the process listens; LineprofError."""
+        began, told = time.monotonic(), False
+        while True:
+            with suppress(FileNotFoundError, ConnectionRefusedError):
+                return Connection(pid, self._place.socket)
+            with suppress(FileNotFoundError):
+                cause = self._failed.read_text(encoding="utf-8")
+                self._failed.unlink()
+                raise LineprofError(f"cannot attach to process {pid}: {cause}")
+            if not os.path.exists(f"/proc/{pid}"):
+                self.withdraw()
+                raise _ended(pid)
+            if not told and time.monotonic() - began > _TOLD_AFTER:
+                say(_why_waiting(pid))
+                told = True
+            time.sleep(_POLL)
+
+
+def _ended(pid: int) -> LineprofError:
+    return LineprofError(
+        f"process {pid} has ended", hint="attach to one that still runs"
+    )
+
+
+def make_folder(folder: str) -> None:
+    """Make the folder of the process's user, unless there is one; LineprofError."""
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise LineprofError(
+            f"cannot write to {folder}: {error.strerror}", hint="make room there"
+        ) from None
+    if os.getuid() == 0:
+        user = int(folder.rpartition("-")[2])
+        os.chown(folder, user, -1)
+
+
+def give_to_owner(file: Path) -> None:
+    """Give a file of root's to the owner of its folder."""
+    if os.getuid() == 0:
+        status = os.stat(file.parent)
+        os.chown(file, status.st_uid, status.st_gid)
+
+
+def _origin(package: str) -> tuple[str, list[str]]:
+    """Return the file of a package of this process, and its folders."""
+    from importlib import import_module  # noqa: PLC0415  # see `_needed`
+
+    module = import_module(package)
+    return str(module.__file__), [*module.__path__]
+
+
+def _needed() -> list[str]:
+    """Return the modules of the standard library that lineprof imports."""
+    from importlib import import_module  # noqa: PLC0415
+
+    for name in _USES:
+        import_module(name)
+    import_module("sqlite3")
+    names = {name.partition(".")[0] for name in sys.modules}
+    return sorted(names & sys.stdlib_module_names - {"__main__"})
+
+
+def start(
+    pid: int, options: dict[str, Any], say: Callable[[str], object]
+) -> tuple[Connection, Place, dict[str, Any]]:
+    """Attach to the process `pid`; return the connection and the reply to "attach".
+
+    `options` are those of `kernprof.attached`. Raises LineprofError.
+    """
+    for attempt in range(_RETRIES):
+        connection, place = join(pid, say)
+        try:
+            wanted = {**options, "folder": place.inside}
+            return connection, place, connection.ask("attach", options=wanted)
+        except LineprofError as error:
+            connection.close()
+            # The listener of an earlier client was just ending.
+            if attempt == _RETRIES - 1 or not _is_gone(error):
+                raise
+        time.sleep(_RETRY_AFTER)
+    raise AssertionError
+
+
+def _is_gone(error: LineprofError) -> bool:
+    from lineprof.control.client import GoneError  # noqa: PLC0415
+
+    return isinstance(error, GoneError)
+
+
+def _why_waiting(pid: int) -> str:
+    notice = task_state.blocked_notice(task_state.read(pid))
+    return f"process {pid}: {notice or 'the main thread has not answered yet'}"

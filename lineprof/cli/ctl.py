@@ -1,0 +1,64 @@
+"""`lineprof ctl`: requests to a program that is being profiled."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from lineprof.cli.attach import process_number
+from lineprof.cli.command import Command, argument_type
+from lineprof.console.output import print_lines
+from lineprof.errors import LineprofError
+
+if TYPE_CHECKING:
+    import argparse
+
+_HELP = "tell a profiled program to start or stop counting, or to write its profile"
+_ACTIONS = ("start", "stop", "reset", "write", "status")
+
+
+def _add_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "pid",
+        type=argument_type(process_number),
+        metavar="PID",
+        help="the number of the process: of kernprof --listen, of a program that calls"
+        " lineprof.listen(), or of one that lineprof attach is attached to",
+    )
+    parser.add_argument(
+        "action",
+        choices=_ACTIONS,
+        help="start or stop counting, reset all counts to zero, write the profile so"
+        " far, or show the status",
+    )
+    parser.add_argument(
+        "outfile",
+        nargs="?",
+        metavar="FILE",
+        help="the file to write (default: that of the run)",
+    )
+
+
+def _ctl(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    """Send one request and print the answer; LineprofError."""
+    from lineprof.control.address import socket_of  # noqa: PLC0415  # not for --help
+    from lineprof.control.client import Connection  # noqa: PLC0415
+    from lineprof.files import absolute_path  # noqa: PLC0415
+
+    pid, action, out = parsed.pid, parsed.action, parsed.outfile
+    if out and action != "write":
+        parser.error(f"{action} writes no file")
+    values = {"path": absolute_path(out)} if out else {}
+    path = socket_of(pid)
+    with suppress(FileNotFoundError, ConnectionRefusedError):
+        with Connection(pid, path) as connection:
+            reply = connection.ask(action, **values)
+        print_lines([f"process {pid}: {reply['text']}"])
+        return
+    raise LineprofError(
+        f"process {pid} does not listen",
+        hint="start it with kernprof -l --listen, or use lineprof attach",
+    )
+
+
+COMMAND = Command(name="ctl", help=_HELP, add_flags=_add_flags, run=_ctl)

@@ -1,0 +1,1 @@
+"""Requests to running programs, over sockets that only their owner can open."""

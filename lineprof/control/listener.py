@@ -1,0 +1,241 @@
+"""The listening side of a running program: a socket, and a thread that takes requests.
+
+A request is one line of JSON, an object with the key "command"; so is the reply. The
+thread sleeps in a system call until there is a request, so that a program that nobody
+asks for anything is not slowed down.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import socket
+from contextlib import suppress
+from functools import partial
+
+from lineprof.errors import LineprofError
+from lineprof.quiet_threads import ForkGuard, QuietThread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Request = dict[str, Any]
+    Reply = dict[str, Any]
+    Handler = Callable[["Peer", Request], Reply]
+
+MAX_REQUEST = 1 << 16  # bytes of a line
+_BACKLOG = 8
+_SEND_TIMEOUT = 10.0  # s for a peer that does not read
+
+
+class Peer:
+    """One connected client."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        """Take its connection."""
+        self._connection = connection
+        self._received = b""
+
+    @property
+    def handle(self) -> int:
+        """The file descriptor of its connection."""
+        return self._connection.fileno()
+
+    def requests(self) -> list[bytes] | None:
+        """Return the complete lines that have come; None at the end of the connection.
+
+        To be called when there is something to read.
+        """
+        try:
+            data = self._connection.recv(MAX_REQUEST)
+        except (OSError, ValueError):
+            return None
+        self._received += data
+        *lines, self._received = self._received.split(b"\n")
+        if not data or len(self._received) > MAX_REQUEST:
+            return None
+        return lines
+
+    def send(self, reply: Reply) -> bool:
+        """Send a reply, or a message; return whether it has left."""
+        try:
+            self._connection.sendall(json.dumps(reply).encode() + b"\n")
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def close(self) -> None:
+        """End the connection."""
+        with suppress(OSError):
+            self._connection.close()
+
+
+class Listener:
+    """A socket at a path, whose requests are answered by a thread of its own.
+
+    `handle` is called on that thread with each request and returns the reply; a
+    LineprofError that it raises becomes one. `left` is called when a peer has gone, and
+    `waited` if, with `patience`, no peer has come for so many seconds: the listener is
+    then closed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        handle: Handler,
+        *,
+        left: Callable[[Peer], object] | None = None,
+        patience: float | None = None,
+        waited: Callable[[], object] | None = None,
+    ) -> None:
+        """Listen at `path`, which nobody else may use; OSError if that is impossible.
+
+        A socket that a process of the same number left there is replaced.
+        """
+        self._handle, self._left, self._waited = handle, left, waited
+        self._path = path
+        self._patience = patience
+        self._is_met = False  # by a peer
+        self._is_hidden = self._is_closed = self._has_ended = False
+        self._peers: dict[int, Peer] = {}
+        self._thread: QuietThread | None = None
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.bind(path)
+            os.chmod(path, 0o600)
+            self._socket.listen(_BACKLOG)
+            self._socket.setblocking(False)
+            self._wake, self._woken = os.pipe()  # read and write
+        except OSError:
+            self._socket.close()
+            raise
+
+    def start(self) -> None:
+        """Answer requests from now on."""
+        ForkGuard.watch(self)
+        self.resume()
+
+    def hide(self) -> None:
+        """Remove the socket's path: nobody else can connect from now on."""
+        if not self._is_hidden:
+            self._is_hidden = True  # another listener may have that path soon
+            with suppress(OSError):
+                os.unlink(self._path)
+
+    def close(self) -> None:
+        """Answer no more; wait for an answer in progress, unless it calls this."""
+        self.hide()
+        self._is_closed = True
+        thread = self._thread
+        if thread is not None and thread.is_here:
+            self._wake_up()  # it calls `_end` when it has returned from here
+            return
+        self.pause()
+        self._end()
+
+    def _end(self) -> None:
+        """Close all descriptors, if the listener is closed: no thread needs them."""
+        if not self._is_closed or self._has_ended:
+            return
+        self._has_ended = True  # the program may get the same descriptors from now on
+        ForkGuard.forget(self)
+        for peer in self._peers.values():
+            peer.close()
+        self._peers.clear()
+        with suppress(OSError):
+            self._socket.close()
+        for descriptor in (self._wake, self._woken):
+            with suppress(OSError):
+                os.close(descriptor)
+
+    # The thread, which does not exist while the process forks.
+
+    def pause(self) -> None:
+        """End the thread for a while."""
+        thread = self._thread
+        if thread is None:
+            return
+        thread.end()  # it may close the listener before: see `close`
+        self._thread = None
+        if not self._has_ended:
+            with suppress(OSError):
+                os.read(self._wake, 1)
+
+    def resume(self) -> None:
+        """Start a thread again."""
+        if self._thread is not None or self._is_closed:
+            return
+        self._poll = poll = select.poll()
+        for descriptor in (self._wake, self._socket.fileno(), *self._peers):
+            poll.register(descriptor, select.POLLIN)
+        wait = poll.poll
+        if self._patience is not None and not self._is_met:
+            wait = partial(poll.poll, 1000 * self._patience)
+        until = [(self._wake, select.POLLIN)]
+        self._thread = QuietThread(wait, until, self._answer, self._wake_up, self._end)
+
+    def forked(self) -> None:
+        """Close the descriptors in a child: its parent alone is asked."""
+        self._is_closed = True
+        self._end()
+
+    def _wake_up(self) -> None:
+        if not self._has_ended:
+            with suppress(OSError):
+                os.write(self._woken, b"\0")
+
+    def _answer(self, events: Any) -> None:  # noqa: ANN401  # of `poll`
+        if not events and not self._is_met and self._waited:
+            self._waited()
+        for descriptor, event in events:
+            if descriptor == self._wake:
+                continue
+            if descriptor in self._peers:
+                self._read(self._peers[descriptor])
+            elif event & select.POLLIN:
+                self._accept()
+            else:
+                raise OSError(errno.EBADF, "the program has closed the socket")
+
+    def _accept(self) -> None:
+        try:
+            connection, _ = self._socket.accept()
+        except (BlockingIOError, InterruptedError, ConnectionError):
+            return  # that client has gone
+        connection.settimeout(_SEND_TIMEOUT)
+        peer = Peer(connection)
+        self._peers[peer.handle] = peer
+        self._poll.register(peer.handle, select.POLLIN)
+        self._is_met = True
+
+    def _read(self, peer: Peer) -> None:
+        lines = peer.requests()
+        for line in lines or ():
+            peer.send(self._reply(peer, line))
+        if lines is None:
+            self._drop(peer)
+
+    def _drop(self, peer: Peer) -> None:
+        self._peers.pop(peer.handle, None)
+        with suppress(KeyError, ValueError, OSError):
+            self._poll.unregister(peer.handle)
+        peer.close()
+        if self._left:
+            self._left(peer)
+
+    def _reply(self, peer: Peer, line: bytes) -> Reply:
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                return {"error": "a request is an object"}
+            return self._handle(peer, request)
+        except LineprofError as error:
+            return {"error": error.message, "hint": error.hint}
+        except Exception as error:  # noqa: BLE001  # a fault of ours, or a bad request
+            return {"error": f"{type(error).__name__}: {error}"}

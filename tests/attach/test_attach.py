@@ -1,0 +1,361 @@
+"""`lineprof attach`: programs started as plain ``python``, profiled for a time."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from as_python import DEADLINE, Outcome, viewer
+from target_process import Target, wait_until, why_not
+
+from lineprof import load_stats
+
+FOLDER = Path(os.environ.get("TMPDIR", "/tmp"), f"lineprof-{os.getuid()}")  # noqa: S108
+COMMAND = (sys.executable, "-m", "lineprof", "attach")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _can_join() -> None:
+    if not sys.platform.startswith("linux"):
+        pytest.skip("processes are joined on Linux only")
+    if reason := why_not():
+        pytest.skip(reason)
+
+
+def attach(pid: int, folder: Path, *flags: str) -> Outcome:
+    """Attach until the time of `flags` is over; return what the command printed."""
+    return viewer("attach", str(pid), "-o", "a.lprof", *flags, cwd=folder)
+
+
+def hits(folder: Path, name: str) -> dict[int, int]:
+    """Return the hits of a function by line, {} if it is not in the profile."""
+    timings = load_stats(folder / "a.lprof").timings
+    return {
+        line: count
+        for (_, _, function), rows in timings.items()
+        if function == name
+        for line, count, _ in rows
+    }
+
+
+BUSY = """\
+import sys, threading
+stop = threading.Event()
+threading.Thread(target=lambda: (input(), stop.set()), daemon=True).start()
+
+def step(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+def main():
+    rounds = wrong = 0
+    while not stop.is_set():
+        wrong += step(100) != 4950
+        rounds += 1
+        if not rounds % 10_000:
+            print(rounds, flush=True)
+    return wrong
+
+print("ready", flush=True)
+wrong = main()
+print("wrong", wrong, sys.gettrace(), threading.active_count(), sys.getswitchinterval())
+sys.exit(7)
+"""
+
+
+def test_a_busy_program_is_profiled_and_goes_on(tmp_path: Path) -> None:
+    with Target(BUSY) as target:
+        done = attach(target.pid, tmp_path, "--duration", "0.5")
+        assert done.status == 0, done.err
+        assert f"Attached to process {target.pid} for 0.5 s: joined " in done.out
+        assert "Wrote profile results to" in done.out
+        target.tell("")
+        status, lines = target.rest()
+    assert status == 7
+    assert lines[-1] == "wrong 0 None 1 0.005"
+    step, main = hits(tmp_path, "step"), hits(tmp_path, "main")
+    assert step[6] > 0
+    assert step[8] == pytest.approx(100 * step[6], abs=200)
+    assert step[7] == pytest.approx(101 * step[6], abs=200)
+    assert main[14] == pytest.approx(step[6], abs=2)  # `main` was running already
+    shown = viewer("view", "a.lprof", cwd=tmp_path).out
+    assert "total += i" in shown  # the source of python -c
+    assert "attached to a running program" in shown
+
+
+def test_it_attaches_again_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with Target(BUSY) as target:
+        threads = Path(f"/proc/{target.pid}/task")
+        files = Path(f"/proc/{target.pid}/fd")
+        for _ in range(3):
+            assert attach(target.pid, tmp_path, "-d", "0.1").status == 0
+            assert hits(tmp_path, "step")[6] > 0
+            wait_until(lambda: len([*threads.iterdir()]) == 2)
+            wait_until(lambda: len([*files.iterdir()]) == 3)
+        assert [*FOLDER.glob(f"{target.pid}*")] == []
+        target.tell("")
+        assert target.rest()[1][-1] == "wrong 0 None 1 0.005"
+
+
+ASYNC = """\
+import asyncio, sys, threading
+stop = threading.Event()
+threading.Thread(target=lambda: (input(), stop.set()), daemon=True).start()
+
+async def step(n):
+    await asyncio.sleep(0)
+    return n + 1
+
+async def worker():
+    n = 0
+    while not stop.is_set():
+        n = await step(n)
+    return n > 0
+
+async def main():
+    print("ready", flush=True)
+    return await asyncio.gather(*(worker() for _ in range(3)))
+
+print(asyncio.run(main()))
+sys.exit(3)
+"""
+
+
+def test_coroutines_that_are_suspended_are_joined(tmp_path: Path) -> None:
+    with Target(ASYNC) as target:
+        assert attach(target.pid, tmp_path, "-d", "0.5").status == 0
+        target.tell("")
+        assert target.rest() == (3, ["[True, True, True]"])
+    assert hits(tmp_path, "step")[7] > 0
+    worker = hits(tmp_path, "worker")
+    assert worker[12] == pytest.approx(hits(tmp_path, "step")[7], abs=6)
+
+
+SLEEPING = """\
+import sys, time
+
+def later():
+    return sum(range(1000))
+
+def main():
+    print("ready", flush=True)
+    began = time.monotonic()
+    time.sleep(2)
+    slept = time.monotonic() - began
+    until = time.monotonic() + 60
+    rounds = 0
+    while time.monotonic() < until:
+        later()
+        rounds += 1
+        if not rounds % 1000:
+            print("on", slept < 3, flush=True)
+
+main()
+"""
+
+
+def test_a_program_that_sleeps_is_joined_when_it_wakes(tmp_path: Path) -> None:
+    with Target(SLEEPING) as target:
+        target.wait_blocked_in("nanosleep")
+        done = attach(target.pid, tmp_path, "-d", "0.5")
+        assert done.status == 0, done.err
+        if sys.version_info < (3, 14):
+            assert "the main thread is blocked in clock_nanosleep" in done.err
+        assert target.line() == "on True"
+        assert target.goes_on()
+    assert hits(tmp_path, "later")[4] > 0
+
+
+ENDING = """\
+import sys, threading
+
+def work():
+    return sum(range(100))
+
+def listen():
+    for line in iter(sys.stdin.readline, "\\n"):
+        print(line, end="", flush=True)
+    done.set()
+
+print("ready", flush=True)
+done = threading.Event()
+threading.Thread(target=listen, daemon=True).start()
+rounds = 0
+while not done.is_set():
+    work()
+    rounds += 1
+    if not rounds % 1000:
+        print(rounds, flush=True)
+print("bye")
+sys.exit(5)
+"""
+
+
+def assert_ends(target: Target) -> None:
+    status, lines = target.rest()
+    assert (status, lines[-1]) == (5, "bye")
+
+
+def start_attach(target: Target, folder: Path) -> subprocess.Popen[str]:
+    """Start to attach without an end; return once it has attached."""
+    client = subprocess.Popen(
+        [*COMMAND, str(target.pid), "-o", folder / "a.lprof"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    line = client.stdout.readline()
+    assert line.startswith("Attached"), (line, client.communicate())
+    target.tell("attached")
+    target.until("attached")  # lines printed before may have been waiting
+    for _ in range(3):
+        target.line()
+    return client
+
+
+def test_a_program_that_ends_sends_its_profile(tmp_path: Path) -> None:
+    with Target(ENDING) as target:
+        client = start_attach(target, tmp_path)
+        target.tell("")
+        assert_ends(target)
+        out, err = client.communicate(timeout=DEADLINE)
+    assert client.returncode == 0, err
+    assert f"(process {target.pid} has ended)" in out
+    assert hits(tmp_path, "work")[4] > 0
+
+
+def test_a_program_that_is_killed_leaves_its_counts(tmp_path: Path) -> None:
+    with Target(ENDING) as target:
+        client = start_attach(target, tmp_path)
+        target.process.kill()
+        target.process.wait(DEADLINE)
+        out, err = client.communicate(timeout=DEADLINE)
+    assert client.returncode == 0, err
+    assert f"(process {target.pid}: " in out
+    assert hits(tmp_path, "work")[4] > 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_detaches(number: int, tmp_path: Path) -> None:
+    with Target(ENDING) as target:
+        client = start_attach(target, tmp_path)
+        client.send_signal(number)
+        out, err = client.communicate(timeout=DEADLINE)
+        assert client.returncode == 0, err
+        assert "Wrote profile results" in out
+        target.tell("")
+        assert_ends(target)
+    assert hits(tmp_path, "work")[4] > 0
+
+
+def test_a_client_that_is_killed_detaches(tmp_path: Path) -> None:
+    with Target(ENDING) as target:
+        client = start_attach(target, tmp_path)
+        client.kill()
+        client.communicate(timeout=DEADLINE)
+        wait_until(lambda: attach(target.pid, tmp_path, "-d", "0.1").status == 0)
+        target.tell("")
+        assert_ends(target)
+
+
+def test_there_is_one_client_at_a_time(tmp_path: Path) -> None:
+    with Target(ENDING) as target:
+        client = start_attach(target, tmp_path)
+        second = attach(target.pid, tmp_path, "-d", "0.1")
+        assert second.status == 1
+        assert "another client is attached to process" in second.err
+        client.send_signal(signal.SIGINT)
+        client.communicate(timeout=DEADLINE)
+        assert client.returncode == 0
+
+
+def test_the_program_may_fork_while_it_is_profiled(tmp_path: Path) -> None:
+    program = """\
+import atexit, os, sys, threading
+def work():
+    return sum(range(100))
+print("ready", flush=True)
+stop = threading.Event()
+threading.Thread(target=lambda: (input(), stop.set()), daemon=True).start()
+bad = 0
+while not stop.is_set():
+    work()
+    child = os.fork()
+    if child == 0:
+        work()
+        atexit._run_exitfuncs()  # as sys.exit does, before it waits for threads
+        os._exit(3)
+    bad += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 3
+print("bad", bad)
+"""
+    before = {*FOLDER.glob("*.lprof")}
+    with Target(program, flags=("-W", "ignore")) as target:
+        for _ in range(2):
+            assert attach(target.pid, tmp_path, "-d", "0.3").status == 0
+        target.tell("")
+        assert target.rest() == (0, ["bad 0"])
+    assert hits(tmp_path, "work")[3] > 0
+    assert {*FOLDER.glob("*.lprof")} <= before  # no child has written one
+
+
+def test_functions_are_chosen(tmp_path: Path) -> None:
+    with Target(BUSY) as target:
+        flags = ("-d", "0.2", "--exclude", "__main__.step")
+        assert attach(target.pid, tmp_path, *flags).status == 0
+        assert hits(tmp_path, "step") == {}
+        assert hits(tmp_path, "main") != {}
+        flags = ("-d", "0.2", "--include", "threading")
+        assert attach(target.pid, tmp_path, *flags).status == 0
+        assert hits(tmp_path, "Event.is_set") != {}
+
+
+def test_a_module_in_the_place_of_pythons_own_is_said(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("", encoding="utf-8")
+    process = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{ENDING}"
+    with Target(process) as target:
+        done = attach(target.pid, tmp_path, "-d", "0.1")
+        assert done.status == 1
+        said = done.err.splitlines()[-1]  # a slow machine is told why it waits before
+        assert re.search(r"json\.py is in the place of Python's own module", said)
+        target.tell("")
+        assert_ends(target)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (("x",), "bad process number 'x'"),
+        (("1", "-d", "0"), "bad number '0'"),
+        (("1", "-o", "no/where.lprof"), "there is no folder"),
+        (("1", "--core", "best"), "invalid choice"),
+        (("999999999",), "there is no process 999999999"),
+    ],
+)
+def test_bad_arguments_are_one_line(
+    flags: tuple[str, ...], expected: str, tmp_path: Path
+) -> None:
+    done = viewer("attach", *flags, cwd=tmp_path)
+    assert done.status != 0
+    assert expected in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_the_page_shows_what_the_command_prints(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "attach.md").read_text("utf-8")
+    start = page.index("$ lineprof attach 4242")
+    shown = page[start : page.index("```", start)].splitlines()[1:]
+    with Target(BUSY) as target:
+        done = attach(target.pid, tmp_path, "--duration", "0.2")
+    out = done.out.replace(str(target.pid), "4242").replace("0.2 s", "10 s")
+    out = out.replace(f"{tmp_path}/a.lprof", "/home/ann/server.lprof")
+    out = re.sub(r"joined \d+", "joined 4", out)
+    *lines, command = out.splitlines()
+    assert lines == shown[:-1]
+    assert command.endswith(shown[-1].partition(" ")[2])
