@@ -134,7 +134,12 @@ class Listener:
         self._is_closed = True
         thread = self._thread
         if thread is not None and thread.is_here:
-            self._wake_up()  # it calls `_end` when it has returned from here
+            # It calls `_end` when it has returned from here and is woken. A client
+            # that has connected meanwhile is not answered: it would be served by an
+            # owner that has ended.
+            for descriptor in (self._socket.fileno(), *self._peers):
+                self._poll.unregister(descriptor)
+            self._wake_up()
             return
         self.pause()
         self._end()
@@ -194,6 +199,8 @@ class Listener:
         if not events and not self._is_met and self._waited:
             self._waited()
         for descriptor, event in events:
+            if self._is_closed:
+                return
             if descriptor == self._wake:
                 continue
             if descriptor in self._peers:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from as_python import DEADLINE, Outcome, viewer
-from target_process import Target, why_not
+from target_process import Target, wait_until, why_not
 
 from lineprof import load_stats
 
@@ -88,6 +88,20 @@ def test_a_busy_program_is_profiled_and_goes_on(tmp_path: Path) -> None:
     shown = viewer("view", "a.lprof", cwd=tmp_path).out
     assert "total += i" in shown  # the source of python -c
     assert "attached to a running program" in shown
+
+
+def test_it_attaches_again_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    with Target(BUSY) as target:
+        threads = Path(f"/proc/{target.pid}/task")
+        files = Path(f"/proc/{target.pid}/fd")
+        for _ in range(3):
+            assert attach(target.pid, tmp_path, "-d", "0.1").status == 0
+            assert hits(tmp_path, "step")[6] > 0
+            wait_until(lambda: len([*threads.iterdir()]) == 2)
+            wait_until(lambda: len([*files.iterdir()]) == 3)
+        assert [*FOLDER.glob(f"{target.pid}*")] == []
+        target.tell("")
+        assert target.rest()[1][-1] == "wrong 0 None 1 0.005"
 
 
 ASYNC = """\
@@ -239,6 +253,16 @@ def test_a_signal_detaches(number: int, tmp_path: Path) -> None:
         target.tell("")
         assert_ends(target)
     assert hits(tmp_path, "work")[4] > 0
+
+
+def test_a_client_that_is_killed_detaches(tmp_path: Path) -> None:
+    with Target(ENDING) as target:
+        client = start_attach(target, tmp_path)
+        client.kill()
+        client.communicate(timeout=DEADLINE)
+        wait_until(lambda: attach(target.pid, tmp_path, "-d", "0.1").status == 0)
+        target.tell("")
+        assert_ends(target)
 
 
 def test_there_is_one_client_at_a_time(tmp_path: Path) -> None:
