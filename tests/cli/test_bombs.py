@@ -11,7 +11,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-SECONDS = 60  # of CPU: a fifth of it is usual on a slow machine
+pytestmark = pytest.mark.once  # loops and memory are the same with each Python
+
+SECONDS = 60  # of CPU: a fifth of it is usual
 
 MEMORY = 500_000_000  # bytes
 
@@ -40,13 +42,14 @@ def check(
     commands: Sequence[list[str]],
     *,
     may_refuse: bool = False,
+    memory: int = MEMORY,
 ) -> set[int]:
     """Run views and exports of a file with limits; return their statuses."""
     assert Path(file).stat().st_size < 8_000_000
     statuses = set()
     for command in commands:
         done = bombs.run(folder, *command, file)
-        assert done.memory < MEMORY, (command, done)
+        assert done.memory < memory, (command, done)
         assert done.seconds < SECONDS, (command, done)
         assert done.status in ({0, 1} if may_refuse else {0}), (command, done)
         if done.status:
@@ -120,11 +123,11 @@ def test_events_without_data_that_are_accepted_are_bounded(
 
 
 def test_many_lines_of_many_ranks_are_bounded(tmp_path: Path) -> None:
-    file = bombs.rank_noise(tmp_path, 240)
+    file = bombs.rank_noise(tmp_path, 80)
     output = str(tmp_path / "all.lprof")
     commands = [
         *(["view", *flags] for flags in ([], ["--ranks"], ["--by", "rank"])),
         ["view", "--by", "rank", "--matrix"],
         ["merge", "--sums", "-o", output],
     ]
-    assert check(tmp_path, file, commands) == {0}
+    assert check(tmp_path, file, commands, memory=MEMORY // 2) == {0}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 from compiled_doubles import OPTIONS, compiler
-from running import hook_name
 
 if TYPE_CHECKING:
     from gpu_double import Play
@@ -22,10 +21,7 @@ pytestmark = [
     pytest.mark.skipif(
         not sys.platform.startswith("linux"), reason="GPUs are recorded only on Linux"
     ),
-    pytest.mark.skipif(
-        hook_name() != ("monitoring" if sys.version_info >= (3, 12) else "settrace"),
-        reason="benchmarks in C do not depend on the hook",
-    ),
+    pytest.mark.once,
 ]
 
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from gpu_double import environment
-from running import hook_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,9 +30,12 @@ WITH_SOME = ("framework_libraries", "framework_threads", "mixed")
 VERDICT = re.compile(r"(passed|failed|not run) +(\w+) \(\d+\.\d s\)(?:: (.+))?")
 LIMIT_S = 600  # reached only if a process hangs
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="GPUs are recorded only on Linux"
-)
+pytestmark = [
+    pytest.mark.once,
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="GPUs are recorded only on Linux"
+    ),
+]
 
 
 def run(
@@ -112,9 +114,6 @@ def test_no_item_passes_without_its_framework(tmp_path: Path) -> None:
 
 def test_items_without_a_framework_pass_on_the_doubles(doubles: Path) -> None:
     """The doubles have no faults, so the checks of an item have to hold."""
-    usual = "monitoring" if sys.version_info >= (3, 12) else "settrace"
-    if hook_name() != usual:
-        pytest.skip("the items do not depend on the hook")
     settings = environment(doubles)
     del settings["LINEPROF_GPU_FORCE"]  # the list has to set this variable
     done, verdicts = run(FOLDER / "main.py", "--double", doubles, **settings)

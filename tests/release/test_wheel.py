@@ -16,6 +16,8 @@ import pytest
 
 from lineprof.version import VERSION
 
+pytestmark = pytest.mark.once
+
 ROOT = Path(__file__).resolve().parents[2]
 CHECK = ROOT / "tools" / "checks" / "installed.py"
 DEADLINE = 900  # s; only a build that hangs reaches it

@@ -1,5 +1,9 @@
 """The whole suite: the C tests, then pytest on every Python found, once per hook.
 
+The first run has all tests; those marked `once`, which depend on no Python, are in no
+other one. The first run of a minor version is with its usual hook, and has all rooms;
+the others of that version, with another hook or another patch, leave out `READING`.
+
 Environment: PYTHONS, more interpreters to use; ONLY=3.12, only versions that start
 with that; ARGS, passed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
 """
@@ -40,6 +44,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tools.dev.pythons import Python
+
+# Rooms whose tests read files: profiles, source text, code objects. They depend on the
+# minor version of Python, not on where events come from.
+READING = (
+    *("advice", "bytecode", "cli", "comparison", "console", "docs", "export", "fuzz"),
+    *("release", "report", "source", "storage"),
+)
 
 SET_UP_AT_ONCE = 2
 MAX_WORKERS = 8  # each process collects all tests before it runs its share
@@ -122,14 +133,18 @@ def run_all(pythons: list[Python]) -> int:
     While the tests of one Python run, the environments of the next are set up.
     """
     results = [run_native(pythons[0])]
+    done: set[tuple[int, ...]] = set()  # minor versions that ran all rooms
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with ThreadPoolExecutor(SET_UP_AT_ONCE) as pool:
         try:
             for python, ready in zip(pythons, pool.map(set_up, pythons)):
                 if isinstance(ready, Result):
                     results.append(ready)
-                else:
-                    results += [run_suite(ready, python, hook) for hook in python.hooks]
+                    continue
+                for hook in reversed(python.hooks):
+                    arguments = selected(python, done)
+                    results.append(run_suite(ready, python, hook, arguments))
+                    done.add(python.number[:2])
         except KeyboardInterrupt:
             SESSIONS.close()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -182,7 +197,17 @@ def install_peers(env: Env) -> None:
             write_stamp(env, peer, "tried")
 
 
-def run_suite(env: Env, python: Python, hook: str) -> Result:
+def selected(python: Python, done: set[tuple[int, ...]]) -> list[object]:
+    """Return pytest's arguments for the tests of a run, after those in `done`."""
+    words = shlex.split(os.environ.get("ARGS", ""))
+    if words or not done:
+        return pytest_arguments(words)
+    left_out = READING if python.number[:2] in done else ()
+    ignored = [f"--ignore={ROOT / 'tests' / room}" for room in left_out]
+    return pytest_arguments(["-m", "not once", *ignored])
+
+
+def run_suite(env: Env, python: Python, hook: str, arguments: list[object]) -> Result:
     """Run pytest in an environment with one hook."""
     begun = time.monotonic()
     log = env.folder / "log" / f"{hook}.txt"
@@ -193,7 +218,7 @@ def run_suite(env: Env, python: Python, hook: str) -> Result:
     command += [f"--numprocesses={workers()}", "--dist=worksteal"]
     command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
     command += ["-o", f"cache_dir={env.folder / 'cache' / hook}"]
-    command += pytest_arguments(shlex.split(os.environ.get("ARGS", "")))
+    command += arguments
     doubles = str(native.DOUBLES)
     changes = {"LINEPROF_CORE": hook, "LINEPROF_DOUBLES": doubles}
     changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile the helpers
