@@ -6,11 +6,9 @@ under kernprof, and those that run at this moment are joined at their next line.
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
 import sys
-import time
 from _thread import get_ident
 from collections import namedtuple
 from contextlib import nullcontext
@@ -33,7 +31,6 @@ from kernprof.selection import FunctionFilter
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns
-from lineprof.quiet_threads import ForkGuard
 from lineprof.recording.core import (
     CORES,
     NotCounting,
@@ -49,7 +46,7 @@ from lineprof.storage import require_sqlite
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from types import FrameType
     from typing import Any
 
@@ -58,8 +55,6 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
 _MODULE_CODE = "<module>"
-_MAX_WAIT = 10.0  # s that a program waits at its end for a client that detaches
-_POLL = 0.005  # s
 _ATTACHED = (
     "attached to a running program: lines that ran at that moment count from the next"
     " line on"
@@ -67,17 +62,12 @@ _ATTACHED = (
 
 
 class AttachedProfile:
-    """Line profiling of this process, from `begin` to `finish`."""
+    """Line profiling of this process, from `begin` to `finish` or `end`."""
 
     is_whole = True
 
-    def __init__(
-        self, options: Mapping[str, Any], on_exit: Callable[[dict[str, Any]], object]
-    ) -> None:
-        """Prepare to profile as the client's `options` say.
-
-        `on_exit` gets what `finish` would return if the program ends before.
-        """
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        """Prepare to profile as the client's `options` say."""
         require_sqlite()
         if is_discovering():  # which one profiler of a process can do
             raise LineprofError(
@@ -86,7 +76,6 @@ class AttachedProfile:
             )
         self._options = _run_options(options)
         self._folder = str(options["folder"])  # for files, of this user alone
-        self._on_exit = on_exit
         self._program = _Running.of_this_process()
         self._live = new_live_file(os.path.join(self._folder, "attached.lprof"))
         self.live_path = self._live.path if self._live else None
@@ -100,7 +89,6 @@ class AttachedProfile:
             self._close_live()
             raise
         self._was_counting = is_counting()
-        self._is_ending = False
         self._budget: BudgetWatch | None = None
         if self._options.max_overhead:
             self._budget = BudgetWatch(
@@ -132,8 +120,6 @@ class AttachedProfile:
             self._live.note(texts=dict(program.texts), whole=True)
         if self._budget:
             self._budget.start()
-        atexit.register(self._at_exit)
-        ForkGuard.watch(self)
         return f"joined {found} running function{'s' * (found != 1)}"
 
     def write_so_far(self, path: str) -> str:
@@ -151,41 +137,36 @@ class AttachedProfile:
         `exit_reason` says how the program ended; "" means that it goes on. Raises
         LineprofError if the profile cannot be written.
         """
-        self._is_ending = True
-        atexit.unregister(self._at_exit)
         profiler = self.profiler
         path = os.path.join(self._folder, f"{os.getpid()}-{os.urandom(6).hex()}.lprof")
         try:
-            with self._all_at_once():
-                self._stop()
+            self._stop()
             profiler.exit = exit_reason or "still running"
             self._stats(profiler).to_file(path)
         finally:
-            self.end()
+            self._release()
         summary = self._budget.summary() if self._budget else []
         return {"file": path, "ended": exit_reason, "summary": summary}
 
     def end(self) -> None:
         """Count no more, and forget all counts; does nothing if that was done."""
-        ForkGuard.forget(self)
-        atexit.unregister(self._at_exit)
-        profiler, self._profiler = self._profiler, None
-        if profiler is None:
-            return
-        profiler.disable()
-        profiler.discover(None)
-        if self._budget:
-            self._budget.stop()
-        close(profiler)
-        self._close_live()
-        if not self._was_counting:
-            stop()
+        if self._profiler is not None:
+            self._stop()
+            self._release()
 
     def _stop(self) -> None:
         if self._budget:
             self._budget.stop()
-        self.profiler.discover(None)
-        self.profiler.disable()
+        with self._all_at_once():
+            self.profiler.discover(None)
+            self.profiler.disable()
+
+    def _release(self) -> None:
+        profiler, self._profiler = self.profiler, None
+        close(profiler)
+        self._close_live()
+        if not self._was_counting:
+            stop()
 
     def _stats(self, profiler: LineProfiler) -> LineStats:
         with KnownTexts(self._program.texts):
@@ -196,33 +177,6 @@ class AttachedProfile:
     def _close_live(self) -> None:
         if self._live:
             self._live.close(remove=True)
-
-    # A forked child is not profiled.
-
-    def pause(self) -> None:
-        """Do nothing before a fork."""
-
-    def resume(self) -> None:
-        """Do nothing after a fork, in the program."""
-
-    def forked(self) -> None:
-        """End in a child: the client has asked for its parent."""
-        self.end()
-
-    def _at_exit(self) -> None:
-        """Send the profile of a program that ends."""
-        if self._is_ending:  # on the listener's thread, which is given time for it
-            until = time.monotonic() + _MAX_WAIT
-            while self._profiler is not None and time.monotonic() < until:
-                time.sleep(_POLL)
-            return
-        try:
-            reply = self.finish("ended while attached")
-        except LineprofError as error:
-            reply = {"error": error.message, "hint": error.hint}
-        except Exception as error:  # noqa: BLE001  # the program is to end as ever
-            reply = {"error": f"{type(error).__name__}: {error}"}
-        self._on_exit(reply)
 
     def _new_filter(self) -> FunctionFilter:
         options, program = self._options, self._program

@@ -90,7 +90,6 @@ def listen() -> None:
         return
     control = Control(_Global())
     _listening.append(control)
-    atexit.register(control.end)
     os.register_at_fork(after_in_child=_listening.clear)
     control.begin()
 
@@ -148,13 +147,7 @@ class Control:
             "write": self._write,
         }
         try:
-            self._listener = Listener(
-                own_socket(folder),
-                self._handle,
-                left=self._left,
-                patience=patience,
-                waited=self.end,
-            )
+            self._listener = Listener(own_socket(folder), self, patience=patience)
         except OSError as error:
             raise LineprofError(
                 f"cannot listen for requests: {error.strerror}",
@@ -162,17 +155,50 @@ class Control:
             ) from None
 
     def begin(self) -> None:
-        """Take requests from now on."""
+        """Take requests from now on, until the program ends."""
+        atexit.register(self._at_exit)
         self._listener.start()
 
     def end(self) -> None:
         """Take no more requests, and detach."""
-        if self._attached:
-            self._attached.end()
-            self._attached = None
+        atexit.unregister(self._at_exit)
         self._listener.close()
+        self._forget()
 
-    def _handle(self, peer: Peer, request: Request) -> Reply:
+    def _forget(self) -> None:
+        attached, self._attached = self._attached, None
+        if attached:
+            attached.end()
+
+    def _at_exit(self) -> None:
+        """Send the profile of a program that ends while it is attached.
+
+        If its client has just asked for that, the answer is waited for.
+        """
+        self._listener.hide()
+        attached, self._attached = self._attached, None
+        if attached:
+            try:
+                reply = attached.finish("ended while attached")
+            except LineprofError as error:
+                reply = {"error": error.message, "hint": error.hint}
+            except Exception as error:  # noqa: BLE001  # the program is to end as ever
+                reply = {"error": f"{type(error).__name__}: {error}"}
+            if self._client:
+                self._client.send(reply)
+        self.end()
+
+    def waited(self) -> None:
+        """Take no more requests, because nobody has come."""
+        self.end()
+
+    def forked(self) -> None:
+        """Profile no child: the client has asked for its parent."""
+        atexit.unregister(self._at_exit)
+        self._forget()
+
+    def handle(self, peer: Peer, request: Request) -> Reply:
+        """Return the reply to a request; LineprofError."""
         command = self._commands.get(str(request.get("command")))
         if command is None:
             raise LineprofError(
@@ -244,13 +270,12 @@ class Control:
                 f"kernprof profiles process {os.getpid()} from its start",
                 hint="lineprof ctl PID write FILE gives what was counted so far",
             )
-        self._attached = AttachedProfile(request.get("options") or {}, self._on_exit)
+        self._attached = AttachedProfile(request.get("options") or {})
         self._client = peer
         try:
             text = self._attached.begin()
         except BaseException:
-            self._attached.end()
-            self._attached = None
+            self._forget()
             raise
         return {"text": text, "live": self._attached.live_path, "version": VERSION}
 
@@ -263,21 +288,11 @@ class Control:
             self._listener.hide()  # the next client makes another one
         return reply
 
-    def _left(self, peer: Peer) -> None:
+    def left(self, peer: Peer) -> None:
         """End with the client that attached; what it did not fetch is lost."""
         if peer is not self._client:
             return
         self._client = None
-        attached, self._attached = self._attached, None
-        if attached:
-            attached.end()
+        self._forget()
         if self._once:
             self.end()
-
-    def _on_exit(self, reply: Reply) -> None:
-        """Send the profile of a program that ends while it is attached."""
-        self._attached = None
-        if self._once:
-            self._listener.hide()
-        if self._client:
-            self._client.send(reply)

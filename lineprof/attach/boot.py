@@ -5,8 +5,8 @@ which runs it between two instructions of its main thread. `boot` only starts a 
 which imports lineprof and listens for the client.
 
 A program forks only after that thread has ended: a child would inherit the locks that
-the thread holds. The hook for this, in the module `_lineprof_boot`, is the one thing
-that stays in the program, besides imported modules.
+the thread holds. The hook for this, in the module `_lineprof_boot`, stays in the
+program: Python has no way to remove it.
 """
 
 from __future__ import annotations

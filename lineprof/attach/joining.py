@@ -19,7 +19,7 @@ from lineprof.attach import task_state
 from lineprof.attach.injection import run_in
 from lineprof.attach.refusal import check, namespace_pid
 from lineprof.control.address import SUFFIX, folder_of
-from lineprof.control.client import Connection
+from lineprof.control.client import Connection, GoneError
 from lineprof.errors import LineprofError
 from lineprof.version import VERSION
 
@@ -225,24 +225,20 @@ def start(
 
     `options` are those of `kernprof.attached`. Raises LineprofError.
     """
-    for attempt in range(_RETRIES):
+    for _ in range(_RETRIES):
         connection, place = join(pid, say)
         try:
             wanted = {**options, "folder": place.inside}
             return connection, place, connection.ask("attach", options=wanted)
-        except LineprofError as error:
+        except GoneError:  # the listener of an earlier client was just ending
             connection.close()
-            # The listener of an earlier client was just ending.
-            if attempt == _RETRIES - 1 or not _is_gone(error):
-                raise
-        time.sleep(_RETRY_AFTER)
-    raise AssertionError
-
-
-def _is_gone(error: LineprofError) -> bool:
-    from lineprof.control.client import GoneError  # noqa: PLC0415
-
-    return isinstance(error, GoneError)
+            time.sleep(_RETRY_AFTER)
+        except LineprofError:
+            connection.close()
+            raise
+    raise LineprofError(
+        f"process {pid} ends each connection at once", hint="try again a little later"
+    )
 
 
 def _why_waiting(pid: int) -> str:

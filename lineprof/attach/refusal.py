@@ -63,7 +63,12 @@ def check(pid: int) -> Interpreter:
 
 
 def namespace_pid(pid: int) -> int:
-    """Return the number that a process has in its own pid namespace."""
+    """Return the number that a process has in its own pid namespace.
+
+    Only Linux has such namespaces.
+    """
+    if sys.platform != "linux":
+        return pid
     return int(read_status(pid).get("NSpid", str(pid)).split()[-1])
 
 
@@ -91,7 +96,8 @@ def check_system(system: str, machine: str) -> None:
     if system != "linux":
         raise LineprofError(
             "lineprof attach works on Linux alone",
-            hint="start the program with kernprof, which works here",
+            hint="start the program with kernprof, or let it call lineprof.listen():"
+            " both work here",
         )
     if machine not in _MACHINES:
         raise LineprofError(

@@ -7,7 +7,7 @@ import signal
 import time
 from typing import TYPE_CHECKING, Any
 
-from lineprof.cli.command import Command, argument_type
+from lineprof.cli.command import Command, add_pid, argument_type
 from lineprof.console.output import (
     print_error,
     print_lines,
@@ -41,22 +41,8 @@ def _positive(word: str) -> float:
     return value
 
 
-def process_number(word: str) -> int:
-    """Return the number of a process; LineprofError if `word` is none."""
-    if not (word.isascii() and word.isdigit()) or len(word) > 10 or not int(word):  # noqa: PLR2004
-        raise LineprofError(
-            f"bad process number {word!r}", hint="see ps or pgrep for it"
-        )
-    return int(word)
-
-
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "pid",
-        type=argument_type(process_number),
-        metavar="PID",
-        help="the number of the process",
-    )
+    add_pid(parser, "the number of the process")
     parser.add_argument(
         "-d",
         "--duration",

@@ -125,6 +125,22 @@ def find_profile(file: str) -> str:
     return f"{other}.lprof"
 
 
+def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add the argument ``pid``, the number of a process, with this help text."""
+    parser.add_argument(
+        "pid", type=argument_type(_process_number), metavar="PID", help=text
+    )
+
+
+def _process_number(word: str) -> int:
+    """Return the number of a process; LineprofError if `word` is none."""
+    if not (word.isascii() and word.isdigit()) or len(word) > 10 or not int(word):  # noqa: PLR2004
+        raise LineprofError(
+            f"bad process number {word!r}", hint="see ps or pgrep for it"
+        )
+    return int(word)
+
+
 def add_source_root(parser: argparse.ArgumentParser) -> None:
     """Add the flag --source-root."""
     parser.add_argument(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lineprof.cli.attach import process_number
-from lineprof.cli.command import Command, argument_type
+from lineprof.cli.command import Command, add_pid
 from lineprof.console.output import print_lines
 from lineprof.errors import LineprofError
 
@@ -18,11 +17,9 @@ _ACTIONS = ("start", "stop", "reset", "write", "status")
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "pid",
-        type=argument_type(process_number),
-        metavar="PID",
-        help="the number of the process: of kernprof --listen, of a program that calls"
+    add_pid(
+        parser,
+        "the number of the process: of kernprof --listen, of a program that calls"
         " lineprof.listen(), or of one that lineprof attach is attached to",
     )
     parser.add_argument(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import linecache
 from typing import TYPE_CHECKING
 
-from lineprof.cli.attach import process_number
-from lineprof.cli.command import Command, argument_type
+from lineprof.cli.command import Command, add_pid
 from lineprof.console.output import print_lines
 from lineprof.errors import printable
 
@@ -20,17 +19,12 @@ _HELP = "print the stack of every thread of a process, one that hangs for exampl
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "pid",
-        type=argument_type(process_number),
-        metavar="PID",
-        help="the number of the process",
-    )
+    add_pid(parser, "the number of the process")
 
 
 def _dump(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the stacks; LineprofError."""
-    from lineprof.attach.dump import stacks  # not for --help  # noqa: PLC0415  # not for every start
+    from lineprof.attach.dump import stacks  # noqa: PLC0415  # not for --help
 
     threads, how = stacks(parsed.pid)
     count = f"{len(threads)} thread{'s' * (len(threads) != 1)}"

@@ -20,12 +20,26 @@ from lineprof.quiet_threads import ForkGuard, QuietThread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+    from typing import Any, Protocol
 
     Request = dict[str, Any]
     Reply = dict[str, Any]
-    Handler = Callable[["Peer", Request], Reply]
+
+    class Owner(Protocol):
+        """Who answers; all but `forked` are called on the listener's thread."""
+
+        def handle(self, peer: Peer, request: Request) -> Reply:
+            """Return the reply to a request; a LineprofError becomes one."""
+
+        def left(self, peer: Peer) -> None:
+            """Follow a peer that has gone."""
+
+        def waited(self) -> None:
+            """Close the listener: no peer has come in time."""
+
+        def forked(self) -> None:
+            """Follow a fork, in the child, where the listener is closed."""
+
 
 MAX_REQUEST = 1 << 16  # bytes of a line
 _BACKLOG = 8
@@ -77,27 +91,17 @@ class Peer:
 class Listener:
     """A socket at a path, whose requests are answered by a thread of its own.
 
-    `handle` is called on that thread with each request and returns the reply; a
-    LineprofError that it raises becomes one. `left` is called when a peer has gone, and
-    `waited` if, with `patience`, no peer has come for so many seconds: the listener is
-    then closed.
+    With `patience`, the owner is told when no peer has come for so many seconds.
     """
 
     def __init__(
-        self,
-        path: str,
-        handle: Handler,
-        *,
-        left: Callable[[Peer], object] | None = None,
-        patience: float | None = None,
-        waited: Callable[[], object] | None = None,
+        self, path: str, owner: Owner, *, patience: float | None = None
     ) -> None:
         """Listen at `path`, which nobody else may use; OSError if that is impossible.
 
         A socket that a process of the same number left there is replaced.
         """
-        self._handle, self._left, self._waited = handle, left, waited
-        self._path = path
+        self._owner, self._path = owner, path
         self._patience = patience
         self._is_met = False  # by a peer
         self._is_hidden = self._is_closed = self._has_ended = False
@@ -189,6 +193,7 @@ class Listener:
         """Close the descriptors in a child: its parent alone is asked."""
         self._is_closed = True
         self._end()
+        self._owner.forked()
 
     def _wake_up(self) -> None:
         if not self._has_ended:
@@ -196,8 +201,8 @@ class Listener:
                 os.write(self._woken, b"\0")
 
     def _answer(self, events: Any) -> None:  # noqa: ANN401  # of `poll`
-        if not events and not self._is_met and self._waited:
-            self._waited()
+        if not events and not self._is_met:
+            self._owner.waited()
         for descriptor, event in events:
             if self._is_closed:
                 return
@@ -233,15 +238,14 @@ class Listener:
         with suppress(KeyError, ValueError, OSError):
             self._poll.unregister(peer.handle)
         peer.close()
-        if self._left:
-            self._left(peer)
+        self._owner.left(peer)
 
     def _reply(self, peer: Peer, line: bytes) -> Reply:
         try:
             request = json.loads(line)
             if not isinstance(request, dict):
                 return {"error": "a request is an object"}
-            return self._handle(peer, request)
+            return self._owner.handle(peer, request)
         except LineprofError as error:
             return {"error": error.message, "hint": error.hint}
         except Exception as error:  # noqa: BLE001  # a fault of ours, or a bad request

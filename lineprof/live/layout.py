@@ -308,7 +308,7 @@ def _time(ns: float) -> str:
 def _rate(rate: float) -> str:
     """Return a number in seven characters at most."""
     if rate < _THOUSAND:
-        return f"{rate:.1f}" if rate % 1 else f"{rate:.0f}"
+        return f"{rate:.1f}" if rate else "0"
     if rate < _LONG_RATE:
         return f"{rate:,.0f}"
     if rate < _MILLION:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import locale
 import os
+import signal
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from lineprof.console.terminal import Terminal, terminal_of
 from lineprof.errors import LineprofError
@@ -40,7 +41,16 @@ def show(monitor: Monitor, state: State) -> None:
         raise LineprofError(
             f"curses does not know the terminal TERM={name}", hint=_NO_CURSES
         ) from error
-    curses.wrapper(lambda window: _Screen(window, monitor, state).run())
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        curses.wrapper(lambda window: _Screen(window, monitor, state).run())
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _end(number: int, _frame: object) -> NoReturn:
+    """End the program after the terminal shows again what it showed before."""
+    sys.exit(128 + number)
 
 
 class _Screen:

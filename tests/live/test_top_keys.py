@@ -153,14 +153,15 @@ def test_the_end_of_the_program_is_shown_until_q(tmp_path: Path) -> None:
         assert screen.end() == 0
 
 
-def test_ctrl_c_restores_the_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_restores_the_terminal(number: int, tmp_path: Path) -> None:
     with (
         live_program(tmp_path, PROGRAM) as process,
         on_terminal(tmp_path, str(process.pid)) as screen,
     ):
         screen.wait_for("running")
-        screen.shown.send_signal(signal.SIGINT)
-        assert screen.end() == 130
+        screen.shown.send_signal(number)
+        assert screen.end() == 128 + number
         assert RESTORED in screen.output
         assert b"Traceback" not in screen.output
 
