@@ -5,9 +5,9 @@
 
 Three programs are started as plain ``python``:
 
-- one with three busy threads, which allocate, and check each of their results: it is
-  attached to and detached from in every round. It must lose no work, and keep no
-  thread, file or memory;
+- one with three busy threads, the main one among them, which allocate, and check each
+  of their results: it is attached to and detached from in every round. It must lose no
+  work, and keep no thread, file or memory;
 - one with a single thread, which measures the longest time in which it did not run:
   what attaching keeps it from running, as it sees that itself;
 - two alike that work in turn, of which one has been attached to: the speed afterwards
@@ -59,12 +59,15 @@ def step(number):
     for some, more in table.values():
         total += sum(some) + more
     return total
-threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+def wait():
+    sys.stdin.readline()
+    ends.set()
+threads = [threading.Thread(target=work, args=(n,)) for n in range(2)]
+threads.append(threading.Thread(target=wait))
 for thread in threads:
     thread.start()
 print("ready", flush=True)
-sys.stdin.readline()
-ends.set()
+work(2)
 for thread in threads:
     thread.join()
 print(sum(wrong), min(steps), threading.active_count(), flush=True)

@@ -112,19 +112,42 @@ class QuickTurns:
     """A ``with`` block in which other threads give up the GIL after 10 us.
 
     A thread beside busy ones otherwise waits for 5 ms each time that it needs the GIL
-    again, after each system call. The program may change the interval in between.
+    again, after each system call. The program may change the interval in between. The
+    last one of several blocks that overlap restores it.
     """
+
+    _lock = _thread.allocate_lock()
+    _count = 0
+    _before = _quick = 0.0  # s
+
+    def __init__(self, before: float | None = None) -> None:
+        """Restore the interval at the end to `before` s, if it is short already."""
+        self._own_before = before
+
+    @classmethod
+    def interval(cls) -> float:
+        """Return the program's own interval, in s."""
+        with cls._lock:
+            return cls._before if cls._count else sys.getswitchinterval()
 
     def __enter__(self) -> None:
         """Shorten the interval."""
-        self._before = sys.getswitchinterval()
-        sys.setswitchinterval(_QUICK)
-        self._quick = sys.getswitchinterval()
+        cls = type(self)
+        with cls._lock:
+            cls._count += 1
+            if cls._count == 1:
+                before = self._own_before
+                cls._before = sys.getswitchinterval() if before is None else before
+                sys.setswitchinterval(_QUICK)
+                cls._quick = sys.getswitchinterval()
 
     def __exit__(self, *_exception: object) -> None:
         """Restore it."""
-        if sys.getswitchinterval() == self._quick:
-            sys.setswitchinterval(self._before)
+        cls = type(self)
+        with cls._lock:
+            cls._count -= 1
+            if not cls._count and sys.getswitchinterval() == cls._quick:
+                sys.setswitchinterval(cls._before)
 
 
 class ForkGuard:

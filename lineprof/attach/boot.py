@@ -27,18 +27,26 @@ _NAME = "_lineprof_boot"
 _MAX_WAIT = 10.0  # s for a thread that boots
 _END = 0.1  # s in which a thread ends that has done all
 _POLL = 5e-4  # s
-_QUICK = 1e-5  # s: see `QuickTurns`, which is not imported yet
+_TURNS = "lineprof.quiet_threads"
+_QUICK = 1e-5  # s: see `QuickTurns` there, which is not imported yet
 
 
 def boot(parameters: dict[str, Any]) -> None:
     """Start the thread; called on the main thread. `parameters` are the client's."""
     state: Any = sys.modules.get(_NAME) or _new_state()
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
+    if not state.running:
+        turns: Any = getattr(sys.modules.get(_TURNS), "QuickTurns", None)
+        state.interval = turns.interval() if turns else sys.getswitchinterval()
     state.running += 1
+    # The thread needs the GIL to begin with: beside one that makes short system calls
+    # all the time it could wait for seconds.
+    sys.setswitchinterval(_QUICK)
     try:
         _thread.start_new_thread(_run, (state, parameters))
     except BaseException:
         state.running -= 1
+        sys.setswitchinterval(state.interval)
         raise
     finally:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
@@ -79,22 +87,21 @@ def _exists(thread: int) -> bool:
 
 def _run(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: ANN401
     """Import lineprof and listen; this is the thread."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(_QUICK)
-    quick = sys.getswitchinterval()
     try:
-        _listen(parameters)
+        _listen(parameters, state.interval)
     except BaseException as error:  # it is the client's to report  # noqa: BLE001
+        sys.setswitchinterval(state.interval)
         _fail(parameters["failed"], error)
     finally:
-        if sys.getswitchinterval() == quick:
-            sys.setswitchinterval(interval)
         state.last = _thread.get_native_id(), state.clock() + _END
         state.running -= 1
 
 
-def _listen(parameters: dict[str, Any]) -> None:
-    """Import lineprof from the client's folder, and wait for the client."""
+def _listen(parameters: dict[str, Any], interval: float) -> None:
+    """Import lineprof from the client's folder, and wait for the client.
+
+    The program's own `interval`, in s, is restored.
+    """
     known: Any = sys.modules.get("lineprof")
     version = getattr(known, "__version__", None)
     if known is not None and version != parameters["version"]:
@@ -123,13 +130,16 @@ def _listen(parameters: dict[str, Any]) -> None:
     sys.meta_path.insert(0, Finder)
     try:
         from kernprof.control import Control  # noqa: PLC0415
+        from lineprof.quiet_threads import QuickTurns  # noqa: PLC0415
         from lineprof.recording.core import unmap  # noqa: PLC0415
     finally:
         sys.meta_path.remove(Finder)
-    address, size = parameters["page"]
-    if size:
-        unmap(address, size)
-    Control(folder=parameters["folder"], patience=parameters["patience"]).begin()
+    with QuickTurns(interval):
+        address, size = parameters["page"]
+        if size:
+            unmap(address, size)
+        folder, patience = parameters["folder"], parameters["patience"]
+        Control(folder=folder, patience=patience).begin()
 
 
 def _check_standard(name: str) -> None:
