@@ -1,8 +1,9 @@
 """The whole suite: the C tests, then pytest on every Python found, once per hook.
 
 The first run has all tests; those marked `once`, which depend on no Python, are in no
-other one. The first run of a minor version is with its usual hook, and has all rooms;
-the others of that version, with another hook or another patch, leave out `READING`.
+other one. Each other minor version runs all but these with its usual hook; rooms that
+read files (`READING`) run with the first and with the oldest version. Another hook or
+another patch of a version runs the tests that count events (`EVENTS`).
 
 Environment: PYTHONS, more interpreters to use; ONLY=3.12, only versions that start
 with that; ARGS, passed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
@@ -36,7 +37,7 @@ from tools.dev.envs import (
     stamp,
     write_stamp,
 )
-from tools.dev.pythons import advice, compiler_missing, find
+from tools.dev.pythons import OLDEST, advice, compiler_missing, find
 from tools.dev.results import Result, close, progress, read_report, say, tell
 from tools.dev.sessions import Sessions
 
@@ -45,11 +46,16 @@ if TYPE_CHECKING:
 
     from tools.dev.pythons import Python
 
-# Rooms whose tests read files: profiles, source text, code objects. They depend on the
-# minor version of Python, not on where events come from.
+# Rooms whose tests read files: profiles and source text.
 READING = (
-    *("advice", "bytecode", "cli", "comparison", "console", "docs", "export", "fuzz"),
-    *("release", "report", "source", "storage"),
+    *("advice", "cli", "comparison", "console", "docs", "export", "fuzz", "release"),
+    *("report", "source", "storage"),
+)
+
+# Tests of where events come from: what is counted, how long it took, and beside whom.
+EVENTS = (
+    *("attach", "behaviour", "coexistence", "gpu_simulated", "model", "recording"),
+    *("snapshot", "kernprof/test_kernprof.py", "kernprof/test_whole_*.py"),
 )
 
 SET_UP_AT_ONCE = 2
@@ -198,13 +204,16 @@ def install_peers(env: Env) -> None:
 
 
 def selected(python: Python, done: set[tuple[int, ...]]) -> list[object]:
-    """Return pytest's arguments for the tests of a run, after those in `done`."""
+    """Return pytest's arguments for a run, after runs of the minor versions `done`."""
     words = shlex.split(os.environ.get("ARGS", ""))
+    minor, tests = python.number[:2], ROOT / "tests"
     if words or not done:
         return pytest_arguments(words)
-    left_out = READING if python.number[:2] in done else ()
-    ignored = [f"--ignore={ROOT / 'tests' / room}" for room in left_out]
-    return pytest_arguments(["-m", "not once", *ignored])
+    if minor in done:
+        paths = [path for name in EVENTS for path in sorted(tests.glob(name))]
+        return ["-m", "not once", *paths]
+    left_out = () if minor == OLDEST else READING
+    return ["-m", "not once", *(f"--ignore={tests / name}" for name in left_out), tests]
 
 
 def run_suite(env: Env, python: Python, hook: str, arguments: list[object]) -> Result:
