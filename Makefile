@@ -15,7 +15,7 @@ demo: ## set up .venv and profile an example: ends in the table
 demo-gpu-double: ## the table of a simulated GPU, on any machine
 	@tools/run demo/demo_gpu
 
-test: ## the whole suite on every Python found, once per hook (ONLY=3.12 ARGS="-k hits")
+test: ## the whole suite on every Python found (ONLY=3.12 ARGS="-k hits")
 	@tools/run dev/suite
 
 test-newest: ## the suite on Python 3.14 and 3.15 in a Debian sid; needs root (ONLY=3.15 NEWEST_ROOT=DIR)

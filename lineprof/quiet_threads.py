@@ -121,7 +121,7 @@ class QuickTurns:
     _before = _quick = 0.0  # s
 
     def __init__(self, before: float | None = None) -> None:
-        """Restore the interval at the end to `before` s, if it is short already."""
+        """Restore `before`, in s, at the end; by default the interval at the start."""
         self._own_before = before
 
     @classmethod

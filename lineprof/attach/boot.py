@@ -42,6 +42,7 @@ def boot(parameters: dict[str, Any]) -> None:
     # The thread needs the GIL to begin with: beside one that makes short system calls
     # all the time it could wait for seconds.
     sys.setswitchinterval(_QUICK)
+    state.quick = sys.getswitchinterval()
     try:
         _thread.start_new_thread(_run, (state, parameters))
     except BaseException:
@@ -88,19 +89,20 @@ def _exists(thread: int) -> bool:
 def _run(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: ANN401
     """Import lineprof and listen; this is the thread."""
     try:
-        _listen(parameters, state.interval)
+        _listen(state, parameters)
     except BaseException as error:  # it is the client's to report  # noqa: BLE001
-        sys.setswitchinterval(state.interval)
+        if sys.getswitchinterval() == state.quick:
+            sys.setswitchinterval(state.interval)
         _fail(parameters["failed"], error)
     finally:
         state.last = _thread.get_native_id(), state.clock() + _END
         state.running -= 1
 
 
-def _listen(parameters: dict[str, Any], interval: float) -> None:
+def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: ANN401
     """Import lineprof from the client's folder, and wait for the client.
 
-    The program's own `interval`, in s, is restored.
+    The program's own interval is restored, unless the program has set another one.
     """
     known: Any = sys.modules.get("lineprof")
     version = getattr(known, "__version__", None)
@@ -134,7 +136,8 @@ def _listen(parameters: dict[str, Any], interval: float) -> None:
         from lineprof.recording.core import unmap  # noqa: PLC0415
     finally:
         sys.meta_path.remove(Finder)
-    with QuickTurns(interval):
+    is_ours = sys.getswitchinterval() == state.quick
+    with QuickTurns(state.interval if is_ours else None):
         address, size = parameters["page"]
         if size:
             unmap(address, size)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.once  # loops and memory are the same with each Python
 
-SECONDS = 60  # of CPU: a fifth of it is usual
+SECONDS = 60  # of CPU: a quarter of it is usual
 
 MEMORY = 500_000_000  # bytes
 

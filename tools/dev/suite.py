@@ -1,4 +1,4 @@
-"""The whole suite: the C tests, then pytest on every Python found, once per hook.
+"""The whole suite: the C tests, then pytest on every Python found, with each hook.
 
 The first run has all tests; those marked `once`, which depend on no Python, are in no
 other one. Each other minor version runs all but these with its usual hook; rooms that
