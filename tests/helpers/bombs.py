@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 import subprocess
 import sys
 from array import array
@@ -52,28 +50,44 @@ class Outcome(NamedTuple):
     memory: int  # bytes, at most
 
 
+# Run by a small process of its own: what the kernel reports as a child's largest
+# memory includes the parent's, from which it was forked. That of a worker that has
+# run tests for a while is more than what is measured here.
+MEASURED = """
+import os, resource, subprocess, sys
+limit = int(sys.argv[1])
+
+def restrict():
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
+
+with open("out", "wb") as out, open("err", "wb") as err:
+    process = subprocess.Popen(
+        sys.argv[2:], stdout=out, stderr=err, preexec_fn=restrict
+    )
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+print(process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+"""
+
+
 def run(folder: Path, *arguments: str, limit: int = 1_500_000_000) -> Outcome:
     """Run the command in a process of at most `limit` bytes, and five minutes."""
-
-    def restrict() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
-
-    with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "lineprof", *arguments],
-            stdout=out,
-            stderr=err,
-            preexec_fn=restrict,  # noqa: PLW1509  # no threads here
-        )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+    command = [sys.executable, "-m", "lineprof", *arguments]
+    measured = subprocess.run(
+        [sys.executable, "-IS", "-c", MEASURED, str(limit), *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, seconds, memory = measured.stdout.split()
     return Outcome(
-        status=process.returncode,
+        status=int(status),
         out=(folder / "out").stat().st_size,
         err=(folder / "err").read_text(encoding="utf-8"),
-        seconds=used.ru_utime + used.ru_stime,
-        memory=used.ru_maxrss * 1024,
+        seconds=float(seconds),
+        memory=int(memory),
     )
 
 
