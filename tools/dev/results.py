@@ -28,6 +28,7 @@ class Result:
     failed: int = 0
     skipped: int = 0
     reasons: tuple[str, ...] = ()  # one for each skipped test
+    failures: tuple[str, ...] = ()  # a name and the head of the message of each
 
 
 def say(line: str) -> None:
@@ -55,14 +56,17 @@ def read_report(result: Result, report: Path, status: int) -> Result:
         cases = list(ET.parse(report).getroot().iter("testcase"))  # noqa: S314 - our own file
     except (OSError, ET.ParseError):
         cases = []
-    failed = 0
+    failures = []
     reasons = []
     for case in cases:
         tags = {child.tag: child for child in case}
-        if "failure" in tags or "error" in tags:
-            failed += 1
+        wrong = tags.get("failure", tags.get("error"))
+        if wrong is not None:
+            message = wrong.get("message", "").partition("\n")[0][:300]
+            failures.append(f"{case.get('classname')}::{case.get('name')}: {message}")
         elif "skipped" in tags:
             reasons.append(tags["skipped"].get("message", ""))
+    failed = len(failures)
     passed = len(cases) - failed - len(reasons)
     name = result.name
     if not failed and (status or not cases):
@@ -75,6 +79,7 @@ def read_report(result: Result, report: Path, status: int) -> Result:
         failed=failed,
         skipped=len(reasons),
         reasons=tuple(reasons),
+        failures=tuple(failures),
     )
 
 
@@ -98,6 +103,8 @@ def close(results: Sequence[Result]) -> int:
     for result in results:
         if result.failed:
             print(f"FAILED {result.name}; log: {result.log}")
+            for failure in result.failures:
+                print(f"  {failure}")
     passed = sum(result.passed for result in results)
     failed = sum(result.failed for result in results)
     skipped = sum(result.skipped for result in results)

@@ -60,7 +60,9 @@ EVENTS = (
 
 SET_UP_AT_ONCE = 2
 MAX_WORKERS = 8  # each process collects all tests before it runs its share
-RUN_S = 350  # estimate of one run on one core
+RUN_S = 1700  # estimate of a whole run on one core
+VERSION_SHARE = 0.55  # of a whole run: what a further version of Python runs
+AGAIN_SHARE = 0.25  # what a version runs with its second hook, or a second patch
 LIMIT_S = 1200  # for one run of the suite
 PROGRESS_S = 15
 SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
@@ -93,8 +95,10 @@ def plan(pythons: list[Python]) -> str:
     if arguments:
         length = f"with the arguments {arguments}"
     else:
-        minutes = -(-runs * RUN_S // (60 * min(cores(), MAX_WORKERS)))
-        length = f"about {minutes} min"
+        versions = len({python.number[:2] for python in pythons})
+        whole = 1 + VERSION_SHARE * (versions - 1) + AGAIN_SHARE * (runs - versions)
+        minutes = whole * RUN_S / (60 * min(cores(), MAX_WORKERS))
+        length = f"about {minutes:.0f} min"
     first = (
         f"the C tests, then the Python tests {runs} times, {workers()} tests at once:"
         f" {length}; 1 min more for each Python that is used for the first time"
