@@ -31,8 +31,8 @@ from lineprof.recording.core import new_live_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernprof.options import RunOptions
     from kernprof.output_file import OutputName
+    from kernprof.run_options import RunOptions
     from lineprof.model.profile import Profile
     from lineprof.processes.parts import Part
     from lineprof.recording.live_file import LiveFile

@@ -22,11 +22,10 @@ from types import (
 )
 
 from kernprof.environment import KnownTexts
-from kernprof.options import COMMAND, MODULE, SCRIPT, RunOptions
-from kernprof.overhead_budget import BudgetWatch
 from kernprof.profilers import new_profiler
 from kernprof.project import around, project_files, runner_of
 from kernprof.recorders import marked
+from kernprof.run_options import COMMAND, MODULE, SCRIPT, RunOptions
 from kernprof.selection import FunctionFilter
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any
 
+    from kernprof.overhead_budget import BudgetWatch
     from kernprof.program import Program
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
@@ -91,6 +91,8 @@ class AttachedProfile:
         self._was_counting = is_counting()
         self._budget: BudgetWatch | None = None
         if self._options.max_overhead:
+            from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
+
             self._budget = BudgetWatch(
                 self._options.max_overhead, lambda: self.profiler
             )

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-    from kernprof.options import RunOptions
     from kernprof.recorders import LineRecorder
+    from kernprof.run_options import RunOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any, Self, TypeVar
 
-    from kernprof.options import RunOptions
     from kernprof.recorders import LineRecorder
+    from kernprof.run_options import RunOptions
     from lineprof.model.profile import Profile
     from lineprof.processes.member import Member
     from lineprof.processes.parts import Live, Part

@@ -10,7 +10,8 @@ import os
 import sys
 
 from kernprof import messages
-from kernprof.options import NotRunError, check, fill, help_text, parse
+from kernprof.options import check, fill, help_text, parse
+from kernprof.run_options import NotRunError
 from kernprof.session import Session
 from kernprof.signals import die_of
 from kernprof.tracebacks import hide_our_frames

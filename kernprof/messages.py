@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from kernprof.options import COMMAND, MODULE, SCRIPT
+from kernprof.run_options import COMMAND, MODULE, SCRIPT
 from lineprof.console.output import print_message, print_stderr
 from lineprof.errors import printable
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-    from kernprof.options import RunOptions
     from kernprof.recorders import Recorder
+    from kernprof.run_options import RunOptions
     from lineprof.ranks import Rank
 
 _program_name = "kernprof"

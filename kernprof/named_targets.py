@@ -13,8 +13,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from kernprof import messages
-from kernprof.options import COMMAND, STDIN
 from kernprof.project import ProjectFiles
+from kernprof.run_options import COMMAND, STDIN
 from kernprof.selection import FunctionFilter
 from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text
 from lineprof.autoprofile.targets import (
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from types import CodeType
 
-    from kernprof.options import RunOptions
+    from kernprof.run_options import RunOptions
     from lineprof.recording.profiler import LineProfiler
 
 _INIT = ".__init__"  # end of the name of a package without its modules

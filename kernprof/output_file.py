@@ -11,7 +11,8 @@ import stat
 import time
 from collections import namedtuple
 
-from kernprof.options import AUTO, PAGES, UsageError
+from kernprof.options import AUTO, PAGES
+from kernprof.run_options import UsageError
 from lineprof import files
 from lineprof.ranks import digits, rank_variables
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import NamedTuple
 
-    from kernprof.options import RunOptions
+    from kernprof.run_options import RunOptions
     from lineprof.ranks import Rank
 
     class OutputName(NamedTuple):

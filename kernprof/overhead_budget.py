@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
 
 from kernprof.periodic_dump import PeriodicDump
 from lineprof.model.units import format_seconds
 from lineprof.patterns import listed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 

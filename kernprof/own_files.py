@@ -6,8 +6,8 @@ import os
 import sys
 from collections import namedtuple
 
-from kernprof.options import COMMAND, MODULE, SCRIPT, STDIN
 from kernprof.project import ProjectFiles, around, project_files
+from kernprof.run_options import COMMAND, MODULE, SCRIPT, STDIN
 from lineprof.files import absolute_path, current_folder, real_path
 
 TYPE_CHECKING = False

@@ -13,14 +13,8 @@ import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
 from kernprof.messages import flush_stream
-from kernprof.options import (
-    ANY_COMMAND,
-    COMMAND,
-    MODULE,
-    SCRIPT,
-    NotRunError,
-    UsageError,
-)
+from kernprof.options import ANY_COMMAND
+from kernprof.run_options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.recording.sources import keep_script
 from lineprof.source import FileContent, disk_state
@@ -31,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import CodeType, ModuleType
 
-    from kernprof.options import RunOptions
+    from kernprof.run_options import RunOptions
 
     Recording = AbstractContextManager[object]
 

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import namedtuple
 
-from kernprof.options import MODULE, SCRIPT
+from kernprof.run_options import MODULE, SCRIPT
 from kernprof.runners import runner_named
 from lineprof.files import absolute_path, current_folder, real_path
 
@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kernprof.options import RunOptions
     from kernprof.program import Program
+    from kernprof.run_options import RunOptions
 
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 _SITES = frozenset(("site-packages", "dist-packages"))

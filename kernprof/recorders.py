@@ -9,7 +9,7 @@ import os
 import sys
 
 from kernprof.children import NullProfiler
-from kernprof.options import NotRunError, UsageError
+from kernprof.run_options import NotRunError, UsageError
 from lineprof.errors import LineprofError
 from lineprof.files import write_atomically
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from kernprof.children import Children
     from kernprof.named_targets import NamedTargets
-    from kernprof.options import RunOptions
     from kernprof.output_file import OutputFile
+    from kernprof.run_options import RunOptions
     from kernprof.whole_program import WholeProgram
     from lineprof.line_stats import LineStats
     from lineprof.recording.global_profiler import GlobalProfiler

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 
-from kernprof.options import MODULE
+from kernprof.run_options import MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.options import RunOptions
     from kernprof.program import Program
+    from kernprof.run_options import RunOptions
 
 # The package with the functions of each runner, by the module that `python -m` runs.
 _PACKAGES = {

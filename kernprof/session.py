@@ -8,10 +8,10 @@ import sys
 from kernprof import messages
 from kernprof.children import ChildHook, Children
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
-from kernprof.options import COMMAND, STDIN
 from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
+from kernprof.run_options import COMMAND, STDIN
 from kernprof.safe_state import Departures, SafeState, with_descriptors
 from kernprof.signals import DyingHandler
 from lineprof.console.output import Styled, print_message
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from kernprof.control import Control
-    from kernprof.options import RunOptions
     from kernprof.overhead_budget import BudgetWatch
     from kernprof.periodic_dump import PeriodicDump
     from kernprof.program import Program
     from kernprof.recorders import Recorder
+    from kernprof.run_options import RunOptions
     from kernprof.whole_program import Watcher
     from lineprof.recording.profiler import LineProfiler
 

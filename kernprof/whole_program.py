@@ -8,8 +8,8 @@ are for what the program defines without a file, and for what -p names.
 
 from __future__ import annotations
 
-from kernprof.options import COMMAND, MODULE, STDIN
 from kernprof.project import ProjectFiles, package_files, project_files, runner_of
+from kernprof.run_options import COMMAND, MODULE, STDIN
 from kernprof.runners import package_of
 from kernprof.selection import (
     FunctionFilter,
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from kernprof.named_targets import NamedTargets
-    from kernprof.options import RunOptions
     from kernprof.program import Program
     from kernprof.recorders import LineRecorder
+    from kernprof.run_options import RunOptions
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats
     from lineprof.recording.profiler import LineProfiler

@@ -30,6 +30,14 @@ _POLL = 5e-4  # s
 _TURNS = "lineprof.quiet_threads"
 _QUICK = 1e-5  # s: see `QuickTurns` there, which is not imported yet
 
+# Modules of the standard library that lineprof needs, and that have a file.
+STANDARD = (
+    "__future__ _datetime _json _opcode _opcode_metadata _socket _sqlite3 _typing array"
+    " collections contextlib copyreg datetime enum fnmatch functools importlib json"
+    " keyword math opcode operator re reprlib select selectors socket sqlite3 types"
+    " typing warnings"
+)
+
 
 def boot(parameters: dict[str, Any]) -> None:
     """Start the thread; called on the main thread. `parameters` are the client's."""
@@ -112,16 +120,18 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
             f" {parameters['version']}: attach with its own"
         )
         raise RuntimeError(message)
-    for name in parameters["needed"]:
-        _check_standard(name)
+    found = {name: _standard(name) for name in STANDARD.split()}
 
     class Finder:
-        """Finder of lineprof's own packages, wherever the client has them."""
+        """Finder of lineprof's own packages, wherever the client has them.
+
+        And of the modules that were found already, without a second search.
+        """
 
         @staticmethod
         def find_spec(name: str, _path: Any = None, _target: Any = None) -> Any:  # noqa: ANN401
             if name not in parameters["packages"]:
-                return None
+                return found.pop(name, None)
             from importlib.util import spec_from_file_location  # noqa: PLC0415
 
             file, folders = parameters["packages"][name]
@@ -145,17 +155,18 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
         Control(folder=folder, patience=patience).begin()
 
 
-def _check_standard(name: str) -> None:
-    """Raise RuntimeError if `name` would not be the standard library's module."""
+def _standard(name: str) -> Any:  # a module's spec  # noqa: ANN401
+    """Return where a module is to be imported from, None if it has been.
+
+    Raises RuntimeError if that is not the standard library's module.
+    """
     from importlib.machinery import PathFinder  # frozen  # noqa: PLC0415
 
     module = sys.modules.get(name)
-    spec = getattr(module, "__spec__", None)
-    if module is None:
-        spec = PathFinder.find_spec(name)
+    spec = PathFinder.find_spec(name) if module is None else module.__spec__
     origin = getattr(spec, "origin", None)
     if not origin or not origin.endswith((".py", ".pyc", ".so")):
-        return
+        return None
     standard = str(sys.modules["os"].__file__).rpartition("/")[0] + "/"
     if not origin.startswith(standard) or "/site-packages/" in origin[len(standard) :]:
         message = (
@@ -163,6 +174,7 @@ def _check_standard(name: str) -> None:
             " needs: rename it"
         )
         raise RuntimeError(message)
+    return spec if module is None else None
 
 
 def _fail(file: str, error: BaseException) -> None:

@@ -9,9 +9,9 @@ a client that gives up deletes the file itself, and then nothing of it will ever
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,8 +32,6 @@ _TOLD_AFTER = 0.5  # s until the user is told why it takes long
 _RETRIES = 5  # when a listener that is about to end was met
 _RETRY_AFTER = 0.05  # s
 
-# Modules of the standard library that lineprof needs in the process.
-_USES = ("kernprof.control", "lineprof.line_stats", "lineprof.storage.writer")
 _PAYLOAD = """\
 import io, os
 with io.open({path!r}, encoding="utf-8") as stream:
@@ -120,7 +118,6 @@ class _Boot:
         parameters = {
             "failed": os.path.join(place.inside, self._failed.name),
             "folder": place.inside,
-            "needed": _needed(),
             "packages": {name: _origin(name) for name in ("lineprof", "kernprof")},
             "patience": PATIENCE,
             "version": VERSION,
@@ -201,21 +198,8 @@ def give_to_owner(file: Path) -> None:
 
 def _origin(package: str) -> tuple[str, list[str]]:
     """Return the file of a package of this process, and its folders."""
-    from importlib import import_module  # noqa: PLC0415  # see `_needed`
-
     module = import_module(package)
     return str(module.__file__), [*module.__path__]
-
-
-def _needed() -> list[str]:
-    """Return the modules of the standard library that lineprof imports."""
-    from importlib import import_module  # noqa: PLC0415
-
-    for name in _USES:
-        import_module(name)
-    import_module("sqlite3")
-    names = {name.partition(".")[0] for name in sys.modules}
-    return sorted(names & sys.stdlib_module_names - {"__main__"})
 
 
 def start(

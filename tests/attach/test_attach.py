@@ -14,6 +14,7 @@ from as_python import DEADLINE, Outcome, viewer
 from target_process import Target, wait_until, why_not
 
 from lineprof import load_stats
+from lineprof.attach.boot import STANDARD
 
 FOLDER = Path(os.environ.get("TMPDIR", "/tmp"), f"lineprof-{os.getuid()}")  # noqa: S108
 COMMAND = (sys.executable, "-m", "lineprof", "attach")
@@ -326,6 +327,29 @@ def test_a_module_in_the_place_of_pythons_own_is_said(tmp_path: Path) -> None:
         assert re.search(r"json\.py is in the place of Python's own module", said)
         target.tell("")
         assert_ends(target)
+
+
+NEEDS = """
+import sys
+before = {*sys.modules}
+import kernprof.control, lineprof.line_stats, lineprof.storage.writer, sqlite3
+for name in ({*sys.modules} - before) & sys.stdlib_module_names:
+    origin = getattr(sys.modules[name].__spec__, "origin", None) or ""
+    if origin.endswith((".py", ".so")):
+        print(name)
+"""
+
+
+def test_all_standard_modules_that_are_needed_are_looked_at() -> None:
+    """A module of the program in the place of one of them is found before any runs."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", NEEDS],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {"json", "socket", "sqlite3"} < {*done.stdout.split()}
+    assert {*done.stdout.split()} <= {*STANDARD.split()}
 
 
 @pytest.mark.parametrize(

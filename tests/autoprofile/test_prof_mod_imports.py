@@ -476,7 +476,7 @@ def test_the_import_system_is_restored_afterwards(folder: Path) -> None:
             try:
                 kernprof.main(["-lqp", "never.comes,pkg.shapes", "--no-preimports",
                                "--prof-imports", *words], exit_on_error=False)
-            except kernprof.options.UsageError as error:
+            except kernprof.run_options.UsageError as error:
                 print(error)
             after = list(sys.meta_path), vars(runpy).copy(), sys.modules['__main__']
             assert after == before

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import Outcome, kernprof, kernprof_here, run, viewer, write
 
-from kernprof.options import RunOptions, UsageError, fill, parse
+from kernprof.options import fill, parse
+from kernprof.run_options import RunOptions, UsageError
 from lineprof.cli.main import main
 from lineprof.config import ConfigError
 

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import Outcome, kernprof, kernprof_here, write
 
-from kernprof.options import (
-    FLAGS,
-    RunOptions,
-    UsageError,
-    check,
-    fill,
-    help_text,
-    parse,
-)
+from kernprof.options import FLAGS, check, fill, help_text, parse
+from kernprof.run_options import RunOptions, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import hits_in, kernprof, run, viewer, write
 
-from kernprof.options import UsageError
 from kernprof.output_file import output_name
+from kernprof.run_options import UsageError
 from lineprof.ranks import rank_of_process
 
 if TYPE_CHECKING:

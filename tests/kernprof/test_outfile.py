@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import enter_removed_folder, kernprof, write
 
-from kernprof.options import UsageError
 from kernprof.output_file import OutputFile, expand
+from kernprof.run_options import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
