@@ -471,13 +471,17 @@ read_clocks(lp_recorder *rec, uint64_t depth, lp_ticks gap, lp_ticks now,
     }
 }
 
-/* Measure the gap from the last event to `now`; returns how many ticks that
- * took. */
+/* Measure the gap from the last event to `*now`; returns how many ticks that
+ * took.
+ *
+ * A thread that is preempted meanwhile, which is likely where it wakes the
+ * sampler, was so because of its gap: `*now` becomes the time when it was
+ * back, and the time until then is part of the gap. */
 static lp_ticks
-measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks *now)
 {
     lp_off_cpu *wait = &rec->wait;
-    lp_ticks last = frame->since, begun;
+    lp_ticks last = frame->since, begun, end;
     bool reading_requested = READ(wait->reading_requested);
 
     last = last < wait->last_leave ? wait->last_leave : last;
@@ -487,14 +491,21 @@ measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
     last = last < wait->read_at ? wait->read_at : last;
     WRITE(wait->reading_requested, false);
     lp_off_cpu_watch(rec);
-    if (now < last || (now - last <= wait->threshold && !reading_requested)) {
+    if (*now < last ||
+        (*now - last <= wait->threshold && !reading_requested)) {
         return 0;
     }
     begun = lp_clock_now(&rec->clock);
-    read_clocks(rec, open_depth(rec, frame), now - last, now, true);
-    lp_sampler_wake(); /* it may preempt this thread, which the next reading
-                          counts */
-    return lp_clock_now(&rec->clock) - begun;
+    read_clocks(rec, open_depth(rec, frame), *now - last, *now, true);
+    lp_sampler_wake();
+    end = lp_clock_now(&rec->clock);
+    if (end > *now && end - *now > wait->threshold) {
+        last = *now;
+        *now = begun = end;
+        read_clocks(rec, open_depth(rec, frame), *now - last, *now, true);
+        end = lp_clock_now(&rec->clock);
+    }
+    return end - begun;
 }
 
 /* Charge the reading as cost, not as time of the open lines.  Time beyond the
@@ -509,14 +520,18 @@ add_cost(lp_recorder *rec, lp_ticks ticks)
     rec->wait.cost += ticks * LP_COST_ONE;
 }
 
-void
-lp_off_cpu_before(lp_recorder *rec, const lp_frame *frame, lp_ticks now)
+lp_ticks
+lp_off_cpu_before(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    add_cost(rec, measure_gap(rec, frame - 1, now));
+    lp_ticks ticks = measure_gap(rec, frame - 1, &now);
+
+    lp_recorder_begin(rec, frame, now); /* before the cost, which is its own */
+    add_cost(rec, ticks);
+    return now;
 }
 
 lp_line_wait
-lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks *now)
 {
     lp_line_wait sum = {0, 0};
 

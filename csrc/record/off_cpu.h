@@ -138,14 +138,16 @@ void lp_off_cpu_watch(struct lp_recorder *rec);
 /* [OWNER] The recorder belongs to this thread from now on. */
 void lp_off_cpu_attach(struct lp_recorder *rec);
 
-/* [OWNER] The frame's open line ends at `now`, after a long time.  Returns the
- * off-CPU time in it. */
+/* [OWNER] The frame's open line ends at `*now`, after a long time.  Returns
+ * the off-CPU time in it.  Sets `*now` to a later time if the thread was
+ * preempted meanwhile: the line ends then. */
 lp_line_wait lp_off_cpu_charge(struct lp_recorder *rec, struct lp_frame *frame,
-                               lp_ticks now);
+                               lp_ticks *now);
 
-/* [OWNER] The frame's first line was opened, long after the last event. */
-void lp_off_cpu_before(struct lp_recorder *rec, const struct lp_frame *frame,
-                       lp_ticks now);
+/* [OWNER] The frame begins at `now`, long after the last event.  Returns when
+ * it begins: later, if the thread was preempted meanwhile. */
+lp_ticks lp_off_cpu_before(struct lp_recorder *rec, struct lp_frame *frame,
+                           lp_ticks now);
 
 /* Charge the thread's off-CPU time up to now to its open lines. */
 void lp_off_cpu_settle(struct lp_recorder *rec, lp_ticks now);

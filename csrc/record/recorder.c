@@ -268,7 +268,7 @@ lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
             end_past_statement(frame);
             split(frame, lp_recorder_opened(frame));
         }
-        lp_recorder_charge(rec, frame, now);
+        now = lp_recorder_charge(rec, frame, now);
         /* Time after `now` does not belong to the frame. */
         frame->first_cost += rec->wait.cost - gap_cost;
         if (LP_UNLIKELY(rec->traced)) {
@@ -435,10 +435,10 @@ charge_event_costs(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
     return ticks > overhead ? ticks - overhead : 0;
 }
 
-void
+lp_ticks
 lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
-    lp_ticks elapsed = now - frame->since, ticks = elapsed;
+    lp_ticks event = now, elapsed = now - frame->since, ticks = elapsed;
     bool whole = !(frame->cost & LP_SPLIT);
     lp_ticks opened = lp_recorder_opened(frame);
     bool waits_known = rec->wait.read && opened == frame->since;
@@ -449,7 +449,10 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     }
     if (LP_UNLIKELY(elapsed >=
                     __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
-        wait = lp_off_cpu_charge(rec, frame, now);
+        wait = lp_off_cpu_charge(rec, frame, &now);
+        frame->line->ticks += now - event;
+        elapsed += now - event;
+        ticks += now - event;
         if (LP_UNLIKELY(!waits_known)) {
             wait.ns = LP_WAIT_UNKNOWN;
         }
@@ -462,6 +465,7 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     if (LP_LIKELY(whole)) {
         lp_recorder_executed(frame, ticks);
     }
+    return now;
 }
 
 /* In a multi-line statement each execution of the statement is one hit of each

@@ -272,7 +272,8 @@ lp_recorder_changed(lp_recorder *rec)
 
 /* [OWNER] The slow path of lp_recorder_charge, for a long time on the line, or
  * one in which events of other frames had costs; in recorder.c. */
-void lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now);
+lp_ticks lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame,
+                                 lp_ticks now);
 
 /* [OWNER] The open line was executed once more, in so many ticks. */
 LP_INLINE void
@@ -288,8 +289,9 @@ lp_recorder_executed(lp_frame *frame, lp_ticks ticks)
     }
 }
 
-/* [OWNER] Charge the open line of a frame, which ends at `now`. */
-LP_INLINE void
+/* [OWNER] Charge the open line of a frame, which ends at `now`; returns when
+ * it ended: later, if the thread was preempted while its wait was measured. */
+LP_INLINE lp_ticks
 lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_line *line = frame->line;
@@ -301,10 +303,9 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
                       __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED) &&
                   rec->cost == frame->cost)) {
         lp_recorder_executed(frame, elapsed);
+        return now;
     }
-    else {
-        lp_recorder_charge_slow(rec, frame, now);
-    }
+    return lp_recorder_charge_slow(rec, frame, now);
 }
 
 /* [OWNER] The frame's time begins at `now`. */
@@ -317,8 +318,9 @@ lp_recorder_begin(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 }
 
 /* [OWNER] The same; the time since the last event, if long, is charged as
- * off-CPU time to the frames below. */
-static inline void
+ * off-CPU time to the frames below. Returns when the frame's time began:
+ * later, if the thread was preempted meanwhile. */
+static inline lp_ticks
 lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_ticks below = frame[-1].since, left = rec->wait.last_leave;
@@ -326,8 +328,9 @@ lp_recorder_begin_now(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_recorder_begin(rec, frame, now);
     if (LP_UNLIKELY(now - (below > left ? below : left) >=
                     __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {
-        lp_off_cpu_before(rec, frame, now);
+        now = lp_off_cpu_before(rec, frame, now);
     }
+    return now;
 }
 
 /* [OWNER] Open a line without a hit, as in a resumed frame. */
@@ -336,11 +339,9 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
                  lp_ticks now)
 {
     __atomic_store_n(&frame->line, line, __ATOMIC_RELAXED);
-    frame->since = now;
     line->cost += line->weight;
-    lp_recorder_begin_now(rec, frame, now);
+    frame->since = frame->opened = lp_recorder_begin_now(rec, frame, now);
     frame->cost |= LP_SPLIT;
-    frame->opened = now;
 }
 
 /* [OWNER] The frame comes to the line at `offset` from its first line. */
@@ -355,10 +356,10 @@ lp_recorder_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
         return;
     }
     if (LP_LIKELY(from != NULL)) {
-        lp_recorder_charge(rec, frame, now);
+        now = lp_recorder_charge(rec, frame, now);
     }
     else {
-        lp_recorder_begin_now(rec, frame, now);
+        now = lp_recorder_begin_now(rec, frame, now);
     }
     if (LP_LIKELY(to->statement == 0 && step != LP_LINE_COMPREHENSION)) {
         to->hits++;

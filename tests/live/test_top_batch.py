@@ -110,10 +110,8 @@ def test_the_hot_line_of_a_running_program_is_on_top_and_its_hits_rise(
         assert hot.seconds > seconds
         hits, seconds = hot.hits, hot.seconds
     for rows in rest:
-        # A busy machine may take the processor away on either line of the loop.
-        assert next(iter(rows)) in {"program.py:4", "program.py:5"}
-        loop = rows["program.py:4"], rows["program.py:5"]
-        assert sum(line.now or 0 for line in loop) > 50
+        assert next(iter(rows)) == "program.py:5"
+        assert (rows["program.py:5"].now or 0) > 50
         assert rows["program.py:5"].source == "total += sum(range(500))"
         assert rows["program.py:8"].hits < rows["program.py:5"].hits
         assert rows["program.py:14"].mark == "|"

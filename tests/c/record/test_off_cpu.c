@@ -30,6 +30,14 @@ used(void)
     return processor;
 }
 
+static const lp_ticks *next_reading; /* of the clock, in microseconds */
+
+static lp_ticks
+one_after_the_other(void)
+{
+    return *next_reading++ * US;
+}
+
 static fixture
 set_up_with(const lp_clock *clock)
 {
@@ -174,6 +182,39 @@ a_wait_is_wall_time_less_processor_time(void)
     CHECK(waited(made.a, 9) == 0);
     CHECK(made.a->waits->n == 2 && made.a->waits->lines[0].offset == 2);
     CHECK(unsure(made.a, 3) == 0 && unsure(made.a, 2) == 0);
+    tear_down(&made);
+}
+
+/* The thread is preempted where it measures a wait. */
+static void
+the_time_of_a_long_reading_is_its_line_s(void)
+{
+    static const lp_ticks before[] = {1001, 1004},
+                          first[] = {1101, 5101, 5102};
+    static const lp_ticks second[] = {6002, 6005},
+                          third[] = {8002, 9002, 9004};
+    fixture made = set_up();
+
+    lp_clock_set_source(&made.rec->clock, one_after_the_other);
+    enter(&made, false);
+    next_reading = before; /* a reading of 3 us, before any line */
+    line(&made, 3, 1000, 1000);
+    next_reading = first;
+    line(&made, 1, 1100, 1010);
+    CHECK(made.a->lines[3].ticks == 4101 * US && waited(made.a, 3) == 4091);
+    CHECK(made.rec->top->since == 5101 * US);
+    next_reading = second;
+    line(&made, 2, 6001, 1910);
+    CHECK(made.a->lines[1].ticks == 900 * US && waited(made.a, 1) == 0);
+    enter(&made, true);
+    next_reading = third; /* a call, the line before which waited */
+    line(&made, 4, 8001, 3910);
+    CHECK(made.rec->top->began == 9002 * US);
+    leave(&made, 9003, 3911);
+    CHECK(made.b->lines[4].ticks == 1 * US);
+    leave(&made, 9004, 3912);
+    CHECK(made.a->lines[2].ticks == 3003 * US && waited(made.a, 2) == 1001);
+    CHECK(made.rec->wait.cost == (3 + 1 + 3 + 2) * US * LP_COST_ONE);
     tear_down(&made);
 }
 
@@ -436,6 +477,7 @@ main(void)
 {
     a_late_reading_does_not_lower_the_threshold();
     a_wait_is_wall_time_less_processor_time();
+    the_time_of_a_long_reading_is_its_line_s();
     a_wait_is_also_charged_to_its_caller();
     a_wait_before_a_call_is_charged_only_to_the_caller();
     time_before_the_outermost_frame_is_not_charged();
