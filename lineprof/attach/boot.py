@@ -30,12 +30,13 @@ _POLL = 5e-4  # s
 _TURNS = "lineprof.quiet_threads"
 _QUICK = 1e-5  # s: see `QuickTurns` there, which is not imported yet
 
-# Modules of the standard library that lineprof needs, and that have a file.
+# Modules of the standard library that lineprof needs with some Python, and that have a
+# file.
 STANDARD = (
-    "__future__ _datetime _json _opcode _opcode_metadata _socket _sqlite3 _typing array"
-    " collections contextlib copyreg datetime enum fnmatch functools importlib json"
-    " keyword math opcode operator re reprlib select selectors socket sqlite3 types"
-    " typing warnings"
+    "__future__ _datetime _json _opcode _opcode_metadata _py_warnings _socket _sqlite3"
+    " _typing annotationlib array ast collections contextlib copyreg datetime enum"
+    " fnmatch functools importlib json keyword math opcode operator re reprlib select"
+    " selectors socket sqlite3 types typing warnings"
 )
 
 
@@ -158,10 +159,13 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
 def _standard(name: str) -> Any:  # a module's spec  # noqa: ANN401
     """Return where a module is to be imported from, None if it has been.
 
+    None as well for one that this Python does not have.
     Raises RuntimeError if that is not the standard library's module.
     """
     from importlib.machinery import PathFinder  # frozen  # noqa: PLC0415
 
+    if name not in sys.stdlib_module_names:
+        return None
     module = sys.modules.get(name)
     spec = PathFinder.find_spec(name) if module is None else module.__spec__
     origin = getattr(spec, "origin", None)
