@@ -30,15 +30,6 @@ _POLL = 5e-4  # s
 _TURNS = "lineprof.quiet_threads"
 _QUICK = 1e-5  # s: see `QuickTurns` there, which is not imported yet
 
-# Modules of the standard library that lineprof needs with some Python, and that have a
-# file.
-STANDARD = (
-    "__future__ _datetime _json _opcode _opcode_metadata _py_warnings _socket _sqlite3"
-    " _typing annotationlib array ast collections contextlib copyreg datetime enum"
-    " fnmatch functools importlib json keyword math opcode operator re reprlib select"
-    " selectors socket sqlite3 types typing warnings"
-)
-
 
 def boot(parameters: dict[str, Any]) -> None:
     """Start the thread; called on the main thread. `parameters` are the client's."""
@@ -121,24 +112,29 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
             f" {parameters['version']}: attach with its own"
         )
         raise RuntimeError(message)
-    found = {name: _standard(name) for name in STANDARD.split()}
+    code = _code(parameters["code"])
+    if known is not None and known.__file__ != parameters["packages"]["lineprof"][0]:
+        code = {}
+    elsewhere = _searched_before(_standard_folder())
+    names = parameters["standard"]
+    found = {name: _standard(name, code, elsewhere) for name in names}
 
     class Finder:
         """Finder of lineprof's own packages, wherever the client has them.
 
-        And of the modules that were found already, without a second search.
+        And of the modules of the standard library, without a second search.
         """
 
         @staticmethod
         def find_spec(name: str, _path: Any = None, _target: Any = None) -> Any:  # noqa: ANN401
+            if name in found:
+                return found.pop(name)
+            if name in code:
+                return _spec(name, *code.pop(name))
             if name not in parameters["packages"]:
-                return found.pop(name, None)
-            from importlib.util import spec_from_file_location  # noqa: PLC0415
-
+                return None
             file, folders = parameters["packages"][name]
-            return spec_from_file_location(
-                name, file, submodule_search_locations=[*folders]
-            )
+            return _spec(name, file, [*folders])
 
     sys.meta_path.insert(0, Finder)
     try:
@@ -156,22 +152,91 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
         Control(folder=folder, patience=patience).begin()
 
 
-def _standard(name: str) -> Any:  # a module's spec  # noqa: ANN401
+def _code(file: str) -> dict[str, Any]:
+    """Return what ``bundle.py`` has put into a file, {} if that is for another Python.
+
+    The file is deleted. Nobody but this process's user can have written it.
+    """
+    import marshal  # built in  # noqa: PLC0415
+
+    try:
+        with open(file, "rb") as stream:
+            data = stream.read()
+        posix.unlink(file)
+        version, optimized, standard, code = marshal.loads(data)  # noqa: S302
+    except (OSError, EOFError, ValueError, TypeError):
+        return {}
+    here = sys.version, sys.flags.optimize, sys.modules["os"].__file__
+    return code if here == (version, optimized, standard) else {}
+
+
+def _spec(name: str, file: str, folders: Any, code: Any = None) -> Any:  # noqa: ANN401
+    """Return the spec of a module whose file, and maybe code, is known."""
+    from importlib.machinery import (  # frozen  # noqa: PLC0415
+        ExtensionFileLoader,
+        ModuleSpec,
+        SourceFileLoader,
+    )
+
+    class Loaded(SourceFileLoader):
+        """A loader that has the code already, and leaves a usual one behind."""
+
+        def get_code(self, _name: str) -> Any:  # noqa: ANN401
+            import marshal  # noqa: PLC0415
+
+            return marshal.loads(code)  # noqa: S302  # the client's
+
+        def exec_module(self, module: Any) -> None:  # noqa: ANN401
+            super().exec_module(module)
+            module.__loader__ = spec.loader = SourceFileLoader(name, file)
+
+    loader: Any = Loaded if code else SourceFileLoader
+    if not file.endswith(".py"):
+        loader = ExtensionFileLoader
+    spec = ModuleSpec(name, loader(name, file), origin=file)
+    spec.has_location = True
+    spec.submodule_search_locations = folders
+    return spec
+
+
+def _searched_before(folder: str) -> Any:  # a set of str  # noqa: ANN401
+    """Return names of modules that may be in folders before `folder` in `sys.path`.
+
+    Returns None if that is not known.
+    """
+    names: set[str] = set()
+    for one in sys.path:
+        if one == folder:
+            return names
+        try:
+            files = posix.listdir(one or ".")
+            names.update(file.partition(".")[0] for file in files)
+        except FileNotFoundError:
+            continue
+        except (OSError, TypeError):
+            break
+    return None
+
+
+def _standard(name: str, code: dict[str, Any], elsewhere: Any) -> Any:  # a spec  # noqa: ANN401
     """Return where a module is to be imported from, None if it has been.
 
-    None as well for one that this Python does not have.
-    Raises RuntimeError if that is not the standard library's module.
+    None as well for one that this Python does not have, or has built in. `elsewhere`
+    is the result of `_searched_before`. Raises RuntimeError if that is not the standard
+    library's module.
     """
     from importlib.machinery import PathFinder  # frozen  # noqa: PLC0415
 
     if name not in sys.stdlib_module_names:
         return None
     module = sys.modules.get(name)
+    if module is None and code and elsewhere is not None and name not in elsewhere:
+        return _spec(name, *code.pop(name)) if name in code else None
     spec = PathFinder.find_spec(name) if module is None else module.__spec__
     origin = getattr(spec, "origin", None)
     if not origin or not origin.endswith((".py", ".pyc", ".so")):
         return None
-    standard = str(sys.modules["os"].__file__).rpartition("/")[0] + "/"
+    standard = _standard_folder() + "/"
     if not origin.startswith(standard) or "/site-packages/" in origin[len(standard) :]:
         message = (
             f"{origin} is in the place of Python's own module {name}, which lineprof"
@@ -179,6 +244,10 @@ def _standard(name: str) -> Any:  # a module's spec  # noqa: ANN401
         )
         raise RuntimeError(message)
     return spec if module is None else None
+
+
+def _standard_folder() -> str:
+    return str(sys.modules["os"].__file__).rpartition("/")[0]
 
 
 def _fail(file: str, error: BaseException) -> None:

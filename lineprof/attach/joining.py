@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.attach import task_state
+from lineprof.attach.bundle import STANDARD, bundle
 from lineprof.attach.injection import run_in
 from lineprof.attach.refusal import check, namespace_pid
 from lineprof.control.address import SUFFIX, folder_of
@@ -115,25 +116,34 @@ class _Boot:
         name = f"{place.pid}-{os.urandom(6).hex()}"
         self._file = Path(place.outside, f"{name}.boot")
         self._failed = Path(place.outside, f"{name}.failed")
+        self._code = Path(place.outside, f"{name}.code")
         parameters = {
+            "code": os.path.join(place.inside, self._code.name),
             "failed": os.path.join(place.inside, self._failed.name),
             "folder": place.inside,
             "packages": {name: _origin(name) for name in ("lineprof", "kernprof")},
             "patience": PATIENCE,
+            "standard": [name for name in STANDARD.split() if "." not in name],
             "version": VERSION,
         }
         source = Path(__file__).with_name("boot.py").read_text(encoding="utf-8")
         text = f"{source}\n\nboot({{**{parameters!r}, 'page': page}})\n"
         try:
-            handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(handle, "w", encoding="utf-8") as stream:
-                give_to_owner(self._file)
-                stream.write(text)
+            self._write(self._code, bundle())
+            self._write(self._file, text.encode())
         except OSError as error:
+            self.withdraw()
             raise LineprofError(
                 f"cannot write to {place.outside}: {error.strerror}",
                 hint="make room there, or see whose it is",
             ) from None
+
+    @staticmethod
+    def _write(file: Path, data: bytes) -> None:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(handle, "wb") as stream:
+            give_to_owner(file)
+            stream.write(data)
 
     @property
     def payload(self) -> str:
@@ -142,7 +152,8 @@ class _Boot:
         return _PAYLOAD.format(path=path)
 
     def withdraw(self) -> bool:
-        """Delete the file; return whether that was in time, so that nothing runs."""
+        """Delete the files; return whether that was in time, so that nothing runs."""
+        self._code.unlink(missing_ok=True)
         try:
             self._file.unlink()
         except FileNotFoundError:

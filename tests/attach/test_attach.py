@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import re
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from as_python import DEADLINE, Outcome, viewer
 from target_process import Target, wait_until, why_not
 
 from lineprof import load_stats
-from lineprof.attach.boot import STANDARD
+from lineprof.attach.bundle import OWN, STANDARD, bundle
 
 FOLDER = Path(os.environ.get("TMPDIR", "/tmp"), f"lineprof-{os.getuid()}")  # noqa: S108
 COMMAND = (sys.executable, "-m", "lineprof", "attach")
@@ -332,24 +334,36 @@ def test_a_module_in_the_place_of_pythons_own_is_said(tmp_path: Path) -> None:
 NEEDS = """
 import sys
 before = {*sys.modules}
-import kernprof.control, lineprof.line_stats, lineprof.storage.writer, sqlite3
-for name in ({*sys.modules} - before) & sys.stdlib_module_names:
-    origin = getattr(sys.modules[name].__spec__, "origin", None) or ""
-    if origin.endswith((".py", ".so")):
-        print(name)
+import kernprof.control
+print(*({*sys.modules} - before))
+import lineprof.line_stats, lineprof.storage.writer, sqlite3
+print(*({*sys.modules} - before))
 """
 
 
-def test_all_standard_modules_that_are_needed_are_looked_at() -> None:
-    """A module of the program in the place of one of them is found before any runs."""
+def test_the_code_of_all_modules_that_are_needed_is_given() -> None:
+    """And a module of the program in the place of one is found before any runs."""
     done = subprocess.run(
-        [sys.executable, "-I", "-c", NEEDS],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-I", "-c", NEEDS], capture_output=True, text=True, check=True
     )
-    assert {"json", "socket", "sqlite3"} < {*done.stdout.split()}
-    assert {*done.stdout.split()} <= {*STANDARD.split()}
+    first, all_of_them = ({*line.split()} for line in done.stdout.splitlines())
+    _version, _optimized, _os, modules = marshal.loads(bundle())  # noqa: S302
+    # collections sets the one itself, and an editable installation imports the other.
+    others = {"collections.abc", "importlib._abc"}
+    assert {name for name in first if has_file(name)} - others <= {*modules}
+    assert {name for name in first if name.startswith(("lineprof", "kernprof"))} == {
+        *OWN.split()
+    }
+    top = {name for name in all_of_them & sys.stdlib_module_names if has_file(name)}
+    assert {"json", "socket", "sqlite3"} < top <= {*STANDARD.split()}
+
+
+def has_file(name: str) -> bool:
+    """Whether a module is read from a file of its own; collections.abc is not."""
+    spec = find_spec(name)
+    return (
+        bool(spec) and spec.name == name and str(spec.origin).endswith((".py", ".so"))
+    )
 
 
 @pytest.mark.parametrize(
