@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from kernprof.attached import AttachedProfile
 from lineprof.control.address import own_socket
-from lineprof.control.listener import Listener
+from lineprof.control.listener import Listener, failure
 from lineprof.errors import LineprofError
 from lineprof.quiet_threads import ForkGuard, QuickTurns
 from lineprof.recording.core import call_soon, is_counting, start, stop
@@ -180,10 +180,8 @@ class Control:
         if attached:
             try:
                 reply = attached.finish("ended while attached")
-            except LineprofError as error:
-                reply = {"error": error.message, "hint": error.hint}
             except Exception as error:  # noqa: BLE001  # the program is to end as ever
-                reply = {"error": f"{type(error).__name__}: {error}"}
+                reply = failure(error)
             if self._client:
                 self._client.send(reply)
         self.end()

@@ -115,34 +115,14 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
     code = _code(parameters["code"])
     if known is not None and known.__file__ != parameters["packages"]["lineprof"][0]:
         code = {}
-    elsewhere = _searched_before(_standard_folder())
-    names = parameters["standard"]
-    found = {name: _standard(name, code, elsewhere) for name in names}
-
-    class Finder:
-        """Finder of lineprof's own packages, wherever the client has them.
-
-        And of the modules of the standard library, without a second search.
-        """
-
-        @staticmethod
-        def find_spec(name: str, _path: Any = None, _target: Any = None) -> Any:  # noqa: ANN401
-            if name in found:
-                return found.pop(name)
-            if name in code:
-                return _spec(name, *code.pop(name))
-            if name not in parameters["packages"]:
-                return None
-            file, folders = parameters["packages"][name]
-            return _spec(name, file, [*folders])
-
-    sys.meta_path.insert(0, Finder)
+    finder = _Finder(parameters, code)
+    sys.meta_path.insert(0, finder)
     try:
         from kernprof.control import Control  # noqa: PLC0415
         from lineprof.quiet_threads import QuickTurns  # noqa: PLC0415
         from lineprof.recording.core import unmap  # noqa: PLC0415
     finally:
-        sys.meta_path.remove(Finder)
+        sys.meta_path.remove(finder)
     is_ours = sys.getswitchinterval() == state.quick
     with QuickTurns(state.interval if is_ours else None):
         address, size = parameters["page"]
@@ -170,33 +150,89 @@ def _code(file: str) -> dict[str, Any]:
     return code if here == (version, optimized, standard) else {}
 
 
-def _spec(name: str, file: str, folders: Any, code: Any = None) -> Any:  # noqa: ANN401
-    """Return the spec of a module whose file, and maybe code, is known."""
-    from importlib.machinery import (  # frozen  # noqa: PLC0415
-        ExtensionFileLoader,
-        ModuleSpec,
-        SourceFileLoader,
-    )
+class _Finder:
+    """Finder of lineprof's own packages, wherever the client has them.
 
-    class Loaded(SourceFileLoader):
-        """A loader that has the code already, and leaves a usual one behind."""
+    And of the modules of the standard library that they need, without a second search.
+    """
 
-        def get_code(self, _name: str) -> Any:  # noqa: ANN401
-            import marshal  # noqa: PLC0415
+    def __init__(self, parameters: dict[str, Any], code: dict[str, Any]) -> None:
+        """Find those modules; RuntimeError if the program has others in their place."""
+        from importlib.machinery import ModuleSpec, SourceFileLoader  # frozen  # noqa: PLC0415
+        from marshal import loads  # built in  # noqa: PLC0415
 
-            return marshal.loads(code)  # noqa: S302  # the client's
+        class Loaded(SourceFileLoader):
+            """A loader of code that is known, which leaves a usual one behind."""
 
-        def exec_module(self, module: Any) -> None:  # noqa: ANN401
-            super().exec_module(module)
-            module.__loader__ = spec.loader = SourceFileLoader(name, file)
+            def get_code(self, name: str) -> Any:  # noqa: ANN401
+                return loads(texts.pop(name))  # noqa: S302  # of this user
 
-    loader: Any = Loaded if code else SourceFileLoader
-    if not file.endswith(".py"):
-        loader = ExtensionFileLoader
-    spec = ModuleSpec(name, loader(name, file), origin=file)
-    spec.has_location = True
-    spec.submodule_search_locations = folders
-    return spec
+            def exec_module(self, module: Any) -> None:  # noqa: ANN401
+                super().exec_module(module)
+                usual = SourceFileLoader(self.name, self.path)
+                module.__loader__ = module.__spec__.loader = usual
+
+        texts: dict[str, Any] = {}
+        self._texts, self._loader, self._new = texts, Loaded, ModuleSpec
+        self._code, self._packages = code, parameters["packages"]
+        folder = str(sys.modules["os"].__file__).rpartition("/")[0]
+        elsewhere = _searched_before(folder)
+        self._standard = {
+            name: self._find_standard(name, folder, elsewhere)
+            for name in parameters["standard"]
+        }
+
+    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:  # noqa: ANN401
+        """Return a module's spec; None for what others are to find."""
+        if name in self._standard:
+            return self._standard.pop(name)
+        if name in self._code:
+            return self._spec(name, *self._code.pop(name))
+        if name in self._packages:
+            return self._spec(name, *self._packages[name])
+        return None
+
+    def _spec(self, name: str, file: str, folders: Any, code: Any = None) -> Any:  # noqa: ANN401
+        from importlib.machinery import (  # noqa: PLC0415
+            ExtensionFileLoader,
+            SourceFileLoader,
+        )
+
+        loader: Any = ExtensionFileLoader
+        if code:
+            loader, self._texts[name] = self._loader, code
+        elif file.endswith(".py"):
+            loader = SourceFileLoader
+        spec = self._new(name, loader(name, file), origin=file)
+        spec.has_location = True
+        spec.submodule_search_locations = folders
+        return spec
+
+    def _find_standard(self, name: str, folder: str, elsewhere: Any) -> Any:  # noqa: ANN401
+        """Return the spec of a module of the standard library, which is in `folder`.
+
+        Returns None for one that has been imported, that is built in, or that this
+        Python does not have. `elsewhere` is the result of `_searched_before`.
+        """
+        from importlib.machinery import PathFinder  # noqa: PLC0415
+
+        if name not in sys.stdlib_module_names:
+            return None
+        module, code = sys.modules.get(name), self._code
+        if module is None and code and elsewhere is not None and name not in elsewhere:
+            return self._spec(name, *code.pop(name)) if name in code else None
+        spec = PathFinder.find_spec(name) if module is None else module.__spec__
+        origin = getattr(spec, "origin", None)
+        if not origin or not origin.endswith((".py", ".pyc", ".so")):
+            return None
+        inside = origin.removeprefix(folder + "/")
+        if inside == origin or "/site-packages/" in f"/{inside}":
+            message = (
+                f"{origin} is in the place of Python's own module {name}, which"
+                " lineprof needs: rename it"
+            )
+            raise RuntimeError(message)
+        return spec if module is None else None
 
 
 def _searched_before(folder: str) -> Any:  # a set of str  # noqa: ANN401
@@ -216,38 +252,6 @@ def _searched_before(folder: str) -> Any:  # a set of str  # noqa: ANN401
         except (OSError, TypeError):
             break
     return None
-
-
-def _standard(name: str, code: dict[str, Any], elsewhere: Any) -> Any:  # a spec  # noqa: ANN401
-    """Return where a module is to be imported from, None if it has been.
-
-    None as well for one that this Python does not have, or has built in. `elsewhere`
-    is the result of `_searched_before`. Raises RuntimeError if that is not the standard
-    library's module.
-    """
-    from importlib.machinery import PathFinder  # frozen  # noqa: PLC0415
-
-    if name not in sys.stdlib_module_names:
-        return None
-    module = sys.modules.get(name)
-    if module is None and code and elsewhere is not None and name not in elsewhere:
-        return _spec(name, *code.pop(name)) if name in code else None
-    spec = PathFinder.find_spec(name) if module is None else module.__spec__
-    origin = getattr(spec, "origin", None)
-    if not origin or not origin.endswith((".py", ".pyc", ".so")):
-        return None
-    standard = _standard_folder() + "/"
-    if not origin.startswith(standard) or "/site-packages/" in origin[len(standard) :]:
-        message = (
-            f"{origin} is in the place of Python's own module {name}, which lineprof"
-            " needs: rename it"
-        )
-        raise RuntimeError(message)
-    return spec if module is None else None
-
-
-def _standard_folder() -> str:
-    return str(sys.modules["os"].__file__).rpartition("/")[0]
 
 
 def _fail(file: str, error: BaseException) -> None:

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.attach import task_state
 from lineprof.attach.injection import run_in
-from lineprof.attach.joining import give_to_owner, make_folder, place_of
+from lineprof.attach.joining import give_to_owner, make_folder
 from lineprof.attach.refusal import check
+from lineprof.control.place import place_of
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ import time
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lineprof.attach import task_state
 from lineprof.attach.bundle import STANDARD, bundle
 from lineprof.attach.injection import run_in
-from lineprof.attach.refusal import check, namespace_pid
-from lineprof.control.address import SUFFIX, folder_of
+from lineprof.attach.refusal import check
 from lineprof.control.client import Connection, GoneError
+from lineprof.control.place import NotOursError, Place, place_of
 from lineprof.errors import LineprofError
 from lineprof.version import VERSION
 
@@ -42,26 +42,17 @@ exec(compile(text, "<lineprof>", "exec"), {{"__name__": __name__, "page": page}}
 """
 
 
-class Place(NamedTuple):
-    """The folder through which a process and this one meet."""
-
-    inside: str  # its path for the process
-    outside: str  # and for this one
-    pid: int  # the process's number, as itself sees it
-
-    @property
-    def socket(self) -> str:
-        """The path of the process's socket."""
-        return os.path.join(self.outside, f"{self.pid}{SUFFIX}")
-
-
 def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
     """Return a connection to the process `pid`, which listens from now on if need be.
 
     `say` is called with a line if the process does not answer soon. Raises
     LineprofError if the process cannot be joined; nothing in it has been touched then.
     """
-    place = place_of(pid)
+    try:
+        place = place_of(pid)
+    except NotOursError:
+        check(pid)  # which says more
+        raise
     with suppress(FileNotFoundError, ConnectionRefusedError):
         return Connection(pid, place.socket), place
     interpreter = check(pid)
@@ -76,34 +67,6 @@ def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
         if not boot.withdraw() and not isinstance(error, LineprofError):
             say(f"process {pid} is about to listen, and ends that in {PATIENCE:g} s")
         raise
-
-
-def place_of(pid: int) -> Place:
-    """Return where to meet the process `pid`; LineprofError if it cannot be met."""
-    try:
-        outside = folder_of(pid, _root(pid))
-    except ProcessLookupError:
-        raise LineprofError(
-            f"there is no process {pid}", hint="see ps or pgrep for its number"
-        ) from None
-    except PermissionError:
-        check(pid)  # which says more
-        raise LineprofError(
-            f"process {pid} is another user's", hint="attach as that user, or as root"
-        ) from None
-    return Place(
-        inside=outside.removeprefix(_root(pid)),
-        outside=outside,
-        pid=namespace_pid(pid),
-    )
-
-
-def _root(pid: int) -> str:
-    """Return what to put before paths of a process that has other mounts, mostly ""."""
-    with suppress(OSError):
-        if os.readlink(f"/proc/{pid}/ns/mnt") != os.readlink("/proc/self/ns/mnt"):
-            return f"/proc/{pid}/root"
-    return ""
 
 
 class _Boot:

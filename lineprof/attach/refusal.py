@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from lineprof.attach import elf, interpreter
 from lineprof.attach.injection import REMOTE_EXEC, uses_remote_exec
 from lineprof.attach.interpreter import UNKNOWN
+from lineprof.control.place import read_status
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -60,35 +61,6 @@ def check(pid: int) -> Interpreter:
         check_signals(pid, status)
         _check_ptrace(pid)
     return found
-
-
-def namespace_pid(pid: int) -> int:
-    """Return the number that a process has in its own pid namespace.
-
-    Only Linux has such namespaces.
-    """
-    if sys.platform != "linux":
-        return pid
-    return int(read_status(pid).get("NSpid", str(pid)).split()[-1])
-
-
-def read_status(pid: int) -> dict[str, str]:
-    """Return /proc/PID/status; LineprofError if there is no such process."""
-    try:
-        with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as stream:
-            lines = stream.read().splitlines()
-    except (FileNotFoundError, ProcessLookupError) as error:
-        raise LineprofError(
-            f"there is no process {pid}",
-            hint="'ps -ef | grep python' lists those of Python; in a container,"
-            " run lineprof there",
-        ) from error
-    except OSError as error:
-        raise LineprofError(
-            f"process {pid} is hidden: {error.strerror}", hint="use sudo"
-        ) from error
-    pairs = (line.partition(":") for line in lines)
-    return {name: value.strip() for name, _, value in pairs}
 
 
 def check_system(system: str, machine: str) -> None:

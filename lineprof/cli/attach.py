@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import argparse
     from typing import Self
 
-    from lineprof.attach.joining import Place
     from lineprof.control.client import Connection
+    from lineprof.control.place import Place
 
 _HELP = "profile a program that runs already, for a time"
 _CORES = ("auto", "monitoring", "settrace")

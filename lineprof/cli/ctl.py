@@ -38,15 +38,15 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _ctl(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Send one request and print the answer; LineprofError."""
-    from lineprof.control.address import socket_of  # noqa: PLC0415  # not for --help
-    from lineprof.control.client import Connection  # noqa: PLC0415
+    from lineprof.control.client import Connection  # noqa: PLC0415  # not for --help
+    from lineprof.control.place import place_of  # noqa: PLC0415
     from lineprof.files import absolute_path  # noqa: PLC0415
 
     pid, action, out = parsed.pid, parsed.action, parsed.outfile
     if out and action != "write":
         parser.error(f"{action} writes no file")
     values = {"path": absolute_path(out)} if out else {}
-    path = socket_of(pid)
+    path = place_of(pid).socket
     with suppress(FileNotFoundError, ConnectionRefusedError):
         with Connection(pid, path) as connection:
             reply = connection.ask(action, **values)

@@ -246,7 +246,12 @@ class Listener:
             if not isinstance(request, dict):
                 return {"error": "a request is an object"}
             return self._owner.handle(peer, request)
-        except LineprofError as error:
-            return {"error": error.message, "hint": error.hint}
         except Exception as error:  # noqa: BLE001  # a fault of ours, or a bad request
-            return {"error": f"{type(error).__name__}: {error}"}
+            return failure(error)
+
+
+def failure(error: Exception) -> Reply:
+    """Return the reply that reports an error."""
+    if isinstance(error, LineprofError):
+        return {"error": error.message, "hint": error.hint}
+    return {"error": f"{type(error).__name__}: {error}"}

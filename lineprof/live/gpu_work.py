@@ -9,8 +9,8 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lineprof.control.address import socket_of
 from lineprof.control.client import Connection
+from lineprof.control.place import place_of
 from lineprof.errors import LineprofError
 from lineprof.live.reading import Numbers
 
@@ -31,7 +31,7 @@ class GpuWork:
         self._is_asked = False
         self._connection: Connection | None = None
         try:
-            self._connection = Connection(pid, socket_of(pid))
+            self._connection = Connection(pid, place_of(pid).socket)
         except (LineprofError, OSError):
             return  # it does not listen
 

@@ -16,6 +16,7 @@ from target_process import COUNTING, Target, wait_until, why_not
 
 from lineprof.attach import elf, injection, refusal, task_state, tracee
 from lineprof.attach.interpreter import UNKNOWN, Interpreter, read_maps
+from lineprof.control.place import namespace_pid, read_status
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def test_a_process_that_its_parent_has_not_waited_for() -> None:
 @linux
 def test_a_thread_of_the_kernel() -> None:
     try:
-        status = refusal.read_status(2)
+        status = read_status(2)
     except LineprofError:
         pytest.skip("this container shows none")
     if status["Name"] != "kthreadd":
@@ -126,8 +127,7 @@ def test_a_process_under_strace(target: Target) -> None:
     with subprocess.Popen(words, stderr=subprocess.PIPE) as strace:
         wait_until(
             lambda: (
-                strace.poll() is not None
-                or refusal.read_status(target.pid)["TracerPid"] != "0"
+                strace.poll() is not None or read_status(target.pid)["TracerPid"] != "0"
             )
         )
         if strace.poll() is not None:
@@ -352,6 +352,6 @@ def test_system_calls_have_names() -> None:
 def test_a_process_that_has_ended_has_no_state_and_no_memory() -> None:
     with subprocess.Popen([shutil.which("true")]) as ended:
         pass
-    for look in (task_state.read, read_maps, refusal.namespace_pid):
+    for look in (task_state.read, read_maps, namespace_pid):
         with pytest.raises(LineprofError, match=f"process {ended.pid}"):
             look(ended.pid)

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from as_python import DEADLINE
-from target_process import COUNTING, Target, wait_until, why_not
+from target_process import (
+    COUNTING,
+    Target,
+    other_namespaces,
+    python_below,
+    wait_until,
+    why_not,
+)
 
-import lineprof
 from lineprof.attach import injection, interpreter, refusal, task_state, tracee
+from lineprof.control.place import namespace_pid
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 by_ptrace = pytest.mark.skipif(
     sys.version_info >= injection.REMOTE_EXEC, reason="sys.remote_exec has no ptrace"
 )
-FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108
 # Not `print`: a text may run inside of the program's own.
 SAY = "import os\nos.write(1, b'joined\\n')\n"
 
@@ -451,31 +456,15 @@ def test_a_program_that_is_stopped_meanwhile_stays_stopped() -> None:
 
 def test_a_program_in_other_namespaces_is_joined() -> None:
     """It has another pid for itself, and another folder for temporary files."""
-    if os.geteuid() or not shutil.which("unshare"):
-        pytest.skip("namespaces are made by root, with unshare")
-    words = ["unshare", "--pid", "--mount", "--fork", "--kill-child"]
-    hidden = FOLDERS[lineprof.__file__.startswith(FOLDERS[0])]
-    private = f"mount -t tmpfs none {hidden} 2>&- || exit 9; "
-    if subprocess.run([*words, "sh", "-c", private], check=False).returncode:
-        pytest.skip("no namespaces can be made here")
-    before = [*words, "sh", "-c", f'{private} "$@" & wait', "sh"]
-    with Target(COUNTING, before=before) as target:
-        pid = _python_below(target.pid)
-        own = refusal.namespace_pid(pid)
+    with Target(COUNTING, before=other_namespaces()) as target:
+        pid = python_below(target.pid)
+        own = namespace_pid(pid)
         assert own < 10
         found = refusal.check(pid)
         assert found.pid == pid
         text = "import os\nos.write(1, b'joined %d\\n' % os.getpid())"
         injection.run_in(found, text)
         target.until(f"joined {own}")
-
-
-def _python_below(pid: int) -> int:
-    """Return the process that runs this Python, a descendant of `pid`."""
-    while not Path(f"/proc/{pid}/exe").samefile(sys.executable):
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8")
-        pid = int(children.split()[0])
-    return pid
 
 
 @pytest.mark.skipif(

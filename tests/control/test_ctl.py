@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import DEADLINE, Outcome, kernprof, viewer, write
-from target_process import why_not
+from target_process import (
+    COUNTING,
+    Target,
+    other_namespaces,
+    python_below,
+    why_not,
+)
 
 from lineprof import load_stats
-from lineprof.control.address import socket_of
+from lineprof.control.place import namespace_pid, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +171,7 @@ def test_without_a_name_the_profile_goes_where_the_run_writes(
 def test_nobody_else_can_open_the_socket_and_it_goes_with_the_program(
     listening: Program,
 ) -> None:
-    path = Path(socket_of(listening.pid))
+    path = Path(place_of(listening.pid).socket)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert path.stat().st_uid == os.getuid()
@@ -312,3 +318,14 @@ def test_listening_needs_line_profiling(tmp_path: Path) -> None:
     done = kernprof("--listen", "program.py", cwd=tmp_path)
     assert done.status == 2
     assert "--listen needs -l" in done.err
+
+
+def test_a_program_in_other_namespaces_is_found(tmp_path: Path) -> None:
+    listening = "import lineprof\nlineprof.listen()\n" + COUNTING
+    with Target(listening, before=other_namespaces()) as target:
+        pid = python_below(target.pid)
+        done = viewer("ctl", str(pid), "status", cwd=tmp_path)
+        own = namespace_pid(pid)
+        assert own != pid
+        assert (done.status, done.err) == (0, "")
+        assert done.out == f"process {pid}: nothing is profiled\n"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from as_python import DEADLINE
 
+import lineprof
 from lineprof.attach import injection, refusal, task_state
+from lineprof.control.place import read_status
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108
 COUNTING = """\
 n = 0
 print("ready", flush=True)
@@ -121,7 +127,7 @@ class Target:
         """Whether it, a program that counts, is not stopped and goes on counting."""
         for _ in range(3):
             self.line()
-        return refusal.read_status(self.pid)["State"][0] in "RS"
+        return read_status(self.pid)["State"][0] in "RS"
 
 
 def wait_until(done: Callable[[], bool]) -> None:
@@ -141,3 +147,23 @@ def why_not() -> str:
         except LineprofError as error:
             return str(error)
     return ""
+
+
+def other_namespaces() -> list[str]:
+    """Return a command that starts a program with its own pids and temporary folder."""
+    if os.geteuid() or not shutil.which("unshare"):
+        pytest.skip("namespaces are made by root, with unshare")
+    words = ["unshare", "--pid", "--mount", "--fork", "--kill-child"]
+    hidden = FOLDERS[lineprof.__file__.startswith(FOLDERS[0])]
+    private = f"mount -t tmpfs none {hidden} 2>&- || exit 9; "
+    if subprocess.run([*words, "sh", "-c", private], check=False).returncode:
+        pytest.skip("no namespaces can be made here")
+    return [*words, "sh", "-c", f'{private} "$@" & wait', "sh"]
+
+
+def python_below(pid: int) -> int:
+    """Return the process that runs this Python, a descendant of `pid`."""
+    while not Path(f"/proc/{pid}/exe").samefile(sys.executable):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8")
+        pid = int(children.split()[0])
+    return pid
