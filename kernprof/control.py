@@ -16,7 +16,7 @@ from kernprof.attached import AttachedProfile
 from lineprof.control.address import own_socket
 from lineprof.control.listener import Listener, failure
 from lineprof.errors import LineprofError
-from lineprof.quiet_threads import ForkGuard, QuickTurns
+from lineprof.quiet_threads import ForkGuard
 from lineprof.recording.core import call_soon, is_counting, start, stop
 from lineprof.version import VERSION
 
@@ -203,8 +203,7 @@ class Control:
                 f"lineprof {VERSION} in process {os.getpid()} has no such command",
                 hint="use the same version on both sides",
             )
-        with QuickTurns():
-            return command(peer, request)
+        return command(peer, request)
 
     def _profiled(self) -> Profiled:
         run = self._attached or self._run

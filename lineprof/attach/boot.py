@@ -2,7 +2,8 @@
 
 The client gives this file's text, with a call of `boot` at its end, to the program,
 which runs it between two instructions of its main thread. `boot` only starts a thread,
-which imports lineprof and listens for the client.
+which imports lineprof and listens for the client. It makes as few system calls as it
+can: after each of them a thread waits for the GIL again.
 
 A program forks only after that thread has ended: a child would inherit the locks that
 the thread holds. The hook for this, in the module `_lineprof_boot`, stays in the
@@ -28,27 +29,37 @@ _MAX_WAIT = 10.0  # s for a thread that boots
 _END = 0.1  # s in which a thread ends that has done all
 _POLL = 5e-4  # s
 _TURNS = "lineprof.quiet_threads"
-_QUICK = 1e-5  # s: see `QuickTurns` there, which is not imported yet
+_QUICK = 1e-4  # s: see `QuickTurns` there, which is not imported yet
 
 
 def boot(parameters: dict[str, Any]) -> None:
-    """Start the thread; called on the main thread. `parameters` are the client's."""
-    state: Any = sys.modules.get(_NAME) or _new_state()
+    """Start the thread; called on the main thread. `parameters` are the client's.
+
+    Does nothing if the client has given up.
+    """
+    known: Any = sys.modules.get(_NAME)
+    turns: Any = getattr(sys.modules.get(_TURNS), "QuickTurns", None)
+    interval = turns.interval() if turns else sys.getswitchinterval()
+    if known and known.running:
+        interval = known.interval
     before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _signal.valid_signals())
-    if not state.running:
-        turns: Any = getattr(sys.modules.get(_TURNS), "QuickTurns", None)
-        state.interval = turns.interval() if turns else sys.getswitchinterval()
-    state.running += 1
-    # The thread needs the GIL to begin with: beside one that makes short system calls
-    # all the time it could wait for seconds.
-    sys.setswitchinterval(_QUICK)
-    state.quick = sys.getswitchinterval()
     try:
-        _thread.start_new_thread(_run, (state, parameters))
-    except BaseException:
-        state.running -= 1
-        sys.setswitchinterval(state.interval)
-        raise
+        # Beside threads that make short system calls all the time, the new one could
+        # wait for seconds until it has the GIL for the first time.
+        sys.setswitchinterval(_QUICK)
+        posix.unlink(parameters["token"])
+        state = known or _new_state()
+        state.interval, state.quick = interval, sys.getswitchinterval()
+        state.running += 1
+        try:
+            _thread.start_new_thread(_run, (state, parameters))
+        except BaseException:
+            state.running -= 1
+            raise
+    except BaseException as error:
+        sys.setswitchinterval(interval)
+        if not isinstance(error, FileNotFoundError):
+            raise
     finally:
         _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 

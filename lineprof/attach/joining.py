@@ -2,13 +2,15 @@
 
 `join` returns a connection to the process. If that has no socket, a short text of
 Python (``boot.py``) is run in it, which imports lineprof from where this process has
-it, and listens. The text lies in a file that the process deletes before anything else:
-a client that gives up deletes the file itself, and then nothing of it will ever run.
+it, and listens. Before anything else the text deletes a file: a client that gives up
+deletes that itself, and then the text will never do anything.
 """
 
 from __future__ import annotations
 
+import marshal
 import os
+import sys
 import time
 from contextlib import suppress
 from importlib import import_module
@@ -32,14 +34,6 @@ _POLL = 0.002  # s
 _TOLD_AFTER = 0.5  # s until the user is told why it takes long
 _RETRIES = 5  # when a listener that is about to end was met
 _RETRY_AFTER = 0.05  # s
-
-_PAYLOAD = """\
-import io, os
-with io.open({path!r}, encoding="utf-8") as stream:
-    text = stream.read()
-os.unlink({path!r})
-exec(compile(text, "<lineprof>", "exec"), {{"__name__": __name__, "page": page}})
-"""
 
 
 def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
@@ -69,15 +63,23 @@ def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
         raise
 
 
+# The main thread does not compile what it need not: that takes 4 ms.
+_PAYLOAD = """\
+import marshal, sys
+exec(marshal.loads({code!r}) if sys.version == {version!r} else {source!r})
+boot({{**{parameters!r}, "page": page}})
+"""
+
+
 class _Boot:
-    """The text that makes one process listen, in its file."""
+    """The text that makes one process listen, and the files that belong to it."""
 
     def __init__(self, place: Place) -> None:
-        """Write the file."""
+        """Write the files; LineprofError."""
         self._place = place
         make_folder(place.outside)
         name = f"{place.pid}-{os.urandom(6).hex()}"
-        self._file = Path(place.outside, f"{name}.boot")
+        self._token = Path(place.outside, f"{name}.boot")
         self._failed = Path(place.outside, f"{name}.failed")
         self._code = Path(place.outside, f"{name}.code")
         parameters = {
@@ -87,13 +89,21 @@ class _Boot:
             "packages": {name: _origin(name) for name in ("lineprof", "kernprof")},
             "patience": PATIENCE,
             "standard": [name for name in STANDARD.split() if "." not in name],
+            "token": os.path.join(place.inside, self._token.name),
             "version": VERSION,
         }
         source = Path(__file__).with_name("boot.py").read_text(encoding="utf-8")
-        text = f"{source}\n\nboot({{**{parameters!r}, 'page': page}})\n"
+        self.payload = _PAYLOAD.format(
+            code=marshal.dumps(
+                compile(source, "<lineprof>", "exec", dont_inherit=True)
+            ),
+            parameters=parameters,
+            source=source,
+            version=sys.version,
+        )
         try:
             self._write(self._code, bundle())
-            self._write(self._file, text.encode())
+            self._write(self._token, b"")
         except OSError as error:
             self.withdraw()
             raise LineprofError(
@@ -108,17 +118,11 @@ class _Boot:
             give_to_owner(file)
             stream.write(data)
 
-    @property
-    def payload(self) -> str:
-        """The Python that the process is to run."""
-        path = os.path.join(self._place.inside, self._file.name)
-        return _PAYLOAD.format(path=path)
-
     def withdraw(self) -> bool:
         """Delete the files; return whether that was in time, so that nothing runs."""
         self._code.unlink(missing_ok=True)
         try:
-            self._file.unlink()
+            self._token.unlink()
         except FileNotFoundError:
             return False
         return True

@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 
 from lineprof.errors import LineprofError
-from lineprof.quiet_threads import ForkGuard, QuietThread
+from lineprof.quiet_threads import ForkGuard, QuickTurns, QuietThread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 MAX_REQUEST = 1 << 16  # bytes of a line
 _BACKLOG = 8
 _SEND_TIMEOUT = 10.0  # s for a peer that does not read
+_FIRST_REQUEST = 50  # ms within which a client mostly sends it
 
 
 class Peer:
@@ -91,7 +92,8 @@ class Peer:
 class Listener:
     """A socket at a path, whose requests are answered by a thread of its own.
 
-    With `patience`, the owner is told when no peer has come for so many seconds.
+    With `patience`, a peer is about to come: the thread has quick turns until then
+    (`QuickTurns`), and the owner is told when none has come for so many seconds.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class Listener:
         self._is_met = False  # by a peer
         self._is_hidden = self._is_closed = self._has_ended = False
         self._peers: dict[int, Peer] = {}
+        self._turns: QuickTurns | None = None  # until the first peer
         self._thread: QuietThread | None = None
         with suppress(FileNotFoundError):
             os.unlink(path)
@@ -123,6 +126,9 @@ class Listener:
     def start(self) -> None:
         """Answer requests from now on."""
         ForkGuard.watch(self)
+        if self._patience is not None:
+            self._turns = QuickTurns()
+            self._turns.begin()
         self.resume()
 
     def hide(self) -> None:
@@ -154,6 +160,7 @@ class Listener:
             return
         self._has_ended = True  # the program may get the same descriptors from now on
         ForkGuard.forget(self)
+        self._end_turns()
         for peer in self._peers.values():
             peer.close()
         self._peers.clear()
@@ -171,6 +178,7 @@ class Listener:
         if thread is None:
             return
         thread.end()  # it may close the listener before: see `close`
+        self._end_turns()
         self._thread = None
         if not self._has_ended:
             with suppress(OSError):
@@ -200,7 +208,17 @@ class Listener:
             with suppress(OSError):
                 os.write(self._woken, b"\0")
 
+    def _end_turns(self) -> None:
+        turns, self._turns = self._turns, None
+        if turns:
+            turns.end()
+
     def _answer(self, events: Any) -> None:  # noqa: ANN401  # of `poll`
+        with QuickTurns():
+            self._end_turns()
+            self._follow(events)
+
+    def _follow(self, events: Any) -> None:  # noqa: ANN401
         if not events and not self._is_met:
             self._owner.waited()
         for descriptor, event in events:
@@ -225,6 +243,10 @@ class Listener:
         self._peers[peer.handle] = peer
         self._poll.register(peer.handle, select.POLLIN)
         self._is_met = True
+        soon = select.poll()
+        soon.register(peer.handle, select.POLLIN)
+        if soon.poll(_FIRST_REQUEST):
+            self._read(peer)
 
     def _read(self, peer: Peer) -> None:
         lines = peer.requests()
