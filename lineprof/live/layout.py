@@ -43,7 +43,7 @@ _INNERMOST, _CALLER = ">", "|"  # marks of open lines
 
 # Titles of the columns by the names in `COLUMNS`, and the width that each has at least:
 # so the columns stay where they are as numbers grow.
-_TITLES = {
+TITLES = {
     "now": ("%NOW", 6),
     "all": ("%ALL", 6),
     "time": ("TIME", 8),
@@ -157,7 +157,7 @@ def _head(view: View, state: State) -> Iterator[str]:
     what = "functions" if scope.by_function else "lines"
     time = "time with callees" if scope.is_inclusive else "own time"
     since = "since the program began" if scope.is_total else "in the last interval"
-    sort = _TITLES.get(state.sort, ("FILE:LINE", 0))[0]
+    sort = TITLES.get(state.sort, ("FILE:LINE", 0))[0]
     words = [f"{time} of {what} {since}", f"by {sort}"]
     if state.text or state.is_typing:
         words.append(f"with: {state.text}" + ("_" if state.is_typing else ""))
@@ -248,7 +248,7 @@ def _table(
         return
     names = _names(view.sample)
     last = "FUNCTION" if state.scope.by_function else "SOURCE"
-    titles = ["", *("{:>{}}".format(*_TITLES[name]) for name in names)]
+    titles = ["", *("{:>{}}".format(*TITLES[name]) for name in names)]
     titles += ["FILE:LINE", last]
     cells = [_cells(view, row, state, names) for row in rows]
     spare = [1 + names.index(name) for name in _SPARE if name in names]
@@ -266,7 +266,7 @@ def _names(sample: Sample) -> list[str]:
     lines = sample.lines.values()
     return [
         name
-        for name in _TITLES
+        for name in TITLES
         if name not in _OPTIONAL or any(map(_OPTIONAL[name], lines))
     ]
 
@@ -289,7 +289,7 @@ def _cells(view: View, row: Row, state: State, names: Sequence[str]) -> list[str
     }
     return [
         _mark(view.sample, row.place),
-        *(f"{texts[name]:>{_TITLES[name][1]}}" for name in names),
+        *(f"{texts[name]:>{TITLES[name][1]}}" for name in names),
         _where(view, row.place),
         _words(view, row, state),
     ]

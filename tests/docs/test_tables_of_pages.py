@@ -43,6 +43,21 @@ def test_every_format_is_on_the_page_of_exports() -> None:
     assert sorted(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == sorted(EXPORTS)
 
 
+def test_the_page_of_top_has_its_keys_and_columns() -> None:
+    from lineprof.live.layout import KEYS, TITLES  # noqa: PLC0415 - the same
+
+    text = PAGES["top.md"].read_text(encoding="utf-8")
+
+    def first_column(heading: str) -> set[str]:
+        table = text[text.index(heading) :].partition("\n\n")[0]
+        cells = [line.split("|")[1].replace("`", "") for line in table.splitlines()]
+        return {word.strip() for cell in cells[2:] for word in cell.split(",")}
+
+    keys = {word.strip() for names, _ in KEYS for word in names.split(",")}
+    assert first_column("| Key |") == keys
+    assert first_column("| Column |") == {title for title, _ in TITLES.values()}
+
+
 def test_the_page_of_comparisons_shows_what_its_commands_print(folder: Path) -> None:
     page = PAGES["compare.md"].read_text(encoding="utf-8")
     blocks = blocks_of(PAGES["compare.md"])
