@@ -303,6 +303,9 @@ def ratio(one: Program, other: Program, pairs: int) -> float:
 def speed(pairs: int) -> list[Verdict]:
     """Compare a program after detaching with one that nobody has attached to."""
     plain, attached = Program(TURNS), Program(TURNS)
+    processor = max(os.sched_getaffinity(0))  # one for both: they differ in speed
+    for program in (plain, attached):
+        os.sched_setaffinity(program.pid, {processor})
     ratio(plain, attached, 20)  # warm
     before = ratio(plain, attached, pairs)
     connection, place, _ = start(attached.pid, {}, print)

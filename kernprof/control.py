@@ -136,16 +136,6 @@ class Control:
         self._client: Peer | None = None  # that has attached
         self._gpu_rows: list[list[object]] = []
         self._gpu_due = 0.0  # s, of the monotonic clock: until then they are not new
-        self._commands: dict[str, Callable[[Peer, Request], Reply]] = {
-            "attach": self._attach,
-            "detach": self._detach,
-            "gpu": self._gpu_lines,
-            "reset": self._reset,
-            "start": self._start,
-            "status": self._status,
-            "stop": self._stop,
-            "write": self._write,
-        }
         try:
             self._listener = Listener(own_socket(folder), self, patience=patience)
         except OSError as error:
@@ -197,13 +187,13 @@ class Control:
 
     def handle(self, peer: Peer, request: Request) -> Reply:
         """Return the reply to a request; LineprofError."""
-        command = self._commands.get(str(request.get("command")))
+        command = _COMMANDS.get(str(request.get("command")))
         if command is None:
             raise LineprofError(
                 f"lineprof {VERSION} in process {os.getpid()} has no such command",
                 hint="use the same version on both sides",
             )
-        return command(peer, request)
+        return command(self, peer, request)
 
     def _profiled(self) -> Profiled:
         run = self._attached or self._run
@@ -293,3 +283,15 @@ class Control:
         self._forget()
         if self._once:
             self.end()
+
+
+_COMMANDS: dict[str, Callable[[Control, Peer, Request], Reply]] = {
+    "attach": Control._attach,  # noqa: SLF001
+    "detach": Control._detach,  # noqa: SLF001
+    "gpu": Control._gpu_lines,  # noqa: SLF001
+    "reset": Control._reset,  # noqa: SLF001
+    "start": Control._start,  # noqa: SLF001
+    "status": Control._status,  # noqa: SLF001
+    "stop": Control._stop,  # noqa: SLF001
+    "write": Control._write,  # noqa: SLF001
+}

@@ -24,11 +24,12 @@ else:  # built into the interpreter, so that no file of the program is taken for
     import _signal
     import posix
 
-_NAME = "_lineprof_boot"
+NAME = "_lineprof_boot"  # of a module that stays in the program
 _MAX_WAIT = 10.0  # s for a thread that boots
 _END = 0.1  # s in which a thread ends that has done all
 _POLL = 5e-4  # s
 _TURNS = "lineprof.quiet_threads"
+_LAST = "kernprof.control"  # once it is imported, all the others are
 _QUICK = 1e-4  # s: see `QuickTurns` there, which is not imported yet
 
 
@@ -37,7 +38,7 @@ def boot(parameters: dict[str, Any]) -> None:
 
     Does nothing if the client has given up.
     """
-    known: Any = sys.modules.get(_NAME)
+    known: Any = sys.modules.get(NAME)
     turns: Any = getattr(sys.modules.get(_TURNS), "QuickTurns", None)
     interval = turns.interval() if turns else sys.getswitchinterval()
     if known and known.running:
@@ -49,6 +50,7 @@ def boot(parameters: dict[str, Any]) -> None:
         sys.setswitchinterval(_QUICK)
         posix.unlink(parameters["token"])
         state = known or _new_state()
+        setattr(state, parameters["number"], boot)  # the next client calls it
         state.interval, state.quick = interval, sys.getswitchinterval()
         state.running += 1
         try:
@@ -68,11 +70,11 @@ def _new_state() -> Any:  # a module  # noqa: ANN401
     """Return the module that makes forks wait for boots, and register its hook."""
     from time import monotonic, sleep  # built in  # noqa: PLC0415
 
-    state: Any = type(sys)(_NAME)
+    state: Any = type(sys)(NAME)
     state.running = 0  # threads
     state.last = 0, 0.0  # the last one's number, and until when it may still exist
     state.clock = monotonic
-    sys.modules[_NAME] = state
+    sys.modules[NAME] = state
 
     def wait() -> None:
         until = monotonic() + _MAX_WAIT
@@ -123,17 +125,11 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
             f" {parameters['version']}: attach with its own"
         )
         raise RuntimeError(message)
-    code = _code(parameters["code"])
-    if known is not None and known.__file__ != parameters["packages"]["lineprof"][0]:
-        code = {}
-    finder = _Finder(parameters, code)
-    sys.meta_path.insert(0, finder)
-    try:
-        from kernprof.control import Control  # noqa: PLC0415
-        from lineprof.quiet_threads import QuickTurns  # noqa: PLC0415
-        from lineprof.recording.core import unmap  # noqa: PLC0415
-    finally:
-        sys.meta_path.remove(finder)
+    _import(parameters, known)
+    from kernprof.control import Control  # noqa: PLC0415
+    from lineprof.quiet_threads import QuickTurns  # noqa: PLC0415
+    from lineprof.recording.core import unmap  # noqa: PLC0415
+
     is_ours = sys.getswitchinterval() == state.quick
     with QuickTurns(state.interval if is_ours else None):
         address, size = parameters["page"]
@@ -143,18 +139,36 @@ def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa
         Control(folder=folder, patience=patience).begin()
 
 
-def _code(file: str) -> dict[str, Any]:
+def _import(parameters: dict[str, Any], known: Any) -> None:  # noqa: ANN401
+    """Import lineprof, of which the program has the package `known`, or None."""
+    is_loaded = _LAST in sys.modules
+    code = _code(parameters["code"], is_needed=not is_loaded)
+    if is_loaded:
+        return
+    if known is not None and known.__file__ != parameters["packages"]["lineprof"][0]:
+        code = {}
+    finder = _Finder(parameters, code)
+    sys.meta_path.insert(0, finder)
+    try:
+        import kernprof.control  # noqa: F401, PLC0415
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def _code(file: str, *, is_needed: bool) -> dict[str, Any]:
     """Return what ``bundle.py`` has put into a file, {} if that is for another Python.
 
     The file is deleted. Nobody but this process's user can have written it.
     """
-    import marshal  # built in  # noqa: PLC0415
+    from marshal import loads  # built in  # noqa: PLC0415
 
     try:
-        with open(file, "rb") as stream:
-            data = stream.read()
+        data = b""
+        if is_needed:
+            with open(file, "rb") as stream:
+                data = stream.read()
         posix.unlink(file)
-        version, optimized, standard, code = marshal.loads(data)  # noqa: S302
+        version, optimized, standard, code = loads(data)  # noqa: S302
     except (OSError, EOFError, ValueError, TypeError):
         return {}
     here = sys.version, sys.flags.optimize, sys.modules["os"].__file__

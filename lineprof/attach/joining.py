@@ -16,8 +16,10 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from lineprof.attach import task_state
+from lineprof.attach.boot import NAME
 from lineprof.attach.bundle import STANDARD, bundle
 from lineprof.attach.injection import run_in
 from lineprof.attach.refusal import check
@@ -63,10 +65,13 @@ def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
         raise
 
 
-# The main thread does not compile what it need not: that takes 4 ms.
+# The main thread does not compile what it need not, which takes 4 ms, and a second
+# client has it call the same function: others would be garbage for Python's collector.
 _PAYLOAD = """\
 import marshal, sys
-exec(marshal.loads({code!r}) if sys.version == {version!r} else {source!r})
+boot = getattr(sys.modules.get({name!r}), {number!r}, None)
+if not boot:
+    exec(marshal.loads({code!r}) if sys.version == {version!r} else {source!r})
 boot({{**{parameters!r}, "page": page}})
 """
 
@@ -82,21 +87,23 @@ class _Boot:
         self._token = Path(place.outside, f"{name}.boot")
         self._failed = Path(place.outside, f"{name}.failed")
         self._code = Path(place.outside, f"{name}.code")
-        parameters = {
+        source = Path(__file__).with_name("boot.py").read_text(encoding="utf-8")
+        parameters: dict[str, Any] = {
             "code": os.path.join(place.inside, self._code.name),
             "failed": os.path.join(place.inside, self._failed.name),
             "folder": place.inside,
+            "number": f"boot_{crc32(source.encode()):08x}",
             "packages": {name: _origin(name) for name in ("lineprof", "kernprof")},
             "patience": PATIENCE,
             "standard": [name for name in STANDARD.split() if "." not in name],
             "token": os.path.join(place.inside, self._token.name),
             "version": VERSION,
         }
-        source = Path(__file__).with_name("boot.py").read_text(encoding="utf-8")
+        code = compile(source, "<lineprof>", "exec", dont_inherit=True)
         self.payload = _PAYLOAD.format(
-            code=marshal.dumps(
-                compile(source, "<lineprof>", "exec", dont_inherit=True)
-            ),
+            code=marshal.dumps(code),
+            name=NAME,
+            number=parameters["number"],
             parameters=parameters,
             source=source,
             version=sys.version,

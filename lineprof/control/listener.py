@@ -12,7 +12,7 @@ import json
 import os
 import select
 import socket
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 
 from lineprof.errors import LineprofError
@@ -20,6 +20,7 @@ from lineprof.quiet_threads import ForkGuard, QuickTurns, QuietThread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, Protocol
 
     Request = dict[str, Any]
@@ -144,11 +145,7 @@ class Listener:
         self._is_closed = True
         thread = self._thread
         if thread is not None and thread.is_here:
-            # It calls `_end` when it has returned from here and is woken. A client
-            # that has connected meanwhile is not answered: it would be served by an
-            # owner that has ended.
-            for descriptor in (self._socket.fileno(), *self._peers):
-                self._poll.unregister(descriptor)
+            # It calls `_end` when it has returned from here and is woken.
             self._wake_up()
             return
         self.pause()
@@ -169,6 +166,9 @@ class Listener:
         for descriptor in (self._wake, self._woken):
             with suppress(OSError):
                 os.close(descriptor)
+        # No cycle is left as garbage, which Python may collect much later.
+        self._thread = None
+        del self._owner
 
     # The thread, which does not exist while the process forks.
 
@@ -200,8 +200,9 @@ class Listener:
     def forked(self) -> None:
         """Close the descriptors in a child: its parent alone is asked."""
         self._is_closed = True
+        owner = self._owner
         self._end()
-        self._owner.forked()
+        owner.forked()
 
     def _wake_up(self) -> None:
         if not self._has_ended:
@@ -214,30 +215,49 @@ class Listener:
             turns.end()
 
     def _answer(self, events: Any) -> None:  # noqa: ANN401  # of `poll`
-        with QuickTurns():
+        if self._is_closed:
+            # A client that comes now is not answered: it would be served by an owner
+            # that has ended. The next wait has no other event than the end.
+            for descriptor in (self._socket.fileno(), *self._peers):
+                with suppress(KeyError):
+                    self._poll.unregister(descriptor)
+            return
+        is_request = not all(event & select.POLLHUP for _, event in events)
+        with QuickTurns() if is_request else nullcontext():
             self._end_turns()
-            self._follow(events)
-
-    def _follow(self, events: Any) -> None:  # noqa: ANN401
+            replies = [*self._replies(events)]
+        # The program is as it was when a client has its reply, or has gone.
+        for peer, reply in replies:
+            if reply is None:
+                self._drop(peer)
+            else:
+                peer.send(reply)
         if not events and not self._is_met:
             self._owner.waited()
+
+    def _replies(self, events: Any) -> Iterator[tuple[Peer, Reply | None]]:  # noqa: ANN401
+        """Yield replies to requests, and None for a client that has gone."""
         for descriptor, event in events:
-            if self._is_closed:
-                return
+            peer = self._peers.get(descriptor)
             if descriptor == self._wake:
                 continue
-            if descriptor in self._peers:
-                self._read(self._peers[descriptor])
-            elif event & select.POLLIN:
-                self._accept()
-            else:
+            if peer is None and event & select.POLLIN:
+                peer = self._accepted()
+            elif peer is None:
                 raise OSError(errno.EBADF, "the program has closed the socket")
+            if peer is not None:
+                lines = peer.requests()
+                for line in lines or ():
+                    yield peer, self._reply(peer, line)
+                if lines is None:
+                    yield peer, None
 
-    def _accept(self) -> None:
+    def _accepted(self) -> Peer | None:
+        """Accept a client; return it if its first request has come as well."""
         try:
             connection, _ = self._socket.accept()
         except (BlockingIOError, InterruptedError, ConnectionError):
-            return  # that client has gone
+            return None  # that client has gone
         connection.settimeout(_SEND_TIMEOUT)
         peer = Peer(connection)
         self._peers[peer.handle] = peer
@@ -245,15 +265,7 @@ class Listener:
         self._is_met = True
         soon = select.poll()
         soon.register(peer.handle, select.POLLIN)
-        if soon.poll(_FIRST_REQUEST):
-            self._read(peer)
-
-    def _read(self, peer: Peer) -> None:
-        lines = peer.requests()
-        for line in lines or ():
-            peer.send(self._reply(peer, line))
-        if lines is None:
-            self._drop(peer)
+        return peer if soon.poll(_FIRST_REQUEST) else None
 
     def _drop(self, peer: Peer) -> None:
         self._peers.pop(peer.handle, None)
