@@ -1,0 +1,59 @@
+"""The thread that answers requests: how it ends."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from lineprof._core import call_soon
+from lineprof.control.listener import Listener, Peer
+from lineprof.quiet_threads import ForkGuard
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SOON = 5.0  # s
+
+
+class Owner:
+    """An owner whose answer takes until it is told to end."""
+
+    def __init__(self) -> None:
+        self.asked, self.may_answer = threading.Event(), threading.Event()
+
+    def handle(self, _peer: Peer, _request: dict[str, Any]) -> dict[str, Any]:
+        self.asked.set()
+        self.may_answer.wait(SOON)
+        return {"text": "done"}
+
+    def left(self, peer: Peer) -> None: ...
+
+    def waited(self) -> None: ...
+
+    def forked(self) -> None: ...
+
+
+def client(path: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.connect(str(path))
+    return connection
+
+
+def test_it_ends_at_once_although_clients_come_and_go(tmp_path: Path) -> None:
+    ForkGuard.prepare(call_soon)
+    owner, path = Owner(), tmp_path / "one.sock"
+    listener = Listener(str(path), owner)
+    listener.start()
+    with client(path) as asking, client(path) as leaving:
+        leaving.sendall(b'{"command": "status"')  # not a whole request
+        asking.sendall(b'{"command": "status"}\n')
+        assert owner.asked.wait(SOON)
+        leaving.close()
+        with client(path):
+            began = time.monotonic()
+            threading.Timer(0.2, owner.may_answer.set).start()
+            listener.close()
+            assert time.monotonic() - began < SOON
+        assert asking.recv(100) == b'{"text": "done"}\n'
