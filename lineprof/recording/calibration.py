@@ -32,8 +32,8 @@ def function_of(source: str, **names: object) -> FunctionType:
     """Return the function that `source` defines, with `names` as its globals."""
     scope: dict[str, object] = dict(names)
     exec(compile(source, "<calibration>", "exec"), scope)  # noqa: S102
-    made = [value for name, value in scope.items() if callable(value)]
-    return made[-1]  # type: ignore[return-value]
+    name = [name for name, value in scope.items() if callable(value)][-1]
+    return scope.pop(name)  # type: ignore[return-value]  # so that no cycle is left
 
 
 class Loop:

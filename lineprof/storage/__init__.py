@@ -77,7 +77,7 @@ def _load_library(name: str) -> None:
 
     The module is not run: the time that its own imports take is spent later.
     """
-    if name in sys.builtin_module_names:
+    if name in sys.builtin_module_names or sys.modules.get(name):
         return
     from importlib.machinery import PathFinder  # noqa: PLC0415  # not for a viewer
 
