@@ -23,7 +23,7 @@ from lineprof.attach.interpreter import (
     read_maps,
     read_memory,
 )
-from lineprof.attach.tracee import MACHINES, LockTakenError, Tracee, Way
+from lineprof.attach.tracee import MACHINES, LockTakenError, Tracee, Way, warm_up
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def _run_as_pending_call(interpreter: Interpreter, source: str) -> None:
     maps = read_maps(pid)
     instruction_at = _system_call(pid, maps, machine)
     way = _way_to_lock(interpreter, maps)
+    warm_up(machine)
     address = 0
     for last in range(1 - _TRIES, 1):
         with contextlib.suppress(LockTakenError), Tracee(pid, machine) as thread:

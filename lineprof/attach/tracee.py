@@ -19,7 +19,9 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.attach import elf
@@ -306,15 +308,28 @@ class Tracee:
 
     def _run_to(self, address: int) -> bool:
         """Run up to an address; False if the processor has no breakpoint for that."""
+        if not self._set_breakpoint(address):
+            return False
+        self._run_to_trap(_CONT)
+        self._remove_breakpoint()
+        return True
+
+    def _set_breakpoint(self, address: int) -> bool:
         try:
             self._request(_POKEUSER, _DEBUG_ADDRESS, address)
             self._request(_POKEUSER, _DEBUG_CONTROL, 1)
         except LineprofError:
             return False
-        self._run_to_trap(_CONT)
+        return True
+
+    def _remove_breakpoint(self) -> None:
         self._request(_POKEUSER, _DEBUG_CONTROL, 0)
         self._request(_POKEUSER, _DEBUG_ADDRESS, 0)
-        return True
+
+    def try_breakpoint(self) -> None:
+        """Set a breakpoint and remove it, if the processor has any."""
+        if self._machine is X86_64 and self._set_breakpoint(self._saved[X86_64.pc]):
+            self._remove_breakpoint()
 
     def _run_to_trap(self, request: int) -> None:
         number = self._run(request)
@@ -452,3 +467,22 @@ class Tracee:
         self._sizes[0] = ctypes.addressof(self._words)
         self._sizes[1] = ctypes.sizeof(self._words)
         self._request(request, _NT_PRSTATUS, ctypes.addressof(self._sizes))
+
+
+def warm_up(machine: Machine) -> None:
+    """Make the next breakpoint a quick one, for a second.
+
+    The first breakpoint of a system in a while has the kernel change its own code,
+    which takes 15 ms on a virtual machine. A new process waits for that, which is
+    killed at once, and not the one that is joined.
+    """
+    if machine is not X86_64 or not sys.executable:
+        return
+    with suppress(OSError, LineprofError):
+        pid = os.posix_spawn(sys.executable, [sys.executable, "-Ic", ""], os.environ)
+        try:
+            with Tracee(pid, machine) as child:
+                child.try_breakpoint()
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)

@@ -225,18 +225,16 @@ class Listener:
         is_request = not all(event & select.POLLHUP for _, event in events)
         with QuickTurns() if is_request else nullcontext():
             self._end_turns()
-            replies = [*self._replies(events)]
-        # The program is as it was when a client has its reply, or has gone.
-        for peer, reply in replies:
-            if reply is None:
-                self._drop(peer)
-            else:
-                peer.send(reply)
+            gone = [peer for peer in self._asking(events) if not self._serve(peer)]
+        # A client that has gone is followed without quick turns: what started it may
+        # rely on the program being as it was.
+        for peer in gone:
+            self._drop(peer)
         if not events and not self._is_met:
             self._owner.waited()
 
-    def _replies(self, events: Any) -> Iterator[tuple[Peer, Reply | None]]:  # noqa: ANN401
-        """Yield replies to requests, and None for a client that has gone."""
+    def _asking(self, events: Any) -> Iterator[Peer]:  # noqa: ANN401
+        """Yield clients from which something has come."""
         for descriptor, event in events:
             peer = self._peers.get(descriptor)
             if descriptor == self._wake:
@@ -246,11 +244,7 @@ class Listener:
             elif peer is None:
                 raise OSError(errno.EBADF, "the program has closed the socket")
             if peer is not None:
-                lines = peer.requests()
-                for line in lines or ():
-                    yield peer, self._reply(peer, line)
-                if lines is None:
-                    yield peer, None
+                yield peer
 
     def _accepted(self) -> Peer | None:
         """Accept a client; return it if its first request has come as well."""
@@ -266,6 +260,13 @@ class Listener:
         soon = select.poll()
         soon.register(peer.handle, select.POLLIN)
         return peer if soon.poll(_FIRST_REQUEST) else None
+
+    def _serve(self, peer: Peer) -> bool:
+        """Answer what a client has sent; return whether it is still there."""
+        lines = peer.requests()
+        for line in lines or ():
+            peer.send(self._reply(peer, line))
+        return lines is not None
 
     def _drop(self, peer: Peer) -> None:
         self._peers.pop(peer.handle, None)
