@@ -12,6 +12,7 @@
 #  include "engine/discovery.h"
 #  include "hooks/monitoring_events.h"
 #  include "hooks/profile_function.h"
+#  include "hooks/superinstructions.h"
 
 /* Tool ids in order of preference: 0 is for debuggers, 1 for coverage, 2 for
  * profilers of functions (cProfile and line_profiler claim it). */
@@ -129,6 +130,29 @@ set_global(long mask)
         PyObject_CallMethod(monitoring, "set_events", "il", tool_id, mask));
 }
 
+static int
+set_local(int id, PyObject *code, long mask)
+{
+    return check_result(PyObject_CallMethod(monitoring, "set_local_events",
+                                            "iOl", id, code, mask));
+}
+
+#  if LP_EVENTS_UNDO_SUPERINSTRUCTIONS
+
+/* Have the interpreter remove what is left of our events in a code object: it
+ * looks when a tool changes its events.  0, or -1 with an exception. */
+static int
+reset_local(PyObject *code)
+{
+    long start = bit_of("PY_START");
+
+    return start < 0 || set_local(tool_id, code, start) < 0
+               ? -1
+               : set_local(tool_id, code, 0);
+}
+
+#  endif
+
 static void
 monitoring_close(void)
 {
@@ -136,9 +160,14 @@ monitoring_close(void)
 
     PyErr_Fetch(&type, &value, &traceback);
     if (tool_id >= 0) {
-        if (set_global(0) < 0 || register_all(false) < 0 ||
-            free_tool_id(tool_id) < 0) {
+        if (set_global(0) < 0 || register_all(false) < 0) {
             PyErr_Clear(); /* the interpreter is shutting down */
+        }
+#  if LP_EVENTS_UNDO_SUPERINSTRUCTIONS
+        lp_superinstructions_restore(reset_local);
+#  endif
+        if (free_tool_id(tool_id) < 0) {
+            PyErr_Clear();
         }
         tool_id = -1;
     }
@@ -191,13 +220,6 @@ monitoring_watch_all(bool all)
     /* Code objects that an earlier round did not want have to report their
      * start again. */
     return all ? restart() : 0;
-}
-
-static int
-set_local(int id, PyObject *code, long mask)
-{
-    return check_result(PyObject_CallMethod(monitoring, "set_local_events",
-                                            "iOl", id, code, mask));
 }
 
 /* Keep opcode events of other tools alive.  A debugger that asks for opcodes
@@ -292,6 +314,9 @@ monitoring_unwatch(PyObject *code)
     if (set_local(tool_id, code, 0) < 0) {
         PyErr_Clear();
     }
+#  if LP_EVENTS_UNDO_SUPERINSTRUCTIONS
+    lp_superinstructions_note(code);
+#  endif
     PyErr_Restore(type, value, traceback);
 }
 

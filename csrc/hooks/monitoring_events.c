@@ -8,6 +8,7 @@
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
+#include "hooks/superinstructions.h"
 
 #if LP_HAVE_MONITORING
 
@@ -97,6 +98,9 @@ start(lp_recorder *rec, PyObject *object)
     if (code == NULL) {
         code = lp_discovery_ask(object);
         if (code == NULL) {
+#  if LP_EVENTS_UNDO_SUPERINSTRUCTIONS
+            lp_superinstructions_note(object);
+#  endif
             return keep_or_disable(lp_discovery_is_undecided());
         }
     }

@@ -308,6 +308,52 @@ print("bad", bad)
     assert {*FOLDER.glob("*.lprof")} <= before  # no child has written one
 
 
+JOINED = """\
+import colorsys, dis, sys, threading
+stop = threading.Event()
+threading.Thread(target=lambda: (input(), stop.set()), daemon=True).start()
+
+def step(a, b):
+    c = a + b
+    d = c - a
+    return d * b
+
+def joined(function):
+    found = dis.get_instructions(function, adaptive=True)
+    return sum("__" in one.opname for one in found)
+
+def work():
+    for i in range(100):
+        step(i, 2)
+        colorsys.rgb_to_hls(0.1, 0.2, 0.3)
+
+def all_joined():
+    return [joined(f) for f in (step, work, colorsys.rgb_to_hls)]
+
+work()
+before = all_joined()
+print("ready", flush=True)
+while not stop.is_set():
+    work()
+print(*before, flush=True)
+print(*all_joined(), flush=True)
+"""
+
+
+def test_instructions_that_python_has_joined_are_so_afterwards(tmp_path: Path) -> None:
+    """Python 3.12 undoes them for events, also in functions that do not count."""
+    with Target(JOINED) as target:
+        for _ in range(2):
+            done = attach(target.pid, tmp_path, "-d", "0.2")
+            assert done.status == 0, done.err
+        target.tell("")
+        status, lines = target.rest()
+    assert status == 0
+    before, after = ([*map(int, line.split())] for line in lines[-2:])
+    assert after == before
+    assert all(before) == (sys.version_info < (3, 13))
+
+
 def test_functions_are_chosen(tmp_path: Path) -> None:
     with Target(BUSY) as target:
         flags = ("-d", "0.2", "--exclude", "__main__.step")
