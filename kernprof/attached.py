@@ -288,8 +288,11 @@ def _command_text() -> Mapping[str, str]:
 
 def _frames() -> Iterator[FrameType]:
     """Yield all frames that run, but those of the calling thread."""
-    for thread, innermost in sys._current_frames().items():  # noqa: SLF001  # public
-        frame: FrameType | None = innermost if thread != get_ident() else None
+    innermost = sys._current_frames()  # noqa: SLF001  # it is public
+    # This one would be in a cycle, which keeps the variables of all of them alive.
+    del innermost[get_ident()]
+    for one in innermost.values():
+        frame: FrameType | None = one
         while frame is not None:
             yield frame
             frame = frame.f_back

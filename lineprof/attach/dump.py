@@ -61,6 +61,7 @@ for number, frame in sys._current_frames().items():
 with open({path!r} + ".new", "w", encoding="utf-8", errors="backslashreplace") as out:
     out.write(repr(lines))
 os.rename({path!r} + ".new", {path!r})
+del here, frame, threading
 """
 
 

@@ -308,6 +308,34 @@ print("bad", bad)
     assert {*FOLDER.glob("*.lprof")} <= before  # no child has written one
 
 
+KEPT = """\
+import gc, threading, weakref
+stop = threading.Event()
+threading.Thread(target=lambda: (input(), stop.set()), daemon=True).start()
+
+class Tensor:
+    pass
+
+def train():
+    tensor = Tensor()
+    while not stop.is_set():
+        pass
+    return weakref.ref(tensor)
+
+gc.disable()
+print("ready", flush=True)
+print(train()(), flush=True)
+"""
+
+
+def test_variables_of_running_functions_are_not_kept_alive(tmp_path: Path) -> None:
+    with Target(KEPT) as target:
+        assert attach(target.pid, tmp_path, "-d", "0.2").status == 0
+        target.tell("")
+        status, lines = target.rest()
+    assert (status, lines) == (0, ["None"])
+
+
 JOINED = """\
 import colorsys, dis, sys, threading
 stop = threading.Event()
