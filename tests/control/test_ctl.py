@@ -305,10 +305,11 @@ def test_bad_requests_are_one_line(
 
 
 def test_a_process_that_does_not_listen_is_said(tmp_path: Path) -> None:
-    done = viewer("ctl", str(os.getpid()), "status", cwd=tmp_path)
+    with Target(COUNTING) as target:
+        done = viewer("ctl", str(target.pid), "status", cwd=tmp_path)
     assert done.status == 1
     assert done.err == (
-        f"lineprof: process {os.getpid()} does not listen; start it with kernprof -l"
+        f"lineprof: process {target.pid} does not listen; start it with kernprof -l"
         " --listen, or use lineprof attach\n"
     )
 
