@@ -110,18 +110,10 @@ def _folder_of(pid: int, root: str) -> str:
             os.kill(pid, 0)
             return os.path.join(temporary_folder(), own_folder_name())
         raise ProcessLookupError(pid) from None
-    return root + os.path.join(temporary_folder(environ), own_folder_name(_user(pid)))
+    user = int(read_status(pid)["Uid"].split()[0])  # the real one
+    return root + os.path.join(temporary_folder(environ), own_folder_name(user))
 
 
 def _environ(data: bytes) -> Mapping[str, str]:
     pairs = (os.fsdecode(item).partition("=") for item in data.split(b"\0"))
     return {name: value for name, _, value in pairs if name in TEMPORARY}
-
-
-def _user(pid: int) -> int:
-    """Return the real user of a process, which names its folder."""
-    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as stream:
-        for line in stream:
-            if line.startswith("Uid:"):
-                return int(line.split()[1])
-    return os.getuid()

@@ -368,8 +368,12 @@ print(*all_joined(), flush=True)
 """
 
 
-def test_instructions_that_python_has_joined_are_so_afterwards(tmp_path: Path) -> None:
+def test_instructions_that_python_has_joined_are_so_afterwards(
+    tmp_path: Path, hook: str
+) -> None:
     """Python 3.12 undoes them for events, also in functions that do not count."""
+    if hook == "settrace" and sys.version_info[:2] == (3, 12):
+        pytest.skip("trace functions of Python 3.12 undo them for ever")
     with Target(JOINED) as target:
         for _ in range(2):
             done = attach(target.pid, tmp_path, "-d", "0.2")
@@ -433,11 +437,9 @@ def test_the_code_of_all_modules_that_are_needed_is_given() -> None:
 
 
 def has_file(name: str) -> bool:
-    """Whether a module is read from a file of its own; collections.abc is not."""
+    """Whether there is a file of source, or an extension, of that name."""
     spec = find_spec(name)
-    return (
-        bool(spec) and spec.name == name and str(spec.origin).endswith((".py", ".so"))
-    )
+    return str(spec and spec.origin).endswith((".py", ".so"))
 
 
 @pytest.mark.parametrize(
