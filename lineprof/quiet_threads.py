@@ -105,11 +105,11 @@ class QuietThread:
             time.sleep(_POLL)
 
 
-_QUICK = 1e-4  # s
+_QUICK = 1e-5  # s
 
 
 class QuickTurns:
-    """A ``with`` block in which other threads give up the GIL after 0.1 ms.
+    """A ``with`` block in which other threads give up the GIL after 10 us.
 
     A thread beside busy ones otherwise waits for 5 ms each time that it needs the GIL
     again, after each system call. The program may change the interval in between. The

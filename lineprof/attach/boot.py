@@ -30,7 +30,7 @@ _END = 0.1  # s in which a thread ends that has done all
 _POLL = 5e-4  # s
 _TURNS = "lineprof.quiet_threads"
 _LAST = "kernprof.control"  # once it is imported, all the others are
-_QUICK = 1e-4  # s: see `QuickTurns` there, which is not imported yet
+_QUICK = 1e-5  # s: see `QuickTurns` there, which is not imported yet
 
 
 def boot(parameters: dict[str, Any]) -> None:
