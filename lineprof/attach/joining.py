@@ -203,7 +203,7 @@ def start(
             connection.close()
             time.sleep(_RETRY_AFTER)
         except LineprofError:
-            connection.close()
+            connection.leave()
             raise
     raise LineprofError(
         f"process {pid} ends each connection at once", hint="try again a little later"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _MAX_LINE = 1 << 20  # bytes of a reply
 _CONNECT_TIMEOUT = 10.0  # s
+_LEAVE_TIMEOUT = 1.0  # s
 
 
 class Connection:
@@ -47,7 +48,22 @@ class Connection:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End the connection."""
+        """End the connection; without an exception, as `leave` does."""
+        if kind is None:
+            self.leave()
+        else:
+            self.close()
+
+    def leave(self) -> None:
+        """End the connection, and wait until the process has followed, at most 1 s.
+
+        Whatever it did for this client is undone then.
+        """
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_WR)
+            self._socket.settimeout(_LEAVE_TIMEOUT)
+            while self._socket.recv(_MAX_LINE):
+                pass
         self.close()
 
     def close(self) -> None:

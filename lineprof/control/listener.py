@@ -222,14 +222,16 @@ class Listener:
                 with suppress(KeyError):
                     self._poll.unregister(descriptor)
             return
-        is_request = not all(event & select.POLLHUP for _, event in events)
-        with QuickTurns() if is_request else nullcontext():
+        # A client that leaves waits until its connection is closed: the program has its
+        # own turns again by then. One that was killed is followed without quick turns.
+        is_waiting = not all(event & select.POLLHUP for _, event in events)
+        with QuickTurns() if is_waiting else nullcontext():
             self._end_turns()
             gone = [peer for peer in self._asking(events) if not self._serve(peer)]
-        # A client that has gone is followed without quick turns: what started it may
-        # rely on the program being as it was.
+            for peer in gone:
+                self._drop(peer)
         for peer in gone:
-            self._drop(peer)
+            peer.close()
         if not events and not self._is_met:
             self._owner.waited()
 
@@ -272,7 +274,6 @@ class Listener:
         self._peers.pop(peer.handle, None)
         with suppress(KeyError, ValueError, OSError):
             self._poll.unregister(peer.handle)
-        peer.close()
         self._owner.left(peer)
 
     def _reply(self, peer: Peer, line: bytes) -> Reply:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from lineprof._core import call_soon
+from lineprof.control.client import Connection
 from lineprof.control.listener import Listener, Peer
 from lineprof.quiet_threads import ForkGuard
 
@@ -57,3 +60,29 @@ def test_it_ends_at_once_although_clients_come_and_go(tmp_path: Path) -> None:
             listener.close()
             assert time.monotonic() - began < SOON
         assert asking.recv(100) == b'{"text": "done"}\n'
+
+
+def test_a_client_that_has_left_finds_the_program_as_it_was(tmp_path: Path) -> None:
+    ForkGuard.prepare(call_soon)
+    owner, path = Owner(), tmp_path / "one.sock"
+    owner.may_answer.set()
+    listener = Listener(str(path), owner)
+    listener.start()
+    before = sys.getswitchinterval()
+    is_busy = True
+
+    def work() -> None:
+        while is_busy:
+            pass
+
+    busy = threading.Thread(target=work)
+    busy.start()
+    try:
+        for _ in range(20):
+            with Connection(os.getpid(), str(path)) as connection:
+                assert connection.ask("status") == {"text": "done"}
+            assert sys.getswitchinterval() == before
+    finally:
+        is_busy = False
+        busy.join()
+        listener.close()
