@@ -2,12 +2,14 @@
 """Attaching to a running program and detaching, a thousand times; and its speed after.
 
     python benchmarks/attach.py [--rounds N] [--pairs N] [--twins N] [--starts N]
+                                [--firsts N]
 
 Three programs are started as plain ``python``:
 
 - one with three busy threads, the main one among them, which allocate, and check each
   of their results: it is attached to and detached from in every round. It must lose no
-  work, and keep no thread, file or memory;
+  work, and keep no thread, file or memory. Others like it are attached to once each, by
+  a new client: that takes longer, for both import lineprof first;
 - one with a single thread, which measures the longest time in which it did not run:
   what attaching keeps it from running, as it sees that itself;
 - two alike that work in turn, of which one has been attached to: the speed afterwards
@@ -212,6 +214,38 @@ def rounds_of(program: Program, count: int) -> Iterator[Round]:
         yield attach_once(program, "step", chosen.uniform(0.0, 0.02))
 
 
+def first_counts(count: int) -> list[Verdict]:
+    """Attach to so many new programs, each from a new client."""
+    times = []
+    for _ in range(count):
+        program = Program(THREE_THREADS)
+        time.sleep(0.3)
+        client = [sys.executable, __file__, "--once", str(program.pid)]
+        done = subprocess.run(client, check=True, capture_output=True, text=True)
+        times.append(float(done.stdout))
+        program.tell()
+        program.line()
+        program.end()
+    times.sort()
+    median = statistics.median(times)
+    print(
+        f"  first count in {count} new programs: {times[0]:.3f} to {times[-1]:.3f} s,"
+        f" median {median:.3f} s"
+    )
+    return [Verdict("attach to first count, new programs", median, FIRST_COUNT_S, " s")]
+
+
+def once(pid: int) -> None:
+    """Attach to one program and detach; print the time to the first count in s."""
+    began = time.perf_counter()
+    connection, place, _ = start(pid, {}, lambda line: print(line, file=sys.stderr))
+    first_count_s = time.perf_counter() - began
+    with connection:
+        reply = connection.ask("detach")
+    Path(place.outside, Path(reply["file"]).name).unlink()
+    print(first_count_s)
+
+
 def robustness(count: int) -> list[Verdict]:
     """Attach to three allocating threads and detach, `count` times."""
     program = Program(THREE_THREADS)
@@ -254,7 +288,9 @@ def robustness(count: int) -> list[Verdict]:
         Verdict("rounds without a count", lost, 0, ""),
         Verdict("threads and files that stay", left, 0, ""),
         Verdict("memory gained in the second half", grown, LEAK_MB, " MB"),
-        Verdict("attach to first count", statistics.median(times), FIRST_COUNT_S, " s"),
+        Verdict(
+            "attach again to first count", statistics.median(times), FIRST_COUNT_S, " s"
+        ),
     ]
 
 
@@ -351,13 +387,19 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=100, help="pairs of work")
     parser.add_argument("--twins", type=int, default=9, help="pairs of programs")
     parser.add_argument("--starts", type=int, default=30, help="pauses")
+    parser.add_argument("--firsts", type=int, default=9, help="programs, once each")
+    parser.add_argument("--once", type=int, metavar="PID", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.once:
+        once(chosen.once)
+        return
     print(f"Python {sys.version.split()[0]}")
     verdicts: list[Verdict] = []
     with tempfile.TemporaryDirectory(prefix="lineprof-attach-") as folder:
         os.environ["TMPDIR"] = folder  # sockets, and what is left
         verdicts += pauses(chosen.starts)
         verdicts += speed(chosen.pairs, chosen.twins)
+        verdicts += first_counts(chosen.firsts)
         verdicts += robustness(chosen.rounds)
         left = [path for path in Path(folder).rglob("*") if path.is_file()]
         verdicts.append(Verdict("files that stay", len(left), 0, ""))

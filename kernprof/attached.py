@@ -313,6 +313,5 @@ _SUSPENDING = {
 def _suspended_code() -> Iterator[CodeType]:
     """Yield the code of generators and coroutines, which may be resumed."""
     for one in gc.get_objects():
-        name = _SUSPENDING.get(type(one))
-        if name is not None:
-            yield getattr(one, name)
+        if type(one) in _SUSPENDING:  # there may be a million others
+            yield getattr(one, _SUSPENDING[type(one)])

@@ -101,6 +101,7 @@ def _exists(thread: int) -> bool:
 
 def _run(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: ANN401
     """Import lineprof and listen; this is the thread."""
+    _wake_up_in_time()
     try:
         _listen(state, parameters)
     except BaseException as error:  # it is the client's to report  # noqa: BLE001
@@ -110,6 +111,21 @@ def _run(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: A
     finally:
         state.last = _thread.get_native_id(), state.clock() + _END
         state.running -= 1
+
+
+def _wake_up_in_time() -> None:
+    """Let this thread's waits, and those of threads that it starts, end in time.
+
+    Linux lets a wait take 50 us longer, to wake up less often. Without that this thread
+    asks for the GIL after 10 us, and busy ones ask it after 60 us.
+    """
+    slack = f"/proc/{_thread.get_native_id()}/timerslack_ns"
+    try:
+        handle = posix.open(slack, posix.O_WRONLY)
+        posix.write(handle, b"1")
+        posix.close(handle)
+    except OSError:
+        pass
 
 
 def _listen(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: ANN401
@@ -183,7 +199,8 @@ class _Finder:
 
     def __init__(self, parameters: dict[str, Any], code: dict[str, Any]) -> None:
         """Find those modules; RuntimeError if the program has others in their place."""
-        from importlib.machinery import ModuleSpec, SourceFileLoader  # frozen  # noqa: PLC0415
+        from _frozen_importlib import ModuleSpec  # noqa: PLC0415
+        from _frozen_importlib_external import SourceFileLoader  # noqa: PLC0415
         from marshal import loads  # built in  # noqa: PLC0415
 
         class Loaded(SourceFileLoader):
@@ -218,7 +235,7 @@ class _Finder:
         return None
 
     def _spec(self, name: str, file: str, folders: Any, code: Any = None) -> Any:  # noqa: ANN401
-        from importlib.machinery import (  # noqa: PLC0415
+        from _frozen_importlib_external import (  # noqa: PLC0415
             ExtensionFileLoader,
             SourceFileLoader,
         )
@@ -239,7 +256,7 @@ class _Finder:
         Returns None for one that has been imported, that is built in, or that this
         Python does not have. `elsewhere` is the result of `_searched_before`.
         """
-        from importlib.machinery import PathFinder  # noqa: PLC0415
+        from _frozen_importlib_external import PathFinder  # noqa: PLC0415
 
         if name not in sys.stdlib_module_names:
             return None

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import marshal
 import os
+import struct
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, SourceFileLoader
-from importlib.util import find_spec
+from importlib.util import MAGIC_NUMBER, cache_from_source, find_spec
 
 _SOURCE, _EXTENSIONS = tuple(SOURCE_SUFFIXES), tuple(EXTENSION_SUFFIXES)
 
@@ -20,10 +21,11 @@ _SOURCE, _EXTENSIONS = tuple(SOURCE_SUFFIXES), tuple(EXTENSION_SUFFIXES)
 # and that have a file.
 STANDARD = (
     "__future__ _datetime _json _opcode _opcode_metadata _py_warnings _socket _sqlite3"
-    " _typing annotationlib array ast collections contextlib copyreg datetime enum"
-    " fnmatch functools importlib json json.decoder json.encoder json.scanner keyword"
-    " math opcode operator re re._casefix re._compiler re._constants re._parser reprlib"
-    " select selectors socket sqlite3 sqlite3.dbapi2 types typing warnings"
+    " _typing annotationlib array ast collections collections.abc contextlib copyreg"
+    " datetime enum fnmatch functools importlib json json.decoder json.encoder"
+    " json.scanner keyword math opcode operator re re._casefix re._compiler"
+    " re._constants re._parser reprlib select sqlite3 sqlite3.dbapi2 types typing"
+    " warnings"
 )
 
 # And those of lineprof itself.
@@ -68,5 +70,25 @@ def _entry(name: str) -> tuple[str, list[str] | None, bytes | None] | None:
     if not spec.origin.endswith(_SOURCE):  # built in, or frozen
         return None
     folders = spec.submodule_search_locations
-    code = SourceFileLoader(name, spec.origin).get_code(name)
-    return spec.origin, None if folders is None else [*folders], marshal.dumps(code)
+    code = _compiled(spec.origin)
+    if code is None:
+        code = marshal.dumps(SourceFileLoader(name, spec.origin).get_code(name))
+    return spec.origin, None if folders is None else [*folders], code
+
+
+def _compiled(source: str) -> bytes | None:
+    """Return the code in the .pyc file of a source, None if it has no valid one.
+
+    Reading its bytes takes a tenth of the time of loading the code. The format is that
+    of PEP 552, with the source's time and size.
+    """
+    try:
+        status = os.stat(source)
+        with open(cache_from_source(source), "rb") as stream:
+            data = stream.read()
+    except (OSError, NotImplementedError):  # there are no .pyc files
+        return None
+    mask = 0xFFFFFFFF
+    numbers = 0, int(status.st_mtime) & mask, status.st_size & mask
+    header = MAGIC_NUMBER + struct.pack("<3L", *numbers)
+    return data[len(header) :] if data.startswith(header) else None
