@@ -257,9 +257,11 @@ def test_errors_are_one_line_with_a_remedy(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     assert "there is no process" in error_of(ended.pid, folder=tmp_path)
-    mine = error_of(os.getpid(), folder=tmp_path)
-    assert f"process {os.getpid()} has no live file; start it with" in mine
-    assert "kernprof -l" in mine
+    plain = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    other = error_of(plain.pid, folder=tmp_path)
+    plain.communicate(b"\n")
+    assert f"process {plain.pid} has no live file; start it with" in other
+    assert "kernprof -l" in other
     missing = error_of("none.live", folder=tmp_path)
     assert "cannot read none.live: No such file or directory" in missing
     (tmp_path / "x.live").write_text("no live file" * 1000, encoding="utf-8")
