@@ -119,9 +119,10 @@ def _wake_up_in_time() -> None:
     Linux lets a wait take 50 us longer, to wake up less often. Without that this thread
     asks for the GIL after 10 us, and busy ones ask it after 60 us.
     """
-    slack = f"/proc/{_thread.get_native_id()}/timerslack_ns"
     try:
-        handle = posix.open(slack, posix.O_WRONLY)
+        # This has its number where /proc may be that of another namespace.
+        thread = posix.readlink("/proc/thread-self").rpartition("/")[2]
+        handle = posix.open(f"/proc/{thread}/timerslack_ns", posix.O_WRONLY)
         posix.write(handle, b"1")
         posix.close(handle)
     except OSError:
