@@ -432,7 +432,7 @@ def test_the_code_of_all_modules_that_are_needed_is_given() -> None:
         *OWN.split()
     }
     top = {name for name in all_of_them & sys.stdlib_module_names if has_file(name)}
-    assert {"json", "select", "sqlite3"} < top <= {*STANDARD.split()}
+    assert {"json", "sqlite3"} < top <= {*STANDARD.split()}
 
 
 def has_file(name: str) -> bool:
