@@ -32,14 +32,14 @@ def no_py_spy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 BUSY = """\
 import threading
-stop = threading.Event()
+stop, both = threading.Event(), threading.Barrier(2)
 def outer():
     inner()
 def inner():
+    if both.wait() == 0: print("ready", flush=True)
     while not stop.is_set():
         pass
 threading.Thread(target=outer, daemon=True, name="helper").start()
-print("ready", flush=True)
 inner()
 """
 
