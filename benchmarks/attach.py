@@ -186,11 +186,11 @@ class Round(NamedTuple):
     notices: int  # lines to the user that the program did not answer
 
 
-def attach_once(program: Program, function: str, keep_s: float) -> Round:
-    """Attach, wait for `keep_s`, detach, and read the profile."""
+def attach_once(pid: int, function: str, keep_s: float) -> Round:
+    """Attach to the process `pid`, wait for `keep_s`, detach, and read the profile."""
     notices: list[str] = []
     began = time.perf_counter()
-    connection, place, _ = start(program.pid, {}, notices.append)
+    connection, place, _ = start(pid, {}, notices.append)
     first_count_s = time.perf_counter() - began
     time.sleep(keep_s)
     with connection:
@@ -211,7 +211,7 @@ def rounds_of(program: Program, count: int) -> Iterator[Round]:
     """Attach and detach so many times; the random times are the same in every run."""
     chosen = random.Random(1)  # noqa: S311 - no secret
     for _ in range(count):
-        yield attach_once(program, "step", chosen.uniform(0.0, 0.02))
+        yield attach_once(program.pid, "step", chosen.uniform(0.0, 0.02))
 
 
 def first_counts(count: int) -> list[Verdict]:
@@ -233,17 +233,6 @@ def first_counts(count: int) -> list[Verdict]:
         f" median {median:.3f} s"
     )
     return [Verdict("attach to first count, new programs", median, FIRST_COUNT_S, " s")]
-
-
-def once(pid: int) -> None:
-    """Attach to one program and detach; print the time to the first count in s."""
-    began = time.perf_counter()
-    connection, place, _ = start(pid, {}, lambda line: print(line, file=sys.stderr))
-    first_count_s = time.perf_counter() - began
-    with connection:
-        reply = connection.ask("detach")
-    Path(place.outside, Path(reply["file"]).name).unlink()
-    print(first_count_s)
 
 
 def robustness(count: int) -> list[Verdict]:
@@ -391,7 +380,7 @@ def main() -> None:
     parser.add_argument("--once", type=int, metavar="PID", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.once:
-        once(chosen.once)
+        print(attach_once(chosen.once, "step", 0.0).first_count_s)
         return
     print(f"Python {sys.version.split()[0]}")
     verdicts: list[Verdict] = []

