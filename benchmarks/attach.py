@@ -34,8 +34,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from harness.goals import Verdict
 
-import lineprof
 from lineprof.attach.joining import start
+from lineprof.line_stats import LineStats
+from lineprof.snapshot.counts import read_profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -196,7 +197,8 @@ def attach_once(pid: int, function: str, keep_s: float) -> Round:
     with connection:
         reply = connection.ask("detach")
     path = Path(place.outside, Path(reply["file"]).name)
-    stats = lineprof.load_stats(path)
+    with path.open("rb") as stream:
+        stats = LineStats.of(read_profile(stream, str(path)))
     path.unlink()
     hits = sum(
         line[1]

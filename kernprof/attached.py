@@ -11,7 +11,7 @@ import os
 import sys
 from _thread import get_ident
 from collections import namedtuple
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import pairwise
 from types import (
     AsyncGeneratorType,
@@ -24,12 +24,12 @@ from types import (
 from kernprof.environment import KnownTexts
 from kernprof.profilers import new_profiler
 from kernprof.project import around, project_files, runner_of
-from kernprof.recorders import marked
 from kernprof.run_options import COMMAND, MODULE, SCRIPT, RunOptions
 from kernprof.selection import FunctionFilter
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns
+from lineprof.process_info import thread_names
 from lineprof.recording.core import (
     CORES,
     NotCounting,
@@ -40,12 +40,12 @@ from lineprof.recording.core import (
     start,
     stop,
 )
-from lineprof.recording.profiler import close
-from lineprof.storage import require_sqlite
+from lineprof.recording.profiler import close, counts_of
+from lineprof.snapshot.counts import SUFFIX, write_counts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
     from typing import Any
 
@@ -68,7 +68,6 @@ class AttachedProfile:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Prepare to profile as the client's `options` say."""
-        require_sqlite()
         if is_discovering():  # which one profiler of a process can do
             raise LineprofError(
                 f"process {os.getpid()} is profiled by kernprof -l already",
@@ -128,23 +127,24 @@ class AttachedProfile:
         """Write the profile so far to `path`, and return that; LineprofError."""
         if not path:
             raise LineprofError("no file is named", hint="name the file to write")
-        with KnownTexts(self._program.texts):
-            stats = marked(self.profiler.stats_so_far(), is_whole=True)
-        stats.to_file(path)
+        self._to_file(self.profiler.stats_so_far, path)
         return path
 
     def finish(self, exit_reason: str = "") -> dict[str, Any]:
-        """Count no more, and return the path of the profile, for the client.
+        """Count no more, and return the path of what was counted, for the client.
 
-        `exit_reason` says how the program ended; "" means that it goes on. Raises
-        LineprofError if the profile cannot be written.
+        That is a file of counts, from which the client makes the profile: the modules
+        for that would leave Python's memory in this process in pieces, in which it is
+        slower. If there is GPU work, it is the profile. `exit_reason` says how the
+        program ended; "" means that it goes on. Raises LineprofError if the file cannot
+        be written.
         """
         profiler = self.profiler
-        path = os.path.join(self._folder, f"{os.getpid()}-{os.urandom(6).hex()}.lprof")
+        path = os.path.join(self._folder, f"{os.getpid()}-{os.urandom(6).hex()}")
         try:
             self._stop()
             profiler.exit = exit_reason or "still running"
-            self._stats(profiler).to_file(path)
+            path = self._write_counts(path) or self._write_profile(path)
         finally:
             self._release()
         summary = self._budget.summary() if self._budget else []
@@ -170,11 +170,43 @@ class AttachedProfile:
         if not self._was_counting:
             stop()
 
-    def _stats(self, profiler: LineProfiler) -> LineStats:
+    def _write_counts(self, path: str) -> str:
+        """Write a file of counts, and return its path; "" if that cannot have all."""
         with KnownTexts(self._program.texts):
-            stats = marked(profiler.get_stats(), is_whole=True)
-        stats.warnings = (*stats.warnings, _ATTACHED)
-        return stats
+            found = counts_of(self.profiler)
+        if found is None:
+            return ""
+        counts, texts = found
+        counts.process["is_whole"] = True
+        counts.warnings.append(_ATTACHED)
+        file = path + SUFFIX
+        try:
+            with open(file, "xb", opener=_private) as stream:
+                write_counts(stream, counts, texts, thread_names())
+        except OSError as error:
+            with suppress(OSError):
+                os.unlink(file)
+            raise LineprofError(
+                f"cannot write {file}: {error.strerror}", hint="make room there"
+            ) from None
+        return file
+
+    def _write_profile(self, path: str) -> str:
+        """Write a profile, and return its path; LineprofError."""
+        self._to_file(self.profiler.get_stats, f"{path}.lprof", _ATTACHED)
+        return f"{path}.lprof"
+
+    def _to_file(
+        self, read: Callable[[], LineStats], path: str, *warnings: str
+    ) -> None:
+        from kernprof.recorders import marked  # noqa: PLC0415  # seldom
+        from lineprof.storage import require_sqlite  # noqa: PLC0415  # seldom
+
+        require_sqlite()
+        with KnownTexts(self._program.texts):
+            stats = marked(read(), is_whole=True)
+        stats.warnings = (*stats.warnings, *warnings)
+        stats.to_file(path)
 
     def _close_live(self) -> None:
         if self._live:
@@ -203,6 +235,10 @@ class AttachedProfile:
             is_own=not runner,
         )
         return select
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _run_options(values: Mapping[str, Any]) -> RunOptions:

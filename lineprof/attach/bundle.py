@@ -18,7 +18,7 @@ from importlib.util import MAGIC_NUMBER, cache_from_source, find_spec
 _SOURCE, _EXTENSIONS = tuple(SOURCE_SUFFIXES), tuple(EXTENSION_SUFFIXES)
 
 # The names of the modules of the standard library that lineprof needs with some Python,
-# and that have a file.
+# or for a profile with GPU work, and that have a file.
 STANDARD = (
     "__future__ _datetime _json _opcode _opcode_metadata _py_warnings _socket _sqlite3"
     " _typing annotationlib array ast collections collections.abc contextlib copyreg"
@@ -31,7 +31,7 @@ STANDARD = (
 # And those of lineprof itself.
 OWN = (
     "kernprof kernprof.attached kernprof.children kernprof.control kernprof.environment"
-    " kernprof.profilers kernprof.project kernprof.recorders kernprof.run_options"
+    " kernprof.profilers kernprof.project kernprof.run_options"
     " kernprof.runners kernprof.selection lineprof lineprof._core lineprof.bytecode"
     " lineprof.bytecode.code_flags lineprof.bytecode.code_tables"
     " lineprof.bytecode.opcodes lineprof.console lineprof.console.output"
@@ -44,8 +44,8 @@ OWN = (
     " lineprof.recording.calibration lineprof.recording.core"
     " lineprof.recording.discovery lineprof.recording.global_profiler"
     " lineprof.recording.gpu lineprof.recording.legacy lineprof.recording.profiler"
-    " lineprof.recording.registry lineprof.recording.sources lineprof.source"
-    " lineprof.storage lineprof.version"
+    " lineprof.recording.registry lineprof.recording.sources lineprof.snapshot"
+    " lineprof.snapshot.counts lineprof.source lineprof.version"
 )
 
 

@@ -19,7 +19,7 @@ from lineprof.patterns import check as check_pattern
 
 if TYPE_CHECKING:
     import argparse
-    from typing import Self
+    from typing import BinaryIO, Self
 
     from lineprof.control.client import Connection
     from lineprof.control.place import Place
@@ -183,17 +183,38 @@ class _Interruptible:
 
 
 def _take(place: Place, file: str, out: str) -> None:
-    """Move the profile that the process has written to `out`; LineprofError."""
+    """Make the profile of what the process has written, at `out`; LineprofError."""
     from lineprof.files import write_chunks  # noqa: PLC0415
+    from lineprof.snapshot.counts import SUFFIX  # noqa: PLC0415
 
     path = os.path.join(place.outside, os.path.basename(file))
     try:
         with open(path, "rb") as stream:
-            write_chunks(iter(lambda: stream.read(_CHUNK), b""), out)
+            if path.endswith(SUFFIX):
+                _write_profile(stream, path, out)
+            else:
+                write_chunks(iter(lambda: stream.read(_CHUNK), b""), out)
         os.unlink(path)
     except OSError as error:
         raise LineprofError(
             f"cannot read {path}: {error.strerror}", hint="see whether it is there"
+        ) from None
+
+
+def _write_profile(stream: BinaryIO, path: str, out: str) -> None:
+    """Write the profile of counts at `path` to `out`, or beside them; LineprofError."""
+    from lineprof.line_stats import LineStats  # noqa: PLC0415
+    from lineprof.snapshot.counts import SUFFIX, read_profile  # noqa: PLC0415
+
+    stats = LineStats.of(read_profile(stream, path))
+    try:
+        stats.to_file(out)
+    except LineprofError as error:
+        beside = f"{path.removesuffix(SUFFIX)}.lprof"
+        stats.to_file(beside)
+        os.unlink(path)
+        raise LineprofError(
+            error.message, hint=f"the profile is in {beside!r}"
         ) from None
 
 

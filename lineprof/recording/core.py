@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof._core import Tracer
-    from lineprof.model.records import Process
     from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.trace import (
@@ -212,22 +211,22 @@ class RunInfo:
         """The profiler's own cost since the start, in the core's unit of cost."""
         return int(self._core.cost() - self._cost)
 
-    def process(self, *, core: tuple[str, str], overhead_ns: int, end: str) -> Process:
-        """Return the metadata of this process and of the run so far.
+    def process(
+        self, *, core: tuple[str, str], overhead_ns: int, end: str
+    ) -> dict[str, Any]:
+        """Return the fields of `Process` of this process and of the run so far.
 
         `core` is the event source and the reason for its choice; `end` says how the
         program ended, "" if it ended normally.
         """
-        from lineprof.model.records import Process  # noqa: PLC0415  # at the end
-
         now = process_info.unix_ns()
-        return Process(
+        return {
             **self.known_of_process(core),
-            wall_ns=max(0, now - self._start_unix_ns),
-            overhead_ns=overhead_ns,
-            exit=end,
-            cpu_ns=max(0, process_info.cpu_ns() - self._start_cpu_ns),
-        )
+            "wall_ns": max(0, now - self._start_unix_ns),
+            "overhead_ns": overhead_ns,
+            "exit": end,
+            "cpu_ns": max(0, process_info.cpu_ns() - self._start_cpu_ns),
+        }
 
     def known_of_process(self, core: tuple[str, str]) -> dict[str, Any]:
         """Return the fields of `Process` that are known while the program runs.

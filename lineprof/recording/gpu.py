@@ -265,6 +265,11 @@ def _reason(why: str) -> str:
     return f"{_HELD} {holder}"
 
 
+def _may_work(status: GpuStatus) -> bool:
+    """Return whether there is a GPU, or something records its work."""
+    return status.present or status.backend != "none"
+
+
 class GpuWork:
     """One profiler's part of the GPU work that the process records."""
 
@@ -287,6 +292,11 @@ class GpuWork:
         self._core.gpu_flush()
         self._baseline = baseline_of(self._core.gpu_snapshot())
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether `take` may return something."""
+        return self._core.gpu_forked() or _may_work(self.status)
+
     def take(self, *, so_far: bool = False) -> Taken | None:
         """Return all records since the start; waits until the device has finished.
 
@@ -296,7 +306,7 @@ class GpuWork:
         status = self.status
         if self._core.gpu_forked():
             status = open_gpu(self._core, "auto")
-        if status.backend == "none" and not status.present:
+        if not _may_work(status):
             return None
         from lineprof.model.gpu import GpuRun  # noqa: PLC0415  # only with a GPU
         from lineprof.snapshot.gpu import Taken  # noqa: PLC0415

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         TraceRecorder,
     )
     from lineprof.snapshot.calls import RawTree
+    from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
     from lineprof.snapshot.profile import Code, RawWait
 
@@ -661,45 +662,50 @@ class Results:
         """
         session = self._session
         gpu = session.gpu.take()
-        cost_factor = remeasure(session.module, session.core, session.calibration)
-        self._registry.note_compiled_by_numba()
-        with _PausedCollection():  # it would visit all objects of the program again
+        with _PausedCollection():
             return self._stats(
-                blocks,
-                cost_factor=cost_factor,
-                gpu=gpu,
-                trace=session.trace or session.slices,
-                end=end,
-                from_start=from_start,
+                self.counts(blocks, end=end, from_start=from_start),
+                gpu,
+                session.trace or session.slices,
             )
 
     def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
         """Return the same while the program runs: see `LineProfiler.stats_so_far`."""
         return self._stats(
-            blocks,
-            cost_factor=1.0,
-            gpu=self._session.gpu.take(so_far=True),
-            trace=None,
-            end="still running",
-            from_start=from_start,
+            self._counts(
+                blocks, cost_factor=1.0, end="still running", from_start=from_start
+            ),
+            self._session.gpu.take(so_far=True),
+            None,
         )
 
-    def _stats(  # noqa: PLR0913  # the parts of a profile
+    def counts(self, blocks: Blocks | None, *, end: str, from_start: bool) -> Counts:
+        """Return all that was counted so far, but no GPU work; see `stats`."""
+        session = self._session
+        cost_factor = remeasure(session.module, session.core, session.calibration)
+        self._registry.note_compiled_by_numba()
+        with _PausedCollection():  # it would visit all objects of the program again
+            return self._counts(
+                blocks, cost_factor=cost_factor, end=end, from_start=from_start
+            )
+
+    def texts(self, counts: Counts) -> dict[str, str | None]:
+        """Return the texts of the files of `counts`, as `write_counts` takes them."""
+        files = {str(key[0]) for key, *_ in (*counts.codes, *counts.blocks)}
+        sources = self._registry.sources
+        return {file: sources.text(file) for file in files if sources.keeps(file)}
+
+    def _counts(
         self,
         blocks: Blocks | None,
         *,
         cost_factor: float,
-        gpu: Taken | None,
-        trace: TraceRecorder | SliceRecorder | None,
         end: str,
         from_start: bool,
-    ) -> LineStats:
-        """Return all that was counted, less `cost_factor` times the costs."""
-        import_whole("lineprof.line_stats", "lineprof.snapshot.profile", "hashlib")
-        if gpu or trace:
-            import_whole("lineprof.snapshot.gpu", "lineprof.model.timelines")
-        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
-        from lineprof.snapshot.profile import Parts, TickScale, profile_of  # noqa: PLC0415  # at the end
+    ) -> Counts:
+        """Return all that was counted, with `cost_factor` times the costs."""
+        import_whole("lineprof.snapshot.counts")
+        from lineprof.snapshot.counts import Counts  # noqa: PLC0415  # at the end
 
         session, registry = self._session, self._registry
         module, tracer, run = session.module, session.tracer, session.run_info
@@ -709,16 +715,8 @@ class Results:
         if blocks is not None:
             block_codes = list(blocks.codes())
             waits += blocks.waits()
-        scale = TickScale(
-            ns_per_tick=module.scale(),
-            cost_one=module.COST_ONE,
-            cost_share=cost_factor,
-        )
-        process = run.process(
-            core=(session.core, session.core_reason),
-            overhead_ns=scale.cost_ns(run.cost),
-            end=end,
-        )
+        scale = module.scale()
+        cost_ns = (int(run.cost * cost_factor) // module.COST_ONE * scale) >> 32
         warnings = [
             *registry.warnings,
             *run.warnings(registry.functions, from_start=from_start),
@@ -731,24 +729,47 @@ class Results:
         ]
         if module.frames_switched():
             warnings.append("greenlets took turns: who called whom is partly a guess")
-        parts = [
-            Parts(
-                gpu=gpu,
-                blocks=block_codes,
-                calls=calls,
-                c_functions=tracer.c_functions(),
-                trace=trace.of(tracer, gpu) if trace else None,
-                waits=waits,
-                waits_unavailable=module.off_cpu_unavailable(),
-                own_times=module.split_times(None),
-                cuts=registry.cuts,
-                read_source=registry.sources.read,
-            )
-        ]
-        rows = iter(codes)
-        del counted, codes, calls  # `profile_of` frees each when it has been used
+        return Counts(
+            threads=ids,
+            codes=codes,
+            blocks=block_codes,
+            calls=calls,
+            c_functions=tracer.c_functions(),
+            waits=waits,
+            waits_unavailable=module.off_cpu_unavailable(),
+            own_times=module.split_times(None),
+            cuts=registry.cuts,
+            scale=(scale, module.COST_ONE, cost_factor),
+            process=run.process(
+                core=(session.core, session.core_reason),
+                overhead_ns=cost_ns,
+                end=end,
+            ),
+            warnings=warnings,
+        )
+
+    def _stats(
+        self,
+        counts: Counts,
+        gpu: Taken | None,
+        trace: TraceRecorder | SliceRecorder | None,
+    ) -> LineStats:
+        """Return `counts` as a profile, with GPU work and a timeline."""
+        import_whole("lineprof.line_stats", "lineprof.snapshot.profile", "hashlib")
+        if gpu or trace:
+            import_whole("lineprof.snapshot.gpu", "lineprof.model.timelines")
+        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
+        from lineprof.snapshot.profile import profile_of_process  # noqa: PLC0415  # at the end
+
+        all_counts = [counts]
+        del counts  # `profile_of_process` frees each part when it has been used
         return LineStats.of(
-            profile_of(ids, rows, scale, process, warnings, parts.pop())
+            profile_of_process(
+                all_counts.pop(),
+                gpu=gpu,
+                trace=trace.of(self._session.tracer, gpu) if trace else None,
+                read_source=self._registry.sources.read,
+            )
         )
 
 
@@ -766,6 +787,25 @@ def is_live(profiler: LineProfiler) -> bool:
         and profiler._blocks is None  # noqa: SLF001
         and not session.module.split_times(None)
     )
+
+
+def counts_of(
+    profiler: LineProfiler,
+) -> tuple[Counts, dict[str, str | None]] | None:
+    """Return all that was counted so far, and the texts of its source files.
+
+    None if GPU work or a timeline may belong to the profile: see `Counts`. The texts
+    are those that ``lineprof.snapshot.counts.write_counts`` takes.
+    """
+    session, results = profiler._session, profiler._results  # noqa: SLF001  # of this module
+    if session.trace or session.slices or session.gpu.is_possible:
+        return None
+    counts = results.counts(
+        profiler._blocks,  # noqa: SLF001
+        end=profiler.exit,
+        from_start=profiler.from_start,
+    )
+    return counts, results.texts(counts)
 
 
 def begin_in_child(profiler: LineProfiler, gpu: GpuOptions | None = None) -> None:

@@ -22,7 +22,7 @@ from lineprof.source import (
     content_of,
     disk_state,
     in_linecache,
-    read_source,
+    text_of,
 )
 
 TYPE_CHECKING = False
@@ -98,13 +98,22 @@ class RecordedSources:
         from lineprof.model.records import SourceFile  # noqa: PLC0415  # at the end
         from lineprof.source import text_hash  # noqa: PLC0415
 
-        known = self._files.get(file)
-        if self._why_left_out(file):
+        if not self.keeps(file):
             return SourceFile(file=file, text="", sha256="")
+        text = self.text(file)
+        found = "" if text is None else text_hash(text)
+        return SourceFile(file=file, text=text, sha256=found)
+
+    def keeps(self, file: str) -> bool:
+        """Return whether a profile has the text of `file`; else it leaves it out."""
+        return not self._why_left_out(file)
+
+    def text(self, file: str) -> str | None:
+        """Return the text of `file` as it ran; None if there is none."""
+        known = self._files.get(file)
         if known is None or known.content is None:
-            return read_source(file)
-        text = known.content.text()
-        return SourceFile(file=file, text=text, sha256=text_hash(text))
+            return text_of(file)
+        return known.content.text()
 
     def has(self, file: str) -> bool:
         """Return whether the content of `file` was read when it was registered."""

@@ -19,6 +19,7 @@ from lineprof.model.records import (
     Cut,
     FunctionStats,
     LineBreakdown,
+    Process,
     Thread,
     ThreadLine,
     Wait,
@@ -35,9 +36,10 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from lineprof._core import Tracer
-    from lineprof.model.records import Key, Process, SourceFile
+    from lineprof.model.records import Key, SourceFile
     from lineprof.model.timelines import Batch, Trace
     from lineprof.snapshot.calls import RawTree
+    from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
 
     # Tuples of the core, in the order of `LineRow`, `CodeRow` and `WaitRow`.
@@ -240,6 +242,39 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
             if function.key in parts.cuts
         ],
     )
+
+
+def profile_of_process(
+    counts: Counts,
+    *,
+    gpu: Taken | None = None,
+    trace: RawTrace | None = None,
+    read_source: Callable[[str], SourceFile] = read_source,
+    names: Mapping[int, str] | None = None,
+) -> Profile:
+    """Return the profile of a process that is not read from its live file.
+
+    The other parts are those of `Parts`.
+    """
+    parts = [
+        Parts(
+            gpu=gpu,
+            blocks=counts.blocks,
+            calls=counts.calls,
+            c_functions=counts.c_functions,
+            trace=trace,
+            waits=counts.waits,
+            waits_unavailable=counts.waits_unavailable,
+            own_times=counts.own_times,
+            cuts=counts.cuts,
+            read_source=read_source,
+            names=names,
+        )
+    ]
+    threads, codes, warnings = counts.threads, iter(counts.codes), counts.warnings
+    scale, process = TickScale(*counts.scale), Process(**counts.process)
+    del counts, trace, gpu  # `profile_of` frees each part when it has been used
+    return profile_of(threads, codes, scale, process, warnings, parts.pop())
 
 
 # Functions and threads.

@@ -1,0 +1,128 @@
+"""What one process counted, as plain values: all that its profile is made from.
+
+They can be written to a file, from which another process makes the profile. The first
+line of the file is JSON: an object with the fields of `Counts`, in which
+``{"at": OFFSET, "size": BYTES}`` stands for a part of the bytes after that line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import namedtuple
+
+from lineprof.errors import LineprofError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any, BinaryIO
+
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+    from lineprof.snapshot.calls import RawTree
+    from lineprof.snapshot.profile import Code, RawWait
+
+SUFFIX = ".counts"
+
+
+class Counts(
+    namedtuple(
+        "Counts",
+        "threads codes blocks calls c_functions waits waits_unavailable own_times cuts"
+        " scale process warnings",
+    )
+):
+    """All that was counted, except GPU work and timelines, which are no plain values.
+
+    What the core counted is as ``Tracer.snapshot`` and ``Tracer.off_cpu`` give it.
+    """
+
+    __slots__ = ()
+
+    threads: Sequence[tuple[int, str]]  # native id, and name when it was first seen
+    codes: Sequence[Code]
+    blocks: Sequence[Code]  # named blocks, which are also shown as functions
+    calls: RawTree
+    c_functions: Sequence[tuple[int, str]]  # serial and name
+    waits: Sequence[RawWait]
+    waits_unavailable: bool  # the system does not tell what threads wait for
+    own_times: bool  # `waits` also has the breakdown of lines' own times
+    # From when, and until when or None, functions were counted, in ns.
+    cuts: Mapping[Key, tuple[int, int | None]]
+    scale: tuple[int, int, float]  # fields of `TickScale`
+    process: dict[str, Any]  # fields of `Process`
+    warnings: list[str]
+
+
+def write_counts(
+    stream: BinaryIO,
+    counts: Counts,
+    texts: Mapping[str, str | None],
+    names: Mapping[int, str],
+) -> None:
+    """Write `counts` to `stream`, and what the process alone knows; OSError.
+
+    `texts` are those of source files, None for one that cannot be found; a profile
+    leaves out the text of a file that is not in it. `names` are the present names of
+    threads by their native ids.
+    """
+    parts: list[bytes] = []
+    end = 0
+
+    def place_of(value: object) -> object:
+        nonlocal end
+        if not isinstance(value, bytes):
+            return str(value)  # a program may put what it likes into `sys.argv`
+        parts.append(value)
+        end += len(value)
+        return {"at": end - len(value), "size": len(value)}
+
+    values = counts._asdict()
+    for name in ("codes", "blocks"):  # of keys, the function's own part
+        values[name] = [(key[:3], *rest) for key, *rest in values[name]]
+    values["cuts"] = list(counts.cuts.items())
+    values["texts"] = list(texts.items())
+    values["names"] = list(names.items())
+    text = json.dumps(values, default=place_of)
+    stream.write(text.encode() + b"\n")
+    stream.writelines(parts)
+
+
+def read_profile(stream: BinaryIO, path: str) -> Profile:
+    """Return the profile of the counts in `stream`, which `write_counts` wrote.
+
+    Raises LineprofError, which names `path`, if they are damaged.
+    """
+    from lineprof.model.records import SourceFile  # noqa: PLC0415  # to read alone
+    from lineprof.snapshot.profile import profile_of_process  # noqa: PLC0415
+    from lineprof.source import text_hash  # noqa: PLC0415
+
+    head, data = stream.readline(), memoryview(stream.read())
+
+    def value_of(found: dict[str, Any]) -> object:
+        if found.keys() != {"at", "size"}:
+            return found
+        return bytes(data[found["at"] : found["at"] + found["size"]])
+
+    try:
+        values = json.loads(head, object_hook=value_of)
+        texts, names = dict(values.pop("texts")), dict(values.pop("names"))
+        for name in ("codes", "blocks"):
+            values[name] = [(tuple(key), *rest) for key, *rest in values[name]]
+        cuts = {tuple(key): tuple(span) for key, span in values["cuts"]}
+        process = {**values["process"], "argv": tuple(values["process"]["argv"])}
+        counts = Counts(**{**values, "cuts": cuts, "process": process})
+
+        def read_source(file: str) -> SourceFile:
+            if file not in texts:
+                return SourceFile(file=file, text="", sha256="")
+            text = texts[file]
+            found = "" if text is None else text_hash(text)
+            return SourceFile(file=file, text=text, sha256=found)
+
+        return profile_of_process(counts, read_source=read_source, names=names)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise LineprofError(
+            f"the counts in {path} are damaged: {error}",
+            hint="use the same version of lineprof on both sides",
+        ) from error
