@@ -29,7 +29,7 @@ from kernprof.selection import FunctionFilter
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns
-from lineprof.process_info import thread_names
+from lineprof.process_info import arguments, thread_names
 from lineprof.recording.core import (
     CORES,
     NotCounting,
@@ -272,7 +272,7 @@ class _Running(namedtuple("_Running", "kind target argv0 first_path code texts")
         names = vars(main)
         file, spec = names.get("__file__"), names.get("__spec__")
         code = _main_code(names)
-        argv0 = sys.argv[0] if sys.argv and isinstance(sys.argv[0], str) else ""
+        argv0 = next(iter(arguments()), "")
         if not isinstance(file, str):
             return cls(
                 kind=COMMAND,

@@ -173,6 +173,19 @@ def _id_in(file: str) -> str:
         return ""
 
 
+def arguments() -> tuple[str, ...]:
+    """Return the words of `sys.argv`, as texts: a program may put anything there."""
+    words = getattr(sys, "argv", None)
+    return tuple(map(_text, words)) if isinstance(words, (list, tuple)) else ()
+
+
+def _text(word: object) -> str:
+    try:
+        return word if type(word) is str else str.__str__(str(word))
+    except Exception:  # noqa: BLE001  # the program's own
+        return f"<{type(word).__name__}>"
+
+
 def thread_names() -> dict[int, str]:
     """Return the names of the running threads by their native ids."""
     threads = getattr(sys.modules.get("threading"), "enumerate", None)

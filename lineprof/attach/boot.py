@@ -190,8 +190,18 @@ def _code(file: str, *, is_needed: bool) -> dict[str, Any]:
         version, optimized, standard, code = loads(data)  # noqa: S302
     except (OSError, EOFError, ValueError, TypeError):
         return {}
-    here = sys.version, sys.flags.optimize, sys.modules["os"].__file__
+    here = sys.version, sys.flags.optimize, _os_file()
     return code if here == (version, optimized, standard) else {}
+
+
+def _os_file() -> str:
+    """Return the file of `os`, from the folder of the standard library.
+
+    Python has that module in itself, so that none of the program is taken for it.
+    """
+    import os  # noqa: PLC0415  # not imported yet with `python -S`
+
+    return str(os.__file__)
 
 
 class _Finder:
@@ -220,7 +230,7 @@ class _Finder:
         texts: dict[str, Any] = {}
         self._texts, self._loader, self._new = texts, Loaded, ModuleSpec
         self._code, self._packages = code, parameters["packages"]
-        folder = str(sys.modules["os"].__file__).rpartition("/")[0]
+        folder = _os_file().rpartition("/")[0]
         elsewhere = _searched_before(folder)
         self._standard = {
             name: self._find_standard(name, folder, elsewhere)

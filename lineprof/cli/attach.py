@@ -134,7 +134,8 @@ def _check_folder(out: str) -> None:
         raise LineprofError(
             f"there is no folder {folder!r}", hint="make it, or name another with -o"
         )
-    if os.path.isdir(out) or not os.access(folder, os.W_OK):
+    is_other = os.path.exists(out) and not os.path.isfile(out)
+    if is_other or not os.access(folder, os.W_OK):
         raise LineprofError(f"cannot write to {out!r}", hint="name another with -o")
 
 

@@ -239,7 +239,7 @@ class RunInfo:
             "pid": os.getpid(),
             "host": process_info.host(),
             "rank": place.rank if place else None,
-            "argv": tuple(sys.argv),
+            "argv": process_info.arguments(),
             "cwd": current_folder(),
             "python": process_info.python_version(),
             "start_unix_ns": self._start_unix_ns,

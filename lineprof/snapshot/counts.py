@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from lineprof.snapshot.profile import Code, RawWait
 
 SUFFIX = ".counts"
+_DAMAGE = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError),
+    *(RecursionError, TypeError, ValueError),
+)
 
 
 class Counts(
@@ -71,8 +75,7 @@ def write_counts(
 
     def place_of(value: object) -> object:
         nonlocal end
-        if not isinstance(value, bytes):
-            return str(value)  # a program may put what it likes into `sys.argv`
+        assert isinstance(value, bytes)  # noqa: S101  # no other is not of JSON
         parts.append(value)
         end += len(value)
         return {"at": end - len(value), "size": len(value)}
@@ -121,7 +124,7 @@ def read_profile(stream: BinaryIO, path: str) -> Profile:
             return SourceFile(file=file, text=text, sha256=found)
 
         return profile_of_process(counts, read_source=read_source, names=names)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except _DAMAGE as error:
         raise LineprofError(
             f"the counts in {path} are damaged: {error}",
             hint="use the same version of lineprof on both sides",

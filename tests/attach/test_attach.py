@@ -386,6 +386,48 @@ def test_instructions_that_python_has_joined_are_so_afterwards(
     assert all(before) == (sys.version_info < (3, 13))
 
 
+WITHOUT_SQLITE = """\
+import sys
+sys.modules["sqlite3"] = sys.modules["_sqlite3"] = None
+sys.argv.append(7)
+def step():
+    return sys.modules.get("lineprof.line_stats"), sys.modules.get("typing")
+print("ready", flush=True)
+while True:
+    made, typing = step()
+    if sys.gettrace() or made or typing:
+        print(made, typing, flush=True)
+"""
+
+
+def test_the_program_needs_nothing_for_the_profile(tmp_path: Path) -> None:
+    """The client makes it: the program only writes what was counted."""
+    with Target(WITHOUT_SQLITE, flags=("-I", "-S")) as target:
+        for _ in range(2):
+            done = attach(target.pid, tmp_path, "-d", "0.1")
+            assert done.status == 0, done.err
+            assert hits(tmp_path, "step")[5] > 0
+        assert load_stats(tmp_path / "a.lprof").processes[0].argv == ("-c", "7")
+        os.kill(target.pid, signal.SIGKILL)
+        assert target.rest()[1] == []
+
+
+def test_a_profile_that_cannot_be_written_is_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    with Target(ENDING) as target:
+        client = start_attach(target, folder)
+        folder.rmdir()
+        client.send_signal(signal.SIGINT)
+        _, err = client.communicate(timeout=DEADLINE)
+        assert client.returncode == 1
+        kept = re.search(r"; the profile is in '(.*)'\n\Z", err)
+        assert kept, err
+        Path(kept[1]).rename(tmp_path / "a.lprof")
+        assert hits(tmp_path, "work")[4] > 0
+        assert [*FOLDER.glob(f"{target.pid}*")] == []
+
+
 def test_functions_are_chosen(tmp_path: Path) -> None:
     with Target(BUSY) as target:
         flags = ("-d", "0.2", "--exclude", "__main__.step")
@@ -447,6 +489,7 @@ def has_file(name: str) -> bool:
         (("x",), "bad process number 'x'"),
         (("1", "-d", "0"), "bad number '0'"),
         (("1", "-o", "no/where.lprof"), "there is no folder"),
+        (("1", "-o", "/dev/full"), "cannot write to '/dev/full'"),
         (("1", "--core", "best"), "invalid choice"),
         (("999999999",), "there is no process 999999999"),
     ],

@@ -74,6 +74,24 @@ def test_the_profile_has_the_programs_command_line_and_source(folder: Path) -> N
     assert stats.sources[function.file].text == PROGRAM
 
 
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("sys.argv += [3, pathlib.Path('b')]", ("x.py", "a", "3", "b")),
+        ("class Odd:\n    def __str__(self): 1 / 0\nsys.argv = [Odd()]", ("<Odd>",)),
+        ("sys.argv = 5", ()),
+        ("del sys.argv", ()),
+    ],
+)
+def test_a_program_may_change_its_command_line(
+    change: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    write(tmp_path, "x.py", f"import pathlib\n{PROGRAM}{change}\n")
+    outcome = kernprof("-l", "x.py", "a", cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert load_stats(tmp_path / "x.lprof").processes[0].argv == expected
+
+
 def test_v_prints_the_table(folder: Path) -> None:
     outcome = kernprof("-lv", "x.py", cwd=folder)
     viewed = viewer("view", "x.lprof", cwd=folder)
