@@ -671,11 +671,12 @@ class Results:
 
     def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
         """Return the same while the program runs: see `LineProfiler.stats_so_far`."""
+        gpu = self._session.gpu.take(so_far=True)
         return self._stats(
             self._counts(
                 blocks, cost_factor=1.0, end="still running", from_start=from_start
             ),
-            self._session.gpu.take(so_far=True),
+            gpu,
             None,
         )
 
@@ -703,7 +704,7 @@ class Results:
         end: str,
         from_start: bool,
     ) -> Counts:
-        """Return all that was counted, with `cost_factor` times the costs."""
+        """Return all that was counted; `cost_factor` is for its costs."""
         import_whole("lineprof.snapshot.counts")
         from lineprof.snapshot.counts import Counts  # noqa: PLC0415  # at the end
 
