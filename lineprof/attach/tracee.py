@@ -24,7 +24,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.attach import elf
+from lineprof.attach import elf, task_state
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -310,8 +310,10 @@ class Tracee:
         """Run up to an address; False if the processor has no breakpoint for that."""
         if not self._set_breakpoint(address):
             return False
-        self._run_to_trap(_CONT)
-        self._remove_breakpoint()
+        try:
+            self._run_to_trap(_CONT)
+        finally:  # one that stays would end the program later
+            self._remove_breakpoint()
         return True
 
     def _set_breakpoint(self, address: int) -> bool:
@@ -350,7 +352,8 @@ class Tracee:
         if self._ptrace(request, self.pid, address, data) != -1:
             return
         code = self._ctypes.get_errno()
-        if code == errno.ESRCH:
+        state = task_state.read(self.pid).state  # LineprofError if it is gone
+        if code == errno.ESRCH or state == "ended":  # EPERM while it has a parent
             raise LineprofError(f"process {self.pid} has ended")
         reason = os.strerror(code)
         raise LineprofError(
