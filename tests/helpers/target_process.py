@@ -75,6 +75,8 @@ class Target:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error and (status := self.process.poll()) is not None:
+            error.add_note(f"the program had ended ({status}): {self._pending!r}")
         self.end()
 
     def end(self) -> None:
