@@ -56,9 +56,11 @@ def test_it_ends_at_once_although_clients_come_and_go(tmp_path: Path) -> None:
         leaving.close()
         with client(path):
             began = time.monotonic()
-            threading.Timer(0.2, owner.may_answer.set).start()
+            timer = threading.Timer(0.2, owner.may_answer.set)
+            timer.start()
             listener.close()
             assert time.monotonic() - began < SOON
+            timer.join()
         assert asking.recv(100) == b'{"text": "done"}\n'
 
 
