@@ -254,11 +254,13 @@ class GlobalProfiler:
             self._profile.reset()
 
     def _decide(self) -> None:
+        from lineprof.process_info import arguments  # noqa: PLC0415  # at the first use
+
         environ = any(
             os.environ.get(name, "").lower() not in _OFF
             for name in self.setup_config["environ_flags"]
         )
-        flagged = set(self.setup_config["cli_flags"]).intersection(sys.argv)
+        flagged = set(self.setup_config["cli_flags"]).intersection(arguments())
         if environ or flagged:
             self.enable()
         else:

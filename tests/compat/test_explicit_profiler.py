@@ -151,3 +151,22 @@ def test_show_writes_to_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     ended(tmp_path, "import os\nos.chdir('sub')\nprofile.show()\n")
     assert hits(tmp_path / "sub") == hits(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("del sys.argv", []),
+        ("sys.argv = None", []),
+        ("sys.argv = [{}, 1]", []),
+        ("sys.argv = [{}, '--line-profile']", ["profile_output.lprof"]),
+    ],
+)
+def test_a_program_may_put_anything_into_its_command_line(
+    tmp_path: Path, change: str, found: list[str]
+) -> None:
+    write(tmp_path, "x.py", f"import sys\n{change}\n{PROGRAM}print(f())\n")
+    outcome = run(["x.py"], cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith("1\n")
+    assert [path.name for path in tmp_path.glob("*.lprof")] == found
