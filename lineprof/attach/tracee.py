@@ -47,7 +47,7 @@ _FLOAT_LIMIT = 1 << 17  # bytes; with AVX-512 and AMX a thread has 11 KB of regi
 _PROTECTION, _FLAGS = 1 | 2, 0x02 | 0x20  # of mmap: readable, writable; private memory
 
 _STOP_S = 5.0  # a thread in an uninterruptible wait does not stop
-_RETURN_S = 1.0  # the call takes some µs
+_RETURN_S = 10.0  # the call takes some µs, and longer on a busy machine
 _POLL_S = 0.02
 _STEPS = 50_000  # up to 1,000 are usual; more are a loop
 
@@ -176,7 +176,9 @@ class Tracee:
         try:
             self._request(_SEIZE)
             self._request(_INTERRUPT)
-            self._until_stopped(_STOP_S)
+            # Signals that came before are the program's own.
+            while (status := self._next_stop()) >> 16 != _EVENT_STOP:
+                self._request(_CONT, data=os.WSTOPSIG(status))
             try:
                 self._save()
             except BaseException:
@@ -378,20 +380,17 @@ class Tracee:
                 return None
             signal.sigtimedwait([signal.SIGCHLD], _POLL_S)
 
-    def _until_stopped(self, limit_s: float) -> None:
-        """Wait for the stop that was asked for; signals before it are delivered."""
-        while True:
-            status = self._wait(limit_s)
-            if status is None:
-                # Nothing but its end detaches a tracer from a thread that runs.
-                raise LineprofError(
-                    f"the main thread of process {self.pid} does not stop: it waits for"
-                    " a device or a file system",
-                    hint="try again when that is over",
-                )
-            if status >> 16 == _EVENT_STOP:
-                return
-            self._request(_CONT, data=os.WSTOPSIG(status))
+    def _next_stop(self) -> int:
+        """Return the status of the next stop after an interrupt, for any reason."""
+        status = self._wait(_STOP_S)
+        if status is None:
+            # Nothing but its end detaches a tracer from a thread that runs.
+            raise LineprofError(
+                f"the main thread of process {self.pid} does not stop: it waits for"
+                " a device or a file system",
+                hint="try again when that is over",
+            )
+        return status
 
     def _run(self, request: int) -> int:
         """Let it run; return the next signal of an instruction, 0 without one.
@@ -403,8 +402,10 @@ class Tracee:
             status = self._wait(_RETURN_S)
             if status is None:
                 self._request(_INTERRUPT)
-                self._until_stopped(_STOP_S)
-                return 0
+                # The call may end just now: its signal is not to be delivered.
+                status = self._next_stop()
+                if status >> 16 == _EVENT_STOP:
+                    return 0
             number = os.WSTOPSIG(status)
             if status >> 16 != _EVENT_STOP:
                 if number in _SYNCHRONOUS:
