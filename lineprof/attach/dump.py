@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 3.0  # s for a process that writes its stacks itself
 _POLL = 0.002  # s
+_TRIES = 20  # to read a program that runs on meanwhile
 _PY_SPY_TIMEOUT = 30.0  # s
 _UNREADABLE = (  # errors of a py-spy that prints something else
     *(OSError, subprocess.TimeoutExpired, AttributeError, KeyError),
@@ -102,13 +103,18 @@ def _read_by_python(pid: int) -> list[ThreadStack]:
     """Return the stacks as the private module of ``profiling.sampling`` reads them."""
     import _remote_debugging  # type: ignore[import-not-found]  # noqa: PLC0415
 
-    try:
-        unwinder = _remote_debugging.RemoteUnwinder(pid, all_threads=True)
-        found = unwinder.get_stack_trace()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise LineprofError(
-            f"cannot read the stacks of process {pid}: {error}", hint="try again"
-        ) from None
+    for left in reversed(range(_TRIES)):
+        try:
+            unwinder = _remote_debugging.RemoteUnwinder(pid, all_threads=True)
+            found = unwinder.get_stack_trace()
+            break
+        except (OSError, RuntimeError, ValueError) as error:
+            if task_state.read(pid).state == "ended" or not left:
+                raise LineprofError(
+                    f"cannot read the stacks of process {pid}: {error}",
+                    hint="try again",
+                ) from None
+            time.sleep(_POLL)
     threads: list[Any] = []
     for item in found:  # interpreters, from 3.15 on
         threads += getattr(item, "threads", None) or [item]
