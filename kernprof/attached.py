@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from _thread import get_ident
 from collections import namedtuple
 from contextlib import nullcontext, suppress
@@ -33,12 +34,14 @@ from lineprof.process_info import arguments, thread_names
 from lineprof.recording.core import (
     CORES,
     NotCounting,
+    call_soon,
     hook_in_use,
     is_counting,
     is_discovering,
     new_live_file,
     start,
     stop,
+    wanted_core,
 )
 from lineprof.recording.profiler import close, counts_of
 from lineprof.snapshot.counts import SUFFIX, write_counts
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
 _MODULE_CODE = "<module>"
+_MAIN_THREAD_S = 5.0  # for the main thread to import a module
 _ATTACHED = (
     "attached to a running program: lines that ran at that moment count from the next"
     " line on"
@@ -74,6 +78,8 @@ class AttachedProfile:
                 hint="start it with --listen as well, for lineprof ctl PID write FILE",
             )
         self._options = _run_options(options)
+        if (self._options.core or wanted_core()) == "settrace":
+            _import_threading_there()
         self._folder = str(options["folder"])  # for files, of this user alone
         self._program = _Running.of_this_process()
         self._live = new_live_file(os.path.join(self._folder, "attached.lprof"))
@@ -235,6 +241,25 @@ class AttachedProfile:
             is_own=not runner,
         )
         return select
+
+
+def _import_threading_there() -> None:
+    """Have the main thread import `threading`, which the core "settrace" needs.
+
+    Python 3.12 takes the thread that imports it for the main one, and waits for that
+    when the program ends. Raises LineprofError if the main thread runs nothing.
+    """
+    if sys.version_info[:2] != (3, 12):  # others do not need it, or know the main one
+        return
+    call_soon(lambda: __import__("threading"))
+    until = time.monotonic() + _MAIN_THREAD_S
+    while "threading" not in sys.modules:  # this thread waits for the rest of it
+        if time.monotonic() > until:
+            raise LineprofError(
+                "the event source settrace needs the main thread, which is blocked",
+                hint="attach without --core settrace",
+            )
+        time.sleep(0.001)
 
 
 def _private(path: str, flags: int) -> int:

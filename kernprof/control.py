@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import time
 from contextlib import suppress
 
@@ -88,6 +89,10 @@ def listen() -> None:
     """
     if _listening:
         return
+    if sys.version_info[:2] == (3, 12):
+        # The core "settrace" needs it there, and for that version the main thread is
+        # the one that imports it.
+        import threading  # noqa: F401, PLC0415
     control = Control(_Global())
     _listening.append(control)
     os.register_at_fork(after_in_child=_listening.clear)

@@ -412,6 +412,30 @@ def test_the_program_needs_nothing_for_the_profile(tmp_path: Path) -> None:
         assert target.rest()[1] == []
 
 
+WITHOUT_THREADS = """\
+import os, sys
+print("ready", flush=True)
+def step():
+    return sum(range(10))
+while not os.path.exists({stop!r}):
+    step()
+import threading
+print(threading.current_thread() is threading.main_thread())
+"""
+
+
+@pytest.mark.parametrize("core", ["auto", "settrace"])
+def test_the_main_thread_stays_the_main_one(tmp_path: Path, core: str) -> None:
+    """That of a program without threads, which Python does not wait for at the end."""
+    stop = tmp_path / "stop"
+    with Target(WITHOUT_THREADS.format(stop=str(stop))) as target:
+        done = attach(target.pid, tmp_path, "-d", "0.1", "--core", core)
+        assert done.status == 0, done.err
+        assert hits(tmp_path, "step")[4] > 0
+        stop.touch()
+        assert target.rest() == (0, ["True"])
+
+
 def test_a_profile_that_cannot_be_written_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
