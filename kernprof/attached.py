@@ -246,14 +246,15 @@ class AttachedProfile:
 def _import_threading_there() -> None:
     """Have the main thread import `threading`, which the core "settrace" needs.
 
-    Python 3.12 takes the thread that imports it for the main one, and waits for that
-    when the program ends. Raises LineprofError if the main thread runs nothing.
+    Python 3.12 takes the thread that imports that module for the main one, and waits
+    for it when the program ends. Raises LineprofError if the main thread is blocked.
     """
-    if sys.version_info[:2] != (3, 12):  # others do not need it, or know the main one
+    # 3.11 does not need the module there, and 3.13 knows the main thread.
+    if sys.version_info[:2] != (3, 12) or "threading" in sys.modules:
         return
     call_soon(lambda: __import__("threading"))
     until = time.monotonic() + _MAIN_THREAD_S
-    while "threading" not in sys.modules:  # this thread waits for the rest of it
+    while "threading" not in sys.modules:  # the core waits for the rest of the import
         if time.monotonic() > until:
             raise LineprofError(
                 "the event source settrace needs the main thread, which is blocked",

@@ -90,8 +90,8 @@ def listen() -> None:
     if _listening:
         return
     if sys.version_info[:2] == (3, 12):
-        # The core "settrace" needs it there, and for that version the main thread is
-        # the one that imports it.
+        # `AttachedProfile` may need it when the main thread is blocked. For Python 3.12
+        # the main thread is the one that imports it.
         import threading  # noqa: F401, PLC0415
     control = Control(_Global())
     _listening.append(control)
