@@ -203,8 +203,10 @@ def test_a_python_of_another_version() -> None:
     other = next(filter(Path.exists, paths), None)
     if not other:
         pytest.skip("there is one Python here")
-    with subprocess.Popen([other, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        wait_until(lambda: "read" in task_state.read(process.pid).call)
+    with subprocess.Popen(
+        [other, "-c", "input('ready')"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.read(5) == b"ready"
         text = message(process.pid)
         process.communicate(b"\n")
     assert re.match(rf"process {process.pid} runs Python 3\.\d+", text)
