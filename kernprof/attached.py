@@ -258,7 +258,8 @@ def _import_threading_there() -> None:
         if time.monotonic() > until:
             raise LineprofError(
                 "the event source settrace needs the main thread, which is blocked",
-                hint="attach without --core settrace",
+                # It may be the program's environment that asks for settrace.
+                hint="attach with --core monitoring",
             )
         time.sleep(0.001)
 
