@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gpu_double import environment
-from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost, run_of
+from gpu_rig import DEADLINE, Ran, Rig, by_line, check_sums, lost, run_of, words_of
 
-from lineprof.model.gpu import totals
+from lineprof.model.gpu import totals, unattributed
 
 if TYPE_CHECKING:
     from lineprof import LineStats
@@ -314,6 +314,8 @@ if __name__ == "__main__":
     context = multiprocessing.get_context(METHOD)
     with context.Pool(2) as pool:
         print(pool.map(work, [3, 4]))
+        pool.close()
+        pool.join()  # a child that is terminated leaves a part only if it is in time
     f(10)
 """
 
@@ -325,8 +327,13 @@ def test_a_pool(rig: Rig, method: str) -> None:
     # CUDA does not survive a fork; other children have a session of their own.
     forked = method == "fork"
     ran.ok("[3, 3]\n" if forked else "[0, 0]\n")
-    stats = ran.check()
-    assert lost(run_of(stats)) == (0, 0, 0, 0)
+    stats = ran.stats()
+    assert {lost(run) for run in stats.gpu.runs} == {(0, 0, 0, 0)}
+    assert [*by_line(stats.gpu).values()] == [words_of("gpu=11 kernels=2")]
+    # What the children launch is no line of theirs under the profiler of the run.
+    rest = unattributed(stats.gpu)
+    assert (rest.gpu_ns, rest.kernels) == ((0, 0) if forked else (7, 2))
+    check_sums(stats.gpu)
     for n in (3, 4):
         child = ran.stats(f"child{n}")
         assert totals(child.gpu).gpu_ns == (0 if forked else n)
