@@ -792,13 +792,18 @@ lp_live_move(const char *path, const lp_clock *clock)
 }
 
 /* Give back the room that no block has: children may be many, and their files
- * stay until the run is over. */
+ * stay until the run is over.  The file keeps its size: another process may
+ * have it mapped, to see which run it is of, and would die of SIGBUS beyond a
+ * new end.  A file system that cannot do this keeps the room. */
 static void
-shorten(int fd)
+give_back_room(int fd)
 {
-    if (ftruncate(fd, (off_t)live.end) == 0) {
-        live.reserved = live.end;
-    }
+#ifdef __linux__
+    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    (off_t)live.end, (off_t)(live.reserved - live.end));
+#else
+    (void)fd;
+#endif
 }
 
 void
@@ -822,7 +827,7 @@ lp_live_close(const char *reason, bool remove)
             unlink(live.path);
         }
         else {
-            shorten(fd);
+            give_back_room(fd);
         }
         close(fd);
     }

@@ -258,7 +258,7 @@ else:
 def test_a_child_ends_although_cuptis_thread_is_gone(rig: Rig, hangs: str) -> None:
     """Exit handlers of CUPTI's in the child wait for a thread of the parent's."""
     ran = rig.kernprof(CHILDREN, FAKE_CUPTI_FORK=hangs, PYTHONUNBUFFERED="", **QUIET)
-    assert ran.status == 0
+    assert ran.status == 0, ran.err
     assert sorted(ran.out.splitlines()) == [
         f"[5, 1, 6, {-signal.SIGTERM}, 0]",
         *("child falls off", "child raise", "child sys.exit"),

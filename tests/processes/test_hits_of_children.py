@@ -394,6 +394,40 @@ def test_functions_that_start_and_end_processes_show_their_signatures(
     check_same(write(tmp_path, "shows.py", program), cwd=tmp_path)
 
 
+def test_a_childs_live_file_may_be_read_while_the_child_ends(tmp_path: Path) -> None:
+    """Other runs have it mapped at that time, to see whose child it is of."""
+    program = """
+        import mmap, os, pathlib
+        @profile
+        def work():
+            pass
+        work()
+        (seen, let_go), (ready, tell) = os.pipe(), os.pipe()
+        child = os.fork()
+        if not child:
+            work()
+            os.write(tell, b"1")
+            os.read(seen, 1)
+            os._exit(0)
+        os.read(ready, 1)
+        [file] = pathlib.Path(os.environ["LINEPROF_LIVE"]).glob(f"{child}-*.live")
+        before = file.stat()
+        with open(file, "rb") as stream:
+            mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        os.write(let_go, b"1")
+        os.waitpid(child, 0)
+        after = file.stat()
+        print(len(bytes(mapped)) == before.st_size == after.st_size)
+        print(after.st_blocks < before.st_blocks)
+        """
+    write(tmp_path, "program.py", program)
+    live = {"LINEPROF_LIVE": str(tmp_path / "live")}
+    outcome = kernprof("-lq", "program.py", cwd=tmp_path, env=live)
+    assert (outcome.status, outcome.out) == (0, "True\nTrue\n"), outcome.err
+    [counted] = load_stats(tmp_path / "program.lprof").functions
+    assert counted.calls == 2
+
+
 def test_nothing_of_a_run_is_left(tmp_path: Path) -> None:
     place = tmp_path / "temporary"
     place.mkdir()
