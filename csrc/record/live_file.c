@@ -142,6 +142,17 @@ allocate(int fd, off_t offset, off_t bytes)
     return error;
 }
 
+/* Give back room on the disk, at the end of the file, which keeps its size:
+ * another process may have it mapped, to see which run it is of, and would die
+ * of SIGBUS beyond a new end.  A file system that cannot do this keeps the
+ * room. */
+static void
+deallocate(int fd, off_t offset, off_t bytes)
+{
+    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                    bytes);
+}
+
 /* Move pages to another address, in place of what is there. */
 static bool
 move_pages(void *pages, size_t bytes, void *to)
@@ -156,6 +167,12 @@ allocate(int fd, off_t offset, off_t bytes)
 {
     (void)fd, (void)offset, (void)bytes;
     return ENOTSUP;
+}
+
+static void
+deallocate(int fd, off_t offset, off_t bytes)
+{
+    (void)fd, (void)offset, (void)bytes;
 }
 
 static bool
@@ -791,21 +808,6 @@ lp_live_move(const char *path, const lp_clock *clock)
     return 0;
 }
 
-/* Give back the room that no block has: children may be many, and their files
- * stay until the run is over.  The file keeps its size: another process may
- * have it mapped, to see which run it is of, and would die of SIGBUS beyond a
- * new end.  A file system that cannot do this keeps the room. */
-static void
-give_back_room(int fd)
-{
-#ifdef __linux__
-    (void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                    (off_t)live.end, (off_t)(live.reserved - live.end));
-#else
-    (void)fd;
-#endif
-}
-
 void
 lp_live_close(const char *reason, bool remove)
 {
@@ -827,7 +829,9 @@ lp_live_close(const char *reason, bool remove)
             unlink(live.path);
         }
         else {
-            give_back_room(fd);
+            /* Children may be many, and their files stay until the run is
+             * over. */
+            deallocate(fd, (off_t)live.end, (off_t)(live.reserved - live.end));
         }
         close(fd);
     }

@@ -12,11 +12,11 @@
  * block has the address at which it was mapped.
  *
  * Room in the file is reserved before it is mapped, because a write to a page
- * for which there is no room on the disk would kill the process; for the same
- * reason the file never gets shorter, whoever has it mapped.  If there is
+ * for which there is no room on the disk would kill the process.  If there is
  * no room, or the file is gone, or would have more than 1 GiB, memory is
  * private from then on, and the file is marked as incomplete.  No descriptor
- * is kept open, which the program would see, or close.
+ * is kept open, which the program would see, or close.  The file never gets
+ * shorter, because that would kill another process that reads it in a mapping.
  *
  * A forked child gets private copies at the same addresses before any of its
  * code runs.  It may then move them to a file of its own.  (A child that is

@@ -395,7 +395,7 @@ def test_functions_that_start_and_end_processes_show_their_signatures(
 
 
 def test_a_childs_live_file_may_be_read_while_the_child_ends(tmp_path: Path) -> None:
-    """Other runs have it mapped at that time, to see whose child it is of."""
+    """Other runs have it mapped at that time, to see which run the child is of."""
     program = """
         import mmap, os, pathlib
         @profile
