@@ -323,8 +323,16 @@ _PROFILING = (
         ours=True,
     ),
     _own(
-        "--core", "source of line events: auto, settrace or monitoring", "CORE"
-    )._replace(words=("auto", "settrace", "monitoring")),
+        "--core",
+        "source of line events: auto, settrace, monitoring, or monitoring-line or"
+        " monitoring-instruction to choose its event",
+        "CORE",
+    )._replace(
+        words=(
+            *("auto", "settrace", "monitoring"),
+            *("monitoring-line", "monitoring-instruction"),
+        )
+    ),
     Flag(
         *("", "--profile-from-start", "from_start"),
         "off: begin at cudaProfilerStart or lineprof.start",

@@ -538,7 +538,7 @@ needs_marks(const lp_code_tables *self, const lp_code_source *source,
 {
     size_t n_with = 0;
 
-    if (self->is_far || self->statements != NULL ||
+    if (self->statements != NULL ||
         (opcodes->python & LP_PYTHON_UNKNOWN_LOOPS)) {
         return true;
     }
@@ -590,15 +590,17 @@ add_jump_marks(lp_code_tables *self, const lp_code_source *source,
     return done;
 }
 
-/* -- lines far down ------------------------------------------------------ */
+/* -- starts of lines ----------------------------------------------------- */
 
 static void
 mark_start(lp_code_tables *self, const lp_code_source *source,
            const lp_opcodes *opcodes, uint64_t offset)
 {
-    if (offset / 2 < self->n_instructions &&
-        !(op_at(source, opcodes, offset / 2) & LP_OP_NO_EVENTS)) {
-        self->marks[offset / 2] |= LP_MARK_STARTS_LINE;
+    size_t place = (size_t)(offset / 2);
+
+    if (offset / 2 < self->n_instructions && self->resumes[place] != 0 &&
+        !(op_at(source, opcodes, place) & LP_OP_NO_EVENTS)) {
+        self->starts[place] = 1 + self->resumes[place] - self->first_line;
     }
 }
 
@@ -615,29 +617,16 @@ read_exception_number(table_reader *self)
     return value;
 }
 
-/* Mark the instructions where a line may begin; false if memory is out. */
+/* Mark the instructions at which handlers begin; true if one is at `call`. */
 static bool
-mark_starts(lp_code_tables *self, const lp_code_source *source,
-            const line_ranges *ranges, const lp_opcodes *opcodes)
+mark_handlers(lp_code_tables *self, const lp_code_source *source,
+              const lp_opcodes *opcodes, uint32_t call)
 {
     table_reader at = {source->handlers,
                        source->handlers + source->n_handlers};
-    instructions all = {NULL, 0, NULL, NULL, NULL};
-    bool done = read_instructions(&all, source, opcodes);
+    bool found = false;
 
-    if (done && self->marks == NULL) {
-        self->marks = calloc(self->n_instructions + 1, 1);
-        done = self->marks != NULL;
-    }
-    for (size_t i = 0; done && i < ranges->n; i++) {
-        mark_start(self, source, opcodes, ranges->items[i].start);
-    }
-    for (uint32_t i = 0; done && i < all.n; i++) {
-        if (all.items[i].target >= 0) {
-            mark_start(self, source, opcodes, (uint64_t)all.items[i].target);
-        }
-    }
-    while (done && at.at < at.end) { /* start, length, target, depth */
+    while (at.at < at.end) { /* start, length, target, depth */
         uint32_t target;
 
         (void)read_exception_number(&at);
@@ -645,6 +634,128 @@ mark_starts(lp_code_tables *self, const lp_code_source *source,
         target = read_exception_number(&at);
         (void)read_exception_number(&at);
         mark_start(self, source, opcodes, 2 * (uint64_t)target);
+        found |= target == call;
+    }
+    return found;
+}
+
+/* Mark the instructions where a line may begin: where its instructions begin,
+ * and where control may come to it from another line. */
+static void
+mark_starts(lp_code_tables *self, const lp_code_source *source,
+            const line_ranges *ranges, const lp_opcodes *opcodes,
+            const instructions *all)
+{
+    uint32_t call = self->n_instructions; /* the first of a call */
+    bool repeats = false;
+
+    if (self->start >= 0) {
+        call = (uint32_t)self->start / 2 + 1;
+        while (call < self->n_instructions &&
+               (op_at(source, opcodes, call) & LP_OP_CACHE)) {
+            call++;
+        }
+    }
+    for (size_t i = 0; i < ranges->n; i++) {
+        mark_start(self, source, opcodes, ranges->items[i].start);
+    }
+    for (uint32_t i = 0; i < all->n; i++) {
+        const instruction *jump = &all->items[i];
+
+        if (jump->target >= 0) {
+            size_t to = (size_t)jump->target / 2;
+
+            repeats |= to == call;
+            if (self->resumes[jump->offset / 2] != self->resumes[to]) {
+                mark_start(self, source, opcodes, (uint64_t)jump->target);
+            }
+        }
+    }
+    /* The RESUME before it, which may be on its line, begins no line. */
+    mark_start(self, source, opcodes, 2 * (uint64_t)call);
+    repeats |= mark_handlers(self, source, opcodes, call);
+    if (call < self->n_instructions && self->starts[call] != 0 && !repeats) {
+        self->starts[call] |= LP_START_OF_CALL;
+        self->has_start_of_call = true;
+    }
+}
+
+/* Compare the cost of one LINE event with that of one INSTRUCTION event at
+ * each start. */
+static bool
+are_instructions_cheaper(const lp_code_tables *self,
+                         const lp_line_events *events)
+{
+    uint64_t by_line = 0, by_instruction = 0;
+
+    for (uint32_t i = 0; i < self->n_instructions; i++) {
+        if (self->starts[i] != 0) {
+            by_line += self->resumes[i] > events->max_small_int
+                           ? events->high_line
+                           : events->line;
+            by_instruction += 2 * i > events->max_small_int
+                                  ? events->high_instruction
+                                  : events->instruction;
+        }
+    }
+    return by_instruction <= by_line;
+}
+
+/* Mark the lines whose events come at a large offset, if there are any; false
+ * if memory is out. */
+static bool
+add_high(lp_code_tables *self, const lp_line_events *events)
+{
+    uint32_t first = events->max_small_int / 2 + 1;
+
+    if (first >= self->n_instructions) {
+        return true;
+    }
+    self->high = calloc((size_t)self->n_lines / 8 + 1, 1);
+    for (uint32_t i = first; self->high != NULL && i < self->n_instructions;
+         i++) {
+        if (self->starts[i] != 0) {
+            uint32_t offset = (self->starts[i] & ~LP_START_OF_CALL) - 1;
+
+            self->high[offset / 8] |= (uint8_t)(1u << offset % 8);
+        }
+    }
+    return self->high != NULL;
+}
+
+/* Add the starts, if INSTRUCTION events are to tell of the lines; false if
+ * memory is out. */
+static bool
+add_starts(lp_code_tables *self, const lp_code_source *source,
+           const line_ranges *ranges, const lp_opcodes *opcodes,
+           const lp_line_events *events)
+{
+    instructions all = {NULL, 0, NULL, NULL, NULL};
+    bool wants = events->wanted > LP_BY_LINE_UNLESS_SLOW ||
+                 (events->wanted != LP_BY_LINE && self->is_far);
+    bool done;
+    uint32_t seen;
+
+    if (!wants || !is_known(source, opcodes, &seen)) {
+        return true;
+    }
+    done = read_instructions(&all, source, opcodes);
+    wants = done && has_targets(&all, source);
+    if (wants) {
+        self->starts = calloc(self->n_instructions + 1, sizeof(uint32_t));
+        done = self->starts != NULL;
+    }
+    if (wants && done) {
+        mark_starts(self, source, ranges, opcodes, &all);
+        if (events->wanted == LP_BY_CHEAPER_EVENT && !self->is_far &&
+            !are_instructions_cheaper(self, events)) {
+            free(self->starts);
+            self->starts = NULL;
+            self->has_start_of_call = false;
+        }
+        else {
+            done = add_high(self, events);
+        }
     }
     free_instructions(&all);
     return done;
@@ -718,33 +829,40 @@ find_start(const lp_code_source *source, const lp_opcodes *opcodes)
 
 static bool
 add_tables(lp_code_tables *self, const lp_code_source *source,
-           const line_ranges *ranges, const lp_opcodes *opcodes)
+           const line_ranges *ranges, const lp_opcodes *opcodes,
+           const lp_line_events *events)
 {
     uint32_t python = opcodes->python;
+    bool inlines = python & LP_PYTHON_INLINES;
 
     self->start = find_start(source, opcodes);
-    self->is_far =
-        (python & LP_PYTHON_ALL_IS_FAR) ||
-        ((python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges));
+    self->is_far = (python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges);
     if (!add_lines_with_code(self, ranges) || !add_statements(self, source) ||
         (needs_marks(self, source, opcodes) &&
-         !add_jump_marks(self, source, ranges, opcodes)) ||
-        (self->is_far && !mark_starts(self, source, ranges, opcodes))) {
+         !add_jump_marks(self, source, ranges, opcodes))) {
         return false;
     }
     if ((python & LP_PYTHON_COUNTS_INSTRUCTIONS) &&
         !add_instructions(self, source, ranges, opcodes)) {
         return false;
     }
-    return !(python & LP_PYTHON_INLINES) ||
-           !(source->in_steps || self->marks != NULL ||
-             self->n_lines > LONG_SEARCH) ||
-           add_resumes(self, ranges);
+    if (inlines && !add_resumes(self, ranges)) {
+        return false;
+    }
+    if (inlines && !add_starts(self, source, ranges, opcodes, events)) {
+        return false;
+    }
+    if (self->starts == NULL && self->marks == NULL && !source->in_steps &&
+        self->n_lines <= LONG_SEARCH) {
+        free(self->resumes);
+        self->resumes = NULL;
+    }
+    return true;
 }
 
 lp_tables_result
 lp_code_tables_build(lp_code_tables *self, const lp_code_source *source,
-                     const lp_opcodes *opcodes)
+                     const lp_opcodes *opcodes, const lp_line_events *events)
 {
     line_ranges ranges = {NULL, 0};
     lp_tables_result result = LP_TABLES_NO_MEMORY;
@@ -756,7 +874,7 @@ lp_code_tables_build(lp_code_tables *self, const lp_code_source *source,
         if (ranges.n == 0 || self->n_lines > MAX_LINES) {
             result = LP_TABLES_INVALID;
         }
-        else if (add_tables(self, source, &ranges, opcodes)) {
+        else if (add_tables(self, source, &ranges, opcodes, events)) {
             result = LP_TABLES_DONE;
         }
     }
@@ -771,6 +889,8 @@ lp_code_tables_clear(lp_code_tables *self)
     free(self->instructions);
     free(self->marks);
     free(self->resumes);
+    free(self->starts);
+    free(self->high);
     free(self->has_code);
     memset(self, 0, sizeof(*self));
 }

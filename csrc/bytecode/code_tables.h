@@ -48,10 +48,9 @@ enum {
 enum {
     LP_PYTHON_INLINES = 1, /* comprehensions run in their function */
     LP_PYTHON_COUNTS_INSTRUCTIONS = 2, /* tracing slows each of them */
-    LP_PYTHON_FAR_IS_SLOW = 4,         /* see LP_CODE_BY_INSTRUCTION */
+    LP_PYTHON_FAR_IS_SLOW = 4,         /* LINE events far down */
     LP_PYTHON_UNKNOWN_LOOPS = 8,       /* LP_OP_COMPREHENSION is incomplete */
-    LP_PYTHON_UNREADABLE = 16,         /* its jumps are unknown */
-    LP_PYTHON_ALL_IS_FAR = 32          /* for tests: each line is far down */
+    LP_PYTHON_UNREADABLE = 16          /* its jumps are unknown */
 };
 
 typedef struct lp_opcodes {
@@ -63,9 +62,30 @@ typedef struct lp_opcodes {
 enum {
     LP_MARK_LOOP_BACK = 1,
     LP_MARK_COMPREHENSION = 2,
-    LP_MARK_STARTS_LINE = 4,
-    LP_MARK_NO_LINE_EVENT = 8
+    LP_MARK_NO_LINE_EVENT = 4
 };
+
+/* Bit of an instruction's start: it is the first of a call, and runs once in
+ * it, so that its event also tells of the call. */
+#define LP_START_OF_CALL ((uint32_t)1 << 31)
+
+/* The events that are to tell of a code object's lines. */
+typedef enum lp_line_event {
+    LP_BY_LINE,
+    LP_BY_LINE_UNLESS_SLOW, /* INSTRUCTION events if a line is far down */
+    LP_BY_INSTRUCTION,      /* one where a line begins */
+    LP_BY_CHEAPER_EVENT     /* those of the two that cost less in this code */
+} lp_line_event;
+
+/* The choice, and the costs on which it depends, in ticks * LP_COST_ONE.  An
+ * event passes a number, of the line or the offset in bytes, and costs more if
+ * the interpreter has to create it. */
+typedef struct lp_line_events {
+    lp_line_event wanted;
+    uint32_t line, high_line;
+    uint32_t instruction, high_instruction;
+    uint32_t max_small_int; /* numbers up to this one exist already */
+} lp_line_events;
 
 /* Kinds of code objects by their statements. */
 typedef enum {
@@ -88,8 +108,9 @@ typedef struct lp_code_source {
  * that say nothing are NULL. */
 typedef struct lp_code_tables {
     uint32_t first_line, n_lines, n_instructions;
-    int32_t start;          /* byte offset of the RESUME that begins a call */
-    bool is_far;            /* some line is far down */
+    int32_t start; /* byte offset of the RESUME that begins a call */
+    bool is_far;   /* some line is far down, and its LINE events are slow */
+    bool has_start_of_call; /* among `starts` */
     bool has_comprehension; /* that runs in its frame */
     bool is_unread;         /* its jumps are unknown, and matter */
     uint32_t
@@ -97,7 +118,11 @@ typedef struct lp_code_tables {
     uint16_t *instructions; /* by line: number of instructions */
     uint8_t *marks;         /* by instruction */
     uint32_t *resumes;      /* by instruction: its line */
-    uint8_t *has_code;      /* by line: a bit if it has instructions */
+    /* by instruction, if lines are told of by INSTRUCTION events: 1 + index of
+     * the line that may begin there, and LP_START_OF_CALL; 0 if none */
+    uint32_t *starts;
+    uint8_t *high;     /* by line: a bit if its event has a large number */
+    uint8_t *has_code; /* by line: a bit if it has instructions */
 } lp_code_tables;
 
 typedef enum {
@@ -109,7 +134,8 @@ typedef enum {
 /* Fill in `self`, which is to be cleared in any case. */
 lp_tables_result lp_code_tables_build(lp_code_tables *self,
                                       const lp_code_source *source,
-                                      const lp_opcodes *opcodes);
+                                      const lp_opcodes *opcodes,
+                                      const lp_line_events *events);
 
 void lp_code_tables_clear(lp_code_tables *self);
 

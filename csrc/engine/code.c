@@ -206,6 +206,7 @@ lp_code_free(lp_code *self)
     lp_layout_clear(&self->layout);
     free(self->marks);
     free(self->resumes);
+    free(self->starts);
     free(self->labels);
     free(self);
 }
@@ -232,7 +233,8 @@ enum {
 
 lp_tables_result
 lp_code_read(lp_code_tables *tables, PyObject *code, const lp_line_span *spans,
-             size_t n_spans, const lp_opcodes *opcodes)
+             size_t n_spans, const lp_opcodes *opcodes,
+             const lp_line_events *events)
 {
     PyCodeObject *object = (PyCodeObject *)code;
     PyObject *raw = PyCode_GetCode(object); /* new */
@@ -260,7 +262,7 @@ lp_code_read(lp_code_tables *tables, PyObject *code, const lp_line_span *spans,
     if (PyUnicode_CompareWithASCIIString(object->co_name, "<lambda>") == 0) {
         source.kind = LP_STATEMENT_IS_ALL;
     }
-    result = lp_code_tables_build(tables, &source, opcodes);
+    result = lp_code_tables_build(tables, &source, opcodes, events);
     Py_DECREF(raw);
     return result;
 }
@@ -274,17 +276,55 @@ lp_code_take_tables(lp_code *self, PyObject *code, lp_code_tables *tables)
     layout->first_line = tables->first_line;
     layout->n_lines = tables->n_lines;
     layout->awaits = (flags & AWAITS) != 0;
-    layout->by_instruction = tables->is_far;
+    layout->by_instruction = tables->starts != NULL;
     layout->statements = tables->statements;
     layout->instructions = tables->instructions;
+    layout->high = tables->high;
     layout->has_code = tables->has_code;
     self->start = tables->start;
     self->n_marks = tables->n_instructions;
     self->marks = tables->marks;
     self->resumes = tables->resumes;
+    self->starts = tables->starts;
     self->flags |=
         (flags & IN_STEPS ? LP_CODE_GENERATOR : 0u) |
         (tables->has_comprehension ? LP_CODE_HAS_COMPREHENSION : 0u) |
-        (tables->is_far ? LP_CODE_BY_INSTRUCTION : 0u);
+        (tables->is_far ? LP_CODE_IS_FAR : 0u) |
+        (tables->starts != NULL ? LP_CODE_BY_INSTRUCTION : 0u) |
+        (tables->has_start_of_call ? LP_CODE_CALLED_BY_INSTRUCTION : 0u);
     *tables = (lp_code_tables){0};
+}
+
+void
+lp_code_use_line_events(lp_code *first)
+{
+    uint32_t bits = LP_CODE_BY_INSTRUCTION | LP_CODE_CALLED_BY_INSTRUCTION;
+
+    /* (Open frames still refer to its starts.) */
+    for (lp_code *self = first; self != NULL; self = self->next) {
+        self->layout.by_instruction = false;
+        self->flags &= ~bits;
+    }
+}
+
+void
+lp_code_take_bytecode(lp_code *self, lp_code *other)
+{
+    uint32_t bits = LP_CODE_BY_INSTRUCTION | LP_CODE_CALLED_BY_INSTRUCTION |
+                    LP_CODE_IS_FAR;
+
+    free(self->marks);
+    free(self->resumes);
+    free(self->starts);
+    self->start = other->start;
+    self->n_marks = other->n_marks;
+    self->marks = other->marks;
+    self->resumes = other->resumes;
+    self->starts = other->starts;
+    self->flags = (self->flags & ~bits) | (other->flags & bits);
+    other->marks = NULL;
+    other->resumes = other->starts = NULL;
+    if (self->layout.first_line != other->layout.first_line) {
+        lp_code_use_line_events(self); /* the starts are of other lines */
+    }
 }

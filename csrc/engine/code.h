@@ -18,11 +18,7 @@ struct lp_labels;
 struct lp_tracer;
 
 /* Bits of lp_code.marks, which also has an lp_line_entry. */
-enum {
-    LP_LINE_ENTRY_MASK = 3,
-    LP_STARTS_LINE = LP_MARK_STARTS_LINE,
-    LP_NO_LINE_EVENT = LP_MARK_NO_LINE_EVENT
-};
+enum { LP_LINE_ENTRY_MASK = 3, LP_NO_LINE_EVENT = LP_MARK_NO_LINE_EVENT };
 
 enum {
     LP_CODE_GENERATOR = 1, /* a generator or coroutine: runs in steps */
@@ -31,9 +27,11 @@ enum {
     /* has comprehensions that run in its frame */
     LP_CODE_HAS_COMPREHENSION = 4,
     LP_CODE_IGNORED = 8, /* is no longer counted */
-    /* its lines are recorded from INSTRUCTION events, because the interpreter
-     * is slow to deliver its LINE events */
-    LP_CODE_BY_INSTRUCTION = 16
+    /* its calls are recorded from INSTRUCTION events with LP_START_OF_CALL,
+     * as its lines are, and it has no PY_START events */
+    LP_CODE_CALLED_BY_INSTRUCTION = 16,
+    LP_CODE_BY_INSTRUCTION = 32, /* its lines are: it has `starts` */
+    LP_CODE_IS_FAR = 64          /* its LINE events are slow */
 };
 
 typedef struct lp_code {
@@ -49,12 +47,13 @@ typedef struct lp_code {
     uint32_t flags;
     int32_t start; /* byte offset of the instruction at which a call begins; a
                       frame beyond it was resumed */
-    uint32_t n_marks; /* length of the two arrays below, by instruction */
+    uint32_t n_marks; /* length of the three arrays below */
     uint8_t *marks;   /* owned: the lp_line_entry of a jump to the instruction,
-                         LP_STARTS_LINE (only with LP_CODE_BY_INSTRUCTION) and
-                         LP_NO_LINE_EVENT; or NULL */
+                         and LP_NO_LINE_EVENT; or NULL */
     uint32_t *resumes; /* owned: line of the instruction, to open when a frame
                           is resumed there; or NULL */
+    uint32_t *starts;  /* owned: the line that may begin at the instruction,
+                          see lp_code_tables; or NULL */
     /* owned: labels of NVTX ranges, see nvtx_ranges.h; or NULL */
     struct lp_labels *labels;
 } lp_code;
@@ -114,11 +113,19 @@ void lp_code_free(lp_code *self);
  * statements.  The tables are to be cleared in any case. */
 lp_tables_result lp_code_read(lp_code_tables *tables, PyObject *code,
                               const lp_line_span *spans, size_t n_spans,
-                              const lp_opcodes *opcodes);
+                              const lp_opcodes *opcodes,
+                              const lp_line_events *events);
 
 /* [GIL] Take over the tables of the code object. */
 void lp_code_take_tables(lp_code *self, PyObject *code,
                          lp_code_tables *tables);
+
+/* [GIL] Take over from `other` what depends on the bytecode: another compiler
+ * run may have made it. */
+void lp_code_take_bytecode(lp_code *self, lp_code *other);
+
+/* [GIL] Have LINE events tell of the lines of a code object from now on. */
+void lp_code_use_line_events(lp_code *first);
 
 /* True if every tracer of the code object ignores it. */
 static inline bool
@@ -158,6 +165,14 @@ lp_code_frame_flags(const lp_code *self)
 {
     return self->flags & LP_CODE_HAS_COMPREHENSION ? LP_FRAME_HAS_COMPREHENSION
                                                    : 0;
+}
+
+/* Give a frame of this code the instructions where its lines begin. */
+static inline void
+lp_code_give_starts(const lp_code *self, lp_frame *frame)
+{
+    frame->starts = self->starts;
+    frame->n_starts = self->flags & LP_CODE_BY_INSTRUCTION ? self->n_marks : 0;
 }
 
 #endif

@@ -14,7 +14,7 @@
 #include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
 
-lp_engine lp_the_engine;
+lp_engine lp_the_engine = {.line_event = LP_BY_CHEAPER_EVENT};
 
 static uint32_t first_free_id; /* no code id below this one is free */
 
@@ -76,6 +76,33 @@ lp_engine_set_costs(const lp_costs *costs)
          rec = rec->next) {
         rec->costs = *costs;
     }
+}
+
+lp_line_events
+lp_engine_line_events(const lp_code *first)
+{
+    const lp_hook *hook = lp_the_engine.hook;
+    const lp_costs *costs = &lp_the_engine.costs;
+    lp_line_events events = {
+        .wanted = lp_the_engine.line_event,
+        .line = costs->line,
+        .high_line = costs->high_line,
+        .instruction = costs->by_instruction,
+        .high_instruction = costs->high_by_instruction,
+        .max_small_int = costs->max_small_int,
+    };
+
+    if (hook == NULL || hook->is_alone == NULL ||
+        (first != NULL && !(first->flags & LP_CODE_BY_INSTRUCTION))) {
+        events.wanted = LP_BY_LINE;
+    }
+    else if (!hook->is_alone()) {
+        events.wanted = LP_BY_LINE_UNLESS_SLOW;
+    }
+    else if (first != NULL) {
+        events.wanted = LP_BY_INSTRUCTION;
+    }
+    return events;
 }
 
 void
@@ -192,6 +219,7 @@ enter_for_tracer(lp_recorder *rec, lp_code *code, lp_entry entry,
         return NULL;
     }
     frame->owner = tracer;
+    lp_code_give_starts(code, frame);
     tracer->open_frames++;
     if (enables) {
         frame->flags |= LP_FRAME_ACTIVATES_TRACER;
@@ -247,7 +275,10 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return NULL;
     }
-    rec->cost += entry == LP_CALLED ? rec->costs.call : rec->costs.resume;
+    rec->cost += entry != LP_CALLED ? rec->costs.resume
+                 : code->flags & LP_CODE_CALLED_BY_INSTRUCTION
+                     ? rec->costs.call_by_instruction
+                     : rec->costs.call;
     if (entry != LP_CALLED && keeps_suspended_state(&code->layout)) {
         suspended = lp_suspended_resume(&lp_the_engine.suspended, key,
                                         code->code, now);

@@ -22,8 +22,9 @@
 typedef struct lp_engine {
     lp_clock clock;
     lp_costs costs;
-    const lp_hook *hook;    /* in use; NULL while there is no tracer */
-    lp_recorder *recorders; /* owned list, one per thread, oldest first */
+    lp_line_event line_event; /* the wish for code registered from now on */
+    const lp_hook *hook;      /* in use; NULL while there is no tracer */
+    lp_recorder *recorders;   /* owned list, one per thread, oldest first */
     uint32_t n_recorders;
     lp_code **codes; /* owned array of borrowed entries, by code id; a NULL
                         entry is free */
@@ -48,6 +49,10 @@ void lp_engine_drop_code(lp_code *code);
 /* [GIL] Set the costs of events, for recorders and counters made from now on.
  */
 void lp_engine_set_costs(const lp_costs *costs);
+
+/* [GIL] Return the choice of events for a code object, of which `first` is the
+ * first lp_code, or NULL: all tracers of a code object share its events. */
+lp_line_events lp_engine_line_events(const lp_code *first);
 
 /* [GIL] Set the clock of all recorders. */
 void lp_engine_set_clock(const lp_clock *clock);

@@ -31,6 +31,9 @@ typedef struct lp_hook {
     uint64_t (*displaced)(void);
     /* Description of the hook, shown with the reason for a choice. */
     const char *how;
+    /* True if INSTRUCTION events may tell of lines, as no other tool is there
+     * that has LINE events.  NULL if there are no INSTRUCTION events. */
+    bool (*is_alone)(void);
 } lp_hook;
 
 #endif

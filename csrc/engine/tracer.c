@@ -162,6 +162,7 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
 
     known->flags &= ~(uint32_t)LP_CODE_ACTIVATES_TRACER;
     if (entry != NULL) {
+        lp_code_take_bytecode(entry, known);
         lp_code_free(known);
     }
     else {
@@ -271,6 +272,7 @@ attach_frame(lp_recorder *rec, const lp_frame *frame, lp_tracer *tracer,
 
     if (shared != NULL) {
         shared->owner = tracer;
+        lp_code_give_starts(code, shared);
         tracer->open_frames++;
     }
 }

@@ -10,7 +10,9 @@
 
 #  include "engine/c_functions.h"
 #  include "engine/discovery.h"
+#  include "engine/engine.h"
 #  include "hooks/monitoring_events.h"
+#  include "hooks/other_tools.h"
 #  include "hooks/profile_function.h"
 #  include "hooks/superinstructions.h"
 
@@ -20,6 +22,7 @@ static const int tool_ids[] = {4, 3, 5, 2};
 
 static int tool_id = -1;
 static PyObject *monitoring; /* owned: sys.monitoring */
+static bool is_alone;        /* no other tool is there that has LINE events */
 
 /* Return the bit of an event by name; -1 with an exception. */
 static long
@@ -97,11 +100,7 @@ static int
 take_tool_id(void)
 {
     for (size_t i = 0; i < sizeof(tool_ids) / sizeof(tool_ids[0]); i++) {
-        PyObject *answer = PyObject_CallMethod(monitoring, "use_tool_id", "is",
-                                               tool_ids[i], "lineprof");
-
-        if (answer != NULL) {
-            Py_DECREF(answer);
+        if (lp_other_tools_use_id(tool_ids[i]) == 0) {
             return tool_ids[i];
         }
         if (!PyErr_ExceptionMatches(PyExc_ValueError)) {
@@ -159,6 +158,7 @@ monitoring_close(void)
     PyObject *type, *value, *traceback;
 
     PyErr_Fetch(&type, &value, &traceback);
+    lp_other_tools_close();
     if (tool_id >= 0) {
         if (set_global(0) < 0 || register_all(false) < 0) {
             PyErr_Clear(); /* the interpreter is shutting down */
@@ -174,30 +174,6 @@ monitoring_close(void)
     Py_CLEAR(monitoring);
     lp_profile_function_close();
     PyErr_Restore(type, value, traceback);
-}
-
-static int
-monitoring_open(PyObject *Py_UNUSED(module))
-{
-    long mask;
-
-    monitoring = PySys_GetObject("monitoring"); /* borrowed */
-    if (monitoring == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not there");
-        return -1;
-    }
-    Py_INCREF(monitoring);
-    if (lp_monitoring_events_open(monitoring) < 0 ||
-        (tool_id = take_tool_id()) < 0 || register_all(true) < 0) {
-        monitoring_close();
-        return -1;
-    }
-    mask = event_mask(false);
-    if (mask < 0 || set_global(mask) < 0) {
-        monitoring_close();
-        return -1;
-    }
-    return 0;
 }
 
 /* Enable again the events, of every tool, that a callback disabled with
@@ -258,22 +234,26 @@ has_local(int id, PyObject *code, long mask)
     return bits < 0 ? -1 : (bits & mask) != 0;
 }
 
-/* Set INSTRUCTION events in place of LINE events.  The interpreter records
+/* Set INSTRUCTION events in place of LINE events, and, with `has_calls`, of
+ * PY_START events.  The interpreter records
  * which tool wants them once any event of the code has two tools, and forgets
  * which tool did before: so another tool id shares some of the events while
  * they are set.  False with no exception if that is not possible. */
 static bool
-watch_instructions(PyObject *code, long lines)
+watch_instructions(PyObject *code, long lines, bool has_calls)
 {
     long line = bit_of("LINE"), instruction = bit_of("INSTRUCTION");
-    long start = bit_of("PY_START");
+    long shared = bit_of("PY_RETURN");
     long ours = (lines & ~line) | instruction;
     int other, had = has_local(tool_id, code, instruction);
     bool done = had > 0;
 
+    if (has_calls) {
+        ours &= ~bit_of("PY_START");
+    }
     if (had == 0 && (other = take_tool_id()) >= 0) {
         done = set_local(tool_id, code, ours & ~instruction) == 0 &&
-               set_local(other, code, line | instruction | start) == 0 &&
+               set_local(other, code, line | instruction | shared) == 0 &&
                set_local(tool_id, code, ours) == 0 &&
                set_local(other, code, 0) == 0;
         PyErr_Clear();
@@ -286,13 +266,17 @@ watch_instructions(PyObject *code, long lines)
 static int
 monitoring_watch(PyObject *code)
 {
-    const lp_code *known = lp_code_of(code);
+    lp_code *known = lp_code_of(code);
     long mask = event_mask(true);
-    bool by_instruction =
-        known != NULL && (known->flags & LP_CODE_BY_INSTRUCTION);
+    bool has_calls = known->flags & LP_CODE_CALLED_BY_INSTRUCTION;
+    bool by_instruction = (known->flags & LP_CODE_BY_INSTRUCTION) &&
+                          mask >= 0 &&
+                          (is_alone || (known->flags & LP_CODE_IS_FAR)) &&
+                          watch_instructions(code, mask, has_calls);
 
-    by_instruction =
-        mask >= 0 && by_instruction && watch_instructions(code, mask);
+    if (!by_instruction) {
+        lp_code_use_line_events(known);
+    }
     if (mask < 0 || (!by_instruction && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
@@ -320,6 +304,66 @@ monitoring_unwatch(PyObject *code)
     PyErr_Restore(type, value, traceback);
 }
 
+/* Another tool comes: from now on LINE events tell of lines, see
+ * other_tools.h. */
+static void
+use_line_events(void)
+{
+    PyObject *type, *value, *traceback;
+    long mask;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    is_alone = false;
+    mask = event_mask(true);
+    for (uint32_t i = 0; i < lp_the_engine.n_codes && mask >= 0; i++) {
+        lp_code *code = lp_the_engine.codes[i];
+
+        if (code != NULL && code->code != NULL &&
+            (code->flags & LP_CODE_BY_INSTRUCTION) &&
+            !(code->flags & (LP_CODE_IS_FAR | LP_CODE_IGNORED))) {
+            lp_code_use_line_events(lp_code_of(code->code));
+            if (set_local(tool_id, code->code, mask) < 0) {
+                PyErr_Clear();
+            }
+        }
+    }
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
+static int
+monitoring_open(PyObject *Py_UNUSED(module))
+{
+    int others;
+    long mask;
+
+    monitoring = PySys_GetObject("monitoring"); /* borrowed */
+    if (monitoring == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "sys.monitoring is not there");
+        return -1;
+    }
+    Py_INCREF(monitoring);
+    others = lp_other_tools_open(monitoring, use_line_events);
+    is_alone = others == 0;
+    if (others < 0 || lp_monitoring_events_open(monitoring) < 0 ||
+        (tool_id = take_tool_id()) < 0 || register_all(true) < 0) {
+        monitoring_close();
+        return -1;
+    }
+    mask = event_mask(false);
+    if (mask < 0 || set_global(mask) < 0) {
+        monitoring_close();
+        return -1;
+    }
+    return 0;
+}
+
+static bool
+monitoring_is_alone(void)
+{
+    return is_alone;
+}
+
 const lp_hook lp_hook_monitoring = {
     .name = "monitoring",
     .open = monitoring_open,
@@ -329,6 +373,7 @@ const lp_hook lp_hook_monitoring = {
     .watch_all = monitoring_watch_all,
     .how = "sys.monitoring tells of the registered functions alone, so all "
            "other code runs at its own speed",
+    .is_alone = monitoring_is_alone,
 };
 
 #endif

@@ -104,7 +104,8 @@ start(lp_recorder *rec, PyObject *object)
             return keep_or_disable(lp_discovery_is_undecided());
         }
     }
-    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
+    if (LP_UNLIKELY(lp_code_is_ignored(code)) ||
+        (code->flags & LP_CODE_CALLED_BY_INSTRUCTION)) {
         return keep_or_disable(false);
     }
     if (rec != NULL) {
@@ -160,8 +161,10 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
     return result_or_raise(resume(rec, args[0], at), ok);
 }
 
+/* The running frame of `code` ends, or is suspended.  It is the top frame, if
+ * that runs the same code and `is_recorded`. */
 static inline void
-leave(PyObject *code, bool suspended)
+leave(PyObject *code, bool suspended, bool is_recorded)
 {
     lp_recorder *rec = lp_current_recorder;
     lp_ticks now;
@@ -177,7 +180,8 @@ leave(PyObject *code, bool suspended)
         lp_c_functions_end(rec, now);
     }
     top = rec->top;
-    if (top->code == code && !(top->flags & LP_FRAME_GREENLET)) {
+    if (is_recorded && top->code == code &&
+        !(top->flags & LP_FRAME_GREENLET)) {
         lp_engine_leave(rec, code, top->key, suspended, now);
     }
     else {
@@ -189,7 +193,16 @@ static PyObject *
 on_leave(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    leave(args[0], false);
+    leave(args[0], false, true);
+    return return_none();
+}
+
+/* An exception ends the frame, perhaps before it came to its first line. */
+static PyObject *
+on_unwind(PyObject *Py_UNUSED(self), PyObject *const *args,
+          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
+{
+    leave(args[0], false, false);
     return return_none();
 }
 
@@ -197,17 +210,23 @@ static PyObject *
 on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    leave(args[0], true);
+    leave(args[0], true, true);
     return return_none();
 }
 
-/* True if the event is of the line that is open.  Some lines have two LINE
- * events: `a() or b()` in 3.12, or one that an exception was thrown into.  A
- * loop within one line has JUMP events, and no LINE events. */
-static inline bool
-is_open_line(const lp_frame *frame, uint32_t line)
+/* The frame comes to the line at `offset` from its first line, perhaps once
+ * more.  Some lines have two LINE events: `a() or b()` in 3.12, or one that an
+ * exception was thrown into.  A loop within one line has JUMP events, and no
+ * LINE events. */
+LP_INLINE void
+come_to(lp_recorder *rec, lp_frame *frame, uint32_t offset, lp_ticks now)
 {
-    return frame->line == frame->lines + (line - frame->first_line);
+    if (LP_UNLIKELY(frame->line == frame->lines + offset)) {
+        lp_engine_same_line(frame);
+    }
+    else {
+        lp_recorder_line(rec, frame, offset, now, LP_LINE_FORWARD);
+    }
 }
 
 static void
@@ -228,65 +247,104 @@ line_slow(PyObject *code, uint32_t line, lp_ticks now)
         lp_c_functions_end(rec, now);
     }
     if (frame != NULL && !(frame->flags & NEED_EVENT) &&
-        is_open_line(frame, line)) {
+        frame->line == frame->lines + (line - frame->first_line)) {
         lp_engine_same_line(frame);
         return;
     }
     lp_engine_line(rec, code, lp_frame_key(), line, LP_LINE_FORWARD, now);
 }
 
-LP_INLINE void
-enter_line(PyObject *code, uint32_t line)
+static PyObject *
+on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
+        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_current_recorder;
+    uint32_t line = (uint32_t)lp_small_int(args[1]);
 
     if (LP_LIKELY(rec != NULL)) {
         lp_ticks now = lp_clock_now(&rec->clock);
         lp_frame *frame = rec->top;
 
-        if (LP_LIKELY(frame->code == code &&
+        if (LP_LIKELY(frame->code == args[0] &&
                       !(frame->flags & LP_FRAME_SLOW))) {
-            if (LP_UNLIKELY(is_open_line(frame, line))) {
-                lp_engine_same_line(frame);
-            }
-            else {
-                lp_recorder_line(rec, frame, line - frame->first_line, now,
-                                 LP_LINE_FORWARD);
-            }
+            come_to(rec, frame, line - frame->first_line, now);
         }
         else {
-            line_slow(code, line, now);
+            line_slow(args[0], line, now);
         }
     }
     else {
-        line_slow(code, line, lp_clock_now(&lp_the_engine.clock));
+        line_slow(args[0], line, lp_clock_now(&lp_the_engine.clock));
     }
-}
-
-static PyObject *
-on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
-        size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
-{
-    enter_line(args[0], (uint32_t)lp_small_int(args[1]));
     return return_none();
 }
 
-/* With LP_CODE_BY_INSTRUCTION: only instructions at which a line may begin
- * matter. */
+/* An instruction with LP_START_OF_CALL: a call has come to its first line. */
+static PyObject *
+start_by_instruction(lp_code *code, uint32_t line)
+{
+    lp_recorder *rec = lp_threads_here();
+    PyObject *object = code->code;
+    const void *key = lp_frame_key();
+
+    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
+        return keep_or_disable(false);
+    }
+    if (LP_UNLIKELY(rec == NULL)) {
+        return return_none();
+    }
+    if (LP_UNLIKELY(!lp_overhead_audit(rec))) {
+        return NULL;
+    }
+    if (lp_engine_enter(rec, code, LP_CALLED, 0, key, 0) != NULL) {
+        lp_engine_line(rec, object, key, line, LP_LINE_FORWARD,
+                       lp_clock_now(&rec->clock));
+    }
+    return return_none();
+}
+
+static LP_NOINLINE PyObject *
+instruction_slow(PyObject *object, uint32_t at)
+{
+    lp_code *code = lp_code_of(object);
+    bool known = code != NULL && (code->flags & LP_CODE_BY_INSTRUCTION);
+    uint32_t start = known && at < code->n_marks ? code->starts[at] : 0;
+    uint32_t line;
+
+    if (start == 0) {
+        return keep_or_disable(false);
+    }
+    line = code->layout.first_line + (start & ~LP_START_OF_CALL) - 1;
+    if (start & LP_START_OF_CALL) {
+        return start_by_instruction(code, line);
+    }
+    line_slow(object, line, lp_clock_now(&lp_the_engine.clock));
+    return return_none();
+}
+
+/* For code with `starts`: only instructions where a line may begin matter. */
 static PyObject *
 on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
                size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    const lp_code *code = lp_code_of(args[0]);
+    lp_recorder *rec = lp_current_recorder;
     uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
 
-    if (code == NULL || code->resumes == NULL || code->marks == NULL ||
-        at >= code->n_marks || !(code->marks[at] & LP_STARTS_LINE) ||
-        code->resumes[at] == 0) {
-        return keep_or_disable(false);
+    if (LP_LIKELY(rec != NULL)) {
+        lp_frame *frame = rec->top;
+
+        if (LP_LIKELY(frame->code == args[0] && at < frame->n_starts &&
+                      !(frame->flags & LP_FRAME_SLOW))) {
+            /* Large if no line begins here, or if a call does. */
+            uint32_t offset = frame->starts[at] - 1;
+
+            if (LP_LIKELY(offset < LP_START_OF_CALL - 1)) {
+                come_to(rec, frame, offset, lp_clock_now(&rec->clock));
+                return return_none();
+            }
+        }
     }
-    enter_line(args[0], code->resumes[at]);
-    return return_none();
+    return instruction_slow(args[0], at);
 }
 
 /* Return the line of an instruction by its byte offset.  The interpreter would
@@ -400,7 +458,7 @@ const lp_monitoring_event lp_monitoring_events[LP_MONITORING_EVENTS] = {
     {"PY_RETURN", on_leave, .local = true},
     {"PY_YIELD", on_yield, .local = true},
     {"JUMP", on_jump, .local = true},
-    {"PY_UNWIND", on_leave, .local = false},
+    {"PY_UNWIND", on_unwind, .local = false},
     {"PY_THROW", on_resume, .local = false},
     {"CALL", on_call, .local = true, .c_functions = true},
     {"C_RETURN", on_call_end, .local = true, .c_functions = true},

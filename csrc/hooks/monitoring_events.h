@@ -14,7 +14,7 @@ typedef struct lp_monitoring_event {
     vectorcallfunc call;
     bool local;       /* can be enabled for single code objects */
     bool c_functions; /* needed only if C functions are counted */
-    /* only for LP_CODE_BY_INSTRUCTION, in place of LINE */
+    /* only for code with `starts`, in place of LINE */
     bool by_instruction;
 } lp_monitoring_event;
 

@@ -26,7 +26,7 @@ lp_replace_function(lp_replaced_function *function)
     PyObject *name = PyUnicode_FromString(function->name);
     int result = -1;
 
-    if (name != NULL) {
+    if (name != NULL && function->module == NULL) {
         /* Look the module up without the program's own __import__. */
         function->module = PyImport_GetModule(name);
         if (function->module == NULL && !PyErr_Occurred()) {

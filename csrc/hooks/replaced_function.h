@@ -7,7 +7,8 @@
 #include "engine/python_compat.h"
 
 /* A function of a module and its replacement; the last three fields are owned,
- * and set while it is replaced. */
+ * and set while it is replaced.  A module that cannot be imported by its name
+ * is set before. */
 typedef struct lp_replaced_function {
     const char *name; /* of the module */
     PyMethodDef *method;

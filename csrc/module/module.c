@@ -141,15 +141,49 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
 {
     lp_costs costs;
 
-    if (!PyArg_ParseTuple(args, "IIIIIII:set_costs", &costs.line,
-                          &costs.high_line, &costs.instruction, &costs.call,
-                          &costs.resume, &costs.plain_call,
-                          &costs.plain_inner)) {
+    if (!PyArg_ParseTuple(args, "IIIIIIIIIII:set_costs", &costs.line,
+                          &costs.high_line, &costs.by_instruction,
+                          &costs.high_by_instruction, &costs.instruction,
+                          &costs.call, &costs.call_by_instruction,
+                          &costs.resume, &costs.plain_call, &costs.plain_inner,
+                          &costs.max_small_int)) {
         return NULL;
     }
     lp_engine_set_costs(&costs);
     lp_engine_watch_waits();
     Py_RETURN_NONE;
+}
+
+/* True if INSTRUCTION events may tell of lines. */
+static PyObject *
+module_has_instructions(PyObject *Py_UNUSED(module),
+                        PyObject *Py_UNUSED(ignored))
+{
+    const lp_hook *hook = lp_the_engine.hook;
+
+    return PyBool_FromLong(hook != NULL && hook->is_alone != NULL &&
+                           hook->is_alone());
+}
+
+/* Choose the events that tell of the lines of code registered from now on. */
+static PyObject *
+module_set_line_event(PyObject *Py_UNUSED(module), PyObject *name)
+{
+    static const char *const names[] = {
+        [LP_BY_LINE_UNLESS_SLOW] = "line",
+        [LP_BY_INSTRUCTION] = "instruction",
+        [LP_BY_CHEAPER_EVENT] = "cheaper",
+    };
+
+    for (int i = LP_BY_LINE_UNLESS_SLOW; i <= LP_BY_CHEAPER_EVENT; i++) {
+        if (PyUnicode_Check(name) &&
+            PyUnicode_CompareWithASCIIString(name, names[i]) == 0) {
+            lp_the_engine.line_event = (lp_line_event)i;
+            Py_RETURN_NONE;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "no event %R", name);
+    return NULL;
 }
 
 /* Return (tracer, activating) of each tracer that watches a code object. */
@@ -415,6 +449,8 @@ static PyMethodDef methods[] = {
     {"call_times", lp_call_times_of, METH_VARARGS, NULL},
     {"cost", module_cost, METH_NOARGS, NULL},
     {"set_costs", module_set_costs, METH_VARARGS, NULL},
+    {"has_instructions", module_has_instructions, METH_NOARGS, NULL},
+    {"set_line_event", module_set_line_event, METH_O, NULL},
     {"tracers_of", module_tracers_of, METH_O, NULL},
     {"keep_codes", module_keep_codes, METH_NOARGS, NULL},
     {"call_soon", module_call_soon, METH_O, NULL},

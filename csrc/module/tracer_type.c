@@ -82,7 +82,7 @@ enum { NOT_ADDED, ADDED, ADDED_UNREAD, INVALID_LINES };
  * has no valid lines.  0 or -1 with an exception. */
 static int
 read_tables(lp_code_tables *tables, PyObject *code, PyObject *spans,
-            PyObject *opcodes, bool *done)
+            PyObject *opcodes, const lp_line_events *events, bool *done)
 {
     const void *items = NULL, *table = PyBytes_AS_STRING(opcodes);
     size_t n_spans = 0;
@@ -98,7 +98,7 @@ read_tables(lp_code_tables *tables, PyObject *code, PyObject *spans,
         items = PyBytes_AS_STRING(spans);
         n_spans = (size_t)PyBytes_GET_SIZE(spans) / sizeof(lp_line_span);
     }
-    result = lp_code_read(tables, code, items, n_spans, table);
+    result = lp_code_read(tables, code, items, n_spans, table, events);
     *done = result == LP_TABLES_DONE;
     if (result == LP_TABLES_NO_MEMORY) {
         PyErr_NoMemory();
@@ -130,6 +130,7 @@ tracer_add_code(PyObject *op, PyObject *args)
 {
     lp_tracer *self = (lp_tracer *)op;
     PyObject *object, *key, *spans, *opcodes, *answer = NULL;
+    lp_line_events events;
     lp_code_tables tables;
     int activates;
     bool done;
@@ -145,7 +146,8 @@ tracer_add_code(PyObject *op, PyObject *args)
     if (lp_code_find(object, self) != NULL) {
         return PyLong_FromLong(NOT_ADDED);
     }
-    if (read_tables(&tables, object, spans, opcodes, &done) == 0) {
+    events = lp_engine_line_events(lp_code_of(object));
+    if (read_tables(&tables, object, spans, opcodes, &events, &done) == 0) {
         answer = done ? add_code(self, object, key, activates, &tables)
                       : PyLong_FromLong(INVALID_LINES);
     }
@@ -162,24 +164,27 @@ packed_or_none(const void *table, size_t bytes)
     return PyBytes_FromStringAndSize(table, (Py_ssize_t)bytes);
 }
 
-/* Return the tables of a code object: for tests. */
+/* Return the tables of a code object, with an lp_line_event: for tests. */
 static PyObject *
 tracer_code_tables(PyObject *Py_UNUSED(op), PyObject *args)
 {
     PyObject *code, *spans, *opcodes, *answer = NULL;
+    lp_line_events events = {.wanted = LP_BY_LINE};
     lp_code_tables tables;
+    int event;
     bool done;
 
-    if (!PyArg_ParseTuple(args, "O!OS:code_tables", &PyCode_Type, &code,
-                          &spans, &opcodes)) {
+    if (!PyArg_ParseTuple(args, "O!OSi:code_tables", &PyCode_Type, &code,
+                          &spans, &opcodes, &event)) {
         return NULL;
     }
-    if (read_tables(&tables, code, spans, opcodes, &done) == 0) {
+    events.wanted = (lp_line_event)event;
+    if (read_tables(&tables, code, spans, opcodes, &events, &done) == 0) {
         size_t n_lines = tables.n_lines, n = tables.n_instructions;
 
         answer = !done ? Py_NewRef(Py_None)
                        : Py_BuildValue(
-                             "{sIsIsisNsNsNsNsNsN}", "first_line",
+                             "{sIsIsisNsNsNsNsNsNsN}", "first_line",
                              tables.first_line, "n_lines", tables.n_lines,
                              "start", (int)tables.start, "is_far",
                              PyBool_FromLong(tables.is_far), "is_unread",
@@ -188,7 +193,8 @@ tracer_code_tables(PyObject *Py_UNUSED(op), PyObject *args)
                              "instructions",
                              packed_or_none(tables.instructions, 2 * n_lines),
                              "marks", packed_or_none(tables.marks, n),
-                             "resumes", packed_or_none(tables.resumes, 4 * n));
+                             "resumes", packed_or_none(tables.resumes, 4 * n),
+                             "starts", packed_or_none(tables.starts, 4 * n));
     }
     lp_code_tables_clear(&tables);
     return answer;

@@ -11,30 +11,38 @@ _Static_assert(sizeof(lp_line) % LP_RECORD_BYTES == 0, "whole records");
 _Static_assert(sizeof(lp_code_counters) % LP_RECORD_BYTES == 0,
                "whole records");
 
-/* CPython has preallocated ints up to 256, and creates an object for each
- * larger one that it passes to a callback. */
-enum { MAX_SMALL_INT = 256 };
-
 void
 lp_layout_clear(lp_layout *layout)
 {
     free(layout->statements);
     free(layout->instructions);
+    free(layout->high);
     free(layout->has_code);
     layout->statements = NULL;
     layout->instructions = NULL;
+    layout->high = NULL;
     layout->has_code = NULL;
+}
+
+static bool
+has_bit(const uint8_t *bits, uint32_t offset)
+{
+    return (bits[offset / 8] & 1u << offset % 8) != 0;
 }
 
 static uint32_t
 weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
 {
-    /* (An INSTRUCTION event costs the same as an event of a low line.) */
-    uint32_t weight =
-        layout->first_line + offset > MAX_SMALL_INT && !layout->by_instruction
-            ? costs->high_line
-            : costs->line;
+    uint32_t weight;
 
+    if (layout->by_instruction) {
+        return layout->high != NULL && has_bit(layout->high, offset)
+                   ? costs->high_by_instruction
+                   : costs->by_instruction;
+    }
+    weight = layout->first_line + offset > costs->max_small_int
+                 ? costs->high_line
+                 : costs->line;
     if (layout->instructions != NULL) {
         weight += costs->instruction * layout->instructions[offset];
     }
@@ -44,8 +52,7 @@ weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
 static bool
 has_code(const lp_layout *layout, uint32_t offset)
 {
-    return layout->has_code == NULL ||
-           layout->has_code[offset / 8] & 1u << offset % 8;
+    return layout->has_code == NULL || has_bit(layout->has_code, offset);
 }
 
 static void

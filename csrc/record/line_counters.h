@@ -64,14 +64,20 @@ typedef struct lp_code_counters {
 /* The costs of an event, by kind, in ticks * LP_COST_ONE.  All 0 until the
  * tracer is calibrated. */
 typedef struct lp_costs {
-    uint32_t line;        /* a line event, */
-    uint32_t high_line;   /* one whose line number is over 256, */
-    uint32_t instruction; /* and each bytecode instruction of the line */
-    uint32_t call;        /* entering and leaving a frame, without its lines */
+    uint32_t line;           /* a line event, */
+    uint32_t high_line;      /* one whose line number is over max_small_int, */
+    uint32_t instruction;    /* and each bytecode instruction of the line */
+    uint32_t by_instruction; /* an INSTRUCTION event where a line begins, */
+    uint32_t high_by_instruction; /* and one whose offset is over that */
+    uint32_t call; /* entering and leaving a frame, without its lines */
+    uint32_t call_by_instruction; /* the same if the event of its first line
+                                     tells of the call */
     uint32_t resume;      /* the same for a step of a generator or coroutine */
     uint32_t plain_call;  /* a call of an unprofiled function by a profiled
                            * one, */
     uint32_t plain_inner; /* and each call below it */
+    uint32_t max_small_int; /* the interpreter has no int objects above this
+                               one that it need not create for an event */
 } lp_costs;
 
 /* The properties of a code object that its counters need; no Python. */
@@ -82,13 +88,14 @@ typedef struct lp_layout {
     uint32_t first_line;
     uint32_t n_lines;
     bool awaits;            /* a coroutine or an asynchronous generator */
-    bool by_instruction;    /* its events are INSTRUCTION events, see
-                               LP_CODE_BY_INSTRUCTION */
+    bool by_instruction;    /* its lines are told of by INSTRUCTION events */
     uint32_t *statements;   /* owned, by line; NULL without multi-line
                                statements; see lp_line.statement */
     uint16_t *instructions; /* owned, by line; NULL if they cost nothing */
-    uint8_t *has_code;      /* owned, a bit for each line that events come
-                               from; NULL if all may */
+    uint8_t *high; /* owned, a bit for each line whose INSTRUCTION event has a
+                      large number; NULL if none has */
+    uint8_t *has_code; /* owned, a bit for each line that events come
+                          from; NULL if all may */
 } lp_layout;
 
 void lp_layout_clear(lp_layout *layout);

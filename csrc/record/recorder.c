@@ -170,6 +170,8 @@ begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
     frame->last_hit = 0;
     frame->statement = NULL;
     frame->offset = -1;
+    frame->starts = NULL;
+    frame->n_starts = 0;
     if (counters->depth++ != 0) {
         counters->recursed = true;
     }

@@ -97,9 +97,13 @@ typedef struct lp_frame {
     uint64_t first_cost; /* cost of the recorder and self_cost at `first` */
     /* identity of the frame, if the hook has one; else NULL */
     const void *key;
+    /* borrowed, by instruction: see lp_code.starts */
+    const uint32_t *starts;
+    uint32_t n_starts;
     uint32_t serial; /* of its code, see lp_layout */
     /* cached call path of the open lines up to here; 0 if not computed yet */
     uint32_t path;
+    uint32_t padding;
     const lp_line *path_line; /* the line for which `path` is valid */
     struct lp_node *node;     /* see call_tree.h; NULL: not looked up yet */
     const struct lp_labels *labels; /* labels of its ranges, if it is one */

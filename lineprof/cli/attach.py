@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lineprof.control.place import Place
 
 _HELP = "profile a program that runs already, for a time"
-_CORES = ("auto", "monitoring", "settrace")
+_CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "settrace")
 _CHUNK = 1 << 20  # bytes
 _MAX_END = 5.0  # s that a killed process may take to go
 _POLL = 0.02  # s

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _STEPS = 40  # of a loop in one run
 _ROUNDS = 24
 
+# The events that may tell of a line, as `_core.set_line_event` has them: sys.monitoring
+# has both, and of a function those are used that cost less.
+BY_LINE, BY_INSTRUCTION, CHEAPER = "line", "instruction", "cheaper"
+
 
 def function_of(source: str, **names: object) -> FunctionType:
     """Return the function that `source` defines, with `names` as its globals."""
@@ -65,11 +69,13 @@ class Loop:
 class Case:
     """A loop without events, and the same loop with events."""
 
-    def __init__(self, make: Make, watched: int) -> None:
+    def __init__(self, make: Make, watched: int, event: str) -> None:
         """Create both: `make` returns the loop's function and its further arguments.
 
-        Events come from the function at index `watched` among them.
+        Events come from the function at index `watched` among them; `event` tells of
+        its lines, see `set_line_event`.
         """
+        self.event = event
         self.plain = Loop(*make())
         function, arguments = make()
         self.traced = Loop(function, arguments)
@@ -92,14 +98,14 @@ class Bench:
         # This hook slows down all code while a tracer exists.
         self._plain_first = hook == "settrace" and sys.version_info >= (3, 12)
 
-    def case(self, make: Make, watched: int = 0) -> Case:
+    def case(self, make: Make, watched: int = 0, event: str = CHEAPER) -> Case:
         """Add a case: see `Case`."""
-        self._cases.append(Case(make, watched))
+        self._cases.append(Case(make, watched, event))
         return self._cases[-1]
 
-    def loop(self, source: str) -> Case:
+    def loop(self, source: str, event: str = CHEAPER) -> Case:
         """Add the case of a loop without calls."""
-        return self.case(lambda: (function_of(source), ()))
+        return self.case(lambda: (function_of(source), ()), event=event)
 
     def run(self) -> None:
         """Measure all cases."""
@@ -115,6 +121,8 @@ class Bench:
         tracer = self._core.Tracer(self._hook, None, clock)
         try:
             for case in self._cases:
+                if case.event != CHEAPER:
+                    self._core.set_line_event(case.event)
                 register(tracer, case.code, source="", labelled=False)
             for _ in range(_ROUNDS):
                 if plain:
@@ -138,6 +146,16 @@ _COUNTS_INSTRUCTIONS = sys.version_info < (3, 12)  # tracing slows each of them
 _LONG = "        a = " + " + ".join(["i"] * 12)
 _LOOP = """\
 def loop(n):
+    for i in range(n):
+        a = i
+        b = a
+        c = b
+        a = c
+"""
+# The loop begins above the interpreter's cached integers.
+_FAR_LOOP = """\
+def loop(n):
+    if n < 0: n = {}
     for i in range(n):
         a = i
         b = a
@@ -183,14 +201,36 @@ _OUTER = """\
 def outer():
     return inner()
 """
-_HIGH = "\n" * 300  # line numbers above the interpreter's cached integers
+
+
+def _max_small_int() -> int:
+    """Return the largest power of two below which the interpreter has all int objects.
+
+    An event with a larger line number or offset has to create one.
+    """
+    number = 256
+    while int(str(2 * number)) is int(str(2 * number)):  # 1024 from 3.15 on
+        number *= 2
+    return number
 
 
 class Costs(
     namedtuple(
         "Costs",
-        "line high_line instruction call resume plain_call plain_inner",
-        defaults=(0, 0, 0, 0, 0, 0, 0),
+        [
+            "line",
+            "high_line",
+            "by_instruction",
+            "high_by_instruction",
+            "instruction",
+            "call",
+            "call_by_instruction",
+            "resume",
+            "plain_call",
+            "plain_inner",
+            "max_small_int",
+        ],
+        defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 ):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
@@ -199,11 +239,15 @@ class Costs(
 
     line: int
     high_line: int
+    by_instruction: int
+    high_by_instruction: int
     instruction: int
     call: int
+    call_by_instruction: int
     resume: int
     plain_call: int
     plain_inner: int
+    max_small_int: int
 
 
 class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0))):
@@ -220,26 +264,60 @@ def set_costs(core: ModuleType, costs: Costs) -> None:
     core.set_costs(
         costs.line,
         costs.high_line,
+        costs.by_instruction,
+        costs.high_by_instruction,
         costs.instruction,
         costs.call,
+        costs.call_by_instruction,
         costs.resume,
         costs.plain_call,
         costs.plain_inner,
+        costs.max_small_int,
     )
 
 
-def measure(core: ModuleType, hook: str) -> Calibration:
-    """Measure the costs of `hook`'s events in the clock's ticks."""
+def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:
+    """Measure the costs of `hook`'s events in the clock's ticks.
+
+    `line_event` is the event that is used from then on.
+    """
     set_costs(core, Costs())
     bench = Bench(core, hook)
+    largest = _max_small_int()
+    if _COUNTS_INSTRUCTIONS or hook == "settrace":
+        ticks, turn = _measure_lines(bench, largest)
+    else:
+        try:
+            ticks, turn = _measure_both(bench, largest, line_event)
+        finally:
+            core.set_line_event(line_event)
+    costs = {
+        name: round(max(0.0, cost) * core.COST_ONE) for name, cost in ticks.items()
+    }
+    return Calibration(costs=Costs(**costs, max_small_int=largest), turn=turn)
+
+
+def _call(bench: Bench, event: str) -> Case:
+    return bench.case(
+        lambda: (function_of(_CALLER), (function_of(_CALLED),)),
+        watched=1,
+        event=event,
+    )
+
+
+def _resume(bench: Bench, event: str) -> Case:
+    return bench.case(
+        lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)),
+        watched=1,
+        event=event,
+    )
+
+
+def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]:
+    """Return ticks by kind of event, if LINE events tell of lines, and of a turn."""
     short = bench.loop(_LOOP)
-    other = bench.loop(_LONG_LOOP if _COUNTS_INSTRUCTIONS else _HIGH + _LOOP)
-    called = bench.case(
-        lambda: (function_of(_CALLER), (function_of(_CALLED),)), watched=1
-    )
-    resumed = bench.case(
-        lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)), watched=1
-    )
+    other = bench.loop(_LONG_LOOP if _COUNTS_INSTRUCTIONS else "\n" * largest + _LOOP)
+    called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
     plain = _plain_cases(bench) if _COUNTS_INSTRUCTIONS else ()
     bench.run()
     line, high, instruction = _line_costs(short, other)
@@ -256,10 +334,38 @@ def measure(core: ModuleType, hook: str) -> Calibration:
         outer, nested = plain
         ticks["plain_call"] = outer.added - 2 * small
         ticks["plain_inner"] = nested.added - outer.added
-    costs = Costs(
-        **{name: round(max(0.0, cost) * core.COST_ONE) for name, cost in ticks.items()}
-    )
-    return Calibration(costs=costs, turn=short.traced.step)
+    return ticks, short.traced.step
+
+
+def _measure_both(
+    bench: Bench, largest: int, line_event: str
+) -> tuple[dict[str, float], float]:
+    """Return ticks by kind of event, if both can tell of lines, and of a turn.
+
+    The turn has the events that `line_event` stands for.
+    """
+    far = _FAR_LOOP.format(" + ".join(["n"] * (largest // 4)))
+    by_line = bench.loop(_LOOP, BY_LINE)
+    high_by_line = bench.loop("\n" * largest + _LOOP, BY_LINE)
+    by_instruction = bench.loop(_LOOP, BY_INSTRUCTION)
+    high_by_instruction = bench.loop(far, BY_INSTRUCTION)
+    called = _call(bench, BY_LINE)
+    called_by_instruction = _call(bench, BY_INSTRUCTION)
+    resumed = _resume(bench, BY_LINE)
+    bench.run()
+    line, instruction = by_line.added / 5, by_instruction.added / 5  # five lines
+    ticks = {
+        "line": line,
+        "high_line": max(line, high_by_line.added / 5),
+        "by_instruction": instruction,
+        "high_by_instruction": max(instruction, high_by_instruction.added / 5),
+        "call": called.added - line,
+        "call_by_instruction": called_by_instruction.added - instruction,
+        # One turn has two lines, and the resumed one again.
+        "resume": resumed.added - 3 * line,
+    }
+    is_by_line = line_event == BY_LINE or (line_event == CHEAPER and line < instruction)
+    return ticks, (by_line if is_by_line else by_instruction).traced.step
 
 
 def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:

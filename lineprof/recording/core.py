@@ -18,7 +18,13 @@ from lineprof.errors import LineprofError
 from lineprof.files import current_folder
 from lineprof.process_info import python_version
 from lineprof.ranks import rank_of_process
-from lineprof.recording.calibration import Calibration, Costs, measure, set_costs
+from lineprof.recording.calibration import (
+    CHEAPER,
+    Calibration,
+    Costs,
+    measure,
+    set_costs,
+)
 from lineprof.recording.gpu import GpuWork, open_ranges
 from lineprof.version import VERSION
 
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
 
 # The choice of a core: the source of events, and the reason for it.
 
-CORES = ("auto", "monitoring", "settrace")
+CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "settrace")
 _CORES_OF_LINE_PROFILER = {
     **dict.fromkeys(("old", "legacy", "ctrace"), "settrace"),
     **dict.fromkeys(("new", "sys.monitoring", "sysmon"), "monitoring"),
@@ -95,18 +101,20 @@ def open_core(module: ModuleType, wanted: str, clock: object) -> OpenCore:
         )
     in_use = module.hook()
     refused = []
+    hook, _, event = wanted.partition("-")
     for name, how in module.hooks():
-        if wanted not in (name, "auto") or (
+        if hook not in (name, "auto") or (
             wanted == "auto" and in_use not in (None, name)
         ):
             continue
         try:
             with _opening:
-                tracer, calibration = _open(module, name, clock)
+                tracer, calibration = _open(module, name, event or CHEAPER, clock)
         except (RuntimeError, ValueError) as error:
             refused.append(str(error))
             continue
-        reason = "; ".join([how, *refused, *_reasons(wanted, in_use)])
+        events = _events(module, name, event, calibration.costs)
+        reason = "; ".join([how, *events, *refused, *_reasons(wanted, in_use)])
         return OpenCore(
             tracer=tracer, calibration=calibration, name=name, reason=reason
         )
@@ -123,11 +131,32 @@ def _reasons(wanted: str, in_use: str | None) -> list[str]:
     return ["another profiler of this process uses it"] if in_use else []
 
 
-def _open(module: ModuleType, hook: str, clock: object) -> tuple[Tracer, Calibration]:
+def _events(module: ModuleType, hook: str, wanted: str, costs: Costs) -> Iterable[str]:
+    """Yield the sentence on the events that tell of lines, if there is a choice."""
+    if hook != "monitoring":
+        return
+    names = [(costs.line, "LINE"), (costs.by_instruction, "INSTRUCTION")]
+    if not module.has_instructions():
+        yield "LINE events tell of lines, because another tool may have them too"
+    elif wanted:
+        yield f"{wanted.upper()} events tell of lines"
+    elif costs.line:
+        one = module.COST_ONE * 2**32 / module.scale()  # of 1 ns
+        (less, cheaper), (more, other) = sorted(names)
+        yield (
+            f"{cheaper} events tell of lines, because one costs {less / one:.1f} ns, "
+            f"a {other} event {more / one:.1f} ns"
+        )
+
+
+def _open(
+    module: ModuleType, hook: str, event: str, clock: object
+) -> tuple[Tracer, Calibration]:
     calibration = Calibration()
     if clock is None:
         inherited = _inherited.get((hook, wanted_clock()))
-        calibration = inherited or _calibrated(module, hook, wanted_clock())
+        calibration = inherited or _calibrated(module, hook, event, wanted_clock())
+    module.set_line_event(event)
     tracer = module.Tracer(hook, clock, wanted_clock())
     set_costs(module, calibration.costs)
     return tracer, calibration
@@ -146,11 +175,13 @@ def inherit_calibration(hook: str, costs: Iterable[int], turn: float) -> None:
 
 
 @cache
-def _calibrated(module: ModuleType, hook: str, clock_name: str) -> Calibration:
+def _calibrated(
+    module: ModuleType, hook: str, event: str, clock_name: str
+) -> Calibration:
     """Return the costs of a hook's events with a clock, measured at the first call."""
     if module.hook() is None:
         module.Tracer(hook, None, clock_name).close()  # starts the clock
-    return measure(module, hook)
+    return measure(module, hook, event)
 
 
 def new_live_file(

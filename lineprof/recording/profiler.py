@@ -80,15 +80,16 @@ class LineProfiler(ByCountProfilerMixin):
     for the length of a decorated call, inside ``with profiler:``, or between
     `enable` and `disable`.
 
-    `core` is the source of events: "monitoring" (Python 3.12 and later),
-    "settrace", or "auto"; None takes the environment's ``LINEPROF_CORE``. `clock`
-    is for tests: a capsule "lineprof.clock" with a C function that returns ns.
-    `gpu` is "auto" (record GPU work if there is a GPU), "nvtx" (only ranges for
-    other tools), "off", or a `lineprof.GpuOptions`; `nvtx` is "auto",
-    "line", "func" or "off". None takes ``LINEPROF_GPU``, ``LINEPROF_NVTX``. Once a
-    profiler records GPU work, the process does so until it ends. With `trace`, each
-    slice of time in a function or on a line is kept, for a timeline: a
-    `lineprof.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
+    `core` is the source of events: "monitoring" (Python 3.12 and later), with the
+    cheaper of its LINE and INSTRUCTION events, "monitoring-line" or
+    "monitoring-instruction" with one of them, "settrace", or "auto"; None takes the
+    environment's ``LINEPROF_CORE``. `clock` is for tests: a capsule "lineprof.clock"
+    with a C function that returns ns. `gpu` is "auto" (record GPU work if there is a
+    GPU), "nvtx" (only ranges for other tools), "off", or a `lineprof.GpuOptions`;
+    `nvtx` is "auto", "line", "func" or "off". None takes ``LINEPROF_GPU``,
+    ``LINEPROF_NVTX``. Once a profiler records GPU work, the process does so until it
+    ends. With `trace`, each slice of time in a function or on a line is kept, for a
+    timeline: a `lineprof.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
 
     `wrap_trace` and `set_frame_local_trace` are line_profiler's, and have no effect:
     other tracers always keep their events.

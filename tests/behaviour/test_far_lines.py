@@ -18,28 +18,12 @@ from running import hits_of, new_profiler, run_python
 from tables import profiled
 from whole_program import profiled as whole
 
-from lineprof.bytecode import code_tables
-
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("hook")
 FAR = "\n" * 400  # empty lines
-ALL_IS_FAR = 32  # LP_PYTHON_ALL_IS_FAR in csrc/bytecode/code_tables.h
 inlined = pytest.mark.skipif(sys.version_info < (3, 12), reason="no far lines there")
-
-
-@inlined
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="far lines have LINE events")
-@pytest.mark.parametrize("seed", range(0, 300, 3))
-def test_a_random_program_with_all_lines_treated_as_far(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    python, opcodes = code_tables.OPCODES[:4], code_tables.OPCODES[4:]
-    number = int.from_bytes(python, sys.byteorder) | ALL_IS_FAR
-    changed = number.to_bytes(4, sys.byteorder) + opcodes
-    monkeypatch.setattr(code_tables, "OPCODES", changed)
-    check_lines(program(seed))
 
 
 @pytest.mark.parametrize("seed", range(1, 300, 6))

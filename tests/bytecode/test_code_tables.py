@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import tables_oracle
 
 from lineprof import _core
@@ -47,17 +48,27 @@ def some_codes() -> Iterator[tuple[CodeType, bytes]]:
             yield part, spans
 
 
-def tables_of(code: CodeType, spans: bytes) -> dict[str, Any] | None:
-    return _core.Tracer.code_tables(code, spans, OPCODES)
+def tables_of(
+    code: CodeType, spans: bytes, event: int = tables_oracle.BY_INSTRUCTION
+) -> dict[str, Any] | None:
+    return _core.Tracer.code_tables(code, spans, OPCODES, event)
 
 
-def test_tables_of_the_standard_library_are_those_of_the_oracle() -> None:
+@pytest.mark.parametrize(
+    "event",
+    [
+        tables_oracle.BY_LINE,
+        tables_oracle.BY_LINE_UNLESS_SLOW,
+        tables_oracle.BY_INSTRUCTION,
+    ],
+)
+def test_tables_of_the_standard_library_are_those_of_the_oracle(event: int) -> None:
     seen = dict.fromkeys(tables_oracle.Tables._fields, 0)
     for code, packed in some_codes():
         lines = memoryview(packed).cast("I")
         spans = list(zip(lines[::2], lines[1::2], strict=True))
-        truth = tables_oracle.build_tables(code, spans)
-        tables = tables_of(code, packed)
+        truth = tables_oracle.build_tables(code, spans, event)
+        tables = tables_of(code, packed, event)
         if truth is None or tables is None:
             assert truth is tables
             continue

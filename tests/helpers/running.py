@@ -54,12 +54,17 @@ class Outcome:
         return total
 
 
-def hook_name() -> str:
-    """Return the hook that this run of the suite tests: LINEPROF_CORE's."""
+def core_name() -> str:
+    """Return the core that this run of the suite tests: LINEPROF_CORE's."""
     name = os.environ.get("LINEPROF_CORE", "auto")
     if name == "auto":
         return "monitoring" if sys.version_info >= (3, 12) else "settrace"
     return name
+
+
+def hook_name() -> str:
+    """Return the hook of that core."""
+    return core_name().partition("-")[0]
 
 
 def new_profiler(*functions: object, clock: object = None) -> LineProfiler:
@@ -67,8 +72,8 @@ def new_profiler(*functions: object, clock: object = None) -> LineProfiler:
     from lineprof import LineProfiler  # noqa: PLC0415 - the oracle runs without it
 
     if clock is None:
-        return LineProfiler(*functions, core=hook_name())
-    return LineProfiler(*functions, core=hook_name(), clock=clock)
+        return LineProfiler(*functions, core=core_name())
+    return LineProfiler(*functions, core=core_name(), clock=clock)
 
 
 def hits_of(profiler: LineProfiler) -> Hits:

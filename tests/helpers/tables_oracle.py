@@ -236,7 +236,7 @@ def for_loops(code: CodeType) -> list[int]:
 
 LOOP_BACK, COMPREHENSION = 1, 2  # lp_line_entry in csrc/record/recorder.h
 
-_NO_LINE_EVENT = 8  # LP_NO_LINE_EVENT in csrc/engine/code.h
+_NO_LINE_EVENT = 4  # LP_NO_LINE_EVENT in csrc/engine/code.h
 
 # Opcodes without which a function has no comprehension. From 3.14 on all(), any() and
 # tuple() of a generator expression are loops of the function that calls them.
@@ -278,7 +278,9 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
     return bytes(marks)  # all 0 if there is no loop
 
 
-STARTS_LINE = 4  # LP_STARTS_LINE in csrc/engine/code.h
+# lp_line_event and LP_START_OF_CALL in csrc/bytecode/code_tables.h
+BY_LINE, BY_LINE_UNLESS_SLOW, BY_INSTRUCTION = range(3)
+START_OF_CALL = 1 << 31
 
 _FAR_IS_SLOW = (3, 12) <= sys.version_info < (3, 14)
 _NEAR = range(-126, 128)  # distances that a byte holds
@@ -303,16 +305,30 @@ def are_far(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bool:
     )
 
 
-def with_starts(
-    marks: bytes | None, code: CodeType, ranges: Iterable[tuple[int, int, int]]
+def line_starts(
+    code: CodeType, ranges: Sequence[tuple[int, int, int]], first: int
 ) -> bytes:
-    """Return `marks` with `STARTS_LINE` at instructions where a line may begin."""
+    """Return for each instruction 1 + the index of a line that may begin there, or 0.
+
+    A line begins where its instructions do, at a handler, where a jump comes from
+    another line, and at the start of a call: `START_OF_CALL` marks that instruction,
+    unless it is one of a loop or handler.
+    """
     raw = code.co_code
-    marked = bytearray(marks or len(raw) // 2)
-    for offset in (*(start for start, _, _ in ranges), *targets(code), *handlers(code)):
-        if raw[offset] not in _NO_EVENTS:
-            marked[offset // 2] |= STARTS_LINE
-    return bytes(marked)
+    lines = memoryview(_line_table(code, ranges)).cast("I")
+    jumps = [step for step in _steps(raw) if step[2] >= 0]
+    others = [end for start, _, end in jumps if lines[start // 2] != lines[end // 2]]
+    table = _zeros("I", len(raw) // 2)
+    steps = [offset for offset, _, _ in _steps(raw)]
+    call = next((offset for offset in steps if offset > _start(code) >= 0), None)
+    begins = [start for start, _, _ in ranges] + ([] if call is None else [call])
+    for offset in (*begins, *others, *handlers(code)):
+        if raw[offset] not in _NO_EVENTS and lines[offset // 2]:
+            table[offset // 2] = 1 + lines[offset // 2] - first
+    again = {*handlers(code), *(end for _, _, end in jumps)}
+    if call is not None and call not in again and table[call // 2]:
+        table[call // 2] |= START_OF_CALL
+    return table.tobytes()
 
 
 _STEPS = 0x20 | 0x80 | 0x200  # flags of generators and coroutines
@@ -338,12 +354,13 @@ class Tables(NamedTuple):
     instructions: bytes | None
     marks: bytes | None
     resumes: bytes | None
+    starts: bytes | None
 
 
-def build_tables(code: CodeType, spans: Iterable[Span]) -> Tables | None:
+def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | None:
     """Return the tables of `code`, or None if its line numbers are invalid.
 
-    `spans` are those of its file's statements.
+    `spans` are those of its file's statements, `event` is an lp_line_event.
     """
     ranges = _within(code, list(_merged(code.co_lines())))
     numbers = [line for _, _, line in ranges]
@@ -357,9 +374,11 @@ def build_tables(code: CodeType, spans: Iterable[Span]) -> Tables | None:
     statements = _statement_table(code, first, n_lines, spans)
     in_steps = bool(code.co_flags & _STEPS)
     far = are_far(code, ranges)
-    marks = jump_marks(code, statements=far or statements is not None)
-    if far:
-        marks = with_starts(marks, code, ranges)
+    marks = jump_marks(code, statements=statements is not None)
+    starts = None
+    if _INLINED and (event == BY_INSTRUCTION or (far and event != BY_LINE)):
+        starts = line_starts(code, ranges, first)
+    has_resumes = in_steps or marks or starts or n_lines > _LONG_SEARCH
     return Tables(
         first_line=first,
         n_lines=n_lines,
@@ -370,9 +389,8 @@ def build_tables(code: CodeType, spans: Iterable[Span]) -> Tables | None:
         if _COUNTS_INSTRUCTIONS
         else None,
         marks=marks,
-        resumes=_line_table(code, ranges)
-        if _INLINED and (in_steps or marks is not None or n_lines > _LONG_SEARCH)
-        else None,
+        resumes=_line_table(code, ranges) if _INLINED and has_resumes else None,
+        starts=starts,
     )
 
 

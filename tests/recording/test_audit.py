@@ -38,7 +38,8 @@ class Audited:
         self, answer: object = None, act: Callable[[], None] = int, cost: int = COST
     ) -> None:
         self.profiler = new_profiler(work, steps, call)
-        set_costs(core, Costs(line=cost, high_line=cost, call=cost, resume=cost))
+        names = ("line", "by_instruction", "call", "call_by_instruction", "resume")
+        set_costs(core, Costs(**dict.fromkeys(names, cost), max_small_int=256))
         # As they were not measured, they are not adapted to the machine's speed later.
         self.profiler._session.calibration = Calibration()
         self.threads: list[threading.Thread] = []

@@ -29,6 +29,8 @@ static const lp_opcodes opcodes = {
         },
 };
 
+static const lp_line_events events = {.wanted = LP_BY_LINE};
+
 static const uint8_t loop[] = {
     RESUME, 0, SWAP, 0, FOR, 2, CACHE, 0, PLAIN, 0, BACK, 4, RETURN, 0,
 };
@@ -57,7 +59,8 @@ a_loop_has_its_lines_and_its_marks(void)
     const uint32_t resumes[] = {10, 10, 11, 11, 11, 13, 11};
     const uint8_t marks[] = {0, 0, 2, 0, 0, 2, 0};
 
-    CHECK(lp_code_tables_build(&tables, &source, &opcodes) == LP_TABLES_DONE);
+    CHECK(lp_code_tables_build(&tables, &source, &opcodes, &events) ==
+          LP_TABLES_DONE);
     CHECK(tables.first_line == 10 && tables.n_lines == 4);
     CHECK(tables.start == 0 && !tables.is_far && !tables.is_unread);
     CHECK(tables.has_comprehension);
@@ -78,9 +81,42 @@ statements_are_those_that_begin_in_the_code(void)
 
     source.spans = spans;
     source.n_spans = 4;
-    CHECK(lp_code_tables_build(&tables, &source, &opcodes) == LP_TABLES_DONE);
+    CHECK(lp_code_tables_build(&tables, &source, &opcodes, &events) ==
+          LP_TABLES_DONE);
     CHECK(memcmp(tables.statements, statements, sizeof(statements)) == 0);
     lp_code_tables_clear(&tables);
+}
+
+static void
+instructions_where_a_line_begins_are_its_starts(void)
+{
+    const uint32_t starts[] = {0, 1 | LP_START_OF_CALL, 2, 0, 0, 4, 2};
+    /* An event at each costs the same, or less if no number is over 4. */
+    const struct {
+        lp_line_events events;
+        bool by_instruction;
+    } cases[] = {
+        {{.wanted = LP_BY_LINE}, false},
+        {{.wanted = LP_BY_LINE_UNLESS_SLOW}, false},
+        {{.wanted = LP_BY_INSTRUCTION}, true},
+        {{.wanted = LP_BY_CHEAPER_EVENT}, true},
+        {{LP_BY_CHEAPER_EVENT, 2, 9, 1, 9, 256}, true},
+        {{LP_BY_CHEAPER_EVENT, 1, 9, 2, 9, 256}, false},
+        {{LP_BY_CHEAPER_EVENT, 1, 9, 2, 9, 4}, true},
+        {{LP_BY_CHEAPER_EVENT, 1, 3, 2, 9, 4}, false},
+    };
+    lp_code_source source = source_of_loop();
+    lp_code_tables tables;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CHECK(lp_code_tables_build(&tables, &source, &opcodes,
+                                   &cases[i].events) == LP_TABLES_DONE);
+        CHECK((tables.starts != NULL) == cases[i].by_instruction);
+        if (tables.starts != NULL) {
+            CHECK(memcmp(tables.starts, starts, sizeof(starts)) == 0);
+        }
+        lp_code_tables_clear(&tables);
+    }
 }
 
 static void
@@ -90,7 +126,7 @@ code_without_lines_is_invalid(void)
     lp_code_tables tables;
 
     source.n_lines = 0;
-    CHECK(lp_code_tables_build(&tables, &source, &opcodes) ==
+    CHECK(lp_code_tables_build(&tables, &source, &opcodes, &events) ==
           LP_TABLES_INVALID);
     lp_code_tables_clear(&tables);
 }
@@ -134,9 +170,13 @@ nonsense_is_not_read_beyond_its_end(void)
             .spans = spans,
             .n_spans = 2,
         };
+        const lp_line_events any = {
+            .wanted = (lp_line_event)random_below(&state, 4),
+            .max_small_int = random_below(&state, 40),
+        };
         lp_code_tables tables;
         lp_tables_result result =
-            lp_code_tables_build(&tables, &source, &opcodes);
+            lp_code_tables_build(&tables, &source, &opcodes, &any);
 
         CHECK(result != LP_TABLES_NO_MEMORY);
         lp_code_tables_clear(&tables);
@@ -151,6 +191,7 @@ main(void)
 {
     a_loop_has_its_lines_and_its_marks();
     statements_are_those_that_begin_in_the_code();
+    instructions_where_a_line_begins_are_its_starts();
     code_without_lines_is_invalid();
     nonsense_is_not_read_beyond_its_end();
     return check_failures;

@@ -36,7 +36,12 @@ static void
 lines_above_256_and_long_lines_weigh_more(void)
 {
     lp_arena arena;
-    lp_costs costs = {.line = 10, .high_line = 20, .instruction = 3};
+    lp_costs costs = {.line = 10,
+                      .high_line = 20,
+                      .instruction = 3,
+                      .by_instruction = 5,
+                      .high_by_instruction = 7,
+                      .max_small_int = 256};
     lp_layout layout = layout_of(255, 4);
     lp_code_counters *counters;
 
@@ -47,6 +52,13 @@ lines_above_256_and_long_lines_weigh_more(void)
     CHECK(counters->lines[0].weight == 16); /* line 255, two instructions */
     CHECK(counters->lines[1].weight == 10); /* line 256 */
     CHECK(counters->lines[2].weight == 20); /* line 257 */
+    layout.by_instruction = true;
+    counters = lp_code_counters_new(&arena, &layout, &costs);
+    CHECK(counters->lines[0].weight == 5 && counters->lines[2].weight == 5);
+    layout.high = calloc(1, 1);
+    layout.high[0] = 1 << 2;
+    counters = lp_code_counters_new(&arena, &layout, &costs);
+    CHECK(counters->lines[1].weight == 5 && counters->lines[2].weight == 7);
     lp_layout_clear(&layout);
     CHECK(layout.instructions == NULL);
     lp_arena_free(&arena);
@@ -77,7 +89,7 @@ static void
 a_reset_keeps_the_depth_of_open_frames(void)
 {
     lp_arena arena;
-    lp_costs costs = {.line = 10};
+    lp_costs costs = {.line = 10, .max_small_int = 256};
     lp_layout layout = layout_of(1, 2);
     lp_code_counters *counters;
 

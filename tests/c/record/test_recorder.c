@@ -160,7 +160,7 @@ a_line_outside_the_code_is_not_counted(void)
 static void
 costs_are_counted_by_line(void)
 {
-    lp_costs costs = {.line = 100};
+    lp_costs costs = {.line = 100, .max_small_int = 256};
     fixture made = set_up(costs, NULL);
 
     enter_a(&made);
@@ -264,7 +264,7 @@ static void
 time_on_a_line_without_a_hit_has_a_cost(void)
 {
     uint32_t *statements = one_statement();
-    lp_costs costs = {.line = 100};
+    lp_costs costs = {.line = 100, .max_small_int = 256};
     fixture made = set_up(costs, statements);
 
     enter_a(&made);
@@ -402,7 +402,7 @@ a_frame_below_the_top_can_leave(void)
 static void
 min_and_max_executions_are_recorded(void)
 {
-    lp_costs costs = {.line = 2 * LP_COST_ONE};
+    lp_costs costs = {.line = 2 * LP_COST_ONE, .max_small_int = 256};
     fixture made = set_up(costs, NULL);
 
     CHECK(made.a->lines[1].min == LP_NO_MIN && made.a->lines[1].max == 0);

@@ -27,7 +27,9 @@ set_up(lp_ticks min_line_ticks)
     lp_layout a = {.code_id = 0, .serial = 1, .first_line = 1, .n_lines = 10};
     lp_layout b = {
         .code_id = 70, .serial = 2, .first_line = 101, .n_lines = 10};
-    lp_costs costs = {.line = 3 * LP_COST_ONE, .call = 5 * LP_COST_ONE};
+    lp_costs costs = {.line = 3 * LP_COST_ONE,
+                      .call = 5 * LP_COST_ONE,
+                      .max_small_int = 256};
     lp_clock clock;
     fixture made;
 
