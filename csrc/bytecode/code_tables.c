@@ -640,39 +640,39 @@ mark_handlers(lp_code_tables *self, const lp_code_source *source,
 }
 
 /* Mark the instructions where a line may begin: where its instructions begin,
- * and where control may come to it from another line. */
+ * and where control may come to it from another line.  Instructions without
+ * events of their own begin no line, and end none. */
 static void
 mark_starts(lp_code_tables *self, const lp_code_source *source,
-            const line_ranges *ranges, const lp_opcodes *opcodes,
-            const instructions *all)
+            const lp_opcodes *opcodes, const instructions *all)
 {
-    uint32_t call = self->n_instructions; /* the first of a call */
+    uint32_t call = (uint32_t)self->start / 2 + 1; /* the first of a call */
+    uint32_t line = 0;
     bool repeats = false;
 
-    if (self->start >= 0) {
-        call = (uint32_t)self->start / 2 + 1;
-        while (call < self->n_instructions &&
-               (op_at(source, opcodes, call) & LP_OP_CACHE)) {
-            call++;
-        }
-    }
-    for (size_t i = 0; i < ranges->n; i++) {
-        mark_start(self, source, opcodes, ranges->items[i].start);
+    while (call < self->n_instructions &&
+           (op_at(source, opcodes, call) & LP_OP_CACHE)) {
+        call++;
     }
     for (uint32_t i = 0; i < all->n; i++) {
-        const instruction *jump = &all->items[i];
+        const instruction *at = &all->items[i];
+        uint32_t here = self->resumes[at->offset / 2];
 
-        if (jump->target >= 0) {
-            size_t to = (size_t)jump->target / 2;
+        if (at->offset / 2 >= call && !(at->op & LP_OP_NO_EVENTS)) {
+            if (here != line) {
+                mark_start(self, source, opcodes, at->offset);
+            }
+            line = here;
+        }
+        if (at->target >= 0) {
+            size_t to = (size_t)at->target / 2;
 
             repeats |= to == call;
-            if (self->resumes[jump->offset / 2] != self->resumes[to]) {
-                mark_start(self, source, opcodes, (uint64_t)jump->target);
+            if (self->resumes[to] != here) {
+                mark_start(self, source, opcodes, (uint64_t)at->target);
             }
         }
     }
-    /* The RESUME before it, which may be on its line, begins no line. */
-    mark_start(self, source, opcodes, 2 * (uint64_t)call);
     repeats |= mark_handlers(self, source, opcodes, call);
     if (call < self->n_instructions && self->starts[call] != 0 && !repeats) {
         self->starts[call] |= LP_START_OF_CALL;
@@ -727,8 +727,7 @@ add_high(lp_code_tables *self, const lp_line_events *events)
  * memory is out. */
 static bool
 add_starts(lp_code_tables *self, const lp_code_source *source,
-           const line_ranges *ranges, const lp_opcodes *opcodes,
-           const lp_line_events *events)
+           const lp_opcodes *opcodes, const lp_line_events *events)
 {
     instructions all = {NULL, 0, NULL, NULL, NULL};
     bool wants = events->wanted > LP_BY_LINE_UNLESS_SLOW ||
@@ -736,7 +735,7 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
     bool done;
     uint32_t seen;
 
-    if (!wants || !is_known(source, opcodes, &seen)) {
+    if (!wants || self->start < 0 || !is_known(source, opcodes, &seen)) {
         return true;
     }
     done = read_instructions(&all, source, opcodes);
@@ -746,7 +745,7 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
         done = self->starts != NULL;
     }
     if (wants && done) {
-        mark_starts(self, source, ranges, opcodes, &all);
+        mark_starts(self, source, opcodes, &all);
         if (events->wanted == LP_BY_CHEAPER_EVENT && !self->is_far &&
             !are_instructions_cheaper(self, events)) {
             free(self->starts);
@@ -849,7 +848,7 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     if (inlines && !add_resumes(self, ranges)) {
         return false;
     }
-    if (inlines && !add_starts(self, source, ranges, opcodes, events)) {
+    if (inlines && !add_starts(self, source, opcodes, events)) {
         return false;
     }
     if (self->starts == NULL && self->marks == NULL && !source->in_steps &&

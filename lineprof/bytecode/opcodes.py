@@ -28,7 +28,7 @@ _NAMES = {
     0x800: "END_FOR",
     0x1000: "POP_ITER",
     # Without events of their own, or without a line of the program.
-    0x2000: "END_FOR END_SEND END_ASYNC_FOR RESUME",
+    0x2000: "END_FOR END_SEND END_ASYNC_FOR POP_ITER RESUME",
     0x8000: "BEFORE_WITH" if "BEFORE_WITH" in opcode.opmap else "LOAD_SPECIAL",
     0x10000: "RESUME",
     0x20000: "YIELD_VALUE",

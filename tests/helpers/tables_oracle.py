@@ -6,6 +6,7 @@ See csrc/bytecode/code_tables.h. The two share no code.
 from __future__ import annotations
 
 import dis
+import itertools
 import opcode
 import sys
 from typing import TYPE_CHECKING, NamedTuple
@@ -288,7 +289,7 @@ _BYTES_PER_LINE = 64  # of bytecode, by which a line is expected
 # Instructions without events of their own, or without a line of the program.
 _NO_EVENTS = {
     opcode.opmap[name]
-    for name in ("END_FOR", "END_SEND", "END_ASYNC_FOR", "RESUME")
+    for name in ("END_FOR", "END_SEND", "END_ASYNC_FOR", "POP_ITER", "RESUME")
     if name in opcode.opmap
 }
 
@@ -306,22 +307,29 @@ def are_far(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bool:
 
 
 def line_starts(
-    code: CodeType, ranges: Sequence[tuple[int, int, int]], first: int
+    code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int
 ) -> bytes:
     """Return for each instruction 1 + the index of a line that may begin there, or 0.
 
-    A line begins where its instructions do, at a handler, where a jump comes from
-    another line, and at the start of a call: `START_OF_CALL` marks that instruction,
-    unless it is one of a loop or handler.
+    A line begins at an instruction of another line than the one before, at a handler,
+    and where a jump comes from another line. Instructions without events, such as an
+    END_FOR, do not count. `START_OF_CALL` marks the first instruction of a call, unless
+    it is one of a loop or handler.
     """
     raw = code.co_code
     lines = memoryview(_line_table(code, ranges)).cast("I")
     jumps = [step for step in _steps(raw) if step[2] >= 0]
     others = [end for start, _, end in jumps if lines[start // 2] != lines[end // 2]]
     table = _zeros("I", len(raw) // 2)
-    steps = [offset for offset, _, _ in _steps(raw)]
-    call = next((offset for offset in steps if offset > _start(code) >= 0), None)
-    begins = [start for start, _, _ in ranges] + ([] if call is None else [call])
+    begin = _start(code)
+    steps = [offset for offset, _, _ in _steps(raw) if offset > begin >= 0]
+    call = steps[0] if steps else None
+    having_events = [offset for offset in steps if raw[offset] not in _NO_EVENTS]
+    begins = having_events[:1] + [
+        offset
+        for before, offset in itertools.pairwise(having_events)
+        if lines[offset // 2] != lines[before // 2]
+    ]
     for offset in (*begins, *others, *handlers(code)):
         if raw[offset] not in _NO_EVENTS and lines[offset // 2]:
             table[offset // 2] = 1 + lines[offset // 2] - first
@@ -376,7 +384,8 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
     far = are_far(code, ranges)
     marks = jump_marks(code, statements=statements is not None)
     starts = None
-    if _INLINED and (event == BY_INSTRUCTION or (far and event != BY_LINE)):
+    wants_starts = event == BY_INSTRUCTION or (far and event != BY_LINE)
+    if _INLINED and wants_starts and _start(code) >= 0:
         starts = line_starts(code, ranges, first)
     has_resumes = in_steps or marks or starts or n_lines > _LONG_SEARCH
     return Tables(
