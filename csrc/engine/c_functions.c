@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/live_log.h"
-#include "record/call_tree.h"
+#include "record/calls.h"
 
 /* Kinds of classes of callables.  All objects of the class are one C function;
  * or each object is one, such as a ufunc, which has a name of its own; or none

@@ -9,8 +9,9 @@
 #endif
 
 #include "engine/discovery.h"
+#include "engine/frames.h"
 #include "engine/tracer.h"
-#include "record/call_tree.h"
+#include "record/calls.h"
 #include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
 
@@ -238,14 +239,6 @@ enter_for_tracer(lp_recorder *rec, lp_code *code, lp_entry entry,
     return frame;
 }
 
-/* True if frames with this layout have state to keep while they are suspended.
- */
-static bool
-keeps_suspended_state(const lp_layout *layout)
-{
-    return layout->awaits || layout->statements != NULL;
-}
-
 /* Give the top frame and those that share it their ranges, if frames were
  * `entered`, and bring the tool's stack up to date. */
 static void
@@ -263,8 +256,8 @@ assign_ranges(lp_recorder *rec, bool entered)
 }
 
 lp_frame *
-lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
-                const void *key, lp_ticks now)
+lp_engine_enter_slow(lp_recorder *rec, lp_code *code, lp_entry entry,
+                     uint32_t line, const void *key, lp_ticks now)
 {
     const lp_suspended_frame *suspended = NULL;
     bool shared = false;
@@ -275,11 +268,8 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return NULL;
     }
-    rec->cost += entry != LP_CALLED ? rec->costs.resume
-                 : code->flags & LP_CODE_CALLED_BY_INSTRUCTION
-                     ? rec->costs.call_by_instruction
-                     : rec->costs.call;
-    if (entry != LP_CALLED && keeps_suspended_state(&code->layout)) {
+    rec->cost += lp_engine_entry_cost(rec, code, entry);
+    if (entry != LP_CALLED && lp_layout_keeps_state(&code->layout)) {
         suspended = lp_suspended_resume(&lp_the_engine.suspended, key,
                                         code->code, now);
     }

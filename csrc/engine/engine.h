@@ -94,17 +94,6 @@ typedef enum lp_entry {
     LP_LATE     /* it was already running when its code was registered */
 } lp_entry;
 
-/* [GIL] Enter the frame `key` of `code` at `now`; `line` is the line it is on
- * if it is resumed.  Returns the new top frame, or NULL if no tracer counts
- * it. */
-lp_frame *lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry,
-                          uint32_t line, const void *key, lp_ticks now);
-
-/* [GIL] Leave the running frame of `code`, which returned or raised, or is
- * suspended if `suspended`. */
-void lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
-                     bool suspended, lp_ticks now);
-
 /* [GIL] Leave all frames above `depth` frames. */
 void lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now);
 

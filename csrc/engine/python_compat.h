@@ -220,13 +220,13 @@ lp_raw_frame_current(PyThreadState *state)
 
 /* -- numbers -------------------------------------------------------------- */
 
-/* The value of a small int: line numbers and offsets are passed to callbacks
- * as such. */
+/* The value of a small int that is not negative: line numbers and offsets are
+ * passed to callbacks as such. */
 static inline long
 lp_small_int(PyObject *number)
 {
 #if PY_VERSION_HEX >= 0x030C0000
-    return (long)PyUnstable_Long_CompactValue((PyLongObject *)number);
+    return (long)((PyLongObject *)number)->long_value.ob_digit[0];
 #else
     return PyLong_AsLong(number);
 #endif

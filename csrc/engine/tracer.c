@@ -5,7 +5,7 @@
 #include "engine/c_functions.h"
 #include "engine/engine.h"
 #include "engine/live_log.h"
-#include "record/call_tree.h"
+#include "record/calls.h"
 
 void
 lp_tracer_start(lp_tracer *self)

@@ -234,13 +234,13 @@ has_local(int id, PyObject *code, long mask)
     return bits < 0 ? -1 : (bits & mask) != 0;
 }
 
-/* Set INSTRUCTION events in place of LINE events, and, with `has_calls`, of
- * PY_START events.  The interpreter records
- * which tool wants them once any event of the code has two tools, and forgets
- * which tool did before: so another tool id shares some of the events while
- * they are set.  False with no exception if that is not possible. */
+/* Set INSTRUCTION events in place of LINE events, and of PY_START events if
+ * they tell of calls.  The interpreter records which tool wants them once any
+ * event of the code has two tools, and forgets which tool did before: so
+ * another tool id shares some of the events while they are set.  False with no
+ * exception if that is not possible. */
 static bool
-watch_instructions(PyObject *code, long lines, bool has_calls)
+watch_instructions(PyObject *code, const lp_code *known, long lines)
 {
     long line = bit_of("LINE"), instruction = bit_of("INSTRUCTION");
     long shared = bit_of("PY_RETURN");
@@ -248,7 +248,7 @@ watch_instructions(PyObject *code, long lines, bool has_calls)
     int other, had = has_local(tool_id, code, instruction);
     bool done = had > 0;
 
-    if (has_calls) {
+    if (known->flags & LP_CODE_CALLED_BY_INSTRUCTION) {
         ours &= ~bit_of("PY_START");
     }
     if (had == 0 && (other = take_tool_id()) >= 0) {
@@ -268,11 +268,9 @@ monitoring_watch(PyObject *code)
 {
     lp_code *known = lp_code_of(code);
     long mask = event_mask(true);
-    bool has_calls = known->flags & LP_CODE_CALLED_BY_INSTRUCTION;
     bool by_instruction = (known->flags & LP_CODE_BY_INSTRUCTION) &&
-                          mask >= 0 &&
                           (is_alone || (known->flags & LP_CODE_IS_FAR)) &&
-                          watch_instructions(code, mask, has_calls);
+                          mask >= 0 && watch_instructions(code, known, mask);
 
     if (!by_instruction) {
         lp_code_use_line_events(known);
@@ -324,6 +322,9 @@ use_line_events(void)
             lp_code_use_line_events(lp_code_of(code->code));
             if (set_local(tool_id, code->code, mask) < 0) {
                 PyErr_Clear();
+            }
+            if (LP_TOOLS_HIDE_OPCODES) {
+                keep_opcode_events(code->code);
             }
         }
     }

@@ -6,7 +6,7 @@
 
 #include "engine/c_functions.h"
 #include "engine/discovery.h"
-#include "engine/engine.h"
+#include "engine/frames.h"
 #include "engine/overhead_audit.h"
 #include "hooks/superinstructions.h"
 
@@ -161,40 +161,44 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
     return result_or_raise(resume(rec, args[0], at), ok);
 }
 
-/* The running frame of `code` ends, or is suspended.  It is the top frame, if
- * that runs the same code and `is_recorded`. */
-static inline void
-leave(PyObject *code, bool suspended, bool is_recorded)
+static LP_NOINLINE PyObject *
+leave_slow(PyObject *code, bool suspended)
 {
     lp_recorder *rec = lp_current_recorder;
+    const void *key = lp_frame_key();
     lp_ticks now;
-    lp_frame *top;
 
     if (rec == NULL || (rec->top == rec->frames && rec->unpopped == 0)) {
-        return;
+        return return_none();
     }
     now = lp_clock_now(&rec->clock);
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
-        lp_engine_frame(rec, code, lp_frame_key()) != NULL) {
+        lp_engine_frame(rec, code, key) != NULL) {
         /* (Frames that the C function called may also end.) */
         lp_c_functions_end(rec, now);
     }
-    top = rec->top;
-    if (is_recorded && top->code == code &&
-        !(top->flags & LP_FRAME_GREENLET)) {
-        lp_engine_leave(rec, code, top->key, suspended, now);
+    lp_engine_leave(rec, code, key, suspended, now);
+    return return_none();
+}
+
+/* The running frame of `code` ends, or is suspended. */
+LP_INLINE PyObject *
+leave(PyObject *code, bool suspended)
+{
+    lp_recorder *rec = lp_current_recorder;
+
+    if (LP_LIKELY(rec != NULL && rec->top->code == code) &&
+        lp_engine_leave_top(rec, code, suspended, lp_clock_now(&rec->clock))) {
+        return return_none();
     }
-    else {
-        lp_engine_leave(rec, code, lp_frame_key(), suspended, now);
-    }
+    return leave_slow(code, suspended);
 }
 
 static PyObject *
 on_leave(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    leave(args[0], false, true);
-    return return_none();
+    return leave(args[0], false);
 }
 
 /* An exception ends the frame, perhaps before it came to its first line. */
@@ -202,56 +206,84 @@ static PyObject *
 on_unwind(PyObject *Py_UNUSED(self), PyObject *const *args,
           size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    leave(args[0], false, false);
-    return return_none();
+    return leave_slow(args[0], false);
 }
 
 static PyObject *
 on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
-    leave(args[0], true, true);
-    return return_none();
+    return leave(args[0], true);
 }
 
-/* The frame comes to the line at `offset` from its first line, perhaps once
- * more.  Some lines have two LINE events: `a() or b()` in 3.12, or one that an
+/* A line event.  Some lines have two: `a() or b()` in 3.12, or one that an
  * exception was thrown into.  A loop within one line has JUMP events, and no
- * LINE events. */
-LP_INLINE void
-come_to(lp_recorder *rec, lp_frame *frame, uint32_t offset, lp_ticks now)
-{
-    if (LP_UNLIKELY(frame->line == frame->lines + offset)) {
-        lp_engine_same_line(frame);
-    }
-    else {
-        lp_recorder_line(rec, frame, offset, now, LP_LINE_FORWARD);
-    }
-}
-
-static void
-line_slow(PyObject *code, uint32_t line, lp_ticks now)
+ * line events. */
+static LP_NOINLINE PyObject *
+line_slow(PyObject *code, uint32_t line)
 {
     enum {
         NEED_EVENT = LP_FRAME_LOOP_BACK | LP_FRAME_COMPREHENSION |
         LP_FRAME_PAUSED
     };
     lp_recorder *rec = lp_threads_here();
+    const void *key = lp_frame_key();
     lp_frame *frame;
+    lp_ticks now;
 
     if (rec == NULL) {
-        return;
+        return return_none();
     }
-    frame = lp_engine_frame(rec, code, lp_frame_key());
+    now = lp_clock_now(&rec->clock);
+    frame = lp_engine_frame(rec, code, key);
     if (frame != NULL && lp_c_functions_is(rec->top)) {
         lp_c_functions_end(rec, now);
     }
     if (frame != NULL && !(frame->flags & NEED_EVENT) &&
         frame->line == frame->lines + (line - frame->first_line)) {
         lp_engine_same_line(frame);
-        return;
+        return return_none();
     }
-    lp_engine_line(rec, code, lp_frame_key(), line, LP_LINE_FORWARD, now);
+    lp_engine_line(rec, code, key, line, LP_LINE_FORWARD, now);
+    return return_none();
+}
+
+/* The top frame comes to the line at `offset` from its first line. */
+static LP_NOINLINE PyObject *
+top_line(lp_recorder *rec, lp_frame *frame, uint32_t offset, lp_ticks now)
+{
+    if (frame->line == frame->lines + offset) {
+        lp_engine_same_line(frame);
+    }
+    else {
+        lp_recorder_line(rec, frame, offset, now, LP_LINE_FORWARD);
+    }
+    return return_none();
+}
+
+static LP_NOINLINE PyObject *
+top_line_by_other_clock(lp_recorder *rec, lp_frame *frame, uint32_t offset)
+{
+    lp_ticks now = rec->clock.read();
+
+    return lp_recorder_plain_line(rec, frame, offset, now)
+               ? return_none()
+               : top_line(rec, frame, offset, now);
+}
+
+/* The same in the usual case, which calls nothing. */
+LP_INLINE PyObject *
+usual_line(lp_recorder *rec, lp_frame *frame, uint32_t offset)
+{
+    lp_ticks now;
+
+    if (LP_UNLIKELY(!rec->clock.counter)) {
+        return top_line_by_other_clock(rec, frame, offset);
+    }
+    now = lp_clock_counter();
+    return lp_recorder_plain_line(rec, frame, offset, now)
+               ? return_none()
+               : top_line(rec, frame, offset, now);
 }
 
 static PyObject *
@@ -261,22 +293,11 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
     lp_recorder *rec = lp_current_recorder;
     uint32_t line = (uint32_t)lp_small_int(args[1]);
 
-    if (LP_LIKELY(rec != NULL)) {
-        lp_ticks now = lp_clock_now(&rec->clock);
-        lp_frame *frame = rec->top;
-
-        if (LP_LIKELY(frame->code == args[0] &&
-                      !(frame->flags & LP_FRAME_SLOW))) {
-            come_to(rec, frame, line - frame->first_line, now);
-        }
-        else {
-            line_slow(args[0], line, now);
-        }
+    if (LP_UNLIKELY(rec == NULL || rec->top->code != args[0] ||
+                    (rec->top->flags & LP_FRAME_SLOW))) {
+        return line_slow(args[0], line);
     }
-    else {
-        line_slow(args[0], line, lp_clock_now(&lp_the_engine.clock));
-    }
-    return return_none();
+    return usual_line(rec, rec->top, line - rec->top->first_line);
 }
 
 /* An instruction with LP_START_OF_CALL: a call has come to its first line. */
@@ -286,6 +307,7 @@ start_by_instruction(lp_code *code, uint32_t line)
     lp_recorder *rec = lp_threads_here();
     PyObject *object = code->code;
     const void *key = lp_frame_key();
+    lp_frame *frame;
 
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return keep_or_disable(false);
@@ -296,9 +318,16 @@ start_by_instruction(lp_code *code, uint32_t line)
     if (LP_UNLIKELY(!lp_overhead_audit(rec))) {
         return NULL;
     }
-    if (lp_engine_enter(rec, code, LP_CALLED, 0, key, 0) != NULL) {
-        lp_engine_line(rec, object, key, line, LP_LINE_FORWARD,
-                       lp_clock_now(&rec->clock));
+    frame = lp_engine_enter(rec, code, LP_CALLED, 0, key, 0);
+    if (LP_LIKELY(frame != NULL)) {
+        lp_ticks now = lp_clock_now(&rec->clock);
+
+        if (LP_UNLIKELY(frame->flags & LP_FRAME_SLOW)) {
+            lp_engine_line(rec, object, key, line, LP_LINE_FORWARD, now);
+        }
+        else {
+            lp_recorder_first_line(rec, frame, line - frame->first_line, now);
+        }
     }
     return return_none();
 }
@@ -318,33 +347,34 @@ instruction_slow(PyObject *object, uint32_t at)
     if (start & LP_START_OF_CALL) {
         return start_by_instruction(code, line);
     }
-    line_slow(object, line, lp_clock_now(&lp_the_engine.clock));
-    return return_none();
+    return line_slow(object, line);
 }
 
-/* For code with `starts`: only instructions where a line may begin matter. */
+/* For code with LP_CODE_BY_INSTRUCTION: only instructions where a line may
+ * begin matter. */
 static PyObject *
 on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
                size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_current_recorder;
     uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
+    uint32_t offset;
+    lp_frame *frame;
 
-    if (LP_LIKELY(rec != NULL)) {
-        lp_frame *frame = rec->top;
-
-        if (LP_LIKELY(frame->code == args[0] && at < frame->n_starts &&
-                      !(frame->flags & LP_FRAME_SLOW))) {
-            /* Large if no line begins here, or if a call does. */
-            uint32_t offset = frame->starts[at] - 1;
-
-            if (LP_LIKELY(offset < LP_START_OF_CALL - 1)) {
-                come_to(rec, frame, offset, lp_clock_now(&rec->clock));
-                return return_none();
-            }
-        }
+    if (LP_UNLIKELY(rec == NULL)) {
+        return instruction_slow(args[0], at);
     }
-    return instruction_slow(args[0], at);
+    frame = rec->top;
+    if (LP_UNLIKELY(frame->code != args[0] || at >= frame->n_starts ||
+                    (frame->flags & LP_FRAME_SLOW))) {
+        return instruction_slow(args[0], at);
+    }
+    /* Large if no line begins here, or if a call does. */
+    offset = frame->starts[at] - 1;
+    if (LP_UNLIKELY(offset >= LP_START_OF_CALL - 1)) {
+        return instruction_slow(args[0], at);
+    }
+    return usual_line(rec, frame, offset);
 }
 
 /* Return the line of an instruction by its byte offset.  The interpreter would

@@ -6,6 +6,7 @@
 #include "engine/code.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
+#include "engine/frames.h"
 #include "engine/overhead_audit.h"
 #include "gpu/nvtx_ranges.h"
 #include "hooks/frame_eval.h"

@@ -28,8 +28,8 @@ lp_snapshot_node(lp_call_row *row, const lp_node *node)
     row->self_cost = (int64_t)node->self_cost;
     row->total = (int64_t)node->total;
     row->total_cost = (int64_t)node->total_cost;
-    row->inclusive = (int64_t)node->inclusive;
-    row->inclusive_cost = (int64_t)node->inclusive_cost;
+    row->inclusive = (int64_t)lp_node_inclusive(node);
+    row->inclusive_cost = (int64_t)lp_node_inclusive_cost(node);
 }
 
 static lp_call_row

@@ -14,7 +14,7 @@
 #include "engine/python_compat.h"
 #include "engine/tracer.h"
 #include "record/call_times.h"
-#include "record/call_tree.h"
+#include "record/calls.h"
 
 /* [GIL] Return a new tuple, or NULL with an exception. */
 PyObject *lp_snapshot_take(const lp_tracer *tracer);

@@ -10,7 +10,7 @@
 #include "module/nvtx_functions.h"
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
-#include "record/call_tree.h"
+#include "record/calls.h"
 
 static PyObject *
 tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)

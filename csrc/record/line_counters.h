@@ -100,6 +100,13 @@ typedef struct lp_layout {
 
 void lp_layout_clear(lp_layout *layout);
 
+/* True if frames of the code have state to keep while they are suspended. */
+static inline bool
+lp_layout_keeps_state(const lp_layout *layout)
+{
+    return layout->awaits || layout->statements != NULL;
+}
+
 /* Return new zeroed counters in `arena`, or NULL if memory is out.  Lines
  * without code are not written to: most pages of a class body's counters are
  * never in memory. */

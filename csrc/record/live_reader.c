@@ -538,13 +538,15 @@ charge_node(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
     }
     node->self += ticks;
     node->self_cost += cost;
-    node->inclusive += ticks;
-    node->inclusive_cost += cost;
     if (frame->flags & LP_FRAME_OUTERMOST) {
         node->total += ticks;
         node->total_cost += cost;
         counters->total += ticks;
         counters->total_cost += cost;
+    }
+    else {
+        node->nested += ticks;
+        node->nested_cost += cost;
     }
     if (frame - frames > MAX_CALLERS) {
         frames = frame - MAX_CALLERS;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/call_tree.h"
+#include "record/calls.h"
 
 enum { MIN_FRAMES = 64 };
 
@@ -110,11 +110,10 @@ lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
     return rec->counters[id];
 }
 
-/* Make room for more frames by reallocation: no code keeps a pointer to a
- * frame from one event to the next.  The old array is kept, because another
- * thread may be reading it. */
-static bool
-grow(lp_recorder *rec)
+/* By reallocation: no code keeps a pointer to a frame from one event to the
+ * next.  The old array is kept, because another thread may be reading it. */
+bool
+lp_recorder_grow(lp_recorder *rec)
 {
     size_t used = (size_t)(rec->top - rec->frames) + 1;
     size_t wanted = used * 2;
@@ -124,6 +123,7 @@ grow(lp_recorder *rec)
     lp_frame *frames;
 
     if (block == NULL) {
+        rec->lost++;
         return false;
     }
     block->used = bytes;
@@ -137,61 +137,6 @@ grow(lp_recorder *rec)
     rec->last = frames + wanted - 1;
     lp_recorder_changed(rec);
     return true;
-}
-
-static bool
-reserve(lp_recorder *rec, const lp_code_counters *counters)
-{
-    if (counters == NULL || (rec->top == rec->last && !grow(rec))) {
-        rec->lost++;
-        return false;
-    }
-    return true;
-}
-
-/* Initialise a frame that has not come to a line. */
-static void
-begin_frame(lp_frame *frame, const void *code, lp_code_counters *counters,
-            uint32_t first_line)
-{
-    WRITE(frame->line, NULL);
-    WRITE(frame->lines, counters->lines);
-    WRITE(frame->first_line, first_line);
-    WRITE(frame->n_lines, counters->n_lines);
-    WRITE(frame->serial, counters->serial);
-    WRITE(frame->path, 0);
-    WRITE(frame->flags, counters->depth == 0 ? LP_FRAME_OUTERMOST : 0);
-    frame->code = code;
-    frame->self_cost = 0;
-    frame->counters = counters;
-    frame->key = NULL;
-    frame->node = NULL;
-    frame->hit_mask = 0;
-    frame->last_hit = 0;
-    frame->statement = NULL;
-    frame->offset = -1;
-    frame->starts = NULL;
-    frame->n_starts = 0;
-    if (counters->depth++ != 0) {
-        counters->recursed = true;
-    }
-}
-
-lp_frame *
-lp_recorder_enter(lp_recorder *rec, const void *code,
-                  lp_code_counters *counters, uint32_t first_line)
-{
-    lp_frame *frame;
-
-    if (!reserve(rec, counters)) {
-        return NULL;
-    }
-    lp_recorder_change(rec);
-    frame = rec->top + 1;
-    begin_frame(frame, code, counters, first_line);
-    WRITE(rec->top, frame);
-    lp_recorder_changed(rec);
-    return frame;
 }
 
 /* Drop the cached paths of this frame and those above, because the frames
@@ -221,7 +166,11 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
     size_t place = (size_t)(below - rec->frames) + 1;
     lp_frame *frame;
 
-    if (!reserve(rec, counters)) {
+    if (counters == NULL) {
+        rec->lost++;
+        return NULL;
+    }
+    if (rec->top == rec->last && !lp_recorder_grow(rec)) {
         return NULL;
     }
     lp_off_cpu_spread(rec);
@@ -230,7 +179,8 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
     for (lp_frame *at = rec->top; at >= frame; at--) {
         move_frame(at + 1, at);
     }
-    begin_frame(frame, frame[-1].code, counters, frame[-1].first_line);
+    lp_recorder_begin_frame(frame, frame[-1].code, counters,
+                            frame[-1].first_line);
     frame->key = frame[-1].key;
     WRITE(frame->flags,
           frame->flags | LP_FRAME_SHARED |
@@ -245,52 +195,21 @@ lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
     return frame;
 }
 
-/* End the multi-line statement that the frame was in, if its open line is not
- * part of it. */
-static void
-end_past_statement(lp_frame *frame)
+void
+lp_recorder_close_gap(lp_recorder *rec, lp_frame *frame)
 {
-    if (frame->statement != NULL &&
-        frame->line->statement != frame->statement->statement) {
-        lp_recorder_end_statement(frame);
+    rec->unordered_leaves += !(frame[1].flags & LP_FRAME_SHARED);
+    for (lp_frame *at = frame; at < rec->top; at++) {
+        move_frame(at, at + 1);
     }
+    forget_paths(rec, frame);
 }
 
 void
 lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
                   lp_ticks now)
 {
-    lp_code_counters *counters = frame->counters;
-
-    counters->depth--;
-    if (LP_LIKELY(frame->line != NULL)) {
-        uint64_t gap_cost = rec->wait.cost;
-
-        if (suspended) {
-            end_past_statement(frame);
-            split(frame, lp_recorder_opened(frame));
-        }
-        now = lp_recorder_charge(rec, frame, now);
-        /* Time after `now` does not belong to the frame. */
-        frame->first_cost += rec->wait.cost - gap_cost;
-        if (LP_UNLIKELY(rec->traced)) {
-            lp_recorder_add_function_slice(rec, frame, now);
-        }
-        lp_recorder_end_statement(frame);
-        lp_calls_charge(rec, frame, now);
-        rec->cost += frame->self_cost;
-    }
-    rec->wait.last_leave = now;
-    lp_recorder_change(rec);
-    if (LP_UNLIKELY(frame != rec->top)) {
-        rec->unordered_leaves += !(frame[1].flags & LP_FRAME_SHARED);
-        for (lp_frame *at = frame; at < rec->top; at++) {
-            move_frame(at, at + 1);
-        }
-        forget_paths(rec, frame);
-    }
-    WRITE(rec->top, rec->top - 1);
-    lp_recorder_changed(rec);
+    lp_calls_leave(rec, frame, suspended, now);
 }
 
 void
@@ -424,19 +343,6 @@ lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now)
     }
 }
 
-/* Charge the line with the cost of events of other frames while it was open.
- * Returns `ticks` without that cost. */
-static lp_ticks
-charge_event_costs(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
-{
-    uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
-    lp_ticks overhead = cost / LP_COST_ONE;
-
-    frame->line->cost += cost;
-    frame->cost = rec->cost;
-    return ticks > overhead ? ticks - overhead : 0;
-}
-
 lp_ticks
 lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
@@ -447,7 +353,7 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_line_wait wait = {0, 0};
 
     if (rec->cost != frame->cost) {
-        ticks = charge_event_costs(rec, frame, ticks);
+        ticks = lp_recorder_charge_cost(rec, frame, ticks);
     }
     if (LP_UNLIKELY(elapsed >=
                     __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED))) {

@@ -175,19 +175,22 @@ void lp_recorder_free(lp_recorder *rec);
 lp_code_counters *lp_recorder_counters(lp_recorder *rec, lp_arena *arena,
                                        const lp_layout *layout);
 
-/* [OWNER] Enter a frame; NULL (and counted as lost) if memory is out. */
-lp_frame *lp_recorder_enter(lp_recorder *rec, const void *code,
-                            lp_code_counters *counters, uint32_t first_line);
+/* Make room for another frame on top; false (and counted as lost) if memory is
+ * out. */
+bool lp_recorder_grow(lp_recorder *rec);
 
 /* Insert a frame that shares an open one, above all others that share it,
  * before its first line; NULL (and counted as lost) if memory is out. */
 lp_frame *lp_recorder_insert(lp_recorder *rec, const lp_frame *below,
                              lp_code_counters *counters);
 
-/* [OWNER] A frame is left, or suspended, at `now`: close its line.  It is the
- * top frame unless greenlets switch frames on the thread. */
+/* [OWNER] A frame is left: see lp_calls_leave. */
 void lp_recorder_leave(lp_recorder *rec, lp_frame *frame, bool suspended,
                        lp_ticks now);
+
+/* [OWNER] Remove a frame below others from the stack, but for the change of
+ * `top`: the top frame is then there twice. */
+void lp_recorder_close_gap(lp_recorder *rec, lp_frame *frame);
 
 /* [OWNER] The slow path of lp_recorder_line, for multi-line statements and
  * comprehensions; in recorder.c. */
@@ -237,6 +240,22 @@ lp_recorder_end_statement(lp_frame *frame)
     }
 }
 
+/* [OWNER] Mark the time on the frame's line as split: the rest of it, and of
+ * its statement, is no complete execution.  A statement of several lines ends
+ * if the line is not part of it. */
+static inline void
+lp_recorder_split(lp_frame *frame)
+{
+    if (LP_UNLIKELY(frame->statement != NULL)) {
+        if (frame->line->statement != frame->statement->statement) {
+            lp_recorder_end_statement(frame);
+        }
+        frame->statement = NULL;
+    }
+    frame->opened = lp_recorder_opened(frame);
+    frame->cost |= LP_SPLIT;
+}
+
 /* Charge all open lines up to `now` and leave them open: for a report. */
 void lp_recorder_settle(lp_recorder *rec, lp_ticks now);
 
@@ -274,8 +293,73 @@ lp_recorder_changed(lp_recorder *rec)
     __atomic_store_n(&rec->changes, rec->changes + 1, __ATOMIC_RELEASE);
 }
 
+/* Initialise a frame that has not come to a line. */
+LP_INLINE void
+lp_recorder_begin_frame(lp_frame *frame, const void *code,
+                        lp_code_counters *counters, uint32_t first_line)
+{
+    __atomic_store_n(&frame->line, NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->lines, counters->lines, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->first_line, first_line, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->n_lines, counters->n_lines, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->serial, counters->serial, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->path, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->flags,
+                     counters->depth == 0 ? LP_FRAME_OUTERMOST : 0,
+                     __ATOMIC_RELAXED);
+    frame->code = code;
+    frame->self_cost = 0;
+    frame->counters = counters;
+    frame->key = NULL;
+    frame->node = NULL;
+    frame->hit_mask = 0;
+    frame->last_hit = 0;
+    frame->statement = NULL;
+    frame->offset = -1;
+    frame->starts = NULL;
+    frame->n_starts = 0;
+    if (counters->depth++ != 0) {
+        counters->recursed = true;
+    }
+}
+
+/* [OWNER] Enter a frame; NULL (and counted as lost) if memory is out. */
+LP_INLINE lp_frame *
+lp_recorder_enter(lp_recorder *rec, const void *code,
+                  lp_code_counters *counters, uint32_t first_line)
+{
+    lp_frame *frame;
+
+    if (LP_UNLIKELY(counters == NULL)) {
+        rec->lost++;
+        return NULL;
+    }
+    if (LP_UNLIKELY(rec->top == rec->last) && !lp_recorder_grow(rec)) {
+        return NULL;
+    }
+    lp_recorder_change(rec);
+    frame = rec->top + 1;
+    lp_recorder_begin_frame(frame, code, counters, first_line);
+    __atomic_store_n(&rec->top, frame, __ATOMIC_RELAXED);
+    lp_recorder_changed(rec);
+    return frame;
+}
+
+/* [OWNER] Charge the line with the cost of events of other frames while it was
+ * open.  Returns `ticks` without that cost. */
+static inline lp_ticks
+lp_recorder_charge_cost(lp_recorder *rec, lp_frame *frame, lp_ticks ticks)
+{
+    uint64_t cost = rec->cost - (frame->cost & ~LP_SPLIT);
+    lp_ticks overhead = cost / LP_COST_ONE;
+
+    frame->line->cost += cost;
+    frame->cost = rec->cost;
+    return ticks > overhead ? ticks - overhead : 0;
+}
+
 /* [OWNER] The slow path of lp_recorder_charge, for a long time on the line, or
- * one in which events of other frames had costs; in recorder.c. */
+ * one that was split if slices are recorded; in recorder.c. */
 lp_ticks lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame,
                                  lp_ticks now);
 
@@ -300,16 +384,22 @@ lp_recorder_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_line *line = frame->line;
     lp_ticks elapsed = now - frame->since;
+    bool whole = !(frame->cost & LP_SPLIT);
 
     line->ticks += elapsed;
     frame->self_cost += line->weight;
-    if (LP_LIKELY(elapsed <
-                      __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED) &&
-                  rec->cost == frame->cost)) {
-        lp_recorder_executed(frame, elapsed);
-        return now;
+    if (LP_UNLIKELY(elapsed >=
+                        __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED) ||
+                    (!whole && rec->traced))) {
+        return lp_recorder_charge_slow(rec, frame, now);
     }
-    return lp_recorder_charge_slow(rec, frame, now);
+    if (frame->cost != rec->cost) {
+        elapsed = lp_recorder_charge_cost(rec, frame, elapsed);
+    }
+    if (LP_LIKELY(whole)) {
+        lp_recorder_executed(frame, elapsed);
+    }
+    return now;
 }
 
 /* [OWNER] The frame's time begins at `now`. */
@@ -346,6 +436,65 @@ lp_recorder_open(lp_recorder *rec, lp_frame *frame, lp_line *line,
     line->cost += line->weight;
     frame->since = frame->opened = lp_recorder_begin_now(rec, frame, now);
     frame->cost |= LP_SPLIT;
+}
+
+/* [OWNER] The frame comes to the line at `offset` from its first line in the
+ * way of most lines: from another one, soon after the last event, and outside
+ * of statements of several lines.  False, with nothing done, if it is not so.
+ */
+LP_INLINE bool
+lp_recorder_plain_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
+                       lp_ticks now)
+{
+    lp_line *from = frame->line;
+    lp_line *to = frame->lines + offset;
+    lp_ticks elapsed = now - frame->since, ticks;
+    bool whole = true;
+
+    if (LP_UNLIKELY(from == NULL || from == to || offset >= frame->n_lines ||
+                    elapsed >=
+                        __atomic_load_n(&rec->wait.min, __ATOMIC_RELAXED) ||
+                    (from->statement | to->statement) != 0)) {
+        return false;
+    }
+    ticks = elapsed;
+    if (LP_UNLIKELY(frame->cost != rec->cost)) {
+        whole = !(frame->cost & LP_SPLIT);
+        if (LP_UNLIKELY(!whole && rec->traced)) {
+            return false;
+        }
+        ticks = lp_recorder_charge_cost(rec, frame, elapsed);
+    }
+    from->ticks += elapsed;
+    frame->self_cost += from->weight;
+    if (LP_LIKELY(whole)) {
+        lp_line_executed(from, ticks);
+    }
+    to->hits++;
+    __atomic_store_n(&frame->line, to, __ATOMIC_RELAXED);
+    frame->since = now;
+    return true;
+}
+
+/* [OWNER] The frame, which was just entered, comes to its first line. */
+LP_INLINE void
+lp_recorder_first_line(lp_recorder *rec, lp_frame *frame, uint32_t offset,
+                       lp_ticks now)
+{
+    lp_line *to = frame->lines + offset;
+
+    if (LP_UNLIKELY(offset >= frame->n_lines)) {
+        return;
+    }
+    now = lp_recorder_begin_now(rec, frame, now);
+    if (LP_LIKELY(to->statement == 0)) {
+        to->hits++;
+    }
+    else {
+        lp_recorder_multiline_statement(frame, NULL, to, LP_LINE_FORWARD);
+    }
+    __atomic_store_n(&frame->line, to, __ATOMIC_RELAXED);
+    frame->since = now;
 }
 
 /* [OWNER] The frame comes to the line at `offset` from its first line. */

@@ -1,5 +1,6 @@
 /* Live files: the counts of a process that was killed, or that runs, forks, a
  * full disk, and damaged files. */
+#include "record/calls.h"
 #include "record/live_reader.h"
 
 #include <fcntl.h>
@@ -210,7 +211,8 @@ the_counts_of_a_killed_process_are_complete(void)
     CHECK(lp_live_copy_callee(&copy, node)->serial == SERIAL_OUTER);
     node = lp_live_copy_node(&copy, node);
     CHECK(lp_live_copy_parent(&copy, node) == 0 && node->calls == 2);
-    CHECK(lp_live_copy_line(&copy, node) == 102 && node->inclusive == 50);
+    CHECK(lp_live_copy_line(&copy, node) == 102 &&
+          lp_node_inclusive(node) == 50);
     CHECK(lp_live_copy_node(&copy, node) == NULL);
     rec = lp_live_copy_recorder(&copy, NULL);
     CHECK(rec->native_id == 77 && strcmp(rec->name, "worker") == 0);
