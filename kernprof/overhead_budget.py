@@ -1,4 +1,4 @@
-"""Overhead budget (--max-overhead): functions that cost too much are switched off.
+"""Overhead budget (--max-overhead): functions that cost too much count less.
 
 `Budget` decides which, from what events cost; it uses no clock, so that the same costs
 give the same decision. `BudgetWatch` asks it while the program runs.
@@ -29,17 +29,28 @@ if TYPE_CHECKING:
 _MIN_COST_NS = 10_000_000  # in all, before anything is switched off
 _SHARE = 50  # functions with less than 1/50 of the cost come last,
 _SHARE_KEPT = 1000  # and those with less than 1/1000 would save nothing
+_LINES_PER_CALL = 2.5  # line events that cost as much as the events of a call
+_MIN_SAVED = 0.2  # of a function's cost, for which its lines are given up first
 
 
 class Usage:
     """Hits, cost and time of one function so far."""
 
-    def __init__(self, hits: int = 0, cost_ns: int = 0, time_ns: int = 0) -> None:
+    def __init__(
+        self, hits: int = 0, cost_ns: int = 0, time_ns: int = 0, calls: int = 0
+    ) -> None:
         """Begin with these values."""
         self.hits, self.cost_ns, self.time_ns = hits, cost_ns, time_ns
+        self.calls = calls
+
+    @property
+    def lines_share(self) -> float:
+        """The share of the cost that is of line events, 0 to 1; an estimate."""
+        return self.hits / max(1.0, self.hits + _LINES_PER_CALL * self.calls)
 
     def add(self, cost: Cost) -> None:
         """Add the values of one code object of the function."""
+        self.calls += cost.calls
         self.hits += cost.hits
         self.cost_ns += cost.cost_ns
         self.time_ns += cost.time_ns
@@ -50,19 +61,25 @@ class Usage:
             self.hits - before.hits,
             self.cost_ns - before.cost_ns,
             self.time_ns - before.time_ns,
+            self.calls - before.calls,
         )
 
 
 class Budget:
     """Limit of how much slower recording may make a program."""
 
-    def __init__(self, limit: float, factor: float = 1.0) -> None:
+    def __init__(
+        self, limit: float, factor: float = 1.0, *, has_calls_only: bool = False
+    ) -> None:
         """Let the program take `limit` times as long as unprofiled; 1 or more.
 
-        The costs of events are taken `factor` times.
+        The costs of events are taken `factor` times. With `has_calls_only`, calls of a
+        function can be counted without its lines.
         """
         self._limit = limit
         self._factor = factor
+        self._has_calls_only = has_calls_only
+        self.by_calls: set[Key] = set()  # whose calls alone are to be counted
         self._elapsed = 0
         self._registering = 0
         self._before: dict[Key, Usage] = {}
@@ -80,7 +97,9 @@ class Budget:
         registering_ns: int = 0,
         fixed_ns: int = 0,
     ) -> dict[Key, Usage]:
-        """Return the functions to switch off now, with the usage of each so far.
+        """Return the functions to switch now, with the usage of each so far.
+
+        Of those in `by_calls` calls alone are to be counted, the others nothing.
 
         `elapsed_ns` is the time since the beginning, `costs` are the costs of events
         since then. Two more costs cannot be saved by switching functions off:
@@ -112,10 +131,25 @@ class Budget:
         for key in self._worst_first(recent):
             if excess <= 0:
                 break
-            excess -= round(recent[key].cost_ns * self._factor)
+            excess -= round(
+                recent[key].cost_ns * self._factor * self._give_up(key, recent[key])
+            )
             chosen[key] = usage[key]
-        self._off.update(chosen)
         return chosen
+
+    def _give_up(self, key: Key, recent: Usage) -> float:
+        """Give up a function's lines, or else all of it; return the share saved."""
+        share = recent.lines_share
+        if self._has_calls_only and key not in self.by_calls and share >= _MIN_SAVED:
+            self.by_calls.add(key)
+            return share
+        self.switch_off(key)
+        return 1.0
+
+    def switch_off(self, key: Key) -> None:
+        """Note that nothing of a function is counted."""
+        self.by_calls.discard(key)
+        self._off.add(key)
 
     def _cost_of(self, usage: dict[Key, Usage]) -> int:
         return round(sum(one.cost_ns for one in usage.values()) * self._factor)
@@ -178,6 +212,7 @@ class BudgetWatch:
         self._registered = 0  # functions
         self._paused_until_ns = 0  # by the wall clock: see `pause`
         self._off: list[str] = []  # names
+        self._by_calls: dict[Key, str] = {}  # names, of functions without lines
         self._left_out = 0  # functions
         self._is_counting_all = True  # that lineprof costs
         self._costs: dict[str, int] = {}  # in ns, by what they were for
@@ -264,8 +299,13 @@ class BudgetWatch:
         profiler = self._profiler()
         if profiler is not self._watched:  # the program has begun to use @profile
             self._watched = profiler
-            self._budget = Budget(self._limit, _UNDERESTIMATE)
+            self._budget = Budget(
+                self._limit,
+                _UNDERESTIMATE,
+                has_calls_only=profiler.core == "monitoring",
+            )
             self._off.clear()
+            self._by_calls.clear()
         elapsed = self._elapsed()
         costs = profiler.costs()
         chosen = self._budget.choose(
@@ -276,14 +316,30 @@ class BudgetWatch:
         )
         for cost in costs:
             if cost.key in chosen and cost.code is not None:
+                if cost.key in self._budget.by_calls:
+                    if profiler.count_calls(cost.code):
+                        continue
+                    self._budget.switch_off(cost.key)
                 profiler.unwatch(cost.code)
         for key in chosen:
-            profiler.cut(key)
-            self._off.append(key[2])
+            lines_only = key in self._budget.by_calls
+            profiler.cut(key, lines_only=lines_only)
+            if lines_only:
+                self._by_calls[key] = key[2]
+            else:
+                self._by_calls.pop(key, None)
+                self._off.append(key[2])
 
     def summary(self) -> list[str]:
         """Return lines on what was not measured, and on a budget that was missed."""
         lines = []
+        if self._by_calls:
+            names = listed([*self._by_calls.values()], max_names=_MAX_NAMED)
+            lines.append(
+                f"--max-overhead {self._limit:g} has counted calls and totals alone,"
+                f" without lines, from some moment on, of {names}: every view marks"
+                " them"
+            )
         if self._off:
             names = listed(self._off, max_names=_MAX_NAMED)
             lines.append(

@@ -31,7 +31,9 @@ enum {
      * as its lines are, and it has no PY_START events */
     LP_CODE_CALLED_BY_INSTRUCTION = 16,
     LP_CODE_BY_INSTRUCTION = 32, /* its lines are: it has `starts` */
-    LP_CODE_IS_FAR = 64          /* its LINE events are slow */
+    LP_CODE_IS_FAR = 64,         /* its LINE events are slow */
+    /* its calls are counted without lines: their time is on its first line */
+    LP_CODE_CALLS_ONLY = 128
 };
 
 typedef struct lp_code {

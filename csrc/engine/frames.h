@@ -30,6 +30,13 @@ lp_engine_entry_cost(const lp_recorder *rec, const lp_code *code,
                : rec->costs.call;
 }
 
+/* A frame with LP_CODE_CALLS_ONLY begins. */
+static inline void
+lp_engine_open_first_line(lp_recorder *rec, lp_frame *frame)
+{
+    lp_recorder_open(rec, frame, frame->lines, lp_clock_now(&rec->clock));
+}
+
 /* True if one tracer counts the code on this thread already, and nothing else
  * has to be done at the entry of a frame. */
 LP_INLINE bool
@@ -77,10 +84,16 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     frame->flags |= lp_code_frame_flags(code);
     if (entry == LP_CALLED) {
         lp_calls_called(rec, frame);
+        if (LP_UNLIKELY(code->flags & LP_CODE_CALLS_ONLY)) {
+            lp_engine_open_first_line(rec, frame);
+        }
         return frame;
     }
     (void)lp_calls_enter(rec, frame);
     frame->counters->resumes++;
+    if (LP_UNLIKELY(code->flags & LP_CODE_CALLS_ONLY)) {
+        line = frame->first_line;
+    }
     if (line - frame->first_line < frame->n_lines) {
         lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
                          now);

@@ -29,6 +29,8 @@ typedef struct lp_hook {
     /* Return how many times other code removed the hook, and install it again
      * if it is removed now.  NULL if that cannot happen. */
     uint64_t (*displaced)(void);
+    /* It can deliver the calls of code without its lines. */
+    bool has_calls_only;
     /* Description of the hook, shown with the reason for a choice. */
     const char *how;
     /* True if INSTRUCTION events may tell of lines, as no other tool is there

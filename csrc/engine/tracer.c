@@ -70,6 +70,34 @@ lp_tracer_ignore(lp_tracer *self, lp_code *code)
     }
 }
 
+bool
+lp_tracer_count_calls(lp_tracer *self, lp_code *code)
+{
+    PyObject *object = code->code;
+
+    if (object == NULL || !lp_the_engine.hook->has_calls_only ||
+        lp_code_of(object) != code || code->next != NULL ||
+        (code->flags & (LP_CODE_IGNORED | LP_CODE_CALLS_ONLY))) {
+        return false;
+    }
+    code->flags |= LP_CODE_CALLS_ONLY;
+    code->layout.calls_only = true;
+    lp_code_use_line_events(code);
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        uint32_t id = code->layout.code_id;
+
+        lp_recorder_drop_lines(rec, self, object, lp_clock_now(&rec->clock));
+        if (id < rec->n_counters && rec->counters[id] != NULL) {
+            lp_line_has_no_events(&rec->counters[id]->lines[0]);
+        }
+    }
+    if (lp_the_engine.hook->watch(object) < 0) {
+        PyErr_Clear();
+    }
+    return true;
+}
+
 void
 lp_tracer_stop(lp_tracer *self)
 {
@@ -174,6 +202,10 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
     }
     if (lp_code_attach(entry, code) < 0) {
         return -1;
+    }
+    if (entry->next != NULL || lp_code_of(code) != entry) {
+        /* The new tracer wants lines. */
+        lp_code_of(code)->flags &= ~(uint32_t)LP_CODE_CALLS_ONLY;
     }
     if (enables) { /* before another thread calls it */
         lp_tracer_activate_with(entry);

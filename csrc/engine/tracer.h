@@ -52,6 +52,11 @@ int lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key,
 /* Stop counting this code; its counts are kept. */
 void lp_tracer_ignore(lp_tracer *self, lp_code *code);
 
+/* From now on count calls of this code without its lines, which costs less:
+ * their time is on its first line.  False, with nothing done, if the hook
+ * cannot do that, or another tracer counts the code. */
+bool lp_tracer_count_calls(lp_tracer *self, lp_code *code);
+
 /* Leave the engine and free all counters.  Idempotent. */
 void lp_tracer_close(lp_tracer *self);
 

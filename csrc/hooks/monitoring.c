@@ -275,10 +275,15 @@ monitoring_watch(PyObject *code)
     if (!by_instruction) {
         lp_code_use_line_events(known);
     }
+    if (mask >= 0 && (known->flags & LP_CODE_CALLS_ONLY)) {
+        mask &= ~(bit_of("LINE") | bit_of("JUMP"));
+    }
     if (mask < 0 || (!by_instruction && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
-    if (lp_discovery_on && !lp_discovery_is_asking() && restart() < 0) {
+    if (lp_discovery_on &&
+        (!lp_discovery_is_asking() || (known->flags & LP_CODE_CALLS_ONLY)) &&
+        restart() < 0) {
         return -1; /* its start may have been disabled before */
     }
     if (LP_TOOLS_HIDE_OPCODES && !by_instruction) {
@@ -328,7 +333,9 @@ use_line_events(void)
             }
         }
     }
-    PyErr_Clear();
+    if (lp_discovery_on && restart() < 0) {
+        PyErr_Clear(); /* the starts of such code were disabled */
+    }
     PyErr_Restore(type, value, traceback);
 }
 
@@ -375,6 +382,7 @@ const lp_hook lp_hook_monitoring = {
     .how = "sys.monitoring tells of the registered functions alone, so all "
            "other code runs at its own speed",
     .is_alone = monitoring_is_alone,
+    .has_calls_only = true,
 };
 
 #endif

@@ -274,6 +274,18 @@ tracer_ignore(PyObject *op, PyObject *code)
     Py_RETURN_NONE;
 }
 
+/* From now on calls of this code are counted without its lines, if that is
+ * possible: returns whether it is. */
+static PyObject *
+tracer_count_calls(PyObject *op, PyObject *code)
+{
+    lp_code *entry =
+        PyCode_Check(code) ? lp_code_find(code, (lp_tracer *)op) : NULL;
+
+    return PyBool_FromLong(entry != NULL &&
+                           lp_tracer_count_calls((lp_tracer *)op, entry));
+}
+
 /* Set the labels of the ranges of a registered code object. */
 static PyObject *
 tracer_set_labels(PyObject *op, PyObject *args)
@@ -436,6 +448,7 @@ static PyMethodDef methods[] = {
     {"has_code", tracer_has_code, METH_O, NULL},
     {"set_activating", tracer_set_activating, METH_O, NULL},
     {"is_activating", tracer_is_activating, METH_O, NULL},
+    {"count_calls", tracer_count_calls, METH_O, NULL},
     {"ignore", tracer_ignore, METH_O, NULL},
     {"c_functions", tracer_c_functions, METH_NOARGS, NULL},
     {"costs", tracer_costs, METH_NOARGS, NULL},

@@ -98,6 +98,9 @@ lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
             begin_line(&counters->lines[first], layout, costs, first);
         }
     }
+    if (layout->calls_only) {
+        lp_line_has_no_events(&counters->lines[0]);
+    }
     /* From now on a reader of the live file sees them. */
     __atomic_store_n(&counters->serial, layout->serial, __ATOMIC_RELEASE);
     return counters;

@@ -31,6 +31,14 @@ typedef struct lp_line {
                            lp_line_executed */
 } lp_line;
 
+/* From now on the line's time has no cost of line events in it. */
+static inline void
+lp_line_has_no_events(lp_line *line)
+{
+    line->cost += line->hits * line->weight;
+    line->weight = 0;
+}
+
 /* Value of `min` before the first complete execution. */
 #define LP_NO_MIN UINT64_MAX
 
@@ -89,6 +97,7 @@ typedef struct lp_layout {
     uint32_t n_lines;
     bool awaits;            /* a coroutine or an asynchronous generator */
     bool by_instruction;    /* its lines are told of by INSTRUCTION events */
+    bool calls_only;        /* no events tell of its lines */
     uint32_t *statements;   /* owned, by line; NULL without multi-line
                                statements; see lp_line.statement */
     uint16_t *instructions; /* owned, by line; NULL if they cost nothing */

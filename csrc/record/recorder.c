@@ -286,6 +286,24 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
     invalidate_paths(rec);
 }
 
+void
+lp_recorder_drop_lines(lp_recorder *rec, const void *owner, const void *code,
+                       lp_ticks now)
+{
+    lp_recorder_settle(rec, now);
+    invalidate_paths(rec);
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        if (frame->owner == owner && frame->code == code &&
+            frame->line != NULL) {
+            abandon_line(frame);
+            frame->opened = now;
+            WRITE(frame->line, frame->lines);
+        }
+    }
+    forget_paths(rec, rec->frames + 1);
+    invalidate_paths(rec);
+}
+
 uint32_t
 lp_recorder_drop(lp_recorder *rec, const void *owner, lp_ticks now)
 {

@@ -275,6 +275,11 @@ void lp_recorder_mark(lp_recorder *rec);
  * as paused. */
 void lp_recorder_pause(lp_recorder *rec, lp_ticks now);
 
+/* Charge all open lines up to `now`; frames of `owner` and `code` are on their
+ * first line from then on, without a hit. */
+void lp_recorder_drop_lines(lp_recorder *rec, const void *owner,
+                            const void *code, lp_ticks now);
+
 /* Restart the open frames of `owner`: their time so far is not counted. */
 void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);
 

@@ -172,6 +172,9 @@ class Cut(NamedTuple):
     process: int  # its index in Profile.processes
     until_ns: int | None  # None: to the end
     from_ns: int = 0
+    # Then lines were no longer counted, but calls; time since then is on the line at
+    # which the function begins. None: lines were counted as long as the function.
+    lines_until_ns: int | None = None
 
 
 class SourceFile(NamedTuple):

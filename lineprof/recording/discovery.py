@@ -6,6 +6,7 @@ from _weakref import ref  # `weakref` itself takes 0.7 ms
 from collections import namedtuple
 
 from lineprof.recording.calibration import c_function_cost
+from lineprof.recording.registry import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def discover(
             if pause is not None and module.missed_calls(code):
                 key = (code.co_filename, code.co_firstlineno, code.co_name)
                 if key not in registry.cuts:
-                    registry.cut(key, run_info.elapsed_ns, None)
+                    registry.cut(key, Span(run_info.elapsed_ns))
         return wanted
 
     module.discover(ask)

@@ -24,7 +24,7 @@ from lineprof.recording.core import (
     stop,
 )
 from lineprof.recording.gpu import gpu_notes, gpu_status
-from lineprof.recording.registry import Registry, functions_to_add
+from lineprof.recording.registry import Registry, Span, functions_to_add
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -342,15 +342,28 @@ class LineProfiler(ByCountProfilerMixin):
         """Stop counting `code`; earlier counts stay. Calls under way end here."""
         self._tracer.ignore(code)
 
-    def cut(self, key: Key) -> None:
+    def count_calls(self, code: CodeType) -> bool:
+        """Count calls of `code` without lines from now on, which costs less.
+
+        Time is then on the line at which the function begins; earlier counts stay.
+        Returns False, and does nothing, if that is not possible: with the core
+        "settrace", or if another profiler counts the code.
+        """
+        return self._tracer.count_calls(code)
+
+    def cut(self, key: Key, *, lines_only: bool = False) -> None:
         """Record that the function `key` counts no more, from now to the run's end.
 
-        `key` is that of `costs`. The profile has the time, and views show it. Code
-        objects of the function are switched off by `unwatch`.
+        With `lines_only`, its calls and total still count. `key` is that of `costs`.
+        The profile has the time, and views show it. Code objects of the function are
+        switched by `unwatch` and `count_calls`.
         """
-        start, until = self._registry.cuts.get(key, (0, None))
-        if until is None:
-            self._registry.cut(key, start, self._session.run_info.elapsed_ns)
+        now = self._session.run_info.elapsed_ns
+        span = self._registry.cuts.get(key, Span())
+        if lines_only and span.lines_until_ns is None:
+            self._registry.cut(key, span._replace(lines_until_ns=now))
+        elif not lines_only and span.until_ns is None:
+            self._registry.cut(key, span._replace(until_ns=now))
 
     def _register(self, function: FunctionType) -> bool:
         """Register a function to be shown; False if its line numbers are invalid."""
@@ -820,8 +833,9 @@ def begin_in_child(profiler: LineProfiler, gpu: GpuOptions | None = None) -> Non
     if profiler._blocks is not None:  # noqa: SLF001
         profiler._blocks.reset()  # noqa: SLF001
     registry = profiler._registry  # noqa: SLF001
-    for key, (_, until_ns) in [*registry.cuts.items()]:
-        registry.cut(key, 0, None if until_ns is None else 0)
+    for key, span in [*registry.cuts.items()]:
+        until, lines = (None if one is None else 0 for one in span[1:])
+        registry.cut(key, Span(until_ns=until, lines_until_ns=lines))
 
 
 def close(profiler: LineProfiler) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import namedtuple
 from types import FunctionType
 
 from lineprof.bytecode.code_tables import register
@@ -32,6 +33,18 @@ _NAMED = 3  # items that name a function: file, line, name
 _IDENTITY = 5  # items of `identity`, with which each key of the core begins
 
 
+class Span(
+    namedtuple("Span", "from_ns until_ns lines_until_ns", defaults=(0, None, None))
+):
+    """The part of the run in which a function counts: see `Cut`."""
+
+    __slots__ = ()
+
+    from_ns: int
+    until_ns: int | None
+    lines_until_ns: int | None
+
+
 class Registry:
     """Code objects registered with one tracer, and the functions they belong to."""
 
@@ -47,8 +60,8 @@ class Registry:
         self._live = live
         self.warnings: list[str] = []  # sentences for the profile
         self.compiled: dict[tuple[str, str], None] = {}  # (compiler, function)
-        # Functions counted for a part of the run: from and until when, or None, in ns.
-        self.cuts: dict[FunctionKey, tuple[int, int | None]] = {}
+        # Functions counted for a part of the run.
+        self.cuts: dict[FunctionKey, Span] = {}
         self.extensions: dict[str, str] = {}  # functions and classes; their files
         self._module = module
         self._tracer = tracer
@@ -57,11 +70,11 @@ class Registry:
         # Identities of other registered code objects, and whether these are shown.
         self._unlisted: dict[Key, bool] = {}
 
-    def cut(self, key: FunctionKey, from_ns: int, until_ns: int | None) -> None:
+    def cut(self, key: FunctionKey, span: Span) -> None:
         """Record that a function was counted for a part of the run alone."""
-        self.cuts[key] = from_ns, until_ns
+        self.cuts[key] = span
         if self._live:
-            self._live.note(cut=key, span=(from_ns, until_ns))
+            self._live.note(cut=key, span=tuple(span))
 
     # -- functions ------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from lineprof.model.records import (
 )
 from lineprof.model.time_split import line_time_splits
 from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
-from lineprof.report.marks import Marks, cut_line
+from lineprof.report.marks import Marks, cut_lines
 from lineprof.report.text_grid import in_words, percent, percent_of
 
 if TYPE_CHECKING:
@@ -310,7 +310,7 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
         own_waits = None if waits is None else waits.get(function.key, {})
         own_breakdowns = breakdowns.get(function.key, {})
         footer = (
-            *cut_line(marks.span(function.key)),
+            *cut_lines(marks, function.key),
             *mpi_line(function, own_breakdowns),
         )
         if own_waits and has_wait_line:

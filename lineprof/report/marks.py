@@ -1,9 +1,9 @@
 """Marks of functions that were counted for a part of the run.
 
-`kernprof --max-overhead` switches functions off while the program runs, and begins to
-count some later than at their first call. Each view marks these functions, so that
-nobody takes their numbers for those of the whole run:
-``main  (counted until 0.03 s of 4.10 s)``.
+`kernprof --max-overhead` counts only calls of some functions while the program runs,
+switches functions off, and begins to count some later than at their first call. Each
+view marks these functions, so that nobody takes their numbers for those of the whole
+run: ``main  (counted until 0.03 s of 4.10 s)``.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ class _Span(NamedTuple):
 
     from_ns: int
     until_ns: int | None  # None: to the end
+    lines_until_ns: int | None  # of its lines; None: as long as the function
     of_ns: int  # length of the whole run; 0: unknown
 
     @property
     def share(self) -> float:
-        """The part as a share of the run, 0 to 1."""
-        until_ns = self.of_ns if self.until_ns is None else self.until_ns
+        """The part with lines as a share of the run, 0 to 1."""
+        ends = [end for end in (self.until_ns, self.lines_until_ns) if end is not None]
+        until_ns = min(ends, default=self.of_ns)
         return (until_ns - self.from_ns) / self.of_ns if self.of_ns else 0.0
 
     def __str__(self) -> str:
@@ -42,6 +44,8 @@ class _Span(NamedTuple):
             words.append(f"from {_seconds(self.from_ns)}")
         if self.until_ns is not None:
             words.append(f"until {_seconds(self.until_ns)}")
+        if self.lines_until_ns is not None:
+            words.append(f"by line until {_seconds(self.lines_until_ns)}")
         if self.of_ns:
             words.append(f"of {_seconds(self.of_ns)}")
         return " ".join(words)
@@ -60,6 +64,10 @@ class Marks:
     def __contains__(self, key: object) -> bool:
         """Tell whether a function was cut in any process."""
         return key in self._cuts
+
+    def is_whole(self, key: Key | None) -> bool:
+        """Tell whether a function's calls and total are of the whole run."""
+        return all(map(_is_whole, self._cuts.get(key, ())))
 
     def after(self, key: Key | None) -> str:
         """Return the mark as it follows a function's name; "" if it has none."""
@@ -93,18 +101,31 @@ class Marks:
         return {
             f"{prefix}from_ns": span.from_ns if span else None,
             f"{prefix}until_ns": span.until_ns if span else None,
+            f"{prefix}lines_until_ns": span.lines_until_ns if span else None,
             f"{prefix}of_ns": span.of_ns or None if span else None,
         }
 
     def note(self) -> Iterator[str]:
-        """Yield one sentence on all marks, if there are any."""
-        if self._cuts:
-            were, their = ("was", "its") if len(self._cuts) == 1 else ("were", "their")
+        """Yield a sentence for each kind of marks that there is."""
+        whole = [key for key, cuts in self._cuts.items() if all(map(_is_whole, cuts))]
+        others = len(self._cuts) - len(whole)
+        if others:
+            were, their = ("was", "its") if others == 1 else ("were", "their")
             yield (
-                f"{counted(len(self._cuts), 'function')}, marked (counted ...), {were}"
+                f"{counted(others, 'function')}, marked (counted ...), {were}"
                 f" counted for that part of the run, because of --max-overhead: {their}"
                 " other time counts for the callers, and percentages are of what was"
                 " counted"
+            )
+        if whole:
+            were, begin = (
+                ("was", "it begins") if len(whole) == 1 else ("were", "they begin")
+            )
+            yield (
+                f"{counted(len(whole), 'function')}, marked (counted by line until"
+                f" ...), {were} counted without lines since then, because of"
+                " --max-overhead: calls and total are of the whole run, and the time"
+                f" since then is on the line at which {begin}"
             )
 
     def sentences(self) -> Iterator[str]:
@@ -122,14 +143,29 @@ class Marks:
     def _span(self, cut: Cut) -> _Span:
         known = 0 <= cut.process < len(self._processes)
         of_ns = self._processes[cut.process].wall_ns if known else 0
-        return _Span(from_ns=cut.from_ns, until_ns=cut.until_ns, of_ns=of_ns)
+        return _Span(
+            from_ns=cut.from_ns,
+            until_ns=cut.until_ns,
+            lines_until_ns=cut.lines_until_ns,
+            of_ns=of_ns,
+        )
 
 
-def cut_line(span: str) -> Sequence[str]:
-    """Return a line below the table of a function that was counted for a `span`."""
+def cut_lines(marks: Marks, key: Key) -> Sequence[str]:
+    """Return lines below the table of a function that has a mark."""
+    span = marks.span(key)
     if not span:
         return ()
-    return (f"Counted {span}: hits, times and % Time are of that part alone",)
+    if marks.is_whole(key):
+        rest = "hits are of that part alone, and later time is on the first line"
+    else:
+        rest = "hits, times and % Time are of that part alone"
+    return (f"Counted {span}: {rest}",)
+
+
+def _is_whole(cut: Cut) -> bool:
+    """Tell whether the calls and the total of a function are of the whole run."""
+    return not cut.from_ns and cut.until_ns is None
 
 
 def _seconds(ns: int) -> str:

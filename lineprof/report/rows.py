@@ -61,7 +61,7 @@ class Rows(NamedTuple):
 
 _FUNCTION = ("file", "function", "function_line")
 
-_PART = ("from_ns", "until_ns", "of_ns")  # of the run: see `marks`
+_PART = ("from_ns", "until_ns", "lines_until_ns", "of_ns")  # of the run: see `marks`
 
 _CALLS = ("calls", "primitive_calls", "total_ns", "inclusive_ns")
 

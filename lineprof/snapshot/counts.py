@@ -52,7 +52,7 @@ class Counts(
     waits_unavailable: bool  # the system does not tell what threads wait for
     own_times: bool  # `waits` also has the breakdown of lines' own times
     # From when, and until when or None, functions were counted, in ns.
-    cuts: Mapping[Key, tuple[int, int | None]]
+    cuts: Mapping[Key, tuple[int, int | None, int | None]]
     scale: tuple[int, int, float]  # fields of `TickScale`
     process: dict[str, Any]  # fields of `Process`
     warnings: list[str]

@@ -60,7 +60,7 @@ class Notes(NamedTuple):
     texts: Mapping[str, str] = {}  # source that is in no file
     is_whole: bool = False
     files: Mapping[str, tuple[int, ...]] = {}  # their states when they were read
-    cuts: Mapping[Key, tuple[int, int | None]] = {}
+    cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
     hidden: frozenset[Key] = frozenset()  # functions that are not shown
     more: Mapping[str, Any] = {}  # other values by name
 
@@ -422,14 +422,14 @@ def _notes_of(
     """Return the sum of all notes; damaged ones are left out."""
     values: dict[str, Any] = {}
     files: dict[str, tuple[int, ...]] = {}
-    cuts: dict[Key, tuple[int, int | None]] = {}
+    cuts: dict[Key, tuple[int, int | None, int | None]] = {}
     hidden: set[Key] = set()
     for one in map(parse or _note, raw):
         with suppress(TypeError):  # damaged: a list as a key
             if "file" in one:
                 files[one["file"]] = one.get("state", ())
             elif "cut" in one:
-                cuts[one["cut"]] = one.get("span", (0, None))
+                cuts[one["cut"]] = one.get("span", (0, None, None))
             elif "hidden" in one:
                 hidden.add(one["hidden"])
             elif "shown" in one:

@@ -162,7 +162,7 @@ class Parts(NamedTuple):
     waits_unavailable: bool = False  # the system does not tell what threads wait for
     own_times: bool = False  # `waits` also has the breakdown of lines' own times
     # From when, and until when or None, functions were counted, in ns.
-    cuts: Mapping[Key, tuple[int, int | None]] = {}
+    cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
     read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
     # Present names of threads by their native ids; None: those of this process.
     names: Mapping[int, str] | None = None
@@ -237,6 +237,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
                 process=0,
                 from_ns=parts.cuts[function.key][0],
                 until_ns=parts.cuts[function.key][1],
+                lines_until_ns=parts.cuts[function.key][2],
             )
             for function in functions
             if function.key in parts.cuts

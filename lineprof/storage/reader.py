@@ -512,12 +512,14 @@ def _own_times(
 def _cuts(db: sqlite3.Connection, keys: Keys, processes: Indexes) -> tuple[Cut, ...]:
     found = []
     for row in CUTS.named(rows_of(db, CUTS)):
-        check_natural([row["from_ns"], row["until_ns"] or 0], "a cut")
+        ends = (row["until_ns"] or 0, row["lines_until_ns"] or 0)
+        check_natural([row["from_ns"], *ends], "a cut")
         cut = Cut(
             function=known(keys, row["function_id"], "function"),
             process=known(processes, row["process_id"], "process"),
             from_ns=row["from_ns"],
             until_ns=row["until_ns"],
+            lines_until_ns=row["lines_until_ns"],
         )
         found.append(cut)
     return tuple(found)

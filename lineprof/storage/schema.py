@@ -284,6 +284,7 @@ CUTS = Table(
     (
         *_ints("function_id", "process_id", "from_ns"),
         Column("until_ns", int, optional=True),
+        Column("lines_until_ns", int, optional=True, added=True),
     ),
 )
 

@@ -427,4 +427,5 @@ def _cuts(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
             process_id=id_of(cut.process, stats.processes, -1, "process"),
             from_ns=cut.from_ns,
             until_ns=cut.until_ns,
+            lines_until_ns=cut.lines_until_ns,
         )

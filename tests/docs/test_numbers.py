@@ -260,6 +260,8 @@ def test_every_column_of_rows_is_on_the_page_of_json(
     save(example_calls.example(), tmp_path / "a.lprof")
     done = viewer("view", *flags, "--csv", *files, cwd=tmp_path)
     titles = done.out.splitlines()[0].split(",")
-    prefixed = {f"caller_{name}" for name in ("from_ns", "until_ns", "of_ns")}
+    prefixed = {
+        f"caller_{name}" for name in ("from_ns", "until_ns", "lines_until_ns", "of_ns")
+    }
     assert len(titles) > 3
     assert undocumented({*titles} - prefixed) == []

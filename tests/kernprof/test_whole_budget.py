@@ -134,6 +134,31 @@ def test_events_are_taken_as_often_as_they_are_underestimated() -> None:
     assert chosen(Budget(1.2, 2.0), 220, f=(30, 10)) == ["f"]
 
 
+def test_lines_are_given_up_before_calls() -> None:
+    budget = Budget(1.2, has_calls_only=True)
+    # Of 3000 hits and 1000 calls, lines are 3000 / 5500 of the cost.
+    assert chosen(budget, 300, tiny=(60, 1), slow=(2, 100)) == ["tiny"]
+    assert budget.by_calls == {("x.py", 1, "tiny")}
+    assert chosen(budget, 600, tiny=(120, 2), slow=(4, 200)) == ["tiny"]
+    assert budget.by_calls == set()
+    assert chosen(budget, 900, tiny=(180, 3), slow=(4, 300)) == []
+
+
+def test_what_lines_save_is_less_than_all() -> None:
+    functions = {"a": (40, 10), "b": (40, 11)}
+    # 80 ms of 200 are 56 too many: all of a and b, or the lines of both.
+    assert chosen(Budget(1.5), 200, **functions) == ["a"]
+    assert chosen(Budget(1.5, has_calls_only=True), 200, **functions) == ["a"]
+    assert chosen(Budget(1.4, has_calls_only=True), 200, **functions) == ["a", "b"]
+
+
+def test_a_function_without_lines_to_save_is_switched_off() -> None:
+    cost = Cost(("x.py", 1, "empty"), None, 1000, 200, 90 * MS, MS)
+    budget = Budget(1.2, has_calls_only=True)
+    assert [*budget.choose(100 * MS, [cost])] == [cost.key]
+    assert budget.by_calls == set()
+
+
 class Fake:
     """A profiler with costs set by the test."""
 
@@ -143,6 +168,8 @@ class Fake:
         """Set the costs by function name."""
         self.functions = dict(functions)
         self.off: list[object] = []
+        self.by_calls: list[object] = []
+        self.refuses_calls = False
         self.cuts: list[object] = []
         self.warnings: list[str] = []
         self.total = Overhead(events_ns=0, registering_ns=0, left_out=0)
@@ -163,9 +190,14 @@ class Fake:
         """Record the code object."""
         self.off.append(code)
 
-    def cut(self, key: object) -> None:
+    def count_calls(self, code: object) -> bool:
+        """Record the code object."""
+        self.by_calls.append(code)
+        return not self.refuses_calls
+
+    def cut(self, key: object, *, lines_only: bool) -> None:
         """Record the function."""
-        self.cuts.append(key)
+        self.cuts.append((key, lines_only))
 
     def audit(self, call: object, step: int = 0) -> None:
         """Record the call and the step."""
@@ -196,10 +228,12 @@ def test_the_summary_names_functions_that_were_switched_off(
     fake = Fake({f"f{number}": (50, 1) for number in range(7)})
     clock = Clock(monkeypatch)
     watch = watch_of(fake, monkeypatch)
+    fake.refuses_calls = True
     assert watch.summary() == []
     clock.ms = 500
     assert watch._check() >= fake.step == 5 * MS
     assert len(fake.off) == len(fake.cuts) == 7
+    assert not any(lines_only for _, lines_only in fake.cuts)
     clock.ms = 5000
     watch.stop()
     [said] = watch.summary()
@@ -208,6 +242,33 @@ def test_the_summary_names_functions_that_were_switched_off(
         " did since is their callers', and every view marks them"
     )
     assert fake.call is None
+
+
+def test_the_summary_names_functions_of_which_calls_were_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake = Fake({"f": (50, 1), "g": (60, 1)})
+    clock = Clock(monkeypatch)
+    watch = watch_of(fake, monkeypatch)
+    clock.ms = 200
+    watch._check()
+    assert (len(fake.off), len(fake.by_calls)) == (0, 2)
+    assert [(key[2], lines_only) for key, lines_only in fake.cuts] == [  # type: ignore[index]
+        ("g", True),
+        ("f", True),
+    ]
+    said, *_ = watch.summary()
+    assert said == (
+        "--max-overhead 1.2 has counted calls and totals alone, without lines, from"
+        " some moment on, of g, f: every view marks them"
+    )
+    fake.functions = {"f": (90, 2), "g": (60, 1)}
+    clock.ms = 300
+    watch._check()
+    assert (len(fake.off), fake.cuts[2:]) == (1, [(("x.py", 1, "f"), False)])
+    by_calls, off, *_ = watch.summary()
+    assert "of g: every" in by_calls
+    assert "switched off f:" in off
 
 
 def test_functions_are_registered_while_there_is_time(
@@ -275,7 +336,8 @@ def program(folder: Path) -> None:
             try:
                 base = sqlite3.connect("file:out?mode=ro", uri=True)
                 said = [*base.execute("SELECT name FROM cuts JOIN functions"
-                                      " ON functions.id = function_id")]
+                                      " ON functions.id = function_id"
+                                      " WHERE until_ns IS NOT NULL")]
             except sqlite3.Error:
                 continue
             if ("tiny",) in said:
@@ -313,13 +375,60 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     assert "tiny" in said
     shown = view_with_warnings("out", cwd=tmp_path)
     below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
-    [note] = [line for line in below if "because of --max-overhead" in line]
-    assert "marked (counted ...)" in note
-    mark = r"Function: tiny at line 2  \(counted until \d+\.\d\d s of \d+\.\d\d s\)"
+    [_] = [line for line in below if "marked (counted ...), w" in line]
+    by_line = "" if hook_name() == "settrace" else r"by line until \d+\.\d\d s "
+    mark = (
+        r"Function: tiny at line 2  \(counted until \d+\.\d\d s "
+        + by_line
+        + r"of \d+\.\d\d s\)"
+    )
     assert re.search(mark, "\n".join(shown))
     stats = load_stats(str(tmp_path / "out"))
     cuts = {cut.function[2]: cut.until_ns for cut in stats.cuts}
-    assert 0 < cuts["tiny"] < stats.processes[0].wall_ns
+    assert 0 < (cuts["tiny"] or 0) < stats.processes[0].wall_ns
+
+
+@pytest.mark.skipif(hook_name() == "settrace", reason="a trace function cannot do it")
+def test_a_function_with_a_hot_loop_keeps_its_calls_and_total(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        "x.py",
+        """\
+import time
+
+def step():
+    x = 0
+    for i in range(3000):
+        x += i
+        x -= i
+    return x
+
+def main():
+    began = time.process_time()
+    while time.process_time() - began < 1:
+        step()
+
+main()
+""",
+    )
+    outcome = kernprof("-l", "-oout", "--max-overhead", "1.1", "x.py", cwd=tmp_path)
+    said = "has counted calls and totals alone, without lines, from some moment on, of"
+    assert f"--max-overhead 1.1 {said} step: every view marks them" in outcome.err
+    assert "switched off" not in outcome.err
+    stats = load_stats(tmp_path / "out")
+    [cut] = stats.cuts
+    assert (cut.function[2], cut.until_ns, cut.from_ns) == ("step", None, 0)
+    assert 0 < (cut.lines_until_ns or 0) < stats.processes[0].wall_ns
+    [step] = [one for one in stats.functions if one.name == "step"]
+    [main] = [one for one in stats.functions if one.name == "main"]
+    times = {row.line: row.time_ns for row in step.rows}
+    [called] = [row for row in main.rows if row.line == 13]
+    assert step.calls == called.hits
+    assert times[3] > 0.5 * step.total_ns > 0.3 * main.total_ns
+    shown = "\n".join(view_with_warnings("out", cwd=tmp_path))
+    assert re.search(r"step at line 3  \(counted by line until \d+\.\d\d s of ", shown)
+    assert "hits are of that part alone, and later time is on the first line" in shown
+    assert "1 function, marked (counted by line until ...), was counted with" in shown
 
 
 def test_a_budget_leaves_out_functions_for_which_there_is_no_time(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
@@ -118,7 +120,12 @@ def test_json_has_each_process_in_which_a_function_was_cut(
     text = shown(capsys, "--json", cut_file, "other.lprof")
     functions = json.loads(text)["functions"]
     cuts = {one["name"]: one.get("cuts") for one in functions}
-    one = {"from_ns": 0, "until_ns": 30_000_000, "of_ns": 4_100_000_000}
+    one = {
+        "from_ns": 0,
+        "until_ns": 30_000_000,
+        "lines_until_ns": None,
+        "of_ns": 4_100_000_000,
+    }
     assert cuts["main"] == [{"process": 0, **one}, {"process": 1, **one}]
     assert cuts["work"] is None
 
@@ -150,6 +157,33 @@ def test_a_function_that_was_counted_late_is_marked(
     text = shown(capsys, "--functions", cut_file)
     assert "(main)  (counted from 0.50 s of 4.10 s)" in text
     assert "(Model.forward)  (counted from 0.50 s until 2.00 s of 4.10 s)" in text
+
+
+def test_functions_of_which_later_calls_alone_were_counted_are_marked(
+    cut_file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stats = cut_profile()
+    lines = {"function": MAIN, "process": 0, "lines_until_ns": 60_000_000}
+    stats.cuts = (Cut(**lines, until_ns=None),)  # type: ignore[arg-type]
+    save(stats, cut_file)
+    assert load(cut_file).cuts == stats.cuts
+    text = shown(capsys, "--functions", cut_file)
+    assert "(main)  (counted by line until 0.06 s of 4.10 s)" in text
+    text = shown(capsys, cut_file)
+    assert "later time is on the first line" in text
+    assert "without lines since then, because of --max-overhead: calls and" in text
+    stats.cuts = (Cut(**lines, until_ns=2_000_000_000),)  # type: ignore[arg-type]
+    save(stats, cut_file)
+    text = shown(capsys, cut_file)
+    assert "(counted until 2.00 s by line until 0.06 s of 4.10 s)" in text
+    assert "1 function, marked (counted ...), was counted for that part" in text
+
+
+def test_a_file_of_an_older_version_has_no_end_of_lines(cut_file: str) -> None:
+    with contextlib.closing(sqlite3.connect(cut_file)) as base:
+        base.execute("ALTER TABLE cuts DROP COLUMN lines_until_ns")
+        base.commit()
+    assert load(cut_file).cuts == cut_profile().cuts
 
 
 def test_the_file_keeps_the_times(cut_file: str) -> None:

@@ -14,6 +14,7 @@ from lineprof.errors import LineprofError
 from lineprof.model.records import NO_CALLS
 from lineprof.process_info import thread_names
 from lineprof.recording.profiler import counts_of
+from lineprof.recording.registry import Span
 from lineprof.snapshot.counts import Counts, read_profile, write_counts
 from lineprof.snapshot.profile import profile_of_process
 
@@ -37,7 +38,7 @@ def counted() -> tuple[Counts, dict[str, str | None]]:
     profiler = LineProfiler(work, double, gpu="off")
     with profiler, profiler.block("all"):
         work()
-    profiler._registry.cut((NAMED, 1, "double"), 7, None)
+    profiler._registry.cut((NAMED, 1, "double"), Span(7, None, 9))
     found = counts_of(profiler)
     assert found
     counts, texts = found
