@@ -194,6 +194,10 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
         b, "enable_by_count", "enable_by_count", "disable_by_count", "disable_by_count"
     ),
     "LineProfiler.dump_stats": lambda b: b.profiler.dump_stats(b.path),
+    "LineProfiler.count_calls": lambda b: (
+        b.profiler.watch(Members),
+        b.profiler.count_calls(Members.method.__code__),
+    ),
     "LineProfiler.cut": lambda b: b.profiler.cut((__file__, 1, "work")),
     "LineProfiler.enable": lambda b: enabled(b, "enable", "disable"),
     "LineProfiler.enable_by_count": lambda b: enabled(

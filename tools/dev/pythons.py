@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 OLDEST = (3, 11)
 MONITORING = (3, 12)  # the first version that has sys.monitoring
+HOOKS = ("monitoring", "settrace")
 
 # Run by each candidate; describes the interpreter behind a shim or a venv.
 QUESTION = """
@@ -66,8 +67,14 @@ class Python:
 
     @property
     def hooks(self) -> tuple[str, ...]:
-        """Hooks that lineprof has on this version."""
-        return ("settrace", "monitoring")[: 1 + (self.number >= MONITORING)]
+        """Hooks that lineprof has on this version, the usual one first."""
+        return ("settrace",) if self.number < MONITORING else HOOKS
+
+    @property
+    def cores(self) -> tuple[str, ...]:
+        """The same, and the hook whose lines can have another kind of events."""
+        others = () if self.number < MONITORING else ("monitoring-line",)
+        return self.hooks + others
 
     def missing(self) -> list[Missing]:
         """Return what is missing to build with this interpreter."""

@@ -37,7 +37,7 @@ from tools.dev.envs import (
     stamp,
     write_stamp,
 )
-from tools.dev.pythons import OLDEST, advice, compiler_missing, find
+from tools.dev.pythons import HOOKS, OLDEST, advice, compiler_missing, find
 from tools.dev.results import Result, close, progress, read_report, say, tell
 from tools.dev.sessions import Sessions
 
@@ -58,11 +58,14 @@ EVENTS = (
     *("snapshot", "kernprof/test_kernprof.py", "kernprof/test_whole_*.py"),
 )
 
+# Tests of what depends on the kind of events of a hook.
+KINDS_OF_EVENTS = ("behaviour", "coexistence", "recording")
+
 SET_UP_AT_ONCE = 2
 MAX_WORKERS = 8  # each process collects all tests before it runs its share
 RUN_S = 1700  # estimate of a whole run on one core
 VERSION_SHARE = 0.55  # of a whole run: what a further version of Python runs
-AGAIN_SHARE = 0.25  # what a version runs with its second hook, or a second patch
+AGAIN_SHARE = 0.17  # what a version runs with another core, or a second patch
 LIMIT_S = 1200  # for one run of the suite
 PROGRESS_S = 15
 SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
@@ -90,7 +93,7 @@ def main() -> int:
 
 def plan(pythons: list[Python]) -> str:
     """Return what will run, and about how long that takes."""
-    runs = sum(len(python.hooks) for python in pythons)
+    runs = sum(len(python.cores) for python in pythons)
     arguments = os.environ.get("ARGS", "")
     if arguments:
         length = f"with the arguments {arguments}"
@@ -103,7 +106,7 @@ def plan(pythons: list[Python]) -> str:
         f"the C tests, then the Python tests {runs} times, {workers()} tests at once:"
         f" {length}; 1 min more for each Python that is used for the first time"
     )
-    lines = [f"{p.version:8} {', '.join(p.hooks):22} {p.path}" for p in pythons]
+    lines = [f"{p.version:8} {', '.join(p.cores):39} {p.path}" for p in pythons]
     return "\n".join([first, *lines])
 
 
@@ -151,9 +154,9 @@ def run_all(pythons: list[Python]) -> int:
                 if isinstance(ready, Result):
                     results.append(ready)
                     continue
-                for hook in reversed(python.hooks):
-                    arguments = selected(python, done)
-                    results.append(run_suite(ready, python, hook, arguments))
+                for core in python.cores:
+                    arguments = selected(python, core, done)
+                    results.append(run_suite(ready, python, core, arguments))
                     done.add(python.number[:2])
         except KeyboardInterrupt:
             SESSIONS.close()
@@ -207,12 +210,14 @@ def install_peers(env: Env) -> None:
             write_stamp(env, peer, "tried")
 
 
-def selected(python: Python, done: set[tuple[int, ...]]) -> list[object]:
+def selected(python: Python, core: str, done: set[tuple[int, ...]]) -> list[object]:
     """Return pytest's arguments for a run, after runs of the minor versions `done`."""
     words = shlex.split(os.environ.get("ARGS", ""))
     minor, tests = python.number[:2], ROOT / "tests"
     if words or not done:
         return pytest_arguments(words)
+    if core not in HOOKS:  # the events of one of them
+        return ["-m", "not once", *(tests / name for name in KINDS_OF_EVENTS)]
     if minor in done:
         paths = [path for name in EVENTS for path in sorted(tests.glob(name))]
         return ["-m", "not once", *paths]
@@ -220,22 +225,22 @@ def selected(python: Python, done: set[tuple[int, ...]]) -> list[object]:
     return ["-m", "not once", *(f"--ignore={tests / name}" for name in left_out), tests]
 
 
-def run_suite(env: Env, python: Python, hook: str, arguments: list[object]) -> Result:
-    """Run pytest in an environment with one hook."""
+def run_suite(env: Env, python: Python, core: str, arguments: list[object]) -> Result:
+    """Run pytest in an environment with one core."""
     begun = time.monotonic()
-    log = env.folder / "log" / f"{hook}.txt"
-    report = env.folder / "log" / f"{hook}.xml"
+    log = env.folder / "log" / f"{core}.txt"
+    report = env.folder / "log" / f"{core}.xml"
     for old in (log, report):
         old.unlink(missing_ok=True)
     command = [env.python, "-m", "pytest", f"--junitxml={report}"]
     command += [f"--numprocesses={workers()}", "--dist=worksteal"]
     command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
-    command += ["-o", f"cache_dir={env.folder / 'cache' / hook}"]
+    command += ["-o", f"cache_dir={env.folder / 'cache' / core}"]
     command += arguments
     doubles = str(native.DOUBLES)
-    changes = {"LINEPROF_CORE": hook, "LINEPROF_DOUBLES": doubles}
+    changes = {"LINEPROF_CORE": core, "LINEPROF_DOUBLES": doubles}
     changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile the helpers
-    name = f"{python.version} {hook}"
+    name = f"{python.version} {core}"
 
     def tell_progress() -> None:
         say(f"{name}: {progress(log)} after {time.monotonic() - begun:.0f} s")
