@@ -69,8 +69,8 @@ def quotient(figures: Figures, title: str, above: str, below: str) -> float:
 
 def baseline_verdicts(figures: Figures, clock: str) -> Iterator[Verdict]:
     """Compare each hook with a callback of the same hook that does nothing."""
-    bound = 4.0 if clock == "clock_gettime" else 1.6
-    for hook in ("settrace", "monitoring"):
+    for hook, of_counter in {"settrace": 1.6, "monitoring": 1.0}.items():
+        bound = 4.0 if clock == "clock_gettime" else of_counter
         tool, baseline = f"lineprof {hook}", f"no-op {hook}"
         row = figures.get(TIGHT, {})
         if tool in row and baseline in row:
@@ -82,10 +82,9 @@ def baseline_verdicts(figures: Figures, clock: str) -> Iterator[Verdict]:
 def rival_verdicts(run: Run) -> Iterator[Verdict]:
     """Compare the time that lineprof adds with the time that line_profiler adds."""
     modern = run.version >= (3, 12)
-    boxed = run.version in {(3, 12), (3, 13)}
     wanted = {
         TIGHT: 10.0 if modern else 5.0,
-        FAR: 7.0 if boxed else 10.0 if modern else 5.0,
+        FAR: 10.0 if modern else 5.0,
         "recursion": 8.0,
         "generators": 8.0,
     }
@@ -106,6 +105,8 @@ def slowdown_verdicts(run: Run) -> Iterator[Verdict]:
         SCRIPT: 1.5 if traced else 1.10,
         LONG: 1.02,
     }
+    if not traced:
+        wanted |= {"recursion": 3.0, "generators": 3.0}
     for title, bound in wanted.items():
         if run.ours in run.figures.get(title, {}):
             figure = run.figures[title][run.ours]["ratio"]
@@ -114,7 +115,7 @@ def slowdown_verdicts(run: Run) -> Iterator[Verdict]:
 
 def call_verdicts(run: Run) -> Iterator[Verdict]:
     """Judge the time that profiling adds to a call of a small function."""
-    bound = 150.0 if run.version == (3, 11) else 100.0
+    bound = 150.0 if run.version == (3, 11) else 60.0
     for tool in (run.ours, "lineprof registered"):
         if tool in run.figures.get(CALL, {}):
             figure = run.figures[CALL][tool]["added_ns"]

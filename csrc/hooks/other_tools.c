@@ -65,13 +65,9 @@ settraceallthreads(PyObject *Py_UNUSED(self), PyObject *func)
 static PyObject *
 use_tool_id(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
 {
-    const lp_replaced_function *function = &functions[USE_TOOL_ID];
-
     tell();
-    if (function->original == NULL) {
-        return lp_call_original(function, Py_None); /* which raises */
-    }
-    return PyObject_Vectorcall(function->original, args, (size_t)nargs, NULL);
+    return PyObject_Vectorcall(functions[USE_TOOL_ID].original, args,
+                               (size_t)nargs, NULL);
 }
 
 /* True if any thread of the interpreter has a trace function. */

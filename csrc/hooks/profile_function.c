@@ -49,7 +49,8 @@ setprofile(PyObject *Py_UNUSED(self), PyObject *func)
     bool was_set = is_set(state);
     PyObject *result = lp_call_original(&sys_setprofile, func);
 
-    if (result != NULL && !was_set && is_set(state)) {
+    if (result != NULL && lp_is_replaced(&sys_setprofile) && !was_set &&
+        is_set(state)) {
         next_function = state->c_profilefunc;
         state->c_profilefunc = skip_own_end;
     }

@@ -3,11 +3,6 @@
 PyObject *
 lp_call_original(const lp_replaced_function *function, PyObject *argument)
 {
-    if (function->original == NULL) {
-        PyErr_Format(PyExc_RuntimeError, "%s.%s() is shut down",
-                     function->name, function->method->ml_name);
-        return NULL;
-    }
     return PyObject_CallFunctionObjArgs(function->original, argument, NULL);
 }
 
@@ -15,8 +10,28 @@ static void
 clear_function(lp_replaced_function *function)
 {
     Py_CLEAR(function->module);
-    Py_CLEAR(function->original);
     Py_CLEAR(function->replacement);
+}
+
+/* Take the original out of the module.  The program may have put a replacement
+ * of before there again.  0, or -1 with an exception. */
+static int
+find_original(lp_replaced_function *function)
+{
+    PyObject *found =
+        PyObject_GetAttrString(function->module, function->method->ml_name);
+
+    if (found == NULL) {
+        return -1;
+    }
+    if (PyCFunction_Check(found) && function->original != NULL &&
+        ((PyCFunctionObject *)found)->m_ml == function->method) {
+        Py_DECREF(found);
+    }
+    else {
+        Py_XSETREF(function->original, found);
+    }
+    return 0;
 }
 
 int
@@ -33,12 +48,11 @@ lp_replace_function(lp_replaced_function *function)
             function->module = PyImport_Import(name);
         }
     }
-    if (function->module != NULL) {
-        function->original = PyObject_GetAttrString(function->module, method);
+    if (function->module != NULL && find_original(function) == 0) {
         function->replacement =
             PyCFunction_NewEx(function->method, NULL, name);
     }
-    if (function->original != NULL && function->replacement != NULL) {
+    if (function->replacement != NULL) {
         result = PyObject_SetAttrString(function->module, method,
                                         function->replacement);
     }

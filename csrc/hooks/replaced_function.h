@@ -6,9 +6,10 @@
 
 #include "engine/python_compat.h"
 
-/* A function of a module and its replacement; the last three fields are owned,
- * and set while it is replaced.  A module that cannot be imported by its name
- * is set before. */
+/* A function of a module and its replacement; the last three fields are owned.
+ * The module, which is set before if it cannot be imported by its name, and
+ * the replacement are set while it is replaced.  The original stays, for code
+ * that keeps the replacement. */
 typedef struct lp_replaced_function {
     const char *name; /* of the module */
     PyMethodDef *method;
@@ -16,6 +17,14 @@ typedef struct lp_replaced_function {
     PyObject *original;
     PyObject *replacement;
 } lp_replaced_function;
+
+/* True while it is replaced: code may keep the replacement, and call it later.
+ */
+static inline bool
+lp_is_replaced(const lp_replaced_function *function)
+{
+    return function->replacement != NULL;
+}
 
 /* Put the replacement into the module.  0, or -1 with an exception. */
 int lp_replace_function(lp_replaced_function *function);

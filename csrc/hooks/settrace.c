@@ -41,6 +41,9 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
     bool was_on = lp_trace_is_on(state);
     PyObject *result;
 
+    if (!lp_is_replaced(&sys_settrace)) {
+        return lp_call_original(&sys_settrace, func);
+    }
     if (func == Py_None && lp_current_recorder != NULL) {
         lp_f_trace_lines_leave(lp_current_recorder);
     }
@@ -140,8 +143,10 @@ static lp_replaced_function threading_gettrace = {.name = "threading",
 static PyObject *
 settrace_new(PyObject *Py_UNUSED(self), PyObject *func)
 {
+    bool is_ours = func == Py_None && lp_is_replaced(&threading_settrace);
+
     return lp_call_original(&threading_settrace,
-                            func == Py_None ? trace_thread : func);
+                            is_ours ? trace_thread : func);
 }
 
 /* Make lineprof's the trace function of every thread, which calls `now` after
@@ -170,7 +175,7 @@ settrace_all(PyObject *Py_UNUSED(self), PyObject *func)
 {
     PyObject *result = lp_call_original(&sys_settraceallthreads, func);
 
-    if (result != NULL) {
+    if (result != NULL && lp_is_replaced(&sys_settraceallthreads)) {
         PyThreadState *current = PyThreadState_Get();
 
         trace_all_threads(current->c_tracefunc, current->c_traceobj);

@@ -306,3 +306,41 @@ atexit.register(late)
     # The index of lineprof is the first.
     imports = "import lineprof\nlineprof.LineProfiler()\n"
     assert run_python(imports + CODE_EXTRA_OF_ITS_OWN + program) == (0, "", "")
+
+
+def test_code_may_keep_a_replaced_function_and_call_it_later() -> None:
+    status, output, errors = run_python(
+        """
+import gc, sys, threading
+from lineprof import LineProfiler
+
+names = {}
+class Tools:
+    def use_tool_id(id, name): names[id] = name
+    get_tool = names.get
+    free_tool_id = names.pop
+
+tools, kept = getattr(sys, "monitoring", Tools), []
+for _ in range(3):
+    profiler = LineProfiler()
+    kept.append((sys.settrace, sys.setprofile, tools.use_tool_id))
+    del profiler
+    gc.collect()
+    sys.settrace, sys.setprofile, tools.use_tool_id = kept[-1]
+
+def tracer(frame, event, arg):
+    return tracer
+
+for settrace, setprofile, use_tool_id in kept:
+    settrace(tracer)
+    print(sys.gettrace() is tracer)
+    settrace(None)
+    setprofile(None)
+    print(sys.gettrace(), sys.getprofile())
+    use_tool_id(0, "mine")
+    print(tools.get_tool(0))
+    tools.free_tool_id(0)
+"""
+    )
+    assert (status, errors) == (0, "")
+    assert output == "True\nNone None\nmine\n" * 3
