@@ -124,7 +124,13 @@ def test_every_flag_of_kernprof_is_offered(
         ("lineprof export -f ", set(EXPORTS)),
         ("lineprof export --format=sp", {"speedscope"}),
         ("lineprof completions ", set(SHELLS)),
-        ("kernprof --core ", {"auto", "settrace", "monitoring"}),
+        (
+            "kernprof --core ",
+            {
+                *("auto", "settrace", "monitoring"),
+                *("monitoring-line", "monitoring-instruction"),
+            },
+        ),
         ("kernprof -l --gpu=n", {"nvtx"}),
         ("kernprof --cuda-graph ", {"node", "graph"}),
         ("kernprof --uvm ", {"on", "off"}),
