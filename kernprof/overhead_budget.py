@@ -20,6 +20,7 @@ from lineprof.patterns import listed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from types import CodeType
 
     from lineprof.model.records import Key
     from lineprof.recording.discovery import Cost, Overhead
@@ -314,15 +315,18 @@ class BudgetWatch:
             registering_ns=self._registering_ns(profiler.overhead()),
             fixed_ns=_START_NS + _WRITE_NS + _WRITE_FUNCTION_NS * self._registered,
         )
+        codes: dict[Key, list[CodeType]] = {key: [] for key in chosen}
         for cost in costs:
             if cost.key in chosen and cost.code is not None:
-                if cost.key in self._budget.by_calls:
-                    if profiler.count_calls(cost.code):
-                        continue
-                    self._budget.switch_off(cost.key)
-                profiler.unwatch(cost.code)
+                codes[cost.key].append(cost.code)
         for key in chosen:
-            lines_only = key in self._budget.by_calls
+            lines_only = key in self._budget.by_calls and all(
+                map(profiler.count_calls, codes[key])
+            )
+            if not lines_only:
+                self._budget.switch_off(key)
+                for code in codes[key]:
+                    profiler.unwatch(code)
             profiler.cut(key, lines_only=lines_only)
             if lines_only:
                 self._by_calls[key] = key[2]

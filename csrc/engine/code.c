@@ -308,6 +308,14 @@ lp_code_use_line_events(lp_code *first)
 }
 
 void
+lp_code_use_start_events(lp_code *first)
+{
+    for (lp_code *self = first; self != NULL; self = self->next) {
+        self->flags &= ~(uint32_t)LP_CODE_CALLED_BY_INSTRUCTION;
+    }
+}
+
+void
 lp_code_take_bytecode(lp_code *self, lp_code *other)
 {
     uint32_t bits = LP_CODE_BY_INSTRUCTION | LP_CODE_CALLED_BY_INSTRUCTION |
@@ -316,15 +324,19 @@ lp_code_take_bytecode(lp_code *self, lp_code *other)
     free(self->marks);
     free(self->resumes);
     free(self->starts);
+    free(self->layout.high);
     self->start = other->start;
     self->n_marks = other->n_marks;
     self->marks = other->marks;
     self->resumes = other->resumes;
     self->starts = other->starts;
+    self->layout.high = other->layout.high;
+    self->layout.by_instruction = other->layout.by_instruction;
     self->flags = (self->flags & ~bits) | (other->flags & bits);
-    other->marks = NULL;
+    other->marks = other->layout.high = NULL;
     other->resumes = other->starts = NULL;
-    if (self->layout.first_line != other->layout.first_line) {
+    if (self->layout.first_line != other->layout.first_line ||
+        self->layout.n_lines != other->layout.n_lines) {
         lp_code_use_line_events(self); /* the starts are of other lines */
     }
 }

@@ -129,6 +129,9 @@ void lp_code_take_bytecode(lp_code *self, lp_code *other);
 /* [GIL] Have LINE events tell of the lines of a code object from now on. */
 void lp_code_use_line_events(lp_code *first);
 
+/* [GIL] Have PY_START events tell of its calls from now on. */
+void lp_code_use_start_events(lp_code *first);
+
 /* True if every tracer of the code object ignores it. */
 static inline bool
 lp_code_is_ignored(const lp_code *code)

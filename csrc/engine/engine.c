@@ -155,9 +155,14 @@ void
 lp_engine_pause(bool paused)
 {
     __atomic_store_n(&lp_the_engine.paused, paused, __ATOMIC_RELAXED);
-    for (lp_recorder *rec = lp_the_engine.recorders; paused && rec != NULL;
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        pause_thread(rec);
+        if (paused) {
+            pause_thread(rec);
+        }
+        else {
+            lp_recorder_resume_calls(rec, lp_clock_now(&rec->clock));
+        }
     }
 }
 
@@ -236,6 +241,7 @@ enter_for_tracer(lp_recorder *rec, lp_code *code, lp_entry entry,
     (void)lp_calls_enter(rec, frame);
     counters->resumes++;
     if (code->flags & LP_CODE_CALLS_ONLY) {
+        frame->flags |= LP_FRAME_CALLS_ONLY;
         line = frame->first_line;
     }
     if (entry == LP_RESUMED && line - frame->first_line < frame->n_lines) {

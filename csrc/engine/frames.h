@@ -34,6 +34,7 @@ lp_engine_entry_cost(const lp_recorder *rec, const lp_code *code,
 static inline void
 lp_engine_open_first_line(lp_recorder *rec, lp_frame *frame)
 {
+    frame->flags |= LP_FRAME_CALLS_ONLY;
     lp_recorder_open(rec, frame, frame->lines, lp_clock_now(&rec->clock));
 }
 
@@ -92,6 +93,7 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     (void)lp_calls_enter(rec, frame);
     frame->counters->resumes++;
     if (LP_UNLIKELY(code->flags & LP_CODE_CALLS_ONLY)) {
+        frame->flags |= LP_FRAME_CALLS_ONLY;
         line = frame->first_line;
     }
     if (line - frame->first_line < frame->n_lines) {

@@ -206,6 +206,7 @@ lp_tracer_add(lp_tracer *self, PyObject *code, PyObject *key, lp_code *known)
     if (entry->next != NULL || lp_code_of(code) != entry) {
         /* The new tracer wants lines. */
         lp_code_of(code)->flags &= ~(uint32_t)LP_CODE_CALLS_ONLY;
+        lp_code_of(code)->layout.calls_only = false;
     }
     if (enables) { /* before another thread calls it */
         lp_tracer_activate_with(entry);

@@ -22,7 +22,9 @@ static const int tool_ids[] = {4, 3, 5, 2};
 
 static int tool_id = -1;
 static PyObject *monitoring; /* owned: sys.monitoring */
-static bool is_alone;        /* no other tool is there that has LINE events */
+/* All code had PY_START events, so that some of these may be disabled. */
+static bool had_starts;
+static bool is_alone; /* no other tool is there that has LINE events */
 
 /* Return the bit of an event by name; -1 with an exception. */
 static long
@@ -193,6 +195,7 @@ monitoring_watch_all(bool all)
     if (mask < 0 || start < 0 || set_global(all ? mask | start : mask) < 0) {
         return -1;
     }
+    had_starts |= all;
     /* Code objects that an earlier round did not want have to report their
      * start again. */
     return all ? restart() : 0;
@@ -246,11 +249,12 @@ watch_instructions(PyObject *code, const lp_code *known, long lines)
     long shared = bit_of("PY_RETURN");
     long ours = (lines & ~line) | instruction;
     int other, had = has_local(tool_id, code, instruction);
-    bool done = had > 0;
+    bool done;
 
     if (known->flags & LP_CODE_CALLED_BY_INSTRUCTION) {
         ours &= ~bit_of("PY_START");
     }
+    done = had > 0 && set_local(tool_id, code, ours) == 0;
     if (had == 0 && (other = take_tool_id()) >= 0) {
         done = set_local(tool_id, code, ours & ~instruction) == 0 &&
                set_local(other, code, line | instruction | shared) == 0 &&
@@ -269,9 +273,14 @@ monitoring_watch(PyObject *code)
     lp_code *known = lp_code_of(code);
     long mask = event_mask(true);
     bool by_instruction = (known->flags & LP_CODE_BY_INSTRUCTION) &&
+                          !(known->flags & LP_CODE_CALLS_ONLY) &&
                           (is_alone || (known->flags & LP_CODE_IS_FAR)) &&
-                          mask >= 0 && watch_instructions(code, known, mask);
+                          mask >= 0;
 
+    if (by_instruction && !is_alone) {
+        lp_code_use_start_events(known);
+    }
+    by_instruction = by_instruction && watch_instructions(code, known, mask);
     if (!by_instruction) {
         lp_code_use_line_events(known);
     }
@@ -281,7 +290,7 @@ monitoring_watch(PyObject *code)
     if (mask < 0 || (!by_instruction && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
-    if (lp_discovery_on &&
+    if (had_starts &&
         (!lp_discovery_is_asking() || (known->flags & LP_CODE_CALLS_ONLY)) &&
         restart() < 0) {
         return -1; /* its start may have been disabled before */
@@ -307,34 +316,24 @@ monitoring_unwatch(PyObject *code)
     PyErr_Restore(type, value, traceback);
 }
 
-/* Another tool comes: from now on LINE events tell of lines, see
- * other_tools.h. */
+/* Another tool comes: from now on no line, or at least no call, may depend on
+ * an INSTRUCTION event, see other_tools.h. */
 static void
 use_line_events(void)
 {
     PyObject *type, *value, *traceback;
-    long mask;
 
     PyErr_Fetch(&type, &value, &traceback);
     is_alone = false;
-    mask = event_mask(true);
-    for (uint32_t i = 0; i < lp_the_engine.n_codes && mask >= 0; i++) {
-        lp_code *code = lp_the_engine.codes[i];
+    for (uint32_t i = 0; i < lp_the_engine.n_codes; i++) {
+        const lp_code *code = lp_the_engine.codes[i];
 
         if (code != NULL && code->code != NULL &&
             (code->flags & LP_CODE_BY_INSTRUCTION) &&
-            !(code->flags & (LP_CODE_IS_FAR | LP_CODE_IGNORED))) {
-            lp_code_use_line_events(lp_code_of(code->code));
-            if (set_local(tool_id, code->code, mask) < 0) {
-                PyErr_Clear();
-            }
-            if (LP_TOOLS_HIDE_OPCODES) {
-                keep_opcode_events(code->code);
-            }
+            !(code->flags & LP_CODE_IGNORED) &&
+            monitoring_watch(code->code) < 0) {
+            PyErr_Clear();
         }
-    }
-    if (lp_discovery_on && restart() < 0) {
-        PyErr_Clear(); /* the starts of such code were disabled */
     }
     PyErr_Restore(type, value, traceback);
 }

@@ -302,24 +302,30 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
 
 /* An instruction with LP_START_OF_CALL: a call has come to its first line. */
 static PyObject *
-start_by_instruction(lp_code *code, uint32_t line)
+start_by_instruction(PyObject *object, uint32_t line)
 {
     lp_recorder *rec = lp_threads_here();
-    PyObject *object = code->code;
     const void *key = lp_frame_key();
+    lp_code *code;
     lp_frame *frame;
 
-    if (LP_UNLIKELY(lp_code_is_ignored(code))) {
-        return keep_or_disable(false);
-    }
     if (LP_UNLIKELY(rec == NULL)) {
         return return_none();
     }
     if (LP_UNLIKELY(!lp_overhead_audit(rec))) {
         return NULL;
     }
+    /* Only now, because the audit may close tracers, and have the code counted
+     * in another way. */
+    code = lp_code_of(object);
+    if (LP_UNLIKELY(code == NULL || lp_code_is_ignored(code))) {
+        return keep_or_disable(false);
+    }
+    if (LP_UNLIKELY(rec->top->code == object && rec->top->key == key)) {
+        return line_slow(object, line); /* a debugger jumped there */
+    }
     frame = lp_engine_enter(rec, code, LP_CALLED, 0, key, 0);
-    if (LP_LIKELY(frame != NULL)) {
+    if (LP_LIKELY(frame != NULL && !(code->flags & LP_CODE_CALLS_ONLY))) {
         lp_ticks now = lp_clock_now(&rec->clock);
 
         if (LP_UNLIKELY(frame->flags & LP_FRAME_SLOW)) {
@@ -335,7 +341,7 @@ start_by_instruction(lp_code *code, uint32_t line)
 static LP_NOINLINE PyObject *
 instruction_slow(PyObject *object, uint32_t at)
 {
-    lp_code *code = lp_code_of(object);
+    const lp_code *code = lp_code_of(object);
     bool known = code != NULL && (code->flags & LP_CODE_BY_INSTRUCTION);
     uint32_t start = known && at < code->n_marks ? code->starts[at] : 0;
     uint32_t line;
@@ -344,10 +350,10 @@ instruction_slow(PyObject *object, uint32_t at)
         return keep_or_disable(false);
     }
     line = code->layout.first_line + (start & ~LP_START_OF_CALL) - 1;
-    if (start & LP_START_OF_CALL) {
-        return start_by_instruction(code, line);
-    }
-    return line_slow(object, line);
+    return (start & LP_START_OF_CALL) &&
+                   (code->flags & LP_CODE_CALLED_BY_INSTRUCTION)
+               ? start_by_instruction(object, line)
+               : line_slow(object, line);
 }
 
 /* For code with LP_CODE_BY_INSTRUCTION: only instructions where a line may

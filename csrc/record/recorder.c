@@ -286,6 +286,16 @@ lp_recorder_pause(lp_recorder *rec, lp_ticks now)
     invalidate_paths(rec);
 }
 
+/* Open the first line of a frame, of which no line is open. */
+static void
+open_first_line(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    lp_recorder_begin(rec, frame, now);
+    frame->since = frame->opened = now;
+    frame->cost |= LP_SPLIT;
+    WRITE(frame->line, frame->lines);
+}
+
 void
 lp_recorder_drop_lines(lp_recorder *rec, const void *owner, const void *code,
                        lp_ticks now)
@@ -293,11 +303,32 @@ lp_recorder_drop_lines(lp_recorder *rec, const void *owner, const void *code,
     lp_recorder_settle(rec, now);
     invalidate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
-        if (frame->owner == owner && frame->code == code &&
-            frame->line != NULL) {
+        if (frame->owner != owner || frame->code != code) {
+            continue;
+        }
+        WRITE(frame->flags, frame->flags | LP_FRAME_CALLS_ONLY);
+        if (frame->line != NULL) {
             abandon_line(frame);
             frame->opened = now;
             WRITE(frame->line, frame->lines);
+        }
+        else if (!(frame->flags & LP_FRAME_PAUSED)) {
+            open_first_line(rec, frame, now);
+        }
+    }
+    forget_paths(rec, rec->frames + 1);
+    invalidate_paths(rec);
+}
+
+void
+lp_recorder_resume_calls(lp_recorder *rec, lp_ticks now)
+{
+    invalidate_paths(rec);
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        if ((frame->flags & LP_FRAME_CALLS_ONLY) &&
+            (frame->flags & LP_FRAME_PAUSED) && frame->line == NULL) {
+            WRITE(frame->flags, frame->flags & ~(uint32_t)LP_FRAME_PAUSED);
+            open_first_line(rec, frame, now);
         }
     }
     forget_paths(rec, rec->frames + 1);

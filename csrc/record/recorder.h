@@ -53,6 +53,7 @@ enum {
     LP_FRAME_ACTIVATES_TRACER = 512,
     LP_FRAME_RANGED = 1024,     /* it is an NVTX range, see nvtx_ranges.h */
     LP_FRAME_C_FUNCTION = 4096, /* a C function, see c_functions.h */
+    LP_FRAME_CALLS_ONLY = 8192, /* no events tell of its lines */
     LP_FRAME_HIDE_LINES = 2048 /* another tracer gets no line events of it, see
                                   trace_function.h */
 };
@@ -279,6 +280,9 @@ void lp_recorder_pause(lp_recorder *rec, lp_ticks now);
  * first line from then on, without a hit. */
 void lp_recorder_drop_lines(lp_recorder *rec, const void *owner,
                             const void *code, lp_ticks now);
+
+/* Collection is on again: frames without line events continue. */
+void lp_recorder_resume_calls(lp_recorder *rec, lp_ticks now);
 
 /* Restart the open frames of `owner`: their time so far is not counted. */
 void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);

@@ -155,7 +155,9 @@ def _open(
     calibration = Calibration()
     if clock is None:
         inherited = _inherited.get((hook, wanted_clock()))
-        calibration = inherited or _calibrated(module, hook, event, wanted_clock())
+        calibration = inherited or _calibrated(
+            module, hook, event, wanted_clock(), alone=_is_alone()
+        )
     module.set_line_event(event)
     tracer = module.Tracer(hook, clock, wanted_clock())
     set_costs(module, calibration.costs)
@@ -174,9 +176,23 @@ def inherit_calibration(hook: str, costs: Iterable[int], turn: float) -> None:
     _inherited[hook, wanted_clock()] = Calibration(costs=Costs(*costs), turn=turn)
 
 
+def _is_alone() -> bool:
+    """Return whether no other tool is there that changes what events cost."""
+    if sys.gettrace() is not None:
+        return False
+    monitoring = getattr(sys, "monitoring", None)
+    names = {monitoring.get_tool(number) for number in range(6)} if monitoring else ()
+    return not {*names} - {None, "lineprof"}
+
+
 @cache
 def _calibrated(
-    module: ModuleType, hook: str, event: str, clock_name: str
+    module: ModuleType,
+    hook: str,
+    event: str,
+    clock_name: str,
+    *,
+    alone: bool,  # noqa: ARG001  # a part of the key
 ) -> Calibration:
     """Return the costs of a hook's events with a clock, measured at the first call."""
     if module.hook() is None:

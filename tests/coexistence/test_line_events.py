@@ -173,3 +173,102 @@ f(1)
     )
     hits = profiled(tmp_path, "x.py")["f"].hits()
     assert list(hits.values()) == [3, 3, 3]
+
+
+def test_a_tool_that_comes_after_discovery_has_ended() -> None:
+    """The starts of calls were disabled while all code had such events."""
+    status, output, errors = run_python(
+        COUNTS
+        + """
+def f(n):
+    return n
+profiler.discover(lambda code: code is f.__code__)
+profiler.enable()
+f(1)
+profiler.discover(None)
+sys.monitoring.use_tool_id(0, "other")
+f(2)
+f(3)
+print(*[(cost.calls, cost.hits) for cost in profiler.costs()])
+"""
+    )
+    assert (status, output, errors) == (0, "(3, 3)\n", "")
+
+
+FAR_RECURSION = (
+    "def f(n):\n    if n == 0:\n        return 0\n    r = f(n - 1)\n"
+    + "\n" * 400
+    + "    return r\n"
+)
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_calls_of_far_code_beside_a_tool_that_disables_lines(order: str) -> None:
+    """A hit may be missed there, but no call."""
+    comes = """
+M = sys.monitoring
+M.use_tool_id(1, "coverage")
+M.register_callback(1, M.events.LINE, lambda code, line: M.DISABLE)
+M.set_local_events(1, f.__code__, M.events.LINE)
+"""
+    begins = "from lineprof import LineProfiler\nprofiler = LineProfiler(f)\n"
+    parts = [comes, begins] if order == "before" else [begins, comes]
+    status, output, errors = run_python(
+        "import sys\n"
+        + FAR_RECURSION
+        + "".join(parts)
+        + """
+with profiler:
+    for _ in range(3):
+        f(3)
+print(*[cost.calls for cost in profiler.costs()])
+"""
+    )
+    assert (status, output, errors) == (0, "12\n", "")
+
+
+def test_a_debugger_that_jumps_to_the_first_line_of_far_code() -> None:
+    status, output, errors = run_python(
+        "import sys\ndef f(n):\n    n += 1\n    n += 2\n"
+        + "\n" * 400
+        + """\
+    return n
+from lineprof import LineProfiler
+profiler = LineProfiler(f)
+jumped = []
+def tracer(frame, event, arg):
+    if frame.f_code is not f.__code__:
+        return None
+    if event == "line" and frame.f_lineno == 4 and not jumped:
+        jumped.append(1)
+        frame.f_lineno = 3
+    return tracer
+profiler.enable()
+sys.settrace(tracer)
+f(1)
+sys.settrace(None)
+f(1)
+f(1)
+(node,) = profiler.get_stats().calls.nodes
+print(node.calls, node.primitive_calls)
+"""
+    )
+    assert (status, output, errors) == (0, "3 3\n", "")
+
+
+def test_a_second_profiler_counts_c_functions_of_the_same_code() -> None:
+    status, output, errors = run_python(
+        COUNTS
+        + """
+def f(n):
+    return abs(n)
+profiler.add_function(f)
+second = LineProfiler()
+second.c_functions()
+second.add_function(f)
+with profiler, second:
+    f(1)
+print(*[node.function[2] for node in second.get_stats().calls.nodes])
+"""
+    )
+    assert (status, output, errors) == (0, "f builtins.abs\n", "")

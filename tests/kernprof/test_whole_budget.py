@@ -169,7 +169,8 @@ class Fake:
         self.functions = dict(functions)
         self.off: list[object] = []
         self.by_calls: list[object] = []
-        self.refuses_calls = False
+        self.refuses_calls = False  # from the second code object of a function on
+        self.copies = 1  # code objects of each function
         self.cuts: list[object] = []
         self.warnings: list[str] = []
         self.total = Overhead(events_ns=0, registering_ns=0, left_out=0)
@@ -184,6 +185,7 @@ class Fake:
         return [
             Cost(one.key, code, one.calls, one.hits, one.cost_ns, one.time_ns)
             for one in costs(**self.functions)
+            for _ in range(self.copies)
         ]
 
     def unwatch(self, code: object) -> None:
@@ -193,7 +195,7 @@ class Fake:
     def count_calls(self, code: object) -> bool:
         """Record the code object."""
         self.by_calls.append(code)
-        return not self.refuses_calls
+        return not self.refuses_calls or len(self.by_calls) < self.copies
 
     def cut(self, key: object, *, lines_only: bool) -> None:
         """Record the function."""
@@ -269,6 +271,18 @@ def test_the_summary_names_functions_of_which_calls_were_counted(
     by_calls, off, *_ = watch.summary()
     assert "of g: every" in by_calls
     assert "switched off f:" in off
+
+
+def test_a_function_is_switched_off_if_one_of_its_code_objects_must_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fake, clock = Fake({"f": (50, 1)}), Clock(monkeypatch)
+    fake.refuses_calls, fake.copies = True, 2
+    watch = watch_of(fake, monkeypatch)
+    clock.ms = 200
+    watch._check()
+    assert (len(fake.by_calls), len(fake.off)) == (2, 2)
+    assert fake.cuts == [(("x.py", 1, "f"), False)]
 
 
 def test_functions_are_registered_while_there_is_time(

@@ -276,3 +276,28 @@ def test_a_signal_before_the_audit_is_handled() -> None:
     status, out, err = run_python(PENDING)
     assert (status, err) == (0, "")
     assert out == "50\n"
+
+
+def test_the_audit_may_close_the_profiler() -> None:
+    """The call that it precedes used what was freed."""
+    status, output, errors = run_python(
+        """
+from lineprof import LineProfiler
+from lineprof.recording.profiler import close
+def work(n):
+    a = n
+    return a
+profiler = LineProfiler(work)
+profiler.enable()
+kept = []
+def audit():
+    close(profiler)
+    kept.extend(bytearray(b"\\xff" * n) for n in range(100, 400, 8))
+    print("closed")
+profiler.audit(audit, 1000)
+for n in range(1000):
+    work(n)
+print("end")
+"""
+    )
+    assert (status, output, errors) == (0, "closed\nend\n", "")

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from typing import TYPE_CHECKING
+from weakref import ref
 
 import pytest
 from running import hook_name, new_profiler
 
+import lineprof
+from lineprof import _core as core
+from lineprof.recording.calibration import Calibration, Costs, set_costs
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FunctionType
 
     from settable_clock import Clock
 
@@ -200,3 +207,96 @@ def test_a_profiler_that_comes_later_gets_the_lines() -> None:
 
 def test_other_code_is_refused() -> None:
     assert not new_profiler().count_calls(lines_of.__code__)
+
+
+def test_it_begins_after_discovery_has_ended() -> None:
+    def work(n: int) -> int:
+        return n
+
+    profiler = new_profiler()
+    profiler.discover(lambda code: code is work.__code__)
+    with profiler:
+        work(1)
+        profiler.discover(None)
+        assert profiler.count_calls(work.__code__)
+        for n in range(10):
+            work(n)
+    assert calls_of(profiler, "work")[0] == 11
+
+
+def test_a_call_goes_on_after_a_pause(clock: Clock) -> None:
+    tick = clock.tick
+
+    def leaf() -> None:  # 0
+        tick(3)  # 1
+
+    def work() -> None:  # 0
+        tick(5)  # 1
+        (lineprof.stop(), tick(100), lineprof.start())  # 2
+        tick(7)  # 3
+        leaf()  # 4
+
+    profiler = new_profiler(work, leaf, clock=clock.capsule)
+    with profiler:
+        assert profiler.count_calls(work.__code__)
+        work()
+    assert lines_of(profiler, work) == {0: (0, 15)}
+    assert lines_of(profiler, leaf) == {1: (1, 3)}
+    [callee] = [one for one in profiler.get_stats().calls.nodes if one.parent >= 0]
+    assert callee.function[2].endswith("leaf")
+
+
+def test_code_that_is_compiled_again_has_no_lines_either() -> None:
+    def compiled() -> FunctionType:
+        scope: dict[str, FunctionType] = {}
+        text = "def work(n):\n    a = n\n    return a\n"
+        exec(compile(text, "again.py", "exec"), scope)
+        return scope["work"]
+
+    def register_and_call() -> None:
+        work = compiled()
+        profiler.add_function(work)
+        with profiler:
+            work(1)
+
+    profiler = new_profiler()
+    work = compiled()
+    profiler.add_function(work)
+    with profiler:
+        work(1)
+        assert profiler.count_calls(work.__code__)
+    profiler.functions.clear()
+    gone = ref(work.__code__)
+    del work
+    gc.collect()
+    assert gone() is None
+    register_and_call()
+    [function] = profiler.get_stats().functions
+    assert function.calls == 2
+    assert [row.hits for row in function.rows if row.line > 1] == [1, 1]
+
+
+def test_the_audit_before_a_call_may_ask_for_it(clock: Clock) -> None:
+    tick = clock.tick
+
+    def work() -> None:  # 0
+        tick(5)  # 1
+
+    profiler = new_profiler(work, clock=clock.capsule)
+    names = ("line", "by_instruction", "call", "call_by_instruction")
+    set_costs(core, Costs(**dict.fromkeys(names, 1000), max_small_int=256))
+    profiler._session.calibration = Calibration()
+    asked: list[bool] = []
+    profiler.audit(lambda: asked.append(profiler.count_calls(work.__code__)), 1)
+    with profiler:
+        for _ in range(10):
+            work()
+    profiler.audit(None)
+    assert asked[0]
+    lines = lines_of(profiler, work)
+    hits = lines[1][0] if 1 in lines else 0
+    assert lines[0][0] == 0
+    assert hits < 10
+    raw = {row.line: row.raw_ns for row in profiler.get_stats().functions[0].rows}
+    first = work.__code__.co_firstlineno
+    assert raw[first] == 5 * (10 - hits)
