@@ -302,22 +302,22 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
 
 /* An instruction with LP_START_OF_CALL: a call has come to its first line. */
 static PyObject *
-start_by_instruction(PyObject *object, uint32_t line)
+start_by_instruction(PyObject *object, lp_code *code, uint32_t line)
 {
     lp_recorder *rec = lp_threads_here();
     const void *key = lp_frame_key();
-    lp_code *code;
     lp_frame *frame;
 
     if (LP_UNLIKELY(rec == NULL)) {
         return return_none();
     }
-    if (LP_UNLIKELY(!lp_overhead_audit(rec))) {
-        return NULL;
+    if (LP_UNLIKELY(rec->cost >= rec->audit_at)) {
+        if (!lp_overhead_audit_now(rec)) {
+            return NULL;
+        }
+        /* The audit may have closed the tracer, and changed the code. */
+        code = lp_code_of(object);
     }
-    /* Only now, because the audit may close tracers, and have the code counted
-     * in another way. */
-    code = lp_code_of(object);
     if (LP_UNLIKELY(code == NULL || lp_code_is_ignored(code))) {
         return keep_or_disable(false);
     }
@@ -341,7 +341,7 @@ start_by_instruction(PyObject *object, uint32_t line)
 static LP_NOINLINE PyObject *
 instruction_slow(PyObject *object, uint32_t at)
 {
-    const lp_code *code = lp_code_of(object);
+    lp_code *code = lp_code_of(object);
     bool known = code != NULL && (code->flags & LP_CODE_BY_INSTRUCTION);
     uint32_t start = known && at < code->n_marks ? code->starts[at] : 0;
     uint32_t line;
@@ -352,7 +352,7 @@ instruction_slow(PyObject *object, uint32_t at)
     line = code->layout.first_line + (start & ~LP_START_OF_CALL) - 1;
     return (start & LP_START_OF_CALL) &&
                    (code->flags & LP_CODE_CALLED_BY_INSTRUCTION)
-               ? start_by_instruction(object, line)
+               ? start_by_instruction(object, code, line)
                : line_slow(object, line);
 }
 
