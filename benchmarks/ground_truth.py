@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     Key = tuple[str, int]
 
 TOLERANCE = 0.03
+CORES = ("monitoring", "monitoring-line", "settrace")
 BATCHES = (
     6  # max rounds of samples, until all lines are right: more samples reduce noise
 )
@@ -253,7 +254,7 @@ def report(core: str, kind: Kind, errors: list[Error], after: float) -> bool:
     worst = max(errors, key=lambda error: abs(error.error))
     wrong = [e for e in errors if abs(e.error) > TOLERANCE]
     print(
-        f"{'NOT REACHED' if wrong else 'reached    '}  {core:<11} {kind.name:<22} "
+        f"{'NOT REACHED' if wrong else 'reached    '}  {core:<15} {kind.name:<22} "
         f"{len(errors) - len(wrong)} of {len(errors)} lines within {TOLERANCE:.0%}; "
         f"worst: {worst}; aftermath {after:.1%} of a delay",
         flush=True,
@@ -276,7 +277,7 @@ def main() -> int:
         folder = Path(name)
         baselines.build(folder)
         delays = baselines.load(folder, "baseline_delay")
-        for core in ("monitoring", "settrace") if modern else ("settrace",):
+        for core in CORES if modern else ("settrace",):
             for kind in kinds(delays):
                 errors, after = check(folder, core, delays, kind, rounds)
                 status |= not report(core, kind, errors, after)
