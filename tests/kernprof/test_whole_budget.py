@@ -144,6 +144,16 @@ def test_lines_are_given_up_before_calls() -> None:
     assert chosen(budget, 900, tiny=(180, 3), slow=(4, 300)) == []
 
 
+def test_two_checks_at_once_are_one() -> None:
+    budget = Budget(1.2)
+    assert chosen(budget, 100, f=(50, 1)) == ["f"]
+    both = costs(f=(50, 1), g=(1, 1))
+    # All of these 150 µs were spent on registering, so that g would be too much.
+    found = budget.choose(100 * MS + 150_000, both, registering_ns=MS)
+    assert found == {}
+    assert chosen(budget, 200, f=(50, 1), g=(2, 90)) == []
+
+
 def test_what_lines_save_is_less_than_all() -> None:
     functions = {"a": (40, 10), "b": (40, 11)}
     # 80 ms of 200 are 56 too many: all of a and b, or the lines of both.
