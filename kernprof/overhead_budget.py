@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 
 _MIN_COST_NS = 10_000_000  # in all, before anything is switched off
-_MIN_INTERVAL_NS = (
-    2_000_000  # between checks, for a pace: two threads may check at once
-)
+_MIN_INTERVAL_NS = 2_000_000  # of a pace: two threads may check at once
 _SHARE = 50  # functions with less than 1/50 of the cost come last,
 _SHARE_KEPT = 1000  # and those with less than 1/1000 would save nothing
 _LINES_PER_CALL = 2.5  # line events that cost as much as the events of a call

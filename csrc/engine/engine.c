@@ -224,29 +224,9 @@ enter_for_tracer(lp_recorder *rec, lp_code *code, lp_entry entry,
         }
         return NULL;
     }
-    frame->owner = tracer;
-    lp_code_give_starts(code, frame);
-    tracer->open_frames++;
+    lp_engine_begin_frame(rec, code, frame, entry, line, now);
     if (enables) {
         frame->flags |= LP_FRAME_ACTIVATES_TRACER;
-    }
-    frame->flags |= lp_code_frame_flags(code);
-    if (entry == LP_CALLED) {
-        lp_calls_called(rec, frame);
-        if (code->flags & LP_CODE_CALLS_ONLY) {
-            lp_engine_open_first_line(rec, frame);
-        }
-        return frame;
-    }
-    (void)lp_calls_enter(rec, frame);
-    counters->resumes++;
-    if (code->flags & LP_CODE_CALLS_ONLY) {
-        frame->flags |= LP_FRAME_CALLS_ONLY;
-        line = frame->first_line;
-    }
-    if (entry == LP_RESUMED && line - frame->first_line < frame->n_lines) {
-        lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
-                         now);
     }
     return frame;
 }

@@ -30,12 +30,35 @@ lp_engine_entry_cost(const lp_recorder *rec, const lp_code *code,
                : rec->costs.call;
 }
 
-/* A frame with LP_CODE_CALLS_ONLY begins. */
-static inline void
-lp_engine_open_first_line(lp_recorder *rec, lp_frame *frame)
+/* Count the call or the step of a frame that was just entered, and open its
+ * line, if it is on one. */
+LP_INLINE void
+lp_engine_begin_frame(lp_recorder *rec, const lp_code *code, lp_frame *frame,
+                      lp_entry entry, uint32_t line, lp_ticks now)
 {
-    frame->flags |= LP_FRAME_CALLS_ONLY;
-    lp_recorder_open(rec, frame, frame->lines, lp_clock_now(&rec->clock));
+    bool calls_only = code->flags & LP_CODE_CALLS_ONLY;
+    uint32_t offset = calls_only ? 0 : line - frame->first_line;
+
+    frame->owner = code->tracer;
+    lp_code_give_starts(code, frame);
+    code->tracer->open_frames++;
+    frame->flags |= lp_code_frame_flags(code);
+    if (LP_UNLIKELY(calls_only)) {
+        frame->flags |= LP_FRAME_CALLS_ONLY;
+    }
+    if (entry == LP_CALLED) {
+        lp_calls_called(rec, frame);
+        if (LP_UNLIKELY(calls_only)) {
+            lp_recorder_open(rec, frame, frame->lines,
+                             lp_clock_now(&rec->clock));
+        }
+        return;
+    }
+    (void)lp_calls_enter(rec, frame);
+    frame->counters->resumes++;
+    if (entry == LP_RESUMED && offset < frame->n_lines) {
+        lp_recorder_open(rec, frame, frame->lines + offset, now);
+    }
 }
 
 /* True if one tracer counts the code on this thread already, and nothing else
@@ -64,7 +87,6 @@ LP_INLINE lp_frame *
 lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
                 const void *key, lp_ticks now)
 {
-    lp_tracer *tracer = code->tracer;
     lp_frame *frame;
 
     if (LP_UNLIKELY(!lp_engine_is_usual(rec, code, entry))) {
@@ -74,32 +96,12 @@ lp_engine_enter(lp_recorder *rec, lp_code *code, lp_entry entry, uint32_t line,
     frame =
         lp_recorder_enter(rec, code->code, rec->counters[code->layout.code_id],
                           code->layout.first_line);
-    frame->owner = tracer;
     frame->key = key;
-    lp_code_give_starts(code, frame);
-    tracer->open_frames++;
     if (code->flags & LP_CODE_ACTIVATES_TRACER) {
-        tracer->count++;
+        code->tracer->count++;
         frame->flags |= LP_FRAME_ACTIVATES_TRACER;
     }
-    frame->flags |= lp_code_frame_flags(code);
-    if (entry == LP_CALLED) {
-        lp_calls_called(rec, frame);
-        if (LP_UNLIKELY(code->flags & LP_CODE_CALLS_ONLY)) {
-            lp_engine_open_first_line(rec, frame);
-        }
-        return frame;
-    }
-    (void)lp_calls_enter(rec, frame);
-    frame->counters->resumes++;
-    if (LP_UNLIKELY(code->flags & LP_CODE_CALLS_ONLY)) {
-        frame->flags |= LP_FRAME_CALLS_ONLY;
-        line = frame->first_line;
-    }
-    if (line - frame->first_line < frame->n_lines) {
-        lp_recorder_open(rec, frame, frame->lines + (line - frame->first_line),
-                         now);
-    }
+    lp_engine_begin_frame(rec, code, frame, entry, line, now);
     return frame;
 }
 
