@@ -20,20 +20,21 @@ import functools
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpu_double import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lineprof import LineStats
     from lineprof.model.gpu import GpuNumbers, GpuRun
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 INSIDE = HERE / "inside"
+KEPT = "kept"  # a folder of an item
 LIMIT_S = 120  # of one program; reached only if a program hangs
 SAY_S = 10  # for the traceback of a program that hangs
 SEEN, SEEN_LINES = 2000, 30  # max characters and lines of what a failure shows
@@ -50,9 +52,8 @@ MARK = re.compile(r"#> ([^\"']+)$")
 
 # In front of each program, on its first line: `profile` does nothing without kernprof.
 PRELUDE = "try: profile\nexcept NameError: profile = lambda function: function\n"
-PRELUDE += (
-    "from raw import clock, cupti, cupti_path, gpu, mapped, resident, say, threads\n"
-)
+PRELUDE += "from raw import clock, cupti, cupti_path, gpu, mapped, resident, say"
+PRELUDE += ", threads, turns\n"
 
 # A framework can be used if its program runs a kernel without an error.
 PROBES = {
@@ -90,6 +91,8 @@ import tensorflow
 assert tensorflow.config.list_physical_devices("GPU"), "TensorFlow sees no GPU"
 """,
 }
+
+LACKS: dict[str, str] = {}  # why a framework can't be used; '' if it can
 
 
 class NotRunError(Exception):
@@ -223,6 +226,107 @@ class Ran:
         return run
 
 
+@dataclass(frozen=True)
+class Command:
+    """Program and its command, for Lab.in_turn().
+
+    words: from alone() or profiled(); knobs: changes of the environment.
+    """
+
+    text: str
+    words: Sequence[object]
+    knobs: Mapping[str, object] = field(default_factory=dict)
+
+
+class Program:
+    """Program that was started; its output goes into files of its folder."""
+
+    def __init__(
+        self,
+        words: Sequence[object],
+        text: str,
+        folder: Path,
+        environment: dict[str, str],
+        *,
+        turns: bool,
+    ) -> None:
+        """Start it; turns: it takes turns, see turns() of raw.py."""
+        self.text, self.folder = text, folder
+        self.words = [str(word) for word in words]
+        self.paths = [folder / name for name in ("out.txt", "err.txt")]
+        self.begun = time.monotonic()
+        self._reading = self._writing = -1  # its pipes, if it takes turns
+        theirs: list[int] = []
+        if turns:
+            here, self._writing = os.pipe()
+            self._reading, there = os.pipe()
+            theirs = [here, there]
+            environment = {**environment, "LAB_TURNS": f"{here} {there}"}
+        try:
+            with self.paths[0].open("wb") as out, self.paths[1].open("wb") as err:
+                self.process = subprocess.Popen(
+                    self.words,
+                    cwd=folder,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    process_group=0,
+                    pass_fds=theirs,
+                )
+        finally:
+            for fd in theirs:
+                os.close(fd)
+
+    def wait_for_end_of_turn(self, ends: float) -> None:
+        """Wait until the program has ended its turn, or has ended itself.
+
+        ends: by the clock time.monotonic().
+        """
+        left = max(0.0, ends - time.monotonic())
+        if self._writing >= 0:
+            ready, _, _ = select.select([self._reading], [], [], left)
+            if not (ready and os.read(self._reading, 1)):
+                self.take_no_more_turns()
+
+    def take_turn(self, ends: float) -> None:
+        """Let the program have a turn, and wait for its end; nothing if it has none."""
+        if self._writing >= 0:
+            with contextlib.suppress(BrokenPipeError):
+                os.write(self._writing, b".")
+            self.wait_for_end_of_turn(ends)
+
+    def take_no_more_turns(self) -> None:
+        """Have turns() of the program end."""
+        for fd in (self._reading, self._writing):
+            if fd >= 0:
+                os.close(fd)
+        self._reading = self._writing = -1
+
+    def ended(self, limit_s: float) -> Ran:
+        """Wait for the end for at most limit_s seconds, then kill all its processes."""
+        try:
+            status: int | str = self.process.wait(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            status = f"none after {limit_s:g} s"
+            self.process.send_signal(signal.SIGABRT)  # Python prints a traceback
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=SAY_S)
+        finally:
+            self.kill()
+        said, errors = [path.read_text("utf-8", "replace") for path in self.paths]
+        return Ran(
+            *(status, said, errors, self.text, self.folder),
+            command=" ".join(self.words[1:]),
+            seconds=time.monotonic() - self.begun,
+        )
+
+    def kill(self) -> None:
+        """Kill the program and its processes, unless they have ended."""
+        self.take_no_more_turns()
+        end(self.process)
+
+
 class Lab:
     """Folder, checks and figures of one item."""
 
@@ -262,10 +366,12 @@ class Lab:
 
     def lack(self, module: str) -> str:
         """Return why a framework can't be used; '' if it can."""
-        program = PROBES[module]
+        if module not in PROBES:
+            raise KeyError(module)
         if self.doubles:  # a framework would find no device
             return f"{module} can't use the double"
-        return probe(module, program)
+        look_for([module])
+        return LACKS[module]
 
     def compiled(self, name: str, *sources: Path) -> Path:
         """Compile a shared library in C; the item is not run without a compiler."""
@@ -308,58 +414,91 @@ class Lab:
 
     def run(
         self,
-        words: Sequence[str],
+        words: Sequence[object],
         text: str = "",
         *,
         limit_s: float = LIMIT_S,
         **knobs: object,
     ) -> Ran:
         """Run a command for at most limit_s seconds, then kill all its processes."""
-        paths = [self.here / name for name in ("out.txt", "err.txt")]
-        begun = time.monotonic()
-        with contextlib.ExitStack() as stack:
-            out, err = [stack.enter_context(path.open("wb")) for path in paths]
-            process = subprocess.Popen(
-                [str(word) for word in words],
-                cwd=self.here,
-                env=self.environment(**knobs),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                process_group=0,
-            )
-            try:
-                status: int | str = process.wait(timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                status = f"none after {limit_s:g} s"
-                process.send_signal(signal.SIGABRT)  # Python prints a traceback
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(timeout=SAY_S)
-            finally:
-                end(process)
-        said, errors = [path.read_text("utf-8", "replace") for path in paths]
-        ran = Ran(
-            *(status, said, errors, text, self.here),
-            command=" ".join(map(str, words[1:])),
-            seconds=time.monotonic() - begun,
-        )
+        with self.started(words, text, knobs) as program:
+            ran = program.ended(limit_s)
         self.ran.append(ran)
         return ran
+
+    @contextlib.contextmanager
+    def started(
+        self,
+        words: Sequence[object],
+        text: str,
+        knobs: Mapping[str, object],
+        *,
+        turns: bool = False,
+    ) -> Iterator[Program]:
+        """Start a command in the current folder; it is killed at the block's end."""
+        environment = self.environment(**knobs)
+        program = Program(words, text, self.here, environment, turns=turns)
+        try:
+            yield program
+        finally:
+            program.kill()
+
+    def in_turn(
+        self, programs: Mapping[str, Command], rounds: int, limit_s: float = LIMIT_S
+    ) -> dict[str, Ran]:
+        """Run programs side by side, each in its turn; return the results by name.
+
+        A program takes its turns with turns() of raw.py. None works while another has
+        its turn, and all have one in each round, so that what changes with time, such
+        as the clock rate of the device, is the same for all. The sequence is reversed
+        in every other round. A program that fails has no more turns.
+        """
+        ends = time.monotonic() + limit_s
+        with contextlib.ExitStack() as stack:
+            started = {}
+            for name, command in programs.items():
+                text = self.write(command.text)
+                program = self.started(command.words, text, command.knobs, turns=True)
+                started[name] = stack.enter_context(program)
+            for one in started.values():  # what comes before the first turn is done
+                one.wait_for_end_of_turn(ends)
+            for number in range(rounds):
+                sequence = list(started.values())
+                for one in sequence[::-1] if number % 2 else sequence:
+                    one.take_turn(ends)
+            for one in started.values():
+                one.take_no_more_turns()
+            ran = {
+                name: one.ended(max(1.0, ends - time.monotonic()))
+                for name, one in started.items()
+            }
+        self.ran += ran.values()
+        return ran
+
+    def keep(self, name: str, made: str | bytes) -> None:
+        """Keep a file for the reader of the results, also if the item passes."""
+        folder = self.folder / KEPT
+        folder.mkdir(exist_ok=True)
+        data = made.encode() if isinstance(made, str) else made
+        (folder / name).write_bytes(data)
 
     def write(self, program: str) -> str:
         """Write program.py into a new folder; return its text."""
         text = PRELUDE + textwrap.dedent(program).lstrip("\n")
+        (self.new_folder() / "program.py").write_text(text, encoding="utf-8")
+        return text
+
+    def new_folder(self) -> Path:
+        """Make a new folder for the commands from now on, and return it."""
         self.runs += 1
         self.here = self.folder / str(self.runs)
         self.here.mkdir()
-        (self.here / "program.py").write_text(text, encoding="utf-8")
-        return text
+        return self.here
 
     def python(self, program: str, *arguments: object, **settings: Any) -> Ran:
         """Run a program alone; the settings go to run()."""
         text = self.write(program)
-        words = [sys.executable, "program.py", *map(str, arguments)]
-        return self.run(words, text, **settings)
+        return self.run(alone(*arguments), text, **settings)
 
     def kernprof(
         self,
@@ -370,8 +509,7 @@ class Lab:
     ) -> Ran:
         """Run a program under ``kernprof -l`` with these options."""
         text = self.write(program)
-        words = [sys.executable, "-m", "kernprof", "-l", *options, "program.py"]
-        return self.run([*words, *map(str, arguments)], text, **settings)
+        return self.run(profiled(*arguments, options=options), text, **settings)
 
     @contextlib.contextmanager
     def beside(self, program: str) -> Iterator[None]:
@@ -446,6 +584,17 @@ class Lab:
         self.expect(had == wanted, f"no line has caused {what}")
 
 
+def alone(*arguments: object) -> list[object]:
+    """Return the command of a program with these arguments."""
+    return [sys.executable, "program.py", *arguments]
+
+
+def profiled(*arguments: object, options: Sequence[str] = ("-q",)) -> list[object]:
+    """Return the command of a program under ``kernprof -l`` with these options."""
+    kernprof = [sys.executable, "-m", "kernprof", "-l"]
+    return [*kernprof, *options, "program.py", *arguments]
+
+
 def end(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and its group, unless it has ended."""
     with contextlib.suppress(ProcessLookupError):
@@ -453,32 +602,32 @@ def end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def can_use(module: str) -> bool:
-    """Return whether a framework can be used."""
-    return not probe(module, PROBES[module])
-
-
-@functools.cache
-def probe(module: str, program: str) -> str:
-    """Return why a framework can't be used; '' if this program of it succeeds."""
-    words = [sys.executable, "-c", program]
-    try:
-        done = subprocess.run(
-            words,
+def look_for(modules: Iterable[str]) -> None:
+    """Find out at once which of these frameworks can be used; LACKS has the answers."""
+    started = {
+        module: subprocess.Popen(
+            [sys.executable, "-c", PROBES[module]],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            timeout=LIMIT_S,
-            check=False,
         )
-    except subprocess.TimeoutExpired:
-        return f"{module} can't be used: its first kernel takes over {LIMIT_S} s"
-    if done.returncode == 0:
-        return ""
-    last = [line for line in done.stderr.splitlines() if line.strip()][-1:]
-    return f"{module} can't be used: {' '.join(last)[:200] or done.returncode}"
+        for module in modules
+        if module not in LACKS
+    }
+    for module, process in started.items():
+        try:
+            _, errors = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            why = f"its first kernel takes over {LIMIT_S} s"
+        else:
+            last = [line for line in errors.splitlines() if line.strip()][-1:]
+            why = " ".join(last)[:200] or str(process.returncode)
+        good = process.returncode == 0
+        LACKS[module] = "" if good else f"{module} can't be used: {why}"
 
 
 def words_of(text: str) -> dict[str, str]:

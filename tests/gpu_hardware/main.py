@@ -14,6 +14,7 @@ import contextlib
 import fnmatch
 import os
 import resource
+import select
 import shutil
 import signal
 import sys
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "helpers")]
 
+from lab import look_for  # noqa: E402
 from results import (  # noqa: E402
     RECORDED,
     Results,
@@ -42,8 +44,8 @@ from verdicts import (  # noqa: E402
     FAILED,
     NOT_RUN,
     PASSED,
+    Judging,
     Verdict,
-    judge_apart,
     load,
 )
 
@@ -92,7 +94,6 @@ PARTS = {
     ),
     2: (  # by frameworks
         "framework_libraries",
-        "torch_records",
         "torch_calls",
         "torch_waiting",
         "torch_correlation",
@@ -112,6 +113,17 @@ PARTS = {
         "beside_torch_profiler",
         "beside_proton",
         "torch_compiled",
+        "workload_training",
+        "workload_convolution",
+        "workload_transformer",
+        "workload_compiled",
+        "workload_graph",
+        "workload_streams",
+        "workload_loader",
+        "workload_jax",
+        "workload_cupy",
+        "workload_idle",
+        "appearance",
     ),
     3: (  # overhead, other tools, and what takes long
         "launch_overhead",
@@ -120,6 +132,7 @@ PARTS = {
         "graph_memory",
         "many_kernels",
         "thread_buffers",
+        "endurance",
         "beside_nsys",
     ),
 }
@@ -151,28 +164,95 @@ def chosen(patterns: list[str], parts: list[int], raw: bool) -> list[str]:  # no
 
 def needs_framework(name: str) -> bool:
     """Return whether an item needs a framework, or one of several."""
-    item = load(name)
-    return bool(item.NEEDS or getattr(item, "ALSO", ()))
+    return bool(frameworks(name))
+
+
+def frameworks(name: str) -> tuple[str, ...]:
+    """Return the frameworks that an item uses; none if it can't be imported."""
+    try:
+        item = load(name)
+    except Exception:  # noqa: BLE001 - its verdict says so
+        return ()
+    return (*item.NEEDS, *getattr(item, "ALSO", ()))
 
 
 def run(
-    names: list[str], doubles: Path | None, within_s: float, results: Results | None
+    names: list[str],
+    doubles: Path | None,
+    within_s: float,
+    jobs: int,
+    results: Results | None,
 ) -> list[Verdict]:
-    """Run items in sequence; print each verdict, and add it to the files, at once."""
-    begun = time.monotonic()
-    verdicts = []
-    for name in names:
-        with folder_of_item() as folder:
-            left = within_s - (time.monotonic() - begun)
-            if left > 0:
-                verdict = judge_apart(name, folder, doubles, left)
-            else:
-                verdict = Verdict(name, NOT_RUN, "the time of --within was over")
-            if results:
-                results.add(verdict, folder)
-            print(verdict, flush=True)
-        verdicts.append(verdict)
+    """Run items, `jobs` at a time; print and keep each verdict at once.
+
+    Items that measure time or the device's memory run alone, after the others.
+    """
+    ends = time.monotonic() + within_s
+    alone = [name for name in names if jobs == 1 or is_alone(name)]
+    verdicts: list[Verdict] = []
+    with contextlib.closing(Pool(doubles, results)) as pool:
+        for some, most in (([n for n in names if n not in alone], jobs), (alone, 1)):
+            for name in some:
+                while len(pool.running) >= most:
+                    verdicts.append(pool.next())
+                verdicts += pool.start(name, ends - time.monotonic())
+            while pool.running:
+                verdicts.append(pool.next())
     return verdicts
+
+
+def is_alone(name: str) -> bool:
+    """Return whether an item needs a device without the work of other items."""
+    try:
+        return bool(getattr(load(name), "ALONE", False))
+    except Exception:  # noqa: BLE001 - its verdict says so
+        return False
+
+
+class Pool:
+    """Items that are being judged, each with a folder that is removed."""
+
+    def __init__(self, doubles: Path | None, results: Results | None) -> None:
+        self.doubles, self.results = doubles, results
+        self.running: dict[Judging, contextlib.ExitStack] = {}
+
+    def start(self, name: str, left_s: float) -> list[Verdict]:
+        """Start to judge an item; return the verdict if there is one at once."""
+        if left_s <= 0:
+            why = "the time of --within was over"
+            return [self.ended(Verdict(name, NOT_RUN, why), None)]
+        with contextlib.ExitStack() as stack:
+            folder = stack.enter_context(folder_of_item())
+            try:
+                judging = Judging(name, folder, self.doubles, left_s)
+            except Exception as error:  # noqa: BLE001 - the list goes on
+                why = f"{type(error).__name__}: {error}"
+                return [self.ended(Verdict(name, FAILED, why), folder)]
+            self.running[judging] = stack.pop_all()
+        return []
+
+    def next(self) -> Verdict:
+        """Wait for the next verdict and return it."""
+        least = min(one.left_s for one in self.running)
+        ready, _, _ = select.select([one.fd for one in self.running], [], [], least)
+        judging = min(self.running, key=lambda one: (one.fd not in ready, one.left_s))
+        verdict = judging.verdict()
+        with self.running.pop(judging):
+            return self.ended(verdict, judging.folder)
+
+    def ended(self, verdict: Verdict, folder: Path | None) -> Verdict:
+        """Print a verdict, and keep it."""
+        if self.results:
+            self.results.add(verdict, folder)
+        print(verdict, flush=True)
+        return verdict
+
+    def close(self) -> None:
+        """Kill what still runs, because the list is ended."""
+        while self.running:
+            judging, stack = self.running.popitem()
+            with stack:
+                judging.kill()
 
 
 @contextlib.contextmanager
@@ -214,6 +294,14 @@ def seconds(text: str) -> float:
     return value
 
 
+def number(text: str) -> int:
+    """Parse a number from 1 on."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        message = f"{text!r} is not a number from 1 on"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
 def read_words(argv: list[str] | None = None) -> argparse.Namespace:
     """Return the options of the command line, checked, and the `names` of the items."""
     prog = "make test-gpu ARGS=..."
@@ -233,6 +321,13 @@ def read_words(argv: list[str] | None = None) -> argparse.Namespace:
         "other tools and what takes long); can be given several times",
     )
     add("--raw", action="store_true", help="only items that need no framework")
+    add(
+        "--jobs",
+        type=number,
+        default=1,
+        metavar="N",
+        help="run N items at a time, but for those that measure time or memory",
+    )
     add("--within", type=seconds, metavar="S", help=f"end after S s; a part: {PART_S}")
     add("--out", type=Path, metavar="FOLDER", help="add a line for each item to there")
     add(
@@ -279,7 +374,8 @@ def read_words(argv: list[str] | None = None) -> argparse.Namespace:
 def check(words: argparse.Namespace) -> None:
     """Check what goes together on the command line, and its files and folders."""
     alone = {"merge", "into", "names"}
-    more = [name for name, value in vars(words).items() if value and name not in alone]
+    given = {**vars(words), "jobs": words.jobs > 1}
+    more = [name for name, value in given.items() if value and name not in alone]
     if words.merge and more:
         options = ["ITEM" if one == "items" else f"--{one}" for one in more]
         named = ", ".join(options).replace("_", "-")
@@ -363,7 +459,9 @@ def run_list(words: argparse.Namespace) -> int:
     stem = "-".join(["part", *map(str, words.part)]) if words.part else "items"
     results = Results(words.out, stem, where) if words.out else None
     within = words.within or (PART_S * len(words.part) if words.part else 1e9)
-    verdicts = run(words.names, doubles, within, results)
+    if not doubles:  # in this process, from which those of the items inherit it
+        look_for(sorted({one for name in words.names for one in frameworks(name)}))
+    verdicts = run(words.names, doubles, within, words.jobs, results)
     print(f"{summary(verdicts)} in {time.monotonic() - begun:.0f} s")
     if records:
         print(f"recorded in {record(where, verdicts, words.into)}")

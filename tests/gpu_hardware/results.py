@@ -1,9 +1,9 @@
 """Results of items in files: a line for each item as it ends, and merged records.
 
 `--out FOLDER` has a file of lines, each a JSON object: first the machine, then the
-items. It is complete as far as the run came. The files of items that failed are
-beside it, in a tar file. `--merge` makes one record of several such folders, all of
-one machine.
+items. It is complete as far as the run came. Beside it are tar files of what items
+keep, such as the tables of a real program, and of the programs of those that failed.
+`--merge` makes one record of several such folders, all of one machine.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lab import KEPT
 from verdicts import FAILED, NOT_RUN, PASSED, Verdict
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 RECORDED = Path(__file__).resolve().parent / "recorded"
 MAX_REASON = 1000  # max characters of a recorded reason
-MAX_FILE, MAX_TAR = 1 << 18, 12 << 20  # bytes that are kept of items that failed
+MAX_FILE, MAX_TAR = 1 << 20, 12 << 20  # bytes of what is kept
 PACKAGES = (
     *("torch", "cupy", "jax", "numba", "numba-cuda", "triton", "tensorflow"),
     *("nvidia-cuda-cupti", "nvidia-cuda-runtime", "numpy"),
@@ -112,7 +113,8 @@ class Results:
 
     def __init__(self, folder: Path, stem: str, where: dict[str, str]) -> None:
         self.lines = folder / f"{stem}.jsonl"
-        self.tar = folder / f"{stem}.failed.tar"
+        self.failed = folder / f"{stem}.failed.tar"
+        self.kept = folder / f"{stem}.kept.tar"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._end_whole()
@@ -122,15 +124,17 @@ class Results:
             message = f"{why}; give --out a folder that can be written to"
             raise ResultsError(message) from error
 
-    def add(self, verdict: Verdict, folder: Path) -> None:
-        """Add a verdict; `folder` has the files of its item.
+    def add(self, verdict: Verdict, folder: Path | None) -> None:
+        """Add a verdict; `folder` has the files of its item, if it was run.
 
         The list goes on if that fails: the verdicts are also printed.
         """
         try:
             self._add(asdict(verdict))
-            if verdict.seen:
-                self._keep(verdict.name, folder)
+            if folder and verdict.seen:
+                self._keep(self.failed, verdict.name, folder, "[0-9]*/*")
+            if folder:
+                self._keep(self.kept, verdict.name, folder, f"{KEPT}/*")
         except (OSError, tarfile.TarError) as error:
             why = f"{self.lines.parent}: the result of {verdict.name} is not kept whole"
             print(f"lineprof: {why}: {error}", file=sys.stderr, flush=True)
@@ -147,13 +151,13 @@ class Results:
             file.flush()
             os.fsync(file.fileno())  # the machine may be gone the next moment
 
-    def _keep(self, name: str, folder: Path) -> None:
-        with tarfile.open(self.tar, "a") as tar:
-            for path in sorted(folder.glob("[0-9]*/*")):
-                if not path.is_file() or path.stat().st_size > MAX_FILE:
-                    continue
-                if self.tar.stat().st_size + MAX_FILE > MAX_TAR:
-                    return
+    def _keep(self, to: Path, name: str, folder: Path, pattern: str) -> None:
+        for path in sorted(folder.glob(pattern)):
+            if not path.is_file() or path.stat().st_size > MAX_FILE:
+                continue
+            if to.exists() and to.stat().st_size + MAX_FILE > MAX_TAR:
+                return
+            with tarfile.open(to, "a") as tar:
                 tar.add(path, f"{name}/{path.relative_to(folder)}")
 
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from lab import PRELUDE, Lab, NotRunError, can_use
+from lab import PRELUDE, Lab, NotRunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,38 +92,54 @@ def is_of_item(frame: traceback.FrameSummary) -> bool:
 # -- in a process of its own -------------------------------------------------------
 
 
-def judge_apart(
-    name: str, folder: Path, doubles: Path | None, within_s: float
-) -> Verdict:
-    """Judge an item in a process that is killed if it hangs, with its programs."""
-    try:
-        item = load(name)
-    except Exception as error:  # noqa: BLE001 - the list goes on
-        return Verdict(name, FAILED, f"{type(error).__name__}: {error}")
-    for module in () if doubles else (*item.NEEDS, *getattr(item, "ALSO", ())):
-        can_use(module)  # once for all items: their processes inherit the answer
-    begun = time.monotonic()
-    limit_s = min(getattr(item, "LIMIT_S", LIMIT_S), within_s)
-    ours, theirs = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(ours)
-        report(name, folder, doubles, limit_s, theirs)
-    os.close(theirs)
-    try:
-        ready, _, _ = select.select([ours], [], [], limit_s + GRACE_S)
-        with open(ours, encoding="utf-8", closefd=False) as file:
-            text = file.read() if ready else ""
-    finally:
-        os.close(ours)
-        kill_session(child)
-        os.waitpid(child, 0)
-    if text:
-        return Verdict(**json.loads(text))
-    why = f"the item gave no verdict within {limit_s + GRACE_S:.0f} s"
-    if ready:
-        why = "the item's process ended without a verdict"
-    return Verdict(name, FAILED, why + stalled(folder), time.monotonic() - begun)
+class Judging:
+    """Item that is judged in a process of its own, which is killed if it hangs.
+
+    `fd` can be read as soon as the verdict is there, or the process has ended.
+    """
+
+    def __init__(
+        self, name: str, folder: Path, doubles: Path | None, within_s: float
+    ) -> None:
+        """Start the process; any exception of importing the item."""
+        limit_s = min(getattr(load(name), "LIMIT_S", LIMIT_S), within_s)
+        self.name, self.folder = name, folder
+        self.begun, self.most_s = time.monotonic(), limit_s + GRACE_S
+        self.fd, theirs = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            os.close(self.fd)
+            report(name, folder, doubles, limit_s, theirs)
+        os.close(theirs)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds in which the process may still give its verdict; 0 if over."""
+        return max(0.0, self.begun + self.most_s - time.monotonic())
+
+    def verdict(self) -> Verdict:
+        """Return the verdict once `fd` can be read or the time is over; end all."""
+        ready, _, _ = select.select([self.fd], [], [], 0)
+        try:
+            with open(self.fd, encoding="utf-8", closefd=False) as file:
+                text = file.read() if ready else ""
+        finally:
+            self.kill()
+        if text:
+            return Verdict(**json.loads(text))
+        why = f"the item gave no verdict within {self.most_s:.0f} s"
+        if ready:
+            why = "the item's process ended without a verdict"
+        why += stalled(self.folder)
+        return Verdict(self.name, FAILED, why, time.monotonic() - self.begun)
+
+    def kill(self) -> None:
+        """Kill the process and its programs; nothing if that was done."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+            kill_session(self.child)
+            os.waitpid(self.child, 0)
 
 
 def report(

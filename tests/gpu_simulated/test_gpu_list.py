@@ -162,10 +162,10 @@ def judged(
 
     limit_s: the item is judged in a process of its own with this limit.
     """
-    how, more = ("judge_apart", ", 1000") if limit_s else ("judge", "")
+    how = "apart" if limit_s else "judge"
     item = textwrap.indent(textwrap.dedent(check).strip(), "    ")
     program = f"""\
-import sys, types
+import select, sys, types
 sys.path.insert(0, {str(FOLDER)!r})
 from pathlib import Path
 import main, verdicts
@@ -173,10 +173,17 @@ import main, verdicts
 def check(lab):
 {item}
 
+judge = verdicts.judge
+
+def apart(*words):
+    judging = verdicts.Judging(*words, 1000)
+    select.select([judging.fd], [], [], judging.left_s)
+    return judging.verdict()
+
 verdicts.GRACE_S = 2
 item = types.SimpleNamespace(NEEDS=(), check=check, LIMIT_S={limit_s})
 verdicts.load = lambda name: item
-verdict = verdicts.{how}("it", Path({str(folder)!r}), Path("/nowhere"){more})
+verdict = {how}("it", Path({str(folder)!r}), Path("/nowhere"))
 print(verdict.what)
 print(verdict.why)
 """
@@ -331,8 +338,8 @@ def test_wrong_arguments_are_one_line_before_anything_is_built(tmp_path: Path) -
             ("--part", "x"): "argument --part: .*'x'",
             ("--lst",): ".*--lst",
             **{("--within", n): seconds.format(n) for n in ("0", "-5", "nan", "x")},
-            ("--part", "1", "torch_records"): "no item in part 1 matches torch_records",
-            ("--raw", "torch_r*"): r"no item without a framework matches torch_r\*",
+            ("--part", "1", "torch_calls"): "no item in part 1 matches torch_calls",
+            ("--raw", "torch_c*"): r"no item without a framework matches torch_c\*",
             ("--list", "--part", 2, "fork"): "no item in part 2 matches fork",
             ("--out", file): no(f"--out {file}: {file} is not a folder") + ".*",
             ("--out", file / "a" / "b"): no(f"--out {file}/a/b: {file} is not") + ".*",

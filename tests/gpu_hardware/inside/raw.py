@@ -15,12 +15,17 @@ calls the function is the innermost profiled line.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import itertools
 import json
 import os
 import time
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NOT_INITIALIZED = 3  # CUDA_ERROR_NOT_INITIALIZED
 ROOM = 1 << 22  # bytes that can be copied or set at once
@@ -84,6 +89,21 @@ Size = ctypes.c_size_t
 def say(**figures: object) -> None:
     """Print figures as one line, for the item that started the program."""
     print("said:", json.dumps(figures), flush=True)
+
+
+def turns() -> Iterator[int]:
+    """Yield the number of each turn of this program, until it has no more turns.
+
+    Between turns other programs have theirs, and this one waits: the item runs them
+    with Lab.in_turn().  What comes before the first turn is in none.
+    """
+    reading, writing = map(int, os.environ["LAB_TURNS"].split())
+    for number in itertools.count():
+        with contextlib.suppress(BrokenPipeError):
+            os.write(writing, b".")
+        if not os.read(reading, 1):
+            return
+        yield number
 
 
 class Attribute(ctypes.Structure):

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 LONG_NS = 500_000_000
 
 PROGRAM = """

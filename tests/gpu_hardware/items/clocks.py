@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 TOLERANCE_NS = 5000  # CUPTI interpolates between measurements of the offset
 
 PROGRAM = """

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 
 PROGRAM = """
 import sys

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 SLACK_NS = 10_000_000
 
 PROGRAM = """

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 TIMES, GAP_MS, SLACK_MS = 10, 20, 2  # slack of each gap
 
 PROGRAM = """

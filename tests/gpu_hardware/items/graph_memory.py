@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 LIMIT_S = 200
 GROWTH_MB = 30
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 TOLERANCE_NS = 5000
 
 PROGRAM = """

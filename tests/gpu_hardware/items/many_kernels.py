@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 LIMIT_S = 240
 GROWTH = 256 << 20  # max bytes that the last four fifths of the run add
 KEPT = 1_000_000  # records of the timeline

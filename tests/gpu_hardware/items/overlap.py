@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 WORK_NS, STREAMS = 20_000_000, 4
 
 PROGRAM = """

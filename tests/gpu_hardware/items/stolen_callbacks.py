@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from items.launch_overhead import WHERE
 from lab import INSIDE
+from overhead import WHERE
 
 if TYPE_CHECKING:
     from lab import Lab

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 LIMIT_S = 200
 THREADS = 32
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ("torch",)
+ALONE = True
 SLACK = 0.25  # of the kernel's time
 
 PROGRAM = """

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 WORK_NS = 20_000_000
 SLACK_NS = 5_000_000  # for delays of a busy machine
 
