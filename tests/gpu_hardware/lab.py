@@ -1,9 +1,12 @@
 """Tools of an item of the list: it runs programs, reads profiles and checks them.
 
 An item is a module of items/ with a docstring, whose first line is the claim; NEEDS,
-the frameworks without which the item is not run; and ``check(lab)``.  Programs of an
-item are texts; each runs in a process of its own for a limited time, so that no
-program can end the list.  Programs use ``gpu`` and ``say`` of inside/raw.py.
+the frameworks without which the item is not run; and ``check(lab)``.  ALSO has the
+frameworks that it uses if they are there, LIMIT_S the seconds that it may take, and
+ALONE is true if it measures time or memory, so that others must not run meanwhile.
+
+Programs of an item are texts; each runs in a process of its own for a limited time, so
+that no program can end the list.  Programs use ``gpu`` and ``say`` of inside/raw.py.
 
 Expected numbers are at the end of a line of a program::
 

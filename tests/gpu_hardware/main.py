@@ -132,8 +132,8 @@ PARTS = {
         "graph_memory",
         "many_kernels",
         "thread_buffers",
-        "endurance",
         "beside_nsys",
+        "endurance",
     ),
 }
 ITEMS = tuple(name for names in PARTS.values() for name in names)

@@ -156,7 +156,12 @@ def test_items_fail_if_the_double_has_a_fault(
 
 
 def judged(
-    folder: Path, check: str, *, limit_s: float = 0, **settings: str
+    folder: Path,
+    check: str,
+    *,
+    limit_s: float = 0,
+    doubles: Path = Path("/nowhere"),
+    **settings: str,
 ) -> Mapping[str, str]:
     """Return the list's verdict on an item whose check is the lines of `check`.
 
@@ -183,7 +188,7 @@ def apart(*words):
 verdicts.GRACE_S = 2
 item = types.SimpleNamespace(NEEDS=(), check=check, LIMIT_S={limit_s})
 verdicts.load = lambda name: item
-verdict = {how}("it", Path({str(folder)!r}), Path("/nowhere"))
+verdict = {how}("it", Path({str(folder)!r}), Path({str(doubles)!r}))
 print(verdict.what)
 print(verdict.why)
 """
@@ -246,6 +251,166 @@ def test_an_item_that_crashes_does_not_end_the_list(tmp_path: Path) -> None:
     verdict = judged(tmp_path, "import os; os.abort()", limit_s=20)
     why = "the item's process ended without a verdict"
     assert verdict == {"what": "failed", "why": why}
+
+
+# The parts of PyTorch that inside/regions.py uses, for work on the double.  FAULT is
+# what its profiler, or its events, get wrong.
+TORCH = """
+import contextlib, enum, json, os, sys, types
+from raw import clock, gpu
+
+FAULT = os.environ.get("FAULT")
+seen = []
+
+def launch(category, name, size, ns):
+    at = clock() / 1000
+    (gpu.spin if category == "kernel" else gpu.to_device_async)(size or ns)
+    call = {"correlation": len(seen)}
+    seen.append({"cat": "cuda_driver", "name": "", "ts": at, "args": call})
+    if FAULT == "no copy" and len(seen) == 1:
+        return
+    work = {**call, "bytes": size + (FAULT == "bytes")} if size else call
+    us = ns / 1000 * (1.02 if FAULT == "time" else 1)
+    seen.append({"cat": category, "name": name, "dur": us, "args": work})
+
+class Event:
+    def __init__(self, enable_timing):
+        assert enable_timing
+
+    def record(self, stream):
+        self.at = gpu.mark()
+
+    def elapsed_time(self, other):
+        return gpu.apart(self.at, other.at) / 1e6 * (1.02 if FAULT == "events" else 1)
+
+@contextlib.contextmanager
+def record_function(name):
+    begun = clock() / 1000
+    yield
+    when = {"ts": begun, "dur": clock() / 1000 - begun}
+    if FAULT != "no region":
+        seen.append({"cat": "user_annotation", "name": name, **when})
+
+class profile:
+    def __init__(self, activities):
+        assert [one.name for one in activities] == ["CPU", "CUDA"]
+
+    def __enter__(self):
+        seen.clear()
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def export_chrome_trace(self, path):
+        with open(path, "w") as file:
+            json.dump({"traceEvents": seen}, file)
+
+ProfilerActivity = enum.Enum("ProfilerActivity", ["CPU", "CUDA"])
+cuda = sys.modules["torch.cuda"] = types.ModuleType("torch.cuda")
+cuda.Event, cuda.synchronize = Event, gpu.wait
+profiler = sys.modules["torch.profiler"] = types.ModuleType("torch.profiler")
+for one in (ProfilerActivity, profile, record_function):
+    setattr(profiler, one.__name__, one)
+gpu.init()
+gpu.prepare()
+"""
+WORKLOAD = """
+import torch
+from regions import compare, region
+
+def forward():
+    for _ in range(3):
+        torch.launch("kernel", "spin", 0, 1_000_000)
+
+def work():
+    for _ in range(4):
+        with region("copy"):
+            torch.launch("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", 4096, 1000)
+        with region("forward"):
+            forward()
+
+compare(work)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "what", "why"),
+    [
+        ("", "passed", ""),
+        ("no copy", "failed", r"copy: lineprof alone has 2 HtoD \(4096 B\), torch"),
+        ("bytes", "failed", r"copy: .* \(4096 B\), torch.profiler 8 HtoD \(4097 B\)"),
+        ("time", "failed", r"forward: 24000000 ns of kernel here, 24480000 ns there"),
+        ("events", "failed", r"forward: ns .*: \[\(3000000, 3060000\), .*"),
+        ("no region", "failed", r"torch.profiler has no region copy; .*forward"),
+    ],
+)
+def test_a_workload_is_compared_with_another_profiler(
+    doubles: Path, tmp_path: Path, fault: str, what: str, why: str
+) -> None:
+    (tmp_path / "torch.py").write_text(TORCH, encoding="utf-8")
+    check = f"""
+        import truth
+        copied = {{"copy": {{"HtoD": 2 * 4 * 4096}}}}
+        program = {WORKLOAD!r}
+        truth.compare(lab, program, rounds=2, timed=["forward"], copied=copied)
+        """
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    knobs: dict[str, Any] = {"FAULT": fault, "PYTHONPATH": paths}
+    settings = environment(doubles, **knobs)
+    verdict = judged(tmp_path, check, doubles=doubles, **settings)
+    assert verdict["what"] == what, verdict
+    assert re.match(why, verdict["why"]), verdict
+
+
+TURNS = """
+import sys
+for number in turns():
+    if (sys.argv[1], number) == ("b", 1):
+        raise SystemExit("b has failed")
+    begun = clock()
+    sum(range(100_000))
+    print(begun, clock())
+say(last=number)
+"""
+
+
+def test_programs_take_turns_and_one_that_fails_ends_none(tmp_path: Path) -> None:
+    verdict = judged(
+        tmp_path,
+        f"""
+        from lab import Command, alone
+        lab.environment = lambda: {{"PYTHONPATH": str(main.HERE / "inside")}}
+        ran = lab.in_turn({{n: Command({TURNS!r}, alone(n)) for n in "abc"}}, 3)
+        lab.expect([one.status for one in ran.values()] == [0, 1, 0], str(ran))
+        lab.expect([ran[n].said.get("last") for n in "abc"] == [2, None, 2], str(ran))
+        took = sorted(
+            (*map(int, line.split()), name)
+            for name, one in ran.items()
+            for line in one.out.splitlines()
+            if "said" not in line
+        )
+        lab.expect("".join(name for *_, name in took) == "abccaac", str(took))
+        apart = [a[1] < b[0] for a, b in zip(took, took[1:])]
+        lab.expect(all(apart), str(took))
+        """,
+    )
+    assert verdict == {"what": "passed", "why": ""}
+
+
+def test_items_side_by_side_have_the_verdicts_of_one_after_the_other(
+    doubles: Path, tmp_path: Path
+) -> None:
+    """Those that measure time run after the others, each alone."""
+    names = ["clocks", "fork", "gpu_idle", "launches", "records", "torch_calls"]
+    words = [*names, "--double", doubles, "--jobs", 3, "--out", tmp_path]
+    done, verdicts = run(FOLDER / "main.py", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    wanted = dict.fromkeys(names, "passed") | {"torch_calls": "not run"}
+    assert {name: what for name, (what, _) in verdicts.items()} == wanted
+    assert [*verdicts][-2:] == ["clocks", "gpu_idle"]
+    lines = (tmp_path / "items.jsonl").read_text("utf-8").splitlines()[1:]
+    assert [json.loads(one)["name"] for one in lines] == [*verdicts]
 
 
 def test_parts_are_written_as_items_end_and_merged(
@@ -337,6 +502,9 @@ def test_wrong_arguments_are_one_line_before_anything_is_built(tmp_path: Path) -
             ("nosuch", "fork"): "no item is called nosuch",
             ("--part", "x"): "argument --part: .*'x'",
             ("--lst",): ".*--lst",
+            **{
+                ("--jobs", n): f"argument --jobs: '{n}' is .*" for n in ("0", "-1", "x")
+            },
             **{("--within", n): seconds.format(n) for n in ("0", "-5", "nan", "x")},
             ("--part", "1", "torch_calls"): "no item in part 1 matches torch_calls",
             ("--raw", "torch_c*"): r"no item without a framework matches torch_c\*",

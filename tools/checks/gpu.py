@@ -1,8 +1,9 @@
 """Tests of lineprof on an NVIDIA GPU: runs tests/gpu_hardware, one verdict per item.
 
-    python tools/checks/gpu.py [ITEM...] [--part N] [--raw] [--within SECONDS]
-                               [--out FOLDER] [--record [--into FOLDER]]
-                               [--cupti FILE] [--double FOLDER]
+    python tools/checks/gpu.py [ITEM...] [--part N] [--raw] [--jobs N]
+                               [--within SECONDS] [--out FOLDER]
+                               [--record [--into FOLDER]] [--cupti FILE]
+                               [--double FOLDER]
     python tools/checks/gpu.py [ITEM...] [--part N] [--raw] --list|--dry-run
     python tools/checks/gpu.py --merge FOLDER... [--into FOLDER]
     python tools/checks/gpu.py --help
