@@ -138,6 +138,7 @@ def set_costs(
     by_instruction: int,
     high_by_instruction: int,
     instruction: int,
+    specialized: int,
     call: int,
     call_by_instruction: int,
     resume: int,

@@ -762,23 +762,78 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
 
 /* -- instructions of a line ---------------------------------------------- */
 
-/* Return the last FOR_ITER in the range to which a jump goes, else its start:
- * the instructions before that run once, the others in every turn. */
-static uint32_t
-loop_start(const instructions *all, const lp_code_source *source,
-           const lp_opcodes *opcodes, const line_range *range)
+/* Return the part of a range that runs in each turn of a loop, and whether its
+ * line is the loop's head: from the last FOR_ITER to which a jump goes, or up
+ * to the last test that jumps back to the body.  What is before and after,
+ * such as the return at the end of a function, runs once. */
+static line_range
+turn_of(const instructions *all, const lp_code_source *source,
+        const lp_opcodes *opcodes, line_range range, bool *is_head)
 {
-    uint32_t start = range->start;
+    const uint32_t test = LP_OP_JUMP | LP_OP_BACK;
+    uint32_t end = range.start;
 
+    *is_head = false;
     for (uint32_t i = 0; i < all->n; i++) {
-        int64_t target = all->items[i].target;
+        int64_t to = all->items[i].target;
 
-        if (target >= start && target < range->end &&
-            (op_at(source, opcodes, (size_t)target / 2) & LP_OP_FOR)) {
-            start = (uint32_t)target;
+        if (to >= range.start && to < range.end &&
+            (op_at(source, opcodes, (size_t)to / 2) & LP_OP_FOR)) {
+            range.start = (uint32_t)to;
+            *is_head = true;
         }
     }
-    return start;
+    for (uint32_t i = 0; i < all->n; i++) {
+        uint32_t at = all->items[i].offset;
+
+        if (at >= range.start && at < range.end &&
+            (all->items[i].op & (test | LP_OP_ENDS)) == test) {
+            end = at + 2;
+            *is_head = true;
+        }
+    }
+    range.end = end > range.start ? end : range.end;
+    return range;
+}
+
+/* Return whether an instruction is slowed more, because it is specialized
+ * where nothing is traced. */
+static bool
+is_specialized(const lp_code_source *source, const lp_opcodes *opcodes,
+               size_t at)
+{
+    return (op_at(source, opcodes, at) & LP_OP_SPECIALIZED) &&
+           (at == 0 || !(op_at(source, opcodes, at - 1) & LP_OP_SLICES));
+}
+
+static uint16_t
+sum_of(uint16_t one, uint32_t other)
+{
+    return other < (uint32_t)(UINT16_MAX - one) ? (uint16_t)(one + other)
+                                                : UINT16_MAX;
+}
+
+/* Add the number of instructions in a range to `*sum`, and of those that are
+ * specialized to `*special`. */
+static void
+count_instructions(const lp_code_source *source, const lp_opcodes *opcodes,
+                   const line_range *range, uint16_t *sum, uint16_t *special)
+{
+    uint32_t count = 0, some = 0, seen = 0;
+
+    for (uint32_t at = range->start / 2; at < range->end / 2; at++) {
+        uint32_t op = op_at(source, opcodes, at);
+
+        seen |= op;
+        count += !(op & (LP_OP_EXTENDED | LP_OP_CACHE));
+        some += is_specialized(source, opcodes, at);
+    }
+    if (seen & LP_OP_YIELD) { /* half of them run before it */
+        count = (count + 1) / 2;
+        some = (some + 1) / 2;
+    }
+    *sum = sum_of(*sum, count);
+    *special = sum_of(*special, some);
 }
 
 static bool
@@ -789,23 +844,26 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
     bool done = read_instructions(&all, source, opcodes);
 
     self->instructions = calloc(self->n_lines, sizeof(uint16_t));
-    done = done && self->instructions != NULL;
-    for (size_t i = 0; done && i < ranges->n; i++) {
-        const line_range *range = &ranges->items[i];
-        uint16_t *sum = &self->instructions[range->line - self->first_line];
-        uint32_t start = loop_start(&all, source, opcodes, range);
-        uint32_t count = 0, seen = 0;
+    self->specialized = calloc(self->n_lines, sizeof(uint16_t));
+    done = done && self->instructions != NULL && self->specialized != NULL;
+    /* Other parts of the line of a loop's head run once: the heads are last,
+     * and replace them. */
+    for (int heads = 0; heads < 2; heads++) {
+        for (size_t i = 0; done && i < ranges->n; i++) {
+            bool is_head;
+            line_range range =
+                turn_of(&all, source, opcodes, ranges->items[i], &is_head);
 
-        for (uint32_t at = start / 2; at < range->end / 2; at++) {
-            uint32_t op = op_at(source, opcodes, at);
+            if (is_head == (heads == 1)) {
+                uint32_t line = range.line - self->first_line;
+                uint16_t *sum = &self->instructions[line];
+                uint16_t *special = &self->specialized[line];
 
-            seen |= op;
-            count += !(op & (LP_OP_EXTENDED | LP_OP_CACHE));
+                *sum = is_head ? 0 : *sum;
+                *special = is_head ? 0 : *special;
+                count_instructions(source, opcodes, &range, sum, special);
+            }
         }
-        /* Half of them run before the yield. */
-        count = seen & LP_OP_YIELD ? (count + 1) / 2 : count;
-        count += *sum;
-        *sum = count < UINT16_MAX ? (uint16_t)count : UINT16_MAX;
     }
     free_instructions(&all);
     return done;
@@ -886,6 +944,7 @@ lp_code_tables_clear(lp_code_tables *self)
 {
     free(self->statements);
     free(self->instructions);
+    free(self->specialized);
     free(self->marks);
     free(self->resumes);
     free(self->starts);

@@ -279,6 +279,7 @@ lp_code_take_tables(lp_code *self, PyObject *code, lp_code_tables *tables)
     layout->by_instruction = tables->starts != NULL;
     layout->statements = tables->statements;
     layout->instructions = tables->instructions;
+    layout->specialized = tables->specialized;
     layout->high = tables->high;
     layout->has_code = tables->has_code;
     self->start = tables->start;

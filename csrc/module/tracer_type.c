@@ -184,7 +184,7 @@ tracer_code_tables(PyObject *Py_UNUSED(op), PyObject *args)
 
         answer = !done ? Py_NewRef(Py_None)
                        : Py_BuildValue(
-                             "{sIsIsisNsNsNsNsNsNsN}", "first_line",
+                             "{sIsIsisNsNsNsNsNsNsNsN}", "first_line",
                              tables.first_line, "n_lines", tables.n_lines,
                              "start", (int)tables.start, "is_far",
                              PyBool_FromLong(tables.is_far), "is_unread",
@@ -192,6 +192,8 @@ tracer_code_tables(PyObject *Py_UNUSED(op), PyObject *args)
                              packed_or_none(tables.statements, 4 * n_lines),
                              "instructions",
                              packed_or_none(tables.instructions, 2 * n_lines),
+                             "specialized",
+                             packed_or_none(tables.specialized, 2 * n_lines),
                              "marks", packed_or_none(tables.marks, n),
                              "resumes", packed_or_none(tables.resumes, 4 * n),
                              "starts", packed_or_none(tables.starts, 4 * n));

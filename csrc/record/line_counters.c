@@ -16,10 +16,12 @@ lp_layout_clear(lp_layout *layout)
 {
     free(layout->statements);
     free(layout->instructions);
+    free(layout->specialized);
     free(layout->high);
     free(layout->has_code);
     layout->statements = NULL;
     layout->instructions = NULL;
+    layout->specialized = NULL;
     layout->high = NULL;
     layout->has_code = NULL;
 }
@@ -45,6 +47,9 @@ weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
                  : costs->line;
     if (layout->instructions != NULL) {
         weight += costs->instruction * layout->instructions[offset];
+    }
+    if (layout->specialized != NULL) {
+        weight += costs->specialized * layout->specialized[offset];
     }
     return weight;
 }

@@ -17,8 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FunctionType, ModuleType
+    from typing import Any
 
-    Make = Callable[[], tuple[FunctionType, Sequence[FunctionType]]]
+    Make = Callable[[], tuple[FunctionType, Sequence[Any]]]
 
 
 # Short loops are timed with and without events, in turn. Other processes slow most
@@ -98,6 +99,10 @@ class Bench:
         # This hook slows down all code while a tracer exists.
         self._plain_first = hook == "settrace" and sys.version_info >= (3, 12)
 
+    def like(self) -> Bench:
+        """Return another bench for the same events, without cases."""
+        return Bench(self._core, self._hook)
+
     def case(self, make: Make, watched: int = 0, event: str = CHEAPER) -> Case:
         """Add a case: see `Case`."""
         self._cases.append(Case(make, watched, event))
@@ -143,7 +148,6 @@ class Bench:
 
 _COUNTS_INSTRUCTIONS = sys.version_info < (3, 12)  # tracing slows each of them
 
-_LONG = "        a = " + " + ".join(["i"] * 12)
 _LOOP = """\
 def loop(n):
     for i in range(n):
@@ -162,12 +166,25 @@ def loop(n):
         c = b
         a = c
 """
-_LONG_LOOP = f"""\
+# Two lines of 16 instructions, which are the same whether they are traced or not.
+_LONG_LOOP = """\
 def loop(n):
     for i in range(n):
-{_LONG}
-{_LONG}
+        a = b = c = d = e = f = g = h = i
+        a = b = c = d = e = f = g = h = i
 """
+# Instructions that are specialized if they are not traced, of many kinds: the cost of
+# one kind differs from that of another, and varies more.
+_SPECIALIZED_LOOP = """\
+def loop(n, x, a, d):
+    for i in range(n):
+        x.b = a[0]
+        a[1] = len(a)
+        b = x.b, d["c"]
+        b = x.b, a[0]
+"""
+# Its lines, their instructions, and those that are specialized.
+_SPECIALIZED_COUNTS = (5, 29, 9)
 _CALLED = """\
 def called():
     pass
@@ -223,6 +240,7 @@ class Costs(
             "by_instruction",
             "high_by_instruction",
             "instruction",
+            "specialized",
             "call",
             "call_by_instruction",
             "resume",
@@ -230,7 +248,7 @@ class Costs(
             "plain_inner",
             "max_small_int",
         ],
-        defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 ):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
@@ -242,6 +260,7 @@ class Costs(
     by_instruction: int
     high_by_instruction: int
     instruction: int
+    specialized: int
     call: int
     call_by_instruction: int
     resume: int
@@ -267,6 +286,7 @@ def set_costs(core: ModuleType, costs: Costs) -> None:
         costs.by_instruction,
         costs.high_by_instruction,
         costs.instruction,
+        costs.specialized,
         costs.call,
         costs.call_by_instruction,
         costs.resume,
@@ -315,17 +335,32 @@ def _resume(bench: Bench, event: str) -> Case:
 
 def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]:
     """Return ticks by kind of event, if LINE events tell of lines, and of a turn."""
-    short = bench.loop(_LOOP)
-    other = bench.loop(_LONG_LOOP if _COUNTS_INSTRUCTIONS else "\n" * largest + _LOOP)
+    # Lines are measured in rounds of their own where each instruction counts: between
+    # other loops the processor predicts their many jumps less well than in a program.
+    # That is done at two times, in case another process has slowed one of them down.
+    lines = bench.like() if _COUNTS_INSTRUCTIONS else bench
+    short = lines.loop(_LOOP)
+    other = lines.loop(_LONG_LOOP if _COUNTS_INSTRUCTIONS else "\n" * largest + _LOOP)
+    special = _specialized(lines) if _COUNTS_INSTRUCTIONS else None
     called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
     plain = _plain_cases(bench) if _COUNTS_INSTRUCTIONS else ()
+    if lines is not bench:
+        lines.run()
     bench.run()
+    if lines is not bench:
+        lines.run()
     line, high, instruction = _line_costs(short, other)
+    specialized = 0.0
+    if special:
+        n_lines, n_instructions, n_specialized = _SPECIALIZED_COUNTS
+        known = n_lines * line + n_instructions * instruction
+        specialized = max(0.0, special.added - known) / n_specialized
     small = line + 2 * instruction  # a line of two instructions
     ticks = {
         "line": line,
         "high_line": high,
         "instruction": instruction,
+        "specialized": specialized,
         "call": called.added - small,
         # One turn has two lines, and the resumed one again.
         "resume": resumed.added - 3 * small,
@@ -368,14 +403,27 @@ def _measure_both(
     return ticks, (by_line if is_by_line else by_instruction).traced.step
 
 
+class _Place:
+    """Object with an attribute."""
+
+    b = 0
+
+
+def _specialized(bench: Bench) -> Case:
+    """Add the case of instructions that are specialized unless they are traced."""
+    return bench.case(
+        lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
+    )
+
+
 def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:
     """Return ticks of a line event, of one above line 256, and of an instruction."""
-    turn = short.added / 5  # of a line: five lines of two instructions
+    turn = short.added / 5  # of a line
     if not _COUNTS_INSTRUCTIONS:
         return turn, max(turn, other.added / 5), 0.0
-    long = other.added / 3  # three lines of 2, 24 and 24
-    instruction = max(0.0, (long - turn) / ((2 + 24 + 24) / 3 - 2))
-    line = max(0.0, turn - 2 * instruction)
+    # With the jump back, five lines have 11 instructions, and the other three 35.
+    instruction = max(0.0, (other.added - 3 * turn) / (35 - 3 * 11 / 5))
+    line = max(0.0, turn - 11 / 5 * instruction)
     return line, line, instruction
 
 

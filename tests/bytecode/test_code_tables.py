@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import sysconfig
 import warnings
 from pathlib import Path
@@ -52,6 +53,30 @@ def tables_of(
     code: CodeType, spans: bytes, event: int = tables_oracle.BY_INSTRUCTION
 ) -> dict[str, Any] | None:
     return _core.Tracer.code_tables(code, spans, OPCODES, event)
+
+
+LOOPS = """\
+def once(values, limit, row):
+    number = limit
+    while number < row.height:
+        number += 1
+        row.add(values[0])
+    for row.width in values:
+        number = values[1:2]
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="they cost nothing there")
+def test_instructions_of_a_loop_are_those_of_one_turn() -> None:
+    """What is before a loop's first turn, or after its last, is no cost of each hit."""
+    module = compile(LOOPS, "loops.py", "exec", dont_inherit=True)
+    [code] = [one for one in codes_in(module) if one.co_name == "once"]
+    tables = tables_of(code, b"")
+    assert tables
+    number = [*memoryview(tables["instructions"]).cast("H")]
+    some = [*memoryview(tables["specialized"]).cast("H")]
+    assert number[1:] == [2, 5, 4, 8, 3, 7]  # with the jump back to the head
+    assert some[1:] == [0, 1, 0, 3, 1, 0]  # not a slice
 
 
 @pytest.mark.parametrize(

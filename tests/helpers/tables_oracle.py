@@ -23,6 +23,17 @@ _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _NO_JUMP = opcode.opmap.get("END_ASYNC_FOR", -1)
 _JUMPS = frozenset(opcode.hasjrel) - {_NO_JUMP}
 _CACHE = opcode.opmap.get("CACHE", -1)
+_BUILD_SLICE = opcode.opmap.get("BUILD_SLICE", -1)
+_TESTS_OF_LOOPS = frozenset(
+    number for name, number in opcode.opmap.items() if "POP_JUMP_BACKWARD" in name
+)
+_SPECIALIZED = frozenset(
+    opcode.opmap.get(name, -1)
+    for name in (
+        *("BINARY_SUBSCR", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_METHOD", "PRECALL"),
+        *("STORE_ATTR", "STORE_SUBSCR", "UNPACK_SEQUENCE"),
+    )
+)
 _EXTENDED = opcode.EXTENDED_ARG
 _OPCODES = 256  # that bytecode can hold
 _SWAP = opcode.opmap.get("SWAP", -1)
@@ -360,6 +371,7 @@ class Tables(NamedTuple):
     is_far: bool
     statements: bytes | None
     instructions: bytes | None
+    specialized: bytes | None
     marks: bytes | None
     resumes: bytes | None
     starts: bytes | None
@@ -387,6 +399,9 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
     wants_starts = event == BY_INSTRUCTION or (far and event != BY_LINE)
     if _INLINED and wants_starts and _start(code) >= 0:
         starts = line_starts(code, ranges, first)
+    instructions = specialized = None
+    if _COUNTS_INSTRUCTIONS:
+        instructions, specialized = _instruction_tables(code, ranges, first, n_lines)
     has_resumes = in_steps or marks or starts or n_lines > _LONG_SEARCH
     return Tables(
         first_line=first,
@@ -394,9 +409,8 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
         start=_start(code),
         is_far=far,
         statements=statements,
-        instructions=_instruction_table(code, ranges, first, n_lines)
-        if _COUNTS_INSTRUCTIONS
-        else None,
+        instructions=instructions,
+        specialized=specialized,
         marks=marks,
         resumes=_line_table(code, ranges) if _INLINED and has_resumes else None,
         starts=starts,
@@ -452,21 +466,40 @@ def _zeros(kind: str, count: int) -> memoryview[int]:
     return memoryview(bytearray(size * count)).cast(kind)  # type: ignore[call-overload,no-any-return]
 
 
-def _instruction_table(
+def _instruction_tables(
     code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
-) -> bytes:
-    table = _zeros("H", n_lines)
-    opcodes = code.co_code[::2]
-    # Instructions before the head of a for loop run once, the others in every turn.
+) -> tuple[bytes, bytes]:
+    """Return the number of instructions by line, and of those that are specialized."""
+    counts, special = _zeros("H", n_lines), _zeros("H", n_lines)
+    raw = code.co_code
+    opcodes = raw[::2]
     loops = for_loops(code) if _FOR_ITER in opcodes else []
+    tests = [offset for offset, op, _ in _steps(raw) if op in _TESTS_OF_LOOPS]
+    heads = {}
     for begin, end, line in ranges:
         start = max((head for head in loops if begin <= head < end), default=begin)
-        run = opcodes[start // 2 : end // 2]
-        count = len(run) - run.count(_EXTENDED_ARG) - run.count(_CACHE)
-        if _YIELD in run:
-            count = (count + 1) // 2  # half of them run before the yield
-        table[line - first] = min(table[line - first] + count, 0xFFFF)
-    return table.tobytes()
+        last = max((test + 2 for test in tests if start <= test < end), default=end)
+        run = opcodes[start // 2 : last // 2]
+        before = opcodes[start // 2 - 1 : last // 2 - 1] if start else b"\0" + run
+        found = [
+            len(run) - run.count(_EXTENDED_ARG) - run.count(_CACHE),
+            sum(
+                op in _SPECIALIZED and one != _BUILD_SLICE
+                for one, op in zip(before, run)
+            ),
+        ]
+        if _YIELD in run:  # half of them run before the yield
+            found = [(count + 1) // 2 for count in found]
+        if start != begin or last != end or begin in loops or last - 2 in tests:
+            # What is before and after runs once; so do the line's other parts.
+            heads[line] = found
+            continue
+        for table, count in zip((counts, special), found):
+            table[line - first] = min(table[line - first] + count, 0xFFFF)
+    for line, found in heads.items():
+        for table, count in zip((counts, special), found):
+            table[line - first] = min(count, 0xFFFF)
+    return counts.tobytes(), special.tobytes()
 
 
 def _line_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes:

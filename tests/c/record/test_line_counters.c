@@ -39,6 +39,7 @@ lines_above_256_and_long_lines_weigh_more(void)
     lp_costs costs = {.line = 10,
                       .high_line = 20,
                       .instruction = 3,
+                      .specialized = 4,
                       .by_instruction = 5,
                       .high_by_instruction = 7,
                       .max_small_int = 256};
@@ -47,9 +48,12 @@ lines_above_256_and_long_lines_weigh_more(void)
 
     layout.instructions = calloc(4, sizeof(uint16_t));
     layout.instructions[0] = 2;
+    layout.specialized = calloc(4, sizeof(uint16_t));
+    layout.specialized[0] = 1;
     lp_arena_init(&arena, LP_BLOCK_COUNTERS, false);
     counters = lp_code_counters_new(&arena, &layout, &costs);
-    CHECK(counters->lines[0].weight == 16); /* line 255, two instructions */
+    /* line 255, two instructions, one of them specialized */
+    CHECK(counters->lines[0].weight == 20);
     CHECK(counters->lines[1].weight == 10); /* line 256 */
     CHECK(counters->lines[2].weight == 20); /* line 257 */
     layout.by_instruction = true;
