@@ -142,6 +142,7 @@ def set_costs(
     call: int,
     call_by_instruction: int,
     resume: int,
+    awaited: int,
     plain_call: int,
     plain_inner: int,
     max_small_int: int,

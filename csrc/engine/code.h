@@ -33,7 +33,10 @@ enum {
     LP_CODE_BY_INSTRUCTION = 32, /* its lines are: it has `starts` */
     LP_CODE_IS_FAR = 64,         /* its LINE events are slow */
     /* its calls are counted without lines: their time is on its first line */
-    LP_CODE_CALLS_ONLY = 128
+    LP_CODE_CALLS_ONLY = 128,
+    /* a coroutine where instructions are traced: its end costs more if
+     * another coroutine awaits it (an exception is raised and caught) */
+    LP_CODE_AWAITED_SLOWLY = 256
 };
 
 typedef struct lp_code {

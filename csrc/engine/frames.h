@@ -25,6 +25,10 @@ lp_engine_entry_cost(const lp_recorder *rec, const lp_code *code,
     if (entry != LP_CALLED) {
         return rec->costs.resume;
     }
+    if (LP_UNLIKELY(code->flags & LP_CODE_AWAITED_SLOWLY) &&
+        rec->top->counters != NULL && rec->top->counters->awaits) {
+        return rec->costs.call + rec->costs.awaited;
+    }
     return code->flags & LP_CODE_CALLED_BY_INSTRUCTION
                ? rec->costs.call_by_instruction
                : rec->costs.call;

@@ -142,11 +142,11 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
     lp_costs costs;
 
     if (!PyArg_ParseTuple(
-            args, "IIIIIIIIIIII:set_costs", &costs.line, &costs.high_line,
+            args, "IIIIIIIIIIIII:set_costs", &costs.line, &costs.high_line,
             &costs.by_instruction, &costs.high_by_instruction,
             &costs.instruction, &costs.specialized, &costs.call,
-            &costs.call_by_instruction, &costs.resume, &costs.plain_call,
-            &costs.plain_inner, &costs.max_small_int)) {
+            &costs.call_by_instruction, &costs.resume, &costs.awaited,
+            &costs.plain_call, &costs.plain_inner, &costs.max_small_int)) {
         return NULL;
     }
     lp_engine_set_costs(&costs);

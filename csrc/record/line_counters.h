@@ -81,10 +81,12 @@ typedef struct lp_costs {
     uint32_t call; /* entering and leaving a frame, without its lines */
     uint32_t call_by_instruction; /* the same if the event of its first line
                                      tells of the call */
-    uint32_t resume;      /* the same for a step of a generator or coroutine */
-    uint32_t plain_call;  /* a call of an unprofiled function by a profiled
-                           * one, */
-    uint32_t plain_inner; /* and each call below it */
+    uint32_t resume; /* the same for a step of a generator or coroutine */
+    uint32_t
+        awaited; /* what a call of a coroutine adds, if another awaits it */
+    uint32_t plain_call;    /* a call of an unprofiled function by a profiled
+                             * one, */
+    uint32_t plain_inner;   /* and each call below it */
     uint32_t max_small_int; /* the interpreter has no int objects above this
                                one that it need not create for an event */
 } lp_costs;

@@ -70,17 +70,17 @@ class Loop:
 class Case:
     """A loop without events, and the same loop with events."""
 
-    def __init__(self, make: Make, watched: int, event: str) -> None:
+    def __init__(self, make: Make, watched: Sequence[int], event: str) -> None:
         """Create both: `make` returns the loop's function and its further arguments.
 
-        Events come from the function at index `watched` among them; `event` tells of
-        its lines, see `set_line_event`.
+        Events come from the functions at indices `watched` among them; `event` tells
+        of their lines, see `set_line_event`.
         """
         self.event = event
         self.plain = Loop(*make())
         function, arguments = make()
         self.traced = Loop(function, arguments)
-        self.code = (function, *arguments)[watched].__code__
+        self.codes = [(function, *arguments)[at].__code__ for at in watched]
 
     @property
     def added(self) -> float:
@@ -103,9 +103,9 @@ class Bench:
         """Return another bench for the same events, without cases."""
         return Bench(self._core, self._hook)
 
-    def case(self, make: Make, watched: int = 0, event: str = CHEAPER) -> Case:
-        """Add a case: see `Case`."""
-        self._cases.append(Case(make, watched, event))
+    def case(self, make: Make, *watched: int, event: str = CHEAPER) -> Case:
+        """Add a case: see `Case`; the first function is watched unless others are."""
+        self._cases.append(Case(make, watched or (0,), event))
         return self._cases[-1]
 
     def loop(self, source: str, event: str = CHEAPER) -> Case:
@@ -128,7 +128,8 @@ class Bench:
             for case in self._cases:
                 if case.event != CHEAPER:
                     self._core.set_line_event(case.event)
-                register(tracer, case.code, source="", labelled=False)
+                for code in case.codes:
+                    register(tracer, code, source="", labelled=False)
             for _ in range(_ROUNDS):
                 if plain:
                     self._run_plain()
@@ -183,8 +184,6 @@ def loop(n, x, a, d):
         b = x.b, d["c"]
         b = x.b, a[0]
 """
-# Its lines, their instructions, and those that are specialized.
-_SPECIALIZED_COUNTS = (5, 29, 9)
 _CALLED = """\
 def called():
     pass
@@ -213,6 +212,22 @@ def loop(n):
     called = abs
     for i in range(n):
         called(i)
+"""
+_AWAITED = """\
+async def awaited():
+    pass
+"""
+_AWAITER = """\
+async def awaiter(n, awaited):
+    for i in range(n):
+        await awaited()
+"""
+_DRIVER = """\
+def driver(n, awaiter, awaited):
+    try:
+        awaiter(n, awaited).send(None)
+    except StopIteration:
+        pass
 """
 _OUTER = """\
 def outer():
@@ -244,11 +259,12 @@ class Costs(
             "call",
             "call_by_instruction",
             "resume",
+            "awaited",
             "plain_call",
             "plain_inner",
             "max_small_int",
         ],
-        defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 ):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
@@ -264,6 +280,7 @@ class Costs(
     call: int
     call_by_instruction: int
     resume: int
+    awaited: int
     plain_call: int
     plain_inner: int
     max_small_int: int
@@ -290,6 +307,7 @@ def set_costs(core: ModuleType, costs: Costs) -> None:
         costs.call,
         costs.call_by_instruction,
         costs.resume,
+        costs.awaited,
         costs.plain_call,
         costs.plain_inner,
         costs.max_small_int,
@@ -304,7 +322,9 @@ def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:
     set_costs(core, Costs())
     bench = Bench(core, hook)
     largest = _max_small_int()
-    if _COUNTS_INSTRUCTIONS or hook == "settrace":
+    if _COUNTS_INSTRUCTIONS:
+        ticks, turn = _measure_instructions(bench)
+    elif hook == "settrace":
         ticks, turn = _measure_lines(bench, largest)
     else:
         try:
@@ -320,7 +340,7 @@ def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:
 def _call(bench: Bench, event: str) -> Case:
     return bench.case(
         lambda: (function_of(_CALLER), (function_of(_CALLED),)),
-        watched=1,
+        1,
         event=event,
     )
 
@@ -328,47 +348,80 @@ def _call(bench: Bench, event: str) -> Case:
 def _resume(bench: Bench, event: str) -> Case:
     return bench.case(
         lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)),
-        watched=1,
+        1,
         event=event,
     )
 
 
-def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]:
-    """Return ticks by kind of event, if LINE events tell of lines, and of a turn."""
-    # Lines are measured in rounds of their own where each instruction counts: between
-    # other loops the processor predicts their many jumps less well than in a program.
-    # That is done at two times, in case another process has slowed one of them down.
-    lines = bench.like() if _COUNTS_INSTRUCTIONS else bench
-    short = lines.loop(_LOOP)
-    other = lines.loop(_LONG_LOOP if _COUNTS_INSTRUCTIONS else "\n" * largest + _LOOP)
-    special = _specialized(lines) if _COUNTS_INSTRUCTIONS else None
+def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
+    """Return ticks by kind of event, where each instruction costs, and of a turn."""
+    # Lines are measured in rounds of their own: between other loops the processor
+    # predicts their many jumps less well than in a program. That is done at two times,
+    # in case another process has slowed one of them down.
+    lines = bench.like()
+    short, long = lines.loop(_LOOP), lines.loop(_LONG_LOOP)
+    special = lines.case(
+        lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
+    )
     called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
-    plain = _plain_cases(bench) if _COUNTS_INSTRUCTIONS else ()
-    if lines is not bench:
-        lines.run()
-    bench.run()
-    if lines is not bench:
-        lines.run()
-    line, high, instruction = _line_costs(short, other)
-    specialized = 0.0
-    if special:
-        n_lines, n_instructions, n_specialized = _SPECIALIZED_COUNTS
-        known = n_lines * line + n_instructions * instruction
-        specialized = max(0.0, special.added - known) / n_specialized
+    plain = bench.case(lambda: (function_of(_PLAIN_CALLER), (function_of(_CALLED),)))
+    nested = bench.case(
+        lambda: (
+            function_of(_PLAIN_CALLER),
+            (function_of(_OUTER, inner=function_of(_CALLED)),),
+        )
+    )
+    awaited = bench.case(
+        lambda: (
+            function_of(_DRIVER),
+            (function_of(_AWAITER), function_of(_AWAITED)),
+        ),
+        1,
+        2,
+    )
+    for one in (lines, bench, lines):
+        one.run()
+    # With the jump back, five lines have 11 instructions, and the other three 35.
+    instruction = max(0.0, (long.added - short.added * 3 / 5) / (35 - 3 * 11 / 5))
+    line = max(0.0, (short.added - 11 * instruction) / 5)
+    # Five lines with 29 instructions, 9 of them specialized.
+    known = 5 * line + 29 * instruction
+    specialized = max(0.0, special.added - known) / 9
     small = line + 2 * instruction  # a line of two instructions
+    call = called.added - small
     ticks = {
         "line": line,
-        "high_line": high,
+        "high_line": line,
         "instruction": instruction,
         "specialized": specialized,
-        "call": called.added - small,
+        "call": call,
         # One turn has two lines, and the resumed one again.
         "resume": resumed.added - 3 * small,
+        # Two lines with 8 instructions, one of them specialized; so have the awaits,
+        # of whose instructions half are counted, and the line of the awaited.
+        "awaited": awaited.added
+        - (2 * line + 8 * instruction + specialized)
+        - small
+        - call,
+        "plain_call": plain.added - (2 * line + 8 * instruction + specialized),
+        "plain_inner": nested.added - plain.added,
     }
-    if plain:
-        outer, nested = plain
-        ticks["plain_call"] = outer.added - 2 * small
-        ticks["plain_inner"] = nested.added - outer.added
+    return ticks, short.traced.step
+
+
+def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]:
+    """Return ticks by kind of event, if LINE events tell of lines, and of a turn."""
+    short, high = bench.loop(_LOOP), bench.loop("\n" * largest + _LOOP)
+    called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
+    bench.run()
+    line = short.added / 5  # five lines
+    ticks = {
+        "line": line,
+        "high_line": max(line, high.added / 5),
+        "call": called.added - line,
+        # One turn has two lines, and the resumed one again.
+        "resume": resumed.added - 3 * line,
+    }
     return ticks, short.traced.step
 
 
@@ -407,37 +460,6 @@ class _Place:
     """Object with an attribute."""
 
     b = 0
-
-
-def _specialized(bench: Bench) -> Case:
-    """Add the case of instructions that are specialized unless they are traced."""
-    return bench.case(
-        lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
-    )
-
-
-def _line_costs(short: Case, other: Case) -> tuple[float, float, float]:
-    """Return ticks of a line event, of one above line 256, and of an instruction."""
-    turn = short.added / 5  # of a line
-    if not _COUNTS_INSTRUCTIONS:
-        return turn, max(turn, other.added / 5), 0.0
-    # With the jump back, five lines have 11 instructions, and the other three 35.
-    instruction = max(0.0, (other.added - 3 * turn) / (35 - 3 * 11 / 5))
-    line = max(0.0, turn - 11 / 5 * instruction)
-    return line, line, instruction
-
-
-def _plain_cases(bench: Bench) -> tuple[Case, Case]:
-    """Add cases of unprofiled calls from a profiled line, and of calls in these."""
-    return (
-        bench.case(lambda: (function_of(_PLAIN_CALLER), (function_of(_CALLED),))),
-        bench.case(
-            lambda: (
-                function_of(_PLAIN_CALLER),
-                (function_of(_OUTER, inner=function_of(_CALLED)),),
-            )
-        ),
-    )
 
 
 def c_function_cost(core: ModuleType, hook: str) -> int:
