@@ -649,6 +649,7 @@ def test_clients_that_go_away_are_no_news(one: Served) -> None:
 
 
 def test_a_request_has_a_limited_time() -> None:
+    before = threading.enumerate()
     with ReportServer("127.0.0.1", 0, request_seconds=0.1) as server:
         thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
@@ -660,6 +661,9 @@ def test_a_request_has_a_limited_time() -> None:
         finally:
             server.shutdown()
             thread.join()
+    for one in threading.enumerate():  # that of the request closed the connection first
+        if one not in before:
+            one.join(DEADLINE)
 
 
 def test_connections_that_are_too_many_are_closed(one: Served) -> None:

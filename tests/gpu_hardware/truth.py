@@ -124,7 +124,9 @@ def regions_of_trace(
     """Yield the region, kind and ns of each piece of work that a region launched.
 
     A piece of work has the correlation of the call that launched it, whatever thread
-    made the call; the region is the range that was open then.
+    made the call; the region is the range that was open then.  Of some calls of the
+    driver there is no record: their work is in the range in which it began, which is
+    right where the region waits for it.
     """
     ranges = sorted(
         (one["ts"], one["ts"] + one["dur"], one["name"].removeprefix("region "))
@@ -141,7 +143,7 @@ def regions_of_trace(
         kind = WORK.get(one.get("cat", ""))
         if kind is None:
             continue
-        at = launched.get(one["args"]["correlation"], -1.0)
+        at = launched.get(one["args"]["correlation"], one["ts"])
         place = bisect_right(starts, at) - 1
         if place < 0 or at > ranges[place][1]:
             continue
