@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tools.checks.browser import Page, Pipe
 
+_THEME = "document.documentElement.dataset.theme"
 _SAYS = "(document.getElementById('state')?.textContent ?? '')"
 _GOOD = f"{_SAYS}.startsWith('as of')"
 
@@ -61,11 +62,15 @@ def check_served(python: Path, profile: Path, other: Path, pipe: Pipe) -> None:
             raise Mismatch("the token stays in the address")
         reports[0].value("document.getElementById('tab-functions').click()")
         one.wait("location.hash === '#functions'")
+        reports[0].value("document.querySelector('button.theme').click()")
+        theme = reports[0].value(_THEME)
         profile.write_bytes(b"")
         one.wait(f"{_SAYS}.includes('is empty')")
         other.replace(profile)
         reports.append(_report(pipe, one, f"{other.stem}.py"))
         reports[1].wait("!document.getElementById('panel-functions').hidden")
+        if not theme or reports[1].value(_THEME) != theme:
+            raise Mismatch(f"the next report is not {theme}, which was chosen")
         errors = [error for tab in (one, *reports) for error in tab.errors]
         if errors:
             raise Mismatch(f"the console has: {errors[0]}")

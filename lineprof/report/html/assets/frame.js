@@ -6,8 +6,16 @@ function isDark() {
   return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+// The name of the window has the reader's choice: the next report in the frame of lineprof
+// serve can read that, and nothing else that this one could keep.
+const CHOSEN = "lineprof-theme-";
+const chosen = window.name.startsWith(CHOSEN) ? window.name.slice(CHOSEN.length) : "";
+if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
+
 function toggleTheme() {
-  document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+  const theme = isDark() ? "light" : "dark";
+  document.documentElement.dataset.theme = theme;
+  window.name = CHOSEN + theme;
   for (const one of onTheme) one();
 }
 
