@@ -112,14 +112,14 @@ class Bench:
         """Add the case of a loop without calls."""
         return self.case(lambda: (function_of(source), ()), event=event)
 
-    def run(self) -> None:
+    def run(self, rounds: int = _ROUNDS) -> None:
         """Measure all cases."""
         if self._plain_first:
-            for _ in range(_ROUNDS):
+            for _ in range(rounds):
                 self._run_plain()
-        self.run_traced(plain=not self._plain_first)
+        self.run_traced(rounds, plain=not self._plain_first)
 
-    def run_traced(self, *, plain: bool = False) -> None:
+    def run_traced(self, rounds: int = _ROUNDS, *, plain: bool = False) -> None:
         """Measure all cases with events; with `plain`, also without, in turn."""
         # With the clock in use: the first tracer of a process chooses one.
         clock = "monotonic" if self._core.clock()[0] == "monotonic" else "auto"
@@ -130,7 +130,7 @@ class Bench:
                     self._core.set_line_event(case.event)
                 for code in case.codes:
                     register(tracer, code, source="", labelled=False)
-            for _ in range(_ROUNDS):
+            for _ in range(rounds):
                 if plain:
                     self._run_plain()
                 tracer.enable()
@@ -371,7 +371,8 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
             (function_of(_OUTER, inner=function_of(_CALLED)),),
         )
     )
-    awaited = bench.case(
+    awaits = bench.like()
+    awaited = awaits.case(
         lambda: (
             function_of(_DRIVER),
             (function_of(_AWAITER), function_of(_AWAITED)),
@@ -379,8 +380,11 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
         1,
         2,
     )
-    for one in (lines, bench, lines):
-        one.run()
+    lines.run(_ROUNDS // 2)
+    awaits.run(_ROUNDS // 6)  # they take long
+    bench.run()
+    awaits.run(_ROUNDS // 6)
+    lines.run(_ROUNDS // 2)
     # With the jump back, five lines have 11 instructions, and the other three 35.
     instruction = max(0.0, (long.added - short.added * 3 / 5) / (35 - 3 * 11 / 5))
     line = max(0.0, (short.added - 11 * instruction) / 5)
