@@ -764,14 +764,15 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
 
 /* Return the part of a range that runs in each turn of a loop, and whether its
  * line is the loop's head: from the last FOR_ITER to which a jump goes, or up
- * to the last test that jumps back to the body.  What is before and after,
- * such as the return at the end of a function, runs once. */
+ * to the last test that jumps back to the body, and from the body on if that
+ * is in the range, too.  What is before and after, such as the return at the
+ * end of a function, runs once. */
 static line_range
 turn_of(const instructions *all, const lp_code_source *source,
         const lp_opcodes *opcodes, line_range range, bool *is_head)
 {
     const uint32_t test = LP_OP_JUMP | LP_OP_BACK;
-    uint32_t end = range.start;
+    uint32_t body = range.end, end = range.start;
 
     *is_head = false;
     for (uint32_t i = 0; i < all->n; i++) {
@@ -784,14 +785,18 @@ turn_of(const instructions *all, const lp_code_source *source,
         }
     }
     for (uint32_t i = 0; i < all->n; i++) {
-        uint32_t at = all->items[i].offset;
+        const instruction *item = &all->items[i];
 
-        if (at >= range.start && at < range.end &&
-            (all->items[i].op & (test | LP_OP_ENDS)) == test) {
-            end = at + 2;
+        if (item->offset >= range.start && item->offset < range.end &&
+            (item->op & (test | LP_OP_ENDS)) == test) {
+            if (item->target > range.start && item->target < body) {
+                body = (uint32_t)item->target;
+            }
+            end = item->offset + 2;
             *is_head = true;
         }
     }
+    range.start = body < range.end ? body : range.start;
     range.end = end > range.start ? end : range.end;
     return range;
 }
@@ -806,18 +811,17 @@ is_specialized(const lp_code_source *source, const lp_opcodes *opcodes,
            (at == 0 || !(op_at(source, opcodes, at - 1) & LP_OP_SLICES));
 }
 
-static uint16_t
-sum_of(uint16_t one, uint32_t other)
-{
-    return other < (uint32_t)(UINT16_MAX - one) ? (uint16_t)(one + other)
-                                                : UINT16_MAX;
-}
+/* Parts of the bytecode of one line, of which one event tells of one: copies
+ * of a `finally` block, the end of a `with` statement, the call whose
+ * arguments are on other lines.  Only the most usual kind of them counts. */
+typedef struct line_parts {
+    uint32_t n, instructions, specialized;
+    enum { NO_PART, IN_HANDLER, USUAL, LOOP_HEAD } kind;
+} line_parts;
 
-/* Add the number of instructions in a range to `*sum`, and of those that are
- * specialized to `*special`. */
 static void
-count_instructions(const lp_code_source *source, const lp_opcodes *opcodes,
-                   const line_range *range, uint16_t *sum, uint16_t *special)
+add_part(line_parts *parts, int kind, const lp_code_source *source,
+         const lp_opcodes *opcodes, const line_range *range)
 {
     uint32_t count = 0, some = 0, seen = 0;
 
@@ -832,8 +836,23 @@ count_instructions(const lp_code_source *source, const lp_opcodes *opcodes,
         count = (count + 1) / 2;
         some = (some + 1) / 2;
     }
-    *sum = sum_of(*sum, count);
-    *special = sum_of(*special, some);
+    if (kind > (int)parts->kind || kind == LOOP_HEAD) {
+        *parts = (line_parts){.kind = kind};
+    }
+    if (kind == (int)parts->kind) {
+        parts->n++;
+        parts->instructions += count;
+        parts->specialized += some;
+    }
+}
+
+/* Return the mean of so many numbers with this sum, rounded up. */
+static uint16_t
+mean_of(uint32_t sum, uint32_t n)
+{
+    uint32_t mean = n == 0 ? 0 : sum / n + (sum % n != 0);
+
+    return mean < UINT16_MAX ? (uint16_t)mean : UINT16_MAX;
 }
 
 static bool
@@ -841,30 +860,38 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
                  const line_ranges *ranges, const lp_opcodes *opcodes)
 {
     instructions all = {NULL, 0, NULL, NULL, NULL};
-    bool done = read_instructions(&all, source, opcodes);
+    line_parts *parts = calloc(self->n_lines, sizeof(*parts));
+    bool done = read_instructions(&all, source, opcodes) && parts != NULL;
+    uint32_t handlers = UINT32_MAX; /* byte offset of the first */
 
     self->instructions = calloc(self->n_lines, sizeof(uint16_t));
     self->specialized = calloc(self->n_lines, sizeof(uint16_t));
     done = done && self->instructions != NULL && self->specialized != NULL;
-    /* Other parts of the line of a loop's head run once: the heads are last,
-     * and replace them. */
-    for (int heads = 0; heads < 2; heads++) {
-        for (size_t i = 0; done && i < ranges->n; i++) {
-            bool is_head;
-            line_range range =
-                turn_of(&all, source, opcodes, ranges->items[i], &is_head);
-
-            if (is_head == (heads == 1)) {
-                uint32_t line = range.line - self->first_line;
-                uint16_t *sum = &self->instructions[line];
-                uint16_t *special = &self->specialized[line];
-
-                *sum = is_head ? 0 : *sum;
-                *special = is_head ? 0 : *special;
-                count_instructions(source, opcodes, &range, sum, special);
-            }
+    for (uint32_t i = 0; done && i < all.n && handlers == UINT32_MAX; i++) {
+        if (all.items[i].op & LP_OP_HANDLES) {
+            handlers = all.items[i].offset;
         }
     }
+    for (size_t i = 0; done && i < ranges->n; i++) {
+        line_range whole = ranges->items[i];
+        int kind = whole.start >= handlers ? IN_HANDLER : USUAL;
+        bool is_head;
+        line_range range;
+
+        if (kind == USUAL && whole.end > handlers) {
+            whole.end = handlers;
+        }
+        range = turn_of(&all, source, opcodes, whole, &is_head);
+        add_part(&parts[range.line - self->first_line],
+                 is_head ? LOOP_HEAD : kind, source, opcodes, &range);
+    }
+    for (uint32_t i = 0; done && i < self->n_lines; i++) {
+        const line_parts *one = &parts[i];
+
+        self->instructions[i] = mean_of(one->instructions, one->n);
+        self->specialized[i] = mean_of(one->specialized, one->n);
+    }
+    free(parts);
     free_instructions(&all);
     return done;
 }

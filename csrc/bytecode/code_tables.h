@@ -44,7 +44,8 @@ enum {
     /* Where tracing slows each instruction, this one is slowed more, because
      * it is specialized if nothing is traced, */
     LP_OP_SPECIALIZED = 0x80000,
-    LP_OP_SLICES = 0x100000, /* but not after this one */
+    LP_OP_SLICES = 0x100000,  /* but not after this one */
+    LP_OP_HANDLES = 0x200000, /* the first of an exception handler */
     LP_OP_CACHES_SHIFT = 24
 };
 
@@ -119,7 +120,7 @@ typedef struct lp_code_tables {
     bool is_unread;         /* its jumps are unknown, and matter */
     uint32_t
         *statements; /* by line: 1 + index of its statement's first line */
-    uint16_t *instructions; /* by line: number of instructions, */
+    uint16_t *instructions; /* by line: instructions of one event, */
     uint16_t *specialized;  /* and of those that tracing slows more */
     uint8_t *marks;         /* by instruction */
     uint32_t *resumes;      /* by instruction: its line */

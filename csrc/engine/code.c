@@ -292,7 +292,7 @@ lp_code_take_tables(lp_code *self, PyObject *code, lp_code_tables *tables)
         (tables->has_comprehension ? LP_CODE_HAS_COMPREHENSION : 0u) |
         (tables->is_far ? LP_CODE_IS_FAR : 0u) |
         (tables->starts != NULL ? LP_CODE_BY_INSTRUCTION : 0u) |
-        (layout->awaits && layout->instructions != NULL
+        ((flags & CO_COROUTINE) && layout->instructions != NULL
              ? LP_CODE_AWAITED_SLOWLY
              : 0u) |
         (tables->has_start_of_call ? LP_CODE_CALLED_BY_INSTRUCTION : 0u);

@@ -40,6 +40,7 @@ _SPECIALIZED = {
     0x80000: "BINARY_SUBSCR LOAD_ATTR LOAD_GLOBAL LOAD_METHOD PRECALL STORE_ATTR"
     " STORE_SUBSCR UNPACK_SEQUENCE",
     0x100000: "BUILD_SLICE",
+    0x200000: "PUSH_EXC_INFO",
 }
 _ENDS = 0x80  # the next instruction does not run after it
 # In any function with a comprehension. From 3.14 on all(), any() and tuple() of a

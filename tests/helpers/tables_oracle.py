@@ -23,6 +23,7 @@ _INLINED = sys.version_info >= (3, 12)  # comprehensions run in their function
 _NO_JUMP = opcode.opmap.get("END_ASYNC_FOR", -1)
 _JUMPS = frozenset(opcode.hasjrel) - {_NO_JUMP}
 _CACHE = opcode.opmap.get("CACHE", -1)
+_PUSH_EXC_INFO = opcode.opmap.get("PUSH_EXC_INFO", -1)
 _BUILD_SLICE = opcode.opmap.get("BUILD_SLICE", -1)
 _TESTS_OF_LOOPS = frozenset(
     number for name, number in opcode.opmap.items() if "POP_JUMP_BACKWARD" in name
@@ -474,11 +475,16 @@ def _instruction_tables(
     raw = code.co_code
     opcodes = raw[::2]
     loops = for_loops(code) if _FOR_ITER in opcodes else []
-    tests = [offset for offset, op, _ in _steps(raw) if op in _TESTS_OF_LOOPS]
-    heads = {}
-    for begin, end, line in ranges:
+    steps = _steps(raw)
+    tests = [(offset, to) for offset, op, to in steps if op in _TESTS_OF_LOOPS]
+    handlers = [offset for offset, op, _ in steps if op == _PUSH_EXC_INFO] or [len(raw)]
+    parts: dict[int, dict[str, list[list[int]]]] = {}
+    for begin, whole_end, line in ranges:
+        end = min(whole_end, handlers[0]) if begin < handlers[0] else whole_end
         start = max((head for head in loops if begin <= head < end), default=begin)
-        last = max((test + 2 for test in tests if start <= test < end), default=end)
+        inside = [(test, to) for test, to in tests if start <= test < end]
+        last = max((test + 2 for test, _ in inside), default=end)
+        start = min((to for _, to in inside if start < to < end), default=start)
         run = opcodes[start // 2 : last // 2]
         before = opcodes[start // 2 - 1 : last // 2 - 1] if start else b"\0" + run
         found = [
@@ -490,15 +496,17 @@ def _instruction_tables(
         ]
         if _YIELD in run:  # half of them run before the yield
             found = [(count + 1) // 2 for count in found]
-        if start != begin or last != end or begin in loops or last - 2 in tests:
-            # What is before and after runs once; so do the line's other parts.
-            heads[line] = found
-            continue
-        for table, count in zip((counts, special), found):
-            table[line - first] = min(table[line - first] + count, 0xFFFF)
-    for line, found in heads.items():
-        for table, count in zip((counts, special), found):
-            table[line - first] = min(count, 0xFFFF)
+        kind = "in a handler" if begin >= handlers[0] else "usual"
+        if inside or any(begin <= head < end for head in loops):
+            kind = "head of a loop"
+        parts.setdefault(line, {}).setdefault(kind, []).append(found)
+    for line, kinds in parts.items():
+        # One event tells of one part. What is in a handler, or beside a loop's head,
+        # seldom runs.
+        some = kinds.get("usual") or kinds.get("in a handler", [])
+        some = kinds.get("head of a loop", [])[-1:] or some
+        for table, column in zip((counts, special), zip(*some)):
+            table[line - first] = min(-(-sum(column) // len(some)), 0xFFFF)
     return counts.tobytes(), special.tobytes()
 
 
