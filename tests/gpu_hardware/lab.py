@@ -447,7 +447,12 @@ class Lab:
             program.kill()
 
     def in_turn(
-        self, programs: Mapping[str, Command], rounds: int, limit_s: float = LIMIT_S
+        self,
+        programs: Mapping[str, Command],
+        rounds: int,
+        limit_s: float = LIMIT_S,
+        *,
+        one_by_one: bool = False,
     ) -> dict[str, Ran]:
         """Run programs side by side, each in its turn; return the results by name.
 
@@ -455,6 +460,9 @@ class Lab:
         its turn, and all have one in each round, so that what changes with time, such
         as the clock rate of the device, is the same for all. The sequence is reversed
         in every other round. A program that fails has no more turns.
+
+        one_by_one: each gets ready before the next one starts, because it chooses
+        kernels by their time, or because the next one uses what it has compiled.
         """
         ends = time.monotonic() + limit_s
         with contextlib.ExitStack() as stack:
@@ -463,8 +471,11 @@ class Lab:
                 text = self.write(command.text)
                 program = self.started(command.words, text, command.knobs, turns=True)
                 started[name] = stack.enter_context(program)
-            for one in started.values():  # what comes before the first turn is done
-                one.wait_for_end_of_turn(ends)
+                if one_by_one:
+                    started[name].wait_for_end_of_turn(ends)
+            if not one_by_one:
+                for one in started.values():
+                    one.wait_for_end_of_turn(ends)
             for number in range(rounds):
                 sequence = list(started.values())
                 for one in sequence[::-1] if number % 2 else sequence:
@@ -615,6 +626,7 @@ def look_for(modules: Iterable[str]) -> None:
             stderr=subprocess.PIPE,
             text=True,
             errors="replace",
+            env={**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"},
         )
         for module in modules
         if module not in LACKS

@@ -204,7 +204,7 @@ def run(
 def is_alone(name: str) -> bool:
     """Return whether an item needs a device without the work of other items."""
     try:
-        return bool(getattr(load(name), "ALONE", False))
+        return getattr(load(name), "ALONE", False) is True
     except Exception:  # noqa: BLE001 - its verdict says so
         return False
 

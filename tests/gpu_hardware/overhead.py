@@ -62,7 +62,7 @@ def ratio_of_turns(ours: Ran, theirs: Ran) -> float:
 def expect_ratios(
     lab: Lab, ran: dict[str, Ran], what: str, most: dict[str, float]
 ) -> None:
-    """Check the ratios of lineprof to others; those to other profilers are below 1.
+    """Check the ratios of lineprof to others; those to other profilers are at most 1.
 
     most: the largest ratio to the result of a name.
     """

@@ -11,7 +11,7 @@ import select
 import signal
 import time
 import traceback
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -102,7 +102,9 @@ class Judging:
         self, name: str, folder: Path, doubles: Path | None, within_s: float
     ) -> None:
         """Start the process; any exception of importing the item."""
-        limit_s = min(getattr(load(name), "LIMIT_S", LIMIT_S), within_s)
+        usual_s = getattr(load(name), "LIMIT_S", LIMIT_S)
+        limit_s = min(usual_s, within_s)
+        self.is_cut = within_s < usual_s
         self.name, self.folder = name, folder
         self.begun, self.most_s = time.monotonic(), limit_s + GRACE_S
         self.fd, theirs = os.pipe()
@@ -126,12 +128,21 @@ class Judging:
         finally:
             self.kill()
         if text:
-            return Verdict(**json.loads(text))
+            return self.unless_cut(Verdict(**json.loads(text)))
         why = f"the item gave no verdict within {self.most_s:.0f} s"
         if ready:
             why = "the item's process ended without a verdict"
         why += stalled(self.folder)
-        return Verdict(self.name, FAILED, why, time.monotonic() - self.begun)
+        verdict = Verdict(self.name, FAILED, why, time.monotonic() - self.begun)
+        return verdict if ready else self.unless_cut(verdict)
+
+    def unless_cut(self, verdict: Verdict) -> Verdict:
+        """Return a verdict, or that the item was not run if its time was cut short."""
+        over = verdict.why.startswith((OverLimitError.__name__, "the item gave no"))
+        if not (self.is_cut and over):
+            return verdict
+        why = "the time of --within was over before it ended"
+        return replace(verdict, what=NOT_RUN, why=why)
 
     def kill(self) -> None:
         """Kill the process and its programs; nothing if that was done."""

@@ -343,7 +343,7 @@ compare(work)
         ("no copy", "failed", r"copy: lineprof alone has 2 HtoD \(4096 B\), torch"),
         ("bytes", "failed", r"copy: .* \(4096 B\), torch.profiler 8 HtoD \(4097 B\)"),
         ("time", "failed", r"forward: 24000000 ns of kernel here, 24480000 ns there"),
-        ("events", "failed", r"forward: ns .*: \[\(3000000, 3060000\), .*"),
+        ("events", "failed", r"forward: 3000000 ns .*, 3060000 ns .* by -60000 ns"),
         ("no region", "failed", r"torch.profiler has no region copy; .*forward"),
     ],
 )
@@ -377,13 +377,16 @@ say(last=number)
 """
 
 
-def test_programs_take_turns_and_one_that_fails_ends_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["", ", one_by_one=True"])
+def test_programs_take_turns_and_one_that_fails_ends_none(
+    tmp_path: Path, how: str
+) -> None:
     verdict = judged(
         tmp_path,
         f"""
         from lab import Command, alone
         lab.environment = lambda: {{"PYTHONPATH": str(main.HERE / "inside")}}
-        ran = lab.in_turn({{n: Command({TURNS!r}, alone(n)) for n in "abc"}}, 3)
+        ran = lab.in_turn({{n: Command({TURNS!r}, alone(n)) for n in "abc"}}, 3{how})
         lab.expect([one.status for one in ran.values()] == [0, 1, 0], str(ran))
         lab.expect([ran[n].said.get("last") for n in "abc"] == [2, None, 2], str(ran))
         took = sorted(
@@ -398,6 +401,14 @@ def test_programs_take_turns_and_one_that_fails_ends_none(tmp_path: Path) -> Non
         """,
     )
     assert verdict == {"what": "passed", "why": ""}
+
+
+def test_an_item_whose_time_is_cut_short_is_not_run(doubles: Path) -> None:
+    words = ["endless_kernel", "--double", doubles, "--within", "1"]
+    done, verdicts = run(FOLDER / "main.py", *words)
+    why = "the time of --within was over before it ended"
+    assert verdicts == {"endless_kernel": ("not run", why)}
+    assert done.returncode == 0
 
 
 def test_items_side_by_side_have_the_verdicts_of_one_after_the_other(

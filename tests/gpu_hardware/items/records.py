@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 TIMES = 50
 TOLERANCE_NS = 2000
 

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 NEEDS = ()
+ALONE = True
 WORK_NS, SLACK_NS = 20_000_000, 5_000_000
 
 PROGRAM = """

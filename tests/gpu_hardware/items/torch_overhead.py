@@ -18,8 +18,12 @@ NEEDS = ("torch",)
 LIMIT_S = 240
 ALSO = ("triton",)
 ALONE = True
-ROUNDS = 9
-MOST = {"large": {"bare": 1.02}, "small": {"floor": 1.1}}
+ROUNDS = 7
+SAME = 1.01  # of times that differ by noise alone: the GPU is busy all the time
+MOST = {
+    "large": {"bare": 1.02, "torch.profiler": SAME, "proton": SAME},
+    "small": {"floor": 1.1},
+}
 
 PROGRAM = """
 import sys
