@@ -97,21 +97,32 @@ def _write_all(runs: list[DeadRun], out: str | None) -> None:
 
 
 def _left_alone(paths: Iterable[str], *, force: bool) -> list[str]:
-    """Return the lines on live files that are not recovered: one for each run."""
+    """Return the lines on live files that are not recovered.
+
+    There is one for each run, and one for all files of a folder that cannot be read for
+    the same reason, such as those of an earlier version.
+    """
     from lineprof.processes.recovery import state_of  # noqa: PLC0415
     from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415
 
     lines: dict[str, None] = {}
+    unread: dict[tuple[str, str, str], list[str]] = {}
     known: dict[str, str] = {}
     for path in paths:
         try:
             notes = read_notes(path)
         except LineprofError as error:
             if os.path.lexists(path):  # others are needless, and gone
-                lines[str(error)] = None
+                before, _, reason = str(error).partition(path)
+                folder, name = os.path.split(path)
+                unread.setdefault((before, folder, reason), []).append(name)
         else:
             if why := state_of(path, notes, known, force=force):
                 lines[f"{notes.out or path} is left alone: {why}"] = None
+    for (before, folder, reason), names in unread.items():
+        many = f"{len(names)} files in {folder}, such as "
+        what = many + names[0] if names[1:] else os.path.join(folder, names[0])
+        lines[f"{before}{what}{reason}"] = None
     return list(lines)
 
 

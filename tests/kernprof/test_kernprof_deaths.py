@@ -709,6 +709,27 @@ def test_a_damaged_file_does_not_stop_the_others(folder: Path) -> None:
     assert hits_in(folder / "b.lprof") == HITS
 
 
+def test_files_of_another_version_are_one_line(folder: Path) -> None:
+    for name in ("a.lprof", "b.lprof", "c.lprof"):
+        die(folder, "SIGKILL", "-o", name)
+    first, second, whole = sorted(live_files(folder))
+    for one in (first, second):
+        data = bytearray(one.read_bytes())
+        data[64 + 8] ^= 1  # of the format, behind the head of the block and the magic
+        one.write_bytes(data)
+    done = run(["-m", "lineprof", "recover"], cwd=folder)
+    [line] = done.err.splitlines()
+    version = "another version of lineprof wrote this file; use the version that"
+    many = f"2 files in {folder / 'live'}, such as {first.name}"
+    assert line.startswith(f"lineprof: cannot read {many}: {version}")
+    assert done.out.startswith("Recovered ")
+    assert set(live_files(folder)) == {first, second}
+    second.unlink()
+    alone = run(["-m", "lineprof", "recover"], cwd=folder)
+    assert f"cannot read {first}: {version}" in alone.err
+    assert not whole.exists()
+
+
 def test_damaged_live_files_are_said_and_kept(folder: Path) -> None:
     die(folder, "SIGKILL")
     (live,) = live_files(folder)
