@@ -35,12 +35,19 @@ LINES = (
     Line('d["k"] = x'),
     Line("y = abs(x)"),
     Line("y = sum(t)", loops=60),
+    Line("y = p.b", has_bound=True),
+    Line("p.b = x"),
+    Line("y = range"),
+    Line("y = t[1]"),
+    Line("y = t[1:3]", has_bound=True),
+    Line("y = d.get(1)"),
 )
 
 
 def program(line: Line) -> str:
     """Return two functions: `many` has the line 40 times in a loop, `half` 20 times."""
     head = "    d = {}\n    t = tuple(range(100))\n    x = 3\n"
+    head += "    p = type('Place', (), {})()\n    p.b = 1\n"
     loop = f"    for _ in range({line.loops}):\n"
     body = f"        {line.text}\n"
     return (
