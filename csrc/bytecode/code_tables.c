@@ -896,6 +896,39 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
     return done;
 }
 
+/* Mark the lines that begin with an instruction that is slower with an event,
+ * but for the head of a loop, whose event comes from another. */
+static bool
+add_slow_starts(lp_code_tables *self, const lp_code_source *source,
+                const line_ranges *ranges, const lp_opcodes *opcodes)
+{
+    for (size_t i = 0; i < ranges->n; i++) {
+        const line_range *range = &ranges->items[i];
+        uint32_t at = range->start / 2, end = range->end / 2, seen = 0;
+
+        while (at < end && (op_at(source, opcodes, at) & LP_OP_NO_EVENTS)) {
+            at++;
+        }
+        if (at >= end || !(op_at(source, opcodes, at) & LP_OP_SPECIALIZED)) {
+            continue;
+        }
+        while (at < end) {
+            seen |= op_at(source, opcodes, at++);
+        }
+        if (seen & LP_OP_FOR) {
+            continue;
+        }
+        if (self->specialized == NULL) {
+            self->specialized = calloc(self->n_lines, sizeof(uint16_t));
+        }
+        if (self->specialized == NULL) {
+            return false;
+        }
+        self->specialized[range->line - self->first_line] = 1;
+    }
+    return true;
+}
+
 /* -- all tables ---------------------------------------------------------- */
 
 /* Return the byte offset of the RESUME that begins a call, or -1. */
@@ -928,6 +961,9 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     }
     if ((python & LP_PYTHON_COUNTS_INSTRUCTIONS) &&
         !add_instructions(self, source, ranges, opcodes)) {
+        return false;
+    }
+    if (inlines && !add_slow_starts(self, source, ranges, opcodes)) {
         return false;
     }
     if (inlines && !add_resumes(self, ranges)) {

@@ -41,10 +41,10 @@ enum {
     LP_OP_RESUME = 0x10000,
     LP_OP_YIELD = 0x20000,
     LP_OP_FOR = 0x40000,
-    /* Where tracing slows each instruction, this one is slowed more, because
-     * it is specialized if nothing is traced, */
+    /* It is specialized if nothing is traced.  Where tracing slows each
+     * instruction, this one is slowed more; elsewhere, if it has an event. */
     LP_OP_SPECIALIZED = 0x80000,
-    LP_OP_SLICES = 0x100000,  /* but not after this one */
+    LP_OP_SLICES = 0x100000,  /* the next one is not */
     LP_OP_HANDLES = 0x200000, /* the first of an exception handler */
     LP_OP_CACHES_SHIFT = 24
 };
@@ -121,7 +121,7 @@ typedef struct lp_code_tables {
     uint32_t
         *statements; /* by line: 1 + index of its statement's first line */
     uint16_t *instructions; /* by line: instructions of one event, */
-    uint16_t *specialized;  /* and of those that tracing slows more */
+    uint16_t *specialized;  /* and of those that are slowed more */
     uint8_t *marks;         /* by instruction */
     uint32_t *resumes;      /* by instruction: its line */
     /* by instruction, if lines are told of by INSTRUCTION events: 1 + index of

@@ -38,13 +38,15 @@ weight_of(const lp_layout *layout, const lp_costs *costs, uint32_t offset)
     uint32_t weight;
 
     if (layout->by_instruction) {
-        return layout->high != NULL && has_bit(layout->high, offset)
-                   ? costs->high_by_instruction
-                   : costs->by_instruction;
+        weight = layout->high != NULL && has_bit(layout->high, offset)
+                     ? costs->high_by_instruction
+                     : costs->by_instruction;
     }
-    weight = layout->first_line + offset > costs->max_small_int
-                 ? costs->high_line
-                 : costs->line;
+    else {
+        weight = layout->first_line + offset > costs->max_small_int
+                     ? costs->high_line
+                     : costs->line;
+    }
     if (layout->instructions != NULL) {
         weight += costs->instruction * layout->instructions[offset];
     }

@@ -75,7 +75,8 @@ typedef struct lp_costs {
     uint32_t line;           /* a line event, */
     uint32_t high_line;      /* one whose line number is over max_small_int, */
     uint32_t instruction;    /* and each bytecode instruction of the line, */
-    uint32_t specialized;    /* with what one that is specialized adds */
+    uint32_t specialized;    /* with what a specialized one adds, of the line
+                                or, if the others cost nothing, at its start */
     uint32_t by_instruction; /* an INSTRUCTION event where a line begins, */
     uint32_t high_by_instruction; /* and one whose offset is over that */
     uint32_t call; /* entering and leaving a frame, without its lines */
@@ -104,7 +105,7 @@ typedef struct lp_layout {
     uint32_t *statements;   /* owned, by line; NULL without multi-line
                                statements; see lp_line.statement */
     uint16_t *instructions; /* owned, by line; NULL if they cost nothing */
-    uint16_t *specialized;  /* the same, of those that are specialized */
+    uint16_t *specialized;  /* the same, of those that add to it */
     uint8_t *high; /* owned, a bit for each line whose INSTRUCTION event has a
                       large number; NULL if none has */
     uint8_t *has_code; /* owned, a bit for each line that events come

@@ -34,14 +34,19 @@ _NAMES = {
     0x20000: "YIELD_VALUE",
     0x40000: "FOR_ITER",
 }
-# Of 3.11, which traces instructions in their general form alone: those that are much
-# slower then. A PRECALL stands for its CALL.
-_SPECIALIZED = {
-    0x80000: "BINARY_SUBSCR LOAD_ATTR LOAD_GLOBAL LOAD_METHOD PRECALL STORE_ATTR"
-    " STORE_SUBSCR UNPACK_SEQUENCE",
-    0x100000: "BUILD_SLICE",
-    0x200000: "PUSH_EXC_INFO",
-}
+# Instructions that are much slower in the general form in which they are traced: 3.11
+# traces all of them, later Pythons the one with which a line begins. A PRECALL stands
+# for its CALL.
+_SPECIALIZED = (
+    {0x80000: "LOAD_GLOBAL"}
+    if _INLINED
+    else {
+        0x80000: "BINARY_SUBSCR LOAD_ATTR LOAD_GLOBAL LOAD_METHOD PRECALL STORE_ATTR"
+        " STORE_SUBSCR UNPACK_SEQUENCE",
+        0x100000: "BUILD_SLICE",
+        0x200000: "PUSH_EXC_INFO",
+    }
+)
 _ENDS = 0x80  # the next instruction does not run after it
 # In any function with a comprehension. From 3.14 on all(), any() and tuple() of a
 # generator expression are loops of the function that calls them.
@@ -70,7 +75,7 @@ _NEEDED = frozenset(("EXTENDED_ARG", "GET_ITER"))
 def _table() -> tuple[int, list[int]]:
     """Return the properties of this Python, and those of each opcode."""
     flags = [0] * _OPCODES
-    for flag, names in (_NAMES if _INLINED else _NAMES | _SPECIALIZED).items():
+    for flag, names in (_NAMES | _SPECIALIZED).items():
         _add(flags, flag, names.split())
     _add(flags, _COMPREHENSION, _OF_COMPREHENSIONS)
     _add(flags, _ENDS, filter(_is_end, opcode.opmap))

@@ -184,6 +184,15 @@ def loop(n, x, a, d):
         b = x.b, d["c"]
         b = x.b, a[0]
 """
+# Four lines begin with an instruction that is specialized if it has no event.
+_GLOBALS_LOOP = """\
+def loop(n):
+    for i in range(n):
+        a = number
+        b = len
+        c = number
+        a = len
+"""
 _CALLED = """\
 def called():
     pass
@@ -345,6 +354,13 @@ def _call(bench: Bench, event: str) -> Case:
     )
 
 
+def _globals(bench: Bench, event: str) -> Case:
+    return bench.case(
+        lambda: (function_of(_GLOBALS_LOOP, number=1), ()),
+        event=event,
+    )
+
+
 def _resume(bench: Bench, event: str) -> Case:
     return bench.case(
         lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)),
@@ -416,12 +432,14 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
 def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]:
     """Return ticks by kind of event, if LINE events tell of lines, and of a turn."""
     short, high = bench.loop(_LOOP), bench.loop("\n" * largest + _LOOP)
+    special = _globals(bench, CHEAPER)
     called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
     bench.run()
     line = short.added / 5  # five lines
     ticks = {
         "line": line,
         "high_line": max(line, high.added / 5),
+        "specialized": (special.added - short.added) / 4,
         "call": called.added - line,
         # One turn has two lines, and the resumed one again.
         "resume": resumed.added - 3 * line,
@@ -441,6 +459,7 @@ def _measure_both(
     high_by_line = bench.loop("\n" * largest + _LOOP, BY_LINE)
     by_instruction = bench.loop(_LOOP, BY_INSTRUCTION)
     high_by_instruction = bench.loop(far, BY_INSTRUCTION)
+    special = _globals(bench, BY_LINE)
     called = _call(bench, BY_LINE)
     called_by_instruction = _call(bench, BY_INSTRUCTION)
     resumed = _resume(bench, BY_LINE)
@@ -451,6 +470,7 @@ def _measure_both(
         "high_line": max(line, high_by_line.added / 5),
         "by_instruction": instruction,
         "high_by_instruction": max(instruction, high_by_instruction.added / 5),
+        "specialized": (special.added - by_line.added) / 4,
         "call": called.added - line,
         "call_by_instruction": called_by_instruction.added - instruction,
         # One turn has two lines, and the resumed one again.

@@ -9,6 +9,7 @@ import dis
 import itertools
 import opcode
 import sys
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -401,7 +402,9 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
     if _INLINED and wants_starts and _start(code) >= 0:
         starts = line_starts(code, ranges, first)
     instructions = specialized = None
-    if _COUNTS_INSTRUCTIONS:
+    if _INLINED:
+        specialized = _slow_starts(code, ranges, first, n_lines)
+    else:
         instructions, specialized = _instruction_tables(code, ranges, first, n_lines)
     has_resumes = in_steps or marks or starts or n_lines > _LONG_SEARCH
     return Tables(
@@ -465,6 +468,23 @@ def _zeros(kind: str, count: int) -> memoryview[int]:
     """Return a table of `count` zeros: "H" of 16 bits, "I" of 32."""
     size = 2 if kind == "H" else 4
     return memoryview(bytearray(size * count)).cast(kind)  # type: ignore[call-overload,no-any-return]
+
+
+def _slow_starts(
+    code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
+) -> bytes | None:
+    """Return 1 for each line that begins with a global, but is no head of a loop."""
+    table = _zeros("H", n_lines)
+    steps = _steps(code.co_code)
+    offsets = [offset for offset, _, _ in steps]
+    for begin, end, line in ranges:
+        some = slice(bisect_left(offsets, begin), bisect_left(offsets, end))
+        run = [op for _, op, _ in steps[some]]
+        while run and run[0] in _NO_EVENTS:
+            run.pop(0)
+        if run[:1] == [opcode.opmap["LOAD_GLOBAL"]] and _FOR_ITER not in run:
+            table[line - first] = 1
+    return table.tobytes() if any(table) else None
 
 
 def _instruction_tables(
