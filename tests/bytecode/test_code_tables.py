@@ -89,6 +89,29 @@ def test_instructions_of_a_line_are_those_of_one_event() -> None:
     assert some[1:] == [0, 1, 0, 3, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]  # not a slice
 
 
+GLOBALS = """\
+def once(values):
+    number = len(values)
+    len(values)
+    for value in range(number):
+        number = value
+    while range(number):
+        number -= 1
+    return len
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="each instruction counts there")
+def test_lines_that_begin_with_a_global_are_marked() -> None:
+    module = compile(GLOBALS, "globals.py", "exec", dont_inherit=True)
+    [code] = [one for one in codes_in(module) if one.co_name == "once"]
+    tables = tables_of(code, b"")
+    assert tables
+    # Not the head of the `for` loop, whose later events come from its FOR_ITER.
+    marks = [*memoryview(tables["specialized"]).cast("H")]
+    assert marks == [0, 1, 1, 0, 0, 1, 0, 1]
+
+
 @pytest.mark.parametrize(
     "event",
     [
