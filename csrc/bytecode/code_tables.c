@@ -906,7 +906,8 @@ add_slow_starts(lp_code_tables *self, const lp_code_source *source,
         const line_range *range = &ranges->items[i];
         uint32_t at = range->start / 2, end = range->end / 2, seen = 0;
 
-        while (at < end && (op_at(source, opcodes, at) & LP_OP_NO_EVENTS)) {
+        while (at < end && (op_at(source, opcodes, at) &
+                            (LP_OP_NO_EVENTS | LP_OP_CACHE))) {
             at++;
         }
         if (at >= end || !(op_at(source, opcodes, at) & LP_OP_SPECIALIZED)) {
