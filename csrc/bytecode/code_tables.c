@@ -766,29 +766,31 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
  * line is the loop's head: from the last FOR_ITER to which a jump goes, or up
  * to the last test that jumps back to the body, and from the body on if that
  * is in the range, too.  What is before and after, such as the return at the
- * end of a function, runs once. */
+ * end of a function, runs once.
+ *
+ * `loops` has a byte for each place, which is set if it is such a FOR_ITER. */
 static line_range
-turn_of(const instructions *all, const lp_code_source *source,
-        const lp_opcodes *opcodes, line_range range, bool *is_head)
+turn_of(const instructions *all, const uint8_t *loops, line_range range,
+        bool *is_head)
 {
     const uint32_t test = LP_OP_JUMP | LP_OP_BACK;
     uint32_t body = range.end, end = range.start;
 
     *is_head = false;
-    for (uint32_t i = 0; i < all->n; i++) {
-        int64_t to = all->items[i].target;
-
-        if (to >= range.start && to < range.end &&
-            (op_at(source, opcodes, (size_t)to / 2) & LP_OP_FOR)) {
-            range.start = (uint32_t)to;
+    for (uint32_t at = range.start / 2; at < range.end / 2; at++) {
+        if (loops[at]) {
+            range.start = 2 * at;
             *is_head = true;
         }
     }
-    for (uint32_t i = 0; i < all->n; i++) {
-        const instruction *item = &all->items[i];
+    for (uint32_t at = range.start / 2; at < range.end / 2; at++) {
+        const instruction *item;
 
-        if (item->offset >= range.start && item->offset < range.end &&
-            (item->op & (test | LP_OP_ENDS)) == test) {
+        if (all->places[at] == 0) {
+            continue; /* a cache entry */
+        }
+        item = &all->items[all->places[at] - 1];
+        if ((item->op & (test | LP_OP_ENDS)) == test) {
             if (item->target > range.start && item->target < body) {
                 body = (uint32_t)item->target;
             }
@@ -861,14 +863,22 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
 {
     instructions all = {NULL, 0, NULL, NULL, NULL};
     line_parts *parts = calloc(self->n_lines, sizeof(*parts));
-    bool done = read_instructions(&all, source, opcodes) && parts != NULL;
+    uint8_t *loops = calloc(self->n_instructions + 1, 1);
+    bool done = read_instructions(&all, source, opcodes) && parts != NULL &&
+                loops != NULL;
     uint32_t handlers = UINT32_MAX; /* byte offset of the first */
 
     self->instructions = calloc(self->n_lines, sizeof(uint16_t));
     self->specialized = calloc(self->n_lines, sizeof(uint16_t));
     done = done && self->instructions != NULL && self->specialized != NULL;
-    for (uint32_t i = 0; done && i < all.n && handlers == UINT32_MAX; i++) {
-        if (all.items[i].op & LP_OP_HANDLES) {
+    for (uint32_t i = 0; done && i < all.n; i++) {
+        const instruction *to =
+            instruction_at(&all, source, all.items[i].target);
+
+        if (to != NULL && (to->op & LP_OP_FOR)) {
+            loops[to->offset / 2] = 1;
+        }
+        if ((all.items[i].op & LP_OP_HANDLES) && handlers == UINT32_MAX) {
             handlers = all.items[i].offset;
         }
     }
@@ -881,7 +891,7 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
         if (kind == USUAL && whole.end > handlers) {
             whole.end = handlers;
         }
-        range = turn_of(&all, source, opcodes, whole, &is_head);
+        range = turn_of(&all, loops, whole, &is_head);
         add_part(&parts[range.line - self->first_line],
                  is_head ? LOOP_HEAD : kind, source, opcodes, &range);
     }
@@ -891,6 +901,7 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
         self->instructions[i] = mean_of(one->instructions, one->n);
         self->specialized[i] = mean_of(one->specialized, one->n);
     }
+    free(loops);
     free(parts);
     free_instructions(&all);
     return done;

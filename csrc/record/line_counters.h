@@ -75,8 +75,8 @@ typedef struct lp_costs {
     uint32_t line;           /* a line event, */
     uint32_t high_line;      /* one whose line number is over max_small_int, */
     uint32_t instruction;    /* and each bytecode instruction of the line, */
-    uint32_t specialized;    /* with what a specialized one adds, of the line
-                                or, if the others cost nothing, at its start */
+    uint32_t specialized;    /* and what a specialized one adds; where others
+                                cost nothing, if the line begins with it */
     uint32_t by_instruction; /* an INSTRUCTION event where a line begins, */
     uint32_t high_by_instruction; /* and one whose offset is over that */
     uint32_t call; /* entering and leaving a frame, without its lines */
