@@ -578,6 +578,28 @@ class Lab:
                 f"lines and footer have {sum(found)} {name}, the device {whole}",
             )
 
+    def idle_time(self, ran: Ran) -> dict[str, Any]:
+        """Return ``view --gpu-idle --json``, with the devices that worked; {} if not.
+
+        Busy and idle time have to add up to the span, and the rows to the idle time.
+        """
+        words = [sys.executable, "-m", "lineprof", "view", "--gpu-idle"]
+        for more in ([], ["--json"]):  # the table is for a reader of a failure
+            view = self.run([*words, *more, "program.lprof"], ran.text)
+            if not self.expect_well(view):
+                return {}
+        made: dict[str, Any] = json.loads(view.out)
+        made["devices"] = [one for one in made["devices"] if one["span_ns"]]
+        [device] = made["devices"]
+        busy = sum(one.busy_ns for one in ran.stats.gpu.devices)
+        idle, parts = device["idle_ns"], sum(row["idle_ns"] for row in made["rows"])
+        self.expect(
+            idle == device["span_ns"] - busy,
+            f"idle {idle} ns and busy {busy} ns of {device['span_ns']}",
+        )
+        self.expect(parts == idle, f"the rows sum to {parts} ns, the device has {idle}")
+        return made
+
     def expect_marks(self, ran: Ran, unattributed: str = "", **chosen: Any) -> None:
         """Compare counts with the expectations in the program's lines.
 

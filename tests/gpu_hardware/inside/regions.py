@@ -24,6 +24,7 @@ from raw import say, turns
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+WARM = 3  # calls
 WITH_TORCH = sys.argv[1:2] == ["torch"]
 events: dict[str, list[tuple[Any, Any]]] = {}  # of the turn, by region
 
@@ -44,26 +45,18 @@ def region(name: str, stream: object = None) -> Iterator[None]:
     events.setdefault(name, []).append((begin, end))
 
 
-def compare(
-    work: Callable[[], object],
-    *,
-    options: dict[str, Any] | None = None,
-    warm: int = 3,
-) -> None:
-    """Call `work` once in each turn of this program, and record it.
-
-    options: of LineProfiler; warm: calls before the first turn, which are not recorded.
-    """
+def compare(work: Callable[[], object]) -> None:
+    """Call `work` once in each turn of this program, and record it."""
     if WITH_TORCH:
-        get_warm(work, warm)
+        get_warm(work)
         record_with_torch(work)
         return
     from torch.cuda import synchronize  # noqa: PLC0415
 
     from lineprof import LineProfiler  # noqa: PLC0415
 
-    profiler = LineProfiler(work, **(options or {}))  # before graphs are captured
-    get_warm(work, warm)
+    profiler = LineProfiler(work)  # before graphs are captured
+    get_warm(work)
     apart: dict[str, list[float]] = {}
     for _ in turns():
         with profiler:
@@ -77,11 +70,11 @@ def compare(
     say(events=apart)
 
 
-def get_warm(work: Callable[[], object], times: int) -> None:
+def get_warm(work: Callable[[], object]) -> None:
     """Call `work`, so that what is chosen and compiled at first use is there."""
     from torch.cuda import synchronize  # noqa: PLC0415
 
-    for _ in range(times):
+    for _ in range(WARM):
         work()
     synchronize()
     events.clear()
