@@ -592,15 +592,29 @@ add_jump_marks(lp_code_tables *self, const lp_code_source *source,
 
 /* -- starts of lines ----------------------------------------------------- */
 
-static void
-mark_start(lp_code_tables *self, const lp_code_source *source,
-           const lp_opcodes *opcodes, uint64_t offset)
-{
-    size_t place = (size_t)(offset / 2);
+/* Instructions where a line may begin, and what is known of each. */
+typedef struct line_starts {
+    lp_code_tables *tables;
+    const lp_code_source *source;
+    const lp_opcodes *opcodes;
+    uint8_t *has_line_event; /* owned; by instruction, of the interpreter's */
+} line_starts;
 
-    if (offset / 2 < self->n_instructions && self->resumes[place] != 0 &&
-        !(op_at(source, opcodes, place) & LP_OP_NO_EVENTS)) {
-        self->starts[place] = 1 + self->resumes[place] - self->first_line;
+static bool
+has_events(const line_starts *self, size_t place)
+{
+    return place < self->tables->n_instructions &&
+           !(op_at(self->source, self->opcodes, place) & LP_OP_NO_EVENTS);
+}
+
+static void
+mark_start(const line_starts *self, size_t place)
+{
+    lp_code_tables *tables = self->tables;
+
+    if (has_events(self, place) && tables->resumes[place] != 0) {
+        tables->starts[place] =
+            1 + tables->resumes[place] - tables->first_line;
     }
 }
 
@@ -619,9 +633,9 @@ read_exception_number(table_reader *self)
 
 /* Mark the instructions at which handlers begin; true if one is at `call`. */
 static bool
-mark_handlers(lp_code_tables *self, const lp_code_source *source,
-              const lp_opcodes *opcodes, uint32_t call)
+mark_handlers(const line_starts *self, uint32_t call)
 {
+    const lp_code_source *source = self->source;
     table_reader at = {source->handlers,
                        source->handlers + source->n_handlers};
     bool found = false;
@@ -633,50 +647,95 @@ mark_handlers(lp_code_tables *self, const lp_code_source *source,
         (void)read_exception_number(&at);
         target = read_exception_number(&at);
         (void)read_exception_number(&at);
-        mark_start(self, source, opcodes, 2 * (uint64_t)target);
+        mark_start(self, target);
+        if (target < self->tables->n_instructions) {
+            self->has_line_event[target] = 1;
+        }
         found |= target == call;
     }
     return found;
 }
 
-/* Mark the instructions where a line may begin: where its instructions begin,
- * and where control may come to it from another line.  Instructions without
- * events of their own begin no line, and end none. */
+/* Mark the first instruction with events from `to` on, to which a jump of the
+ * line `from` leads: instructions without events, as at the end of a loop, may
+ * be of another line than both. */
 static void
-mark_starts(lp_code_tables *self, const lp_code_source *source,
-            const lp_opcodes *opcodes, const instructions *all)
+mark_target(const line_starts *self, const instructions *all,
+            const instruction *to, uint32_t from)
 {
-    uint32_t call = (uint32_t)self->start / 2 + 1; /* the first of a call */
-    uint32_t line = 0;
+    const uint32_t *lines = self->tables->resumes;
+    bool changes = lines[to->offset / 2] != from;
+
+    self->has_line_event[to->offset / 2] = 1;
+    while (to + 1 < all->items + all->n && (to->op & LP_OP_NO_EVENTS)) {
+        uint32_t line = lines[to->offset / 2];
+
+        to++;
+        changes |=
+            lines[to->offset / 2] != line || lines[to->offset / 2] != from;
+    }
+    if (changes) {
+        mark_start(self, to->offset / 2);
+    }
+}
+
+/* Mark the instructions where a line may begin: where control may come to its
+ * instructions from another line.  Instructions without events of their own
+ * begin no line, but end one: what follows a loop follows its head. */
+static void
+mark_starts(const line_starts *self, const instructions *all)
+{
+    lp_code_tables *tables = self->tables;
+    uint32_t call = (uint32_t)tables->start / 2 + 1; /* the first of a call */
+    uint32_t line = 0;       /* of the last instruction, and */
+    uint32_t event_line = 0; /* of the last one that has events */
     bool repeats = false;
 
-    while (call < self->n_instructions &&
-           (op_at(source, opcodes, call) & LP_OP_CACHE)) {
+    while (call < tables->n_instructions &&
+           (op_at(self->source, self->opcodes, call) & LP_OP_CACHE)) {
         call++;
     }
     for (uint32_t i = 0; i < all->n; i++) {
         const instruction *at = &all->items[i];
-        uint32_t here = self->resumes[at->offset / 2];
+        uint32_t here = tables->resumes[at->offset / 2];
 
-        if (at->offset / 2 >= call && !(at->op & LP_OP_NO_EVENTS)) {
-            if (here != line) {
-                mark_start(self, source, opcodes, at->offset);
+        if (at->offset / 2 >= call) {
+            if (!(at->op & LP_OP_NO_EVENTS)) {
+                if (here != line || here != event_line) {
+                    mark_start(self, at->offset / 2);
+                }
+                if (here != event_line) {
+                    self->has_line_event[at->offset / 2] = 1;
+                }
+                event_line = here;
             }
             line = here;
         }
         if (at->target >= 0) {
-            size_t to = (size_t)at->target / 2;
-
-            repeats |= to == call;
-            if (self->resumes[to] != here) {
-                mark_start(self, source, opcodes, (uint64_t)at->target);
-            }
+            repeats |= at->target / 2 == call;
+            mark_target(self, all,
+                        instruction_at(all, self->source, at->target), here);
         }
     }
-    repeats |= mark_handlers(self, source, opcodes, call);
-    if (call < self->n_instructions && self->starts[call] != 0 && !repeats) {
-        self->starts[call] |= LP_START_OF_CALL;
-        self->has_start_of_call = true;
+    repeats |= mark_handlers(self, call);
+    if (call < tables->n_instructions && tables->starts[call] != 0 &&
+        !repeats) {
+        tables->starts[call] |= LP_START_OF_CALL;
+        tables->has_start_of_call = true;
+    }
+}
+
+/* Mark the starts that have no LINE event. */
+static void
+mark_hidden(const line_starts *self)
+{
+    lp_code_tables *tables = self->tables;
+
+    for (uint32_t i = 0; i < tables->n_instructions; i++) {
+        if (tables->starts[i] != 0 && !self->has_line_event[i]) {
+            tables->starts[i] |= LP_START_HIDDEN;
+            tables->has_hidden_starts = true;
+        }
     }
 }
 
@@ -715,7 +774,7 @@ add_high(lp_code_tables *self, const lp_line_events *events)
     for (uint32_t i = first; self->high != NULL && i < self->n_instructions;
          i++) {
         if (self->starts[i] != 0) {
-            uint32_t offset = (self->starts[i] & ~LP_START_OF_CALL) - 1;
+            uint32_t offset = lp_start_line(self->starts[i]) - 1;
 
             self->high[offset / 8] |= (uint8_t)(1u << offset % 8);
         }
@@ -723,39 +782,72 @@ add_high(lp_code_tables *self, const lp_line_events *events)
     return self->high != NULL;
 }
 
-/* Add the starts, if INSTRUCTION events are to tell of the lines; false if
+void
+lp_keep_hidden_starts(uint32_t *starts, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (!(starts[i] & LP_START_HIDDEN)) {
+            starts[i] = 0;
+        }
+    }
+}
+
+/* Choose the events that tell of the lines, and keep the starts that matter
+ * to them; false if memory is out. */
+static bool
+choose_events(lp_code_tables *self, const lp_line_events *events)
+{
+    self->by_instruction = self->is_far
+                               ? events->wanted != LP_BY_LINE
+                               : events->wanted == LP_BY_INSTRUCTION ||
+                                     (events->wanted == LP_BY_CHEAPER_EVENT &&
+                                      are_instructions_cheaper(self, events));
+    if (self->by_instruction) {
+        return add_high(self, events);
+    }
+    self->has_start_of_call = false;
+    if (self->has_hidden_starts) {
+        lp_keep_hidden_starts(self->starts, self->n_instructions);
+    }
+    else {
+        free(self->starts);
+        self->starts = NULL;
+    }
+    return true;
+}
+
+/* Add the starts, if INSTRUCTION events may have to tell of lines; false if
  * memory is out. */
 static bool
 add_starts(lp_code_tables *self, const lp_code_source *source,
            const lp_opcodes *opcodes, const lp_line_events *events)
 {
     instructions all = {NULL, 0, NULL, NULL, NULL};
+    line_starts starts = {self, source, opcodes, NULL};
+    bool hides = opcodes->python & LP_PYTHON_HIDES_STARTS;
     bool wants = events->wanted > LP_BY_LINE_UNLESS_SLOW ||
                  (events->wanted != LP_BY_LINE && self->is_far);
     bool done;
     uint32_t seen;
 
-    if (!wants || self->start < 0 || !is_known(source, opcodes, &seen)) {
+    if (self->start < 0 || !is_known(source, opcodes, &seen) ||
+        !(wants || (hides && (seen & LP_OP_END_FOR)))) {
         return true;
     }
     done = read_instructions(&all, source, opcodes);
-    wants = done && has_targets(&all, source);
-    if (wants) {
+    if (done && has_targets(&all, source)) {
         self->starts = calloc(self->n_instructions + 1, sizeof(uint32_t));
-        done = self->starts != NULL;
-    }
-    if (wants && done) {
-        mark_starts(self, source, opcodes, &all);
-        if (events->wanted == LP_BY_CHEAPER_EVENT && !self->is_far &&
-            !are_instructions_cheaper(self, events)) {
-            free(self->starts);
-            self->starts = NULL;
-            self->has_start_of_call = false;
-        }
-        else {
-            done = add_high(self, events);
+        starts.has_line_event = calloc(self->n_instructions + 1, 1);
+        done = self->starts != NULL && starts.has_line_event != NULL;
+        if (done) {
+            mark_starts(&starts, &all);
+            if (hides) {
+                mark_hidden(&starts);
+            }
+            done = choose_events(self, events);
         }
     }
+    free(starts.has_line_event);
     free_instructions(&all);
     return done;
 }

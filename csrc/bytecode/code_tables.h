@@ -55,7 +55,11 @@ enum {
     LP_PYTHON_COUNTS_INSTRUCTIONS = 2, /* tracing slows each of them */
     LP_PYTHON_FAR_IS_SLOW = 4,         /* LINE events far down */
     LP_PYTHON_UNKNOWN_LOOPS = 8,       /* LP_OP_COMPREHENSION is incomplete */
-    LP_PYTHON_UNREADABLE = 16          /* its jumps are unknown */
+    LP_PYTHON_UNREADABLE = 16,         /* its jumps are unknown */
+    /* It has no LINE event where the code after a loop goes on with the line
+     * of the last instruction before the loop's end, as in the copies of one
+     * statement that follow a `break` and the end of the loop. */
+    LP_PYTHON_HIDES_STARTS = 32
 };
 
 typedef struct lp_opcodes {
@@ -70,9 +74,19 @@ enum {
     LP_MARK_NO_LINE_EVENT = 4
 };
 
-/* Bit of an instruction's start: it is the first of a call, and runs once in
+/* Bits of an instruction's start.  It is the first of a call, and runs once in
  * it, so that its event also tells of the call. */
 #define LP_START_OF_CALL ((uint32_t)1 << 31)
+/* The interpreter has no LINE event there, so that an INSTRUCTION event tells
+ * of the line in any case. */
+#define LP_START_HIDDEN ((uint32_t)1 << 30)
+
+/* Return 1 + index of the line of a start without its bits; 0 if none. */
+static inline uint32_t
+lp_start_line(uint32_t start)
+{
+    return start & ~(LP_START_OF_CALL | LP_START_HIDDEN);
+}
 
 /* The events that are to tell of a code object's lines. */
 typedef enum lp_line_event {
@@ -115,7 +129,9 @@ typedef struct lp_code_tables {
     uint32_t first_line, n_lines, n_instructions;
     int32_t start; /* byte offset of the RESUME that begins a call */
     bool is_far;   /* some line is far down, and its LINE events are slow */
-    bool has_start_of_call; /* among `starts` */
+    bool by_instruction;    /* INSTRUCTION events tell of all lines */
+    bool has_start_of_call; /* among `starts`, */
+    bool has_hidden_starts; /* so that INSTRUCTION events tell of these */
     bool has_comprehension; /* that runs in its frame */
     bool is_unread;         /* its jumps are unknown, and matter */
     uint32_t
@@ -124,8 +140,9 @@ typedef struct lp_code_tables {
     uint16_t *specialized;  /* and of those that are slowed more */
     uint8_t *marks;         /* by instruction */
     uint32_t *resumes;      /* by instruction: its line */
-    /* by instruction, if lines are told of by INSTRUCTION events: 1 + index of
-     * the line that may begin there, and LP_START_OF_CALL; 0 if none */
+    /* by instruction, if INSTRUCTION events tell of all lines, or of hidden
+     * starts alone: 1 + index of the line that may begin there, and the bits
+     * LP_START_...; 0 if none */
     uint32_t *starts;
     uint8_t *high;     /* by line: a bit if its event has a large number */
     uint8_t *has_code; /* by line: a bit if it has instructions */
@@ -144,5 +161,8 @@ lp_tables_result lp_code_tables_build(lp_code_tables *self,
                                       const lp_line_events *events);
 
 void lp_code_tables_clear(lp_code_tables *self);
+
+/* Keep those of `n` starts that are hidden. */
+void lp_keep_hidden_starts(uint32_t *starts, uint32_t n);
 
 #endif

@@ -276,7 +276,7 @@ lp_code_take_tables(lp_code *self, PyObject *code, lp_code_tables *tables)
     layout->first_line = tables->first_line;
     layout->n_lines = tables->n_lines;
     layout->awaits = (flags & AWAITS) != 0;
-    layout->by_instruction = tables->starts != NULL;
+    layout->by_instruction = tables->by_instruction;
     layout->statements = tables->statements;
     layout->instructions = tables->instructions;
     layout->specialized = tables->specialized;
@@ -291,7 +291,8 @@ lp_code_take_tables(lp_code *self, PyObject *code, lp_code_tables *tables)
         (flags & IN_STEPS ? LP_CODE_GENERATOR : 0u) |
         (tables->has_comprehension ? LP_CODE_HAS_COMPREHENSION : 0u) |
         (tables->is_far ? LP_CODE_IS_FAR : 0u) |
-        (tables->starts != NULL ? LP_CODE_BY_INSTRUCTION : 0u) |
+        (tables->by_instruction ? LP_CODE_BY_INSTRUCTION : 0u) |
+        (tables->has_hidden_starts ? LP_CODE_HAS_HIDDEN_STARTS : 0u) |
         ((flags & CO_COROUTINE) && layout->instructions != NULL
              ? LP_CODE_AWAITED_SLOWLY
              : 0u) |
@@ -308,6 +309,9 @@ lp_code_use_line_events(lp_code *first)
     for (lp_code *self = first; self != NULL; self = self->next) {
         self->layout.by_instruction = false;
         self->flags &= ~bits;
+        if (self->flags & LP_CODE_HAS_HIDDEN_STARTS) {
+            lp_keep_hidden_starts(self->starts, self->n_marks);
+        }
     }
 }
 
@@ -323,7 +327,7 @@ void
 lp_code_take_bytecode(lp_code *self, lp_code *other)
 {
     uint32_t bits = LP_CODE_BY_INSTRUCTION | LP_CODE_CALLED_BY_INSTRUCTION |
-                    LP_CODE_IS_FAR;
+                    LP_CODE_IS_FAR | LP_CODE_HAS_HIDDEN_STARTS;
 
     free(self->marks);
     free(self->resumes);
@@ -341,6 +345,8 @@ lp_code_take_bytecode(lp_code *self, lp_code *other)
     other->resumes = other->starts = NULL;
     if (self->layout.first_line != other->layout.first_line ||
         self->layout.n_lines != other->layout.n_lines) {
-        lp_code_use_line_events(self); /* the starts are of other lines */
+        /* The starts are of other lines. */
+        self->flags &= ~(uint32_t)LP_CODE_HAS_HIDDEN_STARTS;
+        lp_code_use_line_events(self);
     }
 }

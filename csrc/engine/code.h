@@ -36,7 +36,12 @@ enum {
     LP_CODE_CALLS_ONLY = 128,
     /* a coroutine where instructions are traced: its end costs more if
      * another coroutine awaits it (an exception is raised and caught) */
-    LP_CODE_AWAITED_SLOWLY = 256
+    LP_CODE_AWAITED_SLOWLY = 256,
+    /* some of its lines begin where the interpreter has no LINE event: its
+     * `starts` have at least these */
+    LP_CODE_HAS_HIDDEN_STARTS = 512,
+    /* its `starts` tell of lines: all, or the hidden ones */
+    LP_CODE_HAS_STARTS = LP_CODE_BY_INSTRUCTION | LP_CODE_HAS_HIDDEN_STARTS
 };
 
 typedef struct lp_code {
@@ -58,7 +63,8 @@ typedef struct lp_code {
     uint32_t *resumes; /* owned: line of the instruction, to open when a frame
                           is resumed there; or NULL */
     uint32_t *starts;  /* owned: the line that may begin at the instruction,
-                          see lp_code_tables; or NULL */
+                          if its event tells of it, see lp_code_tables; or
+                          NULL */
     /* owned: labels of NVTX ranges, see nvtx_ranges.h; or NULL */
     struct lp_labels *labels;
 } lp_code;
@@ -129,7 +135,8 @@ void lp_code_take_tables(lp_code *self, PyObject *code,
  * run may have made it. */
 void lp_code_take_bytecode(lp_code *self, lp_code *other);
 
-/* [GIL] Have LINE events tell of the lines of a code object from now on. */
+/* [GIL] Have LINE events tell of the lines of a code object from now on, where
+ * the interpreter has them. */
 void lp_code_use_line_events(lp_code *first);
 
 /* [GIL] Have PY_START events tell of its calls from now on. */
@@ -180,7 +187,7 @@ static inline void
 lp_code_give_starts(const lp_code *self, lp_frame *frame)
 {
     frame->starts = self->starts;
-    frame->n_starts = self->flags & LP_CODE_BY_INSTRUCTION ? self->n_marks : 0;
+    frame->n_starts = self->flags & LP_CODE_HAS_STARTS ? self->n_marks : 0;
 }
 
 #endif

@@ -14,9 +14,10 @@ typedef struct lp_hook {
      * exception that names the current user. */
     int (*open)(PyObject *module);
     void (*close)(void);
-    /* Deliver events of this code object from now on, or stop.  0 or -1. */
+    /* Deliver events of this code object from now on, or stop: `flags` are
+     * those of its last lp_code.  0 or -1. */
     int (*watch)(PyObject *code);
-    void (*unwatch)(PyObject *code);
+    void (*unwatch)(PyObject *code, uint32_t flags);
     /* Deliver the start of every code object from now on, or of watched ones
      * only.  NULL if the hook always gets the start of all.  0 or -1. */
     int (*watch_all)(bool all);

@@ -66,7 +66,7 @@ lp_tracer_ignore(lp_tracer *self, lp_code *code)
         other = other->next;
     }
     if (other == NULL) {
-        lp_the_engine.hook->unwatch(object);
+        lp_the_engine.hook->unwatch(object, code->flags);
     }
 }
 
@@ -244,7 +244,7 @@ close_code(lp_code *code)
     if (object != NULL) {
         lp_code_detach(code);
         if (lp_code_of(object) == NULL) {
-            lp_the_engine.hook->unwatch(object);
+            lp_the_engine.hook->unwatch(object, code->flags);
         }
     }
     if (code->flags & LP_CODE_ACTIVATES_TRACER) {

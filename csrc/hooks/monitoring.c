@@ -237,8 +237,9 @@ has_local(int id, PyObject *code, long mask)
     return bits < 0 ? -1 : (bits & mask) != 0;
 }
 
-/* Set INSTRUCTION events in place of LINE events, and of PY_START events if
- * they tell of calls.  The interpreter records which tool wants them once any
+/* Set INSTRUCTION events: in place of LINE events, and of PY_START events if
+ * they tell of calls; or beside LINE events, for the starts that have none.
+ * The interpreter records which tool wants them once any
  * event of the code has two tools, and forgets which tool did before: so
  * another tool id shares some of the events while they are set.  False with no
  * exception if that is not possible. */
@@ -247,10 +248,13 @@ watch_instructions(PyObject *code, const lp_code *known, long lines)
 {
     long line = bit_of("LINE"), instruction = bit_of("INSTRUCTION");
     long shared = bit_of("PY_RETURN");
-    long ours = (lines & ~line) | instruction;
+    long ours = lines | instruction;
     int other, had = has_local(tool_id, code, instruction);
     bool done;
 
+    if (known->flags & LP_CODE_BY_INSTRUCTION) {
+        ours &= ~line;
+    }
     if (known->flags & LP_CODE_CALLED_BY_INSTRUCTION) {
         ours &= ~bit_of("PY_START");
     }
@@ -276,18 +280,26 @@ monitoring_watch(PyObject *code)
                           !(known->flags & LP_CODE_CALLS_ONLY) &&
                           (is_alone || (known->flags & LP_CODE_IS_FAR)) &&
                           mask >= 0;
+    bool has_instructions = false;
 
     if (by_instruction && !is_alone) {
         lp_code_use_start_events(known);
     }
-    by_instruction = by_instruction && watch_instructions(code, known, mask);
-    if (!by_instruction) {
+    if (by_instruction) {
+        has_instructions = watch_instructions(code, known, mask);
+    }
+    if (!has_instructions) {
         lp_code_use_line_events(known);
+        if ((known->flags & LP_CODE_HAS_HIDDEN_STARTS) &&
+            !(known->flags & LP_CODE_CALLS_ONLY) && mask >= 0) {
+            has_instructions = watch_instructions(code, known, mask);
+        }
     }
     if (mask >= 0 && (known->flags & LP_CODE_CALLS_ONLY)) {
         mask &= ~(bit_of("LINE") | bit_of("JUMP"));
     }
-    if (mask < 0 || (!by_instruction && set_local(tool_id, code, mask) < 0)) {
+    if (mask < 0 ||
+        (!has_instructions && set_local(tool_id, code, mask) < 0)) {
         return -1;
     }
     if (had_starts &&
@@ -295,14 +307,14 @@ monitoring_watch(PyObject *code)
         restart() < 0) {
         return -1; /* its start may have been disabled before */
     }
-    if (LP_TOOLS_HIDE_OPCODES && !by_instruction) {
+    if (LP_TOOLS_HIDE_OPCODES && !has_instructions) {
         keep_opcode_events(code);
     }
     return 0;
 }
 
 static void
-monitoring_unwatch(PyObject *code)
+monitoring_unwatch(PyObject *code, uint32_t Py_UNUSED(flags))
 {
     PyObject *type, *value, *traceback;
 

@@ -342,22 +342,22 @@ static LP_NOINLINE PyObject *
 instruction_slow(PyObject *object, uint32_t at)
 {
     lp_code *code = lp_code_of(object);
-    bool known = code != NULL && (code->flags & LP_CODE_BY_INSTRUCTION);
+    bool known = code != NULL && (code->flags & LP_CODE_HAS_STARTS);
     uint32_t start = known && at < code->n_marks ? code->starts[at] : 0;
     uint32_t line;
 
     if (start == 0) {
         return keep_or_disable(false);
     }
-    line = code->layout.first_line + (start & ~LP_START_OF_CALL) - 1;
+    line = code->layout.first_line + lp_start_line(start) - 1;
     return (start & LP_START_OF_CALL) &&
                    (code->flags & LP_CODE_CALLED_BY_INSTRUCTION)
                ? start_by_instruction(object, code, line)
                : line_slow(object, line);
 }
 
-/* For code with LP_CODE_BY_INSTRUCTION: only instructions where a line may
- * begin matter. */
+/* For code with LP_CODE_HAS_STARTS: only instructions where a line may begin
+ * matter. */
 static PyObject *
 on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
                size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
@@ -375,10 +375,13 @@ on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
                     (frame->flags & LP_FRAME_SLOW))) {
         return instruction_slow(args[0], at);
     }
-    /* Large if no line begins here, or if a call does. */
+    /* Large if no line begins here, or if the start has a bit. */
     offset = frame->starts[at] - 1;
-    if (LP_UNLIKELY(offset >= LP_START_OF_CALL - 1)) {
-        return instruction_slow(args[0], at);
+    if (LP_UNLIKELY(offset >= LP_START_HIDDEN - 1)) {
+        if (!(frame->starts[at] & LP_START_HIDDEN)) {
+            return instruction_slow(args[0], at);
+        }
+        offset = lp_start_line(frame->starts[at]) - 1;
     }
     return usual_line(rec, frame, offset);
 }

@@ -45,7 +45,7 @@ settrace(PyObject *Py_UNUSED(self), PyObject *func)
         return lp_call_original(&sys_settrace, func);
     }
     if (func == Py_None && lp_current_recorder != NULL) {
-        lp_f_trace_lines_leave(lp_current_recorder);
+        lp_frame_wishes_leave(lp_current_recorder);
     }
     result =
         lp_call_original(&sys_settrace, func == trace_thread ? Py_None : func);
@@ -289,15 +289,26 @@ settrace_close(void)
 
 #endif
 
+/* Where lines begin without a LINE event, opcode events tell of them. */
 static int
-settrace_watch(PyObject *Py_UNUSED(code))
+settrace_watch(PyObject *code)
 {
-    return 0;
+    return lp_code_of(code)->flags & LP_CODE_HAS_HIDDEN_STARTS
+               ? lp_trace_opcodes(code, true)
+               : 0;
 }
 
 static void
-settrace_unwatch(PyObject *Py_UNUSED(code))
+settrace_unwatch(PyObject *code, uint32_t flags)
 {
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    if ((flags & LP_CODE_HAS_HIDDEN_STARTS) &&
+        lp_trace_opcodes(code, false) < 0) {
+        PyErr_Clear();
+    }
+    PyErr_Restore(type, value, traceback);
 }
 
 const lp_hook lp_hook_settrace = {

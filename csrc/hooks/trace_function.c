@@ -26,12 +26,12 @@ find_frame(const lp_recorder *rec, const PyFrameObject *frame)
     return counted > rec->frames ? counted : NULL;
 }
 
+/* Return an attribute of a frame that says which events its tracer wants. */
 static bool
-wants_lines(PyFrameObject *frame)
+get_wish(PyFrameObject *frame, const char *name)
 {
-    PyObject *wants =
-        PyObject_GetAttrString((PyObject *)frame, "f_trace_lines");
-    bool yes = wants != Py_False;
+    PyObject *wants = PyObject_GetAttrString((PyObject *)frame, name);
+    bool yes = wants == Py_True;
 
     if (wants == NULL) {
         PyErr_Clear();
@@ -41,38 +41,56 @@ wants_lines(PyFrameObject *frame)
 }
 
 static void
-set_lines(PyFrameObject *frame, bool on)
+set_wish(PyFrameObject *frame, const char *name, bool on)
 {
-    if (PyObject_SetAttrString((PyObject *)frame, "f_trace_lines",
+    if (PyObject_SetAttrString((PyObject *)frame, name,
                                on ? Py_True : Py_False) < 0) {
         PyErr_Clear();
     }
 }
 
-/* [GIL] True if the other tracer wants no line events of this frame. */
+/* [GIL] True if the other tracer does not want these events of this frame:
+ * `flag` is LP_FRAME_HIDE_.... */
 static bool
-hides_lines(const lp_recorder *rec, const PyFrameObject *frame)
+hides(const lp_recorder *rec, const PyFrameObject *frame, uint32_t flag)
 {
     const lp_frame *counted = find_frame(rec, frame);
 
-    return counted != NULL && (counted->flags & LP_FRAME_HIDE_LINES);
+    return counted != NULL && (counted->flags & flag);
 }
 
-/* [GIL] The other tracer is about to get the frame: give f_trace_lines the
- * value which that tracer set. */
+/* [GIL] The other tracer is about to get the frame: give the attributes the
+ * values which that tracer set. */
 static void
-show_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
+show_wishes(const lp_recorder *rec, PyFrameObject *frame)
 {
     shown_frame = frame;
-    if (hides_lines(rec, frame)) {
-        set_lines(frame, false);
+    if (hides(rec, frame, LP_FRAME_HIDE_LINES)) {
+        set_wish(frame, "f_trace_lines", false);
+    }
+    if (hides(rec, frame, LP_FRAME_HIDE_OPCODES)) {
+        set_wish(frame, "f_trace_opcodes", false);
     }
 }
 
-/* Save f_trace_lines, which has the value that the other tracer set, and keep
- * it true. */
+/* The opcode events of a frame are lineprof's, if no other tracer wants them.
+ */
 static void
-save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
+want_opcodes(lp_frame *counted, PyFrameObject *frame)
+{
+    if (!get_wish(frame, "f_trace_opcodes")) {
+        set_wish(frame, "f_trace_opcodes", true);
+        counted->flags |= LP_FRAME_HIDE_OPCODES;
+    }
+    else {
+        counted->flags &= ~(uint32_t)LP_FRAME_HIDE_OPCODES;
+    }
+}
+
+/* Save the attributes, which have the values that the other tracer set, and
+ * keep them true. */
+static void
+save_wishes(const lp_recorder *rec, PyFrameObject *frame)
 {
     lp_frame *counted = find_frame(rec, frame);
     PyObject *type, *value, *traceback;
@@ -82,33 +100,36 @@ save_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame)
     }
     /* The other tracer may have raised. */
     PyErr_Fetch(&type, &value, &traceback);
-    if (wants_lines(frame)) {
+    if (get_wish(frame, "f_trace_lines")) {
         counted->flags &= ~(uint32_t)LP_FRAME_HIDE_LINES;
     }
     else {
-        set_lines(frame, true);
+        set_wish(frame, "f_trace_lines", true);
         counted->flags |= LP_FRAME_HIDE_LINES;
+    }
+    if (counted->n_starts != 0) {
+        want_opcodes(counted, frame);
     }
     PyErr_Restore(type, value, traceback);
 }
 
-/* [GIL] The other tracer has got the frame, and may have set f_trace_lines.
- * If that tracer has `left`, the value is the program's: a debugger restores
+/* [GIL] The other tracer has got the frame, and may have set its attributes.
+ * If that tracer has `left`, the values are the program's: a debugger restores
  * what it found. */
 static void
-hide_f_trace_lines(const lp_recorder *rec, PyFrameObject *frame, bool left)
+hide_wishes(const lp_recorder *rec, PyFrameObject *frame, bool left)
 {
     shown_frame = NULL;
     if (!left) {
-        save_f_trace_lines(rec, frame);
+        save_wishes(rec, frame);
     }
 }
 
 void
-lp_f_trace_lines_leave(const lp_recorder *rec)
+lp_frame_wishes_leave(const lp_recorder *rec)
 {
     if (shown_frame != NULL) {
-        save_f_trace_lines(rec, shown_frame);
+        save_wishes(rec, shown_frame);
     }
 }
 
@@ -288,16 +309,32 @@ call_other_tracer(lp_recorder *rec, PyObject *obj, PyFrameObject *frame,
     PyThreadState *state = lp_thread_state();
     int result;
 
-    if (what == PyTrace_LINE && hides_lines(rec, frame)) {
+    if ((what == PyTrace_LINE && hides(rec, frame, LP_FRAME_HIDE_LINES)) ||
+        (what == PyTrace_OPCODE && hides(rec, frame, LP_FRAME_HIDE_OPCODES))) {
         return 0;
     }
-    show_f_trace_lines(rec, frame);
+    show_wishes(rec, frame);
     result = lp_trace_other(rec)(obj, frame, what, arg);
     if (!lp_trace_is_on(state)) {
         lp_trace_install(state, rec);
     }
-    hide_f_trace_lines(rec, frame, result == 0 && rec->other_tracer == NULL);
+    hide_wishes(rec, frame, result == 0 && rec->other_tracer == NULL);
     return result;
+}
+
+/* The frame was entered: have its opcode events, if they are needed. */
+static void
+entered_frame(const lp_recorder *rec, const lp_code *code,
+              PyFrameObject *frame)
+{
+    lp_frame *counted;
+
+    if (LP_UNLIKELY(code->flags & LP_CODE_HAS_HIDDEN_STARTS)) {
+        counted = find_frame(rec, frame);
+        if (counted != NULL) {
+            want_opcodes(counted, frame);
+        }
+    }
 }
 
 /* A generator or coroutine is resumed. */
@@ -311,6 +348,7 @@ on_resume(lp_recorder *rec, lp_code *code, PyFrameObject *frame)
 
     if (entered != NULL) {
         entered->offset = offset;
+        entered_frame(rec, code, frame);
     }
 }
 
@@ -336,6 +374,7 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
     }
     else {
         lp_engine_enter(rec, code, LP_CALLED, 0, frame, 0);
+        entered_frame(rec, code, frame);
     }
     return result;
 }
@@ -448,6 +487,7 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     PyObject *object = code_of(frame);
     lp_code *code = lp_code_of(object);
     lp_line_entry line_entry;
+    bool was_known;
 
     if (code == NULL) {
         return;
@@ -468,7 +508,11 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
         lp_engine_same_line(rec->top);
         return;
     }
+    was_known = rec->top->key == frame;
     lp_engine_line(rec, object, frame, line, line_entry, now);
+    if (!was_known) {
+        entered_frame(rec, code, frame);
+    }
 }
 
 static void
@@ -492,6 +536,46 @@ on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
     on_line_slow(rec, frame, line, now);
 }
 
+/* An instruction of a frame with hidden starts: the others have LINE events.
+ */
+static void
+on_opcode(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
+{
+    const lp_frame *counted = find_frame(rec, frame);
+    uint32_t at = (uint32_t)lp_frame_lasti(frame) / 2;
+
+    if (counted != NULL && at < counted->n_starts &&
+        (counted->starts[at] & LP_START_HIDDEN)) {
+        on_line(rec, frame, now);
+    }
+}
+
+int
+lp_trace_opcodes(PyObject *code, bool on)
+{
+    PyObject *globals = PyDict_New(), *any = NULL;
+    PyFrameObject *frame = NULL;
+    int result = -1;
+
+    /* The interpreter has such a switch for a frame only, which is one of its
+     * code, and is ignored in a frame that has no trace function. */
+    if (globals != NULL) {
+        frame = PyFrame_New(PyThreadState_Get(), (PyCodeObject *)code, globals,
+                            NULL);
+    }
+    if (frame != NULL) {
+        any = (PyObject *)frame;
+        result = PyObject_SetAttrString(any, "f_trace", Py_True);
+    }
+    if (result == 0) {
+        result = PyObject_SetAttrString(any, "f_trace_opcodes",
+                                        on ? Py_True : Py_False);
+    }
+    Py_XDECREF(any);
+    Py_XDECREF(globals);
+    return result;
+}
+
 int
 lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 {
@@ -508,6 +592,9 @@ lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
     if (LP_LIKELY(what == PyTrace_LINE)) {
         on_line(rec, frame, now);
     }
+    else if (what == PyTrace_OPCODE) {
+        on_opcode(rec, frame, now);
+    }
     else if (what == PyTrace_CALL) {
         if (on_call(rec, frame) < 0) {
             return -1;
@@ -515,7 +602,7 @@ lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
     }
     else if (what == PyTrace_RETURN) {
         if (LP_UNLIKELY(rec->other_tracer != NULL)) {
-            show_f_trace_lines(rec, frame); /* on_return() removes the frame */
+            show_wishes(rec, frame); /* on_return() removes the frame */
         }
         on_return(rec, frame, now);
     }

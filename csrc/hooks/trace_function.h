@@ -7,6 +7,10 @@
  * from that tracer.  For its other events, and when the frame stops, the other
  * tracer sees the attribute as it set it.
  *
+ * In frames of code with hidden starts (bytecode/code_tables.h) lineprof sets
+ * f_trace_opcodes.  It is withheld in the same way: the other tracer gets
+ * opcode events only if it set the attribute itself.
+ *
  * With a frame evaluator, a thread is also traced although no profiled frame
  * entered through the evaluator in two cases: a registered function was
  * already running when its profiler was enabled, or the evaluator is out of
@@ -42,6 +46,11 @@ void lp_trace_install(PyThreadState *state, lp_recorder *rec);
 
 /* [GIL] Restore the thread's other trace function. */
 void lp_trace_uninstall(PyThreadState *state, lp_recorder *rec);
+
+/* [GIL] Have the interpreter create opcode events of this code, or no longer;
+ * the trace function gets those of frames whose f_trace_opcodes is true.  0,
+ * or -1 with an exception. */
+int lp_trace_opcodes(PyObject *code, bool on);
 
 #if LP_HAVE_FRAME_EVAL
 
@@ -79,7 +88,7 @@ void lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame);
 #endif
 
 /* [GIL] The other tracer removes itself, maybe in the middle of a frame: note
- * its f_trace_lines. */
-void lp_f_trace_lines_leave(const lp_recorder *rec);
+ * the attributes that it set. */
+void lp_frame_wishes_leave(const lp_recorder *rec);
 
 #endif

@@ -54,8 +54,10 @@ enum {
     LP_FRAME_RANGED = 1024,     /* it is an NVTX range, see nvtx_ranges.h */
     LP_FRAME_C_FUNCTION = 4096, /* a C function, see c_functions.h */
     LP_FRAME_CALLS_ONLY = 8192, /* no events tell of its lines */
-    LP_FRAME_HIDE_LINES = 2048 /* another tracer gets no line events of it, see
-                                  trace_function.h */
+    /* another tracer gets no line events of it, or no opcode events: see
+     * trace_function.h */
+    LP_FRAME_HIDE_LINES = 2048,
+    LP_FRAME_HIDE_OPCODES = 16384
 };
 
 /* Flags with which a line event leaves the fast path, all in one byte. */

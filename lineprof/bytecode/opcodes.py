@@ -59,7 +59,7 @@ _OF_COMPREHENSIONS = [
 
 # LP_PYTHON_... there
 _INLINES, _COUNTS_INSTRUCTIONS, _FAR_IS_SLOW = 1, 2, 4
-_UNKNOWN_LOOPS, _UNREADABLE = 8, 16
+_UNKNOWN_LOOPS, _UNREADABLE, _HIDES_STARTS = 8, 16, 32
 
 # Jumps of 3.12 and later; a newer Python may have others.
 _KNOWN_JUMPS = frozenset(
@@ -82,6 +82,8 @@ def _table() -> tuple[int, list[int]]:
     python = _INLINES if _INLINED else _COUNTS_INSTRUCTIONS
     if (3, 12) <= sys.version_info < (3, 14):
         python |= _FAR_IS_SLOW
+    if sys.version_info >= (3, 14):
+        python |= _HIDES_STARTS
     if not opcode.opmap.keys() >= {*_OF_COMPREHENSIONS}:
         python |= _UNKNOWN_LOOPS
     try:
