@@ -246,8 +246,29 @@ add_statement(lp_code_tables *self, uint32_t first, uint32_t last)
     return true;
 }
 
+/* True if the span is the head of this very function, or of its class, which
+ * runs in another code object: all that this one has of it is where it
+ * begins. */
 static bool
-add_statements(lp_code_tables *self, const lp_code_source *source)
+is_own_head(const lp_code_source *source, const line_ranges *ranges,
+            const lp_line_span *span)
+{
+    if (source->first_line < 0 ||
+        span->first > (uint32_t)source->first_line) {
+        return false;
+    }
+    for (size_t i = 0; i < ranges->n; i++) {
+        if (ranges->items[i].line > (uint32_t)source->first_line &&
+            ranges->items[i].line <= span->last) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+add_statements(lp_code_tables *self, const lp_code_source *source,
+               const line_ranges *ranges)
 {
     uint32_t first = self->first_line, last = first + self->n_lines - 1;
 
@@ -261,7 +282,8 @@ add_statements(lp_code_tables *self, const lp_code_source *source)
          i < source->n_spans && source->spans[i].first <= last; i++) {
         const lp_line_span *span = &source->spans[i];
 
-        if (!add_statement(self, span->first, span->last)) {
+        if (!is_own_head(source, ranges, span) &&
+            !add_statement(self, span->first, span->last)) {
             return false;
         }
     }
@@ -1058,7 +1080,7 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
 
     self->start = find_start(source, opcodes);
     self->is_far = (python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges);
-    if (!add_lines_with_code(self, ranges) || !add_statements(self, source) ||
+    if (!add_lines_with_code(self, ranges) || !add_statements(self, source, ranges) ||
         (needs_marks(self, source, opcodes) &&
          !add_jump_marks(self, source, ranges, opcodes))) {
         return false;

@@ -28,6 +28,8 @@ typedef struct scanner {
     uint32_t cases[MAX_BLOCKS];
     uint32_t n_cases, match_column;
     bool is_after_match;
+    uint32_t decorated_from; /* line of the first decorator of what comes next;
+                                0 if there is none */
     level levels[MAX_LEVELS];
     size_t n_levels;
 } scanner;
@@ -38,6 +40,7 @@ typedef struct logical_line {
                              its first token */
     uint32_t depth;       /* of brackets */
     uint32_t lambdas;     /* in the head, whose colons are to come */
+    uint32_t before_colon; /* line of the last token before the last colon */
     bool is_head;         /* of a compound statement, before its colon */
     bool is_decorator;
     bool begins_with_match;
@@ -417,15 +420,24 @@ add_span(lp_line_spans *self, uint32_t first, uint32_t last)
     return true;
 }
 
-/* The statement ends. */
+/* The statement ends, or its head, in the line `last`. */
 static bool
-end_statement(scanner *self, logical_line *line)
+end_part(scanner *self, logical_line *line, uint32_t last)
 {
     uint32_t first = line->first;
 
     line->first = 0;
-    if (line->last > first && first > 0 && !line->is_head &&
-        !line->is_decorator && !add_span(self->spans, first, line->last)) {
+    if (line->is_decorator) {
+        if (self->decorated_from == 0) {
+            self->decorated_from = first;
+        }
+        return true;
+    }
+    if (line->is_head && self->decorated_from != 0) {
+        first = self->decorated_from;
+    }
+    self->decorated_from = 0;
+    if (last > first && first > 0 && !add_span(self->spans, first, last)) {
         self->no_memory = true;
         return false;
     }
@@ -433,11 +445,17 @@ end_statement(scanner *self, logical_line *line)
 }
 
 static bool
+end_statement(scanner *self, logical_line *line)
+{
+    return end_part(self, line, line->last);
+}
+
+static bool
 end_line(scanner *self, logical_line *line)
 {
     if (line->begins_with_match && line->ends_with_colon) {
         self->is_after_match = true; /* its column is known */
-        return true;
+        return end_part(self, line, line->before_colon);
     }
     return end_statement(self, line);
 }
@@ -450,6 +468,7 @@ take_colon(scanner *self, logical_line *line)
 
     self->at += is_assignment ? 2 : 1;
     line->ends_with_colon = !is_assignment;
+    line->before_colon = line->last;
     line->last = self->line;
     if (is_assignment || !line->is_head) {
         return true;
@@ -458,8 +477,10 @@ take_colon(scanner *self, logical_line *line)
         line->lambdas--;
         return true;
     }
+    if (!end_part(self, line, line->before_colon)) {
+        return false;
+    }
     line->is_head = false; /* what follows on the line is a statement */
-    line->first = 0;
     return true;
 }
 
@@ -542,6 +563,7 @@ lp_spans_find(lp_line_spans *self, const char *text, size_t size)
     scan.line = 1;
     scan.spans = self;
     scan.no_memory = scan.is_after_match = false;
+    scan.decorated_from = 0;
     scan.n_cases = scan.match_column = 0;
     scan.n_levels = 0;
     if (size == 0 || memchr(text, 0, size) != NULL) {

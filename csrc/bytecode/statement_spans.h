@@ -1,4 +1,8 @@
-/* The spans of simple statements of several lines, found in Python's source.
+/* The spans of several lines of simple statements, and of the heads of compound
+ * ones, found in Python's source.
+ *
+ * A head reaches from its first word, or its first decorator, to the last
+ * token before its colon.
  *
  * The scanner reads the text once and knows what Python's tokenizer knows:
  * brackets, strings, strings with fields, comments and continued lines.  Of
@@ -13,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* First and last line, counted from 1.  Statements that share a line make one
- * span. */
+/* First and last line, counted from 1.  Statements and heads that share a line
+ * make one span. */
 typedef struct lp_line_span {
     uint32_t first, last;
 } lp_line_span;

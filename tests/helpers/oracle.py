@@ -6,21 +6,24 @@ R1  Every ``line`` event is one hit of its line, except for R2, R3 and R6.
 R2  (3.12 and later, comprehensions that live in their function's own code,
     and loops that all() and its like become) A jump back to such a loop is no
     hit: an expression is part of its line.
-R3  A simple statement (one that holds no other) which spans lines a to b:
-    events of one frame that follow each other within a..b are one execution.
+R3  A simple statement (one that holds no other), or the head of a compound one with
+    its decorators, which spans lines a to b: events of one frame that follow each other within a..b are one execution.
     In one execution line a counts exactly one hit, whichever line came first,
     and every other line at most one.  An event after one outside a..b, or by
     a loop's jump back (R2's do not count), begins the next execution.
     Statements that share a line are one span.  A lambda is one span in its own code;
     generator expressions and comprehensions with a code object of their own
     are not folded.  Without source there is no R3.
-R4  Headers of compound statements count as `sys.settrace` counts them.
+R4  Heads on one line count as `sys.settrace` counts them.
 R5  A resumed generator or coroutine continues in its line without a hit.
 R6  (3.12 and later) The same holds for a frame whose next event names its
     current line, unless a jump back led there: some lines have two events, like
     `x = a() or b()` in 3.12, or a line that an exception is thrown into in 3.13.
     A resumed frame is on the line where it was suspended, with or without an
     event: 3.14 has none for the end of a comprehension's loop.
+R7  (3.12 and later) An instruction of another line than the last event begins
+    that line, also if it has no ``line`` event: 3.14 has none for a copy of a
+    statement that follows the end of a loop, if another copy stands before that end.
 
 Jumps back are observed: ``opcode`` events name the instruction that ran just
 before.
@@ -29,12 +32,15 @@ before.
 from __future__ import annotations
 
 import ast
+import bisect
 import dis
 import functools
 import inspect
+import io
 import linecache
 import sys
 import threading
+import tokenize
 from collections import Counter
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
@@ -48,6 +54,7 @@ Key = tuple[int, str]
 Hits = dict[Key, dict[int, int]]
 Span = tuple[int, int]
 T = TypeVar("T")
+Placed = ast.stmt | ast.ExceptHandler | ast.pattern
 LocalTrace = Callable[[FrameType, str, object], Optional["LocalTrace"]]
 
 UNFOLDED = frozenset({"<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"})
@@ -76,16 +83,31 @@ def codes_of(target: object) -> list[CodeType]:
     return codes_of(getattr(target, "__wrapped__", None)) if target else []
 
 
+HEADS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Match)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
 @functools.lru_cache(maxsize=8)
 def spans_of(text: str) -> dict[int, Span]:
-    """Return the span of each line that is part of a multi-line simple statement."""
-    found = [
-        (node.lineno, node.end_lineno or node.lineno)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.stmt)
-        and not hasattr(node, "body")
-        and not hasattr(node, "cases")
-    ]
+    """Return the span of each line of a simple statement, or a head, of several lines."""
+    tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    places = [token.start for token in tokens]
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DEFINITIONS):
+            first = min((d.lineno for d in node.decorator_list), default=node.lineno)
+            found.append((first, head_end(tokens, places, node)))
+        elif isinstance(node, (*HEADS, ast.ExceptHandler)):
+            found.append((node.lineno, head_end(tokens, places, node)))
+        elif isinstance(node, ast.match_case):
+            first, last = case_head(tokens, places, node.pattern)
+            found.append((first, last))
+        elif (
+            isinstance(node, ast.stmt)
+            and not hasattr(node, "body")
+            and not hasattr(node, "cases")
+        ):
+            found.append((node.lineno, node.end_lineno or node.lineno))
     spans: list[Span] = []
     for first, last in sorted(span for span in found if span[0] != span[1]):
         if spans and first <= spans[-1][1]:
@@ -93,6 +115,36 @@ def spans_of(text: str) -> dict[int, Span]:
         else:
             spans.append((first, last))
     return {line: span for span in spans for line in range(span[0], span[1] + 1)}
+
+
+def head_end(
+    tokens: list[tokenize.TokenInfo], places: list[tuple[int, int]], node: Placed
+) -> int:
+    """Return the line of the last token before the colon that ends a head."""
+    depth = lambdas = 0
+    last = node.lineno
+    for token in tokens[bisect.bisect_left(places, (node.lineno, node.col_offset)) :]:
+        if token.string == ":" and depth == 0 and lambdas == 0:
+            break
+        if token.type in {tokenize.COMMENT, tokenize.NL}:
+            continue
+        if token.type == tokenize.OP:
+            depth += (token.string in "([{") - (token.string in ")]}")
+        lambdas += (token.string == "lambda") if depth == 0 else 0
+        lambdas -= (token.string == ":") if depth == 0 else 0
+        last = token.end[0]
+    return last
+
+
+def case_head(
+    tokens: list[tokenize.TokenInfo], places: list[tuple[int, int]], node: Placed
+) -> Span:
+    """Return the lines of the head of a case by its pattern."""
+    at = bisect.bisect_left(places, (node.lineno, node.col_offset))
+    while tokens[at].string != "case" or tokens[at].line[: tokens[at].start[1]].strip():
+        at -= 1
+    first = ast.Pass(lineno=places[at][0], col_offset=places[at][1])
+    return places[at][0], head_end(tokens, places, first)
 
 
 def loops_of(code: CodeType, jumps: dict[int, int]) -> list[Span]:
@@ -167,13 +219,19 @@ class Frame:
 
     def __call__(self, frame: FrameType, event: str, _: object) -> Frame:
         """Handle one event of this frame."""
-        if event == "line" and self.owner.knows(self.code):
+        hidden = event == "opcode" and self.is_hidden(frame)
+        if (event == "line" or hidden) and self.owner.knows(self.code):
             tables = self.owner.tables_of(self.code)
             landing = tables.landing(self.before, frame.f_lasti)
             self.line(tables, frame.f_lineno, landing)
         if event in {"line", "opcode"}:
             self.before = frame.f_lasti
         return self
+
+    def is_hidden(self, frame: FrameType) -> bool:
+        """Return whether a line begins without a line event (R7)."""
+        known: int | None = frame.f_lineno  # None where the compiler gives none
+        return sys.version_info >= (3, 12) and known not in {None, self.last}
 
     def line(self, tables: CodeTables, line: int, landing: int | None) -> None:
         """Count a line event by the rules R1 to R3 and R6."""

@@ -9,6 +9,7 @@ import dis
 import itertools
 import opcode
 import sys
+from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -292,10 +293,12 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
     return bytes(marks)  # all 0 if there is no loop
 
 
-# lp_line_event and LP_START_OF_CALL in csrc/bytecode/code_tables.h
+# lp_line_event and the LP_START_... in csrc/bytecode/code_tables.h
 BY_LINE, BY_LINE_UNLESS_SLOW, BY_INSTRUCTION = range(3)
-START_OF_CALL = 1 << 31
+START_OF_CALL, HIDDEN = 1 << 31, 1 << 30
 
+# No LINE event where the code after a loop goes on with the line before its end.
+_HIDES_STARTS = sys.version_info >= (3, 14)
 _FAR_IS_SLOW = (3, 12) <= sys.version_info < (3, 14)
 _NEAR = range(-126, 128)  # distances that a byte holds
 _BYTES_PER_LINE = 64  # of bytecode, by which a line is expected
@@ -324,32 +327,54 @@ def line_starts(
 ) -> bytes:
     """Return for each instruction 1 + the index of a line that may begin there, or 0.
 
-    A line begins at an instruction of another line than the one before, at a handler,
-    and where a jump comes from another line. Instructions without events, such as an
-    END_FOR, do not count. `START_OF_CALL` marks the first instruction of a call, unless
-    it is one of a loop or handler.
+    A line begins at a handler, and where control comes from an instruction of another
+    line, or through one that has no events, such as an END_FOR. `START_OF_CALL` marks
+    the first instruction of a call, unless it is one of a loop or handler, `HIDDEN` those
+    for which the interpreter has no LINE event.
     """
     raw = code.co_code
     lines = memoryview(_line_table(code, ranges)).cast("I")
-    jumps = [step for step in _steps(raw) if step[2] >= 0]
-    others = [end for start, _, end in jumps if lines[start // 2] != lines[end // 2]]
+    jumps = [(start, end) for start, _, end in _steps(raw) if end >= 0]
     table = _zeros("I", len(raw) // 2)
     begin = _start(code)
-    steps = [offset for offset, _, _ in _steps(raw) if offset > begin >= 0]
+    all_steps = [offset for offset, _, _ in _steps(raw)]
+    steps = [offset for offset in all_steps if offset > begin >= 0]
     call = steps[0] if steps else None
     having_events = [offset for offset in steps if raw[offset] not in _NO_EVENTS]
-    begins = having_events[:1] + [
+    changes = having_events[:1] + [
         offset
         for before, offset in itertools.pairwise(having_events)
         if lines[offset // 2] != lines[before // 2]
     ]
-    for offset in (*begins, *others, *handlers(code)):
+    after_quiet = [
+        offset
+        for before, offset in itertools.pairwise([begin, *steps])
+        if lines[offset // 2] != (lines[before // 2] if before != begin else 0)
+    ]
+    landings = [
+        place
+        for start, end in jumps
+        for passed, place in [_landing(raw, all_steps, end)]
+        if {lines[one // 2] for one in (start, *passed)} != {lines[place // 2]}
+    ]
+    told = {*changes, *handlers(code), *(end for _, end in jumps)}
+    for offset in (*changes, *after_quiet, *landings, *handlers(code)):
         if raw[offset] not in _NO_EVENTS and lines[offset // 2]:
-            table[offset // 2] = 1 + lines[offset // 2] - first
-    again = {*handlers(code), *(end for _, _, end in jumps)}
+            hidden = HIDDEN if _HIDES_STARTS and offset not in told else 0
+            table[offset // 2] = (1 + lines[offset // 2] - first) | hidden
+    again = {*handlers(code), *(end for _, end in jumps)}
     if call is not None and call not in again and table[call // 2]:
         table[call // 2] |= START_OF_CALL
     return table.tobytes()
+
+
+def _landing(raw: bytes, steps: list[int], target: int) -> tuple[list[int], int]:
+    """Return the first instruction with events from a target on, and those before it."""
+    place = steps.index(target)
+    end = place
+    while raw[steps[end]] in _NO_EVENTS and end + 1 < len(steps):
+        end += 1
+    return steps[place:end], steps[end]
 
 
 _STEPS = 0x20 | 0x80 | 0x200  # flags of generators and coroutines
@@ -398,9 +423,11 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
     far = are_far(code, ranges)
     marks = jump_marks(code, statements=statements is not None)
     starts = None
-    wants_starts = event == BY_INSTRUCTION or (far and event != BY_LINE)
-    if _INLINED and wants_starts and _start(code) >= 0:
+    by_instruction = event == BY_INSTRUCTION or (far and event != BY_LINE)
+    if _INLINED and _start(code) >= 0:
         starts = line_starts(code, ranges, first)
+        if not by_instruction:
+            starts = hidden_alone(starts)
     instructions = specialized = None
     if _INLINED:
         specialized = _slow_starts(code, ranges, first, n_lines)
@@ -419,6 +446,12 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
         resumes=_line_table(code, ranges) if _INLINED and has_resumes else None,
         starts=starts,
     )
+
+
+def hidden_alone(starts: bytes) -> bytes | None:
+    """Return the starts that are hidden, or None if there are none."""
+    some = [start if start & HIDDEN else 0 for start in memoryview(starts).cast("I")]
+    return array("I", some).tobytes() if any(some) else None
 
 
 def _merged(
@@ -546,8 +579,13 @@ def _statement_table(
     if code.co_name == "<lambda>":
         spans = ((first, first + n_lines - 1),)
     table = _zeros("I", n_lines)
+    own = {line for _, _, line in code.co_lines() if line}
     for start, end in spans:
         if start < first or start >= first + n_lines:
+            continue
+        # The head of the function itself runs in another code object.
+        is_after = [code.co_firstlineno < line <= end for line in own]
+        if start <= code.co_firstlineno and not any(is_after):
             continue
         for line in range(start, min(end, first + n_lines - 1) + 1):
             table[line - first] = 1 + start - first
