@@ -434,9 +434,9 @@ is_open_line(const lp_frame *top, PyFrameObject *frame)
     return top->line == top->lines + offset;
 }
 
-/* Return the lp_line_entry of the frame's position.  The loop of a
- * comprehension is also entered from above, when it begins: only a jump back
- * is an iteration. */
+/* Return the lp_line_entry of the frame's position.  A loop is also entered
+ * from above, when it begins, and so is an instruction that jumps back: only
+ * the jump is an iteration. */
 static lp_line_entry
 find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 {
@@ -444,7 +444,7 @@ find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
     lp_line_entry line_entry = lp_code_line_entry(code, offset);
 
     if (top->key == frame) {
-        if (line_entry == LP_LINE_COMPREHENSION && offset > top->offset &&
+        if (line_entry != LP_LINE_FORWARD && offset > top->offset &&
             !is_open_line(top, frame) &&
             !lp_code_has_no_line_event(code, offset)) {
             line_entry = LP_LINE_FORWARD;

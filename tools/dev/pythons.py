@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 OLDEST = (3, 11)
 MONITORING = (3, 12)  # the first version that has sys.monitoring
 HOOKS = ("monitoring", "settrace")
+KINDS = ("monitoring-line", "monitoring-instruction")  # of the first one's events
 
 # Run by each candidate; describes the interpreter behind a shim or a venv.
 QUESTION = """
@@ -72,9 +73,11 @@ class Python:
 
     @property
     def cores(self) -> tuple[str, ...]:
-        """The same, and the hook whose lines can have another kind of events."""
-        others = () if self.number < MONITORING else ("monitoring-line",)
-        return self.hooks + others
+        """The same, and the first one with each of the two kinds of events for lines.
+
+        Without a kind, calibration chooses one for each function.
+        """
+        return self.hooks + (() if self.number < MONITORING else KINDS)
 
     def missing(self) -> list[Missing]:
         """Return what is missing to build with this interpreter."""

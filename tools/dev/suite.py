@@ -3,7 +3,8 @@
 The first run has all tests; those marked `once`, which depend on no Python, are in no
 other one. Each other minor version runs all but these with its usual hook; rooms that
 read files (`READING`) run with the first and with the oldest version. Another hook or
-another patch of a version runs the tests that count events (`EVENTS`).
+another patch of a version runs the tests that count events (`EVENTS`). Tests of what
+depends on the kind of events run with each kind, so that no calibration chooses it.
 
 Environment: PYTHONS, more interpreters to use; ONLY=3.12, only versions that start
 with that; ARGS, passed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
@@ -64,8 +65,8 @@ KINDS_OF_EVENTS = ("behaviour", "coexistence", "recording")
 SET_UP_AT_ONCE = 2
 MAX_WORKERS = 8  # each process collects all tests before it runs its share
 RUN_S = 1700  # estimate of a whole run on one core
-VERSION_SHARE = 0.55  # of a whole run: what a further version of Python runs
-AGAIN_SHARE = 0.17  # what a version runs with another core, or a second patch
+VERSION_SHARE = 0.45  # of a whole run: what a further version of Python runs
+AGAIN_SHARE = 0.15  # what a version runs with another core, or a second patch
 LIMIT_S = 1200  # for one run of the suite
 PROGRESS_S = 15
 SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
@@ -221,7 +222,9 @@ def selected(python: Python, core: str, done: set[tuple[int, ...]]) -> list[obje
     if minor in done:
         paths = [path for name in EVENTS for path in sorted(tests.glob(name))]
         return ["-m", "not once", *paths]
-    left_out = () if minor == OLDEST else READING
+    left_out: tuple[str, ...] = () if minor == OLDEST else READING
+    if len(python.hooks) > 1:
+        left_out += KINDS_OF_EVENTS  # each kind has a run of its own
     return ["-m", "not once", *(f"--ignore={tests / name}" for name in left_out), tests]
 
 
