@@ -62,16 +62,22 @@ static const lp_symbol symbols[] = {
 
 #undef SYMBOL
 
+void
+lp_cupti_say(char *text, size_t size, const char *call, int status)
+{
+    const char *word = NULL;
+
+    if (lp_cupti.api.get_result_string(status, &word) != LP_CUPTI_OK ||
+        word == NULL) {
+        word = "an error";
+    }
+    snprintf(text, size, "%s says %s (%d)", call, word, status);
+}
+
 bool
 lp_cupti_failed(char why[LP_GPU_WHY], const char *call, int status)
 {
-    const char *text = NULL;
-
-    if (lp_cupti.api.get_result_string(status, &text) != LP_CUPTI_OK ||
-        text == NULL) {
-        text = "an error";
-    }
-    snprintf(why, LP_GPU_WHY, "%s says %s (%d)", call, text, status);
+    lp_cupti_say(why, LP_GPU_WHY, call, status);
     return false;
 }
 
@@ -117,44 +123,6 @@ align_clocks(char why[LP_GPU_WHY])
     status = lp_cupti_measure_offset();
     if (status != LP_CUPTI_OK) {
         return lp_cupti_failed(why, "cuptiGetTimestamp", status);
-    }
-    return true;
-}
-
-/* Enable the kinds of records; false, with none enabled, if CUPTI rejects one.
- */
-static bool
-enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
-{
-    const struct {
-        uint32_t kind;
-        bool wanted;
-    } kinds[] = {
-        {LP_CUPTI_CONCURRENT_KERNEL, true},
-        {LP_CUPTI_MEMCPY, true},
-        {LP_CUPTI_MEMCPY2, true},
-        {LP_CUPTI_MEMSET, true},
-        {LP_CUPTI_RUNTIME, options->calls},
-        {LP_CUPTI_DRIVER, options->calls},
-        {LP_CUPTI_MEMORY2, options->memory},
-        {LP_CUPTI_GRAPH_TRACE, options->whole_graphs},
-    };
-    const lp_cupti_functions *api = &lp_cupti.api;
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        int status = kinds[i].wanted ? api->enable(kinds[i].kind) : 0;
-
-        if (status != LP_CUPTI_OK) {
-            while (i-- > 0) {
-                if (kinds[i].wanted) { /* the others may be of another tool */
-                    api->disable(kinds[i].kind);
-                }
-            }
-            return lp_cupti_failed(why, "cuptiActivityEnable", status);
-        }
-    }
-    if (options->migrations) {
-        lp_cupti_want_migrations();
     }
     return true;
 }
@@ -221,8 +189,8 @@ subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
         if (status != LP_CUPTI_OK) {
             lp_cupti_failed(why, "cuptiEnableCallback", status);
         }
-        else if (enable_kinds(options, why)) {
-            if (options->calls) {
+        else if (lp_cupti_enable_kinds(options, why)) {
+            if (lp_cupti.calls) {
                 lp_cupti_skip_queries();
             }
             return true;
@@ -241,8 +209,6 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
 
     lp_cupti.host = *host;
     lp_cupti.opened = lp_clock_monotonic();
-    lp_cupti.calls = options->calls;
-    lp_cupti.memory = options->memory;
     __atomic_store_n(&lp_cupti.migrations, LP_CUPTI_MIGRATIONS_OFF,
                      __ATOMIC_RELEASE);
     why[0] = '\0';
@@ -253,6 +219,10 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
     /* A second copy of CUPTI would disturb another tool that uses one. */
     for (const char *const *name = options->libraries; *name != NULL && !taken;
          name++) {
+        /* (Another library may have refused them.) */
+        lp_cupti.calls = options->calls;
+        lp_cupti.calls_status = LP_CUPTI_OK;
+        lp_cupti.memory = options->memory;
         /* Callbacks may come as soon as it is subscribed. */
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_OPEN, __ATOMIC_RELEASE);
         if (load(*name, reason) && subscribe(options, &taken, reason)) {
@@ -303,7 +273,8 @@ dropped(void)
 static bool
 note(int number, char text[LP_GPU_WHY])
 {
-    static bool (*const notes[])(char *) = {lp_cupti_describe_migrations,
+    static bool (*const notes[])(char *) = {lp_cupti_describe_calls,
+                                            lp_cupti_describe_migrations,
                                             lp_cupti_describe_join};
 
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
@@ -311,7 +282,7 @@ note(int number, char text[LP_GPU_WHY])
             return true;
         }
     }
-    return false;
+    return lp_cupti_describe_kind(number, text);
 }
 
 static lp_gpu_other_tools

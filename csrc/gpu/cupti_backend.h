@@ -3,6 +3,7 @@
  * cupti_backend.c opens and closes the session;
  * cupti_flush.c gets all records of the work so far;
  * cupti_refusal.c says why it could not be opened;
+ * cupti_kinds.c enables the kinds of records;
  * cupti_settings.c makes CUPTI cheaper where it can be;
  * cupti_migrations.c has migrations of managed memory recorded;
  * cupti_callbacks.c is called for each CUDA call, on the thread that makes it;
@@ -75,7 +76,8 @@ typedef enum lp_cupti_migrations {
 typedef struct lp_cupti_session {
     lp_cupti_state state; /* atomic */
     lp_gpu_host host;
-    bool calls, memory; /* see lp_gpu_options */
+    bool calls, memory; /* see lp_gpu_options; not if CUPTI refuses them */
+    int calls_status;   /* of CUPTI if it refuses callbacks of all calls */
     lp_cupti_functions api;
     lp_cuda_driver cuda;
     void *subscriber;
@@ -99,6 +101,7 @@ typedef struct lp_cupti_session {
     bool by_runtime; /* records have the ids of the runtime's calls (atomic) */
     lp_cupti_migrations migrations; /* atomic */
     int migrations_status;          /* of CUPTI if they are refused */
+    const char *migrations_call;    /* and the function; static string */
 } lp_cupti_session;
 
 extern lp_cupti_session lp_cupti;
@@ -184,8 +187,21 @@ bool lp_cupti_is_forked(void);
 uint8_t *lp_cupti_child_buffer(size_t *size);
 
 /* Enable callbacks of the CUDA calls that lineprof needs; 0, or CUPTI's
- * status. */
+ * status.  If CUPTI refuses those of all other calls, which were asked for,
+ * `calls` is off. */
 int lp_cupti_enable_calls(void);
+
+/* Write a sentence on such a refusal; false if there was none. */
+bool lp_cupti_describe_calls(char text[LP_GPU_WHY]);
+
+/* Enable the kinds of records; false, with none enabled, if CUPTI refuses one
+ * of a device's work.  One that an option adds is left out if refused. */
+bool lp_cupti_enable_kinds(const lp_gpu_options *options,
+                           char why[LP_GPU_WHY]);
+
+/* Write a sentence on a kind that was refused, by its number from 0; false if
+ * there are no more. */
+bool lp_cupti_describe_kind(int number, char text[LP_GPU_WHY]);
 
 /* Record migrations now, or, because CUPTI takes their counters only from an
  * initialised driver, as soon as the program has initialised it. */
@@ -204,7 +220,10 @@ bool lp_cupti_describe_migrations(char text[LP_GPU_WHY]);
 bool lp_cupti_fits_driver(const char *name, char why[LP_GPU_WHY]);
 
 /* Write which call failed and CUPTI's text for the status, with its number in
- * brackets at the end; false. */
+ * brackets at the end. */
+void lp_cupti_say(char *text, size_t size, const char *call, int status);
+
+/* The same; false. */
 bool lp_cupti_failed(char why[LP_GPU_WHY], const char *call, int status);
 
 /* Improve `why`, in which cuptiGetVersion or cuptiSubscribe says `status`. */

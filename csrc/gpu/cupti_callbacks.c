@@ -6,6 +6,7 @@
  * driver directly.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "gpu/cupti_backend.h"
 
@@ -171,6 +172,41 @@ lp_cupti_internal_calls(bool internal)
     here.internal = internal;
 }
 
+/* Enable callbacks of all calls, or of none but those enabled later. */
+static void
+enable_all_calls(void)
+{
+    static const uint32_t domains[] = {LP_CUPTI_DOMAIN_DRIVER_API,
+                                       LP_CUPTI_DOMAIN_RUNTIME_API};
+    const lp_cupti_functions *api = &lp_cupti.api;
+    size_t n = sizeof(domains) / sizeof(domains[0]), i = 0;
+
+    while (i < n && lp_cupti.calls_status == LP_CUPTI_OK) {
+        lp_cupti.calls_status =
+            api->enable_domain(1, lp_cupti.subscriber, domains[i]);
+        i += lp_cupti.calls_status == LP_CUPTI_OK;
+    }
+    lp_cupti.calls = i == n;
+    while (i < n && i-- > 0) {
+        api->enable_domain(0, lp_cupti.subscriber, domains[i]);
+    }
+}
+
+bool
+lp_cupti_describe_calls(char text[LP_GPU_WHY])
+{
+    char reason[LP_GPU_WHY / 2];
+
+    if (lp_cupti.calls_status == LP_CUPTI_OK) {
+        return false;
+    }
+    lp_cupti_say(reason, sizeof(reason), "cuptiEnableDomain",
+                 lp_cupti.calls_status);
+    snprintf(text, LP_GPU_WHY,
+             "calls of CUDA's API (--gpu-api) are not recorded: %s", reason);
+    return true;
+}
+
 int
 lp_cupti_enable_calls(void)
 {
@@ -186,6 +222,9 @@ lp_cupti_enable_calls(void)
     size_t enabled = 0;
     int status = 0;
 
+    if (lp_cupti.calls) {
+        enable_all_calls();
+    }
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         if (lists[i].class == ALLOC && !lp_cupti.memory) {
             continue;
@@ -214,14 +253,6 @@ lp_cupti_enable_calls(void)
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
         api->enable_callback(1, subscriber, LP_CUPTI_DOMAIN_RESOURCE,
                              resources[i]);
-    }
-    if (lp_cupti.calls) {
-        status = api->enable_domain(1, subscriber, LP_CUPTI_DOMAIN_DRIVER_API);
-        if (status == LP_CUPTI_OK) {
-            status =
-                api->enable_domain(1, subscriber, LP_CUPTI_DOMAIN_RUNTIME_API);
-        }
-        return status;
     }
     return LP_CUPTI_OK;
 }

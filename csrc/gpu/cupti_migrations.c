@@ -16,9 +16,12 @@ enable_migrations(void)
     int status = api->configure_uvm != NULL ? api->configure_uvm(configs, 3)
                                             : LP_CUPTI_UVM_NOT_SUPPORTED;
 
-    return status != LP_CUPTI_OK
-               ? status
-               : api->enable(LP_CUPTI_UNIFIED_MEMORY_COUNTER);
+    lp_cupti.migrations_call = "cuptiActivityConfigureUnifiedMemoryCounter";
+    if (status == LP_CUPTI_OK) {
+        lp_cupti.migrations_call = "cuptiActivityEnable";
+        status = api->enable(LP_CUPTI_UNIFIED_MEMORY_COUNTER);
+    }
+    return status;
 }
 
 void
@@ -88,7 +91,7 @@ lp_cupti_describe_migrations(char text[LP_GPU_WHY])
     }
     why = why_no_migrations(lp_cupti.migrations_status);
     if (why == NULL) {
-        lp_cupti_failed(reason, "cuptiActivityConfigureUnifiedMemoryCounter",
+        lp_cupti_failed(reason, lp_cupti.migrations_call,
                         lp_cupti.migrations_status);
         why = reason;
     }

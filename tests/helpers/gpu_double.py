@@ -15,7 +15,8 @@ FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 121 (12.1), 20 to 24, 26, 28, 13000
                          default), 130101, 130202, 130301, 130401, 130500, 130501
 FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: another tool is subscribed
 FAKE_CUPTI_HOLDER        the name of that tool, told by cuptiSubscribe_v2 (13.2 on)
-FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail
+FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail; also
+                         cuptiActivityEnable/KIND and cuptiEnableDomain/DOMAIN
 FAKE_CUPTI_DROP          one of so many records of the device is dropped
 FAKE_CUPTI_ZERO_TIMES    one of so many has no times
 FAKE_CUPTI_BUFFER_LIMIT  bytes of each buffer that are used

@@ -7,6 +7,7 @@
 #include "cupti/fake_cupti.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -73,6 +74,15 @@ fk_check_call(const char *function)
     }
     fk_used = true;
     return fail ? fk_fails(fail, function, CUPTI_ERROR_UNKNOWN) : 0;
+}
+
+/* The same for "function/number". */
+int
+fk_check_number(const char *function, uint32_t number)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "%s/%u", function, (unsigned)number);
+    return fail ? fk_fails(fail, name, CUPTI_ERROR_UNKNOWN) : 0;
 }
 
 static void *
@@ -295,6 +305,9 @@ cuptiActivityEnable(uint32_t kind)
     int result = fk_check_driver("cuptiActivityEnable");
     if (!fk_inside_resource) {
         fk_outside_callbacks("cuptiActivityEnable");
+    }
+    if (!result) {
+        result = fk_check_number("cuptiActivityEnable", kind);
     }
     if (!result && (!kind || kind >= fk_release_now()->kinds)) {
         result = CUPTI_ERROR_INVALID_KIND;

@@ -47,6 +47,7 @@ const fk_release *fk_release_now(void);
 
 /* Begin an API function: CUPTI_SUCCESS, or the result to return. */
 int fk_check_call(const char *function);
+int fk_check_number(const char *function, uint32_t number);
 int fk_check_driver(const char *function);
 void fk_outside_callbacks(const char *function);
 extern _Thread_local int fk_inside; /* callbacks of the client that run */

@@ -265,6 +265,9 @@ cuptiEnableDomain(uint32_t enable, struct subscriber *subscriber,
 {
     int result = may_enable("cuptiEnableDomain", subscriber);
     fk_outside_callbacks("cuptiEnableDomain");
+    if (!result && enable) {
+        result = fk_check_number("cuptiEnableDomain", domain);
+    }
     if (!result && !cbids_of(domain)) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }

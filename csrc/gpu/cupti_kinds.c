@@ -1,0 +1,81 @@
+/* The kinds of records that CUPTI is asked for.  Without one of a device's
+ * work there is no session; one that an option adds is left out if CUPTI
+ * refuses it, and a note says so. */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "gpu/cupti_backend.h"
+
+#define ALWAYS SIZE_MAX
+#define OPTION(name) offsetof(lp_gpu_options, name)
+
+static const struct {
+    uint32_t number;
+    size_t option;       /* place of the option that asks for it */
+    const char *refused; /* what is missing without it */
+} kinds[] = {
+    {LP_CUPTI_CONCURRENT_KERNEL, ALWAYS, NULL},
+    {LP_CUPTI_MEMCPY, ALWAYS, NULL},
+    {LP_CUPTI_MEMCPY2, ALWAYS, NULL},
+    {LP_CUPTI_MEMSET, ALWAYS, NULL},
+    {LP_CUPTI_RUNTIME, OPTION(calls),
+     "calls of CUDA's runtime (--gpu-api) are not recorded"},
+    {LP_CUPTI_DRIVER, OPTION(calls),
+     "calls of CUDA's driver (--gpu-api) are not recorded"},
+    {LP_CUPTI_MEMORY2, OPTION(memory),
+     "allocations of the device (--gpu-memory) are not recorded"},
+    {LP_CUPTI_GRAPH_TRACE, OPTION(whole_graphs),
+     "graphs (--cuda-graph graph) are recorded node by node"},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static int status_of[KINDS]; /* 0: it was not wanted, or is enabled */
+
+static bool
+is_wanted(size_t kind, const lp_gpu_options *options)
+{
+    size_t option = kinds[kind].option;
+
+    return option == ALWAYS || *(const bool *)((const char *)options + option);
+}
+
+bool
+lp_cupti_enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
+{
+    const lp_cupti_functions *api = &lp_cupti.api;
+
+    for (size_t i = 0; i < KINDS; i++) {
+        bool wanted = is_wanted(i, options) &&
+                      (kinds[i].option != OPTION(calls) || lp_cupti.calls);
+
+        status_of[i] = wanted ? api->enable(kinds[i].number) : LP_CUPTI_OK;
+        if (status_of[i] != LP_CUPTI_OK && kinds[i].option == ALWAYS) {
+            lp_cupti_failed(why, "cuptiActivityEnable", status_of[i]);
+            while (i-- > 0) { /* (these come first, so all are enabled) */
+                api->disable(kinds[i].number);
+            }
+            return false;
+        }
+    }
+    if (options->migrations) {
+        lp_cupti_want_migrations();
+    }
+    return true;
+}
+
+bool
+lp_cupti_describe_kind(int number, char text[LP_GPU_WHY])
+{
+    char reason[LP_GPU_WHY / 2];
+
+    for (size_t i = 0; i < KINDS; i++) {
+        if (status_of[i] != LP_CUPTI_OK && number-- == 0) {
+            lp_cupti_say(reason, sizeof(reason), "cuptiActivityEnable",
+                         status_of[i]);
+            snprintf(text, LP_GPU_WHY, "%s: %s", kinds[i].refused, reason);
+            return true;
+        }
+    }
+    return false;
+}
