@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof import process_info
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
-from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
 from lineprof.private_folder import check_folder, own_folder_name
 from lineprof.processes.parts import (
@@ -39,6 +38,12 @@ _RUNNING, _SIGNALLED, _ENDED, _WRITTEN = range(4)  # states, as in the core
 _KILLED = (
     "it was killed (SIGKILL, lack of memory), its stack overflowed, or it left Python"
     " by os._exit or os.exec"
+)
+
+
+_PARTS = (
+    "recovered: the parts of lines' time (--split) fit only the times of the last"
+    " snapshot, {}"
 )
 
 
@@ -311,10 +316,11 @@ def recover(run: DeadRun, out: str | None = None) -> Recovered | None:
     """Write the profile of `run`, and delete its live files.
 
     The profile goes to the file `out`, by default to the one that the run would have
-    written; if that has the profile of a later run, or more than live files have, to
-    another name beside it. Returns None if another process has recovered the run in the
-    meantime. Raises LineprofError if the live file of the first process cannot be read,
-    or the profile cannot be written.
+    written; if that has the profile of a later run, or of other processes, to another
+    name beside it. GPU work and blocks that the run has written on its way are in it.
+    Returns None if another process has recovered the run in the meantime. Raises
+    LineprofError if the live file of the first process cannot be read, or the profile
+    cannot be written.
     """
     try:
         with _locked(run.processes[0].path) as is_there:
@@ -350,7 +356,7 @@ def _locked(path: str) -> Iterator[bool]:
 
 def _recover(run: DeadRun, out: str | None) -> Recovered:
     first, *others = run.processes
-    end = profile_of_process(first)
+    end, kept = _completed(run, profile_of_process(first))
     parts = [part for folder in _folders_of(run) for part in parts_in(folder)]
     told = {part.pid for part in parts if part.profile}
     profiles, read = [end.profile], [first.path]
@@ -368,13 +374,48 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
             f"cannot recover {first.path}: what its children left is damaged",
             hint="delete it",
         )
-    target = out or _free_name(run, whole)
+    target = out or _free_name(run, whole, is_kept=kept == _KEPT)
+    if kept == _ASIDE and target == run.out:
+        os.replace(target, _beside(run, "snapshot"))
     save(whole, target)
     for path in read:
         _remove(path)
     for folder in _folders_of(run):
         remove_folder(folder)
     return Recovered(path=target, reason=end.reason)
+
+
+_REPLACED, _ASIDE, _KEPT = range(3)  # what happens to the run's last snapshot
+
+
+def _completed(run: DeadRun, end: EndOfProcess) -> tuple[EndOfProcess, int]:
+    """Return what a process left, with all that its last snapshot has more.
+
+    And what happens to the snapshot: it is replaced; it gets another name, because it
+    has what the profile does not take; or it is of other processes as well, and stays.
+    """
+    from lineprof.processes.last_snapshot import (  # noqa: PLC0415  # seldom needed
+        completed,
+        identities,
+    )
+
+    try:
+        snapshot = load(run.out) if run.out and os.path.lexists(run.out) else None
+    except (OSError, LineprofError):
+        return end, _REPLACED
+    ours = identities(end.profile)
+    if snapshot is None or ours.isdisjoint(identities(snapshot)):
+        return end, _REPLACED
+    if not identities(snapshot) <= ours:
+        return end, _KEPT
+    whole, is_all = completed(end.profile, snapshot)
+    if is_all:
+        return end._replace(profile=whole), _REPLACED
+    warnings = [
+        *whole.warnings,
+        _PARTS.format(os.path.basename(_beside(run, "snapshot"))),
+    ]
+    return end._replace(profile=whole.with_warnings(warnings)), _ASIDE
 
 
 def _folders_of(run: DeadRun) -> list[str]:
@@ -494,12 +535,11 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _free_name(run: DeadRun, profile: Profile) -> str:
+def _free_name(run: DeadRun, profile: Profile, *, is_kept: bool) -> str:
     """Return the name that the run's profile gets.
 
     A file that another program wrote, or a later run, keeps its name, and so does what
-    the run itself wrote on its way if that has more than `profile`, and any file if
-    `profile` is empty.
+    the run itself wrote on its way if `is_kept`, and any file if `profile` is empty.
     """
     first = run.processes[0]
     if not run.out:
@@ -507,11 +547,16 @@ def _free_name(run: DeadRun, profile: Profile) -> str:
             f"{first.path} does not tell the name of its profile", hint="use -o FILE"
         )
     if not os.path.lexists(run.out) or (
-        profile.functions and _is_older(run) and not _has_more(run.out, profile)
+        profile.functions and _is_older(run) and not is_kept
     ):
         return run.out
+    return _beside(run, "recovered")
+
+
+def _beside(run: DeadRun, word: str) -> str:
+    """Return the name of a file beside the run's profile."""
     stem, extension = os.path.splitext(run.out)
-    return f"{stem}.recovered-{first.pid}{extension}"
+    return f"{stem}.{word}-{run.processes[0].pid}{extension}"
 
 
 def _is_older(run: DeadRun) -> bool:
@@ -528,20 +573,6 @@ def _is_older(run: DeadRun) -> bool:
     except (OSError, LineprofError):
         return False
     return all(one.start_unix_ns <= run.start_ns for one in processes)
-
-
-def _has_more(name: str, profile: Profile) -> bool:
-    """Return whether a profile, if of the same run, has what live files do not have."""
-    known = {(one.pid, one.start_unix_ns) for one in profile.processes}
-    try:
-        there = load(name)
-    except LineprofError:
-        return False
-    if known.isdisjoint((one.pid, one.start_unix_ns) for one in there.processes):
-        return False
-    functions = {one.key for one in profile.functions}
-    has_blocks = any(one.key not in functions for one in there.functions)
-    return has_blocks or bool(there.traces) or there.gpu != NO_GPU
 
 
 def runs_of(path: str) -> list[DeadRun]:

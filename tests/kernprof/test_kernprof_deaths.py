@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import DEADLINE, Outcome, hits_in, kernprof, run, viewer, write
 
+from lineprof import load_stats
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -432,30 +434,80 @@ def test_a_program_that_runs_is_known_by_any_name_of_its_file(
         assert live_files(folder) == [live]
 
 
-def test_a_snapshot_with_a_block_is_not_replaced_by_counts_without_it(
+SNAPSHOT = """
+import os, time
+@profile
+def f(n):
+    for _ in range(n):
+        pass
+def written():
+    while not os.path.exists("b.lprof"):
+        time.sleep(0.01)
+    first = os.stat("b.lprof").st_ino
+    while os.stat("b.lprof").st_ino == first:
+        time.sleep(0.01)
+f(2)
+with profile.block("phase one"):
+    f(1)
+written()
+f(4)
+os._exit(0)
+"""
+ALL = {5: 10, 6: 7}  # hits of f
+
+
+def test_a_recovered_profile_has_the_blocks_of_the_last_snapshot(
     folder: Path,
 ) -> None:
-    write(
-        folder,
-        "b.py",
-        """
-        import os, time
-        @profile
-        def f():
-            with profile.block("phase one"):
-                pass
-        f()
-        while not os.path.exists("b.lprof"):
-            time.sleep(0.01)
-        os._exit(0)
-        """,
-    )
+    """Hits go on to the end, and a line says up to when the block goes."""
+    write(folder, "b.py", SNAPSHOT)
     kernprof("-lq", "-i", "1", "b.py", cwd=folder)
-    view = viewer("view", "b.lprof", cwd=folder)
-    assert "recovered-" in view.err
-    assert set(hits_in(folder / "b.lprof")) == {"f", "phase one"}
+    assert viewer("view", "b.lprof", cwd=folder).status == 0
+    assert hits_in(folder / "b.lprof") == {"f": ALL, "phase one": {14: 1, 15: 1}}
+    assert not list(folder.glob("b.*-*.lprof"))
+    warnings = load_stats(folder / "b.lprof").warnings
+    assert [one.partition(", ")[0] for one in warnings[1:]] == [
+        f"recovered: only up to {warnings[1].split()[4]} s after the start"
+    ]
+    assert ": lines of phase one; hits and times go on to " in warnings[1]
+
+
+def test_a_snapshot_with_parts_of_times_gets_another_name(folder: Path) -> None:
+    write(folder, "b.py", SNAPSHOT.replace("profile.block", "str and profile.block"))
+    kernprof("-lq", "-i", "1", "--split", "b.py", cwd=folder)
+    assert viewer("view", "b.lprof", cwd=folder).status == 0
+    assert hits_in(folder / "b.lprof")["f"] == ALL
+    (aside,) = folder.glob("b.snapshot-*.lprof")
+    assert load_stats(aside).breakdowns
+    assert load_stats(folder / "b.lprof").warnings[-1].endswith(aside.name)
+
+
+def test_a_snapshot_of_counts_that_were_dropped_later_is_replaced(
+    folder: Path,
+) -> None:
+    dropped = SNAPSHOT.replace("written()\nf(4)", "written()\nprofile.reset()\nf(1)")
+    write(folder, "b.py", dropped)
+    kernprof("-lq", "-i", "1", "b.py", cwd=folder)
+    assert viewer("view", "b.lprof", cwd=folder).status == 0
+    assert hits_in(folder / "b.lprof") == {"f": {5: 2, 6: 1}}
+
+
+def test_a_file_with_other_processes_is_not_replaced(folder: Path) -> None:
+    """Somebody has merged the last snapshot with another profile."""
+    write(folder, "b.py", SNAPSHOT)
+    die(folder, "sys.exit")
+    kernprof("-lq", "-i", "1", "b.py", cwd=folder)
+    (live,) = live_files(folder)
+    aside = live.rename(folder / "aside")
+    names = ("b.lprof", "x.lprof", "-o", "all.lprof")
+    assert viewer("merge", *names, cwd=folder).status == 0
+    (folder / "all.lprof").rename(folder / "b.lprof")
+    merged = hits_in(folder / "b.lprof")
+    aside.rename(live)
+    assert viewer("recover", cwd=folder).status == 0
+    assert hits_in(folder / "b.lprof") == merged
     (other,) = folder.glob("b.recovered-*.lprof")
-    assert hits_in(other)["f"] == {5: 2, 6: 1}
+    assert hits_in(other)["f"] == ALL
 
 
 def test_a_program_that_is_killed_before_it_begins_leaves_nothing(folder: Path) -> None:
