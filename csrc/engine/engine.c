@@ -10,8 +10,10 @@
 
 #include "engine/discovery.h"
 #include "engine/frames.h"
+#include "engine/greenlets.h"
 #include "engine/tracer.h"
 #include "record/calls.h"
+#include "record/greenlet_stacks.h"
 #include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
 
@@ -24,6 +26,7 @@ lp_engine_add_code(lp_code *code)
 {
     uint32_t id = first_free_id;
 
+    lp_greenlets_notice();
     while (id < lp_the_engine.n_codes && lp_the_engine.codes[id] != NULL) {
         id++;
     }
@@ -129,11 +132,18 @@ lp_engine_sync_ranges(lp_recorder *rec)
 }
 
 static void
+pause_stack(lp_recorder *rec, lp_ticks now, void *Py_UNUSED(unused))
+{
+    lp_recorder_pause(rec, now);
+}
+
+static void
 pause_thread(lp_recorder *rec)
 {
     bool ranged = lp_ranges_any(rec);
 
     lp_recorder_pause(rec, lp_clock_now(&rec->clock));
+    lp_stacks_visit(rec, pause_stack, NULL);
     if (ranged) {
         lp_ranges_remove(rec, rec->frames + 1);
         /* The thread's frames get their ranges back when they continue. */
@@ -151,6 +161,12 @@ lp_engine_pause_here(bool paused)
     }
 }
 
+static void
+resume_stack(lp_recorder *rec, lp_ticks now, void *Py_UNUSED(unused))
+{
+    lp_recorder_resume_calls(rec, now);
+}
+
 void
 lp_engine_pause(bool paused)
 {
@@ -162,6 +178,7 @@ lp_engine_pause(bool paused)
         }
         else {
             lp_recorder_resume_calls(rec, lp_clock_now(&rec->clock));
+            lp_stacks_visit(rec, resume_stack, NULL);
         }
     }
 }
@@ -214,6 +231,7 @@ enter_for_tracer(lp_recorder *rec, lp_code *code, lp_entry entry,
                    : NULL;
     if (LP_UNLIKELY(counters == NULL)) {
         lp_threads_name(rec);
+        code->layout.switches = lp_the_engine.greenlets;
         counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
     }
     frame =
@@ -259,6 +277,12 @@ lp_engine_enter_slow(lp_recorder *rec, lp_code *code, lp_entry entry,
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return NULL;
+    }
+    if (LP_UNLIKELY(lp_the_engine.greenlets)) {
+        lp_greenlets_listen();
+        if (lp_greenlets_check(rec)) {
+            now = lp_clock_now(&rec->clock);
+        }
     }
     rec->cost += lp_engine_entry_cost(rec, code, entry);
     if (entry != LP_CALLED && lp_layout_keeps_state(&code->layout)) {
@@ -314,7 +338,9 @@ lp_engine_frame(lp_recorder *rec, PyObject *code, const void *key)
 static void
 suspend(const lp_frame *frame, lp_ticks now)
 {
-    uint64_t *awaits = lp_code_counters_awaits(frame->counters);
+    uint64_t *awaits = frame->counters->awaits & LP_AWAITS
+                           ? lp_code_counters_awaits(frame->counters)
+                           : NULL;
     const lp_line *line = frame->line;
 
     if (line != NULL && (awaits != NULL || line->statement != 0)) {
@@ -353,13 +379,41 @@ leave_frame(lp_recorder *rec, lp_frame *frame, bool suspended, lp_ticks now)
     }
 }
 
+/* Return the open frame of `code` and `key`, which has an event, or NULL. One
+ * below others may be a sign of greenlets. */
+static lp_frame *
+frame_of_event(lp_recorder *rec, PyObject *code, const void *key)
+{
+    lp_frame *frame = lp_engine_frame(rec, code, key);
+
+    if (LP_UNLIKELY(frame != NULL && frame != rec->top &&
+                    !lp_the_engine.greenlets)) {
+        lp_greenlets_notice();
+        if (lp_the_engine.greenlets) {
+            frame = lp_engine_frame(rec, code, key);
+        }
+    }
+    return frame;
+}
+
+void
+lp_engine_leave_frame(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    leave_frame(rec, frame, false, now);
+}
+
 void
 lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
                 bool suspended, lp_ticks now)
 {
-    lp_frame *frame = lp_engine_frame(rec, code, key);
-    bool shared = frame != NULL;
+    lp_frame *frame;
+    bool shared;
 
+    if (lp_greenlets_check(rec)) {
+        now = lp_clock_now(&rec->clock);
+    }
+    frame = frame_of_event(rec, code, key);
+    shared = frame != NULL;
     if (LP_UNLIKELY(*lp_live_same_process == 0)) {
         lp_live_forked();
     }
@@ -388,9 +442,13 @@ void
 lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
                uint32_t line, lp_line_entry line_entry, lp_ticks now)
 {
-    lp_frame *frame = lp_engine_frame(rec, code, key);
+    lp_frame *frame;
     bool shared, ranged = false;
 
+    if (lp_greenlets_check(rec)) {
+        now = lp_clock_now(&rec->clock);
+    }
+    frame = frame_of_event(rec, code, key);
     if (frame == NULL) {
         lp_code *first = lp_code_of(code);
 
@@ -425,7 +483,6 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
         shared = frame->flags & LP_FRAME_SHARED;
         frame--;
     } while (shared);
-    rec->wait.last_leave = now; /* because greenlets may switch frames */
     if (LP_UNLIKELY(ranged)) {
         lp_ranges_line(rec, frame + 1);
     }
@@ -581,6 +638,7 @@ lp_engine_release(void)
         (void)lp_discovery_set(Py_None);
         lp_the_engine.hook->close();
         lp_the_engine.hook = NULL;
+        lp_greenlets_unlisten();
         lp_engine_unwatch_waits();
     }
     unlock_engine();

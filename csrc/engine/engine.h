@@ -34,7 +34,7 @@ typedef struct lp_engine {
     uint32_t tracers; /* tracers that exist */
     uint32_t active;  /* reasons to deliver events: active tracers, and codes
                          that activate their tracer */
-    bool greenlets;   /* frames of one thread may be switched in any order */
+    bool greenlets;   /* threads may switch greenlets, see greenlets.h */
     bool paused;      /* collection is off (atomic) */
     lp_range_mode ranges; /* NVTX ranges of frames entered from now on */
 } lp_engine;
@@ -93,6 +93,9 @@ typedef enum lp_entry {
     LP_RESUMED, /* it continues after a yield or an await */
     LP_LATE     /* it was already running when its code was registered */
 } lp_entry;
+
+/* [GIL] Leave one frame, which did not end by an event. */
+void lp_engine_leave_frame(lp_recorder *rec, lp_frame *frame, lp_ticks now);
 
 /* [GIL] Leave all frames above `depth` frames. */
 void lp_engine_leave_to(lp_recorder *rec, Py_ssize_t depth, lp_ticks now);

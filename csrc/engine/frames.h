@@ -26,7 +26,8 @@ lp_engine_entry_cost(const lp_recorder *rec, const lp_code *code,
         return rec->costs.resume;
     }
     if (LP_UNLIKELY(code->flags & LP_CODE_AWAITED_SLOWLY) &&
-        rec->top->counters != NULL && rec->top->counters->awaits) {
+        rec->top->counters != NULL &&
+        (rec->top->counters->awaits & LP_AWAITS)) {
         return rec->costs.call + rec->costs.awaited;
     }
     return code->flags & LP_CODE_CALLED_BY_INSTRUCTION
@@ -130,7 +131,8 @@ lp_engine_leave_top(lp_recorder *rec, PyObject *code, bool suspended,
         return false;
     }
     if (suspended && frame->line != NULL &&
-        (frame->counters->awaits || frame->line->statement != 0)) {
+        ((frame->counters->awaits & LP_AWAITS) ||
+         frame->line->statement != 0)) {
         return false; /* it has state to keep */
     }
     lp_calls_leave(rec, frame, suspended, now);

@@ -7,6 +7,7 @@
 #define LP_ENGINE_HOOK_H
 
 #include "engine/python_compat.h"
+#include "record/recorder.h"
 
 typedef struct lp_hook {
     const char *name;
@@ -30,6 +31,9 @@ typedef struct lp_hook {
     /* Return how many times other code removed the hook, and install it again
      * if it is removed now.  NULL if that cannot happen. */
     uint64_t (*displaced)(void);
+    /* A greenlet of this thread is resumed, and has counted frames.  NULL if
+     * its events come by themselves. */
+    void (*switched)(lp_recorder *rec);
     /* It can deliver the calls of code without its lines. */
     bool has_calls_only;
     /* Description of the hook, shown with the reason for a choice. */

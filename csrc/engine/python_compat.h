@@ -81,6 +81,20 @@ lp_thread_state(void)
 #endif
 }
 
+/* The first piece of the memory in which the running greenlet, or a thread
+ * without any, has its frames: no two living greenlets have the same. NULL
+ * before the first frame. */
+static inline const void *
+lp_thread_stack_root(PyThreadState *state)
+{
+    __typeof__(state->datastack_chunk) root = state->datastack_chunk;
+
+    while (root != NULL && root->previous != NULL) {
+        root = root->previous;
+    }
+    return root;
+}
+
 /* A key that identifies the running frame. */
 static inline const void *
 lp_frame_key(void)

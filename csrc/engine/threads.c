@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
+#include "record/greenlet_stacks.h"
 
 /* Return an item of a dict by name; borrowed, NULL without an exception. */
 static PyObject *
@@ -138,13 +139,14 @@ reuse_finished(void)
         return NULL;
     }
     while (rec != NULL &&
-           (rec->top != rec->frames ||
+           (rec->top != rec->frames || lp_stacks_any(rec) ||
             !__atomic_load_n(&rec->finished, __ATOMIC_ACQUIRE))) {
         rec = rec->next;
     }
     if (rec != NULL) {
         rec->other_tracer = NULL;
         rec->native_id = 0;
+        rec->stack_key = NULL;
         rec->unpopped = 0; /* the tool dropped its ranges with the thread */
         __atomic_store_n(&rec->finished, 0, __ATOMIC_RELEASE);
     }

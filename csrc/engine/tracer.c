@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/live_log.h"
 #include "record/calls.h"
+#include "record/greenlet_stacks.h"
 
 void
 lp_tracer_start(lp_tracer *self)
@@ -18,22 +19,40 @@ lp_tracer_start(lp_tracer *self)
     lp_engine_activate();
 }
 
+/* Frames of a tracer: those of a code object, or all if `code` is NULL. */
+typedef struct dropped {
+    lp_tracer *tracer;
+    const PyObject *code;
+} dropped;
+
+static void
+drop_in_stack(lp_recorder *rec, lp_ticks now, void *arg)
+{
+    const dropped *what = arg;
+    lp_tracer *self = what->tracer;
+    const lp_frame *top = rec->top;
+
+    self->count -=
+        (Py_ssize_t)lp_recorder_drop_code(rec, self, what->code, now);
+    self->open_frames -= (uint32_t)(top - rec->top);
+}
+
 /* Leave the tracer's open frames of a code object, or of all if `code` is
  * NULL, in every thread. */
 static void
 drop_frames(lp_tracer *self, const PyObject *code)
 {
+    dropped what = {self, code};
+
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         bool ranged = lp_ranges_any(rec);
-        const lp_frame *top = rec->top;
 
         if (ranged) {
             lp_ranges_remove_owner(rec, self);
         }
-        self->count -= (Py_ssize_t)lp_recorder_drop_code(
-            rec, self, code, lp_clock_now(&rec->clock));
-        self->open_frames -= (uint32_t)(top - rec->top);
+        drop_in_stack(rec, lp_clock_now(&rec->clock), &what);
+        lp_stacks_visit(rec, drop_in_stack, &what);
         if (ranged) {
             lp_engine_sync_ranges(rec);
         }
@@ -70,10 +89,19 @@ lp_tracer_ignore(lp_tracer *self, lp_code *code)
     }
 }
 
+static void
+drop_lines_in_stack(lp_recorder *rec, lp_ticks now, void *arg)
+{
+    const dropped *what = arg;
+
+    lp_recorder_drop_lines(rec, what->tracer, what->code, now);
+}
+
 bool
 lp_tracer_count_calls(lp_tracer *self, lp_code *code)
 {
     PyObject *object = code->code;
+    dropped what = {self, object};
 
     if (object == NULL || !lp_the_engine.hook->has_calls_only ||
         lp_code_of(object) != code || code->next != NULL ||
@@ -87,7 +115,8 @@ lp_tracer_count_calls(lp_tracer *self, lp_code *code)
          rec = rec->next) {
         uint32_t id = code->layout.code_id;
 
-        lp_recorder_drop_lines(rec, self, object, lp_clock_now(&rec->clock));
+        drop_lines_in_stack(rec, lp_clock_now(&rec->clock), &what);
+        lp_stacks_visit(rec, drop_lines_in_stack, &what);
         if (id < rec->n_counters && rec->counters[id] != NULL) {
             lp_line_has_no_events(&rec->counters[id]->lines[0]);
         }
@@ -310,25 +339,34 @@ attach_frame(lp_recorder *rec, const lp_frame *frame, lp_tracer *tracer,
     }
 }
 
+static void
+attach_to_stack(lp_recorder *rec, lp_ticks Py_UNUSED(now), void *arg)
+{
+    lp_tracer *tracer = arg;
+
+    /* By index, because the array of frames may be reallocated. */
+    for (size_t i = 1; i <= (size_t)(rec->top - rec->frames); i++) {
+        const lp_frame *frame = rec->frames + i;
+        const lp_code *code;
+
+        if (is_below_shared(rec, frame) || is_counted(frame, tracer) ||
+            (frame->flags & LP_FRAME_C_FUNCTION)) {
+            continue;
+        }
+        code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);
+        if (code != NULL) {
+            attach_frame(rec, frame, tracer, code);
+            i++; /* skip the shared frame */
+        }
+    }
+}
+
 void
 lp_tracer_attach_running_frames(lp_tracer *tracer)
 {
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
-        /* By index, because the array of frames may be reallocated. */
-        for (size_t i = 1; i <= (size_t)(rec->top - rec->frames); i++) {
-            const lp_frame *frame = rec->frames + i;
-            const lp_code *code;
-
-            if (is_below_shared(rec, frame) || is_counted(frame, tracer) ||
-                (frame->flags & LP_FRAME_C_FUNCTION)) {
-                continue;
-            }
-            code = lp_code_find((PyObject *)(uintptr_t)frame->code, tracer);
-            if (code != NULL) {
-                attach_frame(rec, frame, tracer, code);
-                i++; /* skip the shared frame */
-            }
-        }
+        attach_to_stack(rec, 0, tracer);
+        lp_stacks_visit(rec, attach_to_stack, tracer);
     }
 }

@@ -8,6 +8,7 @@
 #include "engine/tracer.h"
 #include "gpu/nvtx_ranges.h"
 #include "hooks/trace_function.h"
+#include "record/greenlet_stacks.h"
 
 #if LP_HAVE_FRAME_EVAL
 
@@ -123,7 +124,8 @@ run_profiled(PyThreadState *state, lp_raw_frame *frame, int throwing)
     }
     else if (!was_on && lp_trace_is_on(state) &&
              rec->trace_reason != LP_TRACE_RUNNING_FRAMES &&
-             (rec->top == rec->frames || !lp_the_engine.greenlets)) {
+             (!lp_the_engine.greenlets ||
+              (rec->top == rec->frames && !lp_stacks_any(rec)))) {
         /* (Another greenlet's frames continue without entering here.) */
         lp_trace_uninstall(state, rec);
         if (was_profiling) {

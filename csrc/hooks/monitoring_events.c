@@ -7,6 +7,7 @@
 #include "engine/c_functions.h"
 #include "engine/discovery.h"
 #include "engine/frames.h"
+#include "engine/greenlets.h"
 #include "engine/overhead_audit.h"
 #include "hooks/superinstructions.h"
 
@@ -168,6 +169,9 @@ leave_slow(PyObject *code, bool suspended)
     const void *key = lp_frame_key();
     lp_ticks now;
 
+    if (rec != NULL) {
+        lp_greenlets_check(rec);
+    }
     if (rec == NULL || (rec->top == rec->frames && rec->unpopped == 0)) {
         return return_none();
     }
@@ -234,6 +238,7 @@ line_slow(PyObject *code, uint32_t line)
     if (rec == NULL) {
         return return_none();
     }
+    lp_greenlets_check(rec);
     now = lp_clock_now(&rec->clock);
     frame = lp_engine_frame(rec, code, key);
     if (frame != NULL && lp_c_functions_is(rec->top)) {
@@ -321,6 +326,7 @@ start_by_instruction(PyObject *object, lp_code *code, uint32_t line)
     if (LP_UNLIKELY(code == NULL || lp_code_is_ignored(code))) {
         return keep_or_disable(false);
     }
+    lp_greenlets_check(rec);
     if (LP_UNLIKELY(rec->top->code == object && rec->top->key == key)) {
         return line_slow(object, line); /* a debugger jumped there */
     }
@@ -448,6 +454,9 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
         (line_entry == LP_LINE_LOOP_BACK && is_simple(code, line))) {
         return keep_or_disable(false);
     }
+    if (rec != NULL) {
+        lp_greenlets_check(rec);
+    }
     frame = rec != NULL ? lp_engine_frame(rec, args[0], lp_frame_key()) : NULL;
     if (frame != NULL) {
         /* The LINE event of its target comes next. */
@@ -468,6 +477,9 @@ on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
     PyObject *callable =
         PyMethod_Check(args[2]) ? PyMethod_GET_FUNCTION(args[2]) : args[2];
 
+    if (rec != NULL) {
+        lp_greenlets_check(rec);
+    }
     if (!PyFunction_Check(callable) && rec != NULL &&
         rec->top->code == args[0]) {
         lp_c_functions_enter(rec, callable, lp_clock_now(&rec->clock));
@@ -481,6 +493,9 @@ on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_current_recorder;
 
+    if (rec != NULL) {
+        lp_greenlets_check(rec);
+    }
     /* A callable that was not counted may end calls inside a counted one. */
     if (rec != NULL && lp_c_functions_is(rec->top) &&
         rec->top[-1].code == args[0]) {

@@ -73,6 +73,18 @@ settrace_open(PyObject *Py_UNUSED(module))
     return lp_replace_function(&sys_settrace);
 }
 
+/* The greenlet may have been left in a profiled frame by one that runs an
+ * unprofiled frame. */
+static void
+trace_switched(lp_recorder *rec)
+{
+    PyThreadState *state = PyThreadState_Get();
+
+    if (!lp_trace_is_on(state)) {
+        lp_trace_install(state, rec);
+    }
+}
+
 /* The thread may still be traced because of frames that were running when the
  * tracer was enabled. */
 static void
@@ -321,6 +333,7 @@ const lp_hook lp_hook_settrace = {
     .start = lp_frame_eval_open,
     .stop = settrace_stop,
     .scan_running_frames = lp_trace_threads_running,
+    .switched = trace_switched,
     .displaced = lp_frame_eval_displaced,
     .how = "PyEval_SetTrace, switched on by a frame evaluator (PEP 523) in "
            "profiled functions alone",

@@ -7,9 +7,11 @@
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/frames.h"
+#include "engine/greenlets.h"
 #include "engine/overhead_audit.h"
 #include "gpu/nvtx_ranges.h"
 #include "hooks/frame_eval.h"
+#include "record/greenlet_stacks.h"
 
 /* The frame whose event the other tracer is getting, or NULL. */
 static _Thread_local PyFrameObject *shown_frame;
@@ -207,6 +209,7 @@ on_c_call(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
     if (rec == NULL) {
         return 0;
     }
+    lp_greenlets_check(rec);
     if (what == PyTrace_C_CALL) {
         if (is_counted(rec->top, frame) && !lp_c_functions_is(rec->top) &&
             rec->top != rec->frames) {
@@ -382,6 +385,9 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
 static void
 on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
+    if (lp_greenlets_check(rec)) {
+        now = lp_clock_now(&rec->clock);
+    }
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, code_of(frame), frame) != NULL) {
         /* (Frames that the C function called may also end.) */
@@ -495,6 +501,9 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         stop_tracing_frame(rec);
         return;
+    }
+    if (lp_greenlets_check(rec)) {
+        now = lp_clock_now(&rec->clock);
     }
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&
         lp_engine_frame(rec, object, frame) != NULL) {
@@ -707,7 +716,7 @@ void
 lp_trace_threads_end(PyThreadState *state, lp_recorder *rec)
 {
     if (rec->trace_reason == LP_TRACE_ALL_CALLS && rec->top == rec->frames &&
-        lp_trace_is_on(state)) {
+        !lp_stacks_any(rec) && lp_trace_is_on(state)) {
         rec->trace_reason = LP_TRACE_PROFILED_ONLY;
         lp_trace_uninstall(state, rec);
     }
@@ -717,7 +726,8 @@ void
 lp_trace_threads_check(lp_recorder *rec, PyFrameObject *frame)
 {
     if (rec->trace_reason == LP_TRACE_RUNNING_FRAMES &&
-        rec->top == rec->frames && !runs_registered(PyFrame_GetBack(frame))) {
+        rec->top == rec->frames && !lp_stacks_any(rec) &&
+        !runs_registered(PyFrame_GetBack(frame))) {
         rec->trace_reason = LP_TRACE_PROFILED_ONLY;
         lp_trace_uninstall(lp_thread_state(), rec);
     }

@@ -3,6 +3,7 @@
 #include "engine/c_stack.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
+#include "engine/greenlets.h"
 #include "engine/overhead_audit.h"
 #include "engine/python_call.h"
 #include "engine/python_compat.h"
@@ -326,11 +327,13 @@ module_call_with_own_descriptors(PyObject *Py_UNUSED(module),
 #endif
 }
 
-/* Greenlets may switch frames of one thread from now on. */
+/* Greenlets may switch frames of one thread from now on, if the program has
+ * imported them. */
 static PyObject *
-module_set_greenlets(PyObject *Py_UNUSED(module), PyObject *greenlets)
+module_notice_greenlets(PyObject *Py_UNUSED(module),
+                        PyObject *Py_UNUSED(ignored))
 {
-    lp_the_engine.greenlets = PyObject_IsTrue(greenlets) == 1;
+    lp_greenlets_notice();
     Py_RETURN_NONE;
 }
 
@@ -467,7 +470,7 @@ static PyMethodDef methods[] = {
     {"missed_calls", module_missed_calls, METH_O, NULL},
     {"overhead_audit", module_audit, METH_VARARGS, NULL},
     {"frames_switched", module_frames_switched, METH_NOARGS, NULL},
-    {"set_greenlets", module_set_greenlets, METH_O, NULL},
+    {"notice_greenlets", module_notice_greenlets, METH_NOARGS, NULL},
     {"trace_start", lp_trace_start, METH_VARARGS, NULL},
     {"trace_full", lp_trace_full, METH_NOARGS, NULL},
     {"monotonic_ns", lp_trace_monotonic_ns, METH_VARARGS, NULL},

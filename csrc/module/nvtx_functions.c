@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "gpu/nvtx.h"
 #include "gpu/nvtx_ranges.h"
+#include "record/greenlet_stacks.h"
 
 static const struct {
     const char *name; /* name of the mode */
@@ -24,6 +25,12 @@ enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 /* Set the ranges of frames entered from now on; open frames have none from now
  * on. */
 static void
+end_ranges(lp_recorder *rec, lp_ticks Py_UNUSED(now), void *Py_UNUSED(unused))
+{
+    lp_ranges_end(rec);
+}
+
+static void
 set_mode(lp_range_mode mode)
 {
     if (mode == lp_the_engine.ranges) {
@@ -33,6 +40,7 @@ set_mode(lp_range_mode mode)
     for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
          rec = rec->next) {
         lp_ranges_end(rec);
+        lp_stacks_visit(rec, end_ranges, NULL);
         lp_engine_sync_ranges(rec);
     }
 }

@@ -11,6 +11,7 @@
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
 #include "record/calls.h"
+#include "record/greenlet_stacks.h"
 
 static PyObject *
 tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -377,6 +378,7 @@ tracer_reset(PyObject *op, PyObject *Py_UNUSED(ignored))
         }
         lp_calls_reset(rec, self);
         lp_recorder_restart(rec, self, lp_clock_now(&rec->clock));
+        lp_stacks_restart(rec, lp_clock_now(&rec->clock));
     }
     lp_tracer_forget_slices(self);
     Py_RETURN_NONE;

@@ -81,7 +81,7 @@ lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
     size_t records = HEADER_RECORDS + LINE_RECORDS * (size_t)layout->n_lines;
     lp_code_counters *counters;
 
-    if (layout->awaits) {
+    if (layout->awaits || layout->switches) {
         records += (layout->n_lines + per_record - 1) / per_record;
     }
     counters = lp_arena_alloc(arena, records);
@@ -90,7 +90,8 @@ lp_code_counters_new(lp_arena *arena, const lp_layout *layout,
     }
     counters->code_id = layout->code_id;
     counters->n_lines = layout->n_lines;
-    counters->awaits = layout->awaits;
+    counters->awaits = (uint8_t)((layout->awaits ? LP_AWAITS : 0) |
+                                 (layout->switches ? LP_SWITCHES : 0));
     counters->is_live = arena->is_live;
     for (uint32_t i = 0; i < layout->n_lines; i++) {
         lp_line *line = &counters->lines[i];

@@ -44,6 +44,12 @@ lp_line_has_no_events(lp_line *line)
 
 struct lp_node;
 
+/* Ways in which the frames of a code object may wait without their thread. */
+enum {
+    LP_AWAITS = 1,  /* it is a coroutine or an asynchronous generator */
+    LP_SWITCHES = 2 /* they may run in greenlets, which are switched out */
+};
+
 typedef struct lp_code_counters {
     uint64_t calls; /* frames entered; a resumed one does not count */
     /* ticks of outermost frames of this code, from their first line to the
@@ -56,7 +62,8 @@ typedef struct lp_code_counters {
     uint32_t n_lines;
     uint32_t serial;  /* of the code object, see lp_layout */
     uint8_t recursed; /* true if depth was ever more than one */
-    uint8_t awaits;   /* there are awaited ticks after the lines */
+    uint8_t awaits;   /* LP_AWAITS and LP_SWITCHES; if not 0, there are awaited
+                         ticks after the lines */
     uint8_t is_live;  /* in an arena that is in the live file */
     uint8_t padding;
     uint64_t dropped_slices; /* slices that there was no room for, see
@@ -100,6 +107,7 @@ typedef struct lp_layout {
     uint32_t first_line;
     uint32_t n_lines;
     bool awaits;            /* a coroutine or an asynchronous generator */
+    bool switches;          /* its frames may run in greenlets */
     bool by_instruction;    /* its lines are told of by INSTRUCTION events */
     bool calls_only;        /* no events tell of its lines */
     uint32_t *statements;   /* owned, by line; NULL without multi-line

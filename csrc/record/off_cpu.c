@@ -560,6 +560,18 @@ lp_off_cpu_charge(lp_recorder *rec, lp_frame *frame, lp_ticks *now)
     return sum;
 }
 
+lp_ticks
+lp_off_cpu_left(lp_recorder *rec, lp_ticks now)
+{
+    lp_ticks last = rec->top->since, left = rec->wait.last_leave;
+
+    if (now - (last > left ? last : left) >= READ(rec->wait.min)) {
+        add_cost(rec, measure_gap(rec, rec->top, &now));
+    }
+    lp_off_cpu_spread(rec);
+    return now;
+}
+
 void
 lp_off_cpu_settle(lp_recorder *rec, lp_ticks now)
 {

@@ -149,6 +149,11 @@ lp_line_wait lp_off_cpu_charge(struct lp_recorder *rec, struct lp_frame *frame,
 lp_ticks lp_off_cpu_before(struct lp_recorder *rec, struct lp_frame *frame,
                            lp_ticks now);
 
+/* [OWNER] All open lines stand still from `now` on: charge them with the
+ * off-CPU time up to then.  Returns when that is: later, if the thread was
+ * preempted meanwhile. */
+lp_ticks lp_off_cpu_left(struct lp_recorder *rec, lp_ticks now);
+
 /* Charge the thread's off-CPU time up to now to its open lines. */
 void lp_off_cpu_settle(struct lp_recorder *rec, lp_ticks now);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/calls.h"
+#include "record/greenlet_stacks.h"
 
 enum { MIN_FRAMES = 64 };
 
@@ -67,6 +68,7 @@ lp_recorder_free(lp_recorder *rec)
     if (rec == NULL) {
         return;
     }
+    lp_stacks_free(rec);
     while (rec->more_frames != NULL) {
         lp_block *next = rec->more_frames->next;
 

@@ -157,6 +157,9 @@ typedef struct lp_recorder {
                                   greenlets */
     /* owned list: call trees, one per tracer; see call_tree.h */
     struct lp_tree *trees;
+    /* owned: of greenlets that do not run, see greenlet_stacks.h; or NULL */
+    struct lp_stacks *stacks;
+    const void *stack_key;  /* of the greenlet whose frames these are */
     lp_trace_buffer slices; /* ended slices, if it is traced */
     lp_off_cpu wait;
     struct lp_recorder *next;

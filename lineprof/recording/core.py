@@ -443,7 +443,7 @@ class CoreSession:
 
     def enable(self) -> None:
         """Count from now on, in every thread."""
-        _core.set_greenlets("greenlet" in sys.modules)
+        _core.notice_greenlets()
         self.tracer.enable()
 
     def note_run(self) -> None:

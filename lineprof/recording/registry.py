@@ -129,7 +129,6 @@ class Registry:
         """
         if self._tracer.has_code(code):
             return True
-        self._module.set_greenlets("greenlet" in sys.modules)
         source = self.sources.of(code)
         if not register(self._tracer, code, identity(code), source, enables=enables):
             self.warnings.append(

@@ -675,8 +675,9 @@ with profile:
     )
     steps = [shown(step) for step in nesting(heard.ranges())]
     assert steps[-1] == []
-    assert ["ping", "pongs.switch()", "pong", "pings.switch()"] in steps
-    assert ["ping", "for i in range(n):", "pong", "pings.switch()"] in steps
+    assert ["ping", "pongs.switch()"] in steps
+    assert ["pong", "pings.switch()"] in steps
+    assert not [step for step in steps if {"ping", "pong"} <= {*step}]
 
 
 # -- names and payloads ---------------------------------------------------------------
