@@ -406,14 +406,9 @@ void
 lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
                 bool suspended, lp_ticks now)
 {
-    lp_frame *frame;
-    bool shared;
+    lp_frame *frame = frame_of_event(rec, code, key);
+    bool shared = frame != NULL;
 
-    if (lp_greenlets_check(rec)) {
-        now = lp_clock_now(&rec->clock);
-    }
-    frame = frame_of_event(rec, code, key);
-    shared = frame != NULL;
     if (LP_UNLIKELY(*lp_live_same_process == 0)) {
         lp_live_forked();
     }

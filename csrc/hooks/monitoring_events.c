@@ -169,8 +169,9 @@ leave_slow(PyObject *code, bool suspended)
     const void *key = lp_frame_key();
     lp_ticks now;
 
-    if (rec != NULL) {
-        lp_greenlets_check(rec);
+    if (rec != NULL && LP_UNLIKELY(lp_the_engine.greenlets) &&
+        lp_code_of(code) != NULL) {
+        lp_greenlets_check(rec); /* (Any frame may end by an exception.) */
     }
     if (rec == NULL || (rec->top == rec->frames && rec->unpopped == 0)) {
         return return_none();

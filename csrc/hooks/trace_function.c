@@ -162,6 +162,15 @@ code_of(PyFrameObject *frame)
     return code;
 }
 
+/* The same as lp_greenlets_check, for an event of any frame: only one of
+ * profiled code tells that another greenlet's lines are open. */
+static bool
+has_other_greenlet(lp_recorder *rec, PyFrameObject *frame)
+{
+    return LP_UNLIKELY(lp_the_engine.greenlets) &&
+           lp_code_of(code_of(frame)) != NULL && lp_greenlets_check(rec);
+}
+
 #if LP_HAVE_FRAME_EVAL
 
 static bool
@@ -209,7 +218,7 @@ on_c_call(PyObject *Py_UNUSED(obj), PyFrameObject *frame, int what,
     if (rec == NULL) {
         return 0;
     }
-    lp_greenlets_check(rec);
+    has_other_greenlet(rec, frame);
     if (what == PyTrace_C_CALL) {
         if (is_counted(rec->top, frame) && !lp_c_functions_is(rec->top) &&
             rec->top != rec->frames) {
@@ -385,7 +394,7 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
 static void
 on_return(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
-    if (lp_greenlets_check(rec)) {
+    if (has_other_greenlet(rec, frame)) {
         now = lp_clock_now(&rec->clock);
     }
     if (LP_UNLIKELY(lp_c_functions_is(rec->top)) &&

@@ -52,6 +52,23 @@ class Checked:
         ]
 
 
+def python(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python with the core that this run of the suite tests."""
+    return subprocess.run(
+        [sys.executable, *map(str, words)],
+        capture_output=True,
+        cwd=cwd,
+        text=True,
+        check=False,
+        timeout=120,
+        env={
+            **os.environ,
+            "LINEPROF_CORE": core_name(),
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+    )
+
+
 Check = Callable[[str], Checked]
 
 
@@ -63,17 +80,7 @@ def check(tmp_path: Path, shared_folder: Path) -> Check:
     def run(program: str) -> Checked:
         path = tmp_path / "program.py"
         path.write_text(plain(program), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-c", CHECK, str(library), str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={
-                **os.environ,
-                "LINEPROF_CORE": core_name(),
-                "PYTHONPATH": os.pathsep.join(sys.path),
-            },
-        )
+        done = python("-c", CHECK, library, path, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return Checked(done.stdout)
 
@@ -177,12 +184,12 @@ def test_callers_of_a_greenlet_that_is_switched_out_await_it(check: Check) -> No
 @profile
 def inner(n):
     tick(n)  #= 110
-    wait()  #= 60 #~ 130
+    wait()  #= 60 #~ 163
 
 @profile
 def outer(n):
     tick(1)  #= 2
-    inner(n)  #= 170 #~ 130
+    inner(n)  #= 170 #~ 163
     tick(2)  #= 4
 
 spawn(lambda: outer(10), lambda: outer(100))
@@ -190,7 +197,7 @@ hub.switch()
 """
     )
     assert checked.own == 176
-    assert checked.tree == [("outer", 0, -1, 2, 176), ("inner", 25, 0, 2, 170)]
+    assert checked.tree == [("outer", 0, -1, 2, 176), ("inner", 28, 0, 2, 170)]
 
 
 def test_a_function_open_in_several_greenlets_is_no_recursion(check: Check) -> None:
@@ -200,7 +207,7 @@ def test_a_function_open_in_several_greenlets_is_no_recursion(check: Check) -> N
 @profile
 def work(n):
     tick(n)  #= 111
-    wait()  #= 90 #~ 262
+    wait()  #= 90 #~ 402
     tick(n)  #= 111
 
 spawn(*(lambda n=n: work(n) for n in (1, 10, 100)))
@@ -211,45 +218,6 @@ hub.switch()
     assert node == ("work", 0, -1, 3, 312)
 
 
-def test_recursion_and_generators_in_greenlets(check: Check) -> None:
-    checked = check(
-        """
-from greenlet import getcurrent, greenlet
-
-@profile
-def steps(n):
-    for i in range(n):
-        tick(1)  #= 6
-        main.switch(i)  #~ 60
-        yield i
-
-@profile
-def fall(n):
-    tick(2)  #= 16
-    if n:
-        fall(n - 1)  #= 20
-    else:
-        main.switch()  #~ 20
-
-@profile
-def run(n):
-    for i in steps(n):  #= 6 #~ 60
-        tick(100)  #= 600
-    fall(n)  #= 16 #~ 20
-
-main = getcurrent()
-both = [greenlet(run), greenlet(run)]
-for one in both:
-    one.switch(3)
-while not all(one.dead for one in both):
-    for one in both:
-        tick(10)
-        one.switch()
-"""
-    )
-    assert checked.own == 6 + 600 + 16
-
-
 TRACED = """
 import greenlet as module
 from greenlet import getcurrent, greenlet
@@ -257,7 +225,7 @@ from greenlet import getcurrent, greenlet
 @profile
 def one():
     tick(1)  #= 1
-    rest(2)  #= {one} #~ {awaits}
+    rest(2)  {marks}
 
 @profile
 def two():
@@ -291,7 +259,7 @@ def test_a_trace_function_of_the_program_gets_all_switches(
     seen = ["switch"] * 6 if before else []
     # The line of `two` is left 40 later than the switch: nobody else has lines.
     program = TRACED.replace("tick(20))  #= 20", "tick(20))  #= 60")
-    check(program.format(one=2, awaits=70, before=before, after="", seen=seen))
+    check(program.format(marks="#= 2 #~ 70", before=before, after="", seen=seen))
 
 
 def test_counts_are_right_where_the_program_replaces_the_trace_function(
@@ -301,4 +269,144 @@ def test_counts_are_right_where_the_program_replaces_the_trace_function(
     program = TRACED.replace("tick(20))  #= 20", "tick(20))  #= 62")
     after = "module.settrace(note)"
     seen = ["switch"] * 2
-    check(program.format(one=0, awaits=72, before="", after=after, seen=seen))
+    check(program.format(marks="#~ 72", before="", after=after, seen=seen))
+
+
+# Greenlets with random plans of ticks, calls and switches. The program itself counts
+# whose line each tick belongs to.
+RANDOM = """\
+import random, sys
+from collections import Counter
+from pathlib import Path
+from greenlet import getcurrent, greenlet
+from running import new_profiler
+from settable_clock import Clock
+
+clock = Clock(Path(sys.argv[1]))
+
+def f(me, plan):
+    for op, what in plan:
+        if op == "tick":
+            me.spend(what)
+        elif op == "switch":
+            me.give_up(what)
+        else:
+            me.call(what)
+    me.depth -= 1
+
+NAMES = {3: "tick", 5: "switch", 7: "call"}
+
+def plan_of(other, depth):
+    ops = ["tick", "tick", "switch", "switch", *(["call"] if depth < 5 else [])]
+    plan = [(other.choice(ops), other.randrange(1, 50)) for _ in range(4)]
+    return [
+        (op, plan_of(other, depth + 1) if op == "call" else what) for op, what in plan
+    ]
+
+class Truth:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.times, self.awaits = Counter(), Counter()
+        self.owner = None  # the greenlet whose lines are open
+        self.hub = greenlet(self.loop)
+        self.all = [Runner(self) for _ in range(self.random.randrange(2, 6))]
+
+    def charge(self, n):
+        try:
+            self.pass_or_fail(n)
+        except ValueError:
+            pass
+        if self.owner and self.owner.depth:
+            self.times[self.owner.ops[-1]] += n
+            self.times["call"] += n * (self.owner.depth - 1)
+
+    def pass_or_fail(self, n):
+        clock.tick(n)
+        if self.random.random() < 0.2:
+            raise ValueError
+
+    def run_by(self, runner):
+        if self.owner is runner:
+            return
+        now = clock.now()
+        if self.owner:
+            self.owner.left = now
+        if runner.depth and runner.left is not None:
+            self.awaits[runner.ops[-1]] += now - runner.left
+            self.awaits["call"] += (now - runner.left) * (runner.depth - 1)
+        self.owner = runner
+
+    def loop(self):
+        while alive := [one for one in self.all if not one.greenlet.dead]:
+            self.charge(self.random.randrange(9))
+            self.random.choice(alive).greenlet.switch()
+
+class Runner:
+    def __init__(self, truth):
+        self.truth, self.random = truth, truth.random
+        self.depth, self.ops, self.left = 0, [], None
+        self.greenlet = greenlet(self.start, truth.hub)
+
+    def start(self):
+        self.truth.charge(self.random.randrange(9))
+        for _ in range(2):
+            self.call(plan_of(self.random, 0))
+            self.left = None
+            self.give_up(3)
+
+    def note(self, plan):
+        for op, what in plan:
+            self.ops[-1] = op
+            yield op, what
+
+    def call(self, plan):
+        self.truth.run_by(self)
+        self.depth += 1
+        self.ops.append("")
+        f(self, self.note(plan))
+        self.ops.pop()
+
+    def spend(self, n):
+        self.truth.charge(n)
+
+    def give_up(self, n):
+        self.truth.charge(self.random.randrange(3))
+        if self.random.random() < 0.3:
+            self.random.choice(self.truth.all).switch_to()
+        else:
+            self.truth.hub.switch()
+        if self.depth:
+            self.truth.run_by(self)
+        self.truth.charge(n)
+
+    def switch_to(self):
+        if self.greenlet.dead or self.greenlet is getcurrent():
+            self.truth.hub.switch()
+        else:
+            self.greenlet.switch()
+
+plain_f = f
+for seed in range(int(sys.argv[2]), int(sys.argv[3])):
+    profiler = new_profiler(clock=clock.capsule)
+    f = profiler(plain_f)
+    truth = Truth(seed)
+    truth.hub.switch()
+    (function,) = profiler.get_stats().functions
+    first = f.__code__.co_firstlineno
+    rows = {NAMES.get(row.line - first): row for row in function.rows}
+    times = Counter({name: row.time_ns for name, row in rows.items() if row.time_ns})
+    awaits = Counter({name: row.await_ns for name, row in rows.items() if row.await_ns})
+    assert times == +truth.times, (seed, times, truth.times)
+    assert awaits == +truth.awaits, (seed, awaits, truth.awaits)
+    profiler.disable()
+"""
+
+
+@pytest.mark.parametrize("seed", range(0, 300, 100))
+def test_times_of_random_greenlets(
+    tmp_path: Path, shared_folder: Path, seed: int
+) -> None:
+    library = double(shared_folder, "python/clock.c")
+    write(tmp_path, "program.py", RANDOM)
+    done = python("program.py", library, seed, seed + 100, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
