@@ -307,8 +307,8 @@ class CallTree(NamedTuple):
     - The `inclusive_ns` of all calls from a line are the line's time without its
       self time, which is not below 0.
 
-    If greenlets took turns, callers are partly a guess: the calls of a line may then
-    take longer than the line.
+    If greenlets took turns before they were noticed, callers are partly a guess: the
+    calls of a line may then take longer than the line.
     """
 
     nodes: Sequence[CallNode] = ()  # parents before their children

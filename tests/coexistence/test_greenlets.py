@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import hits_in, kernprof, run, viewer, write
+from as_python import hits_in, kernprof, viewer, write
 from compiled_doubles import double
 from running import core_name, plain
+
+from lineprof import load_stats
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -410,3 +411,327 @@ def test_times_of_random_greenlets(
     write(tmp_path, "program.py", RANDOM)
     done = python("program.py", library, seed, seed + 100, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+
+
+def test_greenlet_may_be_imported_while_lines_are_open(check: Check) -> None:
+    """Functions that ran before have no room for await times."""
+    check(
+        """
+        @profile
+        def b():
+            while True:
+                tick(5)  #= 10
+                main.switch()  #~ 7
+
+        @profile
+        def c():
+            main.switch()
+            return None
+
+        def begin():
+            global main, g1, g2
+            from greenlet import getcurrent, greenlet
+            main, g1, g2 = getcurrent(), greenlet(b), greenlet(c)
+
+        @profile
+        def top():
+            begin()
+            g2.switch()
+            tick(1)  #= 1
+            g1.switch()
+            tick(7)  #= 7
+            g1.switch()
+            tick(1000)  #= 1000
+
+        top()
+        tick(500)
+        """
+    )
+
+
+CHANGES = """
+from greenlet import getcurrent, greenlet
+from running import new_profiler
+
+@profile
+def b():
+    while True:
+        tick(5)  #= {of_b}
+        main.switch()  {awaited}
+
+@profile
+def top():
+    g1.switch()  {before}
+    tick(7)  {then}
+    change()
+    tick(100)  {off}
+    profile.enable()
+    g1.switch()  #~ 5
+    tick(1000)  #= 1000
+
+def turn_off():
+    profile.disable()
+    profile.disable()
+
+def other():
+    second = new_profiler()
+    second.add_function(b)
+    second.enable()
+    second.disable()
+    assert not second.get_stats().functions[0].rows
+
+change = {change}
+main = getcurrent()
+g1 = greenlet(b)
+profile.enable()
+top()
+tick(500)
+profile.disable()
+"""
+USUAL = {
+    "of_b": 10,
+    "awaited": "#~ 107",
+    "before": "#~ 5",
+    "then": "#= 7",
+    "off": "#= 100",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "marks"),
+    [
+        ("profile.reset", {"of_b": 5, "awaited": "#~ 100", "before": "", "then": ""}),
+        ("other", {}),
+    ],
+)
+def test_a_profiler_changes_while_a_greenlet_is_switched_out(
+    check: Check, change: str, marks: dict[str, str]
+) -> None:
+    check(CHANGES.format(change=change, **{**USUAL, **marks}))
+
+
+PAUSED = """
+import lineprof
+from greenlet import getcurrent, greenlet
+from running import new_profiler
+from pathlib import Path
+from settable_clock import Clock
+import sys
+clock = Clock(Path(sys.argv[1]))
+profile = new_profiler(clock=clock.capsule)
+tick = clock.tick
+def b(n):
+    while True:
+        tick(n)
+        main.switch()
+def top(other):
+    other.switch()
+    change()
+    tick(100)
+    other.switch()
+    again()
+    tick(1000)
+    other.switch()
+def rows(profiler):
+    return [
+        (row.hits, row.time_ns, row.await_ns)
+        for function in profiler.get_stats().functions
+        for row in function.rows
+    ]
+def core():
+    from lineprof import _core
+    return _core
+main = getcurrent()
+"""
+
+
+def test_collection_is_off_while_a_greenlet_is_switched_out(
+    tmp_path: Path, shared_folder: Path
+) -> None:
+    """Neither its old lines nor new ones count until it is on again."""
+    library = double(shared_folder, "python/clock.c")
+    text = f"""{PAUSED}
+from lineprof import _core
+change, again = (lambda: _core.collect(False)), (lambda: _core.collect(True))
+b, top = profile(b), profile(top)
+top(greenlet(lambda: b(5)))
+found = {{f.name: [(r.hits, r.time_ns) for r in f.rows]
+         for f in profile.get_stats().functions}}
+assert found["b"] == [(2, 0), (2, 10), (2, 0)], found
+assert [time for _, time in found["top"]] == [0, 0, 1000, 0], found
+"""
+    write(tmp_path, "program.py", text)
+    done = python("program.py", library, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_closed_profiler_leaves_greenlets_that_are_switched_out(
+    tmp_path: Path, shared_folder: Path
+) -> None:
+    """And what it has in greenlet: no trace function of this thread."""
+    library = double(shared_folder, "python/clock.c")
+    text = f"""{PAUSED}
+import gc, greenlet as module
+from lineprof.recording.profiler import close
+change = again = lambda: None
+def c(n):
+    while True:
+        tick(n)
+        main.switch()
+b, t = profile(b), profile(top)
+pair = greenlet(lambda: b(5)), greenlet(lambda: b(5))
+t(pair[0])
+pair[1].switch()
+close(profile)
+second = new_profiler(clock=clock.capsule)
+c = second(c)
+last = greenlet(lambda: c(20))
+last.switch()
+for one in (*pair, last):
+    one.switch()
+assert rows(second) == [(2, 0, 0), (2, 40, 0), (2, 10, 0)], rows(second)
+close(second)
+del profile, second, b, c, t
+gc.collect()
+main.switch()
+assert module.gettrace() is None
+"""
+    write(tmp_path, "program.py", text)
+    done = python("program.py", library, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+KILLED = """
+import os, signal, threading, time
+from greenlet import getcurrent, greenlet
+
+@profile
+def b():
+    while True:
+        main.switch()
+
+@profile
+def top():
+    g1.switch()
+    end = time.perf_counter() + 0.2
+    while time.perf_counter() < end:
+        pass
+    g1.switch()
+    {end}
+
+main = getcurrent()
+g1 = greenlet(b)
+top()
+"""
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "os.kill(os.getpid(), signal.SIGKILL)",
+        "return",
+        "pid = os.fork(); os.wait() if pid else os._exit(0)",
+    ],
+)
+def test_lines_of_a_greenlet_that_is_switched_out_get_nothing_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "live"))
+    write(tmp_path, "k.py", KILLED.format(end=end))
+    kernprof("-lq", "--core", core_name(), "k.py", cwd=tmp_path)
+    assert viewer("view", "k.lprof", cwd=tmp_path).status == 0
+    assert hits_in(tmp_path / "k.lprof")["b"] == {7: 2, 8: 2}
+    stats = load_stats(tmp_path / "k.lprof")
+    own = {one.name: sum(row.time_ns for row in one.rows) for one in stats.functions}
+    assert own["b"] * 10 < own["top"]
+    assert not [one for one in stats.warnings if "guess" in one]
+
+
+def test_slices_of_greenlets_do_not_overlap(tmp_path: Path) -> None:
+    text = LOOP.replace("tick(", "time.sleep(1e-6 *")
+    write(
+        tmp_path,
+        "t.py",
+        f"""
+import time
+{text}
+@profile
+def inner(n):
+    wait(n)
+
+@profile
+def outer(n):
+    for _ in range(3):
+        inner(n)
+
+spawn(lambda: outer(10), lambda: outer(100), lambda: outer(1000))
+hub.switch()
+""",
+    )
+    kernprof("-lq", "--core", core_name(), "--trace", "t.py", cwd=tmp_path)
+    stats = load_stats(tmp_path / "t.lprof")
+    (trace,) = stats.traces
+    open_until: list[int] = []
+    slices = sorted(
+        ((one.start_ns, -one.ns) for one in trace), key=lambda one: (one[0], one[1])
+    )
+    assert len(slices) > 12
+    for start, minus in slices:
+        while open_until and open_until[-1] <= start:
+            open_until.pop()
+        assert not open_until or start - minus <= open_until[-1]
+        open_until.append(start - minus)
+
+
+def test_thousands_of_greenlets_and_several_threads(check: Check) -> None:
+    checked = check(
+        """
+        import threading
+        from greenlet import getcurrent, greenlet
+
+        @profile
+        def work(main, n):
+            tick(1)  #= 6000
+            main.switch()  #~ {awaits}
+            tick(2)  #= 12000
+
+        def run():
+            main = getcurrent()
+            all = [greenlet(work) for _ in range(3000)]
+            for one in all:
+                one.switch(main, 1)
+            for one in all:
+                one.switch()
+            assert all[0].dead
+
+        for _ in range(2):
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+        """.replace("{awaits}", str(2 * (3000 * 2999 // 2 * 3)))
+    )
+    assert checked.own == 18000
+
+
+def test_gevent(check: Check) -> None:
+    pytest.importorskip("gevent", reason="gevent has no wheel for this Python")
+    checked = check(
+        """
+        import gevent
+
+        @profile
+        def worker(n):
+            tick(n)  #= 111
+            gevent.sleep(0)  #~ 222
+            tick(n)  #= 111
+
+        @profile
+        def main():
+            tick(1000)  #= 1000
+            gevent.joinall([gevent.spawn(worker, n) for n in (1, 10, 100)])  #~ 222
+            tick(2000)  #= 2000
+
+        main()
+        """
+    )
+    assert checked.own == 3222
