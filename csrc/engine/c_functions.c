@@ -4,6 +4,7 @@
 
 #include "engine/live_log.h"
 #include "record/calls.h"
+#include "record/own_work.h"
 
 /* Kinds of classes of callables.  All objects of the class are one C function;
  * or each object is one, such as a ufunc, which has a name of its own; or none
@@ -324,7 +325,7 @@ lp_c_functions_enter(lp_recorder *rec, PyObject *callable, lp_ticks now)
 
         counters = lp_recorder_counters(rec, &tracer->arena, &code->layout);
         later = lp_clock_now(&rec->clock); /* creating counters took time */
-        rec->cost += (later - now) * LP_COST_ONE;
+        lp_own_work_was_short(rec, later - now);
         now = later;
     }
     rec->cost += lp_c_functions_cost / 2;

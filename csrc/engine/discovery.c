@@ -163,6 +163,29 @@ mark_unwanted(PyObject *code)
     }
 }
 
+/* The same, and leave the current exception alone. */
+static void
+remember_unwanted(PyObject *code)
+{
+    PyObject *type, *value, *traceback;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    mark_unwanted(code);
+    PyErr_Restore(type, value, traceback); /* in place of one of ours */
+}
+
+/* True if no code of its file is wanted.  Runs no Python, and leaves the
+ * current exception alone. */
+static bool
+is_in_unwanted_file(PyObject *code)
+{
+    PyObject *file = ((PyCodeObject *)code)->co_filename;
+
+    /* A subclass may have methods of the program's own. */
+    return PyUnicode_CheckExact(file) &&
+           PySet_Contains(unwanted_files, file) == 1;
+}
+
 /* Offer the code object to the Python callable; true if it was registered. */
 static bool
 call_decide(PyObject *code)
@@ -171,9 +194,6 @@ call_decide(PyObject *code)
     PyObject *callable = decide, *answer;
     bool wanted = false;
 
-    if (PySet_Contains(unwanted_files, file) != 0) {
-        return false;
-    }
     Py_INCREF(callable); /* the callable may end discovery */
     answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
     Py_DECREF(callable);
@@ -187,7 +207,7 @@ call_decide(PyObject *code)
         pause_for(code, answer);
     }
     else if (answer == Py_None) {
-        if (unwanted_files != NULL) {
+        if (unwanted_files != NULL && PyUnicode_CheckExact(file)) {
             (void)PySet_Add(unwanted_files, file);
         }
     }
@@ -212,6 +232,12 @@ lp_discovery_ask(PyObject *code)
     mark = lp_code_mark(code);
     if (mark != NULL &&
         (mark->unwanted_in == round_number || is_postponed(mark))) {
+        return NULL;
+    }
+    if (is_in_unwanted_file(code)) {
+        if (lp_the_engine.hook->watch_all == NULL) {
+            remember_unwanted(code); /* its next call comes here, too */
+        }
         return NULL;
     }
     if (lp_c_stack_is_full()) {

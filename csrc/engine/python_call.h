@@ -9,21 +9,20 @@
 #include <signal.h>
 
 #include "engine/python_compat.h"
-#include "record/clock.h"
+#include "record/own_work.h"
 
 typedef struct lp_python_call {
     PyObject *type, *value,
         *traceback; /* owned: the exception of the program */
     sigset_t signals;
-    lp_ticks began;
-    uint64_t began_cpu_ns;
+    lp_own_work work;
 } lp_python_call;
 
 /* [GIL] */
 void lp_python_call_begin(lp_python_call *self);
 
 /* [GIL] Drop an exception raised in the meantime, restore the program's, and
- * charge the time to no line. */
+ * charge the time to no line: see own_work.h. */
 void lp_python_call_end(lp_python_call *self);
 
 /* What all such calls took: the ticks that are part of the recorders' cost,

@@ -87,8 +87,6 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
  * no memory. */
 enum { MAX_RECORDERS = 256 };
 
-_Thread_local lp_recorder *lp_current_recorder;
-
 static pthread_key_t exit_key;
 static pthread_once_t exit_key_once = PTHREAD_ONCE_INIT;
 

@@ -6,9 +6,6 @@
 #include "engine/python_compat.h"
 #include "record/recorder.h"
 
-/* This thread's recorder; NULL before its first event. */
-extern _Thread_local lp_recorder *lp_current_recorder;
-
 /* [GIL] Return this thread's recorder, created if needed; NULL if memory is
  * out. */
 lp_recorder *lp_threads_here(void);

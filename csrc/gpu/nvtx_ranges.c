@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gpu/nvtx.h"
+#include "record/own_work.h"
 
 lp_labels *
 lp_labels_new(const lp_layout *layout)
@@ -106,7 +107,7 @@ lp_ranges_sync(lp_recorder *rec)
     }
     rec->ranged = (uint32_t)(rec->top - rec->frames);
     /* The tool's time is a cost, not time of the program. */
-    rec->cost += (lp_clock_now(&rec->clock) - before) * LP_COST_ONE;
+    lp_own_work_was_short(rec, lp_clock_now(&rec->clock) - before);
 }
 
 void

@@ -8,6 +8,8 @@
 
 enum { MIN_FRAMES = 64 };
 
+_Thread_local lp_recorder *lp_current_recorder;
+
 /* Write a field that other threads may read at any time, see current_path.c.
  */
 #define WRITE(field, value) __atomic_store_n(&(field), value, __ATOMIC_RELAXED)
@@ -335,6 +337,20 @@ lp_recorder_resume_calls(lp_recorder *rec, lp_ticks now)
     }
     forget_paths(rec, rec->frames + 1);
     invalidate_paths(rec);
+}
+
+void
+lp_recorder_hide(lp_recorder *rec, lp_ticks ticks)
+{
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        if (frame->line != NULL) {
+            if (rec->traced) { /* its slice has begun when it did */
+                lp_recorder_split(frame);
+            }
+            frame->since += ticks;
+            frame->first += ticks;
+        }
+    }
 }
 
 uint32_t

@@ -165,6 +165,9 @@ typedef struct lp_recorder {
     struct lp_recorder *next;
 } lp_recorder;
 
+/* This thread's recorder; NULL before its first event. */
+extern _Thread_local lp_recorder *lp_current_recorder;
+
 #define LP_OVERHEAD_AUDIT_NEVER UINT64_MAX
 
 /* A callback for a slice of a frame with these counters. */
@@ -291,6 +294,10 @@ void lp_recorder_resume_calls(lp_recorder *rec, lp_ticks now);
 
 /* Restart the open frames of `owner`: their time so far is not counted. */
 void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);
+
+/* [OWNER] The open lines continue as if these ticks, up to now, had not
+ * passed. */
+void lp_recorder_hide(lp_recorder *rec, lp_ticks ticks);
 
 /* Enclose each addition or removal of frames, so that other threads, which may
  * read frames at any time, know when to read again. */

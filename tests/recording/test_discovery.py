@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from running import hits_of, new_profiler, run_python
+from running import hits_of, new_profiler, plain, run_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -397,3 +398,57 @@ def test_a_function_first_called_in_several_threads_is_counted_in_each() -> None
             assert set(counts.values()) == {4}
     finally:
         sys.setswitchinterval(before)
+
+
+def test_the_first_calls_of_refused_files_call_no_python() -> None:
+    found = Found(lambda _: None)
+    run("def first():\n    pass\nfirst()\n")
+    found.profiler.overhead()  # its file is refused, too
+    before = found.profiler.overhead()
+    run("".join(f"def f{i}():\n    pass\nf{i}()\n" for i in range(100)))
+    assert found.profiler.overhead().registering_ns == before.registering_ns
+    assert not found.hits()
+    assert found.asked["<module>"] == 1
+
+
+@pytest.mark.skipif(
+    not hasattr(time, "pthread_getcpuclockid"), reason="waits need a thread's clock"
+)
+def test_time_for_which_decide_blocks_is_neither_time_nor_wait() -> None:
+    """Time less waits is processor time: of the program, raw with lineprof's."""
+
+    def decide(code: CodeType) -> bool | None:
+        if code.co_name == "slow":
+            time.sleep(0.02)
+        return code.co_name == "caller"
+
+    text = """
+        def caller():
+            return [calls()]
+
+        def calls():
+            for function in functions:
+                function()
+            begun = thread_time()
+            while thread_time() < begun + 0.05:
+                pass
+        """
+    functions = [compile("def slow(): pass", "<slow>", "exec") for _ in range(10)]
+    names: dict[str, Any] = {"thread_time": time.thread_time, "functions": []}
+    for code in functions:
+        space: dict[str, Any] = {}
+        exec(code, space)
+        names["functions"].append(space["slow"])
+    exec(compile(plain(text), "<found>", "exec"), names)
+    found = Found(decide)
+    begun = time.thread_time(), time.perf_counter()
+    names["caller"]()
+    used, wall = time.thread_time() - begun[0], time.perf_counter() - begun[1]
+    found.profiler.discover(None)
+    stats = found.profiler.get_stats()
+    (function,) = stats.functions
+    (row,) = function.rows
+    waited = sum(wait.ns for wait in stats.waits)
+    assert 0.05e9 <= row.time_ns - waited <= used * 1e9
+    assert row.raw_ns - waited <= used * 1e9
+    assert row.raw_ns <= (wall - 10 * 0.02) * 1e9
