@@ -16,6 +16,7 @@
 #include "record/greenlet_stacks.h"
 #include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
+#include "record/own_work.h"
 
 lp_engine lp_the_engine = {.line_event = LP_BY_CHEAPER_EVENT};
 
@@ -513,12 +514,26 @@ lp_engine_watch_waits(void)
 {
     uintptr_t low, high;
 
-    if (lp_the_engine.tracers == 0 || lp_the_engine.costs.line == 0) {
+    if (lp_the_engine.tracers == 0 || lp_the_engine.costs.line == 0 ||
+        !lp_off_cpu_is_measured(&lp_the_engine.clock)) {
         lp_engine_unwatch_waits();
         return;
     }
     find_gil(&low, &high);
     lp_sampler_start(&lp_the_engine.recorders, low, high);
+    if (lp_the_engine.active != 0 && lp_sampler_is_wanted()) {
+        lp_engine_begin_sampler();
+    }
+}
+
+void
+lp_engine_begin_sampler(void)
+{
+    lp_own_work work;
+
+    lp_own_work_begin(&work, lp_current_recorder);
+    lp_sampler_begin();
+    lp_own_work_end(&work);
 }
 
 void

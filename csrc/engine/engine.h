@@ -125,10 +125,14 @@ int lp_engine_acquire(const lp_hook *hook, PyObject *clock,
 /* [GIL] Remove a tracer. */
 void lp_engine_release(void);
 
-/* [GIL] Start the sampler of off-CPU time if the costs of events are set,
- * otherwise stop it: no sampler may run while costs are measured, and with a
- * test's clock costs are 0. */
+/* [GIL] The sampler of off-CPU time is wanted from now on if the costs of
+ * events are set and waits are measured, and begins with the first tracer that
+ * starts; otherwise it stops: none may run while costs are measured, and with
+ * a test's clock costs are 0. */
 void lp_engine_watch_waits(void);
+
+/* [GIL] Begin the sampler, which is wanted. */
+void lp_engine_begin_sampler(void);
 
 /* [GIL] Stop the sampler of off-CPU time. */
 void lp_engine_unwatch_waits(void);

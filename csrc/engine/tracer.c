@@ -7,12 +7,16 @@
 #include "engine/live_log.h"
 #include "record/calls.h"
 #include "record/greenlet_stacks.h"
+#include "record/off_cpu_sampler.h"
 
 void
 lp_tracer_start(lp_tracer *self)
 {
     if (self->active || !self->open) {
         return;
+    }
+    if (LP_UNLIKELY(lp_sampler_is_wanted())) {
+        lp_engine_begin_sampler(); /* before a line is open */
     }
     self->active = true;
     self->stopped = false;

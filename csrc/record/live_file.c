@@ -13,6 +13,7 @@
 
 #include "record/arena.h"
 #include "record/call_tree.h"
+#include "record/forks.h"
 #include "record/recorder.h"
 
 _Static_assert(sizeof(lp_block) % LP_RECORD_BYTES == 0,
@@ -31,8 +32,8 @@ enum {
 #define MAX_FILE_BYTES ((uint64_t)1 << 30)
 
 static struct {
-    bool open;       /* new memory may come from the file */
-    bool registered; /* the handlers of forks are */
+    bool open;     /* new memory may come from the file */
+    bool watching; /* for forks */
     char path[PATH_BYTES];
     dev_t device;
     ino_t inode;
@@ -548,8 +549,8 @@ make_all_own(char *copies)
 
 /* Copy all blocks now: by the time at which the child could, its parent may
  * have changed them, and what they point to, which the child does not have. */
-static void
-before_fork(void)
+void
+lp_live_before_fork(void)
 {
     size_t at = 0;
 
@@ -575,8 +576,8 @@ before_fork(void)
     }
 }
 
-static void
-after_fork(void)
+void
+lp_live_after_fork(void)
 {
     if (live.copied != 0) {
         munmap(live.copies, live.copied);
@@ -584,8 +585,8 @@ after_fork(void)
     pthread_mutex_unlock(&lock);
 }
 
-static void
-after_fork_in_child(void)
+void
+lp_live_after_fork_in_child(void)
 {
     make_all_own(live.copied == 0 ? NULL : live.copies);
     pthread_mutex_unlock(&lock);
@@ -707,9 +708,9 @@ lp_live_open(const char *path, const lp_clock *clock)
     publish(block);
     lp_arena_init(&live.log, LP_BLOCK_LOG, true);
     live.open = true;
-    if (!live.registered) {
-        live.registered = true;
-        pthread_atfork(before_fork, after_fork, after_fork_in_child);
+    if (!live.watching) {
+        live.watching = true;
+        lp_forks_watch();
         watch_process();
     }
     watch_signals();

@@ -132,6 +132,12 @@ bool lp_live_is_complete(void);
 extern const uint32_t *lp_live_same_process;
 void lp_live_forked(void);
 
+/* Around a fork, see forks.h: blocks are copied, and do not change until it is
+ * over; in the child they are parted from the parent's. */
+void lp_live_before_fork(void);
+void lp_live_after_fork(void);
+void lp_live_after_fork_in_child(void);
+
 /* Return a new zeroed block of at least so many bytes, its head included:
  * in the live file, or else (or if `live` is false) private.  NULL if memory
  * is out. */

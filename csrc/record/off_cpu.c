@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "record/off_cpu_sampler.h"
+#include "record/own_work.h"
 #include "record/recorder.h"
 
 void
@@ -265,6 +266,16 @@ lp_off_cpu_split(lp_waited *waited, uint64_t off_ns, uint64_t gap_ns,
 
 bool lp_off_cpu_split_on;
 
+bool
+lp_off_cpu_is_measured(const lp_clock *clock)
+{
+    const char *wanted = getenv("LINEPROF_WAITS");
+
+    /* A test's clock has no relation to processor time. */
+    return clock->name != NULL && strcmp(clock->name, "given") != 0 &&
+           (wanted == NULL || strcmp(wanted, "off") != 0);
+}
+
 /* Used until the frequency of the counter has been measured. */
 enum { INITIAL_THRESHOLD = LP_HAVE_COUNTER ? 3 * LP_WAIT_NS : LP_WAIT_NS };
 
@@ -275,14 +286,11 @@ void
 lp_off_cpu_clock(lp_recorder *rec, const lp_clock *clock)
 {
     lp_off_cpu *wait = &rec->wait;
-    const char *wanted = getenv("LINEPROF_WAITS");
-    /* A test's clock has no relation to processor time. */
-    bool real = clock->name != NULL && strcmp(clock->name, "given") != 0 &&
-                (wanted == NULL || strcmp(wanted, "off") != 0);
 
     WRITE(wait->threshold,
-          real ? (lp_ticks)(clock->counter ? INITIAL_THRESHOLD : LP_WAIT_NS)
-               : LP_WAIT_NEVER);
+          lp_off_cpu_is_measured(clock)
+              ? (lp_ticks)(clock->counter ? INITIAL_THRESHOLD : LP_WAIT_NS)
+              : LP_WAIT_NEVER);
     wait->exact = !clock->counter;
     wait->read = false;
     wait->n_pending = 0;
@@ -521,12 +529,29 @@ add_cost(lp_recorder *rec, lp_ticks ticks)
 }
 
 lp_ticks
+lp_off_cpu_begin_sampler(lp_recorder *rec, lp_ticks now)
+{
+    lp_own_work work;
+    lp_own_time took;
+
+    lp_own_work_begin(&work, rec);
+    lp_sampler_begin();
+    took = lp_own_work_end(&work);
+    rec->wait.cost += took.cost * LP_COST_ONE;
+    return now + took.hidden;
+}
+
+lp_ticks
 lp_off_cpu_before(lp_recorder *rec, lp_frame *frame, lp_ticks now)
 {
     lp_ticks ticks = measure_gap(rec, frame - 1, &now);
 
     lp_recorder_begin(rec, frame, now); /* before the cost, which is its own */
     add_cost(rec, ticks);
+    if (LP_UNLIKELY(lp_sampler_is_wanted())) {
+        now = lp_off_cpu_begin_sampler(rec, now);
+        frame->first = frame->began = now;
+    }
     return now;
 }
 

@@ -127,6 +127,9 @@ struct lp_recorder;
 struct lp_frame;
 struct lp_code_counters;
 
+/* True if off-CPU time is measured with this clock. */
+bool lp_off_cpu_is_measured(const lp_clock *clock);
+
 /* Set the clock of a thread: off-CPU time is measured unless it is a test's
  * clock. */
 void lp_off_cpu_clock(struct lp_recorder *rec, const lp_clock *clock);
@@ -143,6 +146,10 @@ void lp_off_cpu_attach(struct lp_recorder *rec);
  * preempted meanwhile: the line ends then. */
 lp_line_wait lp_off_cpu_charge(struct lp_recorder *rec, struct lp_frame *frame,
                                lp_ticks *now);
+
+/* [OWNER] Begin the sampler, which is wanted, after the line that ended at
+ * `now`.  Returns when the next one begins. */
+lp_ticks lp_off_cpu_begin_sampler(struct lp_recorder *rec, lp_ticks now);
 
 /* [OWNER] The frame begins at `now`, long after the last event.  Returns when
  * it begins: later, if the thread was preempted meanwhile. */

@@ -5,6 +5,7 @@
 
 #ifdef __linux__
 #  include <fcntl.h>
+#  include <limits.h>
 #  include <linux/futex.h>
 #  include <pthread.h>
 #  include <sched.h>
@@ -16,6 +17,7 @@
 #endif
 
 #include "record/current_path.h"
+#include "record/forks.h"
 #include "record/recorder.h"
 
 /* -- the cause, by the system call that a thread is blocked in -------------
@@ -256,6 +258,14 @@ sleep_in_state(uint32_t state, lp_ns ns)
             ns == 0 ? NULL : &time, NULL, 0);
 }
 
+/* Wake those who wait for a change of the state. */
+static void
+wake_all(void)
+{
+    syscall(SYS_futex, &lp_sampler_state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL,
+            NULL, 0);
+}
+
 /* Switch this thread to an empty table of file descriptors of its own, so that
  * its files take no numbers from the program, and files that the program
  * closes are closed. */
@@ -487,22 +497,31 @@ run_sampler(sampler_view *view)
 static void
 run_thread(sampler_view *view)
 {
+    bool available;
+
     prctl(PR_SET_NAME, "lineprof", 0, 0, 0);
     view->native_id = (uint32_t)syscall(SYS_gettid);
     view->run_number++;
     view->files = 0;
-    if (unshare_files() && !is_unavailable(view)) {
+    available = unshare_files() && !is_unavailable(view);
+    change_state(LP_SAMPLER_STARTING,
+                 available ? LP_SAMPLER_AWAKE : LP_SAMPLER_UNAVAILABLE);
+    wake_all();
+    if (available) {
         run_sampler(view);
-    }
-    else {
-        change_state(LP_SAMPLER_AWAKE, LP_SAMPLER_UNAVAILABLE);
     }
 }
 
 /* -- start and end of the thread -------------------------------------------
  */
 
-enum { STACK_BYTES = 256 << 10, MAX_POLLS = 10000 };
+enum {
+    STACK_BYTES = 256 << 10,
+    MAX_POLLS = 10000,
+    MAX_STARTS = 10, /* periods for which the program waits for the thread, */
+    START_NS = 10000000 /* of so many ns: on a busy machine it is slow to come;
+                           a signal ends a period */
+};
 
 static struct {
     sampler_view view;
@@ -514,14 +533,12 @@ static struct {
 
 /* Held while the thread is started or ended, and while the process forks. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void
 set_state(uint32_t state)
 {
     __atomic_store_n(&lp_sampler_state, state, __ATOMIC_SEQ_CST);
-    syscall(SYS_futex, &lp_sampler_state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL,
-            0);
+    wake_all();
 }
 
 static void *
@@ -581,35 +598,51 @@ create(void)
 }
 
 void
-lp_sampler_begin(void)
+lp_sampler_wake_up(void)
 {
     if (change_state(LP_SAMPLER_ASLEEP, LP_SAMPLER_AWAKE)) {
-        set_state(LP_SAMPLER_AWAKE);
-        return;
+        wake_all();
     }
+}
+
+static bool
+is_starting(void)
+{
+    return __atomic_load_n(&lp_sampler_state, __ATOMIC_ACQUIRE) ==
+           LP_SAMPLER_STARTING;
+}
+
+/* The thread's start takes a processor, which may be the one of this thread:
+ * it is over before a line is open, or continues. */
+void
+lp_sampler_begin(void)
+{
     if (pthread_mutex_trylock(&lock) != 0) {
         return; /* try again when clocks are next read */
     }
     if (!sampler.running &&
-        change_state(LP_SAMPLER_WANTED, LP_SAMPLER_AWAKE)) {
+        change_state(LP_SAMPLER_WANTED, LP_SAMPLER_STARTING)) {
         sampler.running = create();
         if (!sampler.running) {
             set_state(LP_SAMPLER_UNAVAILABLE);
+        }
+        for (int i = 0; i < MAX_STARTS && is_starting(); i++) {
+            sleep_in_state(LP_SAMPLER_STARTING, START_NS);
         }
     }
     pthread_mutex_unlock(&lock);
 }
 
-static void
-before_fork(void)
+void
+lp_sampler_before_fork(void)
 {
     pthread_mutex_lock(&lock);
     sampler.forking = (uint32_t)syscall(SYS_gettid);
     end();
 }
 
-static void
-after_fork(void)
+void
+lp_sampler_after_fork(void)
 {
     __atomic_store_n(&lp_sampler_state,
                      sampler.allowed ? LP_SAMPLER_WANTED : LP_SAMPLER_OFF,
@@ -620,8 +653,8 @@ after_fork(void)
 /* In the child the only thread has another thread id, and the others do not
  * exist.  No sampler starts in the child, which is to have one thread, as
  * without lineprof; causes of waits there are unknown. */
-static void
-after_fork_child(void)
+void
+lp_sampler_after_fork_in_child(void)
 {
     lp_recorder *rec =
         sampler.view.recorders == NULL ? NULL : *sampler.view.recorders;
@@ -635,19 +668,13 @@ after_fork_child(void)
         }
     }
     sampler.allowed = false;
-    after_fork();
-}
-
-static void
-register_fork_handlers(void)
-{
-    pthread_atfork(before_fork, after_fork, after_fork_child);
+    lp_sampler_after_fork();
 }
 
 void
 lp_sampler_start(lp_recorder *const *recorders, uintptr_t low, uintptr_t high)
 {
-    pthread_once(&once, register_fork_handlers);
+    lp_forks_watch();
     pthread_mutex_lock(&lock);
     if (!sampler.allowed) { /* so no sampling thread reads the view */
         sampler.view.recorders = recorders;
@@ -687,6 +714,26 @@ lp_sampler_stop(void)
 
 void
 lp_sampler_begin(void)
+{
+}
+
+void
+lp_sampler_wake_up(void)
+{
+}
+
+void
+lp_sampler_before_fork(void)
+{
+}
+
+void
+lp_sampler_after_fork(void)
+{
+}
+
+void
+lp_sampler_after_fork_in_child(void)
 {
 }
 

@@ -1,11 +1,11 @@
 /* The off-CPU sampler: a thread that finds the causes of waits.
  *
  * The sampler's thread runs no Python, and asks the system every few
- * milliseconds for the state of each thread with open lines.  It begins at the
- * first long wait that off_cpu.h measures, sleeps while no line is open, and
+ * milliseconds for the state of each thread with open lines.  It begins before
+ * the first line of a program is opened, sleeps while no line is open, and
  * ends before the process forks, so that neither the child nor a count of
- * threads sees it.  It shares no file descriptors with the program, and takes
- * no signals.
+ * threads sees it; in the parent it begins anew when clocks are next read.  It
+ * shares no file descriptors with the program, and takes no signals.
  *
  * Systems other than Linux do not show the cause of a wait and have no
  * sampler.
@@ -20,7 +20,8 @@
 
 enum {
     LP_SAMPLER_OFF = 0, /* not wanted */
-    LP_SAMPLER_WANTED,  /* begins when clocks are next read */
+    LP_SAMPLER_WANTED, /* begins with a tracer, or when clocks are next read */
+    LP_SAMPLER_STARTING,
     LP_SAMPLER_AWAKE,
     LP_SAMPLER_ASLEEP,      /* no line is open */
     LP_SAMPLER_UNAVAILABLE, /* the system does not show causes */
@@ -34,8 +35,8 @@ extern uint32_t lp_sampler_state;
  * often (atomic). */
 extern uint32_t lp_sampler_waited;
 
-/* Sample the threads of a list of recorders, none of which is ever freed, from
- * the next reading of clocks on.  A thread that waits for a futex in [low,
+/* Sample the threads of a list of recorders, none of which is ever freed, once
+ * lp_sampler_begin is called.  A thread that waits for a futex in [low,
  * high) waits for the GIL.  Idempotent. */
 void lp_sampler_start(struct lp_recorder *const *recorders, uintptr_t low,
                       uintptr_t high);
@@ -50,17 +51,33 @@ bool lp_sampler_is_unavailable(void);
  * LP_WAIT_RUNNABLE if the thread is not blocked. */
 lp_cause lp_sampler_cause(const char *text, uintptr_t low, uintptr_t high);
 
+/* [ANY] Begin, if that is wanted: the thread runs on return, unless it gets no
+ * processor for long. */
 void lp_sampler_begin(void);
 
-/* [ANY] Start or wake the sampler, because a line is open. */
+/* [ANY] Wake the sampler up, which is asleep. */
+void lp_sampler_wake_up(void);
+
+/* Around a fork, see forks.h. */
+void lp_sampler_before_fork(void);
+void lp_sampler_after_fork(void);
+void lp_sampler_after_fork_in_child(void);
+
+/* [ANY] True if the sampler is to begin. */
+static inline bool
+lp_sampler_is_wanted(void)
+{
+    return __atomic_load_n(&lp_sampler_state, __ATOMIC_RELAXED) ==
+           LP_SAMPLER_WANTED;
+}
+
+/* [ANY] Wake the sampler, because a line is open. */
 static inline void
 lp_sampler_wake(void)
 {
-    uint32_t state = __atomic_load_n(&lp_sampler_state, __ATOMIC_RELAXED);
-
-    if (LP_UNLIKELY(state == LP_SAMPLER_WANTED ||
-                    state == LP_SAMPLER_ASLEEP)) {
-        lp_sampler_begin();
+    if (LP_UNLIKELY(__atomic_load_n(&lp_sampler_state, __ATOMIC_RELAXED) ==
+                    LP_SAMPLER_ASLEEP)) {
+        lp_sampler_wake_up();
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include "record/calls.h"
 #include "record/greenlet_stacks.h"
+#include "record/off_cpu_sampler.h"
 
 enum { MIN_FRAMES = 64 };
 
@@ -440,7 +441,9 @@ lp_recorder_charge_slow(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     if (LP_LIKELY(whole)) {
         lp_recorder_executed(frame, ticks);
     }
-    return now;
+    return LP_UNLIKELY(lp_sampler_is_wanted())
+               ? lp_off_cpu_begin_sampler(rec, now)
+               : now;
 }
 
 /* In a multi-line statement each execution of the statement is one hit of each

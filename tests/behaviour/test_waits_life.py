@@ -56,12 +56,35 @@ assert samplers() == 0
 """)
 
 
-def test_the_sampler_starts_with_the_first_line() -> None:
+def test_the_sampler_runs_before_the_first_line() -> None:
+    """Its start, which takes a processor, is of no line."""
     check("""
 from lineprof import LineProfiler
 profiler = LineProfiler()
-profiler.enable()
 assert samplers() == 0
+profiler.enable()
+assert samplers() == 1
+profiler.disable()
+
+@profiler
+def f():
+    assert samplers() == 1
+
+f()
+""")
+
+
+def test_the_sampler_runs_before_the_first_line_of_a_decorated_function() -> None:
+    check("""
+from lineprof import LineProfiler
+profiler = LineProfiler()
+
+@profiler
+def f():
+    assert samplers() == 1
+
+assert samplers() == 0
+f()
 """)
 
 

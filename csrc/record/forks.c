@@ -1,0 +1,63 @@
+#include "record/forks.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+#include "record/live_file.h"
+#include "record/off_cpu_sampler.h"
+#include "record/own_work.h"
+
+static void (*follow_in_child)(void);
+
+static void
+before(void)
+{
+    lp_own_work work;
+
+    lp_own_work_begin(&work, lp_current_recorder);
+    lp_sampler_before_fork();
+    lp_live_before_fork();
+    lp_own_work_end(&work);
+}
+
+static void
+in_parent(void)
+{
+    lp_own_work work;
+
+    lp_own_work_begin(&work, lp_current_recorder);
+    lp_live_after_fork();
+    lp_sampler_after_fork();
+    lp_own_work_end(&work);
+}
+
+static void
+in_child(void)
+{
+    lp_live_after_fork_in_child();
+    lp_sampler_after_fork_in_child();
+    if (follow_in_child != NULL) {
+        follow_in_child();
+    }
+}
+
+static void
+watch(void)
+{
+    pthread_atfork(before, in_parent, in_child);
+}
+
+void
+lp_forks_watch(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, watch);
+}
+
+void
+lp_forks_call_in_child(void (*follow)(void))
+{
+    follow_in_child = follow;
+    lp_forks_watch();
+}
