@@ -13,6 +13,7 @@
 #include "engine/greenlets.h"
 #include "engine/tracer.h"
 #include "record/calls.h"
+#include "record/forks.h"
 #include "record/greenlet_stacks.h"
 #include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
@@ -188,7 +189,7 @@ lp_engine_pause(bool paused)
  * switched it off, they end now.  Once collection is on again, the frame and
  * those that share it continue. */
 static bool
-is_still_paused(lp_recorder *rec, lp_frame *frame)
+is_still_paused(lp_recorder *rec, lp_frame *frame, lp_ticks *now)
 {
     bool shared = true;
 
@@ -201,6 +202,10 @@ is_still_paused(lp_recorder *rec, lp_frame *frame)
     for (; shared; frame--) {
         shared = frame->flags & LP_FRAME_SHARED;
         frame->flags &= ~(uint32_t)LP_FRAME_PAUSED;
+        if (LP_UNLIKELY(frame->flags & LP_FRAME_INHERITED)) {
+            lp_recorder_return_to(rec, frame, *now);
+            *now = lp_clock_now(&rec->clock); /* clocks may have been read */
+        }
     }
     return false;
 }
@@ -458,7 +463,7 @@ lp_engine_line(lp_recorder *rec, PyObject *code, const void *key,
                                             counters were created */
     }
     if (LP_UNLIKELY(frame->flags & LP_FRAME_PAUSED) &&
-        is_still_paused(rec, frame)) {
+        is_still_paused(rec, frame, &now)) {
         if (rec->unpopped != 0) {
             lp_ranges_sync(rec);
         }
@@ -603,6 +608,35 @@ choose_clock(PyObject *given, const char *name)
     return 0;
 }
 
+static void
+inherit_stack(lp_recorder *rec, lp_ticks now, void *Py_UNUSED(arg))
+{
+    lp_recorder_inherit(rec, now);
+}
+
+/* Follow a fork, in the child, which has this thread alone.  A child that was
+ * not made by Python may be in any state, and runs none. */
+static void
+begin_in_child(void)
+{
+    lp_ticks now;
+
+    if (lp_the_engine.clock.name == NULL || !PyGILState_Check()) {
+        return;
+    }
+    now = lp_clock_now(&lp_the_engine.clock);
+    for (lp_recorder *rec = lp_the_engine.recorders; rec != NULL;
+         rec = rec->next) {
+        if (rec != lp_current_recorder) {
+            __atomic_store_n(&rec->finished, 1, __ATOMIC_RELEASE);
+        }
+        lp_recorder_inherit(rec, now);
+        lp_stacks_visit(rec, inherit_stack, NULL);
+        lp_stacks_restart(rec, now);
+    }
+    lp_suspended_restart(&lp_the_engine.suspended, now);
+}
+
 static int
 choose_hook(const lp_hook *hook, PyObject *module)
 {
@@ -618,6 +652,7 @@ choose_hook(const lp_hook *hook, PyObject *module)
     if (lp_code_open() < 0 || hook->open(module) < 0) {
         return -1;
     }
+    lp_forks_call_in_child(begin_in_child);
     lp_the_engine.hook = hook;
     return 0;
 }

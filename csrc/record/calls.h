@@ -131,6 +131,9 @@ lp_calls_leave(lp_recorder *rec, lp_frame *frame, bool suspended, lp_ticks now)
         lp_calls_charge(rec, frame, now);
         rec->cost += frame->self_cost;
     }
+    else if (frame->flags & LP_FRAME_INHERITED) {
+        frame->counters->depth++; /* it was not counted */
+    }
     rec->wait.last_leave = now;
     lp_recorder_change(rec);
     if (LP_UNLIKELY(frame != rec->top)) {

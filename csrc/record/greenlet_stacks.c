@@ -157,12 +157,19 @@ exchange(lp_recorder *rec, lp_stack *stack)
     stack->last = running.last;
 }
 
+/* Frames that were open when the process was forked are not counted. */
+static uint32_t
+is_in_depth(const lp_frame *frame)
+{
+    return (frame->flags & LP_FRAME_INHERITED) == 0;
+}
+
 /* The frames, whose lines are charged, are left. */
 static void
 leave(lp_recorder *rec)
 {
     for (lp_frame *frame = rec->top; frame > rec->frames; frame--) {
-        frame->counters->depth--;
+        frame->counters->depth -= is_in_depth(frame);
     }
 }
 
@@ -171,7 +178,7 @@ static void
 go_on(lp_recorder *rec, lp_ticks now)
 {
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
-        frame->counters->depth++;
+        frame->counters->depth += is_in_depth(frame);
         if (frame->line != NULL) {
             frame->statement = NULL;
             frame->since = frame->opened = now;

@@ -331,7 +331,8 @@ lp_recorder_resume_calls(lp_recorder *rec, lp_ticks now)
     invalidate_paths(rec);
     for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
         if ((frame->flags & LP_FRAME_CALLS_ONLY) &&
-            (frame->flags & LP_FRAME_PAUSED) && frame->line == NULL) {
+            (frame->flags & LP_FRAME_PAUSED) && frame->line == NULL &&
+            !(frame->flags & LP_FRAME_INHERITED)) {
             WRITE(frame->flags, frame->flags & ~(uint32_t)LP_FRAME_PAUSED);
             open_first_line(rec, frame, now);
         }
@@ -351,6 +352,48 @@ lp_recorder_hide(lp_recorder *rec, lp_ticks ticks)
             frame->since += ticks;
             frame->first += ticks;
         }
+    }
+}
+
+void
+lp_recorder_inherit(lp_recorder *rec, lp_ticks now)
+{
+    lp_recorder_end_slices(rec, NULL, NULL, now);
+    lp_recorder_settle(rec, now);
+    invalidate_paths(rec);
+    for (lp_frame *frame = rec->frames + 1; frame <= rec->top; frame++) {
+        if (!(frame->flags & LP_FRAME_INHERITED)) {
+            frame->counters->depth--;
+            frame->inherited = 0;
+        }
+        if (frame->line != NULL) {
+            abandon_line(frame);
+            frame->inherited = (uint32_t)(frame->line - frame->lines) + 1;
+            WRITE(frame->line, NULL);
+        }
+        frame->node = NULL;
+        frame->statement = NULL;
+        WRITE(frame->flags, (frame->flags & ~(uint32_t)LP_FRAME_OUTERMOST) |
+                                LP_FRAME_PAUSED | LP_FRAME_INHERITED);
+    }
+    rec->wait.last_leave = now;
+    forget_paths(rec, rec->frames + 1);
+    invalidate_paths(rec);
+}
+
+void
+lp_recorder_return_to(lp_recorder *rec, lp_frame *frame, lp_ticks now)
+{
+    uint32_t place = frame->inherited;
+
+    WRITE(frame->flags,
+          (frame->flags & ~(uint32_t)LP_FRAME_INHERITED) |
+              (frame->counters->depth == 0 ? LP_FRAME_OUTERMOST : 0));
+    if (frame->counters->depth++ != 0) {
+        frame->counters->recursed = true;
+    }
+    if (place != 0) {
+        lp_recorder_open(rec, frame, frame->lines + place - 1, now);
     }
 }
 
@@ -379,7 +422,7 @@ lp_recorder_drop_code(lp_recorder *rec, const void *owner, const void *code,
              (gone && (frame->flags & LP_FRAME_C_FUNCTION)))) {
             gone = true;
             abandon_line(frame);
-            frame->counters->depth--;
+            frame->counters->depth -= !(frame->flags & LP_FRAME_INHERITED);
             enabling += (frame->flags & LP_FRAME_ACTIVATES_TRACER) != 0;
             /* A frame above that shares it now shares the frame below it. */
             if (frame < rec->top && !(frame->flags & LP_FRAME_SHARED)) {

@@ -57,7 +57,10 @@ enum {
     /* another tracer gets no line events of it, or no opcode events: see
      * trace_function.h */
     LP_FRAME_HIDE_LINES = 2048,
-    LP_FRAME_HIDE_OPCODES = 16384
+    LP_FRAME_HIDE_OPCODES = 16384,
+    /* it was open when this process was forked, and has not come to another
+     * line since: no line is open, and it is not counted in `depth` */
+    LP_FRAME_INHERITED = 32768
 };
 
 /* Flags with which a line event leaves the fast path, all in one byte. */
@@ -106,7 +109,8 @@ typedef struct lp_frame {
     uint32_t serial; /* of its code, see lp_layout */
     /* cached call path of the open lines up to here; 0 if not computed yet */
     uint32_t path;
-    uint32_t padding;
+    uint32_t inherited; /* with LP_FRAME_INHERITED: offset, plus 1, of the line
+                           that was open at the fork; 0 for none */
     const lp_line *path_line; /* the line for which `path` is valid */
     struct lp_node *node;     /* see call_tree.h; NULL: not looked up yet */
     const struct lp_labels *labels; /* labels of its ranges, if it is one */
@@ -298,6 +302,15 @@ void lp_recorder_restart(lp_recorder *rec, const void *owner, lp_ticks now);
 /* [OWNER] The open lines continue as if these ticks, up to now, had not
  * passed. */
 void lp_recorder_hide(lp_recorder *rec, lp_ticks ticks);
+
+/* In a forked child: the open frames were entered in another process.  Their
+ * lines are charged up to `now`, and closed; a frame that comes to another
+ * line in the child counts from then on. */
+void lp_recorder_inherit(lp_recorder *rec, lp_ticks now);
+
+/* [OWNER] An inherited frame is about to come to another line: reopen the one
+ * that was open, without time. */
+void lp_recorder_return_to(lp_recorder *rec, lp_frame *frame, lp_ticks now);
 
 /* Enclose each addition or removal of frames, so that other threads, which may
  * read frames at any time, know when to read again. */

@@ -112,6 +112,14 @@ lp_suspended_resume(lp_suspended *suspended, const void *key, const void *code,
 }
 
 void
+lp_suspended_restart(lp_suspended *suspended, lp_ticks now)
+{
+    for (uint32_t i = 0; i < suspended->capacity; i++) {
+        suspended->frames[i].since = now;
+    }
+}
+
+void
 lp_suspended_forget(lp_suspended *suspended, const void *low, const void *high)
 {
     for (uint32_t i = 0; i < suspended->capacity; i++) {

@@ -45,6 +45,9 @@ const lp_suspended_frame *lp_suspended_resume(lp_suspended *suspended,
                                               const void *key,
                                               const void *code, lp_ticks now);
 
+/* The frames that are suspended were so from `now` on. */
+void lp_suspended_restart(lp_suspended *suspended, lp_ticks now);
+
 /* Drop the pointers to counters in [low, high), which are freed. */
 void lp_suspended_forget(lp_suspended *suspended, const void *low,
                          const void *high);

@@ -826,8 +826,8 @@ def counts_of(
 def begin_in_child(profiler: LineProfiler, gpu: GpuOptions | None = None) -> None:
     """Forget what was counted in the process from which this one was forked.
 
-    Lines that were open then are counted from now on. With `gpu`, GPU work is recorded
-    from now on: that process did not.
+    Lines that were open then are the parent's: a function counts again from its next
+    line on. With `gpu`, GPU work is recorded from now on: that process did not.
     """
     profiler._session.begin_in_child(gpu)  # noqa: SLF001  # of this module
     if profiler._blocks is not None:  # noqa: SLF001

@@ -500,6 +500,73 @@ the_stack_grows_deep(void)
     tear_down(&made);
 }
 
+static void
+lines_that_a_forked_child_inherits_end_at_the_fork(void)
+{
+    lp_costs costs = {.line = 8};
+    fixture made = set_up(costs, NULL);
+
+    enter_a(&made);
+    line(&made, 1, 0);
+    enter_b(&made);
+    line(&made, 4, 10);
+    lp_recorder_inherit(made.rec, 30);
+    enter_a(&made);
+    CHECK(made.rec->top->flags & LP_FRAME_OUTERMOST);
+    line(&made, 2, 100);
+    leave(&made, 107);
+    CHECK(made.a->total == 30 + 7);
+    lp_recorder_inherit(made.rec, 200); /* a fork in the child */
+    lp_recorder_return_to(made.rec, made.rec->top, 1000);
+    line(&made, 5, 1000);
+    leave(&made, 1001);
+    CHECK(made.b->lines[4].ticks == 20 && made.b->lines[4].hits == 1);
+    CHECK(made.b->lines[5].ticks == 1 && made.b->lines[5].hits == 1);
+    CHECK(made.b->total == 21 && made.b->depth == 0);
+    leave(&made, 5000); /* it comes to no other line */
+    CHECK(made.a->lines[1].ticks == 30 && made.a->total == 37);
+    CHECK(made.a->depth == 0 && !made.a->recursed && !made.b->recursed);
+    tear_down(&made);
+}
+
+static void
+a_statement_goes_on_after_a_fork(void)
+{
+    uint32_t *statements = one_statement();
+    fixture made = set_up((lp_costs){0}, statements);
+
+    enter_a(&made);
+    line(&made, 1, 0);
+    line(&made, 2, 10);
+    lp_recorder_inherit(made.rec, 30);
+    lp_recorder_return_to(made.rec, made.rec->top, 100);
+    line(&made, 3, 100);
+    line(&made, 5, 107);
+    leave(&made, 108);
+    CHECK(made.a->lines[1].hits == 1 && made.a->lines[1].ticks == 10);
+    CHECK(made.a->lines[2].hits == 1 && made.a->lines[2].ticks == 20);
+    CHECK(made.a->lines[3].hits == 1 && made.a->lines[3].ticks == 7);
+    tear_down(&made);
+    free(statements);
+}
+
+static void
+frames_that_a_child_never_returns_to_can_be_dropped(void)
+{
+    fixture made = set_up((lp_costs){0}, NULL);
+
+    enter_a(&made);
+    line(&made, 1, 0);
+    enter_b(&made);
+    line(&made, 4, 10);
+    lp_recorder_inherit(made.rec, 30);
+    lp_recorder_drop(made.rec, &owner_b, 40);
+    lp_recorder_drop(made.rec, &owner_a, 40);
+    CHECK(made.a->depth == 0 && made.b->depth == 0);
+    CHECK(made.a->lines[1].ticks == 30 && made.b->lines[4].ticks == 20);
+    tear_down(&made);
+}
+
 int
 main(void)
 {
@@ -524,5 +591,8 @@ main(void)
     an_execution_with_a_suspension_has_no_length();
     a_report_in_the_middle_splits_an_execution();
     the_stack_grows_deep();
+    lines_that_a_forked_child_inherits_end_at_the_fork();
+    a_statement_goes_on_after_a_fork();
+    frames_that_a_child_never_returns_to_can_be_dropped();
     return check_failures;
 }
