@@ -19,7 +19,10 @@
 #include "record/off_cpu_sampler.h"
 #include "record/own_work.h"
 
-lp_engine lp_the_engine = {.line_event = LP_BY_CHEAPER_EVENT};
+lp_engine lp_the_engine = {
+    .line_event = LP_BY_CHEAPER_EVENT,
+    .room = {.max = LP_MAX_PATHS},
+};
 
 static uint32_t first_free_id; /* no code id below this one is free */
 

@@ -16,6 +16,7 @@
 #include "engine/hook.h"
 #include "engine/threads.h"
 #include "gpu/nvtx_ranges.h"
+#include "record/call_tree.h"
 #include "record/recorder.h"
 #include "record/suspended_frames.h"
 
@@ -31,11 +32,12 @@ typedef struct lp_engine {
     uint32_t n_codes;
     uint32_t n_serials; /* the last serial given to a code */
     lp_suspended suspended;
-    uint32_t tracers; /* tracers that exist */
-    uint32_t active;  /* reasons to deliver events: active tracers, and codes
-                         that activate their tracer */
-    bool greenlets;   /* threads may switch greenlets, see greenlets.h */
-    bool paused;      /* collection is off (atomic) */
+    lp_call_room room; /* of the call trees of all recorders */
+    uint32_t tracers;  /* tracers that exist */
+    uint32_t active;   /* reasons to deliver events: active tracers, and codes
+                          that activate their tracer */
+    bool greenlets;    /* threads may switch greenlets, see greenlets.h */
+    bool paused;       /* collection is off (atomic) */
     lp_range_mode ranges; /* NVTX ranges of frames entered from now on */
 } lp_engine;
 

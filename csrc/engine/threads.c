@@ -179,6 +179,7 @@ lp_threads_of(uint64_t python_thread)
         if (rec == NULL) {
             return NULL;
         }
+        rec->room = &lp_the_engine.room;
         append(rec);
     }
     lp_overhead_audit_begin(rec);

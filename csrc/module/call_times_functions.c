@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/call_times.h"
+#include "record/call_tree.h"
 
 enum { COLUMNS = 9, LINE_FIELDS = 4 };
 
@@ -18,26 +19,45 @@ narrow(lp_wide number)
     return number < 0 ? 0 : (int64_t)number;
 }
 
-static void
-get_columns(const lp_call_node *node, int64_t *numbers)
+static bool
+is_of_paths(const lp_call_node *node)
 {
-    numbers[0] = node->parent;
+    return node->kind == LP_NODE_PATH || node->kind == LP_NODE_DEEPER;
+}
+
+/* Whether a node has merged calls, and not only others below it. */
+static bool
+is_merged(const lp_call_node *node)
+{
+    return node->kind == LP_NODE_MERGED &&
+           (node->calls != 0 || node->primitive != 0 || node->self != 0 ||
+            node->total != 0 || node->inclusive != 0);
+}
+
+/* Get the numbers of a node; its parent is `parent`. */
+static void
+get_columns(const lp_call_times *times, const lp_call_node *node,
+            int64_t parent, int64_t *numbers)
+{
+    bool is_deeper = node->kind == LP_NODE_DEEPER;
+
+    numbers[0] = parent;
     numbers[1] = node->line;
-    numbers[2] = node->function;
+    numbers[2] = is_deeper ? (int64_t)times->n_functions : node->function;
     numbers[3] = node->thread;
     numbers[4] = node->calls;
-    numbers[5] = node->primitive;
+    numbers[5] = is_deeper ? node->calls : node->primitive;
     numbers[6] = narrow(node->self);
     numbers[7] = narrow(node->total);
     numbers[8] = narrow(node->inclusive);
 }
 
+/* Return new columns of `n` numbers, and where these are. */
 static PyObject *
-make_columns(const lp_call_times *times)
+new_columns(size_t n, int64_t **to)
 {
     PyObject *columns = PyTuple_New(COLUMNS);
-    Py_ssize_t size = (Py_ssize_t)(times->n_nodes * sizeof(int64_t));
-    int64_t *to[COLUMNS];
+    Py_ssize_t size = (Py_ssize_t)(n * sizeof(int64_t));
 
     for (Py_ssize_t i = 0; columns != NULL && i < COLUMNS; i++) {
         PyObject *column = PyBytes_FromStringAndSize(NULL, size);
@@ -49,12 +69,72 @@ make_columns(const lp_call_times *times)
         PyTuple_SET_ITEM(columns, i, column);
         to[i] = (int64_t *)(void *)PyBytes_AS_STRING(column);
     }
-    for (size_t i = 0; columns != NULL && i < times->n_nodes; i++) {
-        int64_t numbers[COLUMNS];
+    return columns;
+}
 
-        get_columns(&times->nodes[i], numbers);
-        for (size_t column = 0; column < COLUMNS; column++) {
-            to[column][i] = numbers[column];
+static void
+set_columns(int64_t **to, size_t place, const int64_t *numbers)
+{
+    for (size_t column = 0; column < COLUMNS; column++) {
+        to[column][place] = numbers[column];
+    }
+}
+
+/* Return the columns of the nodes of call paths. */
+static PyObject *
+make_columns(const lp_call_times *times)
+{
+    int64_t *to[COLUMNS], *places;
+    PyObject *columns;
+    size_t n = 0;
+
+    places = calloc(times->n_nodes + 1, sizeof(*places));
+    if (places == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (size_t i = 0; i < times->n_nodes; i++) {
+        if (is_of_paths(&times->nodes[i])) {
+            places[i] = (int64_t)n++;
+        }
+    }
+    columns = new_columns(n, to);
+    for (size_t i = 0; columns != NULL && i < times->n_nodes; i++) {
+        const lp_call_node *node = &times->nodes[i];
+        int64_t parent = node->parent, numbers[COLUMNS];
+
+        if (is_of_paths(node)) {
+            parent = parent == LP_NO_NODE ? LP_NO_NODE : places[parent];
+            get_columns(times, node, parent, numbers);
+            set_columns(to, (size_t)places[i], numbers);
+        }
+    }
+    free(places);
+    return columns;
+}
+
+/* Return the columns of merged calls, whose parent is the caller's function.
+ */
+static PyObject *
+make_merged(const lp_call_times *times)
+{
+    int64_t *to[COLUMNS];
+    PyObject *columns;
+    size_t n = 0, place = 0;
+
+    for (size_t i = 0; i < times->n_nodes; i++) {
+        n += is_merged(&times->nodes[i]);
+    }
+    columns = new_columns(n, to);
+    for (size_t i = 0; columns != NULL && i < times->n_nodes; i++) {
+        const lp_call_node *node = &times->nodes[i];
+        int64_t caller = node->parent, numbers[COLUMNS];
+
+        if (is_merged(node)) {
+            if (caller != LP_NO_NODE) {
+                caller = times->nodes[caller].function;
+            }
+            get_columns(times, node, caller, numbers);
+            set_columns(to, place++, numbers);
         }
     }
     return columns;
@@ -68,10 +148,12 @@ make_result(const lp_call_times *times)
     PyObject *more = PyBytes_FromStringAndSize(
         NULL, (Py_ssize_t)(times->n_lines * sizeof(int64_t)));
     PyObject *columns = make_columns(times);
+    PyObject *merged = make_merged(times);
 
-    if (totals == NULL || more == NULL || columns == NULL) {
+    if (totals == NULL || more == NULL || columns == NULL || merged == NULL) {
         Py_XDECREF(totals);
         Py_XDECREF(more);
+        Py_XDECREF(merged);
         Py_XDECREF(columns);
         return NULL;
     }
@@ -83,7 +165,7 @@ make_result(const lp_call_times *times)
         memcpy(PyBytes_AS_STRING(more) + i * sizeof(int64_t),
                &times->lines[i].more, sizeof(int64_t));
     }
-    return Py_BuildValue("(NNN)", columns, totals, more);
+    return Py_BuildValue("(NNNN)", columns, totals, more, merged);
 }
 
 /* Set the threads of all nodes to the results of `place_of`, which is called
@@ -215,17 +297,14 @@ lp_call_times_of(PyObject *Py_UNUSED(module), PyObject *args)
     lp_call_times times = {.n_nodes = 0};
     unsigned long long ns_per_tick;
     long long cost_one;
-    int folded;
 
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*O(KLd)p:call_times", &rows,
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*O(KLd):call_times", &rows,
                           &function_of, &flags, &spans, &lines, &place_of,
-                          &ns_per_tick, &cost_one, &times.scale.cost_share,
-                          &folded)) {
+                          &ns_per_tick, &cost_one, &times.scale.cost_share)) {
         return NULL;
     }
     times.scale.ns_per_tick = ns_per_tick;
     times.scale.cost_one = cost_one;
-    times.folded = folded != 0;
     times.rows = rows.buf;
     times.n_rows = (size_t)rows.len / sizeof(*times.rows);
     times.function_of = function_of.buf;

@@ -277,6 +277,7 @@ calls_of(const lp_live_copy *copy)
     PyObject *packed = PyBytes_FromStringAndSize(
         NULL, (Py_ssize_t)copy->n_nodes * (Py_ssize_t)sizeof(lp_call_row));
     const lp_node *node = NULL;
+    unsigned long long merged = 0;
     lp_call_row *to;
 
     if (packed == NULL) {
@@ -292,10 +293,12 @@ calls_of(const lp_live_copy *copy)
             .line = lp_live_copy_line(copy, node),
             .serial = counters == NULL ? 0 : counters->serial,
             .thread = counters == NULL ? -1 : (Py_ssize_t)counters->thread,
+            .kind = node->kind,
         };
+        merged += node->kind == LP_NODE_MERGED ? node->calls : 0;
         lp_snapshot_node(to++, node);
     }
-    return Py_BuildValue("(iN)", 0, packed);
+    return Py_BuildValue("(KN)", merged, packed);
 }
 
 typedef struct wait_list {

@@ -40,8 +40,9 @@ row_of(const lp_node *node, Py_ssize_t first, Py_ssize_t thread)
         .parent =
             below ? first + (Py_ssize_t)node->parent->number : LP_NO_NODE,
         .line = line_of(node),
-        .serial = node->counters->serial,
+        .serial = node->counters == NULL ? 0 : node->counters->serial,
         .thread = thread,
+        .kind = node->kind,
     };
 
     lp_snapshot_node(&row, node);
@@ -67,7 +68,7 @@ lp_calls_snapshot(const lp_tracer *tracer)
 {
     PyObject *rows = PyBytes_FromStringAndSize(
         NULL, count_nodes(tracer) * (Py_ssize_t)sizeof(lp_call_row));
-    unsigned long long folded = 0;
+    unsigned long long merged = 0;
     Py_ssize_t thread = 0, n = 0;
     lp_call_row *to;
 
@@ -83,13 +84,13 @@ lp_calls_snapshot(const lp_tracer *tracer)
         if (tree == NULL) {
             continue;
         }
-        folded += tree->folded;
         for (const lp_node *node = tree->first; node != NULL;
              node = node->next) {
+            merged += node->kind == LP_NODE_MERGED ? node->calls : 0;
             to[n++] = row_of(node, first, thread);
         }
     }
-    return Py_BuildValue("(KN)", folded, rows);
+    return Py_BuildValue("(KN)", merged, rows);
 }
 
 /* Cost of one code object, over all threads. */
@@ -120,10 +121,12 @@ add_tree(code_cost *sums, const lp_tree *tree)
     const lp_node *node = tree == NULL ? NULL : tree->first;
 
     for (; node != NULL; node = node->next) {
-        code_cost *sum = &sums[node->counters->code_id];
+        if (node->counters != NULL) {
+            code_cost *sum = &sums[node->counters->code_id];
 
-        sum->ticks += (int64_t)node->self;
-        sum->cost += (int64_t)node->self_cost;
+            sum->ticks += (int64_t)node->self;
+            sum->cost += (int64_t)node->self_cost;
+        }
     }
 }
 

@@ -3,7 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = -1, STATED = -2 /* the line that the callee states */ };
+#include "record/call_tree.h"
+
+enum {
+    NONE = -1,
+    STATED = -2, /* the line that the callee states */
+    CALLERS = -3 /* the parent, as a key, of all LP_NODE_CALLER */
+};
 
 static lp_wide
 max_of(lp_wide one, lp_wide other)
@@ -114,8 +120,8 @@ typedef struct callee_place {
 
 typedef struct joining {
     lp_call_times *times;
-    lp_call_row *paths; /* sums of rows; keys are parent, line, function and
-                           thread */
+    lp_call_row *paths; /* sums of rows; keys are parent, line, function,
+                           which is NONE for deeper calls, and thread */
     size_t n_paths;
     index_map map;
     callee_place *below; /* by row */
@@ -123,6 +129,7 @@ typedef struct joining {
      * objects: to the innermost one from here up, and to the next one from
      * such a path up. */
     int32_t *first, *next_first;
+    int32_t *same;    /* by path of a caller: one of the same function */
     uint8_t *counted; /* whether a path, or one below, has any number */
     int32_t *new_index;
 } joining;
@@ -155,12 +162,13 @@ add_path(joining *self, const lp_call_row *key)
     self->paths[path] = (lp_call_row){.parent = key->parent,
                                       .line = key->line,
                                       .serial = function,
-                                      .thread = key->thread};
-    if (key->parent != LP_NO_NODE) {
+                                      .thread = key->thread,
+                                      .kind = key->kind};
+    if (key->parent >= 0) {
         first = self->first[key->parent];
     }
     self->first[path] = first;
-    if (has_several(self, function) &&
+    if (key->kind == LP_NODE_PATH && has_several(self, function) &&
         first_of(self, (int64_t)path, function) == NONE) {
         self->next_first[path] = first;
         self->first[path] = (int32_t)path;
@@ -180,6 +188,84 @@ add_row(lp_call_row *sum, const lp_call_row *row)
     sum->inclusive_cost += row->inclusive_cost;
 }
 
+/* Return the path with these keys, made at its first use. */
+static int64_t
+find_path(joining *self, const lp_call_row *key)
+{
+    int64_t path = (int64_t)map_add(&self->map, &key->parent, self->n_paths);
+
+    if (path == (int64_t)self->n_paths) {
+        add_path(self, key);
+    }
+    return path;
+}
+
+/* Return the path for the merged calls that a path's function makes. */
+static int64_t
+caller_path(joining *self, int64_t path)
+{
+    const lp_call_row *one = &self->paths[path];
+    const lp_call_row key = {.parent = CALLERS,
+                             .serial = one->serial,
+                             .thread = one->thread,
+                             .kind = LP_NODE_CALLER};
+    size_t known = self->n_paths;
+    int64_t found = find_path(self, &key);
+
+    if (self->n_paths > known) {
+        self->same[found] = (int32_t)path;
+    }
+    return found;
+}
+
+/* Turn the caller's place into that of a merged call, or of deeper calls. */
+static void
+set_kind(joining *self, lp_call_row *key, const lp_call_row *row)
+{
+    key->kind = row->kind;
+    if (row->kind == LP_NODE_DEEPER) {
+        key->line = 0;
+        key->serial = NONE;
+    }
+    else if (row->kind != LP_NODE_MERGED) {
+        key->kind = LP_NODE_PATH;
+    }
+    else if (key->parent != LP_NO_NODE) {
+        key->parent = caller_path(self, key->parent);
+    }
+    else {
+        key->line = NONE; /* unlike the root's */
+    }
+}
+
+/* Put the callees of a row of a function that is not shown, and its own time,
+ * to its caller. */
+static void
+hide_row(joining *self, size_t place, const lp_call_row *key)
+{
+    const lp_call_row *row = &self->times->rows[place];
+    int64_t parent = key->parent;
+
+    if (key->kind == LP_NODE_MERGED) { /* its time is the caller's rest */
+        parent = parent == LP_NO_NODE ? parent : self->same[parent];
+    }
+    else if (parent != LP_NO_NODE) {
+        self->paths[parent].self += row->self;
+        self->paths[parent].self_cost += row->self_cost;
+    }
+    self->below[place] = (callee_place){parent, key->line};
+}
+
+/* Add deeper calls, which are no function's. */
+static void
+join_deeper(joining *self, const lp_call_row *row, lp_call_row *key)
+{
+    if (key->parent != LP_NO_NODE) {
+        key->thread = self->paths[key->parent].thread;
+    }
+    self->paths[find_path(self, key)].calls += row->calls;
+}
+
 static void
 join_row(joining *self, size_t place)
 {
@@ -197,26 +283,32 @@ join_row(joining *self, size_t place)
     if (key.parent == LP_NO_NODE) {
         key.line = 0;
     }
+    if (row->kind == LP_NODE_CALLER) {
+        /* (Those are below a row of their function.) */
+        self->below[place] = (callee_place){
+            key.parent,
+            row->parent == LP_NO_NODE ? 0 : self->below[row->parent].line};
+        return;
+    }
+    key.thread = row->thread;
+    set_kind(self, &key, row);
+    if (key.kind == LP_NODE_DEEPER) {
+        self->below[place] = (callee_place){key.parent, STATED};
+        join_deeper(self, row, &key);
+        return;
+    }
     if (row->serial >= 0 && (size_t)row->serial < times->n_serials) {
         function = times->function_of[row->serial];
     }
     if (function == LP_NOT_SHOWN) {
-        self->below[place] = (callee_place){key.parent, key.line};
-        if (key.parent != LP_NO_NODE) {
-            self->paths[key.parent].self += row->self;
-            self->paths[key.parent].self_cost += row->self_cost;
-        }
+        hide_row(self, place, &key);
         return;
     }
     key.serial = function;
-    key.thread = row->thread;
-    path = (int64_t)map_add(&self->map, &key.parent, self->n_paths);
-    if (path == (int64_t)self->n_paths) {
-        add_path(self, &key);
-    }
+    path = find_path(self, &key);
     add_row(&self->paths[path], row);
     self->below[place] = (callee_place){path, STATED};
-    if (has_several(self, function)) {
+    if (key.kind == LP_NODE_PATH && has_several(self, function)) {
         self->below[place].path = first_of(self, path, function);
     }
 }
@@ -237,24 +329,50 @@ mark_counted(joining *self)
         }
         if (self->counted[i]) {
             n++;
-            if (row->parent != LP_NO_NODE) {
+            if (row->parent >= 0) {
                 self->counted[row->parent] = 1;
+            }
+            if (row->kind == LP_NODE_CALLER) {
+                self->counted[self->same[i]] = 1;
             }
         }
     }
     return n;
 }
 
-static lp_call_node
-node_of(const joining *self, const lp_call_row *row)
+/* Mark the deeper calls of marked paths; return how many more there are. */
+static size_t
+mark_deeper(joining *self)
 {
+    size_t n = 0;
+
+    for (size_t i = 0; i < self->n_paths; i++) {
+        const lp_call_row *row = &self->paths[i];
+
+        if (row->kind == LP_NODE_DEEPER && !self->counted[i] &&
+            row->parent != LP_NO_NODE && self->counted[row->parent]) {
+            self->counted[i] = 1;
+            n++;
+        }
+    }
+    return n;
+}
+
+static lp_call_node
+node_of(const joining *self, size_t path)
+{
+    const lp_call_row *row = &self->paths[path];
     const lp_tick_scale *scale = &self->times->scale;
     lp_wide inclusive = lp_ticks_ns(scale, row->inclusive);
+    int64_t parent = row->parent;
 
+    if (row->kind == LP_NODE_CALLER) {
+        parent = self->same[path];
+    }
     return (lp_call_node){
-        .parent = row->parent == LP_NO_NODE ? LP_NO_NODE
-                                            : self->new_index[row->parent],
-        .line = row->line,
+        .parent = parent == LP_NO_NODE ? LP_NO_NODE : self->new_index[parent],
+        .kind = (uint8_t)row->kind,
+        .line = row->line == NONE ? 0 : row->line,
         .function = row->serial,
         .thread = row->thread,
         .calls = row->calls,
@@ -276,6 +394,7 @@ make_nodes(joining *self)
     lp_call_times *times = self->times;
     size_t n = mark_counted(self);
 
+    n += mark_deeper(self);
     times->nodes = allocate(n, sizeof(*times->nodes));
     if (times->nodes == NULL) {
         return false;
@@ -283,7 +402,7 @@ make_nodes(joining *self)
     for (size_t i = 0; i < self->n_paths; i++) {
         if (self->counted[i]) {
             self->new_index[i] = (int32_t)times->n_nodes;
-            times->nodes[times->n_nodes++] = node_of(self, &self->paths[i]);
+            times->nodes[times->n_nodes++] = node_of(self, i);
         }
     }
     return true;
@@ -301,7 +420,7 @@ join_rows(joining *self)
 bool
 lp_call_times_join(lp_call_times *times)
 {
-    size_t n = times->n_rows;
+    size_t n = 2 * times->n_rows; /* a caller for each, at the most */
     joining self = {.times = times};
     bool done;
 
@@ -312,17 +431,19 @@ lp_call_times_join(lp_call_times *times)
     self.below = allocate(n, sizeof(*self.below));
     self.first = allocate(n, sizeof(*self.first));
     self.next_first = allocate(n, sizeof(*self.next_first));
+    self.same = allocate(n, sizeof(*self.same));
     self.counted = allocate(n, sizeof(*self.counted));
     self.new_index = allocate(n, sizeof(*self.new_index));
     done = map_init(&self.map, self.paths, sizeof(*self.paths), 4, n) &&
            self.paths != NULL && self.below != NULL && self.first != NULL &&
-           self.next_first != NULL && self.counted != NULL &&
-           self.new_index != NULL && join_rows(&self);
+           self.next_first != NULL && self.same != NULL &&
+           self.counted != NULL && self.new_index != NULL && join_rows(&self);
     free(self.map.slots);
     free(self.paths);
     free(self.below);
     free(self.first);
     free(self.next_first);
+    free(self.same);
     free(self.counted);
     free(self.new_index);
     return done;
@@ -354,6 +475,12 @@ typedef struct thread_function {
     int32_t first_node, last_node; /* each list ends with NONE */
     int32_t first_line, last_line;
     int32_t innermost; /* the last of its nodes, callees before callers */
+    int32_t merged;    /* the first of its merged nodes: their head */
+    lp_wide left;      /* by the clock, what its nodes took beyond callees */
+    lp_wide called;    /* ns of its callees less those of its nodes, so far */
+    lp_wide rest;      /* ns of its merged nodes less all merged callees */
+    lp_wide deeper, slack; /* ns of its deeper calls; and what they could take
+                              beyond that */
     int64_t n_nodes, n_lines;
     lp_wide ns, raw;  /* of all its lines */
     lp_wide over;     /* ns that its nodes took so far beyond their part */
@@ -425,20 +552,39 @@ link_node(int32_t *first, int32_t *last, int32_t *next, int32_t index)
     *last = index;
 }
 
+/* Whether a node has times of its own, as paths and merged calls have. */
+static bool
+is_counted(const lp_call_node *node)
+{
+    return node->kind == LP_NODE_PATH || node->kind == LP_NODE_MERGED;
+}
+
 static int32_t
 add_mine(fitting *self, int32_t index)
 {
     const lp_call_node *node = &self->nodes[index];
     int64_t keys[] = {node->function, node->thread};
-    size_t place = map_add(&self->mine_map, keys, self->n_mines);
-    thread_function *mine = &self->mines[place];
+    thread_function *mine;
+    size_t place;
 
+    if (node->kind == LP_NODE_DEEPER) {
+        return NONE;
+    }
+    place = map_add(&self->mine_map, keys, self->n_mines);
+    mine = &self->mines[place];
     if (place == self->n_mines) {
         self->n_mines++;
         *mine = (thread_function){.function = node->function,
                                   .thread = node->thread,
                                   .first_node = NONE,
-                                  .first_line = NONE};
+                                  .first_line = NONE,
+                                  .merged = NONE};
+    }
+    if (node->kind == LP_NODE_CALLER) {
+        return (int32_t)place;
+    }
+    if (node->kind == LP_NODE_MERGED && mine->merged == NONE) {
+        mine->merged = index;
     }
     link_node(&mine->first_node, &mine->last_node, self->next_of, index);
     mine->n_nodes++;
@@ -454,7 +600,7 @@ add_line(fitting *self, int32_t index)
     calling_line *line;
     size_t place;
 
-    if (node->parent == LP_NO_NODE) {
+    if (node->parent == LP_NO_NODE || !is_counted(node)) {
         return NONE;
     }
     keys[0] = self->of[node->parent];
@@ -669,7 +815,7 @@ link_children(fitting *self)
     for (size_t i = 0; i < self->n; i++) {
         int64_t parent = self->nodes[i].parent;
 
-        if (parent != LP_NO_NODE) {
+        if (parent != LP_NO_NODE && self->nodes[i].kind == LP_NODE_PATH) {
             self->next_sibling[i] = self->first_child[parent];
             self->first_child[parent] = (int32_t)i;
         }
@@ -714,20 +860,26 @@ static void
 set_heads(fitting *self)
 {
     for (size_t i = 0; i < self->n; i++) {
-        self->mines[self->of[self->order[i]]].innermost = self->order[i];
-    }
-    if (self->times->folded) {
-        for (size_t i = 0; i < self->n; i++) {
-            self->heads[i] = self->mines[self->of[i]].innermost;
+        int32_t index = self->order[i];
+
+        if (is_counted(&self->nodes[index])) {
+            self->mines[self->of[index]].innermost = index;
         }
-        return;
     }
     link_children(self);
     for (size_t i = 0; i < self->times->n_functions; i++) {
         self->on_path[i] = NONE;
     }
     for (size_t i = 0; i < self->n; i++) {
-        if (self->nodes[i].parent == LP_NO_NODE) {
+        const lp_call_node *node = &self->nodes[i];
+
+        if (node->kind == LP_NODE_MERGED) {
+            self->heads[i] = self->mines[self->of[i]].merged;
+        }
+        else if (node->kind != LP_NODE_PATH) {
+            self->heads[i] = (int32_t)i;
+        }
+        else if (node->parent == LP_NO_NODE) {
             find_heads(self, (int32_t)i);
         }
     }
@@ -781,13 +933,23 @@ set_bounds(fitting *self, bool *bound)
     for (size_t i = 0; i < self->n; i++) {
         const lp_call_node *node = &self->nodes[i];
 
+        if (!is_counted(node)) {
+            continue;
+        }
+        self->mines[self->of[i]].left += node->raw + 1;
+        if (node->parent != LP_NO_NODE) {
+            self->mines[self->of[node->parent]].left -= node->raw;
+        }
+        if (node->kind != LP_NODE_PATH) {
+            continue;
+        }
         left[self->heads[i]] += node->raw + 1;
         if (node->parent != LP_NO_NODE) {
             left[self->heads[node->parent]] -= node->raw;
         }
     }
     for (size_t i = 0; i < self->n; i++) {
-        bound[i] = left[i] >= 0;
+        bound[i] = self->nodes[i].kind == LP_NODE_PATH && left[i] >= 0;
         left[i] = 0;
     }
 }
@@ -804,17 +966,28 @@ fit_node(fitting *self, int32_t index, bool is_bound)
     if (head == index && is_bound) {
         took = max_of(took, self->called[index]);
     }
+    if (mine->merged != NONE && mine->innermost == index && mine->left >= 0) {
+        took = max_of(took, mine->called); /* merged nodes know no callees */
+    }
     mine->over += took - self->ns[index];
     if (mine->is_complete && mine->innermost == index) {
         took = max_of(0, took + raise_lines(self, mine));
     }
     self->ns[index] = took;
-    if (head != index) {
-        self->called[head] -= took;
-    }
+    mine->called -= took;
     if (node->parent != LP_NO_NODE) {
+        self->mines[self->of[node->parent]].called += took;
+    }
+    if (self->on[index] != NONE) {
         self->lines[self->on[index]].called += took;
-        self->called[self->heads[node->parent]] += took;
+    }
+    if (node->kind == LP_NODE_PATH) {
+        if (head != index) {
+            self->called[head] -= took;
+        }
+        if (node->parent != LP_NO_NODE) {
+            self->called[self->heads[node->parent]] += took;
+        }
     }
 }
 
@@ -854,7 +1027,9 @@ fit_callers(fitting *self)
     for (size_t i = 0; i < self->n; i++) {
         int32_t index = self->order[i];
 
-        fit_node(self, index, bound[index]);
+        if (is_counted(&self->nodes[index])) {
+            fit_node(self, index, bound[index]);
+        }
     }
     for (size_t i = 0; i < self->n_mines; i++) {
         if (self->mines[i].is_complete) {
@@ -948,6 +1123,162 @@ divide_group(fitting *self, int32_t first, lp_wide own)
     }
 }
 
+/* Add what the nodes of each head took beyond their callees on kept paths, as
+ * measured and as fitted; of merged nodes, beyond those of their function.
+ * Link the nodes of each head, and the heads of each function. */
+static void
+add_own(fitting *self, function_heads *heads, lp_wide *own)
+{
+    lp_wide *measured = self->weights;
+    int32_t *first = self->first_child, *last = self->on_group;
+
+    for (size_t i = 0; i < self->n; i++) {
+        first[i] = NONE;
+        measured[i] = own[i] = 0;
+    }
+    for (size_t i = 0; i < self->n; i++) {
+        const lp_call_node *node = &self->nodes[i];
+        int32_t head = self->heads[i];
+
+        if (!is_counted(node)) {
+            continue;
+        }
+        if (first[head] == NONE) {
+            function_heads *mine = &heads[node->function];
+
+            link_node(&mine->first, &mine->last, self->next_of, head);
+            mine->is_complete &= self->mines[self->of[head]].is_complete;
+        }
+        link_node(&first[head], &last[head], self->next_sibling, (int32_t)i);
+        own[head] += self->ns[i];
+        measured[head] += node->inclusive;
+        if (node->kind == LP_NODE_MERGED) {
+            self->mines[self->of[i]].rest += self->ns[i];
+        }
+        if (node->parent == LP_NO_NODE) {
+            continue;
+        }
+        if (node->kind == LP_NODE_MERGED) {
+            self->mines[self->of[node->parent]].rest -= self->ns[i];
+        }
+        else {
+            own[self->heads[node->parent]] -= self->ns[i];
+            measured[self->heads[node->parent]] -= node->inclusive;
+        }
+    }
+}
+
+/* Return the function of the node above deeper calls, on its thread; NULL if
+ * that is not known. */
+static thread_function *
+mine_of_deeper(const fitting *self, size_t index)
+{
+    const lp_call_node *node = &self->nodes[index];
+
+    if (node->kind != LP_NODE_DEEPER || node->parent == LP_NO_NODE) {
+        return NULL;
+    }
+    return &self->mines[self->of[node->parent]];
+}
+
+/* Split what a head took beyond its callees on kept paths, into its own time
+ * and that of its deeper calls, as was measured. */
+static void
+split_deeper(fitting *self, size_t deeper, const lp_wide *own)
+{
+    thread_function *mine = mine_of_deeper(self, deeper);
+    int32_t head = self->heads[self->nodes[deeper].parent];
+    lp_wide parts[2] = {0, 0};
+
+    for (int32_t i = self->first_child[head]; i != NONE;
+         i = self->next_sibling[i]) {
+        parts[0] += max_of(0, self->nodes[i].self);
+    }
+    parts[1] = max_of(0, self->weights[head] - parts[0]);
+    self->weights[head] = 0; /* it has no second one */
+    if (parts[0] + parts[1] > 0) {
+        divide(max_of(0, own[head]), parts, 2);
+        self->ns[deeper] = parts[1];
+        mine->deeper += parts[1];
+        mine->slack += parts[0];
+    }
+}
+
+/* Give deeper calls as much as the merged callees of their function need: what
+ * merged nodes of the function do not call, it calls on kept paths. */
+static void
+take_deeper(fitting *self, size_t deeper, lp_wide *own)
+{
+    thread_function *mine = mine_of_deeper(self, deeper);
+    int32_t head = self->heads[self->nodes[deeper].parent];
+    lp_wide took = self->ns[deeper];
+    lp_wide slack = max_of(0, own[head]) - took, lack = -mine->rest;
+
+    /* What it lacks with the deeper calls that are still to come. */
+    if (lack > mine->deeper && mine->slack > 0) {
+        lp_wide more = (lack - mine->deeper) * slack / mine->slack;
+
+        self->ns[deeper] += more < slack ? more : slack;
+    }
+    else if (mine->merged == NONE && lack < mine->deeper) {
+        self->ns[deeper] = max_of(0, lack) * took / mine->deeper;
+    }
+    mine->deeper -= took;
+    mine->slack -= slack;
+    mine->rest += self->ns[deeper];
+    own[head] -= self->ns[deeper];
+}
+
+static void
+fit_heads_with_deeper(fitting *self, lp_wide *own)
+{
+    for (size_t i = 0; i < self->n; i++) {
+        if (mine_of_deeper(self, i) != NULL) {
+            split_deeper(self, i, own);
+        }
+    }
+    for (size_t i = 0; i < self->n; i++) {
+        if (mine_of_deeper(self, i) != NULL) {
+            take_deeper(self, i, own);
+        }
+    }
+    for (size_t i = 0; i < self->n_mines; i++) {
+        if (self->mines[i].merged != NONE) {
+            own[self->mines[i].merged] = self->mines[i].rest;
+        }
+    }
+}
+
+/* Make the times of deeper calls, together, what the roots took beyond the
+ * self times on kept paths. */
+static void
+fit_deeper(fitting *self)
+{
+    lp_wide whole = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < self->n; i++) {
+        const lp_call_node *node = &self->nodes[i];
+
+        if (node->kind == LP_NODE_PATH) {
+            whole -= node->self;
+        }
+        if (is_counted(node) && node->parent == LP_NO_NODE) {
+            whole += self->ns[i];
+        }
+        if (node->kind == LP_NODE_DEEPER) {
+            self->parts[n++] = self->ns[i];
+        }
+    }
+    divide(max_of(0, whole), self->parts, n);
+    n = 0;
+    for (size_t i = 0; i < self->n; i++) {
+        if (self->nodes[i].kind == LP_NODE_DEEPER) {
+            self->nodes[i].self = self->ns[i] = self->parts[n++];
+        }
+    }
+}
+
 /* Set the self times of nodes: in all, those of their function's lines.  From
  * here on, `next_of` links heads of a function, and `next_sibling` the nodes
  * that have one head. */
@@ -955,41 +1286,22 @@ static void
 set_self_times(fitting *self, function_heads *heads, const lp_wide *whole,
                lp_wide *own)
 {
-    lp_wide *below = self->called;
-    int32_t *first = self->first_child, *last = self->on_group;
-
     for (size_t i = 0; i < self->times->n_functions; i++) {
         heads[i] =
             (function_heads){.first = NONE, .last = NONE, .is_complete = true};
     }
+    add_own(self, heads, own);
+    fit_heads_with_deeper(self, own);
     for (size_t i = 0; i < self->n; i++) {
-        first[i] = NONE;
-        below[i] = 0;
-    }
-    for (size_t i = 0; i < self->n; i++) {
-        const lp_call_node *node = &self->nodes[i];
-        int32_t head = self->heads[i];
-        function_heads *mine = &heads[node->function];
-
-        if (first[head] == NONE) {
-            link_node(&mine->first, &mine->last, self->next_of, head);
-            mine->is_complete &= self->mines[self->of[head]].is_complete;
-        }
-        link_node(&first[head], &last[head], self->next_sibling, (int32_t)i);
-        own[head] += self->ns[i];
-        if (node->parent != LP_NO_NODE) {
-            below[self->heads[node->parent]] += self->ns[i];
-        }
-    }
-    for (size_t i = 0; i < self->n; i++) {
-        own[i] = max_of(0, own[i] - below[i]);
+        own[i] = max_of(0, own[i]);
     }
     divide_among_heads(self, heads, whole, own);
     for (size_t i = 0; i < self->n; i++) {
-        if (first[i] != NONE) {
-            divide_group(self, first[i], own[i]);
+        if (self->first_child[i] != NONE) {
+            divide_group(self, self->first_child[i], own[i]);
         }
     }
+    fit_deeper(self);
 }
 
 static bool
@@ -1017,7 +1329,7 @@ set_totals(fitting *self)
         lp_call_node *node = &self->nodes[i];
         lp_wide ns = self->ns[i], whole = node->inclusive;
 
-        if (node->is_primitive ||
+        if (node->kind == LP_NODE_DEEPER || node->is_primitive ||
             self->times->functions[node->function].flags & LP_CALL_ONCE) {
             node->total = ns;
         }
@@ -1041,7 +1353,8 @@ set_results(fitting *self)
         times->functions[i].total = 0;
     }
     for (size_t i = 0; i < self->n; i++) {
-        if (self->mines[self->of[i]].n_lines > 0) {
+        if (is_counted(&self->nodes[i]) &&
+            self->mines[self->of[i]].n_lines > 0) {
             times->functions[self->nodes[i].function].total +=
                 (int64_t)self->nodes[i].total;
         }

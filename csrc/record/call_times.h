@@ -1,9 +1,12 @@
 /* Call times: the nodes of all threads' call trees as a profile shows them.
  *
- * Two steps, on plain arrays, when the program has ended:
+ * Steps, on plain arrays, when the program has ended:
  *
  * - join: code objects of one function become one function.  The callees of a
  *   code object that is not shown, and its self time, go to its caller.
+ * - calls whose paths were not kept (see call_tree.h) become two kinds of
+ *   nodes: for callers, lines and functions, one for each line and callee; for
+ *   call paths, a child of the deepest kept node with the rest of its time.
  * - fit: times are converted from ticks to ns, such that they add up exactly
  *   to those of the lines.  lineprof/snapshot/calls.py says to which sums.
  *
@@ -31,9 +34,12 @@ typedef struct lp_call_row {
     int64_t self, self_cost; /* ticks, and parts of a tick */
     int64_t total, total_cost;
     int64_t inclusive, inclusive_cost;
+    int64_t kind; /* of lp_node_kind */
 } lp_call_row;
 
-/* A node of the profile. */
+/* A node of the profile.  The parent of an LP_NODE_MERGED is the function that
+ * calls, as an LP_NODE_CALLER, or LP_NO_NODE.  These callers have no numbers,
+ * and are no part of any call path. */
 typedef struct lp_call_node {
     int64_t parent; /* index of a node before this one, or LP_NO_NODE */
     int64_t line, function, thread;
@@ -41,6 +47,7 @@ typedef struct lp_call_node {
     lp_wide self, total, inclusive; /* ns; below 0 if the cost was more */
     lp_wide raw;                    /* inclusive, with the cost of measuring */
     bool is_primitive;              /* total and inclusive are of one time */
+    uint8_t kind; /* of lp_node_kind; an LP_NODE_DEEPER has no function */
 } lp_call_node;
 
 /* A line of a function on one thread, in the order of the functions. */
@@ -80,7 +87,6 @@ typedef struct lp_call_times {
     size_t n_functions;
     lp_call_line *lines;
     size_t n_lines;
-    bool folded;         /* some calls are below another call path */
     lp_call_node *nodes; /* owned, parents first */
     size_t n_nodes;
 } lp_call_times;

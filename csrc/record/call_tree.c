@@ -6,12 +6,11 @@
 
 enum {
     MIN_CAPACITY = 64, /* links; a power of two, as are all later capacities */
-    MAX_NODES = 1 << 16
+    MAX_NEW_LINKS = 3  /* of one call */
 };
 
-/* A link to the node for a line's calls of a function: the node is below
- * `above` or, if there was no room for that call path, below another node of
- * the same function. */
+/* A link to the node for a line's calls of a function below `above`; without
+ * line and function, to the node for deeper calls there. */
 typedef struct lp_link {
     const lp_node *above;
     lp_node *node;
@@ -19,14 +18,30 @@ typedef struct lp_link {
 
 _Static_assert(sizeof(lp_node) % LP_RECORD_BYTES == 0, "whole records");
 
+/* Set the limits of a tree: those of the environment, or the usual ones. */
+static void
+set_limits(lp_tree *tree)
+{
+    const char *given = getenv("LINEPROF_MAX_PATHS");
+    char *end = NULL;
+    unsigned long max = given == NULL ? 0 : strtoul(given, &end, 10);
+
+    tree->min = LP_MIN_TREE_PATHS;
+    tree->max = LP_MAX_TREE_PATHS;
+    if (given != NULL && end != given && *end == '\0' && max <= INT32_MAX) {
+        tree->min = tree->max = (uint32_t)max;
+    }
+}
+
 lp_tree *
-lp_tree_new(const void *owner, bool is_live)
+lp_tree_new(const void *owner, bool is_live, lp_call_room *room)
 {
     lp_tree *tree = calloc(1, sizeof(*tree));
 
     if (tree != NULL) {
         tree->owner = owner;
-        tree->max = MAX_NODES;
+        tree->room = room;
+        set_limits(tree);
         tree->root.canonical = &tree->root;
         lp_arena_init(&tree->arena, LP_BLOCK_NODES, is_live);
     }
@@ -36,6 +51,9 @@ lp_tree_new(const void *owner, bool is_live)
 void
 lp_tree_free(lp_tree *tree)
 {
+    if (tree->room != NULL) {
+        tree->room->used -= tree->n_paths;
+    }
     free(tree->links);
     lp_arena_free(&tree->arena);
     free(tree);
@@ -50,7 +68,6 @@ lp_tree_reset(lp_tree *tree)
         node->total = node->total_cost = 0;
         node->nested = node->nested_cost = 0;
     }
-    tree->folded = 0;
 }
 
 static uint64_t
@@ -82,13 +99,13 @@ find_link(const lp_tree *tree, const lp_node *above, const lp_line *line,
     return &tree->links[at];
 }
 
-/* Make room for one more link. */
+/* Make room for the links of one more call. */
 static bool
 reserve(lp_tree *tree)
 {
     lp_tree larger = *tree;
 
-    if (tree->n_links < tree->capacity / 2) {
+    if (tree->n_links + MAX_NEW_LINKS <= tree->capacity / 2) {
         return true;
     }
     larger.capacity = tree->capacity == 0 ? MIN_CAPACITY : tree->capacity * 2;
@@ -121,21 +138,20 @@ find_on_path(lp_node *above, const lp_code_counters *counters)
 }
 
 static lp_node *
-make_node(lp_tree *tree, lp_node *above, const lp_line *line,
-          lp_code_counters *counters)
+make_node(lp_tree *tree, lp_node_kind kind, lp_node *parent,
+          const lp_line *line, lp_code_counters *counters)
 {
     lp_node *node =
         lp_arena_alloc(&tree->arena, sizeof(lp_node) / LP_RECORD_BYTES);
-    lp_node *open;
 
     if (node == NULL) {
         return NULL;
     }
-    open = find_on_path(above, counters);
+    node->kind = (uint32_t)kind;
     node->line = line;
     node->counters = counters;
-    node->parent = above;
-    node->canonical = open != NULL ? open : node;
+    node->parent = parent;
+    node->canonical = node;
     node->number = tree->n_nodes++;
     if (tree->last == NULL) {
         tree->first = node;
@@ -144,44 +160,156 @@ make_node(lp_tree *tree, lp_node *above, const lp_line *line,
         tree->last->next = node;
     }
     tree->last = node;
-    if (counters->node == NULL) {
-        counters->node = node->canonical;
+    return node;
+}
+
+/* Put a new node into the table, in which there is none for it. */
+static lp_node *
+add_link(lp_tree *tree, const lp_node *above, lp_node *node)
+{
+    if (node != NULL) {
+        *find_link(tree, above, node->line, node->counters) =
+            (lp_link){above, node};
+        tree->n_links++;
     }
     return node;
+}
+
+static lp_node *
+add_path(lp_tree *tree, lp_node *above, const lp_line *line,
+         lp_code_counters *counters)
+{
+    lp_node *node = make_node(tree, LP_NODE_PATH, above, line, counters);
+
+    if (node != NULL) {
+        lp_node *open = find_on_path(above, counters);
+
+        node->canonical = open != NULL ? open : node;
+        tree->n_paths++;
+        if (tree->room != NULL) {
+            tree->room->used++;
+        }
+    }
+    return add_link(tree, above, node);
+}
+
+static bool
+is_full(const lp_tree *tree)
+{
+    return tree->n_paths >= tree->max ||
+           (tree->n_paths >= tree->min && tree->room != NULL &&
+            tree->room->used >= tree->room->max);
+}
+
+/* Return the LP_NODE_CALLER of the function of a node. */
+static lp_node *
+caller_node(lp_tree *tree, lp_node *node)
+{
+    lp_code_counters *counters = node->counters;
+
+    if (counters->caller == NULL) {
+        counters->caller =
+            make_node(tree, LP_NODE_CALLER, node, NULL, counters);
+    }
+    return counters->caller;
+}
+
+/* Return the node for the merged calls of a function from a line of `caller`,
+ * an LP_NODE_CALLER; `is_new` is set if there was none. */
+static lp_node *
+find_merged(lp_tree *tree, lp_node *caller, const lp_line *line,
+            lp_code_counters *counters, bool *is_new)
+{
+    lp_node *node = find_link(tree, caller, line, counters)->node;
+
+    if (node == NULL) {
+        *is_new = true;
+        node = make_node(tree, LP_NODE_MERGED, caller, line, counters);
+        if (node == NULL) {
+            return NULL;
+        }
+        node->canonical = caller_node(tree, node);
+        if (node->canonical == NULL) {
+            node->canonical = caller; /* memory is out: never found again */
+            return NULL;
+        }
+        add_link(tree, caller, node);
+    }
+    caller->cache[lp_tree_cache_slot(line, counters)] = node;
+    return node;
+}
+
+/* Return the node for deeper calls below `above`. */
+static lp_node *
+find_deeper(lp_tree *tree, lp_node *above)
+{
+    lp_node *node = find_link(tree, above, NULL, NULL)->node;
+
+    if (node != NULL) {
+        return node;
+    }
+    return add_link(tree, above,
+                    make_node(tree, LP_NODE_DEEPER, above, NULL, NULL));
+}
+
+/* Return the node of a call for whose path there is no room: a path of its own
+ * if it is the first such call from its line, as a bounded number are; else
+ * the one for all the others. */
+static lp_node *
+find_beyond(lp_tree *tree, lp_node *above, const lp_line *line,
+            lp_code_counters *counters)
+{
+    lp_node *caller = caller_node(tree, above), *node;
+    bool is_new = false;
+
+    if (caller == NULL) {
+        return NULL;
+    }
+    node = find_merged(tree, caller, line, counters, &is_new);
+    if (node == NULL) {
+        return NULL;
+    }
+    if (is_new) {
+        return add_path(tree, above, line, counters);
+    }
+    /* Not into the cache of `above`: lp_calls_find is to see each of them. */
+    return find_deeper(tree, above) == NULL ? NULL : node;
+}
+
+void
+lp_tree_count_deeper(lp_tree *tree, const lp_node *above)
+{
+    lp_node *node = find_link(tree, above, NULL, NULL)->node;
+
+    if (node != NULL) {
+        node->calls++;
+    }
 }
 
 lp_node *
 lp_tree_find(lp_tree *tree, lp_node *above, const lp_line *line,
              lp_code_counters *counters)
 {
-    lp_node *from = above;
-    lp_link *link;
+    lp_node *node;
+    bool is_new;
 
     if (!reserve(tree)) {
         return NULL;
     }
-    link = find_link(tree, above, line, counters);
-    if (link->node == NULL && tree->n_nodes >= tree->max &&
-        above->counters != NULL) {
-        /* Each line has its calls below at least one node of its function, so
-         * the number of nodes added from here on is bounded by the program. */
-        from = above->counters->node;
-        link = find_link(tree, from, line, counters);
+    if (above->kind == LP_NODE_CALLER) {
+        return find_merged(tree, above, line, counters, &is_new);
     }
-    if (link->node == NULL) {
-        lp_node *node = make_node(tree, from, line, counters);
-
-        if (node == NULL) {
-            return NULL;
+    node = find_link(tree, above, line, counters)->node;
+    if (node == NULL) {
+        if (is_full(tree) && above->counters != NULL) {
+            node = find_beyond(tree, above, line, counters);
         }
-        *link = (lp_link){from, node};
-        tree->n_links++;
+        else {
+            node = add_path(tree, above, line, counters);
+        }
     }
-    if (from == above) {
-        above->cache[lp_tree_cache_slot(line, counters)] = link->node;
+    if (node != NULL && node->kind == LP_NODE_PATH) {
+        above->cache[lp_tree_cache_slot(line, counters)] = node;
     }
-    else {
-        tree->folded++;
-    }
-    return link->node;
+    return node;
 }

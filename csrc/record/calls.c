@@ -31,7 +31,7 @@ make_tree(lp_recorder *rec, const void *owner, bool is_live)
     lp_tree *tree = lp_calls_tree(rec, owner);
 
     if (tree == NULL) {
-        tree = lp_tree_new(owner, is_live);
+        tree = lp_tree_new(owner, is_live, rec->room);
         if (tree != NULL) {
             tree->next = rec->trees;
             rec->trees = tree;
@@ -54,8 +54,19 @@ find(lp_tree *tree, lp_frame *frame, const lp_frame *caller)
     return frame->node;
 }
 
+/* Count a call that is below the path of its caller, but not with its own. */
+static void
+count_deeper(lp_tree *tree, const lp_frame *frame, const lp_frame *caller)
+{
+    if (frame->node != NULL && frame->node->kind == LP_NODE_MERGED &&
+        caller != NULL && caller->node != NULL &&
+        caller->node->canonical->kind == LP_NODE_PATH) {
+        lp_tree_count_deeper(tree, caller->node->canonical);
+    }
+}
+
 lp_node *
-lp_calls_find(lp_recorder *rec, lp_frame *frame)
+lp_calls_find(lp_recorder *rec, lp_frame *frame, bool is_call)
 {
     lp_tree *tree = make_tree(rec, frame->owner, frame->counters->is_live);
     lp_frame *caller = caller_of(rec, frame);
@@ -76,7 +87,11 @@ lp_calls_find(lp_recorder *rec, lp_frame *frame)
             return NULL;
         }
     }
-    return find(tree, frame, caller);
+    (void)find(tree, frame, caller);
+    if (is_call) {
+        count_deeper(tree, frame, caller);
+    }
+    return frame->node;
 }
 
 void

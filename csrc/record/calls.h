@@ -10,8 +10,8 @@
 #include "record/call_tree.h"
 #include "record/recorder.h"
 
-/* [OWNER] The slow path of lp_calls_enter. */
-lp_node *lp_calls_find(lp_recorder *rec, lp_frame *frame);
+/* [OWNER] The slow path of lp_calls_look_up; NULL if memory is out. */
+lp_node *lp_calls_find(lp_recorder *rec, lp_frame *frame, bool is_call);
 
 /* [OWNER] The slow path of lp_calls_charge. */
 void lp_calls_charge_caller(lp_recorder *rec, const lp_frame *frame,
@@ -27,9 +27,10 @@ void lp_calls_drop(lp_recorder *rec, const void *owner);
 /* Reset the counts of the tracer's tree. */
 void lp_calls_reset(lp_recorder *rec, const void *owner);
 
-/* [OWNER] Find the node of the top frame, whose owner is set. */
+/* [OWNER] Find the node of the top frame, whose owner is set, and which was
+ * called or resumed. */
 LP_INLINE lp_node *
-lp_calls_enter(lp_recorder *rec, lp_frame *frame)
+lp_calls_look_up(lp_recorder *rec, lp_frame *frame, bool is_call)
 {
     const lp_frame *caller = frame - 1;
 
@@ -55,7 +56,14 @@ lp_calls_enter(lp_recorder *rec, lp_frame *frame)
             return node;
         }
     }
-    return lp_calls_find(rec, frame);
+    return lp_calls_find(rec, frame, is_call);
+}
+
+/* [OWNER] Find the node of the top frame, which is resumed. */
+LP_INLINE lp_node *
+lp_calls_enter(lp_recorder *rec, lp_frame *frame)
+{
+    return lp_calls_look_up(rec, frame, false);
 }
 
 /* [OWNER] The same for a frame that was called, not resumed: count the call.
@@ -63,7 +71,7 @@ lp_calls_enter(lp_recorder *rec, lp_frame *frame)
 LP_INLINE void
 lp_calls_called(lp_recorder *rec, lp_frame *frame)
 {
-    lp_node *node = lp_calls_enter(rec, frame);
+    lp_node *node = lp_calls_look_up(rec, frame, true);
 
     frame->counters->calls++;
     if (LP_LIKELY(node != NULL)) {
@@ -82,7 +90,7 @@ lp_calls_charge(lp_recorder *rec, lp_frame *frame, lp_ticks now)
     lp_frame *caller = frame - 1;
 
     if (LP_UNLIKELY(node == NULL)) {
-        node = lp_calls_find(rec, frame);
+        node = lp_calls_find(rec, frame, false);
         if (node == NULL) {
             return;
         }

@@ -70,9 +70,10 @@ typedef struct lp_code_counters {
                                 trace_buffer.h */
     uint64_t resumes; /* steps of generators and coroutines except the first */
     struct lp_off_cpu_lines
-        *waits;           /* see off_cpu.h; NULL if it has no waits; owned
-                             unless they are in the live file, too */
-    struct lp_node *node; /* the first node of it, see call_tree.h */
+        *waits;             /* see off_cpu.h; NULL if it has no waits; owned
+                               unless they are in the live file, too */
+    struct lp_node *caller; /* the node below which its calls are merged, see
+                               call_tree.h; NULL if there are none */
     lp_line lines[];
 } lp_code_counters;
 

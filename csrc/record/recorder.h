@@ -163,8 +163,9 @@ typedef struct lp_recorder {
     struct lp_tree *trees;
     /* owned: of greenlets that do not run, see greenlet_stacks.h; or NULL */
     struct lp_stacks *stacks;
-    const void *stack_key;  /* of the greenlet whose frames these are */
-    lp_trace_buffer slices; /* ended slices, if it is traced */
+    const void *stack_key;     /* of the greenlet whose frames these are */
+    struct lp_call_room *room; /* borrowed; of these trees; may be NULL */
+    lp_trace_buffer slices;    /* ended slices, if it is traced */
     lp_off_cpu wait;
     struct lp_recorder *next;
 } lp_recorder;

@@ -11,7 +11,15 @@ from lineprof.model.collectives import is_collective
 from lineprof.model.own_waits import min_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of
 from lineprof.model.rank_spread import line_spreads
-from lineprof.model.records import GIL, IO, LOCK, OTHER, RUNNABLE, SLEEP, node_columns
+from lineprof.model.records import (
+    GIL,
+    IO,
+    LOCK,
+    OTHER,
+    RUNNABLE,
+    SLEEP,
+    called_functions,
+)
 from lineprof.model.time_split import line_time_splits
 
 if TYPE_CHECKING:
@@ -277,9 +285,7 @@ def _of_import(evidence: Evidence, line: Line, ns: int) -> Finding:
 def has_communication(profile: Profile) -> bool:
     """Return whether calls of MPI or of torch.distributed were recorded."""
     keys = {function.key for function in profile.functions}
-    return any(
-        map(is_collective, {*keys, *node_columns(profile.calls.nodes).functions})
-    )
+    return any(map(is_collective, {*keys, *called_functions(profile.calls)}))
 
 
 def known_ranks(profile: Profile) -> Ranks | None:

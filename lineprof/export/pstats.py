@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 from lineprof.errors import printable
 from lineprof.export.stacks import remarks_of_calls
 from lineprof.model.call_graph import function_totals, sum_of_nodes
-from lineprof.model.records import NO_NODE
+from lineprof.model.records import DEEPER, NO_NODE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallNode, CallTree, Key
+    from lineprof.model.records import CallNode, CallTree, Key, MergedCall
 
     CallerNumbers = tuple[int, int, float, float]
 
@@ -53,18 +53,21 @@ def content(profile: Profile) -> Iterator[bytes]:
 
 def _callers(tree: CallTree) -> dict[Key, dict[Key, CallerNumbers]]:
     """Return the numbers of each function from each of its callers."""
-    groups: dict[Key, dict[Key, list[CallNode]]] = {}
+    groups: dict[Key, dict[Key, list[CallNode | MergedCall]]] = {}
     for node in tree.nodes:
-        if node.parent != NO_NODE:
+        if node.parent != NO_NODE and node.function != DEEPER:
             caller = tree.nodes[node.parent].function
             groups.setdefault(node.function, {}).setdefault(caller, []).append(node)
+    for one in tree.merged:
+        if one.caller is not None:
+            groups.setdefault(one.function, {}).setdefault(one.caller, []).append(one)
     return {
         key: {caller: _caller_numbers(group) for caller, group in callers.items()}
         for key, callers in groups.items()
     }
 
 
-def _caller_numbers(nodes: Collection[CallNode]) -> CallerNumbers:
+def _caller_numbers(nodes: Collection[CallNode | MergedCall]) -> CallerNumbers:
     """Return the numbers of one function from one caller, as cProfile orders them."""
     one = sum_of_nodes(nodes)
     return one.calls, one.primitive_calls, one.self_ns / _SECOND, one.total_ns / _SECOND

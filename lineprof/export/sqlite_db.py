@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.export.encoding import int64
 from lineprof.export.tables import csv_remarks
 from lineprof.export.timeline import events_by_start, remarks_of_traces
-from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.call_graph import (
+    deeper_note,
+    edge_gpu_ns,
+    edges,
+    function_totals,
+    line_self_ns,
+)
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
@@ -188,6 +194,8 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
     """Yield which tables are empty or incomplete, and why, one line each."""
     if not profile.calls.nodes:
         yield "the profile does not say who called whom: edges and call_tree are empty"
+    if note := deeper_note(profile.calls):
+        yield note
     if not profile.traces:
         yield "the run had no --trace: slices is empty"
     yield from remarks_of_traces(profile)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.call_graph import depths
+from lineprof.model.call_graph import deeper_note, depths
 from lineprof.model.gpu import (
     GPU_TIME_KINDS,
     KINDS,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallNode, CallTree, Key, ThreadLine
+    from lineprof.model.records import CallNode, CallTree, Key, MergedCall, ThreadLine
     from lineprof.model.timelines import Timeline
 
     Frame = tuple[Key, int]  # a function; the line that calls on, or the leaf line
@@ -115,7 +115,7 @@ def call_path_shares(profile: Profile) -> Iterator[CallPathShare]:
     """
     shares = LineShares(profile)
     tree = profile.calls
-    called = set()
+    called = {one.function for one in tree.merged}
     for index, callers in _callers(tree):
         node = tree.nodes[index]
         called.add(node.function)
@@ -183,8 +183,8 @@ def remarks_of_calls(profile: Profile) -> Iterator[str]:
             "the profile does not say who called whom: each function is a root,"
             " and its time includes that of its callees"
         )
-    if profile.calls.folded:
-        yield f"{profile.calls.folded} calls come without their call path"
+    if note := deeper_note(profile.calls):
+        yield note
 
 
 def thread_name(profile: Profile, thread: int) -> str:
@@ -271,13 +271,20 @@ class LineShares:
             function.calls_ns += node.self_ns
             function.calls += _weight(node)
             calls[node.function] = calls.get(node.function, 0) + node.calls
+        self._merged = profile.calls.merged
+        for one in self._merged:
+            place = (one.function, one.thread)
+            function = self._functions.setdefault(place, _FunctionLines())
+            function.calls_ns += one.self_ns
+            function.calls += _weight(one)
+            calls[one.function] = calls.get(one.function, 0) + one.calls
         covered = {
             one.key for one in profile.functions if one.calls <= calls.get(one.key, 0)
         }
         for (key, _), function in self._functions.items():
             function.set_budget(is_covered=key in covered)
 
-    def take(self, node: CallNode) -> list[LineShare]:
+    def take(self, node: CallNode | MergedCall) -> list[LineShare]:
         """Return the shares of a call in its function's lines.
 
         Time of the call that is on no line is put on the function's first line: so is
@@ -293,8 +300,12 @@ class LineShares:
     def rest(self) -> Iterator[tuple[_FunctionKey, list[LineShare]]]:
         """Yield the rest of each function, for which no call is known.
 
-        All calls must have taken their shares.
+        All nodes must have taken their shares. The shares of merged calls are left
+        out: deeper calls have their time.
         """
+        for one in self._merged:
+            self.take(one)
+        self._merged = ()
         for place, function in self._functions.items():
             shares = [
                 LineShare(line=line, ns=ns, hits=hits)
@@ -354,7 +365,7 @@ class _FunctionLines:
                 yield LineShare(line=line, ns=part, hits=hits)
 
 
-def _weight(node: CallNode) -> int:
+def _weight(node: CallNode | MergedCall) -> int:
     """Return how many calls a node counts for: at least 1, for a generator's steps."""
     return max(node.calls, 1)
 
@@ -389,6 +400,10 @@ def _callee_times(profile: Profile) -> dict[Frame, dict[int, int]]:
         if node.parent != NO_NODE:
             threads = times.setdefault((nodes[node.parent].function, node.line), {})
             threads[node.thread] = threads.get(node.thread, 0) + node.inclusive_ns
+    for one in profile.calls.merged:
+        if one.caller is not None:
+            threads = times.setdefault((one.caller, one.line), {})
+            threads[one.thread] = threads.get(one.thread, 0) + one.inclusive_ns
     return times
 
 

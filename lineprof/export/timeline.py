@@ -466,6 +466,7 @@ def _without_calls(
 ) -> Iterator[Span]:
     """Yield the slices of functions without known calls, and of their lines."""
     called = {node.function for node in profile.calls.nodes}
+    called.update([one.function for one in profile.calls.merged])
     for function in profile.functions:
         if not function.thread_lines or function.key in called:
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
-from lineprof.model.records import NO_NODE, node_columns
+from lineprof.model.records import DEEPER, NO_NODE, node_columns
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     K = TypeVar("K")
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallNode, CallTree, Key
+    from lineprof.model.records import CallNode, CallTree, Key, MergedCall
 
     CallSite = tuple[Key | None, int]  # caller, its line; (None, 0): from outside
 
@@ -61,23 +61,40 @@ class FunctionTotals(NamedTuple):
 def edges(tree: CallTree) -> tuple[Edge, ...]:
     """Return the edges of `tree`, in the order in which they first appear.
 
-    Each is the sum of its nodes, over all threads and all call paths.
+    Each is the sum of its nodes and merged calls, over all threads and all call paths.
     """
     nodes = node_columns(tree.nodes)
     keys = zip(nodes.callers, nodes.column("line"), nodes.column("function"))
     groups, sums = _sums(keys, [nodes.column(name) for name in _NUMBERS])
     functions = nodes.functions
-    return tuple(
-        [
-            Edge(
-                caller=None if caller == NO_NODE else functions[caller],
-                line=line,
-                callee=functions[callee],
-                **dict(zip(_NUMBERS, numbers)),
-            )
-            for (caller, line, callee), numbers in zip(groups, zip(*sums))
-        ]
-    )
+    found = [
+        Edge(
+            caller=None if caller == NO_NODE else functions[caller],
+            line=line,
+            callee=functions[callee],
+            **dict(zip(_NUMBERS, numbers)),
+        )
+        for (caller, line, callee), numbers in zip(groups, zip(*sums))
+    ]
+    if tree.merged:
+        return _with_merged(found, tree.merged)
+    return tuple(found)
+
+
+def _with_merged(
+    known: Iterable[Edge], merged: Iterable[MergedCall]
+) -> tuple[Edge, ...]:
+    """Return the edges of nodes with merged calls added to them."""
+    found = {
+        (one.caller, one.line, one.callee): one for one in known if one.callee != DEEPER
+    }
+    for one in merged:
+        key = (one.caller, one.line, one.function)
+        edge = found.get(key, Edge(*key, 0, 0, 0, 0))
+        found[key] = edge._replace(
+            **{name: getattr(edge, name) + getattr(one, name) for name in _NUMBERS}
+        )
+    return tuple(found.values())
 
 
 def _sums(
@@ -95,8 +112,10 @@ def _sums(
     return indexes, sums
 
 
-def sum_of_nodes(nodes: Collection[CallNode]) -> FunctionTotals:
-    """Return the totals of nodes of one function."""
+def sum_of_nodes(
+    nodes: Collection[CallNode | MergedCall | FunctionTotals],
+) -> FunctionTotals:
+    """Return the totals of nodes of one function, and of merged calls of it."""
     return FunctionTotals(
         calls=sum([node.calls for node in nodes]),
         primitive_calls=sum([node.primitive_calls for node in nodes]),
@@ -119,6 +138,13 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
         nodes.functions[index]: FunctionTotals(**dict(zip(_TOTALS, numbers)))
         for index, numbers in zip(groups, zip(*sums))
     }
+    in_tree.pop(DEEPER, None)
+    merged: dict[Key, list[MergedCall]] = {}
+    for one in profile.calls.merged:
+        merged.setdefault(one.function, []).append(one)
+    for key, ones in merged.items():
+        known = [in_tree[key]] if key in in_tree else []
+        in_tree[key] = sum_of_nodes([*known, *ones])
     totals: dict[Key, FunctionTotals] = {}
     for function in profile.functions:
         found = in_tree.pop(function.key, None)
@@ -137,6 +163,7 @@ def uncounted(profile: Profile) -> frozenset[Key]:
     Those are all functions of a profile that line_profiler wrote.
     """
     in_tree = {*node_columns(profile.calls.nodes).functions}
+    in_tree.update([one.function for one in profile.calls.merged])
     return frozenset(
         function.key
         for function in profile.functions
@@ -297,6 +324,26 @@ def children(nodes: Sequence[CallNode], by: Sequence[int]) -> dict[int, list[int
     return found
 
 
+def deeper_note(tree: CallTree) -> str:
+    """Return what a drawing of call paths has to say of those that were not kept.
+
+    It is empty if all were kept.
+    """
+    if tree.merged:
+        nodes = node_columns(tree.nodes)
+        deeper = {i for i, key in enumerate(nodes.functions) if key == DEEPER}
+        kept = sum(called not in deeper for called in nodes.column("function"))
+        return (
+            f"calls below the first {kept:,} call paths are shown as {DEEPER[2]!r}:"
+            f" {tree.folded:,} in all, which tables and callers have each at its place"
+        )
+    if tree.folded:  # written by version 0.1
+        return (
+            f"{tree.folded:,} calls are shown below another call path to their caller"
+        )
+    return ""
+
+
 def depth_first(nodes: Sequence[CallNode]) -> Iterator[int]:
     """Yield the index of each node, followed by its children's, the longest first."""
     below = children(nodes, subtree_ns(nodes))
@@ -383,6 +430,8 @@ def branch_point(root: CallPath) -> tuple[CallPath, int]:
     path, depth = root, 0
     while path.children:
         longest = next(iter(path.children.values()))
+        if longest.function == DEEPER:
+            break
         if _divides(longest.inclusive_ns, path.inclusive_ns, root.inclusive_ns):
             break
         path, depth = longest, depth + 1
@@ -417,6 +466,8 @@ def functions_to_branch(nodes: Sequence[CallNode]) -> list[Key]:
             return found
         sums = {key: sum(times[one] for one in some) for key, some in callees.items()}
         longest = max(sums, key=sums.__getitem__)
+        if columns.functions[longest[1]] == DEEPER:
+            return found
         ns, path, function = sums[longest], callees[longest], longest[1]
         divides = _divides(ns, path_ns, all_ns)
         if not divides or not found:

@@ -78,6 +78,10 @@ def line_mpi_ns(profile: Profile) -> dict[Key, dict[int, int]]:
         if caller[0]:  # a call path has each function once, and so each line
             lines = found.setdefault(caller, {})
             lines[node.line] = lines.get(node.line, 0) + ns
+    for one in profile.calls.merged:  # which lines are further out is not known
+        if one.caller is not None and one.caller[0] and is_collective(one.function):
+            lines = found.setdefault(one.caller, {})
+            lines[one.line] = lines.get(one.line, 0) + one.inclusive_ns
     return found
 
 

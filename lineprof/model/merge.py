@@ -27,6 +27,7 @@ from lineprof.model.units import NANOSECOND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeVar
 
     from lineprof.model.gpu import GpuDevice, GpuPath, GpuRun, GpuSum
     from lineprof.model.profile import Timings
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
         Cut,
         Key,
         LineBreakdown,
+        MergedCall,
         Process,
         Ranks,
         Thread,
         Wait,
     )
     from lineprof.model.timelines import Timeline, Trace
+
+    Counted = TypeVar("Counted", CallNode, MergedCall)
 
     NodeKey = tuple[int, int, Key, int]  # parent, line, function, thread
 
@@ -189,8 +193,25 @@ def _merge_calls(profiles: Sequence[Profile]) -> CallTree:
     nodes: list[CallNode] = []
     for tree, offset in trees:
         _add_tree(tree, offset, indexes, nodes)
-    folded = sum(tree.folded for tree, _ in trees)
-    return CallTree(nodes=tuple(nodes), folded=folded)
+    return CallTree(
+        nodes=tuple(nodes),
+        folded=sum(tree.folded for tree, _ in trees),
+        merged=sum_merged(
+            one._replace(thread=_shifted(one.thread, offset))
+            for tree, offset in trees
+            for one in tree.merged
+        ),
+    )
+
+
+def sum_merged(calls: Iterable[MergedCall]) -> tuple[MergedCall, ...]:
+    """Return merged calls with one record for each caller, line, callee and thread."""
+    found: dict[tuple[Key | None, int, Key, int], MergedCall] = {}
+    for one in calls:
+        key = (one.caller, one.line, one.function, one.thread)
+        known = found.get(key)
+        found[key] = one if known is None else _sum_of_nodes(known, one)
+    return tuple(found.values())
 
 
 def _add_tree(
@@ -210,7 +231,7 @@ def _add_tree(
             nodes.append(node._replace(parent=parent, thread=thread))
 
 
-def _sum_of_nodes(one: CallNode, other: CallNode) -> CallNode:
+def _sum_of_nodes(one: Counted, other: Counted) -> Counted:
     """Return the node `one` with the numbers of `other` added to its own."""
     return one._replace(
         calls=one.calls + other.calls,

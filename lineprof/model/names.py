@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
+from lineprof.model.records import DEEPER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -50,12 +51,16 @@ class ShortNames:
         A function that is not Python has no file: its name stands alone, in braces.
         """
         file, line, name = key
-        return f"{self.line(file, line)}({name})" if file else f"{{{name}}}"
+        if file:
+            return f"{self.line(file, line)}({name})"
+        return name if key == DEEPER else f"{{{name}}}"
 
     def called(self, key: Key) -> str:
         """Return a function's name for sentences: ``fit (model.py:8)``."""
         file, line, name = key
-        return f"{name} ({self.line(file, line)})" if file else f"{{{name}}}"
+        if file:
+            return f"{name} ({self.line(file, line)})"
+        return name if key == DEEPER else f"{{{name}}}"
 
     def label(self, key: Key) -> str:
         """Return a function's name, with its place if several functions have that name.
@@ -93,6 +98,8 @@ def _keys(profile: Profile) -> Iterator[Key]:
         yield function.key
     for node in profile.calls.nodes:
         yield node.function
+    for call in profile.calls.merged:
+        yield call.function
     for path in profile.gpu.paths:
         for key, _ in path.lines:
             yield key

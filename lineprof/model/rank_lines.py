@@ -398,6 +398,26 @@ def _parts_of_calls(
             if place is not None:
                 own = callees[rank]
                 own[place] = own.get(place, 0) + max(0, inclusive[index] - ns)
+    for one in profile.calls.merged:
+        rank = only
+        if rank is None and one.thread != UNKNOWN_THREAD:
+            rank = of_thread[one.thread]
+        if rank is None:
+            continue
+        key, caller = one.function, one.caller
+        ns = one.inclusive_ns if is_collective(key) else 0
+        if caller is None or not is_collective(caller):
+            sums[rank][one.thread] = sums[rank].get(one.thread, 0) + ns
+        place = (caller, one.line) if caller is not None and caller[0] else None
+        if ns and place is not None:
+            mpi[rank][place] = mpi[rank].get(place, 0) + ns
+        if key[0]:
+            n_calls, total_ns = functions[rank].get(key, (0, 0))
+            total_ns = (total_ns or 0) + one.total_ns
+            functions[rank][key] = (n_calls + one.calls, total_ns)
+            if place is not None:
+                own = callees[rank]
+                own[place] = own.get(place, 0) + max(0, one.inclusive_ns - ns)
     return {
         rank: _CallParts(
             threads=sums[rank],

@@ -195,6 +195,14 @@ class SourceFile(NamedTuple):
 
 NO_NODE = -1  # called from outside of every profiled function
 
+DEEPER: Key = ("", 0, "deeper calls")
+"""The function of nodes for calls whose own call paths were not kept.
+
+Such a node is a leaf below the deepest node that was kept, and has the time of all
+these calls. It is no function: callers, lines and functions know these calls by
+`CallTree.merged`.
+"""
+
 
 class CallNode(NamedTuple):
     """One function as it was called from one line, at the end of one call path.
@@ -295,15 +303,30 @@ class CallNodes(Sequence[CallNode]):
         return self._made
 
 
+class MergedCall(NamedTuple):
+    """All calls of one function from one line whose call paths were not kept."""
+
+    caller: Key | None  # None: from outside of every profiled function
+    line: int  # of the caller; 0 if that is in C
+    function: Key  # the called one
+    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
+    calls: int
+    primitive_calls: int
+    self_ns: int
+    total_ns: int
+    inclusive_ns: int
+
+
 class CallTree(NamedTuple):
     """All calls of profiled functions; the default is an empty tree.
 
     These sums hold to the ns (see `lineprof.snapshot.calls`):
 
     - The sum of all nodes' `self_ns` is the time in profiled functions; the sum over
-      the nodes of one function is the self time of its lines.
-    - The sum of `total_ns` over the nodes of a function is the function's total; for
-      a root, so is the sum of `self_ns` over it and all nodes below.
+      the nodes of one function, and its merged calls, is the self time of its lines.
+    - The sum of `total_ns` over the nodes of a function, and its merged calls, is the
+      function's total; for a root, so is the sum of `self_ns` over it and all nodes
+      below.
     - The `inclusive_ns` of all calls from a line are the line's time without its
       self time, which is not below 0.
 
@@ -313,9 +336,18 @@ class CallTree(NamedTuple):
 
     nodes: Sequence[CallNode] = ()  # parents before their children
     folded: int = 0  # calls whose call path was dropped, as there were too many
+    merged: tuple[MergedCall, ...] = ()  # these calls, one record for each edge
 
 
 NO_CALLS = CallTree()
+
+
+def called_functions(tree: CallTree) -> set[Key]:
+    """Return the functions that `tree` has calls of, and possibly others."""
+    return {
+        *node_columns(tree.nodes).functions,
+        *[one.function for one in tree.merged],
+    } - {DEEPER}
 
 
 def node_columns(nodes: Sequence[CallNode]) -> CallNodes:

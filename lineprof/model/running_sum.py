@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu, GpuPath, GpuSum
-from lineprof.model.merge import differ, text_differs
+from lineprof.model.merge import differ, sum_merged, text_differs
 from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import Layout, RanksBuilder, add_profile
 from lineprof.model.records import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lineprof.model.gpu import GpuDevice, GpuRun
     from lineprof.model.rank_lines import Place
     from lineprof.model.records import (
+        MergedCall,
         CellColumns,
         Cut,
         Key,
@@ -265,10 +266,14 @@ class _Tree:
         self._nodes: dict[tuple[int, int, int], int] = {}  # parent, line, function
         self._numbers: list[list[int]] = [[], [], [], [], []]
         self._folded = 0
+        self._merged: tuple[MergedCall, ...] = ()
 
     def add(self, tree: CallTree) -> None:
         """Add a tree."""
         self._folded += tree.folded
+        if tree.merged:
+            more = [one._replace(thread=UNKNOWN_THREAD) for one in tree.merged]
+            self._merged = sum_merged([*self._merged, *more])
         nodes = node_columns(tree.nodes)
         parents, lines, called, _, *numbers = nodes.columns
         known, places = self._functions, self._nodes
@@ -292,7 +297,9 @@ class _Tree:
         threads = [UNKNOWN_THREAD] * len(parents)
         columns = (parents, lines, called, threads, *self._numbers)
         return CallTree(
-            nodes=CallNodes(tuple(self._functions), columns), folded=self._folded
+            nodes=CallNodes(tuple(self._functions), columns),
+            folded=self._folded,
+            merged=self._merged,
         )
 
 

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.records import C_SYSTEM, C_WAIT, NO_NODE, PARTS, SYSTEM, WAIT
+from lineprof.model.records import (
+    C_SYSTEM,
+    C_WAIT,
+    DEEPER,
+    NO_NODE,
+    PARTS,
+    SYSTEM,
+    WAIT,
+)
 
 if TYPE_CHECKING:
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallTree, Key
+    from lineprof.model.records import CallNode, CallTree, Key, MergedCall
 
     Line = tuple[Key, int]  # function, its line
 
@@ -91,16 +99,32 @@ def _callee_times(tree: CallTree) -> tuple[LineTimes, LineTimes]:
     in_c: LineTimes = {}
     in_python: LineTimes = {}
     lines: list[Line | None] = []  # the calling line of each node, in Python
+
+    def add(line: Line | None, call: CallNode | MergedCall) -> None:
+        if line is None or call.function == DEEPER:
+            return
+        if call.function[0]:
+            in_python[line] = in_python.get(line, 0) + call.inclusive_ns
+        else:
+            in_c[line] = in_c.get(line, 0) + call.self_ns
+
     for node in tree.nodes:
         line = None
         if node.parent != NO_NODE:
             caller = tree.nodes[node.parent].function
             line = (caller, node.line) if caller[0] else lines[node.parent]
         lines.append(line)
-        if line is None:
-            continue
-        if node.function[0]:
-            in_python[line] = in_python.get(line, 0) + node.inclusive_ns
-        else:
-            in_c[line] = in_c.get(line, 0) + node.self_ns
+        add(line, node)
+    if tree.merged:
+        # A C function has the line that called it first: its calls have no path.
+        known: dict[Key, Line | None] = {}
+        for node, line in zip(tree.nodes, lines):
+            known.setdefault(node.function, line)
+        for one in tree.merged:
+            line = None
+            if one.caller is not None:
+                is_python = bool(one.caller[0])
+                line = (one.caller, one.line) if is_python else known.get(one.caller)
+            known.setdefault(one.function, line)
+            add(line, one)
     return in_c, in_python

@@ -5,10 +5,11 @@ Nothing here recurses, because the tree may be deeper than the interpreter's sta
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import BoxCharacters, box_characters_of
-from lineprof.model.call_graph import CallPath, call_path_tree
+from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
 from lineprof.model.names import short_names
 from lineprof.report.marks import Marks
 from lineprof.report.options import min_percent_of_calls
@@ -85,10 +86,23 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     time are the row's time.
     """
     root = call_path_tree(profile)
+    yield from note_lines(profile, options)
     rows = list(_Walk(root, options).rows())
     shown = rows[: options.limit or None]
     yield from _grid(shown, root.inclusive_ns, profile, sources, options)
     yield from more_rows(len(rows) - len(shown))
+
+
+def deeper_sentence(profile: Profile) -> str:
+    """Return `deeper_note` as a sentence, "" if all call paths were kept."""
+    note = deeper_note(profile.calls)
+    return f"{note[0].upper()}{note[1:]}." if note else ""
+
+
+def note_lines(profile: Profile, options: Options) -> Iterator[str]:
+    """Yield what stands above a tree whose call paths were not all kept."""
+    if text := deeper_sentence(profile):
+        yield from wrap(text, options.terminal.width or len(text))
 
 
 def branches(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lineprof.console.output import python_command, shell_word
 from lineprof.model.call_graph import branch_point, call_path_tree, function_totals
 from lineprof.model.names import short_names
-from lineprof.report.call_tree import branches
+from lineprof.report.call_tree import branches, note_lines
 from lineprof.report.functions import hot
 from lineprof.report.marks import Marks
 from lineprof.report.notes import start_of_drill
@@ -129,6 +129,7 @@ def _calls(
     start, above = branch_point(root)
     levels = f", {above} levels down" if above > 1 else ""
     yield f"Calls, from where they branch{levels} (:LINE is where each is called):"
+    yield from note_lines(profile, options)
     yield from branches(profile, sources, options, (root, start), _TREE_ROWS)
 
 

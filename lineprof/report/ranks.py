@@ -16,7 +16,7 @@ from lineprof.model.rank_spread import (
     missing_ranks,
     run_spread,
 )
-from lineprof.model.records import node_columns
+from lineprof.model.records import called_functions
 from lineprof.report.limits import limited
 from lineprof.report.line_table import NO_MPI
 from lineprof.report.rows import Rows
@@ -96,8 +96,7 @@ def ranks(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
 def rank_notes(profile: Profile, _: Options) -> Iterator[str]:
     """Yield what the numbers lack."""
     if any(process.rank is not None for process in profile.processes):
-        keys = node_columns(profile.calls.nodes).functions
-        if not any(map(is_collective, keys)):
+        if not any(map(is_collective, called_functions(profile.calls))):
             yield f"{NO_MPI}. Here all time counts as computing"
 
 

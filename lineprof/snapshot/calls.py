@@ -12,9 +12,8 @@ are computed from the callees to their callers, and from the times of lines, suc
 
 A function stands on a call path once, and calls of it further down are leaves there;
 their callees are below the first. So the self time of the first node is that of all
-these nodes, less what is below the first, and is divided as it was measured. If some
-calls are below another call path, because there was no room for their own, the same
-is done with all nodes of a function.
+these nodes, less what is below the first, and is divided as it was measured. A node
+with calls whose paths were not kept shares that time with its deeper calls.
 
 The arithmetic is in csrc/record/call_times.c.
 """
@@ -22,11 +21,18 @@ The arithmetic is in csrc/record/call_times.c.
 from __future__ import annotations
 
 from array import array
-from itertools import chain
+from itertools import chain, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.records import NO_CALLS, CallNodes, CallTree
+from lineprof.model.records import (
+    DEEPER,
+    NO_CALLS,
+    NO_NODE,
+    CallNodes,
+    CallTree,
+    MergedCall,
+)
 from lineprof.snapshot.arithmetic import call_times
 
 if TYPE_CHECKING:
@@ -35,9 +41,8 @@ if TYPE_CHECKING:
     from lineprof.model.records import FunctionStats, Key
     from lineprof.snapshot.profile import TickScale
 
-    # As in `NodeRow`.
-    RawNode = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
-    RawTree = tuple[int, bytes | Sequence[RawNode]]  # folded calls, nodes
+    RawNode = tuple[int, ...]  # as `NodeRow`
+    RawTree = tuple[int, bytes | Sequence[RawNode]]  # merged calls, nodes
 
 _NOT_SHOWN = -1
 # Flags of functions, as in csrc/record/call_times.h.
@@ -51,7 +56,7 @@ _RECURSED = 8  # the same, but it did
 _NUMBERS = attrgetter(
     *("parent", "line", "serial", "thread", "calls", "primitive_calls"),
     *("self_ticks", "self_cost", "total_ticks", "total_cost"),
-    *("inclusive_ticks", "inclusive_cost"),
+    *("inclusive_ticks", "inclusive_cost", "kind"),
 )
 _TIMES = attrgetter("line", "thread", "time_ns", "raw_ns")
 
@@ -71,6 +76,7 @@ class NodeRow(NamedTuple):
     total_cost: int
     inclusive_ticks: int
     inclusive_cost: int
+    kind: int = 0  # as lp_node_kind in csrc/record/call_tree.h
 
 
 def tree_of(
@@ -92,10 +98,10 @@ def tree_of(
     if not nodes:
         return NO_CALLS, functions
     if not isinstance(nodes, bytes):
-        numbers = map(_NUMBERS, map(NodeRow._make, nodes))
+        numbers = map(_NUMBERS, starmap(NodeRow, nodes))
         nodes = array("q", chain.from_iterable(numbers)).tobytes()
     table = _FunctionTable(keys, functions)
-    columns, totals, more = call_times(
+    columns, totals, more, merged = call_times(
         nodes,
         table.of_serials,
         table.flags,
@@ -103,18 +109,38 @@ def tree_of(
         _packed_lines(functions),
         place_of,
         (scale.ns_per_tick, scale.cost_one, scale.cost_share),
-        folded > 0,
     )
     tree = CallTree(
         nodes=CallNodes(
-            table.functions, tuple([array("q", column) for column in columns])
+            (*table.functions, DEEPER) if folded else table.functions,
+            tuple([array("q", column) for column in columns]),
         ),
         folded=folded,
+        merged=_merged_calls(table.functions, merged),
     )
     indexes = map(table.indexes.__getitem__, [one.key for one in functions])
     all_totals = array("q", totals)
     return tree, _with_more(
         functions, [all_totals[index] for index in indexes], array("q", more)
+    )
+
+
+def _merged_calls(
+    functions: Sequence[Key], columns: Iterable[bytes]
+) -> tuple[MergedCall, ...]:
+    """Return the records of merged calls."""
+    return tuple(
+        [
+            MergedCall(
+                None if caller == NO_NODE else functions[caller],
+                line,
+                functions[called],
+                *rest,
+            )
+            for caller, line, called, *rest in zip(
+                *[array("q", column) for column in columns]
+            )
+        ]
     )
 
 
@@ -131,8 +157,8 @@ def remarks(tree: CallTree) -> list[str]:
         (
             f"there were more call paths than are kept: {tree.folded} calls have the"
             " right caller and line everywhere, but --tree and flame graphs show them"
-            " below another path to that caller; profile fewer functions (--include,"
-            " --exclude) to see each path"
+            f" as {DEEPER[2]!r} of the last function on their path that is kept;"
+            " profile fewer functions (--include, --exclude) to see each path"
         )
     ]
 

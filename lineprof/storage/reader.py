@@ -26,6 +26,7 @@ from lineprof.model.records import (
     Cut,
     FunctionStats,
     LineBreakdown,
+    MergedCall,
     Process,
     SourceFile,
     Thread,
@@ -57,6 +58,7 @@ from lineprof.storage.schema import (
     FOLDED,
     FUNCTIONS,
     GPU_RUNS,
+    MERGED_CALLS,
     META,
     OWN_TIMES,
     PROCESSES,
@@ -345,6 +347,9 @@ def _optional(
     if CALL_NODES in tables:
         keys = _with_called(db, keys)
         found["calls"] = _calls(db, keys, threads, int(folded))
+        if MERGED_CALLS in tables:
+            merged = _merged_calls(db, keys, threads)
+            found["calls"] = found["calls"]._replace(merged=merged)
         found["waits"] = _waits(db, keys, threads)
         if OWN_TIMES in tables:
             found["breakdowns"] = _own_times(db, keys, threads)
@@ -464,6 +469,26 @@ def _nodes(columns: dict[str, list[Any]], keys: Keys, threads: Indexes) -> CallN
 
 
 _NODE_NUMBERS = ("calls", "primitive_calls", "self_ns", "total_ns", "inclusive_ns")
+
+
+def _merged_calls(
+    db: sqlite3.Connection, keys: Keys, threads: Indexes
+) -> tuple[MergedCall, ...]:
+    """Return the merged calls; Damaged if their values are invalid."""
+    threads = {None: UNKNOWN_THREAD, **threads}
+    found: list[MergedCall] = []
+    for row in MERGED_CALLS.named(rows_of(db, MERGED_CALLS)):
+        numbers = {name: row[name] for name in ("line", *_NODE_NUMBERS)}
+        check_natural(numbers.values(), "a merged call")
+        caller = row["caller_id"]
+        one = MergedCall(
+            caller=None if caller is None else known(keys, caller, "function"),
+            function=known(keys, row["function_id"], "function"),
+            thread=known(threads, row["thread_id"], "thread"),
+            **numbers,
+        )
+        found.append(one)
+    return tuple(found)
 
 
 def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, ...]:

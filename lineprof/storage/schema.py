@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     Rows = list[tuple[Any, ...]]
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
-SCHEMA_VERSION = 1  # raised when an old reader would misread a new file
+SCHEMA_VERSION = 2  # raised when an old reader would misread a new file
+WITHOUT_MERGED = 1  # the version of files without MERGED_CALLS, which older ones read
 MAX_EVENTS = 100_000_000  # of all timelines together; of all traces, slices
 FOLDED = "calls_folded"  # the key in META of CallTree.folded, if that is not 0
 
@@ -265,6 +266,18 @@ WAITS = Table(
     ),
 )
 
+# Only profiles with more call paths than are kept have this.
+
+MERGED_CALLS = Table(
+    "merged_calls",
+    (
+        Column("caller_id", int, optional=True),
+        *_ints("line", "function_id"),
+        Column("thread_id", int, optional=True),
+        *_ints("calls", "primitive_calls", "self_ns", "total_ns", "inclusive_ns"),
+    ),
+)
+
 # Only profiles that have the breakdown of lines' own times have this.
 
 OWN_TIMES = Table(
@@ -333,6 +346,6 @@ TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, TRACE_BATCHES, TRACE_COL
 RANK_TABLES = (RANK_LINES, RANK_RUNS, RANK_BATCHES, RANK_COLUMNS)
 # A file has all tables of such a group, or none of them.
 OPTIONAL_TABLES = (
-    *(GPU_TABLES, CALL_TABLES, (OWN_TIMES,), (CUTS,), TRACE_TABLES),
-    RANK_TABLES,
+    *(GPU_TABLES, CALL_TABLES, (MERGED_CALLS,), (OWN_TIMES,), (CUTS,)),
+    *(TRACE_TABLES, RANK_TABLES),
 )

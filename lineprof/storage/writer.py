@@ -27,6 +27,7 @@ from lineprof.storage.schema import (
     FILES,
     FOLDED,
     FUNCTIONS,
+    MERGED_CALLS,
     META,
     OWN_TIMES,
     PROCESSES,
@@ -35,6 +36,7 @@ from lineprof.storage.schema import (
     THREADS,
     WAITS,
     WARNINGS,
+    WITHOUT_MERGED,
     Column,
     Table,
     database_uri,
@@ -131,7 +133,7 @@ def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
             "synchronous = OFF",
             "temp_store = MEMORY",
             f"application_id = {APPLICATION_ID}",
-            f"user_version = {SCHEMA_VERSION}",
+            f"user_version = {_version_for(stats)}",
         ):
             db.execute(f"PRAGMA {pragma}")
         db.execute("BEGIN")
@@ -144,6 +146,11 @@ def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
         db.execute("COMMIT")
     finally:
         db.close()
+
+
+def _version_for(stats: Profile) -> int:
+    """Return the version of the schema: the oldest one that has all of `stats`."""
+    return SCHEMA_VERSION if stats.calls.merged else WITHOUT_MERGED
 
 
 def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> Iterator[int]:
@@ -218,6 +225,8 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         yield CALL_FUNCTIONS, _call_functions(stats, ids)
         yield CALL_NODES, _call_nodes(stats, ids)
         yield WAITS, _waits(stats, ids)
+    if stats.calls.merged:
+        yield MERGED_CALLS, _merged_calls(stats, ids)
     if stats.breakdowns:
         yield OWN_TIMES, _own_times(stats, ids)
     if stats.cuts:
@@ -239,6 +248,8 @@ def function_ids(stats: Profile) -> dict[Key, int]:
     """
     keys = dict.fromkeys([function.key for function in stats.functions])
     keys.update(dict.fromkeys(_called(stats.calls.nodes)))
+    for call in stats.calls.merged:
+        keys.update(dict.fromkeys([call.function, call.caller or call.function]))
     keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
     keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
     keys.update(dict.fromkeys([function for function, _ in stats.ranks.places]))
@@ -393,6 +404,21 @@ def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterable[Row]:
         map(_ThreadIds(stats).__getitem__, threads),
         *numbers,
     )
+
+
+def _merged_calls(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
+    for one in stats.calls.merged:
+        yield MERGED_CALLS.row(
+            caller_id=None if one.caller is None else ids[one.caller],
+            line=one.line,
+            function_id=ids[one.function],
+            thread_id=id_of(one.thread, stats.threads, UNKNOWN_THREAD, "thread"),
+            calls=one.calls,
+            primitive_calls=one.primitive_calls,
+            self_ns=one.self_ns,
+            total_ns=one.total_ns,
+            inclusive_ns=one.inclusive_ns,
+        )
 
 
 def _waits(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:

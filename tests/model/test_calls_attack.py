@@ -44,7 +44,7 @@ def wrong_sums(profiler: LineProfiler) -> list[object]:
         for place, node in enumerate(nodes)
         if node[0] >= place or node[6] < 0
     ]
-    for parent, line, code, thread, calls, _, ticks, *_, inclusive, _ in nodes:
+    for parent, line, code, thread, calls, _, ticks, *_, inclusive, _, _ in nodes:
         into[code, thread] += inclusive
         own[code, thread] += ticks
         counts[code] += calls

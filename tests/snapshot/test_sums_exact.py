@@ -16,6 +16,7 @@ from example_calls import PROCESS
 from whole_program import profiled
 
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
+from lineprof.model.records import DEEPER as DEEPER_CALLS
 from lineprof.model.records import NO_NODE
 from lineprof.snapshot.profile import Parts, TickScale, profile_of
 
@@ -28,14 +29,19 @@ if TYPE_CHECKING:
     from lineprof.snapshot.calls import RawNode
 
 LINES = 4  # lines of each function
+
+PATH, DEEPER, MERGED, CALLER = range(4)  # kinds of nodes: csrc/record/call_tree.h
 ODD = TickScale((1 << 32) * 2 // 3, 256)  # a tick is two thirds of a ns
 
 
 class Node:
     """A node of the core's tree."""
 
-    def __init__(self, parent: Node | None, line: int, serial: int) -> None:
+    def __init__(
+        self, parent: Node | None, line: int, serial: int, kind: int = PATH
+    ) -> None:
         self.parent, self.line, self.serial = parent, line, serial
+        self.kind = kind
         self.goes_on = self
         self.below: dict[tuple[int, int], Node] = {}
         self.numbers = [0] * 8  # calls, primitive calls, three times with costs
@@ -55,10 +61,12 @@ class Simulation:
     def __init__(
         self, seed: int, functions: int, python: int, max_nodes: int = 1 << 16
     ) -> None:
-        self.max_nodes, self.folded = max_nodes, 0  # max number of nodes
-        self.firsts: dict[int, Node] = {}  # first node of each function
+        self.max_nodes, self.folded = max_nodes, 0  # max number of paths
+        self.paths = 0
+        self.callers: dict[int, Node] = {}  # of merged calls, by function
         self.random = random.Random(seed)  # noqa: S311  # not for security
         self.functions, self.python = functions, python
+        self.recurses = True
         self.root = Node(None, 0, -1)
         self.nodes: list[Node] = []
         self.stack: list[Frame] = []
@@ -71,22 +79,17 @@ class Simulation:
         if self.stack:
             above, line = self.stack[-1].node.goes_on, self.stack[-1].line
         node = above.below.get((line, serial))
-        if (
-            node is None
-            and above is not self.root
-            and len(self.nodes) >= self.max_nodes
-        ):
-            above = self.firsts[above.serial]
-            node = above.below.get((line, serial))
-            self.folded += 1
+        is_full = above is not self.root and self.paths >= self.max_nodes
+        if node is None and (above.kind == CALLER or is_full):
+            node = self.merged(above, line, serial)
         if node is None:
-            node = above.below[line, serial] = Node(above, line, serial)
-            self.nodes.append(node)
+            node = self.add(Node(above, line, serial))
+            self.paths += 1
             open_node: Node | None = above
             while open_node is not None and open_node.serial != serial:
                 open_node = open_node.parent
             node.goes_on = open_node or node
-            self.firsts.setdefault(serial, node.goes_on)
+        self.folded += node.kind == MERGED
         outermost = all(one.node.serial != serial for one in self.stack)
         node.numbers[0] += 1
         node.numbers[1] += outermost
@@ -94,6 +97,40 @@ class Simulation:
         self.codes[serial][3] |= not outermost
         self.stack.append(Frame(node, outermost=outermost))
         self.step()
+
+    def add(self, node: Node) -> Node:
+        """Add a node below its parent."""
+        assert node.parent is not None
+        node.parent.below[node.line, node.serial] = node
+        self.nodes.append(node)
+        return node
+
+    def caller(self, node: Node) -> Node:
+        """Return the node for the merged calls by the function of `node`."""
+        found = self.callers.get(node.serial)
+        if found is None:
+            found = Node(node, 0, node.serial, CALLER)
+            self.callers[node.serial] = found
+            self.nodes.append(found)
+        return found
+
+    def merged(self, above: Node, line: int, serial: int) -> Node | None:
+        """Return the node of a call without a path; None if it is to have one."""
+        caller = self.caller(above)
+        found = caller.below.get((line, serial))
+        is_new = found is None
+        if found is None:
+            found = self.add(Node(caller, line, serial, MERGED))
+            found.goes_on = self.caller(found)
+        if above.kind == CALLER:
+            return found
+        if is_new:
+            return None
+        deeper = above.below.get((0, -1))
+        if deeper is None:
+            deeper = self.add(Node(above, 0, -1, DEEPER))
+        deeper.numbers[0] += 1
+        return found
 
     def step(self) -> None:
         """Begin a line, if the function is not in C."""
@@ -120,13 +157,20 @@ class Simulation:
             numbers[6] += ticks
             numbers[7] += cost
 
+    def callees(self) -> list[int]:
+        """Return the functions to choose the next callee from."""
+        open_ones = {frame.node.serial for frame in self.stack}
+        every = range(self.functions)
+        return [*every] if self.recurses else [*{*every} - open_ones]
+
     def run(self, turns: int, max_cost: float) -> None:
         """Simulate `turns` events; costs are up to `max_cost` times the time."""
         rates = [self.random.random() * max_cost for _ in range(self.functions)]
         for _ in range(turns):
             dice = self.random.random()
-            if not self.stack or (dice < 0.35 and len(self.stack) < 9):
-                self.enter(self.random.randrange(self.functions))
+            max_depth = 9 if self.recurses else min(9, self.functions)
+            if not self.stack or (dice < 0.35 and len(self.stack) < max_depth):
+                self.enter(self.random.choice(self.callees()))
             elif dice < 0.7:
                 self.stack.pop()
             else:
@@ -146,11 +190,15 @@ def raw_of(threads: list[Simulation]) -> list[RawNode]:
             assert node.parent is not None
             places[node] = len(rows)
             place = (places[node.parent], node.line, node.serial, number)
-            rows.append((*place, *node.numbers))  # type: ignore[arg-type]
+            rows.append((*place, *node.numbers, node.kind))
     return rows
 
 
-def profile(threads: list[Simulation], nodes: Sequence[RawNode] = ()) -> LineStats:
+def profile(
+    threads: list[Simulation],
+    nodes: Sequence[RawNode] = (),
+    scale: TickScale = ODD,
+) -> LineStats:
     """Return the profile of threads, with their own or other nodes."""
     one = threads[0]
     folded = sum(simulated.folded for simulated in threads)
@@ -169,18 +217,19 @@ def profile(threads: list[Simulation], nodes: Sequence[RawNode] = ()) -> LineSta
     return profile_of(
         [(-number, "") for number, _ in enumerate(threads)],
         codes,
-        ODD,
+        scale,
         PROCESS,
         warnings=(),
         parts=Parts(calls=(folded, nodes or raw_of(threads)), c_functions=of_c),
     )
 
 
-def add_up(stats: LineStats, *, in_order: bool = True) -> None:
+def add_up(stats: LineStats, *, in_order: bool = True, by_root: bool = True) -> None:
     """Check all sums that docs/drill-down.md promises.
 
     in_order: frames ended in reverse order of their calls, so that the callees of a
-    line are within its time.
+    line are within its time; by_root: the time of each root is exact, and not only
+    that of all together.
     """
     numbers, own = function_totals(stats), line_self_ns(stats)
     into: dict[object, list[int]] = {}
@@ -205,17 +254,17 @@ def add_up(stats: LineStats, *, in_order: bool = True) -> None:
             assert own_ns >= 0
             assert row.time_ns == own_ns + called.get((key, row.line), 0)
     if in_order:
-        roots_add_up(stats)
+        roots_add_up(stats, by_root=by_root)
 
 
-def roots_add_up(stats: LineStats) -> None:
-    """Check that the time of each root is the self time of all nodes below it."""
+def roots_add_up(stats: LineStats, *, by_root: bool) -> None:
+    """Check that the time of roots is the self time of all nodes below them."""
     nodes = stats.calls.nodes
     below = [node.self_ns for node in nodes]
     assert min(below) >= 0
     roots = [node for node in nodes if node.parent == NO_NODE]
     assert sum(below) == sum(node.inclusive_ns for node in roots)
-    if stats.calls.folded:
+    if not by_root:
         return
     for place in range(len(below) - 1, -1, -1):
         parent = nodes[place].parent
@@ -226,7 +275,9 @@ def roots_add_up(stats: LineStats) -> None:
             assert node.total_ns == node.inclusive_ns == whole
 
 
-def simulated(seed: int, max_nodes: int = 1 << 16) -> list[Simulation]:
+def simulated(
+    seed: int, max_nodes: int = 1 << 16, *, recurses: bool = True
+) -> list[Simulation]:
     """Return a simulated program of one or two threads."""
     functions = 2 + seed % 9
     python = max(1, functions - seed % 3)
@@ -235,6 +286,7 @@ def simulated(seed: int, max_nodes: int = 1 << 16) -> list[Simulation]:
         for i in range(1 + seed % 2)
     ]
     for one in threads:
+        one.recurses = recurses
         one.run(40 * (1 + seed % 7), (0, 0.5, 1, 3)[seed % 4])
     return threads
 
@@ -248,10 +300,47 @@ def test_all_sums_add_up_with_any_cost(seed: int) -> None:
             assert cell.time_ns <= cell.raw_ns + 1
 
 
+@pytest.mark.parametrize("max_nodes", [0, 10])
 @pytest.mark.parametrize("seed", range(20))
-def test_sums_add_up_with_folded_call_paths(seed: int) -> None:
-    stats = profile(simulated(seed, max_nodes=10))
-    add_up(stats)
+def test_sums_add_up_with_more_call_paths_than_are_kept(
+    seed: int, max_nodes: int
+) -> None:
+    threads = simulated(seed, max_nodes)
+    # Where more cost is taken off than there was time, no division of it fits all.
+    add_up(profile(threads), by_root=not seed % 4)
+
+
+def times_by_path(stats: LineStats) -> dict[tuple[object, ...], int]:
+    """Return the time of each call path with all below it, by lines and functions."""
+    nodes = stats.calls.nodes
+    paths: list[tuple[object, ...]] = []
+    for node in nodes:
+        above = (node.thread,) if node.parent == NO_NODE else paths[node.parent]
+        paths.append((*above, node.line, node.function))
+    below = [node.self_ns for node in nodes]
+    for place in range(len(below) - 1, -1, -1):
+        if nodes[place].parent != NO_NODE:
+            below[nodes[place].parent] += below[place]
+    return {
+        path: ns
+        for path, ns, node in zip(paths, below, nodes)
+        if node.function != DEEPER_CALLS
+    }
+
+
+@pytest.mark.parametrize("max_nodes", [0, 3, 10, 30])
+@pytest.mark.parametrize("seed", range(0, 80, 4))  # without costs
+def test_each_kept_call_path_has_the_time_that_it_has_if_all_are_kept(
+    seed: int, max_nodes: int
+) -> None:
+    by_ticks = TickScale(1 << 32, 256)  # a tick is a ns
+    limited = profile(simulated(seed, max_nodes, recurses=False), scale=by_ticks)
+    whole = profile(simulated(seed, recurses=False), scale=by_ticks)
+    truth = times_by_path(whole)
+    for path, ns in times_by_path(limited).items():
+        assert truth[path] == ns
+    assert {*edges(limited.calls)} == {*edges(whole.calls)}
+    assert function_totals(limited) == function_totals(whole)
 
 
 @pytest.mark.parametrize("seed", range(20))

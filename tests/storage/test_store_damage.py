@@ -112,7 +112,7 @@ def test_a_database_of_another_program_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_file_of_a_newer_lineprof_is_an_error(tmp_path: Path) -> None:
-    file = changed(tmp_path, example(), "PRAGMA user_version = 2")
+    file = changed(tmp_path, example(), "PRAGMA user_version = 3")
     assert "was written by a newer lineprof" in load_error(file)
     assert "upgrade lineprof" in load_error(file)
 

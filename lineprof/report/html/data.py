@@ -33,6 +33,7 @@ from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, node_columns
 from lineprof.report.advice import advice_of
+from lineprof.report.call_tree import deeper_sentence
 from lineprof.report.functions import call_notes
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
 from lineprof.report.line_table import breakdowns_by_line, waits_by_line
@@ -89,7 +90,7 @@ class Collector:
             "tree": self._tree(),
             "processes": [one._asdict() for one in self._profile.processes],
             "threads": [one._asdict() for one in self._profile.threads],
-            "folded": self._profile.calls.folded,
+            "deeper": deeper_sentence(self._profile),
             "hasCalls": bool(self._profile.calls.nodes),
             "timeline": self._timeline(),
         }
@@ -228,7 +229,7 @@ class Collector:
         self_ns: list[int | str] = []
         paths: dict[tuple[int, int, int], int] = {}
         nodes = node_columns(self._profile.calls.nodes)
-        functions = [self._functions[key] for key in nodes.functions]
+        functions = [self._function(key) for key in nodes.functions]
         at: list[int] = []  # the path of each node
         for parent, line, function, more_calls, ns in zip(
             *(nodes.column(name) for name in ("parent", "line", "function")),

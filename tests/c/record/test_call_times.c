@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "random.h"
+#include "record/call_tree.h"
 
 enum { F, G, H, C, FUNCTIONS, LINES = 8, MANY = 3000 };
 
@@ -86,6 +87,42 @@ lines_get_more_so_that_their_callees_fit(void)
     lp_call_times_free(&times);
 }
 
+/* F calls G from two lines; below one of the two H has its path, below the
+ * other only its time. */
+static void
+deeper_calls_have_the_rest_of_the_kept_node_above_them(void)
+{
+    lp_call_row rows[] = {
+        row(-1, 0, 1, 10, 160), row(0, 2, 2, 5, 45),   row(1, 12, 3, 40, 40),
+        row(0, 3, 2, 5, 105),   row(3, 0, 0, 0, 0),    row(3, 0, 2, 0, 0),
+        row(5, 12, 3, 60, 60),  row(5, 13, 3, 40, 40),
+    };
+    lp_call_function functions[FUNCTIONS];
+    lp_call_times times = given(rows, 8, functions);
+
+    functions[F].flags = 0;
+    rows[4].kind = LP_NODE_DEEPER;
+    rows[5].kind = LP_NODE_CALLER;
+    rows[5].calls = rows[5].primitive = 0;
+    rows[6].kind = rows[7].kind = LP_NODE_MERGED;
+    CHECK(lp_call_times_join(&times) && lp_call_times_fit(&times));
+    CHECK(times.n_nodes == 8);
+    for (size_t i = 0; i < times.n_nodes; i++) {
+        const lp_call_node *node = &times.nodes[i];
+
+        if (node->kind == LP_NODE_DEEPER) {
+            CHECK(node->parent == 3 && node->self == 100);
+            CHECK(node->inclusive == 100 && node->calls == 1);
+        }
+        else if (node->kind == LP_NODE_MERGED) {
+            CHECK(times.nodes[node->parent].function == G);
+            CHECK(node->inclusive == (node->line == 12 ? 60 : 40));
+        }
+    }
+    CHECK(times.nodes[0].self == 10 && times.nodes[3].self == 5);
+    lp_call_times_free(&times);
+}
+
 /* Whatever the numbers are, no time is below 0 and callees fit. */
 static void
 random_trees_are_fitted_without_a_time_below_0(void)
@@ -95,7 +132,7 @@ random_trees_are_fitted_without_a_time_below_0(void)
     uint64_t state = 7;
 
     CHECK(rows != NULL && lines != NULL);
-    for (int folded = 0; folded < 2; folded++) {
+    for (int kinds = 1; kinds <= 4; kinds += 3) {
         lp_call_function functions[FUNCTIONS];
         lp_call_times times = given(rows, MANY, functions);
 
@@ -108,6 +145,7 @@ random_trees_are_fitted_without_a_time_below_0(void)
                           (int64_t)(random_next(&state) % 5000));
             rows[i].self_cost = (int64_t)(random_next(&state) % 9000);
             rows[i].inclusive_cost = (int64_t)(random_next(&state) % 9000);
+            rows[i].kind = (int64_t)(random_next(&state) % (uint64_t)kinds);
         }
         for (size_t i = 0; i < FUNCTIONS * LINES; i++) {
             lines[i] = (lp_call_line){.function = (int64_t)(i / LINES),
@@ -117,7 +155,6 @@ random_trees_are_fitted_without_a_time_below_0(void)
         }
         times.lines = lines;
         times.n_lines = FUNCTIONS * LINES;
-        times.folded = folded == 1;
         CHECK(lp_call_times_join(&times) && lp_call_times_fit(&times));
         for (size_t i = 0; i < times.n_nodes; i++) {
             const lp_call_node *node = &times.nodes[i];
@@ -125,6 +162,7 @@ random_trees_are_fitted_without_a_time_below_0(void)
             CHECK(node->parent < (int64_t)i);
             CHECK(node->self >= 0 && node->total >= 0);
             CHECK(node->total <= node->inclusive);
+            CHECK(node->function >= 0 || node->kind == LP_NODE_DEEPER);
         }
         lp_call_times_free(&times);
     }
@@ -135,6 +173,7 @@ random_trees_are_fitted_without_a_time_below_0(void)
 int
 main(void)
 {
+    deeper_calls_have_the_rest_of_the_kept_node_above_them();
     code_objects_of_one_function_are_one_and_hidden_ones_are_their_callers();
     lines_get_more_so_that_their_callees_fit();
     random_trees_are_fitted_without_a_time_below_0();

@@ -43,7 +43,7 @@ function callPaths(metric) {
   }
   if (metric === "wall") return new CallPaths(tree.parent, tree.function, tree.self, tree.calls, tree.line);
   const busy = busyShares();
-  const self = tree.self.map((ns, i) => ns * busy[tree.function[i]]);
+  const self = tree.self.map((ns, i) => ns * (busy[tree.function[i]] ?? 1));
   return new CallPaths(tree.parent, tree.function, self, tree.calls, tree.line);
 }
 
@@ -61,8 +61,12 @@ function busyShares() {
   });
 }
 
-/** Return the name of a box; names of GPU work have numbers from -2 down. */
+/**
+ * Return the name of a box; names of GPU work have numbers from -2 down, and calls whose
+ * own paths were not kept have NONE.
+ */
 function boxName(fn) {
+  if (fn === NONE) return "deeper calls";
   return fn < NONE ? visible(data.gpu.tree.names[-2 - fn]) : functionName(fn);
 }
 
@@ -304,7 +308,7 @@ class FlameCanvas {
 /** Return the colour of a function's boxes: one hue for its file. */
 function boxColour(fn, metric) {
   if (fn < NONE) return colour("gpu-box");
-  const file = data.functions.file[fn];
+  const file = fn < 0 ? NONE : data.functions.file[fn];
   const names = (boxColour.names ??= new Map());
   const key = `${document.documentElement.dataset.theme}${metric} ${file} ${fn % 3}`;
   if (!names.has(key)) {
@@ -360,7 +364,7 @@ class FlameView {
     panel.append(
       h("div", { class: "tools" }, choice("metric", metrics), this.forms, this.picker, this.search,
         h("button", { click: () => { this.main.zoom(NONE); this.top.zoom(NONE); } }, "Reset zoom")),
-      this.info, this.chart);
+      this.info, data.deeper ? h("p", { class: "dim" }, data.deeper) : null, this.chart);
     const order = [...data.functions.name.keys()].sort((a, b) => data.functions.total[b] - data.functions.total[a]);
     this.middle = order[0] ?? NONE;
     this.picker.append(...order.slice(0, 2000).map((f) => h("option", { value: f }, `${functionName(f)} (${functionPlace(f)})`)));
