@@ -333,10 +333,7 @@ def deeper_note(tree: CallTree) -> str:
         nodes = node_columns(tree.nodes)
         deeper = {i for i, key in enumerate(nodes.functions) if key == DEEPER}
         kept = sum(called not in deeper for called in nodes.column("function"))
-        return (
-            f"calls below the first {kept:,} call paths are shown as {DEEPER[2]!r}:"
-            f" {tree.folded:,} in all, which tables and callers have each at its place"
-        )
+        return f"calls below the first {kept:,} call paths are shown as {DEEPER[2]!r}"
     if tree.folded:  # written by version 0.1
         return (
             f"{tree.folded:,} calls are shown below another call path to their caller"
