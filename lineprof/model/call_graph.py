@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     K = TypeVar("K")
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallNode, CallTree, Key, MergedCall
+    from lineprof.model.records import CallNode, CallNodes, CallTree, Key, MergedCall
 
     CallSite = tuple[Key | None, int]  # caller, its line; (None, 0): from outside
 
@@ -444,10 +444,8 @@ def functions_to_branch(nodes: Sequence[CallNode]) -> list[Key]:
     columns = node_columns(nodes)
     functions, lines = columns.column("function"), columns.column("line")
     times = list(columns.column("self_ns"))
-    below: dict[int, list[int]] = {NO_NODE: []}
     parents = columns.column("parent")
-    for index, parent in enumerate(parents):
-        below.setdefault(parent, []).append(index)
+    below = _kept_children(columns)
     for index in range(len(times) - 1, -1, -1):
         if parents[index] != NO_NODE:
             times[parents[index]] += times[index]
@@ -463,8 +461,6 @@ def functions_to_branch(nodes: Sequence[CallNode]) -> list[Key]:
             return found
         sums = {key: sum(times[one] for one in some) for key, some in callees.items()}
         longest = max(sums, key=sums.__getitem__)
-        if columns.functions[longest[1]] == DEEPER:
-            return found
         ns, path, function = sums[longest], callees[longest], longest[1]
         divides = _divides(ns, path_ns, all_ns)
         if not divides or not found:
@@ -472,6 +468,17 @@ def functions_to_branch(nodes: Sequence[CallNode]) -> list[Key]:
         if divides:
             return found
         path_ns = ns
+
+
+def _kept_children(columns: CallNodes) -> dict[int, list[int]]:
+    """Return the nodes below each node and below NO_NODE, without deeper calls."""
+    below: dict[int, list[int]] = {NO_NODE: []}
+    functions = columns.functions
+    called = columns.column("function")
+    for index, parent in enumerate(columns.column("parent")):
+        if functions[called[index]] != DEEPER:
+            below.setdefault(parent, []).append(index)
+    return below
 
 
 def _divides(longest_ns: int, path_ns: int, all_ns: int) -> bool:

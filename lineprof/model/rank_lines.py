@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CellColumns, Key
+    from lineprof.model.records import CellColumns, Key, MergedCall
     from lineprof.model.timelines import Batch
 
     Place = tuple[Key, int]  # function, its line; line 0 is the whole function
@@ -270,6 +270,7 @@ def _add_groups(
     every = sorted({rank for rank in of_process if rank is not None})
     only = every[0] if len({*of_process}) == 1 and every else None
     parts = _parts_of_calls(profile, of_thread, every, only)
+    _add_all_merged(parts, profile, of_thread, only)
     for rank in every:
         part = parts[rank]
         walls = {
@@ -398,26 +399,6 @@ def _parts_of_calls(
             if place is not None:
                 own = callees[rank]
                 own[place] = own.get(place, 0) + max(0, inclusive[index] - ns)
-    for one in profile.calls.merged:
-        rank = only
-        if rank is None and one.thread != UNKNOWN_THREAD:
-            rank = of_thread[one.thread]
-        if rank is None:
-            continue
-        key, caller = one.function, one.caller
-        ns = one.inclusive_ns if is_collective(key) else 0
-        if caller is None or not is_collective(caller):
-            sums[rank][one.thread] = sums[rank].get(one.thread, 0) + ns
-        place = (caller, one.line) if caller is not None and caller[0] else None
-        if ns and place is not None:
-            mpi[rank][place] = mpi[rank].get(place, 0) + ns
-        if key[0]:
-            n_calls, total_ns = functions[rank].get(key, (0, 0))
-            total_ns = (total_ns or 0) + one.total_ns
-            functions[rank][key] = (n_calls + one.calls, total_ns)
-            if place is not None:
-                own = callees[rank]
-                own[place] = own.get(place, 0) + max(0, one.inclusive_ns - ns)
     return {
         rank: _CallParts(
             threads=sums[rank],
@@ -427,3 +408,36 @@ def _parts_of_calls(
         )
         for rank in every
     }
+
+
+def _add_all_merged(
+    parts: dict[int, _CallParts],
+    profile: Profile,
+    of_thread: Sequence[int | None],
+    only: int | None,
+) -> None:
+    """Add the merged calls of each rank; `only` is that of all processes."""
+    for one in profile.calls.merged:
+        rank = only
+        if rank is None and one.thread != UNKNOWN_THREAD:
+            rank = of_thread[one.thread]
+        if rank is not None:
+            _add_merged(parts[rank], one)
+
+
+def _add_merged(part: _CallParts, one: MergedCall) -> None:
+    """Add calls whose own call path is not known to the sums of their rank."""
+    key, caller = one.function, one.caller
+    ns = one.inclusive_ns if is_collective(key) else 0
+    if caller is None or not is_collective(caller):
+        part.threads[one.thread] = part.threads.get(one.thread, 0) + ns
+    place = (caller, one.line) if caller is not None and caller[0] else None
+    if ns and place is not None:
+        part.mpi[place] = part.mpi.get(place, 0) + ns
+    if key[0]:
+        n_calls, total_ns = part.functions.get(key, (0, 0))
+        total = (total_ns or 0) + one.total_ns
+        part.functions[key] = (n_calls + one.calls, total)
+        if place is not None:
+            own = max(0, one.inclusive_ns - ns)
+            part.callees[place] = part.callees.get(place, 0) + own

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from lineprof.model.gpu import GpuDevice, GpuRun
     from lineprof.model.rank_lines import Place
     from lineprof.model.records import (
-        MergedCall,
         CellColumns,
         Cut,
         Key,
         LineBreakdown,
+        MergedCall,
         Process,
         SourceFile,
         Wait,
@@ -272,8 +272,8 @@ class _Tree:
         """Add a tree."""
         self._folded += tree.folded
         if tree.merged:
-            more = [one._replace(thread=UNKNOWN_THREAD) for one in tree.merged]
-            self._merged = sum_merged([*self._merged, *more])
+            added = [one._replace(thread=UNKNOWN_THREAD) for one in tree.merged]
+            self._merged = sum_merged([*self._merged, *added])
         nodes = node_columns(tree.nodes)
         parents, lines, called, _, *numbers = nodes.columns
         known, places = self._functions, self._nodes

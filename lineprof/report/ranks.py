@@ -95,9 +95,9 @@ def ranks(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
 
 def rank_notes(profile: Profile, _: Options) -> Iterator[str]:
     """Yield what the numbers lack."""
-    if any(process.rank is not None for process in profile.processes):
-        if not any(map(is_collective, called_functions(profile.calls))):
-            yield f"{NO_MPI}. Here all time counts as computing"
+    has_ranks = any(process.rank is not None for process in profile.processes)
+    if has_ranks and not any(map(is_collective, called_functions(profile.calls))):
+        yield f"{NO_MPI}. Here all time counts as computing"
 
 
 def _found(profile: Profile, options: Options) -> _Found | None:

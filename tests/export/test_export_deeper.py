@@ -142,9 +142,7 @@ def test_a_flame_graph_in_svg_has_time_under_its_true_ancestors(
     assert any(name == "deeper" for _, name in found)
 
 
-def test_callers_are_exact_in_callgrind(
-    stats: LineStats, complete: LineStats
-) -> None:
+def test_callers_are_exact_in_callgrind(stats: LineStats, complete: LineStats) -> None:
     one, other = (
         Parsed(content(each, "callgrind").decode()) for each in (stats, complete)
     )

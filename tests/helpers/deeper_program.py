@@ -89,7 +89,7 @@ def measured(
         for number in (limit, 1000):
             monkeypatch.setenv("LINEPROF_MAX_PATHS", str(number))
             profiler = new_profiler(clock=clock.capsule)
-            exec(code, {"profile": profiler, "tick": clock.tick})  # noqa: S102
+            exec(code, {"profile": profiler, "tick": clock.tick})
             made.append(profiler.get_stats())
     assert [bool(one.calls.merged) for one in made] == [True, False]
     return made[0], made[1]

@@ -119,6 +119,59 @@ def test_view_has_all_hits_of_a_program_that_died(folder: Path, how: str) -> Non
     assert not live_files(folder)
 
 
+DEEP = """\
+import os, signal, sys
+@profile
+def leaf():
+    pass
+@profile
+def f(times):
+    leaf()
+    if times:
+        f(times - 1)
+@profile
+def a():
+    f(1)
+@profile
+def b():
+    f(2)
+    a()
+@profile
+def main(how):
+    a()
+    b()
+    a()
+    b()
+    if how == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+main(sys.argv[1])
+"""
+
+
+def test_calls_below_the_kept_call_paths_are_recovered_as_they_were_counted(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_MAX_PATHS", "4")
+    write(folder, "deep.py", DEEP)
+    for how in ("exit", "kill"):
+        kernprof("-lqo", how, "deep.py", how, cwd=folder)
+    assert viewer("recover", cwd=folder).status == 0
+    found = []
+    for how in ("exit", "kill"):
+        tree = load_stats(folder / how).calls
+        nodes = tree.nodes
+        assert sum(node.self_ns for node in nodes) == nodes[0].inclusive_ns
+        found.append(
+            (
+                [(one.parent, one.line, one.function, one.calls) for one in nodes],
+                {one[:6] for one in tree.merged},
+                tree.folded,
+            )
+        )
+    assert found[0] == found[1]
+    assert found[0][2]
+
+
 def test_recover_writes_all_profiles_where_the_runs_would_have(folder: Path) -> None:
     (folder / "a").mkdir()
     for name in ("a/one.lprof", "two.lprof"):

@@ -14,7 +14,6 @@ from example_calls import PROCESS
 from report_page import Page
 from view_text import lines_of, text_of
 
-from lineprof.comparison.compare import Run, compare
 from lineprof.console.terminal import Terminal
 from lineprof.model.call_graph import (
     call_path_tree,
@@ -26,6 +25,7 @@ from lineprof.model.merge import merge
 from lineprof.model.records import cell_columns
 from lineprof.model.running_sum import RunningSum
 from lineprof.report import VIEWS, overview
+from lineprof.report.diff import difference_of
 from lineprof.report.options import Options
 from lineprof.source import Sources
 from lineprof.storage import load, save
@@ -115,12 +115,11 @@ def test_views_of_functions_and_lines_are_exact(
 def test_callers_and_callees_are_exact(
     target: str, both: tuple[LineStats, LineStats]
 ) -> None:
-    limited, whole = both
     for view in ("callers", "drill"):
         one, other = (rows_of(each, view, targets=(target,)) for each in both)
         assert sorted(map(repr, one)) == sorted(map(repr, other))
     options: dict[str, object] = {"targets": (target,), "min_percent": 0.0}
-    assert not any(DEEPER in line for line in lines_of(limited, "drill", **options))
+    assert not any(DEEPER in line for line in lines_of(both[0], "drill", **options))
 
 
 def test_the_json_report_has_the_same_calls(both: tuple[LineStats, LineStats]) -> None:
@@ -191,9 +190,12 @@ def test_sums_of_profiles_keep_the_deeper_calls(
 
 
 def test_a_comparison_finds_no_difference(both: tuple[LineStats, LineStats]) -> None:
-    before, after = (Run(each, Sources(each.sources)) for each in both)
-    for pair in compare([before], [after]).functions:
+    compared = difference_of([both[0]], [both[1]]).comparison
+    assert len(compared.functions) == 7  # of the program
+    for pair in compared.functions:
         assert pair.before == pair.after
+        for change in (pair.times.count, pair.times.total_ns, pair.times.self_ns):
+            assert change.before == change.after
 
 
 def test_the_hints_name_no_deeper_calls(both: tuple[LineStats, LineStats]) -> None:

@@ -543,9 +543,9 @@ def test_folded_calls_give_a_remark() -> None:
     (remark,) = remarks(tree)
     assert remark == (
         "there were more call paths than are kept: 12 calls have the right caller and"
-        " line everywhere, but --tree and flame graphs show them as 'deeper calls' of the"
-        " last function on their path that is kept; profile fewer functions (--include,"
-        " --exclude) to see each path"
+        " line everywhere, but --tree and flame graphs show them as 'deeper calls' of"
+        " the last function on their path that is kept; profile fewer functions"
+        " (--include, --exclude) to see each path"
     )
     assert remarks(NO_CALLS) == []
     assert made([], {}) == NO_CALLS
