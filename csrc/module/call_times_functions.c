@@ -25,15 +25,6 @@ is_of_paths(const lp_call_node *node)
     return node->kind == LP_NODE_PATH || node->kind == LP_NODE_DEEPER;
 }
 
-/* Whether a node has merged calls, and not only others below it. */
-static bool
-is_merged(const lp_call_node *node)
-{
-    return node->kind == LP_NODE_MERGED &&
-           (node->calls != 0 || node->primitive != 0 || node->self != 0 ||
-            node->total != 0 || node->inclusive != 0);
-}
-
 /* Get the numbers of a node; its parent is `parent`. */
 static void
 get_columns(const lp_call_times *times, const lp_call_node *node,
@@ -122,14 +113,14 @@ make_merged(const lp_call_times *times)
     size_t n = 0, place = 0;
 
     for (size_t i = 0; i < times->n_nodes; i++) {
-        n += is_merged(&times->nodes[i]);
+        n += times->nodes[i].kind == LP_NODE_MERGED;
     }
     columns = new_columns(n, to);
     for (size_t i = 0; columns != NULL && i < times->n_nodes; i++) {
         const lp_call_node *node = &times->nodes[i];
         int64_t caller = node->parent, numbers[COLUMNS];
 
-        if (is_merged(node)) {
+        if (node->kind == LP_NODE_MERGED) {
             if (caller != LP_NO_NODE) {
                 caller = times->nodes[caller].function;
             }

@@ -313,6 +313,14 @@ join_row(joining *self, size_t place)
     }
 }
 
+static bool
+has_numbers(const lp_call_row *row)
+{
+    return row->calls || row->primitive || row->self || row->self_cost ||
+           row->total || row->total_cost || row->inclusive ||
+           row->inclusive_cost;
+}
+
 /* Mark paths with numbers, and those above; return how many there are. */
 static size_t
 mark_counted(joining *self)
@@ -322,9 +330,7 @@ mark_counted(joining *self)
     for (size_t i = self->n_paths; i-- > 0;) {
         const lp_call_row *row = &self->paths[i];
 
-        if (row->calls || row->primitive || row->self || row->self_cost ||
-            row->total || row->total_cost || row->inclusive ||
-            row->inclusive_cost) {
+        if (has_numbers(row)) {
             self->counted[i] = 1;
         }
         if (self->counted[i]) {
@@ -364,14 +370,17 @@ node_of(const joining *self, size_t path)
     const lp_call_row *row = &self->paths[path];
     const lp_tick_scale *scale = &self->times->scale;
     lp_wide inclusive = lp_ticks_ns(scale, row->inclusive);
-    int64_t parent = row->parent;
+    int64_t parent = row->parent, kind = row->kind;
 
     if (row->kind == LP_NODE_CALLER) {
         parent = self->same[path];
     }
+    else if (row->kind == LP_NODE_MERGED && !has_numbers(row)) {
+        kind = LP_NODE_CALLER; /* it only stands above others */
+    }
     return (lp_call_node){
         .parent = parent == LP_NO_NODE ? LP_NO_NODE : self->new_index[parent],
-        .kind = (uint8_t)row->kind,
+        .kind = (uint8_t)kind,
         .line = row->line == NONE ? 0 : row->line,
         .function = row->serial,
         .thread = row->thread,
