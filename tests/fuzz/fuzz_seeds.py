@@ -39,6 +39,7 @@ from lineprof.model.records import (  # noqa: E402
     CallTree,
     Cut,
     LineBreakdown,
+    MergedCall,
     Wait,
 )
 from lineprof.model.timelines import SLICE_COLUMNS, Trace, pack_slices  # noqa: E402
@@ -87,6 +88,7 @@ def _traced() -> LineStats:
             CallNode(1, 21, sleep, 0, 10, 10, 4_000, 4_000, 4_000),
         ),
         folded=2,
+        merged=(MergedCall(step, 21, sleep, 0, 3, 3, 500, 500, 500),),
     )
     stats.waits = tuple(Wait(fit, 36, 0, cause, 700) for cause in CAUSES)
     stats.breakdowns = tuple(

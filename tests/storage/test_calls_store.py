@@ -24,10 +24,11 @@ from lineprof.model.records import (
     UNKNOWN_THREAD,
     CallNode,
     CallTree,
+    MergedCall,
     Wait,
 )
 from lineprof.storage import load, save
-from lineprof.storage.schema import CALL_TABLES, TABLES
+from lineprof.storage.schema import CALL_TABLES, MERGED_CALLS, TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,10 @@ def without_lines() -> LineStats:
                 CallNode(0, 2**63 - 1, odd, UNKNOWN_THREAD, 1, 1, 2, 3, 2**63 - 1),
             ),
             folded=7,
+            merged=(
+                MergedCall(None, 0, odd, UNKNOWN_THREAD, 2**63 - 1, 0, 0, 0, 0),
+                MergedCall(LEN, 0, odd, UNKNOWN_THREAD, 1, 1, 2, 3, 2**63 - 1),
+            ),
         ),
         waits=[Wait(MAIN, 0, UNKNOWN_THREAD, OTHER, 2**63 - 1)],
     )
@@ -216,6 +221,27 @@ def test_an_invalid_number_of_folded_calls_is_damage(
     assert " is damaged (" in load_error(
         changed(tmp_path, example(), f"{insert}'{folded}')")
     )
+
+
+MERGED_DAMAGE = {
+    "caller_id = 99": "there is no function 99",
+    "function_id = 99": "there is no function 99",
+    "thread_id = 99": "there is no thread 99",
+    "calls = -1": "a merged call has -1",
+    "line = 'x'": "",
+    "self_ns = NULL": "",
+}
+
+
+@pytest.mark.parametrize(("change", "message"), MERGED_DAMAGE.items())
+def test_impossible_values_of_merged_calls_are_damage(
+    tmp_path: Path, change: str, message: str
+) -> None:
+    statement = f"UPDATE merged_calls SET {change}"  # noqa: S608
+    file = with_any_values(tmp_path, without_lines(), statement, (MERGED_CALLS,))
+    line = load_error(file)
+    assert " is damaged (" in line
+    assert message in line
 
 
 def test_causes_of_a_later_version_are_other_causes(tmp_path: Path) -> None:
