@@ -20,12 +20,13 @@
 #include "module/snapshot.h"
 #include "module/trace_snapshot.h"
 #include "module/tracer_type.h"
+#include "record/file_table.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #ifdef __linux__
 #  include <pthread.h>
-#  include <sched.h>
 #endif
 
 typedef struct lp_state {
@@ -267,6 +268,8 @@ module_keep_codes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 }
 
 #ifdef __linux__
+enum { LP_ENOUGH_DESCRIPTORS = 64 };
+
 /* A callable, to be called by another thread. */
 typedef struct lp_task {
     PyObject *callable; /* borrowed */
@@ -281,7 +284,7 @@ call_with_own_descriptors(void *argument)
     PyGILState_STATE state;
     PyObject *result;
 
-    if (unshare(CLONE_FILES) != 0) {
+    if (!lp_file_table_begin_copy()) {
         return NULL;
     }
     task->called = true;
@@ -294,20 +297,56 @@ call_with_own_descriptors(void *argument)
     PyGILState_Release(state);
     return NULL;
 }
+
+/* Allow descriptors up to a number that is enough for a profile, if the
+ * program has lowered its limit: to the hard limit, or with privileges above
+ * it.  The limit is one of the process.  False if it stays as it is. */
+static bool
+raise_limit(struct rlimit *before, struct rlimit *raised)
+{
+    if (getrlimit(RLIMIT_NOFILE, before) != 0 ||
+        before->rlim_cur >= LP_ENOUGH_DESCRIPTORS) {
+        return false;
+    }
+    *raised = (struct rlimit){LP_ENOUGH_DESCRIPTORS, before->rlim_max};
+    if (before->rlim_max < LP_ENOUGH_DESCRIPTORS) {
+        raised->rlim_max = LP_ENOUGH_DESCRIPTORS;
+        if (setrlimit(RLIMIT_NOFILE, raised) == 0) {
+            return true;
+        }
+        *raised = (struct rlimit){before->rlim_max, before->rlim_max};
+    }
+    return setrlimit(RLIMIT_NOFILE, raised) == 0;
+}
+
+/* Put the limit back, unless the program has changed it meanwhile. */
+static void
+restore_limit(const struct rlimit *before, const struct rlimit *raised)
+{
+    struct rlimit now;
+
+    if (getrlimit(RLIMIT_NOFILE, &now) == 0 &&
+        now.rlim_cur == raised->rlim_cur && now.rlim_max == raised->rlim_max) {
+        setrlimit(RLIMIT_NOFILE, before);
+    }
+}
 #endif
 
 /* Call a Python callable on another thread, whose table of file descriptors is
- * its own: what it closes stays open for all other threads.  False, without a
- * call, if the system has no such tables.  The thread is not one of Python's,
- * which cannot be started any more once the interpreter of 3.12 is ending. */
+ * its own: what it closes stays open for all other threads.  Meanwhile the
+ * limit of descriptors is no lower than LP_ENOUGH_DESCRIPTORS, if the process
+ * may raise it.  False, without a call, if the system has no such tables.  The
+ * thread is not one of Python's, which cannot be started any more once the
+ * interpreter of 3.12 is ending. */
 static PyObject *
 module_call_with_own_descriptors(PyObject *Py_UNUSED(module),
                                  PyObject *callable)
 {
 #ifdef __linux__
     lp_task task = {.callable = callable};
+    struct rlimit before, raised;
     pthread_t thread;
-    bool started;
+    bool started, is_raised = raise_limit(&before, &raised);
 
     Py_BEGIN_ALLOW_THREADS;
     started =
@@ -316,6 +355,9 @@ module_call_with_own_descriptors(PyObject *Py_UNUSED(module),
         pthread_join(thread, NULL);
     }
     Py_END_ALLOW_THREADS;
+    if (is_raised) {
+        restore_limit(&before, &raised);
+    }
     if (task.type != NULL) {
         PyErr_Restore(task.type, task.value, task.traceback);
         return NULL;

@@ -13,6 +13,7 @@
 
 #include "record/arena.h"
 #include "record/call_tree.h"
+#include "record/file_table.h"
 #include "record/forks.h"
 #include "record/recorder.h"
 
@@ -115,7 +116,8 @@ is_allowed(uint64_t bytes)
            (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
 }
 
-/* Return a descriptor of the file, or -1 if the name is another file's now. */
+/* Return a descriptor of the file; -1, with errno, also if the name is another
+ * file's now. */
 static int
 open_again(void)
 {
@@ -125,6 +127,7 @@ open_again(void)
     if (fd >= 0 && (fstat(fd, &status) != 0 || status.st_dev != live.device ||
                     status.st_ino != live.inode)) {
         close(fd);
+        errno = ENOENT;
         return -1;
     }
     return fd;
@@ -254,20 +257,39 @@ give_up(void)
     live.header->incomplete = 1;
 }
 
+typedef struct room {
+    size_t bytes;
+    lp_block *block; /* NULL until it is mapped */
+} room;
+
+/* Map a block of the file.  0, or errno. */
+static int
+map_room(void *context)
+{
+    room *wanted = context;
+    int fd = open_again(), error;
+
+    if (fd < 0) {
+        return errno;
+    }
+    wanted->block = map_next(fd, wanted->bytes, NULL);
+    error = wanted->block == NULL ? errno : 0;
+    close(fd);
+    return error;
+}
+
 /* [lock] */
 static lp_block *
 new_live_block(lp_block_kind kind, size_t bytes)
 {
-    int fd = open_again();
-    lp_block *block = fd < 0 ? NULL : map_next(fd, bytes, NULL);
+    room wanted = {.bytes = bytes};
+    lp_block *block;
 
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (block == NULL) {
+    if (lp_file_table_retry(map_room, &wanted) != 0) {
         give_up();
         return NULL;
     }
+    block = wanted.block;
     begin_block(block, kind, bytes);
     block->is_live = true;
     block->offset = live.end - bytes;
@@ -636,6 +658,7 @@ create(const char *path, const lp_clock *clock)
     if (fd < 0) {
         return -1;
     }
+    (void)fchmod(fd, 0600); /* whatever the umask: it is opened again */
     if (strlen(path) >= PATH_BYTES || fstat(fd, &status) != 0) {
         close(fd);
         unlink(path);
@@ -778,18 +801,21 @@ move_all(int fd)
     return moved == n;
 }
 
-int
-lp_live_move(const char *path, const lp_clock *clock)
+typedef struct move {
+    const char *path;
+    const lp_clock *clock;
+} move;
+
+/* 0, or errno; EMFILE only before anything was changed. */
+static int
+move_to(void *context)
 {
+    const move *to = context;
     uint64_t scale;
     uint32_t incomplete;
     bool moved;
-    int fd;
+    int fd = create(to->path, to->clock);
 
-    if (live.header == NULL || live.is_mine) {
-        return EBUSY;
-    }
-    fd = create(path, clock);
     if (fd < 0) {
         return errno;
     }
@@ -801,7 +827,7 @@ lp_live_move(const char *path, const lp_clock *clock)
     moved = move_all(fd);
     close(fd);
     if (!moved) {
-        unlink(path); /* what was moved stays mapped */
+        unlink(to->path); /* what was moved stays mapped */
         live.is_mine = false;
         return ENOSPC;
     }
@@ -809,10 +835,42 @@ lp_live_move(const char *path, const lp_clock *clock)
     return 0;
 }
 
+int
+lp_live_move(const char *path, const lp_clock *clock)
+{
+    move to = {.path = path, .clock = clock};
+
+    if (live.header == NULL || live.is_mine) {
+        return EBUSY;
+    }
+    return lp_file_table_retry(move_to, &to);
+}
+
+/* Remove the file, or give back the room behind its end.  0, or errno. */
+static int
+settle(void *context)
+{
+    const bool *remove = context;
+    int fd = open_again();
+
+    if (fd < 0) {
+        return errno;
+    }
+    if (*remove) {
+        unlink(live.path);
+    }
+    else {
+        /* Children may be many, and their files stay until the run is over. */
+        deallocate(fd, (off_t)live.end, (off_t)(live.reserved - live.end));
+    }
+    close(fd);
+    return 0;
+}
+
 void
 lp_live_close(const char *reason, bool remove)
 {
-    int error = errno, fd;
+    int error = errno;
 
     if (!live.is_mine) {
         return;
@@ -824,17 +882,6 @@ lp_live_close(const char *reason, bool remove)
     live.header->state = remove ? LP_LIVE_WRITTEN : LP_LIVE_ENDED;
     pthread_mutex_unlock(&lock);
     lp_live_unwatch_signals();
-    fd = open_again();
-    if (fd >= 0) {
-        if (remove) {
-            unlink(live.path);
-        }
-        else {
-            /* Children may be many, and their files stay until the run is
-             * over. */
-            deallocate(fd, (off_t)live.end, (off_t)(live.reserved - live.end));
-        }
-        close(fd);
-    }
+    (void)lp_file_table_retry(settle, &remove);
     errno = error;
 }

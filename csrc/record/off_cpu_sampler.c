@@ -8,7 +8,6 @@
 #  include <limits.h>
 #  include <linux/futex.h>
 #  include <pthread.h>
-#  include <sched.h>
 #  include <signal.h>
 #  include <stdio.h>
 #  include <sys/prctl.h>
@@ -17,6 +16,7 @@
 #endif
 
 #include "record/current_path.h"
+#include "record/file_table.h"
 #include "record/forks.h"
 #include "record/recorder.h"
 
@@ -243,7 +243,6 @@ enum {
         50000000, /* time without open lines after which the sampler sleeps */
     MAX_REPEATS = 8,      /* samples of a thread blocked in the same cause, */
     REPEAT_INTERVAL = 16, /* after which it is sampled only every 16th time */
-    MAX_DESCRIPTORS = 1 << 16,
     MAX_OPEN_FILES = 512
 };
 
@@ -264,28 +263,6 @@ wake_all(void)
 {
     syscall(SYS_futex, &lp_sampler_state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL,
             NULL, 0);
-}
-
-/* Switch this thread to an empty table of file descriptors of its own, so that
- * its files take no numbers from the program, and files that the program
- * closes are closed. */
-static bool
-unshare_files(void)
-{
-#  ifdef SYS_close_range
-    enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE */
-
-    if (syscall(SYS_close_range, 0u, ~0u, UNSHARE) == 0) {
-        return true;
-    }
-#  endif
-    if (unshare(CLONE_FILES) != 0) {
-        return false;
-    }
-    for (int fd = 0; fd < MAX_DESCRIPTORS; fd++) {
-        close(fd); /* on old systems there is no other way */
-    }
-    return true;
 }
 
 static int
@@ -503,7 +480,9 @@ run_thread(sampler_view *view)
     view->native_id = (uint32_t)syscall(SYS_gettid);
     view->run_number++;
     view->files = 0;
-    available = unshare_files() && !is_unavailable(view);
+    /* Its files take no numbers from the program, and files that the program
+     * closes are closed. */
+    available = lp_file_table_begin_empty() && !is_unavailable(view);
     change_state(LP_SAMPLER_STARTING,
                  available ? LP_SAMPLER_AWAKE : LP_SAMPLER_UNAVAILABLE);
     wake_all();

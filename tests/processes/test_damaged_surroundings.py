@@ -65,7 +65,7 @@ FULL = f"""
 import os, resource, sys
 def limited(function):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     function()
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 @profile

@@ -336,6 +336,43 @@ run_out_of_room(const char *path)
     _exit(lp_live_is_open() ? 3 : 0);
 }
 
+#ifdef __linux__
+/* The process has no descriptors left. */
+static void
+run_out_of_descriptors(const char *path)
+{
+    struct rlimit limit = {3, 3};
+    program made;
+    lp_arena more;
+
+    if (begin(&made, path) != 0) {
+        _exit(1);
+    }
+    setrlimit(RLIMIT_NOFILE, &limit);
+    run(&made);
+    lp_arena_init(&more, LP_BLOCK_COUNTERS, true);
+    for (int i = 0; i < 100; i++) {
+        lp_arena_alloc(&more, 1000);
+    }
+    if (!lp_live_is_complete()) {
+        _exit(2);
+    }
+    lp_live_close("done", true);
+    _exit(access(path, F_OK) == 0 ? 3 : 0);
+}
+
+static void
+without_descriptors_the_file_grows_and_goes(void)
+{
+    char path[PATH_BYTES];
+    int status;
+
+    path_of(path, "descriptors");
+    status = in_child(run_out_of_descriptors, path);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+#endif
+
 /* The frames of a recursion without end are not in the file. */
 static void
 ask_for_gigabytes(const char *path)
@@ -639,9 +676,9 @@ a_foreign_file_is_refused(void)
 static void
 remove_files(void)
 {
-    static const char *const names[] = {"killed",       "crashed", "forked",
-                                        "forked.child", "full",    "large",
-                                        "running",      "thread"};
+    static const char *const names[] = {
+        "killed", "crashed", "forked", "forked.child", "full",
+        "large",  "running", "thread", "descriptors"};
     char path[PATH_BYTES];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -659,6 +696,9 @@ main(void)
     the_signal_that_ended_a_process_is_noted();
     a_forked_child_counts_in_its_own_file();
     without_room_the_file_is_incomplete_and_the_process_goes_on();
+#ifdef __linux__
+    without_descriptors_the_file_grows_and_goes();
+#endif
     a_process_that_runs_is_read_up_to_now_without_counting_twice();
     lines_of_a_thread_that_ended_stay_and_incomplete_counters_are_left_out();
     damaged_files_are_read_without_harm();
