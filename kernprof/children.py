@@ -16,6 +16,7 @@ import sys
 
 from lineprof.files import real_path
 from lineprof.processes.forks import Forks
+from lineprof.recording.descriptors import with_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -165,7 +166,11 @@ class Children:
         ]
 
     def _before_exit(self) -> None:
-        if os.getpid() == self._pid and not self._run.has_profiles:
+        if os.getpid() == self._pid:
+            with_descriptors(self._remove_unless_used)
+
+    def _remove_unless_used(self) -> None:
+        if not self._run.has_profiles:
             self._run.remove()
 
     def settle(self, *, written: bool) -> None:
@@ -186,7 +191,7 @@ class Children:
         self.member.end()
         if os.getpid() == self._pid and not self._is_kept:
             try:
-                self._run.remove()
+                with_descriptors(self._run.remove)
             except Exception:  # noqa: BLE001  # whatever the program left behind
                 return
 

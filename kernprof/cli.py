@@ -79,6 +79,7 @@ def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
         session.run()
     except BaseException as last_error:
         program = session.program
+        at_exit.remain()
         if program.has_ended:  # and then a signal's handler raised
             program.leave()
             return
@@ -92,6 +93,7 @@ def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
         if ended_by is not last_error:
             raise ended_by from None
         raise
+    at_exit.remain()
     session.program.leave()
 
 
@@ -115,29 +117,36 @@ class _AtExit:
         self.error: BaseException | None = None  # that ended the program
         self._session: Session | None = session
 
+    def remain(self) -> None:
+        """Finish even if the program has removed all exit functions."""
+        if not atexit._ncallbacks():  # noqa: SLF001  # there is no public one
+            atexit.register(self.finish)
+
     def finish(self) -> None:
         """Write the profile; if that fails, success becomes failure.
 
         The program has ended: its timers stop, and signals have no effect any more.
         """
-        if self._session is None:
-            return
-        signals = self._session.signals
-        self._session.hold_signals()
+        if self._session is not None:
+            with self._session.builtins:
+                self._finish(self._session)
+
+    def _finish(self, session: Session) -> None:
+        session.hold_signals()
         timers = pause_timers()
-        session, self._session = self._session, None
+        self._session = None
         error, self.error = self.error, None
         write_error = session.end(_exit_reason(error))
         if write_error:
             messages.print_error(write_error)
-        if signals.fatal in {SIGTERM, SIGHUP}:
-            die_of(signals.fatal)
+        if session.signals.fatal in {SIGTERM, SIGHUP}:
+            die_of(session.signals.fatal)
         if write_error and _is_success(error):  # python has settled on status 0 by now
             messages.flush()
             os._exit(1)
         if type(error) is KeyboardInterrupt:
             _remember_interrupt()
-            signals.ignore({SIGTERM, SIGHUP})
+            session.signals.ignore({SIGTERM, SIGHUP})
         resume_timers(timers, later=_TEARDOWN)
 
 

@@ -126,8 +126,16 @@ class TestProfile:
         if self._problem:
             terminalreporter.write_line(f"lineprof: {self._problem}", red=True)
         elif self._stats is not None:
+            from lineprof.recording.descriptors import (  # noqa: PLC0415  # imported
+                with_descriptors,
+            )
+
             terminalreporter.section(f"lineprof: {self._out.shown}")
-            for line in self._screen(terminalreporter, config):
+            lines: list[str] = []
+            with_descriptors(
+                lambda: lines.extend(self._screen(terminalreporter, config))
+            )
+            for line in lines:
                 terminalreporter.write_line(line)
 
     def end(self) -> None:
@@ -142,6 +150,7 @@ class TestProfile:
         """Write the profile once, and not in a process that a test forked."""
         from lineprof.errors import LineprofError  # noqa: PLC0415
         from lineprof.held_signals import HeldSignals  # noqa: PLC0415
+        from lineprof.recording.descriptors import with_descriptors  # noqa: PLC0415
 
         profiler, self._profiler = self._profiler, None
         if os.getpid() != self._pid or not (profiler or self._has_workers):
@@ -151,10 +160,13 @@ class TestProfile:
             profiler.discover(None)
         try:
             with HeldSignals():
-                self._stats = self._new_stats(profiler)
-                self._stats.to_file(self._out.path + self._worker_part)
+                with_descriptors(lambda: self._write_file(profiler))
         except LineprofError as error:
             self._problem = str(error)
+
+    def _write_file(self, profiler: LineProfiler | None) -> None:
+        self._stats = self._new_stats(profiler)
+        self._stats.to_file(self._out.path + self._worker_part)
 
     def _new_stats(self, profiler: LineProfiler | None) -> LineStats:
         """Return the profile of this process, or the sum of the workers' profiles."""

@@ -114,6 +114,17 @@ class GlobalProfilerBinding:
         return theirs is not None and getattr(theirs, "profile", None) is not profile
 
 
+def _is_gone(path: str) -> bool:
+    """Return whether there is no file at `path`; False if that cannot be seen."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # the program gave up its rights
+        return False
+    return False
+
+
 # Flags of -v that ask for tables, in place of the first screen of a long profile.
 _TABLE_FLAGS = {"unit", "skip_zero", "summarize"}
 
@@ -245,7 +256,7 @@ class LineRecorder:
         if not self.live:
             return False
         self.live.close(exit_reason, remove=written)
-        return not written and os.path.exists(self.live.path)
+        return not written and not _is_gone(self.live.path)
 
     def leave(self) -> None:
         """Release `lineprof.profile`, and the profile: Python would look through it.

@@ -1,21 +1,18 @@
 """The state of the process that writing a profile needs, whatever the program did.
 
 `SafeState` saves the state of imports before the program runs, and restores it within
-a ``with`` block. `with_descriptors` writes in a process that has no file descriptors
-left. `Departures` prepares for a program that loses access to the file system.
+a ``with`` block; `SafeBuiltins` does so for builtins, from the begin of the end on.
+`Departures` prepares for a program that loses access to the file system.
 """
 
 from __future__ import annotations
 
 import builtins
-import errno
 import os
-import stat
 import sys
 from types import ModuleType
 
 from kernprof.environment import import_all
-from lineprof._core import call_with_own_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,15 +21,35 @@ if TYPE_CHECKING:
 
 _FRAMES = 1000  # more than the frames of writing a profile, and of printing it
 _TURN = 1e-4  # s; Python's default is 5e-3
-_NEEDED = 6  # file descriptors
-_TO_CLOSE = 16
-_MAX_LOOKED_AT = 1 << 16
 _TOP = 1024  # above the descriptors of most programs
-_EXHAUSTED = (errno.EMFILE, errno.ENFILE)
+
+
+class SafeBuiltins:
+    """The builtins of when this is made; in a ``with`` block they are there again.
+
+    Others that the program has made stay.
+    """
+
+    def __init__(self) -> None:
+        """Take those of now."""
+        self._saved = {**builtins.__dict__}
+        self._before: list[dict[str, Any]] = []  # one for each block
+
+    def __enter__(self) -> None:
+        """Put the saved ones back, without use of any of the program's."""
+        self._before.append({**builtins.__dict__})
+        builtins.__dict__.update(self._saved)
+
+    def __exit__(self, *_exception: object) -> None:
+        """Put the program's back."""
+        before = self._before.pop()
+        builtins.__dict__.update(before)
+        for name in self._saved.keys() - before.keys():
+            builtins.__dict__.pop(name, None)
 
 
 class SafeState:
-    """The import system, ``os.environ`` and the recursion limit of a fresh process.
+    """The state of a fresh process: imports, builtins, environment, recursion limit.
 
     In a ``with`` block these are as they were at `save`, and threads take short turns;
     the program's are put back afterwards. Modules that the program has replaced are
@@ -43,6 +60,7 @@ class SafeState:
         """Save nothing yet."""
         self._modules: dict[str, ModuleType] = {}
         self._attributes: list[tuple[Any, str, object]] = []
+        self._builtins = SafeBuiltins()
         self._undo: list[Callable[[], object]] = []
 
     def save(self) -> None:
@@ -55,11 +73,13 @@ class SafeState:
             (sys, "path_importer_cache", {**sys.path_importer_cache}),
             (sys, "path", [*sys.path]),
             (os, "environ", os.environ),
-            (builtins, "__import__", builtins.__import__),
         ]
+        self._builtins = SafeBuiltins()
 
     def __enter__(self) -> None:
         """Restore the saved state."""
+        self._builtins.__enter__()
+        self._undo.append(self._builtins.__exit__)
         self._raise_recursion_limit()
         self._shorten_turns()
         for owner, name, value in self._attributes:
@@ -137,55 +157,6 @@ def _put_back(programs: dict[str, ModuleType]) -> None:
             sys.modules[name] = module
 
 
-# File descriptors.
-
-
-def with_descriptors(act: Callable[[], None]) -> None:
-    """Call `act`, for which there are some file descriptors left.
-
-    If the process has none, a thread gets a table of descriptors of its own, closes
-    some of them there, and calls `act`. The process keeps all of its own.
-    """
-
-    def close_and_act() -> None:
-        _close_some()
-        act()
-
-    if _are_left() or not call_with_own_descriptors(close_and_act):
-        act()
-
-
-def _are_left() -> bool:
-    """Return whether there are file descriptors left; True if that is unknown."""
-    handles: list[int] = []
-    try:
-        while len(handles) < _NEEDED:
-            handles.append(os.open(os.sep, os.O_RDONLY))
-    except OSError as error:
-        return error.errno not in _EXHAUSTED
-    except Exception:  # noqa: BLE001  # of an audit hook
-        return True
-    finally:
-        for handle in handles:
-            os.close(handle)
-    return True
-
-
-def _close_some() -> None:
-    """Close files, pipes and sockets; not devices, as recording may use a GPU."""
-    left = _TO_CLOSE
-    for handle in range(3, min(os.sysconf("SC_OPEN_MAX"), _MAX_LOOKED_AT)):
-        try:
-            mode = os.fstat(handle).st_mode
-        except OSError:
-            continue
-        if stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-            os.close(handle)
-            left -= 1
-            if not left:
-                return
-
-
 # Programs that lose access to the file system.
 
 
@@ -201,6 +172,11 @@ class Departures:
         self._home = -1  # file descriptor of the root folder, once it was left
         self._places: list[int | None] = []  # the program's root, and current folder
         self._replaced: list[tuple[ModuleType, str, Any, object]] = []
+
+    @property
+    def handles(self) -> tuple[int, ...]:
+        """File descriptors that the ``with`` block needs."""
+        return (self._home,)
 
     def watch(self) -> None:
         """Replace the two functions until `end`."""

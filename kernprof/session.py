@@ -12,12 +12,13 @@ from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.run_options import COMMAND, STDIN
-from kernprof.safe_state import Departures, SafeState, with_descriptors
+from kernprof.safe_state import Departures, SafeBuiltins, SafeState
 from kernprof.signals import DyingHandler
 from lineprof.console.output import Styled, print_message
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
 from lineprof.held_signals import HeldSignals, NoSizeSignal
+from lineprof.recording.descriptors import with_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,9 +80,12 @@ class Session:
         self._log = messages.Log(options)
         self._pid = os.getpid()
         self._state = _READY
+        self._is_settled = False
+        self.is_kept = False  # what was counted, for a profile that was not written
         self._summary = ""  # for standard output
         self._warnings: list[str] = []  # for standard error
         self._is_set_up = False
+        self.builtins = SafeBuiltins()
         self._safe_state = SafeState()
         self._departures = Departures()
         # Those that come while the profile is written.
@@ -241,16 +245,17 @@ class Session:
         Returns False if the profile is being written already, further down the
         stack.
         """
-        if self._state == _WRITING:
-            return False
-        self.hold_signals()
-        error = self._write(signal_name)
-        if self._children:
-            self._children.end()
-        if error:
-            messages.print_error(error)
-        self._print_summary(dying=True)
-        return True
+        with self.builtins:
+            if self._state == _WRITING:
+                return False
+            self.hold_signals()
+            error = self._write(signal_name)
+            if self._children:
+                self._children.end()
+            if error:
+                messages.print_error(error)
+            self._print_summary(dying=True)
+            return True
 
     def _print_summary(self, *, dying: bool = False) -> None:
         try:
@@ -277,10 +282,8 @@ class Session:
             return None
         self._state = _WRITING
         error = self._written(exit_reason)
-        if self._children:
-            self._children.settle(written=error is None)
-        kept = self.recorder.close(exit_reason, written=error is None)
-        if error and kept:
+        self._settle(exit_reason, written=error is None)  # if that was not done
+        if error and self.is_kept:
             return LineprofError(f"{error}; {_KEPT}")
         return error
 
@@ -293,11 +296,9 @@ class Session:
                 self._budget.stop()
             if self._control:
                 self._control.end()
-            with self._departures, self._safe_state, self._environment.shadowed:
+            with self._safe_state, self._environment.shadowed:
                 with_descriptors(
-                    lambda: self._with_texts(
-                        lambda: self._dump_and_summarize(exit_reason)
-                    )
+                    lambda: self._write_files(exit_reason), self._departures.handles
                 )
         except LineprofError as error:
             return error
@@ -312,6 +313,23 @@ class Session:
         finally:
             self._state = _WRITTEN
         return None
+
+    def _write_files(self, exit_reason: str) -> None:
+        """Write the profile, and remove the files that are no longer needed."""
+        with self._departures:
+            self._with_texts(lambda: self._dump_and_summarize(exit_reason))
+            self._settle(exit_reason, written=True)
+
+    def _settle(self, exit_reason: str, *, written: bool) -> None:
+        """Remove the files of this run beside the profile, once that is `written`."""
+        if self._is_settled:
+            return
+        self._is_settled = True
+        if self._children:
+            self._children.settle(written=written)
+        self.is_kept = self.recorder.close(exit_reason, written=written)
+        if self._children:
+            self._children.end()
 
     def _dump_so_far(self) -> None:
         """Write the profile of the running program; called by another thread."""

@@ -194,7 +194,7 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
                 _keep_access(new, old)
         else:
             with stream:
-                fill(stream.fileno(), new)
+                _fill_as_owner(stream.fileno(), new, fill)
                 if old is not None:
                     _keep_access(stream.fileno(), old)
         os.replace(new, target)
@@ -208,6 +208,17 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
 
 _ANYONE, _OWNER = 0o666, 0o600  # modes of new files; the umask is taken off
 _PERMISSIONS, _GROUP, _OTHERS = 0o777, 0o070, 0o007  # bits of a mode
+
+
+def _fill_as_owner(handle: int, new: str, fill: Callable[[int, str], None]) -> None:
+    """Call `fill` while this user may open the new file, which a umask can forbid."""
+    mode = os.fstat(handle).st_mode & _PERMISSIONS
+    if mode & _OWNER == _OWNER:
+        fill(handle, new)
+        return
+    _is_allowed(os.chmod, handle, mode | _OWNER)
+    fill(handle, new)
+    _is_allowed(os.chmod, handle, mode)
 
 
 def _status(target: str) -> os.stat_result | None:

@@ -157,7 +157,7 @@ def _decoded(data: bytes) -> str:
             text = data.decode(_declared_encoding(data))
         else:
             text = data.removeprefix(_BYTE_ORDER_MARK).decode()
-    except (SyntaxError, ValueError, LookupError):
+    except (SyntaxError, ValueError, LookupError, OSError, ImportError):
         text = data.decode("utf-8", "backslashreplace")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -196,13 +196,13 @@ def _linecache_text(file: str) -> str | None:
 
 def _loader_text(file: str) -> str | None:
     """Return the text that a module's loader has, or a file found by `sys.path`."""
-    linecache, _ = standard_readers()
     try:
+        linecache, _ = standard_readers()
         spaces = [getattr(module, "__dict__", {}) for module in [*sys.modules.values()]]
         names = next((d for d in spaces if d.get("__file__") == file), None)
         return "".join(linecache.getlines(file, names)) or None
     except Exception:  # noqa: BLE001  # modules and loaders are anyone's code
-        return None
+        return None  # or no file descriptors are left for an import
 
 
 # A source file as a profile keeps it.

@@ -17,6 +17,7 @@ from lineprof.held_signals import NoSizeSignal
 from lineprof.processes.forks import Forks
 from lineprof.processes.parts import VARIABLE, withdraw, write_profile
 from lineprof.recording.core import prepared_call
+from lineprof.recording.descriptors import with_descriptors
 from lineprof.recording.profiler import begin_in_child, is_live
 
 TYPE_CHECKING = False
@@ -78,7 +79,7 @@ class Member:
             return
         if self.live is None:
             if not self._is_server:  # it runs as long as the program, or longer
-                self._stem = self._stem or self.run.announce()
+                with_descriptors(self._announce)
             return
         self.profilers()[0].note_run()
         self.live.note(
@@ -132,7 +133,7 @@ class Member:
         if not self.is_child:
             return
         with NoSizeSignal():
-            self._leave_profile(end)
+            with_descriptors(lambda: self._leave_profile(end))
             self.is_child = False
             if self.live:
                 self.live.note(ended="")
@@ -144,7 +145,7 @@ class Member:
             profiler = self.profilers()[0]
             if self.live and is_live(profiler):
                 return
-            self._stem = self._stem or self.run.announce()
+            self._announce()
             if self._stem:
                 write_profile(self._stem, lambda path: self._save(profiler, path, end))
                 if self.live and self.live.is_complete:
@@ -154,6 +155,9 @@ class Member:
                     self.live = None
         except Exception:  # noqa: BLE001  # the run has ended, the disk is full...
             self._stem = ""
+
+    def _announce(self) -> None:
+        self._stem = self._stem or self.run.announce()
 
     def _save(self, profiler: LineProfiler, path: str, end: str) -> None:
         profiler.exit = end
@@ -191,7 +195,7 @@ class Member:
         path = arguments[0] if arguments else named.get("path")
         if self.is_child and _is_program(path):
             with NoSizeSignal():
-                self._leave_profile("exec")
+                with_descriptors(lambda: self._leave_profile("exec"))
                 if self.live:
                     self.live.note(ended="exec")
         return self._before_spawn(*arguments, **named)

@@ -276,7 +276,10 @@ class GlobalProfiler:
             import atexit  # noqa: PLC0415
 
             from lineprof.files import current_folder  # noqa: PLC0415  # seldom needed
+            from lineprof.recording import descriptors  # noqa: PLC0415
 
+            # Now, as an import at the end takes a descriptor.
+            self._with_descriptors = descriptors.with_descriptors
             mine = object()
             if self.__dict__.setdefault("_registered", mine) is mine:  # the first
                 atexit.register(self._at_exit, os.getpid(), current_folder())
@@ -291,7 +294,9 @@ class GlobalProfiler:
             there = "" if folder == current_folder() else folder
             place = rank_of_process()
             quiet = place is not None and place.rank > 0
-            show(self, profile.final_stats(), there, quiet=quiet)
+            self._with_descriptors(
+                lambda: show(self, profile.final_stats(), there, quiet=quiet)
+            )
 
     def _kernprof_overwrite(self, profiler: LineProfiler) -> None:
         """Use a runner's profiler from now on, which writes its own file."""

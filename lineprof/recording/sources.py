@@ -17,6 +17,7 @@ import sys
 from types import CodeType
 
 from lineprof import process_info
+from lineprof.recording.descriptors import with_descriptors
 from lineprof.source import (
     FileContent,
     content_of,
@@ -78,7 +79,7 @@ class RecordedSources:
         if in_linecache(file):
             return None
         if known is None:
-            found = _script if _script and _script.file == file else content_of(file)
+            found = _script if _script and _script.file == file else _content_of(file)
             if found is None:
                 self._missing.add(file)
                 return None
@@ -156,7 +157,7 @@ class _File:
         is_used, self.is_used = self.is_used, True
         if self.content is not None and self._has(self.content, code):
             return self.content
-        latest = content_of(code.co_filename)
+        latest = _content_of(code.co_filename)
         if latest is not None and self._has(latest, code):
             if self.content is not None and is_used:
                 self.content, self.why = None, _RELOADED
@@ -175,6 +176,16 @@ class _File:
             return compiled.has(code)
         except Exception:  # noqa: BLE001  # a stack that is nearly full, for example
             return False
+
+
+def _content_of(file: str) -> FileContent | None:
+    """Return the content of a regular file, also without descriptors, or None."""
+    found = content_of(file)
+    if found is not None or disk_state(file) is None:
+        return found
+    again: list[FileContent | None] = []
+    with_descriptors(lambda: again.append(content_of(file)))
+    return again[0]
 
 
 # The source file that kernprof compiled as the program, as it was then.

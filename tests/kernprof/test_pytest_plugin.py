@@ -162,6 +162,29 @@ def test_the_profile_is_written_however_the_run_ends(
     assert hits(stats, "total")[4] == (2 if words else 3 if status == 1 else 1)
 
 
+LEAK = """\
+import os, resource
+
+def test_last_descriptor():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    try:
+        while True:
+            os.open("/", os.O_RDONLY)
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads share all descriptors")
+def test_a_suite_that_leaves_no_descriptors_has_its_profile(project: Path) -> None:
+    write(project, "tests/test_work_leak.py", LEAK)
+    words = ["--deselect", "tests/test_work.py::test_wrong"]
+    plain = run(project, *words)
+    done = run(project, *words, "--lineprof")
+    assert (plain.returncode, done.returncode) == (0, 0), done.stdout
+    assert hits(load_stats(str(project / "pytest.lprof")), "total")[4] == 2
+
+
 def test_an_internal_error_keeps_its_status(project: Path) -> None:
     text = "def pytest_runtest_logfinish(nodeid):\n    raise RuntimeError('internal')\n"
     write(project, "conftest.py", text)
