@@ -123,7 +123,7 @@ class _AtExit:
             atexit.register(self.finish)
 
     def finish(self) -> None:
-        """Write the profile; if that fails, success becomes failure.
+        """Write the profile; if all counts are lost, success becomes failure.
 
         The program has ended: its timers stop, and signals have no effect any more.
         """
@@ -141,7 +141,8 @@ class _AtExit:
             messages.print_error(write_error)
         if session.signals.fatal in {SIGTERM, SIGHUP}:
             die_of(session.signals.fatal)
-        if write_error and _is_success(error):  # python has settled on status 0 by now
+        is_lost = write_error and not session.is_kept
+        if is_lost and _is_success(error):  # python has settled on status 0 by now
             messages.flush()
             os._exit(1)
         if type(error) is KeyboardInterrupt:

@@ -507,8 +507,9 @@ that name. It may hold:
   %r  rank in the parallel program         %n  number of ranks
   %q{VAR}  variable of the environment     %%  per cent sign
 
-Exit status: that of the program; 1 if the program succeeded but its profile
-could not be written; 2 for an error in the command line."""
+Exit status: that of the program, also if counts are kept for `lineprof
+recover`; 1 if the program succeeded but its profile could not be written, nor
+its counts be kept; 2 for an error in the command line."""
 
 ANY_COMMAND = "lineprof run --children -- COMMAND [arguments...]"
 

@@ -394,7 +394,10 @@ def test_an_unreadable_script_is_an_error(folder: Path) -> None:
     assert outcome.err.startswith("kernprof: cannot read script 'x.py': Permission")
 
 
-def test_a_full_disk_fails_a_program_that_succeeded(folder: Path) -> None:
+@pytest.mark.parametrize("live", ["", "off"])
+def test_a_full_disk_fails_a_program_that_succeeded_if_its_counts_are_lost(
+    folder: Path, live: str
+) -> None:
     (folder / "x.lprof").write_text("earlier")
     write(
         folder,
@@ -406,8 +409,9 @@ def test_a_full_disk_fails_a_program_that_succeeded(folder: Path) -> None:
         sys.exit(int(sys.argv[1]))
         """,
     )
-    for given, status in (("0", 1), ("7", 7)):
-        outcome = kernprof("-l", "x.py", given, cwd=folder)
+    environment = {"LINEPROF_LIVE": live or str(folder.parent / "live")}
+    for given, status in (("0", 1 if live else 0), ("7", 7)):
+        outcome = kernprof("-l", "x.py", given, cwd=folder, env=environment)
         assert (outcome.status, outcome.out) == (status, "before\n")
         assert outcome.err.startswith("kernprof: ")
         assert "x.lprof" in outcome.err

@@ -670,7 +670,7 @@ def limited(program: str) -> str:
 def test_a_disk_that_is_full_at_the_end_loses_nothing(folder: Path) -> None:
     write(folder, "x.py", limited(PROGRAM))
     outcome = kernprof("-lq", "x.py", cwd=folder)
-    assert outcome.status == 1
+    assert outcome.status == 0
     assert outcome.err.count("\n") == 1
     assert "the counts are kept for `lineprof recover`" in outcome.err
     assert not (folder / "x.lprof").exists()
