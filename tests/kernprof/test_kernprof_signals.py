@@ -187,38 +187,6 @@ def test_a_signal_while_the_profile_is_written_changes_nothing(
     assert profile_of(tmp_path) == ("", 1)
 
 
-@pytest.mark.parametrize("mode", ["-l", "-b"])
-@pytest.mark.parametrize("handler", ["fail", "signal.SIG_DFL"])
-@pytest.mark.parametrize("interval", [0, 0.01])
-def test_a_timer_that_runs_at_the_end(
-    tmp_path: Path, mode: str, handler: str, interval: float
-) -> None:
-    program = f"""
-        import cProfile, signal, time
-        from lineprof import LineStats
-        def slowly(write):
-            def wait_and_write(*arguments):
-                time.sleep(0.3)  # past the timer; on a busy machine the end comes late
-                write(*arguments)
-            return wait_and_write
-        LineStats.to_file = slowly(LineStats.to_file)
-        cProfile.Profile.create_stats = slowly(cProfile.Profile.create_stats)
-        def fail(*_):
-            raise RuntimeError
-        @profile
-        def wait():
-            pass
-        wait()
-        signal.signal(signal.SIGALRM, {handler})
-        signal.setitimer(signal.ITIMER_REAL, 0.2, {interval})
-        """
-    outcome = kernprof(
-        mode, "-q", "-o", "out", write(tmp_path, "program.py", program), cwd=tmp_path
-    )
-    assert (outcome.status, outcome.err) == (0, "")
-    assert (tmp_path / "out").exists()
-
-
 # The writing takes some 30 ms, which the signals' distance (ms) walks through.
 @pytest.mark.parametrize("distance", range(0, 60, 10))
 def test_two_ctrl_c(tmp_path: Path, distance: int) -> None:
