@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Self, TypeVar, Union
 
+from executions import Executions
 from oracle import Oracle
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from lineprof import LineProfiler
 
 T = TypeVar("T")
-Profile = Union["LineProfiler", "Nothing", Oracle]
+Profile = Union["LineProfiler", "Nothing", Oracle, Executions]
 counter = itertools.count()
 
 # For programs in a process of their own: prints the hits of each function.
@@ -142,7 +143,11 @@ def play(
     module = ModuleType("program")
     module.__dict__.update(__file__=file, profile=profile)
     del module.__spec__, module.__loader__  # 3.15 wants both or neither
-    code = compile(text, file, "exec", dont_inherit=True)
+    if isinstance(profile, Executions):
+        code = profile.compile(text, file)
+        module.__dict__.update(profile.namespace())
+    else:
+        code = compile(text, file, "exec", dont_inherit=True)
     output = io.StringIO()
     sys.modules["program"] = module
     try:
@@ -167,6 +172,13 @@ def run_lineprof(text: str, file: str, functions: Sequence[str] = ()) -> Outcome
     output, result = play(text, file, profiler, functions)
     assert profiler.enable_count == 0, "a call left the profiler enabled"
     return Outcome(hits_of(profiler), output, result)
+
+
+def run_executions(text: str, file: str, functions: Sequence[str] = ()) -> Outcome:
+    """Run a program that counts its own executions in this process."""
+    executions = Executions()
+    output, result = play(text, file, executions, functions)
+    return Outcome(executions.hits(), output, result)
 
 
 def run_python(program: str, *arguments: str) -> tuple[int, str, str]:
