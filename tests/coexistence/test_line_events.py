@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import kernprof, run, write
-from check import check_lines
+from check_executions import check_executions
 from programs.generate import program
 from running import hook_name, run_python
 from tables import profiled
@@ -25,13 +25,14 @@ print([row.hits for row in stats.functions[0].rows if row.hits])
 """
 
 
+@pytest.mark.filterwarnings("ignore:.* in a 'finally' block:SyntaxWarning")
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("seed", range(2, 300, 4))
 def test_a_random_program_with_one_kind_of_events(
     core: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEPROF_CORE", core)
-    check_lines(program(seed))
+    check_executions(program(seed))
 
 
 def reason(tmp_path: Path, core: str, before: str = "") -> str:

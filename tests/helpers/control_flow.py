@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import dis
 import itertools
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import CodeType
 
 JUMPS = frozenset(
@@ -24,9 +26,9 @@ LEAVES = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
 NO_NEXT = frozenset((*ENDS, *LEAVES))
 
 
-def successors(code: CodeType) -> dict[int, set[int]]:
+def successors(code: CodeType, steps: Sequence[dis.Instruction]) -> dict[int, set[int]]:
     """Return the offsets that may follow each instruction's offset."""
-    steps = list(dis.get_instructions(code))
+    offsets = [step.offset for step in steps]
     found: dict[int, set[int]] = {step.offset: set() for step in steps}
     for step, following in itertools.pairwise(steps):
         if step.opname not in NO_NEXT:
@@ -35,9 +37,9 @@ def successors(code: CodeType) -> dict[int, set[int]]:
         if step.opcode in JUMPS:
             found[step.offset].add(step.argval)
     for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
-        for step in steps:
-            if entry.start <= step.offset < entry.end:
-                found[step.offset].add(entry.target)
+        first, last = (bisect_left(offsets, at) for at in (entry.start, entry.end))
+        for offset in offsets[first:last]:
+            found[offset].add(entry.target)
     return found
 
 
@@ -55,12 +57,13 @@ def reached(found: dict[int, set[int]], without: int) -> set[int]:
 
 def loop_jumps(code: CodeType) -> dict[int, int]:
     """Return the target offset of each jump that repeats a loop, by its own offset."""
+    steps = list(dis.get_instructions(code))
     back = {
         step.offset: step.argval
-        for step in dis.get_instructions(code)
+        for step in steps
         if step.opcode in JUMPS and step.argval <= step.offset
     }
-    found = successors(code) if back else {}
+    found = successors(code, steps) if back else {}
     passed = {target: reached(found, target) for target in set(back.values())}
     return {
         source: target
