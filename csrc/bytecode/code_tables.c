@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytecode/cleanup_code.h"
+
 enum {
     MAX_LINES = 1 << 22, /* of one function */
     LONG_SEARCH = 64,    /* lines; see line_of() of trace_function.c */
@@ -404,6 +406,14 @@ is_reachable(instructions *self, const lp_code_source *source,
     return false;
 }
 
+/* True if a jump that may go to the head of a loop goes back.  Before 3.12 it
+ * is one then: handlers are not at the end. */
+static bool
+goes_back(const instruction *jump)
+{
+    return (jump->op & LP_OP_LOOPS) && jump->target <= jump->offset;
+}
+
 /* True if the jump goes back to the head of a loop.  Jumps inside an `await`,
  * and those from an exception handler at the end back to where it was raised,
  * are no loops. */
@@ -413,7 +423,7 @@ repeats(instructions *self, const lp_code_source *source,
 {
     const instruction *head;
 
-    if (!(jump->op & LP_OP_LOOPS) || jump->target > jump->offset) {
+    if (!goes_back(jump)) {
         return false;
     }
     head = instruction_at(self, source, jump->target);
@@ -510,7 +520,8 @@ mark_loops(lp_code_tables *self, instructions *all,
     for (uint32_t i = 0; i < all->n; i++) {
         instruction *jump = &all->items[i];
 
-        if (jump->target >= 0 && !repeats(all, source, jump)) {
+        if (jump->target >= 0 &&
+            !(inlines ? repeats(all, source, jump) : goes_back(jump))) {
             jump->op &= ~(uint32_t)LP_OP_JUMP;
         }
     }
@@ -972,28 +983,27 @@ mean_of(uint32_t sum, uint32_t n)
 }
 
 static bool
-add_instructions(lp_code_tables *self, const lp_code_source *source,
-                 const line_ranges *ranges, const lp_opcodes *opcodes)
+add_instructions(lp_code_tables *self, const instructions *all,
+                 const lp_code_source *source, const line_ranges *ranges,
+                 const lp_opcodes *opcodes)
 {
-    instructions all = {NULL, 0, NULL, NULL, NULL};
     line_parts *parts = calloc(self->n_lines, sizeof(*parts));
     uint8_t *loops = calloc(self->n_instructions + 1, 1);
-    bool done = read_instructions(&all, source, opcodes) && parts != NULL &&
-                loops != NULL;
+    bool done = parts != NULL && loops != NULL;
     uint32_t handlers = UINT32_MAX; /* byte offset of the first */
 
     self->instructions = calloc(self->n_lines, sizeof(uint16_t));
     self->specialized = calloc(self->n_lines, sizeof(uint16_t));
     done = done && self->instructions != NULL && self->specialized != NULL;
-    for (uint32_t i = 0; done && i < all.n; i++) {
+    for (uint32_t i = 0; done && i < all->n; i++) {
         const instruction *to =
-            instruction_at(&all, source, all.items[i].target);
+            instruction_at(all, source, all->items[i].target);
 
         if (to != NULL && (to->op & LP_OP_FOR)) {
             loops[to->offset / 2] = 1;
         }
-        if ((all.items[i].op & LP_OP_HANDLES) && handlers == UINT32_MAX) {
-            handlers = all.items[i].offset;
+        if ((all->items[i].op & LP_OP_HANDLES) && handlers == UINT32_MAX) {
+            handlers = all->items[i].offset;
         }
     }
     for (size_t i = 0; done && i < ranges->n; i++) {
@@ -1005,7 +1015,7 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
         if (kind == USUAL && whole.end > handlers) {
             whole.end = handlers;
         }
-        range = turn_of(&all, loops, whole, &is_head);
+        range = turn_of(all, loops, whole, &is_head);
         add_part(&parts[range.line - self->first_line],
                  is_head ? LOOP_HEAD : kind, source, opcodes, &range);
     }
@@ -1017,6 +1027,36 @@ add_instructions(lp_code_tables *self, const lp_code_source *source,
     }
     free(loops);
     free(parts);
+    return done;
+}
+
+/* Add what Python needs before 3.12: it traces each instruction, and has line
+ * events that tell of no execution, in cleanup code.  The loops are marked,
+ * too, because another event of the open line counts only if it is the turn of
+ * one.  False if memory is out. */
+static bool
+add_traced_code(lp_code_tables *self, const lp_code_source *source,
+                const line_ranges *ranges, const lp_opcodes *opcodes)
+{
+    instructions all = {NULL, 0, NULL, NULL, NULL};
+    uint32_t seen;
+    bool done = read_instructions(&all, source, opcodes) &&
+                add_instructions(self, &all, source, ranges, opcodes);
+
+    if (done && self->marks == NULL && is_known(source, opcodes, &seen) &&
+        has_targets(&all, source)) {
+        self->marks = calloc(self->n_instructions + 1, 1);
+        done = self->marks != NULL;
+        if (done && (seen & LP_OP_LOOPS)) {
+            mark_loops(self, &all, source, ranges, false);
+        }
+    }
+    if (done && self->marks != NULL && source->n_handlers != 0) {
+        done = add_resumes(self, ranges) &&
+               lp_cleanup_code_mark(self, source, opcodes);
+        free(self->resumes);
+        self->resumes = NULL;
+    }
     free_instructions(&all);
     return done;
 }
@@ -1086,7 +1126,7 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
         return false;
     }
     if ((python & LP_PYTHON_COUNTS_INSTRUCTIONS) &&
-        !add_instructions(self, source, ranges, opcodes)) {
+        !add_traced_code(self, source, ranges, opcodes)) {
         return false;
     }
     if (inlines && !add_slow_starts(self, source, ranges, opcodes)) {

@@ -46,6 +46,10 @@ enum {
     LP_OP_SPECIALIZED = 0x80000,
     LP_OP_SLICES = 0x100000,  /* the next one is not */
     LP_OP_HANDLES = 0x200000, /* the first of an exception handler */
+    /* Where these may have the line of a statement that does not run; the
+     * second is also the end of `except*`. */
+    LP_OP_NOP = 0x400000,
+    LP_OP_RERAISE = 0x800000,
     LP_OP_CACHES_SHIFT = 24
 };
 
@@ -71,7 +75,8 @@ typedef struct lp_opcodes {
 enum {
     LP_MARK_LOOP_BACK = 1,
     LP_MARK_COMPREHENSION = 2,
-    LP_MARK_NO_LINE_EVENT = 4
+    LP_MARK_NO_LINE_EVENT = 4,
+    LP_MARK_NO_EXECUTION = 8 /* a line event there tells of no execution */
 };
 
 /* Bits of an instruction's start.  It is the first of a call, and runs once in

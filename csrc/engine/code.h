@@ -18,7 +18,11 @@ struct lp_labels;
 struct lp_tracer;
 
 /* Bits of lp_code.marks, which also has an lp_line_entry. */
-enum { LP_LINE_ENTRY_MASK = 3, LP_NO_LINE_EVENT = LP_MARK_NO_LINE_EVENT };
+enum {
+    LP_LINE_ENTRY_MASK = 3,
+    LP_NO_LINE_EVENT = LP_MARK_NO_LINE_EVENT,
+    LP_NO_EXECUTION = LP_MARK_NO_EXECUTION
+};
 
 enum {
     LP_CODE_GENERATOR = 1, /* a generator or coroutine: runs in steps */
@@ -59,7 +63,7 @@ typedef struct lp_code {
                       frame beyond it was resumed */
     uint32_t n_marks; /* length of the three arrays below */
     uint8_t *marks;   /* owned: the lp_line_entry of a jump to the instruction,
-                         and LP_NO_LINE_EVENT; or NULL */
+                         LP_NO_LINE_EVENT and LP_NO_EXECUTION; or NULL */
     uint32_t *resumes; /* owned: line of the instruction, to open when a frame
                           is resumed there; or NULL */
     uint32_t *starts;  /* owned: the line that may begin at the instruction,
@@ -172,6 +176,16 @@ lp_code_has_no_line_event(const lp_code *self, int offset)
 
     return self->marks != NULL && at < self->n_marks &&
            (self->marks[at] & LP_NO_LINE_EVENT) != 0;
+}
+
+/* True if a line event at a byte offset tells of no execution of the line. */
+static inline bool
+lp_code_is_no_execution(const lp_code *self, int offset)
+{
+    uint32_t at = (uint32_t)offset / 2;
+
+    return self->marks != NULL && at < self->n_marks &&
+           (self->marks[at] & LP_NO_EXECUTION) != 0;
 }
 
 /* Flags that frames of this code have from the first event on. */

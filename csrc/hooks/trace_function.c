@@ -449,13 +449,13 @@ is_open_line(const lp_frame *top, PyFrameObject *frame)
     return top->line == top->lines + offset;
 }
 
-/* Return the lp_line_entry of the frame's position.  A loop is also entered
- * from above, when it begins, and so is an instruction that jumps back: only
- * the jump is an iteration. */
+/* Return the lp_line_entry of the frame's position, a byte offset.  A loop is
+ * also entered from above, when it begins, and so is an instruction that jumps
+ * back: only the jump is an iteration. */
 static lp_line_entry
-find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
+find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame,
+                int offset)
 {
-    int offset = lp_frame_lasti(frame);
     lp_line_entry line_entry = lp_code_line_entry(code, offset);
 
     if (top->key == frame) {
@@ -470,15 +470,13 @@ find_line_entry(const lp_code *code, lp_frame *top, PyFrameObject *frame)
 }
 
 /* True if another event of the open line, which the code tables do not
- * describe, may be an iteration of a loop.  Before 3.12 every such event is
- * one. */
+ * describe, may be an iteration of a loop.  Before 3.12 the tables describe
+ * all loops, unless the bytecode is unknown. */
 static bool
 may_be_iteration(const lp_code *code, int offset)
 {
-    if (!LP_HAVE_MONITORING) {
-        return true;
-    }
-    return code->marks == NULL && lp_jumped_back(code->code, offset);
+    return code->marks == NULL &&
+           (!LP_HAVE_MONITORING || lp_jumped_back(code->code, offset));
 }
 
 /* The running frame is no longer counted: trace it no further, as the
@@ -503,6 +501,7 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     lp_code *code = lp_code_of(object);
     lp_line_entry line_entry;
     bool was_known;
+    int offset;
 
     if (code == NULL) {
         return;
@@ -518,11 +517,17 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
         lp_engine_frame(rec, object, frame) != NULL) {
         lp_c_functions_end(rec, now);
     }
-    line_entry = find_line_entry(code, rec->top, frame);
+    offset = lp_frame_lasti(frame);
+    if (LP_UNLIKELY(lp_code_is_no_execution(code, offset))) {
+        if (rec->top->key == frame && rec->top->line != NULL) {
+            lp_engine_same_line(rec->top);
+        }
+        return;
+    }
+    line_entry = find_line_entry(code, rec->top, frame, offset);
     if (rec->top->key == frame && is_open_line(rec->top, frame) &&
         (line_entry == LP_LINE_COMPREHENSION ||
-         (line_entry == LP_LINE_FORWARD &&
-          !may_be_iteration(code, lp_frame_lasti(frame))))) {
+         (line_entry == LP_LINE_FORWARD && !may_be_iteration(code, offset)))) {
         lp_engine_same_line(rec->top);
         return;
     }

@@ -45,6 +45,8 @@ _SPECIALIZED = (
         " STORE_SUBSCR UNPACK_SEQUENCE",
         0x100000: "BUILD_SLICE",
         0x200000: "PUSH_EXC_INFO",
+        0x400000: "NOP",
+        0x800000: "PREP_RERAISE_STAR RERAISE",
     }
 )
 _ENDS = 0x80  # the next instruction does not run after it

@@ -74,6 +74,37 @@ def test_a_statement_over_several_lines_is_one_hit_of_each_line() -> None:
     assert hits == {7: 1, 8: 1, 9: 1, 10: 1, 12: 1, 13: 1}
 
 
+def test_code_that_the_compiler_adds_is_no_hit() -> None:
+    hits = truth(
+        """
+        @profile
+        def f(a):
+            try:
+                raise KeyError
+            finally:
+                if a: a = [a and 1 if a else 2]
+                if a:
+                    a = 1
+                else:
+                    a = 2
+
+        @profile
+        def g():
+            try:
+                raise KeyError
+            finally:
+                pass
+
+        for call in (lambda: f(1), lambda: f(0), g):
+            try:
+                call()
+            except KeyError:
+                pass
+        """
+    )
+    assert hits == {3: 2, 4: 2, 6: 2, 7: 2, 8: 1, 10: 1, 14: 1, 15: 1, 17: 1}
+
+
 def test_a_jump_back_of_a_loop_begins_a_new_execution() -> None:
     hits = truth(
         """

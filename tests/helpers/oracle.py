@@ -2,7 +2,7 @@
 
 The oracle shares no code with lineprof, only these rules:
 
-R1  Every ``line`` event is one hit of its line, except for R2, R3 and R6.
+R1  Every ``line`` event is one hit of its line, except for R2, R3, R6 and R8.
 R2  (3.12 and later, comprehensions that live in their function's own code,
     and loops that all() and its like become) A jump back to such a loop is no
     hit: an expression is part of its line.
@@ -16,14 +16,24 @@ R3  A simple statement (one that holds no other), or the head of a compound one 
     are not folded.  Without source there is no R3.
 R4  Heads on one line count as `sys.settrace` counts them.
 R5  A resumed generator or coroutine continues in its line without a hit.
-R6  (3.12 and later) The same holds for a frame whose next event names its
-    current line, unless a jump back led there: some lines have two events, like
-    `x = a() or b()` in 3.12, or a line that an exception is thrown into in 3.13.
+R6  The same holds for a frame whose next event names its current line, unless a
+    jump back led there: some lines have two events, like `x = a() or b()` in
+    3.12, a line that an exception is thrown into in 3.13, and in 3.11
+    `x = (a and b) if c else d` and `with a, b:` that an exception passes.
     A resumed frame is on the line where it was suspended, with or without an
     event: 3.14 has none for the end of a comprehension's loop.
 R7  (3.12 and later) An instruction of another line than the last event begins
     that line, also if it has no ``line`` event: 3.14 has none for a copy of a
     statement that follows the end of a loop, if another copy stands before that end.
+R8  (3.11) An event in code that the compiler adds for exceptions is none, and the
+    frame stays on its line: that code has the line of whatever was compiled
+    before.  It is a RERAISE, unless its line has a statement that compiles to
+    nothing else (`pass`, a constant); a handler that does not begin with
+    PUSH_EXC_INFO; the end of `except*`; and the NOP at the end of an `async with`,
+    if its line has a statement that compiles to other code.  (Where the last
+    statement is a declaration, or never reached, the bytecode is that of a `pass`.)
+R6 and R8 are about events that are no executions: where `sys.settrace` and
+executions differ, executions count.
 
 Jumps back are observed: ``opcode`` events name the instruction that ran just
 before.
@@ -37,6 +47,7 @@ import dis
 import functools
 import inspect
 import io
+import itertools
 import linecache
 import sys
 import threading
@@ -172,6 +183,61 @@ def loops_of(code: CodeType, jumps: dict[int, int]) -> list[Span]:
     return list(last.items())
 
 
+@functools.lru_cache(maxsize=8)
+def empty_lines(text: str) -> frozenset[int]:
+    """Return the lines of statements that compile to a NOP, or to nothing."""
+    simple = (ast.Pass, ast.Break, ast.Continue, ast.Return)
+    return frozenset(
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, simple)
+        or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+    )
+
+
+def added_code(code: CodeType, text: str) -> set[int]:
+    """Return the offsets of the instructions that rule R8 is about."""
+    steps = list(dis.get_instructions(code))
+    known = [step.positions for step in steps]
+    lines = [(one.lineno if one else None) or 0 for one in known]
+    times = Counter(lines)
+    places = {step.offset: place for place, step in enumerate(steps)}
+    empty = empty_lines(text)
+    heads = {
+        lines[place]
+        for place, step in enumerate(steps)
+        if step.opname == "BEFORE_ASYNC_WITH"
+    }
+    handlers = {
+        places[entry.target]
+        for entry in dis._parse_exception_table(code)  # type: ignore[attr-defined]
+    }
+    found: set[int] = set()
+    for place, step in enumerate(steps):
+        inner = place in handlers and step.opname not in {
+            "PUSH_EXC_INFO",
+            "END_ASYNC_FOR",
+        }
+        star = step.opname == "PREP_RERAISE_STAR"
+        if star:
+            found.add(steps[place - 1].offset)
+        if inner or star:
+            rest = itertools.takewhile(lambda one: not is_last(one), steps[place:])
+            found.update(one.offset for one in rest)
+        if step.opname == "RERAISE" and lines[place] not in empty:
+            found.add(step.offset)
+        if step.opname == "NOP" and lines[place] not in empty:
+            after, line = lines[place + 1], lines[place]
+            if after in heads and times[line] > 1 and after < line:
+                found.add(step.offset)
+    return found
+
+
+def is_last(step: dis.Instruction) -> bool:
+    """Return whether the code that R8 is about ends at this instruction."""
+    return step.opname in {"RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "RETURN_VALUE"}
+
+
 class CodeTables:
     """Spans and jumps of one code object, which the rules need."""
 
@@ -184,6 +250,7 @@ class CodeTables:
         self.all_lines = (code.co_firstlineno, sys.maxsize)
         folds = text and not self.is_lambda and code.co_name not in UNFOLDED
         self.spans = spans_of(text) if folds else {}
+        self.added = added_code(code, text) if sys.version_info < (3, 12) else set()
 
     def span(self, line: int) -> Span | None:
         """Return the span of lines that counts as one with *line*."""
@@ -223,7 +290,8 @@ class Frame:
         if (event == "line" or hidden) and self.owner.knows(self.code):
             tables = self.owner.tables_of(self.code)
             landing = tables.landing(self.before, frame.f_lasti)
-            self.line(tables, frame.f_lineno, landing)
+            if frame.f_lasti not in tables.added:
+                self.line(tables, frame.f_lineno, landing)
         if event in {"line", "opcode"}:
             self.before = frame.f_lasti
         return self
@@ -234,11 +302,11 @@ class Frame:
         return sys.version_info >= (3, 12) and known not in {None, self.last}
 
     def line(self, tables: CodeTables, line: int, landing: int | None) -> None:
-        """Count a line event by the rules R1 to R3 and R6."""
+        """Count a line event by the rules R1 to R3 and R6 to R8."""
         inner = landing is not None and tables.in_comprehension(landing)
         span = tables.span(line)
         continues, self.last = landing is None and line == self.last, line
-        if continues and sys.version_info >= (3, 12):
+        if continues:
             return
         if span is None:
             self.span = None

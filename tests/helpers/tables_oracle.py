@@ -125,8 +125,8 @@ def loop_jumps(code: CodeType) -> list[Jump]:
     A comprehension's loop head follows a SWAP, which puts the result below the
     iterator; that of ``all()`` follows a call. A loop statement creates its iterator
     itself and has no result. Jumps inside an ``await``, and those from an exception
-    handler at the end back to where it was raised, are no loops. Raises
-    UnknownBytecodeError for an unknown opcode.
+    handler at the end back to where it was raised, are no loops; before 3.12 there are
+    none of the latter. Raises UnknownBytecodeError for an unknown opcode.
     """
     raw = code.co_code
     if _UNKNOWN_JUMPS or not _KNOWN.issuperset(raw[::2]):
@@ -143,7 +143,8 @@ def loop_jumps(code: CodeType) -> list[Jump]:
             continue
         place = places[target]
         head = steps[place][1]
-        if head in _HEADS or _is_reachable(steps, places, place, offset):
+        is_loop = head in _HEADS or _is_reachable(steps, places, place, offset)
+        if is_loop or not _INLINED:
             inner = _INLINED and head in _HEADS and _is_comprehension(steps, place)
             jumps.append(Jump(offset, target, in_comprehension=inner))
     return jumps
@@ -269,10 +270,10 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
 
     From 3.12 on the jumps themselves are also marked, because the event of one that
     stays on its line comes at its start. Returns None if no marks are needed;
-    `statements` is true if a statement has several lines.
+    `statements` is true if a statement has several lines. Before 3.12 they always are.
     """
     codes = code.co_code[::2]
-    if not (
+    if _INLINED and not (
         statements
         or any(number in codes for number in _OF_COMPREHENSIONS)
         or (_WITH is not None and codes.count(_WITH) > 1)

@@ -9,7 +9,23 @@
 #include "random.h"
 
 /* Opcodes of a Python of the tests. */
-enum { RESUME = 1, PLAIN, FOR, BACK, RETURN, EXTENDED, CACHE, SWAP, WITH };
+enum {
+    RESUME = 1,
+    PLAIN,
+    FOR,
+    BACK,
+    RETURN,
+    EXTENDED,
+    CACHE,
+    SWAP,
+    WITH,
+    HANDLE,
+    RERAISE,
+    PREPARE,
+    NOP,
+    TEST,
+    JUMP
+};
 
 static const lp_opcodes opcodes = {
     .python = LP_PYTHON_INLINES | LP_PYTHON_FAR_IS_SLOW |
@@ -26,6 +42,12 @@ static const lp_opcodes opcodes = {
             [CACHE] = LP_OP_KNOWN | LP_OP_CACHE,
             [SWAP] = LP_OP_KNOWN | LP_OP_SWAP | LP_OP_POP_ITER | LP_OP_END_FOR,
             [WITH] = LP_OP_KNOWN | LP_OP_WITH | LP_OP_ITERATES,
+            [HANDLE] = LP_OP_KNOWN | LP_OP_HANDLES,
+            [RERAISE] = LP_OP_KNOWN | LP_OP_RERAISE | LP_OP_ENDS,
+            [PREPARE] = LP_OP_KNOWN | LP_OP_RERAISE,
+            [NOP] = LP_OP_KNOWN | LP_OP_NOP,
+            [TEST] = LP_OP_KNOWN | LP_OP_JUMP,
+            [JUMP] = LP_OP_KNOWN | LP_OP_JUMP | LP_OP_ENDS,
         },
 };
 
@@ -119,6 +141,97 @@ instructions_where_a_line_begins_are_its_starts(void)
     }
 }
 
+/* A `finally` of an if and its else, to which an exception on line 11 leads,
+ * and the handler of exceptions in it. */
+static const uint8_t handler[] = {
+    RESUME, 0, PLAIN, 0, RETURN,  0, HANDLE, 0, TEST,  2, PLAIN,   0,
+    JUMP,   1, PLAIN, 0, RERAISE, 0, PLAIN,  0, PLAIN, 0, RERAISE, 0,
+};
+/* The first one, up to the third; and from the fourth up to the ninth. */
+static const uint8_t handlers_of_it[] = {1, 2, 3, 0, 3, 6, 9, 0};
+
+static lp_code_source
+source_of_handler(const uint8_t *its_lines, size_t n_lines)
+{
+    return (lp_code_source){
+        .code = handler,
+        .lines = its_lines,
+        .handlers = handlers_of_it,
+        .n_code = sizeof(handler),
+        .n_lines = n_lines,
+        .n_handlers = sizeof(handlers_of_it),
+        .first_line = 10,
+    };
+}
+
+/* Check the marks of an `if` on line 12, with line 13, and the RERAISE on line
+ * 14, whose line is that of other code at the place given. */
+static void
+check_handler(const uint8_t *its_lines, size_t n_lines, uint8_t at_the_end)
+{
+    const uint8_t executions[] = {0, 0, 0, 0, 0, 0, 0, 0, at_the_end, 8, 8, 8};
+    const uint32_t statements[] = {0, 0, 0, 0, 5};
+    lp_code_source source = source_of_handler(its_lines, n_lines);
+    lp_opcodes traced = opcodes;
+    lp_code_tables tables;
+
+    traced.python = LP_PYTHON_COUNTS_INSTRUCTIONS;
+    CHECK(lp_code_tables_build(&tables, &source, &traced, &events) ==
+          LP_TABLES_DONE);
+    CHECK(tables.n_lines == 5 && tables.resumes == NULL);
+    CHECK(memcmp(tables.marks, executions, sizeof(executions)) == 0);
+    CHECK(memcmp(tables.statements, statements, sizeof(statements)) == 0);
+    lp_code_tables_clear(&tables);
+}
+
+static void
+the_end_of_a_handler_is_no_execution_of_its_line(void)
+{
+    static const uint8_t its_lines[] = {0x80 | 10 << 3 | 0,
+                                        0,
+                                        0,
+                                        0x80 | 11 << 3 | 1,
+                                        0,
+                                        0,
+                                        0x80 | 15 << 3 | 0,
+                                        0x80 | 11 << 3 | 0,
+                                        0,
+                                        0,
+                                        0x80 | 11 << 3 | 1,
+                                        0,
+                                        0,
+                                        0x80 | 11 << 3 | 4,
+                                        0,
+                                        0};
+
+    check_handler(its_lines, sizeof(its_lines), LP_MARK_NO_EXECUTION);
+}
+
+static void
+the_end_of_a_handler_executes_a_pass_that_has_no_other_code_there(void)
+{
+    /* Line 14 has code in the copy for the end without an exception. */
+    static const uint8_t its_lines[] = {0x80 | 10 << 3 | 0,
+                                        0,
+                                        0,
+                                        0x80 | 11 << 3 | 0,
+                                        0,
+                                        0,
+                                        0x80 | 13 << 3 | 0,
+                                        6,
+                                        0x80 | 15 << 3 | 0,
+                                        0x80 | 13 << 3 | 0,
+                                        5,
+                                        0x80 | 11 << 3 | 2,
+                                        0,
+                                        0,
+                                        0x80 | 11 << 3 | 3,
+                                        0,
+                                        0};
+
+    check_handler(its_lines, sizeof(its_lines), 0);
+}
+
 static void
 code_without_lines_is_invalid(void)
 {
@@ -152,7 +265,7 @@ nonsense_is_not_read_beyond_its_end(void)
         size_t n_code = 2 * (size_t)random_below(&state, 40);
         size_t n_lines = random_below(&state, 40);
         size_t n_handlers = random_below(&state, 20);
-        uint8_t *code = random_bytes(&state, n_code, WITH + 2);
+        uint8_t *code = random_bytes(&state, n_code, JUMP + 2);
         uint8_t *table = random_bytes(&state, n_lines, 256);
         uint8_t *handlers = random_bytes(&state, n_handlers, 256);
         const lp_line_span spans[] = {{5, 30}, {40, 45}};
@@ -192,6 +305,8 @@ main(void)
     a_loop_has_its_lines_and_its_marks();
     statements_are_those_that_begin_in_the_code();
     instructions_where_a_line_begins_are_its_starts();
+    the_end_of_a_handler_is_no_execution_of_its_line();
+    the_end_of_a_handler_executes_a_pass_that_has_no_other_code_there();
     code_without_lines_is_invalid();
     nonsense_is_not_read_beyond_its_end();
     return check_failures;
