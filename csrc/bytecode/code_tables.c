@@ -1095,6 +1095,25 @@ add_slow_starts(lp_code_tables *self, const lp_code_source *source,
     return true;
 }
 
+/* True if a line may have a loop within it: JUMP events ask for the lines of
+ * its jumps.  Jumps back over 255 instructions are left out. */
+static bool
+has_loop_in_line(const lp_code_tables *self, const lp_code_source *source,
+                 const lp_opcodes *opcodes)
+{
+    for (uint32_t i = 0; i < self->n_instructions; i++) {
+        uint32_t op = op_at(source, opcodes, i);
+        uint32_t next = i + 1 + (op >> LP_OP_CACHES_SHIFT);
+        uint32_t back = source->code[2 * i + 1];
+
+        if ((op & LP_OP_BACK) && back <= i && next < self->n_instructions &&
+            self->resumes[next - back] == self->resumes[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* -- all tables ---------------------------------------------------------- */
 
 /* Return the byte offset of the RESUME that begins a call, or -1. */
@@ -1139,7 +1158,8 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
         return false;
     }
     if (self->starts == NULL && self->marks == NULL && !source->in_steps &&
-        self->n_lines <= LONG_SEARCH) {
+        self->n_lines <= LONG_SEARCH &&
+        !(inlines && has_loop_in_line(self, source, opcodes))) {
         free(self->resumes);
         self->resumes = NULL;
     }

@@ -18,21 +18,61 @@ lp_frame *lp_engine_enter_slow(lp_recorder *rec, lp_code *code, lp_entry entry,
 void lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
                      bool suspended, lp_ticks now);
 
+/* The cost of a step of a generator or coroutine. */
+static inline uint32_t
+lp_engine_step_cost(const lp_recorder *rec, const lp_code *code,
+                    lp_entry entry)
+{
+    const lp_costs *costs = &rec->costs;
+    uint32_t cost = costs->resume;
+
+    if (entry == LP_CALLED) {
+        cost = code->flags & LP_CODE_CALLED_BY_INSTRUCTION
+                   ? costs->start_by_instruction
+                   : costs->start;
+    }
+    if (rec->top != rec->frames && !code->layout.awaits) {
+        cost += rec->top->starts != NULL ? costs->consumed_by_instruction
+                                         : costs->consumed;
+    }
+    return cost;
+}
+
 static inline uint32_t
 lp_engine_entry_cost(const lp_recorder *rec, const lp_code *code,
                      lp_entry entry)
 {
-    if (entry != LP_CALLED) {
-        return rec->costs.resume;
-    }
     if (LP_UNLIKELY(code->flags & LP_CODE_AWAITED_SLOWLY) &&
-        rec->top->counters != NULL &&
+        entry == LP_CALLED && rec->top->counters != NULL &&
         (rec->top->counters->awaits & LP_AWAITS)) {
         return rec->costs.call + rec->costs.awaited;
+    }
+    if (entry != LP_CALLED || (code->flags & LP_CODE_GENERATOR)) {
+        return lp_engine_step_cost(rec, code, entry);
     }
     return code->flags & LP_CODE_CALLED_BY_INSTRUCTION
                ? rec->costs.call_by_instruction
                : rec->costs.call;
+}
+
+/* The open line of the top frame, if that runs the code, has come to itself
+ * by a jump, whose event costs more than the one that the line is charged
+ * with. */
+static inline void
+lp_engine_charge_jump(lp_recorder *rec, const lp_code *code)
+{
+    lp_frame *frame = rec->top;
+    uint32_t cost = code->layout.by_instruction
+                        ? rec->costs.jump_by_instruction
+                        : rec->costs.jump;
+
+    if (frame->code == code->code && frame->line != NULL &&
+        frame->line->weight < cost) {
+        uint32_t more = cost - frame->line->weight;
+
+        frame->line->cost += more;
+        frame->self_cost += more;
+    }
 }
 
 /* Count the call or the step of a frame that was just entered, and open its

@@ -448,6 +448,7 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
         if (counts && rec != NULL) {
             lp_engine_line(rec, args[0], lp_frame_key(), line, line_entry,
                            lp_clock_now(&rec->clock));
+            lp_engine_charge_jump(rec, code);
         }
         return keep_or_disable(counts);
     }

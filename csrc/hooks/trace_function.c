@@ -500,7 +500,7 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     PyObject *object = code_of(frame);
     lp_code *code = lp_code_of(object);
     lp_line_entry line_entry;
-    bool was_known;
+    bool is_same, was_known;
     int offset;
 
     if (code == NULL) {
@@ -525,7 +525,8 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
         return;
     }
     line_entry = find_line_entry(code, rec->top, frame, offset);
-    if (rec->top->key == frame && is_open_line(rec->top, frame) &&
+    is_same = rec->top->key == frame && is_open_line(rec->top, frame);
+    if (is_same &&
         (line_entry == LP_LINE_COMPREHENSION ||
          (line_entry == LP_LINE_FORWARD && !may_be_iteration(code, offset)))) {
         lp_engine_same_line(rec->top);
@@ -535,6 +536,9 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     lp_engine_line(rec, object, frame, line, line_entry, now);
     if (!was_known) {
         entered_frame(rec, code, frame);
+    }
+    if (is_same) {
+        lp_engine_charge_jump(rec, code);
     }
 }
 

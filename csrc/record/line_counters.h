@@ -90,7 +90,17 @@ typedef struct lp_costs {
     uint32_t call; /* entering and leaving a frame, without its lines */
     uint32_t call_by_instruction; /* the same if the event of its first line
                                      tells of the call */
-    uint32_t resume; /* the same for a step of a generator or coroutine */
+    uint32_t start;  /* the same for the first step of a generator or
+                        coroutine, */
+    uint32_t start_by_instruction; /* if the event of its first line tells of
+                                      it, */
+    uint32_t resume;               /* and for a step after that */
+    uint32_t consumed; /* what a step of a generator adds in a loop of a
+                          function that is profiled by LINE events, whose
+                          head the events make slower, */
+    uint32_t consumed_by_instruction; /* or by INSTRUCTION events */
+    uint32_t jump; /* a JUMP event, which tells of a loop within its line, */
+    uint32_t jump_by_instruction; /* in code with INSTRUCTION events */
     uint32_t
         awaited; /* what a call of a coroutine adds, if another awaits it */
     uint32_t plain_call;    /* a call of an unprofiled function by a profiled

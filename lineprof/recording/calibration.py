@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections import namedtuple
+from functools import cache
 
 from lineprof.bytecode.code_tables import register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import FunctionType, ModuleType
+    from types import CodeType, FunctionType, ModuleType
     from typing import Any
 
     Make = Callable[[], tuple[FunctionType, Sequence[Any]]]
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # runs down, for several milliseconds at a time. So runs are short, every round runs
 # all loops, and the minimum of each loop counts.
 _STEPS = 40  # of a loop in one run
+_SUMS, _STARTS = 2, 10  # longer steps
 _ROUNDS = 24
 
 # The events that may tell of a line, as `_core.set_line_event` has them: sys.monitoring
@@ -35,28 +37,34 @@ BY_LINE, BY_INSTRUCTION, CHEAPER = "line", "instruction", "cheaper"
 
 def function_of(source: str, **names: object) -> FunctionType:
     """Return the function that `source` defines, with `names` as its globals."""
-    scope: dict[str, object] = dict(names)
-    exec(compile(source, "<calibration>", "exec"), scope)  # noqa: S102
-    name = [name for name, value in scope.items() if callable(value)][-1]
-    return scope.pop(name)  # type: ignore[return-value]  # so that no cycle is left
+    return type(function_of)(_code_of(source).replace(), dict(names))
+
+
+@cache  # a compiled function is copied in a hundredth of the time
+def _code_of(source: str) -> CodeType:
+    code = compile(source, "<calibration>", "exec")
+    return next(one for one in code.co_consts if isinstance(one, type(code)))
 
 
 class Loop:
     """A function that runs a number of steps, and its minimum times."""
 
-    def __init__(self, function: FunctionType, arguments: Sequence[object]) -> None:
+    def __init__(
+        self, function: FunctionType, arguments: Sequence[object], steps: int
+    ) -> None:
         """Time `function`, which takes the number of steps and then `arguments`."""
         self._function = function
         self._arguments = arguments
+        self._steps = steps
         self._min_empty = self._min_full = float("inf")
 
     def run(self, core: ModuleType) -> None:
-        """Time a call with no step and one with `_STEPS` steps."""
+        """Time a call with no step and one with all steps."""
         ticks, function, arguments = core.ticks, self._function, self._arguments
         start = ticks()
         function(0, *arguments)
         middle = ticks()
-        function(_STEPS, *arguments)
+        function(self._steps, *arguments)
         end = ticks()
         self._min_empty = min(self._min_empty, middle - start)
         self._min_full = min(self._min_full, end - middle)
@@ -64,22 +72,24 @@ class Loop:
     @property
     def step(self) -> float:
         """Ticks of one step, without the call of the loop."""
-        return (self._min_full - self._min_empty) / _STEPS
+        return (self._min_full - self._min_empty) / self._steps
 
 
 class Case:
     """A loop without events, and the same loop with events."""
 
-    def __init__(self, make: Make, watched: Sequence[int], event: str) -> None:
+    def __init__(
+        self, make: Make, watched: Sequence[int], event: str, steps: int
+    ) -> None:
         """Create both: `make` returns the loop's function and its further arguments.
 
         Events come from the functions at indices `watched` among them; `event` tells
         of their lines, see `set_line_event`.
         """
         self.event = event
-        self.plain = Loop(*make())
+        self.plain = Loop(*make(), steps)
         function, arguments = make()
-        self.traced = Loop(function, arguments)
+        self.traced = Loop(function, arguments, steps)
         self.codes = [(function, *arguments)[at].__code__ for at in watched]
 
     @property
@@ -103,9 +113,11 @@ class Bench:
         """Return another bench for the same events, without cases."""
         return Bench(self._core, self._hook)
 
-    def case(self, make: Make, *watched: int, event: str = CHEAPER) -> Case:
+    def case(
+        self, make: Make, *watched: int, event: str = CHEAPER, steps: int = _STEPS
+    ) -> Case:
         """Add a case: see `Case`; the first function is watched unless others are."""
-        self._cases.append(Case(make, watched or (0,), event))
+        self._cases.append(Case(make, watched or (0,), event, steps))
         return self._cases[-1]
 
     def loop(self, source: str, event: str = CHEAPER) -> Case:
@@ -143,6 +155,9 @@ class Bench:
     def _run_plain(self) -> None:
         for case in self._cases:
             case.plain.run(self._core)
+            # Again: after the other cases, of which the processor now predicts the
+            # jumps, the start of so short a run takes too long.
+            case.plain.run(self._core)
 
 
 # Loops that are measured, as source.
@@ -156,6 +171,24 @@ def loop(n):
         b = a
         c = b
         a = c
+"""
+# The usual short lines.  Between lines that only copy, as above, an event costs up to
+# 2 ns less, because the processor overlaps it with other work.
+_SUM = """\
+def sum_up(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+"""
+_SUM_CALLER = """\
+def caller(n, sum_up):
+    for i in range(n):
+        sum_up(30)
+"""
+_ONE_LINE_LOOP = """\
+def loop(n):
+    for i in range(n): a = i
 """
 # The loop begins above the interpreter's cached integers.
 _FAR_LOOP = """\
@@ -194,12 +227,14 @@ def loop(n):
         a = len
 """
 _CALLED = """\
-def called():
-    pass
+def called(a):
+    b = a
+    return b
 """
 _CALLER = """\
 def caller(n, called):
-    for i in range(n): called()
+    for i in range(n):
+        called(i)
 """
 _GENERATOR = """\
 def generator(n):
@@ -210,6 +245,33 @@ _CONSUMER = """\
 def consumer(n, generator):
     for i in generator(n):
         pass
+"""
+# Most of what a generator of two steps costs is its beginning, with the beginning of a
+# loop in it or without.
+_TWO_STEPS = """\
+def generator():
+    yield 1
+    yield 2
+"""
+_TWO_STEPS_IN_LOOP = """\
+def generator():
+    for i in range(2):
+        yield i
+"""
+_STARTER = """\
+def starter(n, generator):
+    for i in range(n):
+        for x in generator():
+            pass
+"""
+_SHORT_STARTER = """\
+def starter(n, generator):
+    for i in range(n):
+        for x in generator(): pass
+"""
+_PLAIN_CALLED = """\
+def called():
+    pass
 """
 _PLAIN_CALLER = """\
 def caller(n, called):
@@ -267,13 +329,19 @@ class Costs(
             "specialized",
             "call",
             "call_by_instruction",
+            "start",
+            "start_by_instruction",
             "resume",
+            "consumed",
+            "consumed_by_instruction",
+            "jump",
+            "jump_by_instruction",
             "awaited",
             "plain_call",
             "plain_inner",
             "max_small_int",
         ],
-        defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+        defaults=(0,) * 19,
     )
 ):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
@@ -288,7 +356,13 @@ class Costs(
     specialized: int
     call: int
     call_by_instruction: int
+    start: int
+    start_by_instruction: int
     resume: int
+    consumed: int
+    consumed_by_instruction: int
+    jump: int
+    jump_by_instruction: int
     awaited: int
     plain_call: int
     plain_inner: int
@@ -315,7 +389,13 @@ def set_costs(core: ModuleType, costs: Costs) -> None:
         costs.specialized,
         costs.call,
         costs.call_by_instruction,
+        costs.start,
+        costs.start_by_instruction,
         costs.resume,
+        costs.consumed,
+        costs.consumed_by_instruction,
+        costs.jump,
+        costs.jump_by_instruction,
         costs.awaited,
         costs.plain_call,
         costs.plain_inner,
@@ -340,17 +420,30 @@ def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:
             ticks, turn = _measure_both(bench, largest, line_event)
         finally:
             core.set_line_event(line_event)
+    _code_of.cache_clear()
     costs = {
         name: round(max(0.0, cost) * core.COST_ONE) for name, cost in ticks.items()
     }
     return Calibration(costs=Costs(**costs, max_small_int=largest), turn=turn)
 
 
-def _call(bench: Bench, event: str) -> Case:
+_CALLEE, _BOTH = (1,), (0, 1)  # which functions of a case are watched
+
+
+def _call(bench: Bench, event: str, watched: Sequence[int] = _CALLEE) -> Case:
     return bench.case(
         lambda: (function_of(_CALLER), (function_of(_CALLED),)),
-        1,
+        *watched,
         event=event,
+    )
+
+
+def _sums(bench: Bench, event: str, watched: Sequence[int] = _CALLEE) -> Case:
+    return bench.case(
+        lambda: (function_of(_SUM_CALLER), (function_of(_SUM),)),
+        *watched,
+        event=event,
+        steps=_SUMS,
     )
 
 
@@ -361,12 +454,55 @@ def _globals(bench: Bench, event: str) -> Case:
     )
 
 
-def _resume(bench: Bench, event: str) -> Case:
+def _resume(bench: Bench, event: str, watched: Sequence[int] = _CALLEE) -> Case:
     return bench.case(
         lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)),
-        1,
+        *watched,
         event=event,
     )
+
+
+def _two_steps(
+    bench: Bench,
+    event: str,
+    source: str,
+    *,
+    starter: str = _STARTER,
+    watched: Sequence[int] = _CALLEE,
+) -> Case:
+    return bench.case(
+        lambda: (function_of(starter), (function_of(source),)),
+        *watched,
+        event=event,
+        steps=_STARTS,
+    )
+
+
+def _line_and_call(
+    short: Case, sums: Case, called: Case, events: int, lines: int = 2
+) -> tuple[float, float]:
+    """Return the ticks of a line event and of a call.
+
+    A call in `sums` has so many line events, a turn of `called` has events of so many
+    `lines`, two of them in the call.
+    """
+    copying = short.added / 5  # five lines
+    usual = (sums.added - called.added) / (events - 2)
+    line = (copying + usual) / 2
+    return line, called.added - lines * copying  # which its lines do
+
+
+def _traced_lines(bench: Bench) -> tuple[Case, Case, Case]:
+    """Add the cases of lines where each instruction costs, for one bench.
+
+    What one takes depends on the others: between them the processor predicts the
+    event's many jumps less well.
+    """
+    short, long = bench.loop(_LOOP), bench.loop(_LONG_LOOP)
+    special = bench.case(
+        lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
+    )
+    return short, long, special
 
 
 def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
@@ -375,16 +511,17 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
     # predicts their many jumps less well than in a program. That is done at two times,
     # in case another process has slowed one of them down.
     lines = bench.like()
-    short, long = lines.loop(_LOOP), lines.loop(_LONG_LOOP)
-    special = lines.case(
-        lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
-    )
+    short, long, special = _traced_lines(lines)
     called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
-    plain = bench.case(lambda: (function_of(_PLAIN_CALLER), (function_of(_CALLED),)))
+    straight = _two_steps(bench, CHEAPER, _TWO_STEPS)
+    looped = _two_steps(bench, CHEAPER, _TWO_STEPS_IN_LOOP)
+    plain = bench.case(
+        lambda: (function_of(_PLAIN_CALLER), (function_of(_PLAIN_CALLED),))
+    )
     nested = bench.case(
         lambda: (
             function_of(_PLAIN_CALLER),
-            (function_of(_OUTER, inner=function_of(_CALLED)),),
+            (function_of(_OUTER, inner=function_of(_PLAIN_CALLED)),),
         )
     )
     awaits = bench.like()
@@ -408,15 +545,18 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
     known = 5 * line + 29 * instruction
     specialized = max(0.0, special.added - known) / 9
     small = line + 2 * instruction  # a line of two instructions
-    call = called.added - small
+    call = called.added - 2 * small
+    # One turn has two lines, and the resumed one again.
+    resume = resumed.added - 3 * small
     ticks = {
         "line": line,
         "high_line": line,
         "instruction": instruction,
         "specialized": specialized,
         "call": call,
-        # One turn has two lines, and the resumed one again.
-        "resume": resumed.added - 3 * small,
+        # Two lines, which are resumed, or five, of which two are.
+        "start": (straight.added + looped.added - (4 + 7) * small) / 2 - 2 * resume,
+        "resume": resume,
         # Two lines with 8 instructions, one of them specialized; so have the awaits,
         # of whose instructions half are counted, and the line of the awaited.
         "awaited": awaited.added
@@ -430,19 +570,33 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
 
 
 def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]:
-    """Return ticks by kind of event, if LINE events tell of lines, and of a turn."""
+    """Return ticks by kind of event, if LINE events tell of lines, and of a turn.
+
+    Callers are watched as well: while there is a trace function, they have events also
+    if they are not.
+    """
     short, high = bench.loop(_LOOP), bench.loop("\n" * largest + _LOOP)
-    special = _globals(bench, CHEAPER)
-    called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
+    special, jumps = _globals(bench, CHEAPER), bench.loop(_ONE_LINE_LOOP)
+    sums, called = _sums(bench, CHEAPER, _BOTH), _call(bench, CHEAPER, _BOTH)
+    resumed = _resume(bench, CHEAPER, _BOTH)
+    straight, looped = (
+        _two_steps(bench, CHEAPER, source, watched=_BOTH)
+        for source in (_TWO_STEPS, _TWO_STEPS_IN_LOOP)
+    )
     bench.run()
-    line = short.added / 5  # five lines
+    line, call = _line_and_call(short, sums, called, 63, lines=4)
+    # One turn has two lines, and the resumed one again, and two lines of the consumer.
+    resume = resumed.added - (3 + 2) * line
+    # Two lines, which are resumed, or five, of which two are, and six of the consumer.
+    start = (straight.added + looped.added - (4 + 7 + 2 * 6) * line) / 2 - 2 * resume
     ticks = {
         "line": line,
-        "high_line": max(line, high.added / 5),
+        "high_line": line + max(0.0, high.added - short.added) / 5,
         "specialized": (special.added - short.added) / 4,
-        "call": called.added - line,
-        # One turn has two lines, and the resumed one again.
-        "resume": resumed.added - 3 * line,
+        "call": call,
+        "start": start,
+        "resume": resume,
+        "jump": jumps.added,
     }
     return ticks, short.traced.step
 
@@ -456,25 +610,67 @@ def _measure_both(
     """
     far = _FAR_LOOP.format(" + ".join(["n"] * (largest // 4)))
     by_line = bench.loop(_LOOP, BY_LINE)
+    sums_by_line = _sums(bench, BY_LINE)
     high_by_line = bench.loop("\n" * largest + _LOOP, BY_LINE)
     by_instruction = bench.loop(_LOOP, BY_INSTRUCTION)
+    sums_by_instruction = _sums(bench, BY_INSTRUCTION)
     high_by_instruction = bench.loop(far, BY_INSTRUCTION)
     special = _globals(bench, BY_LINE)
     called = _call(bench, BY_LINE)
     called_by_instruction = _call(bench, BY_INSTRUCTION)
     resumed = _resume(bench, BY_LINE)
+    straight = _two_steps(bench, BY_LINE, _TWO_STEPS)
+    straight_by_instruction = _two_steps(bench, BY_INSTRUCTION, _TWO_STEPS)
+    looped = _two_steps(bench, BY_LINE, _TWO_STEPS_IN_LOOP)
+    jumps = bench.loop(_ONE_LINE_LOOP, BY_LINE)
+    jumps_by_instruction = bench.loop(_ONE_LINE_LOOP, BY_INSTRUCTION)
+    looped_by_instruction = _two_steps(bench, BY_INSTRUCTION, _TWO_STEPS_IN_LOOP)
+    consumed, consumed_by_instruction = (
+        _two_steps(
+            bench, event, _TWO_STEPS_IN_LOOP, starter=_SHORT_STARTER, watched=_BOTH
+        )
+        for event in (BY_LINE, BY_INSTRUCTION)
+    )
     bench.run()
-    line, instruction = by_line.added / 5, by_instruction.added / 5  # five lines
+    line, call = _line_and_call(by_line, sums_by_line, called, 63)
+    # The head of the loop has another event where it begins.
+    instruction, call_by_instruction = _line_and_call(
+        by_instruction, sums_by_instruction, called_by_instruction, 64
+    )
+    # One turn has two lines, and the resumed one again.
+    resume = resumed.added - 3 * line
+    # Two lines, which are resumed, or five, of which two are.
+    start = (straight.added + looped.added - (4 + 7) * line) / 2 - 2 * resume
+    # With two more events in the loop: see `sums_by_instruction`.
+    start_by_instruction = (
+        straight_by_instruction.added
+        + looped_by_instruction.added
+        - (4 + 9) * instruction
+    ) / 2 - 2 * resume
+    # Two lines and two jumps of the consumer, and three steps.
+    consumer = 2 * (line + jumps.added)
+    consumer_by_instruction = 2 * (instruction + jumps_by_instruction.added)
     ticks = {
         "line": line,
-        "high_line": max(line, high_by_line.added / 5),
+        "high_line": line + max(0.0, high_by_line.added - by_line.added) / 5,
         "by_instruction": instruction,
-        "high_by_instruction": max(instruction, high_by_instruction.added / 5),
+        "high_by_instruction": instruction
+        + max(0.0, high_by_instruction.added - by_instruction.added) / 5,
         "specialized": (special.added - by_line.added) / 4,
-        "call": called.added - line,
-        "call_by_instruction": called_by_instruction.added - instruction,
-        # One turn has two lines, and the resumed one again.
-        "resume": resumed.added - 3 * line,
+        "call": call,
+        "call_by_instruction": call_by_instruction,
+        "start": start,
+        "start_by_instruction": start_by_instruction,
+        "resume": resume,
+        "consumed": (consumed.added - looped.added - consumer) / 3,
+        "consumed_by_instruction": (
+            consumed_by_instruction.added
+            - looped_by_instruction.added
+            - consumer_by_instruction
+        )
+        / 3,
+        "jump": jumps.added,
+        "jump_by_instruction": jumps_by_instruction.added,
     }
     is_by_line = line_event == BY_LINE or (line_event == CHEAPER and line < instruction)
     return ticks, (by_line if is_by_line else by_instruction).traced.step
@@ -512,6 +708,6 @@ def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:
     if not before.turn:
         return 1.0
     bench = Bench(core, hook)
-    short = bench.loop(_LOOP)
+    short = _traced_lines(bench)[0] if _COUNTS_INSTRUCTIONS else bench.loop(_LOOP)
     bench.run_traced()
     return min(1.0, short.traced.step / before.turn)
