@@ -1062,7 +1062,8 @@ add_traced_code(lp_code_tables *self, const lp_code_source *source,
 }
 
 /* Mark the lines that begin with an instruction that is slower with an event,
- * but for the head of a loop, whose event comes from another. */
+ * but for the head of a loop, whose event comes from another.  (The turns of a
+ * loop within the line have JUMP events, with a cost of their own.) */
 static bool
 add_slow_starts(lp_code_tables *self, const lp_code_source *source,
                 const line_ranges *ranges, const lp_opcodes *opcodes)
@@ -1081,7 +1082,7 @@ add_slow_starts(lp_code_tables *self, const lp_code_source *source,
         while (at < end) {
             seen |= op_at(source, opcodes, at++);
         }
-        if (seen & LP_OP_FOR) {
+        if ((seen & LP_OP_FOR) && !(seen & LP_OP_BACK)) {
             continue;
         }
         if (self->specialized == NULL) {

@@ -144,14 +144,14 @@ module_set_costs(PyObject *Py_UNUSED(module), PyObject *args)
     lp_costs costs;
 
     if (!PyArg_ParseTuple(
-            args, "IIIIIIIIIIIIIIIIIII:set_costs", &costs.line, &costs.high_line,
-            &costs.by_instruction, &costs.high_by_instruction,
-            &costs.instruction, &costs.specialized, &costs.call,
-            &costs.call_by_instruction, &costs.start,
-            &costs.start_by_instruction, &costs.resume,
-            &costs.consumed, &costs.consumed_by_instruction, &costs.jump,
-            &costs.jump_by_instruction, &costs.awaited, &costs.plain_call, &costs.plain_inner,
-            &costs.max_small_int)) {
+            args, "IIIIIIIIIIIIIIIIIII:set_costs", &costs.line,
+            &costs.high_line, &costs.by_instruction,
+            &costs.high_by_instruction, &costs.instruction, &costs.specialized,
+            &costs.call, &costs.call_by_instruction, &costs.start,
+            &costs.start_by_instruction, &costs.resume, &costs.consumed,
+            &costs.consumed_by_instruction, &costs.jump,
+            &costs.jump_by_instruction, &costs.awaited, &costs.plain_call,
+            &costs.plain_inner, &costs.max_small_int)) {
         return NULL;
     }
     lp_engine_set_costs(&costs);

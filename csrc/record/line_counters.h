@@ -90,8 +90,8 @@ typedef struct lp_costs {
     uint32_t call; /* entering and leaving a frame, without its lines */
     uint32_t call_by_instruction; /* the same if the event of its first line
                                      tells of the call */
-    uint32_t start;  /* the same for the first step of a generator or
-                        coroutine, */
+    uint32_t start; /* the same for the first step of a generator or
+                       coroutine, */
     uint32_t start_by_instruction; /* if the event of its first line tells of
                                       it, */
     uint32_t resume;               /* and for a step after that */

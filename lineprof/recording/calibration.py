@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 # runs down, for several milliseconds at a time. So runs are short, every round runs
 # all loops, and the minimum of each loop counts.
 _STEPS = 40  # of a loop in one run
-_SUMS, _STARTS = 2, 10  # longer steps
-_ROUNDS = 24
+_SUMS, _STARTS = 1, 5  # longer steps
+_ROUNDS = 18
+# So many rounds are without events, and then as many with them: the bytecode changes
+# in between, which takes longer than a round.
+_IN_A_ROW = 3
 
 # The events that may tell of a line, as `_core.set_line_event` has them: sys.monitoring
 # has both, and of a function those are used that cost less.
@@ -61,6 +64,9 @@ class Loop:
     def run(self, core: ModuleType) -> None:
         """Time a call with no step and one with all steps."""
         ticks, function, arguments = core.ticks, self._function, self._arguments
+        # The first call after a while reads the thread's CPU time, which is no part of
+        # what an event costs.
+        function(1, *arguments)
         start = ticks()
         function(0, *arguments)
         middle = ticks()
@@ -127,7 +133,7 @@ class Bench:
     def run(self, rounds: int = _ROUNDS) -> None:
         """Measure all cases."""
         if self._plain_first:
-            for _ in range(rounds):
+            for _ in range(-(-rounds // _IN_A_ROW)):
                 self._run_plain()
         self.run_traced(rounds, plain=not self._plain_first)
 
@@ -142,22 +148,21 @@ class Bench:
                     self._core.set_line_event(case.event)
                 for code in case.codes:
                     register(tracer, code, source="", labelled=False)
-            for _ in range(rounds):
+            for _ in range(-(-rounds // _IN_A_ROW)):
                 if plain:
                     self._run_plain()
                 tracer.enable()
-                for case in self._cases:
-                    case.traced.run(self._core)
+                for _ in range(_IN_A_ROW):
+                    for case in self._cases:
+                        case.traced.run(self._core)
                 tracer.disable()
         finally:
             tracer.close()
 
     def _run_plain(self) -> None:
-        for case in self._cases:
-            case.plain.run(self._core)
-            # Again: after the other cases, of which the processor now predicts the
-            # jumps, the start of so short a run takes too long.
-            case.plain.run(self._core)
+        for _ in range(_IN_A_ROW):
+            for case in self._cases:
+                case.plain.run(self._core)
 
 
 # Loops that are measured, as source.
@@ -184,7 +189,7 @@ def sum_up(n):
 _SUM_CALLER = """\
 def caller(n, sum_up):
     for i in range(n):
-        sum_up(30)
+        sum_up(60)
 """
 _ONE_LINE_LOOP = """\
 def loop(n):
@@ -488,7 +493,7 @@ def _line_and_call(
     """
     copying = short.added / 5  # five lines
     usual = (sums.added - called.added) / (events - 2)
-    line = (copying + usual) / 2
+    line = (copying + 3 * usual) / 4
     return line, called.added - lines * copying  # which its lines do
 
 
@@ -584,7 +589,7 @@ def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]
         for source in (_TWO_STEPS, _TWO_STEPS_IN_LOOP)
     )
     bench.run()
-    line, call = _line_and_call(short, sums, called, 63, lines=4)
+    line, call = _line_and_call(short, sums, called, 123, lines=4)
     # One turn has two lines, and the resumed one again, and two lines of the consumer.
     resume = resumed.added - (3 + 2) * line
     # Two lines, which are resumed, or five, of which two are, and six of the consumer.
@@ -620,7 +625,6 @@ def _measure_both(
     called_by_instruction = _call(bench, BY_INSTRUCTION)
     resumed = _resume(bench, BY_LINE)
     straight = _two_steps(bench, BY_LINE, _TWO_STEPS)
-    straight_by_instruction = _two_steps(bench, BY_INSTRUCTION, _TWO_STEPS)
     looped = _two_steps(bench, BY_LINE, _TWO_STEPS_IN_LOOP)
     jumps = bench.loop(_ONE_LINE_LOOP, BY_LINE)
     jumps_by_instruction = bench.loop(_ONE_LINE_LOOP, BY_INSTRUCTION)
@@ -632,21 +636,18 @@ def _measure_both(
         for event in (BY_LINE, BY_INSTRUCTION)
     )
     bench.run()
-    line, call = _line_and_call(by_line, sums_by_line, called, 63)
+    line, call = _line_and_call(by_line, sums_by_line, called, 123)
     # The head of the loop has another event where it begins.
     instruction, call_by_instruction = _line_and_call(
-        by_instruction, sums_by_instruction, called_by_instruction, 64
+        by_instruction, sums_by_instruction, called_by_instruction, 124
     )
     # One turn has two lines, and the resumed one again.
     resume = resumed.added - 3 * line
     # Two lines, which are resumed, or five, of which two are.
-    start = (straight.added + looped.added - (4 + 7) * line) / 2 - 2 * resume
+    start = straight.added - 4 * line - 2 * resume
+    in_loop = looped.added - 7 * line - 2 * resume
     # With two more events in the loop: see `sums_by_instruction`.
-    start_by_instruction = (
-        straight_by_instruction.added
-        + looped_by_instruction.added
-        - (4 + 9) * instruction
-    ) / 2 - 2 * resume
+    in_loop_by_instruction = looped_by_instruction.added - 9 * instruction - 2 * resume
     # Two lines and two jumps of the consumer, and three steps.
     consumer = 2 * (line + jumps.added)
     consumer_by_instruction = 2 * (instruction + jumps_by_instruction.added)
@@ -659,8 +660,8 @@ def _measure_both(
         "specialized": (special.added - by_line.added) / 4,
         "call": call,
         "call_by_instruction": call_by_instruction,
-        "start": start,
-        "start_by_instruction": start_by_instruction,
+        "start": (start + 3 * in_loop) / 4,
+        "start_by_instruction": in_loop_by_instruction - (in_loop - start) / 4,
         "resume": resume,
         "consumed": (consumed.added - looped.added - consumer) / 3,
         "consumed_by_instruction": (
