@@ -6,7 +6,8 @@
 The reported total of a function is divided by its time without a profiler, measured
 in turn. The reported time of a line of one or two instructions is compared with the
 true one: the difference between a function with many such lines and one with half as
-many, divided by their number.
+many, divided by their number. Lines that call a profiled function of short lines, or
+loop over a tiny generator, are compared with an untraced run of the same program.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import copies, lines, pairs
+from harness import callees, copies, lines, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,7 @@ MODERN = sys.version_info >= (3, 12)
 ROUNDS = 4
 LOOSE = (0.90, 1.30)
 TIGHT = (0.97, 1.03)
+CALLERS = (0.90, 1.15)  # of a line, with its callees
 
 
 @dataclass(frozen=True)
@@ -168,6 +170,30 @@ def judge_lines(core: str, folder: Path, samples: int) -> bool:
     return fine
 
 
+def judge_callers(core: str, samples: int) -> bool:
+    """Compare lines that call short profiled functions; False if a bound is missed."""
+    fine = True
+    # A trace function makes the subtracted cost larger, and its error.
+    bounds = CALLERS if core != "settrace" or not MODERN else None
+    for caller in callees.CALLERS:
+        pairs_of_times = [
+            callees.sample(caller, lambda: profiler_of(core)) for _ in range(samples)
+        ]
+        truth, reported = (min(times) for times in zip(*pairs_of_times, strict=True))
+        ratio = reported / truth
+        within = bounds is None or bounds[0] <= ratio <= bounds[1]
+        word = "           " if bounds is None else "reached    "
+        goal = f"  (goal {bounds[0]:g} to {bounds[1]:g})" if bounds else ""
+        print(
+            f"{word if within else 'NOT REACHED'}  {core:<11} caller of a "
+            f"{caller.title}: {reported:.0f} ns reported, {truth:.0f} ns true, "
+            f"{ratio:.3f}{goal}",
+            flush=True,
+        )
+        fine = fine and within
+    return fine
+
+
 def main() -> int:
     """Judge every hook; the exit status is 1 if a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -180,6 +206,7 @@ def main() -> int:
             for case in CASES:
                 fine &= judge(case, core, loader, samples)
             fine &= judge_lines(core, Path(name), samples)
+            fine &= judge_callers(core, samples)
     return 0 if fine else 1
 
 

@@ -560,7 +560,8 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
         "specialized": specialized,
         "call": call,
         # Two lines, which are resumed, or five, of which two are.
-        "start": (straight.added + looped.added - (4 + 7) * small) / 2 - 2 * resume,
+        "start": (straight.added + 3 * looped.added - (4 + 3 * 7) * small) / 4
+        - 2 * resume,
         "resume": resume,
         # Two lines with 8 instructions, one of them specialized; so have the awaits,
         # of whose instructions half are counted, and the line of the awaited.
@@ -593,7 +594,9 @@ def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]
     # One turn has two lines, and the resumed one again, and two lines of the consumer.
     resume = resumed.added - (3 + 2) * line
     # Two lines, which are resumed, or five, of which two are, and six of the consumer.
-    start = (straight.added + looped.added - (4 + 7 + 2 * 6) * line) / 2 - 2 * resume
+    start = (
+        straight.added + 3 * looped.added - (4 + 3 * 7 + 4 * 6) * line
+    ) / 4 - 2 * resume
     ticks = {
         "line": line,
         "high_line": line + max(0.0, high.added - short.added) / 5,
