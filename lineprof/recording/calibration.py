@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _STEPS = 40  # of a loop in one run
 _SUMS, _STARTS = 1, 5  # longer steps
 _ROUNDS = 18
-# So many rounds are without events, and then as many with them: the bytecode changes
-# in between, which takes longer than a round.
+# So many rounds are without events, and then as many with them, if the bytecode
+# changes in between, which takes longer than a round.
 _IN_A_ROW = 3
 
 # The events that may tell of a line, as `_core.set_line_event` has them: sys.monitoring
@@ -114,6 +114,7 @@ class Bench:
         self._cases: list[Case] = []
         # This hook slows down all code while a tracer exists.
         self._plain_first = hook == "settrace" and sys.version_info >= (3, 12)
+        self._in_a_row = _IN_A_ROW if hook == "monitoring" else 1
 
     def like(self) -> Bench:
         """Return another bench for the same events, without cases."""
@@ -133,7 +134,7 @@ class Bench:
     def run(self, rounds: int = _ROUNDS) -> None:
         """Measure all cases."""
         if self._plain_first:
-            for _ in range(-(-rounds // _IN_A_ROW)):
+            for _ in range(-(-rounds // self._in_a_row)):
                 self._run_plain()
         self.run_traced(rounds, plain=not self._plain_first)
 
@@ -148,11 +149,11 @@ class Bench:
                     self._core.set_line_event(case.event)
                 for code in case.codes:
                     register(tracer, code, source="", labelled=False)
-            for _ in range(-(-rounds // _IN_A_ROW)):
+            for _ in range(-(-rounds // self._in_a_row)):
                 if plain:
                     self._run_plain()
                 tracer.enable()
-                for _ in range(_IN_A_ROW):
+                for _ in range(self._in_a_row):
                     for case in self._cases:
                         case.traced.run(self._core)
                 tracer.disable()
@@ -160,7 +161,7 @@ class Bench:
             tracer.close()
 
     def _run_plain(self) -> None:
-        for _ in range(_IN_A_ROW):
+        for _ in range(self._in_a_row):
             for case in self._cases:
                 case.plain.run(self._core)
 
@@ -346,7 +347,7 @@ class Costs(
             "plain_inner",
             "max_small_int",
         ],
-        defaults=(0,) * 19,
+        defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 ):
     """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
