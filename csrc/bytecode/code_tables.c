@@ -1082,7 +1082,7 @@ add_slow_starts(lp_code_tables *self, const lp_code_source *source,
         while (at < end) {
             seen |= op_at(source, opcodes, at++);
         }
-        if ((seen & LP_OP_FOR) && !(seen & LP_OP_BACK)) {
+        if ((seen & LP_OP_FOR) && !(seen & LP_OP_LOOPS)) {
             continue;
         }
         if (self->specialized == NULL) {
@@ -1096,18 +1096,24 @@ add_slow_starts(lp_code_tables *self, const lp_code_source *source,
     return true;
 }
 
-/* True if a line may have a loop within it: JUMP events ask for the lines of
- * its jumps.  Jumps back over 255 instructions are left out. */
+/* True if a line has a jump back to itself: JUMP events ask for the lines of
+ * its jumps. */
 static bool
 has_loop_in_line(const lp_code_tables *self, const lp_code_source *source,
                  const lp_opcodes *opcodes)
 {
+    uint32_t extended = 0;
+
     for (uint32_t i = 0; i < self->n_instructions; i++) {
         uint32_t op = op_at(source, opcodes, i);
+        uint32_t back = source->code[2 * i + 1] | extended;
         uint32_t next = i + 1 + (op >> LP_OP_CACHES_SHIFT);
-        uint32_t back = source->code[2 * i + 1];
 
-        if ((op & LP_OP_BACK) && back <= i && next < self->n_instructions &&
+        if (op & LP_OP_CACHE) {
+            continue;
+        }
+        extended = op & LP_OP_EXTENDED ? back << 8 : 0;
+        if ((op & LP_OP_LOOPS) && back <= next &&
             self->resumes[next - back] == self->resumes[i]) {
             return true;
         }

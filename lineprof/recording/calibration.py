@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _STEPS = 40  # of a loop in one run
 _SUMS, _STARTS = 1, 5  # longer steps
 _ROUNDS = 18
+_ROUNDS_OF_LINES = 24  # where these are measured alone
 # So many rounds are without events, and then as many with them, if the bytecode
 # changes in between, which takes longer than a round.
 _IN_A_ROW = 3
@@ -540,11 +541,11 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
         1,
         2,
     )
-    lines.run(_ROUNDS // 2)
+    lines.run(_ROUNDS_OF_LINES // 2)
     awaits.run(_ROUNDS // 6)  # they take long
     bench.run()
     awaits.run(_ROUNDS // 6)
-    lines.run(_ROUNDS // 2)
+    lines.run(_ROUNDS_OF_LINES // 2)
     # With the jump back, five lines have 11 instructions, and the other three 35.
     instruction = max(0.0, (long.added - short.added * 3 / 5) / (35 - 3 * 11 / 5))
     line = max(0.0, (short.added - 11 * instruction) / 5)
@@ -715,5 +716,5 @@ def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:
         return 1.0
     bench = Bench(core, hook)
     short = _traced_lines(bench)[0] if _COUNTS_INSTRUCTIONS else bench.loop(_LOOP)
-    bench.run_traced()
+    bench.run_traced(_ROUNDS_OF_LINES)
     return min(1.0, short.traced.step / before.turn)

@@ -434,7 +434,13 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
         specialized = _slow_starts(code, ranges, first, n_lines)
     else:
         instructions, specialized = _instruction_tables(code, ranges, first, n_lines)
-    has_resumes = in_steps or marks or starts or n_lines > _LONG_SEARCH
+    has_resumes = (
+        in_steps
+        or marks
+        or starts
+        or n_lines > _LONG_SEARCH
+        or _has_loop_in_line(code, ranges)
+    )
     return Tables(
         first_line=first,
         n_lines=n_lines,
@@ -507,7 +513,10 @@ def _zeros(kind: str, count: int) -> memoryview[int]:
 def _slow_starts(
     code: CodeType, ranges: Iterable[tuple[int, int, int]], first: int, n_lines: int
 ) -> bytes | None:
-    """Return 1 for each line that begins with a global, but is no head of a loop."""
+    """Return 1 for each line that begins with a global.
+
+    Not for the head of a loop, unless all of the loop is in its line.
+    """
     table = _zeros("H", n_lines)
     steps = _steps(code.co_code)
     offsets = [offset for offset, _, _ in steps]
@@ -516,7 +525,8 @@ def _slow_starts(
         run = [op for _, op, _ in steps[some]]
         while run and run[0] in _NO_EVENTS:
             run.pop(0)
-        if run[:1] == [opcode.opmap["LOAD_GLOBAL"]] and _FOR_ITER not in run:
+        is_head = _FOR_ITER in run and _BACKWARD.isdisjoint(run)
+        if run[:1] == [opcode.opmap["LOAD_GLOBAL"]] and not is_head:
             table[line - first] = 1
     return table.tobytes() if any(table) else None
 
@@ -562,6 +572,15 @@ def _instruction_tables(
         for table, column in zip((counts, special), zip(*some)):
             table[line - first] = min(-(-sum(column) // len(some)), 0xFFFF)
     return counts.tobytes(), special.tobytes()
+
+
+def _has_loop_in_line(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bool:
+    """Return whether a line has a jump back to itself."""
+    lines = memoryview(_line_table(code, ranges)).cast("I")
+    return any(
+        op in _BACKWARD and lines[target // 2] == lines[offset // 2]
+        for offset, op, target in _steps(code.co_code)
+    )
 
 
 def _line_table(code: CodeType, ranges: Iterable[tuple[int, int, int]]) -> bytes:
