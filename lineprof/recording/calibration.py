@@ -500,26 +500,16 @@ def _line_and_call(
     return line, called.added - lines * copying  # which its lines do
 
 
-def _traced_lines(bench: Bench) -> tuple[Case, Case, Case]:
-    """Add the cases of lines where each instruction costs, for one bench.
-
-    What one takes depends on the others: between them the processor predicts the
-    event's many jumps less well.
-    """
-    short, long = bench.loop(_LOOP), bench.loop(_LONG_LOOP)
-    special = bench.case(
-        lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
-    )
-    return short, long, special
-
-
 def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
     """Return ticks by kind of event, where each instruction costs, and of a turn."""
     # Lines are measured in rounds of their own: between other loops the processor
     # predicts their many jumps less well than in a program. That is done at two times,
     # in case another process has slowed one of them down.
     lines = bench.like()
-    short, long, special = _traced_lines(lines)
+    short, long = lines.loop(_LOOP), lines.loop(_LONG_LOOP)
+    special = lines.case(
+        lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
+    )
     called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
     straight = _two_steps(bench, CHEAPER, _TWO_STEPS)
     looped = _two_steps(bench, CHEAPER, _TWO_STEPS_IN_LOOP)
@@ -546,6 +536,10 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
     bench.run()
     awaits.run(_ROUNDS // 6)
     lines.run(_ROUNDS_OF_LINES // 2)
+    # Alone, as `remeasure` does it: that takes less time.
+    alone = bench.like()
+    turn = alone.loop(_LOOP)
+    alone.run_traced(_ROUNDS_OF_LINES)
     # With the jump back, five lines have 11 instructions, and the other three 35.
     instruction = max(0.0, (long.added - short.added * 3 / 5) / (35 - 3 * 11 / 5))
     line = max(0.0, (short.added - 11 * instruction) / 5)
@@ -575,7 +569,7 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
         "plain_call": plain.added - (2 * line + 8 * instruction + specialized),
         "plain_inner": nested.added - plain.added,
     }
-    return ticks, short.traced.step
+    return ticks, turn.traced.step
 
 
 def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]:
@@ -715,6 +709,6 @@ def remeasure(core: ModuleType, hook: str, before: Calibration) -> float:
     if not before.turn:
         return 1.0
     bench = Bench(core, hook)
-    short = _traced_lines(bench)[0] if _COUNTS_INSTRUCTIONS else bench.loop(_LOOP)
+    short = bench.loop(_LOOP)
     bench.run_traced(_ROUNDS_OF_LINES)
     return min(1.0, short.traced.step / before.turn)
