@@ -1,5 +1,5 @@
-/* Cleanup code: instructions of the compiler's own at the ends of blocks, which
- * Python 3.11 shows as lines.
+/* Cleanup code: instructions of the compiler's own at the ends of blocks,
+ * which Python 3.11 shows as lines.
  *
  * A handler ends in RERAISE, which no statement of the program compiles to,
  * and so does the code that the compiler adds for an exception in a handler.

@@ -255,8 +255,7 @@ static bool
 is_own_head(const lp_code_source *source, const line_ranges *ranges,
             const lp_line_span *span)
 {
-    if (source->first_line < 0 ||
-        span->first > (uint32_t)source->first_line) {
+    if (source->first_line < 0 || span->first > (uint32_t)source->first_line) {
         return false;
     }
     for (size_t i = 0; i < ranges->n; i++) {
@@ -697,15 +696,19 @@ mark_target(const line_starts *self, const instructions *all,
             const instruction *to, uint32_t from)
 {
     const uint32_t *lines = self->tables->resumes;
-    bool changes = lines[to->offset / 2] != from;
+    bool changes = lines[to->offset / 2] != from, tells;
 
     self->has_line_event[to->offset / 2] = 1;
+    tells = self->opcodes->python & LP_PYTHON_TELLS_OF_LOOP_ENDS;
     while (to + 1 < all->items + all->n && (to->op & LP_OP_NO_EVENTS)) {
         uint32_t line = lines[to->offset / 2];
 
         to++;
         changes |=
             lines[to->offset / 2] != line || lines[to->offset / 2] != from;
+    }
+    if (tells) {
+        self->has_line_event[to->offset / 2] = 1;
     }
     if (changes) {
         mark_start(self, to->offset / 2);
@@ -857,14 +860,13 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
 {
     instructions all = {NULL, 0, NULL, NULL, NULL};
     line_starts starts = {self, source, opcodes, NULL};
-    bool hides = opcodes->python & LP_PYTHON_HIDES_STARTS;
     bool wants = events->wanted > LP_BY_LINE_UNLESS_SLOW ||
                  (events->wanted != LP_BY_LINE && self->is_far);
     bool done;
     uint32_t seen;
 
     if (self->start < 0 || !is_known(source, opcodes, &seen) ||
-        !(wants || (hides && (seen & LP_OP_END_FOR)))) {
+        !(wants || (seen & LP_OP_END_FOR))) {
         return true;
     }
     done = read_instructions(&all, source, opcodes);
@@ -874,9 +876,7 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
         done = self->starts != NULL && starts.has_line_event != NULL;
         if (done) {
             mark_starts(&starts, &all);
-            if (hides) {
-                mark_hidden(&starts);
-            }
+            mark_hidden(&starts);
             done = choose_events(self, events);
         }
     }
@@ -1146,7 +1146,8 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
 
     self->start = find_start(source, opcodes);
     self->is_far = (python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges);
-    if (!add_lines_with_code(self, ranges) || !add_statements(self, source, ranges) ||
+    if (!add_lines_with_code(self, ranges) ||
+        !add_statements(self, source, ranges) ||
         (needs_marks(self, source, opcodes) &&
          !add_jump_marks(self, source, ranges, opcodes))) {
         return false;

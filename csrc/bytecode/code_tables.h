@@ -60,10 +60,9 @@ enum {
     LP_PYTHON_FAR_IS_SLOW = 4,         /* LINE events far down */
     LP_PYTHON_UNKNOWN_LOOPS = 8,       /* LP_OP_COMPREHENSION is incomplete */
     LP_PYTHON_UNREADABLE = 16,         /* its jumps are unknown */
-    /* It has no LINE event where the code after a loop goes on with the line
-     * of the last instruction before the loop's end, as in the copies of one
-     * statement that follow a `break` and the end of the loop. */
-    LP_PYTHON_HIDES_STARTS = 32
+    /* The instruction behind an END_FOR is the target of a jump, so that it
+     * has a LINE event. */
+    LP_PYTHON_TELLS_OF_LOOP_ENDS = 32
 };
 
 typedef struct lp_opcodes {
@@ -83,7 +82,9 @@ enum {
  * it, so that its event also tells of the call. */
 #define LP_START_OF_CALL ((uint32_t)1 << 31)
 /* The interpreter has no LINE event there, so that an INSTRUCTION event tells
- * of the line in any case. */
+ * of the line in any case: the code after a loop goes on with the line of the
+ * last instruction before the loop's end, as in copies of one statement that
+ * follow a `break` and the end of the loop. */
 #define LP_START_HIDDEN ((uint32_t)1 << 30)
 
 /* Return 1 + index of the line of a start without its bits; 0 if none. */

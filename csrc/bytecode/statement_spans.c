@@ -36,12 +36,12 @@ typedef struct scanner {
 
 /* One logical line, as far as it was read. */
 typedef struct logical_line {
-    uint32_t first, last; /* lines of the current statement; first is 0 before
-                             its first token */
-    uint32_t depth;       /* of brackets */
-    uint32_t lambdas;     /* in the head, whose colons are to come */
+    uint32_t first, last;  /* lines of the current statement; first is 0 before
+                              its first token */
+    uint32_t depth;        /* of brackets */
+    uint32_t lambdas;      /* in the head, whose colons are to come */
     uint32_t before_colon; /* line of the last token before the last colon */
-    bool is_head;         /* of a compound statement, before its colon */
+    bool is_head;          /* of a compound statement, before its colon */
     bool is_decorator;
     bool begins_with_match;
     bool ends_with_colon;

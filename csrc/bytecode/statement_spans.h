@@ -1,5 +1,5 @@
-/* The spans of several lines of simple statements, and of the heads of compound
- * ones, found in Python's source.
+/* The spans of several lines of simple statements, and of the heads of
+ * compound ones, found in Python's source.
  *
  * A head reaches from its first word, or its first decorator, to the last
  * token before its colon.

@@ -138,6 +138,43 @@ lp_bytes_jump_back(const uint8_t *raw, Py_ssize_t size, Py_ssize_t offset)
 
 #endif
 
+/* True if the jump back at this byte offset goes to another line: then a line
+ * event there tells that control came to the jump, as to that of a `continue`
+ * on the line of its `if`.  Before 3.13 events are at the target. */
+static inline bool
+lp_jumps_to_other_line(PyObject *code, Py_ssize_t offset)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *bytes = PyCode_GetCode((PyCodeObject *)code);
+    bool yes = false;
+
+    if (bytes != NULL && offset >= 0 && offset < PyBytes_GET_SIZE(bytes)) {
+        const uint8_t *raw = (const uint8_t *)PyBytes_AS_STRING(bytes);
+        Py_ssize_t by = raw[offset + 1], at = offset;
+
+        for (int shift = 8;
+             at >= 2 && raw[at - 2] == EXTENDED_ARG && shift < 32;
+             shift += 8) {
+            at -= 2;
+            by |= (Py_ssize_t)raw[at + 1] << shift;
+        }
+        at = offset + 4 - 2 * by; /* it has one cache entry */
+        yes = raw[offset] == JUMP_BACKWARD && at >= 0 &&
+              PyCode_Addr2Line((PyCodeObject *)code, (int)at) !=
+                  PyCode_Addr2Line((PyCodeObject *)code, (int)offset);
+    }
+    if (bytes == NULL) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(bytes);
+    return yes;
+#else
+    (void)code;
+    (void)offset;
+    return false;
+#endif
+}
+
 /* True if a line event at this byte offset may be the result of a jump back.
  */
 static inline bool

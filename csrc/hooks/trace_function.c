@@ -528,7 +528,8 @@ on_line_slow(lp_recorder *rec, PyFrameObject *frame, uint32_t line,
     is_same = rec->top->key == frame && is_open_line(rec->top, frame);
     if (is_same &&
         (line_entry == LP_LINE_COMPREHENSION ||
-         (line_entry == LP_LINE_FORWARD && !may_be_iteration(code, offset)))) {
+         (line_entry == LP_LINE_FORWARD && !may_be_iteration(code, offset)) ||
+         lp_jumps_to_other_line(object, offset))) {
         lp_engine_same_line(rec->top);
         return;
     }

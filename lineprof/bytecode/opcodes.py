@@ -25,11 +25,11 @@ _NAMES = {
     0x100: "SWAP",
     0x200: "CACHE",
     0x400: "EXTENDED_ARG",
-    0x800: "END_FOR",
+    0x800: "END_FOR END_ASYNC_FOR",
     0x1000: "POP_ITER",
     # Without events of their own, or without a line of the program.
     0x2000: "END_FOR END_SEND END_ASYNC_FOR POP_ITER RESUME",
-    0x8000: "BEFORE_WITH" if "BEFORE_WITH" in opcode.opmap else "LOAD_SPECIAL",
+    0x8000: "BEFORE_WITH BEFORE_ASYNC_WITH LOAD_SPECIAL",
     0x10000: "RESUME",
     0x20000: "YIELD_VALUE",
     0x40000: "FOR_ITER",
@@ -61,7 +61,7 @@ _OF_COMPREHENSIONS = [
 
 # LP_PYTHON_... there
 _INLINES, _COUNTS_INSTRUCTIONS, _FAR_IS_SLOW = 1, 2, 4
-_UNKNOWN_LOOPS, _UNREADABLE, _HIDES_STARTS = 8, 16, 32
+_UNKNOWN_LOOPS, _UNREADABLE, _TELLS_OF_LOOP_ENDS = 8, 16, 32
 
 # Jumps of 3.12 and later; a newer Python may have others.
 _KNOWN_JUMPS = frozenset(
@@ -83,9 +83,7 @@ def _table() -> tuple[int, list[int]]:
     _add(flags, _ENDS, filter(_is_end, opcode.opmap))
     python = _INLINES if _INLINED else _COUNTS_INSTRUCTIONS
     if (3, 12) <= sys.version_info < (3, 14):
-        python |= _FAR_IS_SLOW
-    if sys.version_info >= (3, 14):
-        python |= _HIDES_STARTS
+        python |= _FAR_IS_SLOW | _TELLS_OF_LOOP_ENDS
     if not opcode.opmap.keys() >= {*_OF_COMPREHENSIONS}:
         python |= _UNKNOWN_LOOPS
     try:

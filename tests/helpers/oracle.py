@@ -7,10 +7,10 @@ R2  (3.12 and later, comprehensions that live in their function's own code,
     and loops that all() and its like become) A jump back to such a loop is no
     hit: an expression is part of its line.
 R3  A simple statement (one that holds no other), or the head of a compound one with
-    its decorators, which spans lines a to b: events of one frame that follow each other within a..b are one execution.
-    In one execution line a counts exactly one hit, whichever line came first,
-    and every other line at most one.  An event after one outside a..b, or by
-    a loop's jump back (R2's do not count), begins the next execution.
+    its decorators, which spans lines a to b: events of one frame that follow each
+    other within a..b are one execution.  In one execution line a counts exactly one
+    hit, whichever line came first, and every other line at most one.  An event after
+    one outside a..b, or by a loop's jump back (R2's do not count), begins the next.
     Statements that share a line are one span.  A lambda is one span in its own code;
     generator expressions and comprehensions with a code object of their own
     are not folded.  Without source there is no R3.
@@ -100,7 +100,7 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @functools.lru_cache(maxsize=8)
 def spans_of(text: str) -> dict[int, Span]:
-    """Return the span of each line of a simple statement, or a head, of several lines."""
+    """Return the span of each line of a statement, or a head, of several lines."""
     tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     places = [token.start for token in tokens]
     found = []

@@ -262,7 +262,7 @@ _OF_COMPREHENSIONS = {
     if _INLINED and (name != "FOR_ITER" or sys.version_info >= (3, 14))
 }
 # Two `with` on one line: the inner one jumps back after it has suppressed an exception.
-_WITH = opcode.opmap.get("BEFORE_WITH", opcode.opmap.get("LOAD_SPECIAL"))
+_WITH = _numbers("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL")
 
 
 def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
@@ -276,7 +276,7 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
     if _INLINED and not (
         statements
         or any(number in codes for number in _OF_COMPREHENSIONS)
-        or (_WITH is not None and codes.count(_WITH) > 1)
+        or sum(map(codes.count, _WITH)) > 1
     ):
         return None
     jumps, without_event = loop_jumps(code), jumps_without_event(code)
@@ -298,8 +298,8 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
 BY_LINE, BY_LINE_UNLESS_SLOW, BY_INSTRUCTION = range(3)
 START_OF_CALL, HIDDEN = 1 << 31, 1 << 30
 
-# No LINE event where the code after a loop goes on with the line before its end.
-_HIDES_STARTS = sys.version_info >= (3, 14)
+# What follows an END_FOR is the target of a jump, and has a LINE event.
+_TELLS_OF_LOOP_ENDS = sys.version_info < (3, 14)
 _FAR_IS_SLOW = (3, 12) <= sys.version_info < (3, 14)
 _NEAR = range(-126, 128)  # distances that a byte holds
 _BYTES_PER_LINE = 64  # of bytecode, by which a line is expected
@@ -330,8 +330,8 @@ def line_starts(
 
     A line begins at a handler, and where control comes from an instruction of another
     line, or through one that has no events, such as an END_FOR. `START_OF_CALL` marks
-    the first instruction of a call, unless it is one of a loop or handler, `HIDDEN` those
-    for which the interpreter has no LINE event.
+    the first instruction of a call, unless it is one of a loop or handler, `HIDDEN`
+    those for which the interpreter has no LINE event.
     """
     raw = code.co_code
     lines = memoryview(_line_table(code, ranges)).cast("I")
@@ -359,9 +359,11 @@ def line_starts(
         if {lines[one // 2] for one in (start, *passed)} != {lines[place // 2]}
     ]
     told = {*changes, *handlers(code), *(end for _, end in jumps)}
+    if _TELLS_OF_LOOP_ENDS:
+        told.update(_landing(raw, all_steps, end)[1] for _, end in jumps)
     for offset in (*changes, *after_quiet, *landings, *handlers(code)):
         if raw[offset] not in _NO_EVENTS and lines[offset // 2]:
-            hidden = HIDDEN if _HIDES_STARTS and offset not in told else 0
+            hidden = HIDDEN if offset not in told else 0
             table[offset // 2] = (1 + lines[offset // 2] - first) | hidden
     again = {*handlers(code), *(end for _, end in jumps)}
     if call is not None and call not in again and table[call // 2]:
@@ -370,7 +372,7 @@ def line_starts(
 
 
 def _landing(raw: bytes, steps: list[int], target: int) -> tuple[list[int], int]:
-    """Return the first instruction with events from a target on, and those before it."""
+    """Return the instructions from a target to the first with events, and that one."""
     place = steps.index(target)
     end = place
     while raw[steps[end]] in _NO_EVENTS and end + 1 < len(steps):

@@ -54,7 +54,7 @@ the_soft_keywords_begin_statements_only_where_they_can(void)
     lp_line_spans spans = spans_of(texts[1], strlen(texts[1]));
 
     CHECK(spans.n == 2);
-    CHECK(spans.items[0].first == 3 && spans.items[0].last == 4);
+    CHECK(spans.items[0].first == 2 && spans.items[0].last == 4);
     CHECK(spans.items[1].first == 5 && spans.items[1].last == 6);
     lp_spans_clear(&spans);
 }
