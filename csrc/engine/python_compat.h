@@ -16,6 +16,8 @@
 #define LP_HAVE_MONITORING (PY_VERSION_HEX >= 0x030C0000)
 /* Events of one tool alone hide those of f_trace_opcodes. */
 #define LP_TOOLS_HIDE_OPCODES (PY_VERSION_HEX >= 0x030D0000)
+/* Opcode events can be had for one code object, at any time. */
+#define LP_HAVE_OPCODES_OF_CODE (PY_VERSION_HEX >= 0x030D0000)
 /* lineprof has a frame evaluator: on versions older than sys.monitoring. */
 #define LP_HAVE_FRAME_EVAL (!LP_HAVE_MONITORING)
 

@@ -305,7 +305,8 @@ settrace_close(void)
 static int
 settrace_watch(PyObject *code)
 {
-    return lp_code_of(code)->flags & LP_CODE_HAS_HIDDEN_STARTS
+    return LP_HAVE_OPCODES_OF_CODE &&
+                   (lp_code_of(code)->flags & LP_CODE_HAS_HIDDEN_STARTS)
                ? lp_trace_opcodes(code, true)
                : 0;
 }
@@ -316,7 +317,7 @@ settrace_unwatch(PyObject *code, uint32_t flags)
     PyObject *type, *value, *traceback;
 
     PyErr_Fetch(&type, &value, &traceback);
-    if ((flags & LP_CODE_HAS_HIDDEN_STARTS) &&
+    if (LP_HAVE_OPCODES_OF_CODE && (flags & LP_CODE_HAS_HIDDEN_STARTS) &&
         lp_trace_opcodes(code, false) < 0) {
         PyErr_Clear();
     }

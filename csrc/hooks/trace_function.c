@@ -109,7 +109,7 @@ save_wishes(const lp_recorder *rec, PyFrameObject *frame)
         set_wish(frame, "f_trace_lines", true);
         counted->flags |= LP_FRAME_HIDE_LINES;
     }
-    if (counted->n_starts != 0) {
+    if (LP_HAVE_OPCODES_OF_CODE && counted->n_starts != 0) {
         want_opcodes(counted, frame);
     }
     PyErr_Restore(type, value, traceback);
@@ -341,7 +341,8 @@ entered_frame(const lp_recorder *rec, const lp_code *code,
 {
     lp_frame *counted;
 
-    if (LP_UNLIKELY(code->flags & LP_CODE_HAS_HIDDEN_STARTS)) {
+    if (LP_HAVE_OPCODES_OF_CODE &&
+        LP_UNLIKELY(code->flags & LP_CODE_HAS_HIDDEN_STARTS)) {
         counted = find_frame(rec, frame);
         if (counted != NULL) {
             want_opcodes(counted, frame);

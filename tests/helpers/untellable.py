@@ -8,10 +8,13 @@ that are said there.
 from __future__ import annotations
 
 import ast
+import itertools
+import math
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from executions import logical_lines
+from running import hook_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,13 +24,14 @@ class Untellable(NamedTuple):
     """A construct, as docs/numbers.md names it, and which hits its line may have."""
 
     construct: str
-    fewer: bool  # half of the executions at least; otherwise more than them
+    at_least: float  # share of the executions
+    at_most: float = 1.0
 
     def allows(self, executions: int, hits: int) -> bool:
         """Return whether these hits are within the bounds."""
-        if self.fewer:
-            return executions <= 2 * hits and hits <= executions
-        return hits > executions
+        if hits > executions:
+            return self.at_most > 1
+        return hits >= self.at_least * executions
 
 
 def untellable(text: str) -> dict[int, Untellable]:
@@ -40,10 +44,13 @@ def untellable(text: str) -> dict[int, Untellable]:
             and sys.version_info < (3, 14)
             and _is_on_its_line(node, firsts)
         ):
-            found[firsts[node.lineno]] = Untellable("while", fewer=True)
+            found[firsts[node.lineno]] = Untellable("while", 0.5)
         if sys.version_info < (3, 12):
             for line in _left_by_exceptions(node):
-                found[firsts[line]] = Untellable("pass", fewer=False)
+                found[firsts[line]] = Untellable("pass", 1, math.inf)
+        if sys.version_info[:2] == (3, 12) and hook_name() == "settrace":
+            for line in _behind_asynchronous_loops(node):
+                found[firsts[line]] = Untellable("async for", 0)
     return found
 
 
@@ -58,6 +65,14 @@ def _is_on_its_line(loop: ast.While, firsts: dict[int, int]) -> bool:
     """Return whether a turn of the loop has code on no other line."""
     own = firsts[loop.lineno]
     return all(not _has_code(one) or firsts[one.lineno] == own for one in loop.body)
+
+
+def _behind_asynchronous_loops(node: ast.AST) -> Iterable[int]:
+    """Yield lines of statements behind an `async for` of a `finally`."""
+    if isinstance(node, (ast.Try, ast.TryStar)):
+        for before, one in itertools.pairwise(node.finalbody):
+            if isinstance(before, ast.AsyncFor):
+                yield one.lineno
 
 
 def _left_by_exceptions(node: ast.AST) -> Iterable[int]:
