@@ -58,13 +58,6 @@ WAITS_FOR = {
     OTHER: "other",
 }  # in a column
 
-# Of the cost of events that was subtracted from a time, the part that may be wrong: it
-# differs from code to code by so much.
-_COST_ERROR = 0.05
-_MAX_ERROR = 0.1  # of a time, for a line below the table
-_MIN_HIT_NS = 1_000
-_ERRORS_SHOWN = 3
-
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
 NO_MPI = (
@@ -319,7 +312,6 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
         footer = (
             *cut_lines(marks, function.key),
             *mpi_line(function, own_breakdowns),
-            *error_line(function),
         )
         if own_waits and has_wait_line:
             footer = (*wait_line(function, own_waits), *footer)
@@ -461,30 +453,6 @@ def mpi_line(function: FunctionStats, breakdowns: ByLine) -> tuple[str, ...]:
     return (
         f"MPI: {percent(ns, total_ns)} of these times: {in_words(ns)} in its calls",
     )
-
-
-def error_line(function: FunctionStats) -> tuple[str, ...]:
-    """Return a line on times that may be wrong by more than 10 %; () if none is.
-
-    These are lines that call profiled functions of many short lines: most of what was
-    measured was the cost of their events. Times of less than a microsecond have an
-    error of some nanoseconds in any case.
-    """
-    errors = [
-        (row.line, _COST_ERROR * (row.raw_ns - row.time_ns), row)
-        for row in function.rows
-        if row.hits and row.time_ns >= _MIN_HIT_NS * row.hits
-    ]
-    large = [
-        f"{in_words(round(error / row.hits))} per hit of line {line}"
-        for line, error, row in errors
-        if error > _MAX_ERROR * row.time_ns
-    ]
-    if not large:
-        return ()
-    shown = ", ".join(large[:_ERRORS_SHOWN])
-    more = len(large) - _ERRORS_SHOWN
-    return (f"Possible error: ± {shown}{f' and {more} more lines' * (more > 0)}",)
 
 
 # Lines below all tables.
