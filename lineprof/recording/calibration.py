@@ -11,13 +11,14 @@ from __future__ import annotations
 import sys
 from collections import namedtuple
 from functools import cache
+from types import FunctionType
 
 from lineprof.bytecode.code_tables import register
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import CodeType, FunctionType, ModuleType
+    from types import CodeType, ModuleType
     from typing import Any
 
     Make = Callable[[], tuple[FunctionType, Sequence[Any]]]
@@ -41,7 +42,7 @@ BY_LINE, BY_INSTRUCTION, CHEAPER = "line", "instruction", "cheaper"
 
 def function_of(source: str, **names: object) -> FunctionType:
     """Return the function that `source` defines, with `names` as its globals."""
-    return type(function_of)(_code_of(source).replace(), dict(names))
+    return FunctionType(_code_of(source).replace(), dict(names))
 
 
 @cache  # a compiled function is copied in a hundredth of the time

@@ -107,6 +107,7 @@ def test_a_finally_that_ends_in_a_while_or_a_match() -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* in a 'finally' block:SyntaxWarning")
 def test_the_last_line_of_a_finally_that_raises_before_it_has_no_hit() -> None:
     check_lines(
         """

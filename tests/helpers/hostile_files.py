@@ -15,7 +15,7 @@ from example_traces import SLICES
 from lineprof.errors import DIRECTION_MARKS, LineprofError
 from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import RanksBuilder, RankValues
-from lineprof.model.records import PARTS, Cut, LineBreakdown, RankRun
+from lineprof.model.records import PARTS, Cut, LineBreakdown, MergedCall, RankRun
 from lineprof.model.timelines import SLICE_COLUMNS, Trace, pack_slices
 from lineprof.storage import load, save
 from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
@@ -95,7 +95,11 @@ def full_profile() -> Profile:
         ),
     )
     gpu.ranks = builder.ranks
-    return Profile.from_stats_objects(gpu, example_calls.example())
+    calls = example_calls.example()
+    steps, forward = example_calls.STEPS, example_calls.FORWARD
+    merged = MergedCall(steps, 10, forward, 0, 3, 3, 500, 500, 500)
+    calls.calls = calls.calls._replace(merged=(merged,))
+    return Profile.from_stats_objects(gpu, calls)
 
 
 def text_columns() -> Iterator[tuple[Table, str]]:
