@@ -1114,6 +1114,7 @@ has_loop_in_line(const lp_code_tables *self, const lp_code_source *source,
         }
         extended = op & LP_OP_EXTENDED ? back << 8 : 0;
         if ((op & LP_OP_LOOPS) && back <= next &&
+            next - back < self->n_instructions &&
             self->resumes[next - back] == self->resumes[i]) {
             return true;
         }
