@@ -4,9 +4,12 @@
 
 enum { MAX_CLEANUP = 12 /* instructions, with EXTENDED_ARG */ };
 
+enum { JUMPS_ON = LP_OP_JUMP | LP_OP_BACK | LP_OP_ENDS };
+
 enum {
     IS_ARRIVAL = 1, /* control may come to it from another line */
-    IS_COPY = 2     /* a handler whose lines have code elsewhere, too */
+    IS_COPY = 2,    /* a handler whose lines have code elsewhere, too */
+    IS_TARGET = 4   /* of a jump */
 };
 
 /* A code object that is read; all places are those of two bytes. */
@@ -150,15 +153,17 @@ find_arrivals(code_reader *self)
                 (uint64_t)place + 1 + (op >> LP_OP_CACHES_SHIFT) + arg;
 
             if (to < self->n) {
+                self->flags[to] |= IS_TARGET;
                 note_arrival(self, line, (uint32_t)to);
             }
         }
     }
 }
 
-/* Mark the handlers of exceptions in handlers, up to their end or a jump.  A
- * handler of the program's begins with PUSH_EXC_INFO, and the end of an
- * asynchronous loop, which runs, is no cleanup.  False if memory is out. */
+/* Mark the handlers of exceptions in handlers, up to their end, a jump, or the
+ * target of one: that of `except*` may go on with the next clause.  A handler
+ * of the program's begins with PUSH_EXC_INFO, and the end of an asynchronous
+ * loop, which runs, is no cleanup.  False if memory is out. */
 static bool
 mark_inner_handlers(code_reader *self)
 {
@@ -172,7 +177,8 @@ mark_inner_handlers(code_reader *self)
                              !(op & (LP_OP_JUMP | LP_OP_ENDS));
              i++) {
             op = op_at(self, handler + i);
-            if (op & (LP_OP_HANDLES | LP_OP_NO_EVENTS)) {
+            if ((op & (LP_OP_HANDLES | LP_OP_NO_EVENTS)) ||
+                (i > 0 && (self->flags[handler + i] & IS_TARGET))) {
                 break;
             }
             if (!mark(self, handler + i)) {
@@ -226,6 +232,21 @@ is_end_of_with(const code_reader *self, uint32_t place)
             is_since(self->code[line - self->tables->first_line], first));
 }
 
+/* True if the NOP or jump, which may begin with EXTENDED_ARG, ends a block and
+ * has the line of the last statement in it, whose code stands before. */
+static bool
+is_behind_statement(const code_reader *self, uint32_t place)
+{
+    uint32_t at = place, op = op_at(self, at);
+
+    while (at + 1 < self->n && (op & LP_OP_EXTENDED)) {
+        op = op_at(self, ++at);
+    }
+    return ((op & LP_OP_NOP) ||
+            (op & JUMPS_ON) == (LP_OP_JUMP | LP_OP_ENDS)) &&
+           place > 0 && line_at(self, place - 1) == line_at(self, place);
+}
+
 /* True if the instruction, to which control may come from another line, ends a
  * block and executes nothing of its line. */
 static bool
@@ -239,7 +260,8 @@ is_end(const code_reader *self, uint32_t place)
     if (op & LP_OP_RERAISE) {
         return is_end_of_handler(self, place);
     }
-    return (op & LP_OP_NOP) && is_end_of_with(self, place);
+    return is_behind_statement(self, place) ||
+           ((op & LP_OP_NOP) && is_end_of_with(self, place));
 }
 
 /* Mark so many instructions, from this one on; false if memory is out. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bytecode/cleanup_code.h"
+#include "bytecode/loop_tests.h"
 
 enum {
     MAX_LINES = 1 << 22, /* of one function */
@@ -37,6 +38,8 @@ typedef struct instructions {
     uint32_t *places; /* owned; by offset / 2: 1 + index in `items`, or 0 */
     uint32_t *stack;  /* owned; for is_reachable(), with `seen` */
     uint8_t *seen;    /* owned */
+    uint32_t *ends;   /* owned; by index, if there is any: 1 + index of the
+                         END_ASYNC_FOR to which an exception there leads */
 } instructions;
 
 static uint32_t
@@ -65,6 +68,19 @@ skip_entry(table_reader *self)
     while (self->at < self->end && !(*self->at & 128)) {
         self->at++;
     }
+}
+
+static uint32_t
+read_exception_number(table_reader *self)
+{
+    uint8_t byte = read_byte(self);
+    uint32_t value = byte & 63;
+
+    while (byte & 64) {
+        byte = read_byte(self);
+        value = value << 6 | (byte & 63);
+    }
+    return value;
 }
 
 /* The change of the line at the entry that begins with `first`: see CPython,
@@ -300,6 +316,46 @@ free_instructions(instructions *self)
     free(self->places);
     free(self->stack);
     free(self->seen);
+    free(self->ends);
+}
+
+/* Read which instructions lead to the end of an asynchronous loop by an
+ * exception, as the last turn of each does; false if memory is out. */
+static bool
+read_ends(instructions *self, const lp_code_source *source)
+{
+    table_reader at = {source->handlers,
+                       source->handlers + source->n_handlers};
+
+    while (at.at < at.end) {
+        uint32_t start = read_exception_number(&at);
+        uint32_t end = start + read_exception_number(&at);
+        uint32_t handler = read_exception_number(&at);
+        uint32_t item;
+
+        (void)read_exception_number(&at); /* depth of the stack */
+        if (handler >= source->n_code / 2 || self->places[handler] == 0) {
+            continue;
+        }
+        item = self->places[handler];
+        if (!(self->items[item - 1].op & LP_OP_END_FOR)) {
+            continue;
+        }
+        if (self->ends == NULL) {
+            self->ends = calloc((size_t)self->n + 1, sizeof(*self->ends));
+        }
+        if (self->ends == NULL) {
+            return false;
+        }
+        for (uint32_t i = 0; i < self->n; i++) {
+            uint32_t place = self->items[i].offset / 2;
+
+            if (place >= start && place < end) {
+                self->ends[i] = item;
+            }
+        }
+    }
+    return true;
 }
 
 /* Read the bytecode; false if memory is out. */
@@ -312,7 +368,7 @@ read_instructions(instructions *self, const lp_code_source *source,
 
     self->items = malloc((n + 1) * sizeof(*self->items));
     self->places = calloc(n + 1, sizeof(*self->places));
-    self->stack = malloc((2 * n + 2) * sizeof(*self->stack));
+    self->stack = malloc((3 * n + 2) * sizeof(*self->stack));
     self->seen = malloc(n + 1);
     if (self->items == NULL || self->places == NULL || self->stack == NULL ||
         self->seen == NULL) {
@@ -337,7 +393,7 @@ read_instructions(instructions *self, const lp_code_source *source,
         self->items[self->n++] = (instruction){(uint32_t)offset, op, target};
         self->places[place] = self->n;
     }
-    return true;
+    return read_ends(self, source);
 }
 
 /* Return the instruction at a byte offset, or NULL. */
@@ -397,6 +453,9 @@ is_reachable(instructions *self, const lp_code_source *source,
             const instruction *to = instruction_at(self, source, at->target);
 
             self->stack[n_pending++] = (uint32_t)(to - self->items);
+        }
+        if (self->ends != NULL && self->ends[place] != 0) {
+            self->stack[n_pending++] = self->ends[place] - 1;
         }
         if (!(at->op & LP_OP_ENDS)) {
             self->stack[n_pending++] = place + 1;
@@ -592,7 +651,7 @@ static bool
 add_jump_marks(lp_code_tables *self, const lp_code_source *source,
                const line_ranges *ranges, const lp_opcodes *opcodes)
 {
-    instructions all = {NULL, 0, NULL, NULL, NULL};
+    instructions all = {.n = 0};
     uint32_t seen;
     bool done = true;
 
@@ -630,6 +689,7 @@ typedef struct line_starts {
     const lp_code_source *source;
     const lp_opcodes *opcodes;
     uint8_t *has_line_event; /* owned; by instruction, of the interpreter's */
+    const lp_loop_tests *tests; /* borrowed */
 } line_starts;
 
 static bool
@@ -648,19 +708,6 @@ mark_start(const line_starts *self, size_t place)
         tables->starts[place] =
             1 + tables->resumes[place] - tables->first_line;
     }
-}
-
-static uint32_t
-read_exception_number(table_reader *self)
-{
-    uint8_t byte = read_byte(self);
-    uint32_t value = byte & 63;
-
-    while (byte & 64) {
-        byte = read_byte(self);
-        value = value << 6 | (byte & 63);
-    }
-    return value;
 }
 
 /* Mark the instructions at which handlers begin; true if one is at `call`. */
@@ -773,6 +820,14 @@ mark_hidden(const line_starts *self)
             tables->has_hidden_starts = true;
         }
     }
+    for (size_t i = 0; i < self->tests->n; i++) {
+        uint32_t place = self->tests->items[i].test;
+
+        tables->starts[place] =
+            (1 + tables->resumes[place] - tables->first_line) |
+            LP_START_HIDDEN | LP_START_REPEATS;
+        tables->has_hidden_starts = true;
+    }
 }
 
 /* Compare the cost of one LINE event with that of one INSTRUCTION event at
@@ -856,17 +911,18 @@ choose_events(lp_code_tables *self, const lp_line_events *events)
  * memory is out. */
 static bool
 add_starts(lp_code_tables *self, const lp_code_source *source,
-           const lp_opcodes *opcodes, const lp_line_events *events)
+           const lp_opcodes *opcodes, const lp_line_events *events,
+           const lp_loop_tests *tests)
 {
-    instructions all = {NULL, 0, NULL, NULL, NULL};
-    line_starts starts = {self, source, opcodes, NULL};
+    instructions all = {.n = 0};
+    line_starts starts = {self, source, opcodes, NULL, tests};
     bool wants = events->wanted > LP_BY_LINE_UNLESS_SLOW ||
                  (events->wanted != LP_BY_LINE && self->is_far);
     bool done;
     uint32_t seen;
 
     if (self->start < 0 || !is_known(source, opcodes, &seen) ||
-        !(wants || (seen & LP_OP_END_FOR))) {
+        !(wants || (seen & LP_OP_END_FOR) || tests->n != 0)) {
         return true;
     }
     done = read_instructions(&all, source, opcodes);
@@ -1038,7 +1094,7 @@ static bool
 add_traced_code(lp_code_tables *self, const lp_code_source *source,
                 const line_ranges *ranges, const lp_opcodes *opcodes)
 {
-    instructions all = {NULL, 0, NULL, NULL, NULL};
+    instructions all = {.n = 0};
     uint32_t seen;
     bool done = read_instructions(&all, source, opcodes) &&
                 add_instructions(self, &all, source, ranges, opcodes);
@@ -1051,7 +1107,7 @@ add_traced_code(lp_code_tables *self, const lp_code_source *source,
             mark_loops(self, &all, source, ranges, false);
         }
     }
-    if (done && self->marks != NULL && source->n_handlers != 0) {
+    if (done && self->marks != NULL) {
         done = add_resumes(self, ranges) &&
                lp_cleanup_code_mark(self, source, opcodes);
         free(self->resumes);
@@ -1137,10 +1193,32 @@ find_start(const lp_code_source *source, const lp_opcodes *opcodes)
     return -1;
 }
 
+/* Find the tests of loops that share a line with their block, if any; false if
+ * memory is out. */
+static bool
+find_loop_tests(lp_loop_tests *tests, const lp_code_tables *self,
+                const lp_code_source *source, const lp_opcodes *opcodes)
+{
+    uint32_t seen;
+
+    return !is_known(source, opcodes, &seen) || !(seen & LP_OP_LOOPS) ||
+           lp_loop_tests_find(tests, self, source, opcodes);
+}
+
+/* The turns of these loops have their hits at their tests. */
+static void
+mark_tested(lp_code_tables *self, const lp_loop_tests *tests)
+{
+    for (size_t i = 0; self->marks != NULL && i < tests->n; i++) {
+        self->marks[tests->items[i].jump] |= LP_MARK_TESTED;
+        self->marks[tests->items[i].body] |= LP_MARK_TESTED;
+    }
+}
+
 static bool
 add_tables(lp_code_tables *self, const lp_code_source *source,
            const line_ranges *ranges, const lp_opcodes *opcodes,
-           const lp_line_events *events)
+           const lp_line_events *events, lp_loop_tests *tests)
 {
     uint32_t python = opcodes->python;
     bool inlines = python & LP_PYTHON_INLINES;
@@ -1148,11 +1226,18 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     self->start = find_start(source, opcodes);
     self->is_far = (python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges);
     if (!add_lines_with_code(self, ranges) ||
-        !add_statements(self, source, ranges) ||
-        (needs_marks(self, source, opcodes) &&
-         !add_jump_marks(self, source, ranges, opcodes))) {
+        !add_statements(self, source, ranges)) {
         return false;
     }
+    if (inlines && (!add_resumes(self, ranges) ||
+                    !find_loop_tests(tests, self, source, opcodes))) {
+        return false;
+    }
+    if ((tests->n != 0 || needs_marks(self, source, opcodes)) &&
+        !add_jump_marks(self, source, ranges, opcodes)) {
+        return false;
+    }
+    mark_tested(self, tests);
     if ((python & LP_PYTHON_COUNTS_INSTRUCTIONS) &&
         !add_traced_code(self, source, ranges, opcodes)) {
         return false;
@@ -1160,10 +1245,7 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     if (inlines && !add_slow_starts(self, source, ranges, opcodes)) {
         return false;
     }
-    if (inlines && !add_resumes(self, ranges)) {
-        return false;
-    }
-    if (inlines && !add_starts(self, source, opcodes, events)) {
+    if (inlines && !add_starts(self, source, opcodes, events, tests)) {
         return false;
     }
     if (self->starts == NULL && self->marks == NULL && !source->in_steps &&
@@ -1180,6 +1262,7 @@ lp_code_tables_build(lp_code_tables *self, const lp_code_source *source,
                      const lp_opcodes *opcodes, const lp_line_events *events)
 {
     line_ranges ranges = {NULL, 0};
+    lp_loop_tests tests = {NULL, 0};
     lp_tables_result result = LP_TABLES_NO_MEMORY;
 
     memset(self, 0, sizeof(*self));
@@ -1189,10 +1272,11 @@ lp_code_tables_build(lp_code_tables *self, const lp_code_source *source,
         if (ranges.n == 0 || self->n_lines > MAX_LINES) {
             result = LP_TABLES_INVALID;
         }
-        else if (add_tables(self, source, &ranges, opcodes, events)) {
+        else if (add_tables(self, source, &ranges, opcodes, events, &tests)) {
             result = LP_TABLES_DONE;
         }
     }
+    lp_loop_tests_clear(&tests);
     free(ranges.items);
     return result;
 }

@@ -75,7 +75,10 @@ enum {
     LP_MARK_LOOP_BACK = 1,
     LP_MARK_COMPREHENSION = 2,
     LP_MARK_NO_LINE_EVENT = 4,
-    LP_MARK_NO_EXECUTION = 8 /* a line event there tells of no execution */
+    LP_MARK_NO_EXECUTION = 8, /* a line event there tells of no execution */
+    /* of a loop whose turns have their hits at its last test, which has an
+     * event of its own: LP_START_REPEATS */
+    LP_MARK_TESTED = 16
 };
 
 /* Bits of an instruction's start.  It is the first of a call, and runs once in
@@ -87,11 +90,15 @@ enum {
  * follow a `break` and the end of the loop. */
 #define LP_START_HIDDEN ((uint32_t)1 << 30)
 
+/* A new execution of the line begins there, even if it is open: it has
+ * LP_START_HIDDEN, too. */
+#define LP_START_REPEATS ((uint32_t)1 << 29)
+
 /* Return 1 + index of the line of a start without its bits; 0 if none. */
 static inline uint32_t
 lp_start_line(uint32_t start)
 {
-    return start & ~(LP_START_OF_CALL | LP_START_HIDDEN);
+    return start & ~(LP_START_OF_CALL | LP_START_HIDDEN | LP_START_REPEATS);
 }
 
 /* The events that are to tell of a code object's lines. */

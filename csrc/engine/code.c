@@ -316,6 +316,14 @@ lp_code_use_line_events(lp_code *first)
 }
 
 void
+lp_code_miss_hidden_starts(lp_code *first)
+{
+    for (lp_code *self = first; self != NULL; self = self->next) {
+        self->flags &= ~(uint32_t)LP_CODE_HAS_HIDDEN_STARTS;
+    }
+}
+
+void
 lp_code_use_start_events(lp_code *first)
 {
     for (lp_code *self = first; self != NULL; self = self->next) {

@@ -143,6 +143,9 @@ void lp_code_take_bytecode(lp_code *self, lp_code *other);
  * the interpreter has them. */
 void lp_code_use_line_events(lp_code *first);
 
+/* No event tells of its hidden starts. */
+void lp_code_miss_hidden_starts(lp_code *first);
+
 /* [GIL] Have PY_START events tell of its calls from now on. */
 void lp_code_use_start_events(lp_code *first);
 
@@ -162,9 +165,12 @@ lp_code_line_entry(const lp_code *self, int offset)
 {
     uint32_t at = (uint32_t)offset / 2;
 
-    return self->marks != NULL && at < self->n_marks
-               ? (lp_line_entry)(self->marks[at] & LP_LINE_ENTRY_MASK)
-               : LP_LINE_FORWARD;
+    if (self->marks == NULL || at >= self->n_marks ||
+        ((self->marks[at] & LP_MARK_TESTED) &&
+         (self->flags & LP_CODE_HAS_HIDDEN_STARTS))) {
+        return LP_LINE_FORWARD;
+    }
+    return (lp_line_entry)(self->marks[at] & LP_LINE_ENTRY_MASK);
 }
 
 /* True if the jump that starts at a byte offset, to its own line, has no LINE

@@ -293,6 +293,9 @@ monitoring_watch(PyObject *code)
         if ((known->flags & LP_CODE_HAS_HIDDEN_STARTS) &&
             !(known->flags & LP_CODE_CALLS_ONLY) && mask >= 0) {
             has_instructions = watch_instructions(code, known, mask);
+            if (!has_instructions) {
+                lp_code_miss_hidden_starts(known);
+            }
         }
     }
     if (mask >= 0 && (known->flags & LP_CODE_CALLS_ONLY)) {

@@ -345,6 +345,20 @@ start_by_instruction(PyObject *object, lp_code *code, uint32_t line)
     return return_none();
 }
 
+/* An instruction with LP_START_REPEATS. */
+static PyObject *
+repeat_line(PyObject *object, uint32_t line)
+{
+    lp_recorder *rec = lp_threads_here();
+    lp_frame *frame =
+        rec != NULL ? lp_engine_frame(rec, object, lp_frame_key()) : NULL;
+
+    if (frame != NULL) {
+        frame->flags |= LP_FRAME_LOOP_BACK;
+    }
+    return line_slow(object, line);
+}
+
 static LP_NOINLINE PyObject *
 instruction_slow(PyObject *object, uint32_t at)
 {
@@ -357,6 +371,9 @@ instruction_slow(PyObject *object, uint32_t at)
         return keep_or_disable(false);
     }
     line = code->layout.first_line + lp_start_line(start) - 1;
+    if (start & LP_START_REPEATS) {
+        return repeat_line(object, line);
+    }
     return (start & LP_START_OF_CALL) &&
                    (code->flags & LP_CODE_CALLED_BY_INSTRUCTION)
                ? start_by_instruction(object, code, line)
@@ -384,8 +401,9 @@ on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
     }
     /* Large if no line begins here, or if the start has a bit. */
     offset = frame->starts[at] - 1;
-    if (LP_UNLIKELY(offset >= LP_START_HIDDEN - 1)) {
-        if (!(frame->starts[at] & LP_START_HIDDEN)) {
+    if (LP_UNLIKELY(offset >= LP_START_REPEATS - 1)) {
+        if (!(frame->starts[at] & LP_START_HIDDEN) ||
+            (frame->starts[at] & LP_START_REPEATS)) {
             return instruction_slow(args[0], at);
         }
         offset = lp_start_line(frame->starts[at]) - 1;

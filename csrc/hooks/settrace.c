@@ -305,10 +305,16 @@ settrace_close(void)
 static int
 settrace_watch(PyObject *code)
 {
-    return LP_HAVE_OPCODES_OF_CODE &&
-                   (lp_code_of(code)->flags & LP_CODE_HAS_HIDDEN_STARTS)
-               ? lp_trace_opcodes(code, true)
-               : 0;
+    lp_code *known = lp_code_of(code);
+
+    if (!(known->flags & LP_CODE_HAS_HIDDEN_STARTS)) {
+        return 0;
+    }
+    if (!LP_HAVE_OPCODES_OF_CODE) {
+        lp_code_miss_hidden_starts(known);
+        return 0;
+    }
+    return lp_trace_opcodes(code, true);
 }
 
 static void

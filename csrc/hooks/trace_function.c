@@ -570,11 +570,20 @@ on_line(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 static void
 on_opcode(lp_recorder *rec, PyFrameObject *frame, lp_ticks now)
 {
-    const lp_frame *counted = find_frame(rec, frame);
+    lp_frame *counted = find_frame(rec, frame);
     uint32_t at = (uint32_t)lp_frame_lasti(frame) / 2;
 
-    if (counted != NULL && at < counted->n_starts &&
-        (counted->starts[at] & LP_START_HIDDEN)) {
+    if (counted == NULL || at >= counted->n_starts ||
+        !(counted->starts[at] & LP_START_HIDDEN)) {
+        return;
+    }
+    if (counted->starts[at] & LP_START_REPEATS) {
+        lp_engine_line(rec, code_of(frame), frame,
+                       counted->first_line +
+                           lp_start_line(counted->starts[at]) - 1,
+                       LP_LINE_LOOP_BACK, now);
+    }
+    else {
         on_line(rec, frame, now);
     }
 }

@@ -19,7 +19,8 @@ one hit, of the first line.  The parts of a line are
 - ``try:``; each clause ``except`` whose type is examined, and one without a type when
   it is entered; not ``else:`` and ``finally:``
 - ``match``, and each ``case`` that is tried
-- each decorator, and the line of the ``def`` or ``class``
+- each decorator, and the line of the ``def`` or ``class``, but where defaults on lines
+  below come first: there it counts once the function is made
 - the first line of a function that has no statement with code, for each call
 
 A lambda is one line of its own code, with one hit for each call.
@@ -149,6 +150,19 @@ class AsyncTurns:
 def same(target: T) -> T:
     """Decorate nothing: its place in the order of decorators is the line of def."""
     return target
+
+
+def begins_below(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef,
+) -> bool:
+    """Return whether a definition's line runs after other lines of its head.
+
+    The defaults of a function are evaluated first; its line makes the function.
+    """
+    if isinstance(node, ast.ClassDef):
+        return False
+    defaults = [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    return bool(defaults) and defaults[0].lineno != node.lineno
 
 
 def codes_of(target: object) -> list[CodeType]:
@@ -415,11 +429,18 @@ class Rewriter:
             return [node]
         if not node.decorator_list:
             return [self.statement(node), node]
-        place = self.first(node, ast.Name(SAME, ast.Load()))
-        node.decorator_list = [
+        decorators = [
             ast.copy_location(self.first(each, each), each)
             for each in node.decorator_list
         ]
+        place: ast.expr
+        if begins_below(node):
+            parameters = ast.arguments([], [ast.arg("made")], None, [], [], None, [])
+            made = self.first(node, ast.Name("made", ast.Load()))
+            place = ast.Lambda(parameters, made)
+        else:
+            place = self.first(node, ast.Name(SAME, ast.Load()))
+        node.decorator_list = decorators
         ast.copy_location(place, node)
         place.end_lineno = node.lineno
         node.decorator_list.append(place)
@@ -485,19 +506,27 @@ def differences(text: str, truth: Hits, found: Hits) -> dict[int, tuple[int, int
     """Return the lines with other hits than executions: what both counted.
 
     The first line of each logical line must have the same hits; another one, which a
-    profiler counts where Python has an event for it, at most as many.  Line 0: other
-    functions.
+    profiler counts where Python has an event for it, at most as many, and defaults as
+    many as the first decorator.  Line 0: other functions.
     """
     wrong: dict[int, tuple[int, int]] = {}
     if set(truth) != set(found):
         wrong[0] = len(truth), len(found)
     firsts = logical_lines(text)
+    decorated = {
+        node.lineno: node.decorator_list[0].lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and node.decorator_list
+        and begins_below(node)
+    }
     for key in truth.keys() & found.keys():
         here, there = truth[key], found[key]
         is_lambda = key[1].endswith("<lambda>")  # one line of its own code
         for line in here.keys() | there.keys():
             first = key[0] if is_lambda else firsts.get(line, line)
-            expected, counted = here.get(first, 0), there.get(line, 0)
+            begin = first if line == first else decorated.get(first, first)
+            expected, counted = here.get(begin, 0), there.get(line, 0)
             if counted > expected or (line == first and counted != expected):
                 wrong[line] = expected, counted
     return dict(sorted(wrong.items()))

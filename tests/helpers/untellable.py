@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+# The end of a `case` block has another line in 3.11.2, and its own one in 3.11.7.
+CASE_ENDS_IN_ITS_LINE = (3, 11, 7)
+
+
 class Untellable(NamedTuple):
     """A construct, as docs/numbers.md names it, and which hits its line may have."""
 
@@ -38,20 +42,23 @@ def untellable(text: str) -> dict[int, Untellable]:
     """Return the lines of a program that this Python does not tell, by first line."""
     found: dict[int, Untellable] = {}
     firsts = logical_lines(text)
+    version = sys.version_info[:3]
+    by_line = version < (3, 12) or (version[:2] == (3, 12) and is_traced())
     for node in ast.walk(ast.parse(text)):
-        if (
-            isinstance(node, ast.While)
-            and sys.version_info < (3, 14)
-            and _is_on_its_line(node, firsts)
-        ):
+        if by_line and isinstance(node, ast.While) and _is_on_its_line(node, firsts):
             found[firsts[node.lineno]] = Untellable("while", 0.5)
-        if sys.version_info < (3, 12):
-            for line in _left_by_exceptions(node):
+        if version < (3, 12):
+            for line in _ends_of_blocks(node, version):
                 found[firsts[line]] = Untellable("pass", 1, math.inf)
-        if sys.version_info[:2] == (3, 12) and hook_name() == "settrace":
+        elif by_line:
             for line in _behind_asynchronous_loops(node):
                 found[firsts[line]] = Untellable("async for", 0)
     return found
+
+
+def is_traced() -> bool:
+    """Return whether lineprof uses a trace function."""
+    return hook_name() == "settrace"
 
 
 def _has_code(node: ast.stmt) -> bool:
@@ -67,28 +74,60 @@ def _is_on_its_line(loop: ast.While, firsts: dict[int, int]) -> bool:
     return all(not _has_code(one) or firsts[one.lineno] == own for one in loop.body)
 
 
+def _blocks(node: ast.AST) -> Iterable[list[ast.stmt]]:
+    """Yield the blocks of a statement."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            yield block
+
+
 def _behind_asynchronous_loops(node: ast.AST) -> Iterable[int]:
-    """Yield lines of statements behind an `async for` of a `finally`."""
-    if isinstance(node, (ast.Try, ast.TryStar)):
-        for before, one in itertools.pairwise(node.finalbody):
+    """Yield lines of statements behind an `async for`."""
+    for block in _blocks(node):
+        for before, one in itertools.pairwise(block):
             if isinstance(before, ast.AsyncFor):
                 yield one.lineno
 
 
-def _left_by_exceptions(node: ast.AST) -> Iterable[int]:
-    """Yield lines of statements without effect that may end a block, as `finally`."""
+def _ends_of_blocks(node: ast.AST, version: tuple[int, ...]) -> Iterable[int]:
+    """Yield lines with no code but the end of a block, as of `finally`.
+
+    They are statements without effect, or never reached, and the head of an `async
+    with` of a declaration. In some patch releases, the end of a `case` is among them,
+    with the line of a statement without effect, or of a `case` in it.
+    """
     blocks: list[list[ast.stmt]] = []
     if isinstance(node, (ast.Try, ast.TryStar)):
         blocks += [node.finalbody, *(handler.body for handler in node.handlers)]
     if isinstance(node, ast.AsyncWith):
         blocks.append(node.body)
-    for block in blocks:
-        for one in block:
-            for inner in ast.walk(one):
-                is_constant = isinstance(inner, ast.Expr) and isinstance(
-                    inner.value, ast.Constant
-                )
-                if isinstance(inner, ast.stmt) and (
-                    is_constant or isinstance(inner, ast.Pass) or not _has_code(inner)
-                ):
-                    yield inner.lineno
+        if not any(map(_has_code, node.body)):
+            yield node.lineno
+    if isinstance(node, ast.Match) and version < CASE_ENDS_IN_ITS_LINE:
+        blocks += [case.body for case in node.cases]
+        yield from _last_cases(node)
+    for inner in (
+        inner for block in blocks for one in block for inner in ast.walk(one)
+    ):
+        if isinstance(inner, ast.stmt):
+            yield from _without_effect(inner)
+
+
+def _last_cases(node: ast.Match) -> Iterable[int]:
+    """Yield the line of the last `case` of each `match` in another one."""
+    for case in node.cases:
+        for one in ast.walk(case):
+            if isinstance(one, ast.Match):
+                yield one.cases[-1].pattern.lineno
+
+
+def _without_effect(node: ast.stmt) -> Iterable[int]:
+    """Yield the line of a statement without effect, and those never reached in it."""
+    is_constant = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if is_constant or isinstance(node, ast.Pass) or not _has_code(node):
+        yield node.lineno
+    for block in _blocks(node):
+        for before, one in itertools.pairwise(block):
+            if isinstance(before, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
+                yield one.lineno
