@@ -1205,11 +1205,22 @@ find_loop_tests(lp_loop_tests *tests, const lp_code_tables *self,
            lp_loop_tests_find(tests, self, source, opcodes);
 }
 
-/* The turns of these loops have their hits at their tests. */
+/* Keep the tests of jumps that repeat a loop, no comprehension's: the turns of
+ * these loops have their hits at their tests. */
 static void
-mark_tested(lp_code_tables *self, const lp_loop_tests *tests)
+mark_tested(lp_code_tables *self, lp_loop_tests *tests)
 {
+    size_t kept = 0;
+
     for (size_t i = 0; self->marks != NULL && i < tests->n; i++) {
+        const lp_loop_test *test = &tests->items[i];
+
+        if (self->marks[test->jump] == LP_MARK_LOOP_BACK) {
+            tests->items[kept++] = *test;
+        }
+    }
+    tests->n = kept;
+    for (size_t i = 0; i < kept; i++) {
         self->marks[tests->items[i].jump] |= LP_MARK_TESTED;
         self->marks[tests->items[i].body] |= LP_MARK_TESTED;
     }

@@ -143,66 +143,6 @@ statement_of(const test_reader *self, uint32_t index)
     return line;
 }
 
-/* True if all that has a line, from one instruction to another, belongs to one
- * statement. */
-static bool
-is_one_statement(const test_reader *self, uint32_t first, uint32_t last)
-{
-    uint32_t statement = statement_of(self, last);
-
-    for (uint32_t i = first; i < last; i++) {
-        uint32_t line = statement_of(self, i);
-
-        if (line != 0 && line != statement) {
-            return false;
-        }
-    }
-    return statement != 0;
-}
-
-/* Return the index where the test before the block may begin: it has no jump
- * back, but perhaps others. */
-static uint32_t
-begin_of_test(const test_reader *self, uint32_t body)
-{
-    const uint32_t mask = LP_OP_JUMP | LP_OP_BACK | LP_OP_ENDS;
-    uint32_t first = body, statement = statement_of(self, body);
-
-    while (first > 0) {
-        uint32_t op = op_at(self, first - 1);
-        uint32_t line = statement_of(self, first - 1);
-
-        if ((line != 0 && line != statement) || (op & LP_OP_BACK) ||
-            (op & mask) == LP_OP_ENDS) {
-            break;
-        }
-        first--;
-    }
-    return first;
-}
-
-/* Return the index of the first instruction from `body` to `jump` that is one
- * of the test before the block; `jump` if there is none. */
-static uint32_t
-find_test(const test_reader *self, uint32_t body, uint32_t jump)
-{
-    uint32_t first = begin_of_test(self, body);
-
-    for (uint32_t i = body; i < jump; i++) {
-        if (op_at(self, i) & LP_OP_NO_EVENTS) {
-            continue;
-        }
-        for (uint32_t j = first; j < body; j++) {
-            if (op_at(self, i) == op_at(self, j) &&
-                is_same_place(&self->positions[self->places[i]],
-                              &self->positions[self->places[j]])) {
-                return i;
-            }
-        }
-    }
-    return jump;
-}
-
 /* Return the index to which a jump back leads, or the jump's own. */
 static uint32_t
 target_of(const test_reader *self, uint32_t index)
@@ -223,6 +163,55 @@ target_of(const test_reader *self, uint32_t index)
         return index;
     }
     return self->indexes[next - back];
+}
+
+/* Return the index where a test that ends before another instruction may
+ * begin, `least` or later: all is of the same statement, and it jumps back
+ * to nothing but the block, as an `or` does. */
+static uint32_t
+begin_of_test(const test_reader *self, uint32_t end, uint32_t body,
+              uint32_t least)
+{
+    const uint32_t mask = LP_OP_JUMP | LP_OP_BACK | LP_OP_ENDS;
+    uint32_t first = end, statement = statement_of(self, end);
+
+    while (first > least) {
+        uint32_t op = op_at(self, first - 1);
+        uint32_t line = statement_of(self, first - 1);
+
+        if ((line != 0 && line != statement) || (op & mask) == LP_OP_ENDS ||
+            ((op & LP_OP_BACK) && target_of(self, first - 1) != body)) {
+            break;
+        }
+        first--;
+    }
+    return first;
+}
+
+/* Return the index of the first instruction of the test before a jump back
+ * that stands in the test before the block, too; that of the jump if there is
+ * none. */
+static uint32_t
+find_test(const test_reader *self, uint32_t body, uint32_t jump)
+{
+    uint32_t first = begin_of_test(self, body, body, 0);
+
+    for (uint32_t i = begin_of_test(self, jump, body, body); i < jump; i++) {
+        if (op_at(self, i) & LP_OP_NO_EVENTS) {
+            continue;
+        }
+        for (uint32_t j = first; j < body; j++) {
+            uint32_t here = self->places[i], before = self->places[j];
+
+            if (self->source->code[2 * here] ==
+                    self->source->code[2 * before] &&
+                is_same_place(&self->positions[here],
+                              &self->positions[before])) {
+                return i;
+            }
+        }
+    }
+    return jump;
 }
 
 static bool
@@ -252,8 +241,9 @@ find_tests(lp_loop_tests *self, test_reader *code)
             continue;
         }
         body = target_of(code, i);
-        if (body == i || (op_at(code, body) & LP_OP_FOR) ||
-            !is_one_statement(code, body, i)) {
+        if (body == i || (op_at(code, body) & LP_OP_HEAD) ||
+            statement_of(code, i) == 0 ||
+            statement_of(code, body) != statement_of(code, i)) {
             continue;
         }
         if (!has_positions) {

@@ -27,9 +27,10 @@ typedef struct lp_loop_tests {
     size_t n;
 } lp_loop_tests;
 
-/* Find the tests; `self` is empty before.  The tables have their lines and
- * statements, and every opcode of the source is known.  None is found in code
- * without columns (PYTHONNODEBUGRANGES).  False if memory is out. */
+/* Find the tests, and what looks like one at a jump back that repeats no loop;
+ * `self` is empty before.  The tables have their lines and statements, and
+ * every opcode of the source is known.  None is found in code without columns
+ * (PYTHONNODEBUGRANGES).  False if memory is out. */
 bool lp_loop_tests_find(lp_loop_tests *self, const lp_code_tables *tables,
                         const lp_code_source *source,
                         const lp_opcodes *opcodes);

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from check_executions import check_executions
-from executions import Executions
-from running import plain, play, program_file
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -85,24 +81,85 @@ def test_loops_count_each_time_that_they_go_on() -> None:
 
 
 def test_a_loop_on_one_line_counts_each_test() -> None:
-    text = plain(
+    check_executions(
+        """
+        @profile
+        def f(n, m):
+            while n: n -= 1  #> 10
+            while n < 3 and m: n += 1  #> 10
+            while n < 5 or n == 12: n += 1  #> 18
+            while 2 < n <= 5 if m else n: n -= 1; continue  #> 20
+            while n and (n := n - 1): pass  #> 6
+            while not n or n < 3: n += 1 if m else 3  #> 12
+            else: n = 2  #> 4
+            while (n := n + 1) < 6:  #> 16
+                x: int
+            while (n > 3  #> 10
+                   and m): n -= 1
+            while n > 3 and n > 2: n = n and len([i for i in range(n)  #> 10
+                if i])
+            while True: break  #> 4
+            while n: n -= 1; d = {i: n for i in range(n)}; m = n or d  #> 16
+            return n  #> 4
+
+        for n in range(4):
+            f(n, n % 2)
+        """
+    )
+
+
+def test_a_loop_on_one_line_that_is_left_early_counts_each_test() -> None:
+    check_executions(
         """
         @profile
         def f(n):
-            while n: n -= 1
-            while (n := n + 1) < 4:
-                x: int
+            try:
+                while n - 2: n += 1; [][n - 5:1][0] if n > 5 else 0  #> 9
+            except IndexError:  #> 1
+                n = 2
+            while n: return n  #> 4
 
-        f(3)
+        @profile
+        def g(n):
+            for i in range(n):
+                try:
+                    while i: i -= 1; n //= i  #> 5
+                finally:
+                    while n > 6: n -= 1  #> 5
+
+        @profile
+        def h(n):
+            while n: yield n; n -= 1  #> 10
+
+        for n in range(4):
+            try:
+                f(n), list(h(n)), g(n)
+            except ZeroDivisionError:
+                pass
         """
     )
-    executions = Executions()
-    with program_file(text) as file:
-        play(text, file, executions, ())
-    (hits,) = executions.hits().values()
-    assert hits == {3: 4, 4: 4}
-    if sys.version_info >= (3, 14):  # before, the last test is part of the last turn
-        check_executions(text)
+
+
+def test_a_loop_on_one_line_with_an_asynchronous_comprehension() -> None:
+    check_executions(
+        """
+        async def numbers(n):
+            for i in range(n):
+                yield i
+
+        @profile
+        async def f(n):
+            while n: n -= 1; x = [i  #> 9
+                async for i in numbers(2)]
+            return x  #> 2
+
+        for n in (3, 4):
+            try:
+                f(n).send(None)
+            except StopIteration:
+                pass
+        """
+    )
 
 
 def test_constant_tests_count() -> None:

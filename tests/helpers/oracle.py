@@ -29,9 +29,11 @@ R8  (3.11) An event in code that the compiler adds for exceptions is none, and t
     frame stays on its line: that code has the line of whatever was compiled
     before.  It is a RERAISE, unless its line has a statement that compiles to
     nothing else (`pass`, a constant); a handler that does not begin with
-    PUSH_EXC_INFO; the end of `except*`; and the NOP at the end of an `async with`,
-    if its line has a statement that compiles to other code.  (Where the last
-    statement is a declaration, or never reached, the bytecode is that of a `pass`.)
+    PUSH_EXC_INFO; the end of `except*`; the NOP at the end of an `async with`,
+    if its line has a statement that compiles to other code; and the jump at the end
+    of a `case`, which in 3.11.2 has the line of the instruction before.  (Where the
+    last statement is a declaration, or never reached, the bytecode is that of a
+    `pass`.)
 R6 and R8 are about events that are no executions: where `sys.settrace` and
 executions differ, executions count.
 
@@ -222,7 +224,10 @@ def added_code(code: CodeType, text: str) -> set[int]:
         if star:
             found.add(steps[place - 1].offset)
         if inner or star:
-            rest = itertools.takewhile(lambda one: not is_last(one), steps[place:])
+            found.add(step.offset)
+            rest = itertools.takewhile(lambda one: not is_last(one), steps[place + 1 :])
+            if inner:  # the next clause of an `except*` may follow
+                rest = itertools.takewhile(lambda one: not one.is_jump_target, rest)
             found.update(one.offset for one in rest)
         if step.opname == "RERAISE" and lines[place] not in empty:
             found.add(step.offset)
@@ -230,6 +235,9 @@ def added_code(code: CodeType, text: str) -> set[int]:
             after, line = lines[place + 1], lines[place]
             if after in heads and times[line] > 1 and after < line:
                 found.add(step.offset)
+        ends = step.opname in {"NOP", "JUMP_FORWARD", "EXTENDED_ARG"}
+        if ends and place and lines[place - 1] == lines[place]:
+            found.add(step.offset)
     return found
 
 

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import CodeType
 
 Step = tuple[int, int, int]  # offset, opcode, where it jumps to or -1
@@ -119,6 +119,63 @@ class Jump(NamedTuple):
     in_comprehension: bool
 
 
+class LoopTest(NamedTuple):
+    """The last test of a `while` on one line: byte offsets."""
+
+    test: int
+    jump: int
+    body: int
+
+
+def loop_tests(code: CodeType, statement_of: Callable[[int], int]) -> list[LoopTest]:
+    """Return the tests before jumps back that stand before the block, too.
+
+    Both have the same position in the source. `statement_of` returns the first line of
+    the statement at a byte offset, 0 if there is none.
+    """
+    steps = _steps(code.co_code)
+    places = {offset: place for place, (offset, _, _) in enumerate(steps)}
+    positions = list(code.co_positions())
+
+    def before(end: int, body: int, least: int) -> range:
+        """Return the places before `end` that may be of a test of the loop."""
+        first = end
+        while first > least:
+            offset, op, target = steps[first - 1]
+            line = statement_of(offset)
+            elsewhere = line not in (0, statement_of(steps[end][0]))
+            leaves = op in _ENDS and target < 0
+            repeats = 0 <= target <= offset and places[target] != body
+            if elsewhere or leaves or repeats:
+                break
+            first -= 1
+        return range(first, end)
+
+    def key(place: int) -> tuple[object, ...] | None:
+        offset, op, _ = steps[place]
+        position = positions[offset // 2]
+        return None if position[2] is None else (op, *position)
+
+    found = []
+    for jump, (offset, op, target) in enumerate(steps):
+        if op not in _BACKWARD & _ENDS or not 0 <= target <= offset:
+            continue
+        body = places[target]
+        statement = statement_of(offset)
+        if (
+            steps[body][1] in _HEADS
+            or statement_of(target) != statement
+            or not statement
+        ):
+            continue
+        known = {key(place) for place in before(body, body, 0)} - {None}
+        for place in before(jump, body, body):
+            if steps[place][1] not in _NO_EVENTS and key(place) in known:
+                found.append(LoopTest(steps[place][0], offset, target))
+                break
+    return found
+
+
 def loop_jumps(code: CodeType) -> list[Jump]:
     """Return the jumps back to the head of a loop.
 
@@ -143,7 +200,7 @@ def loop_jumps(code: CodeType) -> list[Jump]:
             continue
         place = places[target]
         head = steps[place][1]
-        is_loop = head in _HEADS or _is_reachable(steps, places, place, offset)
+        is_loop = head in _HEADS or _is_reachable(code, steps, place, offset)
         if is_loop or not _INLINED:
             inner = _INLINED and head in _HEADS and _is_comprehension(steps, place)
             jumps.append(Jump(offset, target, in_comprehension=inner))
@@ -224,9 +281,18 @@ def _is_comprehension(steps: Sequence[Step], head: int) -> bool:
 
 
 def _is_reachable(
-    steps: Sequence[Step], places: dict[int, int], start: int, offset: int
+    code: CodeType, steps: Sequence[Step], start: int, offset: int
 ) -> bool:
-    """Return whether control can go from the instruction at `start` to `offset`."""
+    """Return whether control can go from the instruction at `start` to `offset`.
+
+    An exception leads to the end of an asynchronous loop.
+    """
+    places = {step[0]: place for place, step in enumerate(steps)}
+    ends = [
+        entry
+        for entry in dis._parse_exception_table(code)  # type: ignore[attr-defined]
+        if code.co_code[entry.target] == _NO_JUMP
+    ]
     seen: set[int] = set()
     pending = [start]
     while pending:
@@ -239,6 +305,7 @@ def _is_reachable(
             return True
         if target >= 0:
             pending.append(places[target])
+        pending += [places[end.target] for end in ends if end.start <= at < end.end]
         if op not in _ENDS:
             pending.append(place + 1)
     return False
@@ -252,7 +319,8 @@ def for_loops(code: CodeType) -> list[int]:
 
 LOOP_BACK, COMPREHENSION = 1, 2  # lp_line_entry in csrc/record/recorder.h
 
-_NO_LINE_EVENT = 4  # LP_NO_LINE_EVENT in csrc/engine/code.h
+# LP_MARK_NO_LINE_EVENT and LP_MARK_TESTED in csrc/bytecode/code_tables.h
+_NO_LINE_EVENT, _TESTED = 4, 16
 
 # Opcodes without which a function has no comprehension. From 3.14 on all(), any() and
 # tuple() of a generator expression are loops of the function that calls them.
@@ -265,16 +333,20 @@ _OF_COMPREHENSIONS = {
 _WITH = _numbers("BEFORE_WITH", "BEFORE_ASYNC_WITH", "LOAD_SPECIAL")
 
 
-def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
+def jump_marks(
+    code: CodeType, tests: Sequence[LoopTest], *, statements: bool
+) -> bytes | None:
     """Return a byte for each instruction: 0, or the kind of the backward jump to it.
 
     From 3.12 on the jumps themselves are also marked, because the event of one that
     stays on its line comes at its start. Returns None if no marks are needed;
     `statements` is true if a statement has several lines. Before 3.12 they always are.
+    `tests` are of this code.
     """
     codes = code.co_code[::2]
     if _INLINED and not (
         statements
+        or tests
         or any(number in codes for number in _OF_COMPREHENSIONS)
         or sum(map(codes.count, _WITH)) > 1
     ):
@@ -291,12 +363,21 @@ def jump_marks(code: CodeType, *, statements: bool) -> bytes | None:
             marks[jump.start // 2] = mark
     for start in without_event if regions else ():
         marks[start // 2] |= _NO_LINE_EVENT
+    for test in real_tests(tests, marks):
+        marks[test.jump // 2] |= _TESTED
+        marks[test.body // 2] |= _TESTED
     return bytes(marks)  # all 0 if there is no loop
+
+
+def real_tests(tests: Sequence[LoopTest], marks: Sequence[int]) -> list[LoopTest]:
+    """Return the tests whose jump repeats a loop, which is no comprehension's."""
+    kinds = [marks[test.jump // 2] & ~_TESTED for test in tests]
+    return [test for test, kind in zip(tests, kinds, strict=True) if kind == LOOP_BACK]
 
 
 # lp_line_event and the LP_START_... in csrc/bytecode/code_tables.h
 BY_LINE, BY_LINE_UNLESS_SLOW, BY_INSTRUCTION = range(3)
-START_OF_CALL, HIDDEN = 1 << 31, 1 << 30
+START_OF_CALL, HIDDEN, REPEATS = 1 << 31, 1 << 30, 1 << 29
 
 # What follows an END_FOR is the target of a jump, and has a LINE event.
 _TELLS_OF_LOOP_ENDS = sys.version_info < (3, 14)
@@ -424,11 +505,23 @@ def build_tables(code: CodeType, spans: Iterable[Span], event: int) -> Tables | 
     statements = _statement_table(code, first, n_lines, spans)
     in_steps = bool(code.co_flags & _STEPS)
     far = are_far(code, ranges)
-    marks = jump_marks(code, statements=statements is not None)
+    lines = memoryview(_line_table(code, ranges)).cast("I")
+    known = memoryview(statements).cast("I") if statements else [0] * n_lines
+
+    def statement_of(offset: int) -> int:
+        line = lines[offset // 2]
+        return first + known[line - first] - 1 if line and known[line - first] else line
+
+    tests = loop_tests(code, statement_of) if _INLINED else []
+    marks = jump_marks(code, tests, statements=statements is not None)
     starts = None
     by_instruction = event == BY_INSTRUCTION or (far and event != BY_LINE)
     if _INLINED and _start(code) >= 0:
-        starts = line_starts(code, ranges, first)
+        table = memoryview(bytearray(line_starts(code, ranges, first))).cast("I")
+        for test in real_tests(tests, marks or ()):
+            line = lines[test.test // 2]
+            table[test.test // 2] = (1 + line - first) | HIDDEN | REPEATS
+        starts = table.tobytes()
         if not by_instruction:
             starts = hidden_alone(starts)
     instructions = specialized = None
