@@ -1108,10 +1108,7 @@ add_traced_code(lp_code_tables *self, const lp_code_source *source,
         }
     }
     if (done && self->marks != NULL) {
-        done = add_resumes(self, ranges) &&
-               lp_cleanup_code_mark(self, source, opcodes);
-        free(self->resumes);
-        self->resumes = NULL;
+        done = lp_cleanup_code_mark(self, source, opcodes);
     }
     free_instructions(&all);
     return done;
@@ -1237,11 +1234,10 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     self->start = find_start(source, opcodes);
     self->is_far = (python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges);
     if (!add_lines_with_code(self, ranges) ||
-        !add_statements(self, source, ranges)) {
+        !add_statements(self, source, ranges) || !add_resumes(self, ranges)) {
         return false;
     }
-    if (inlines && (!add_resumes(self, ranges) ||
-                    !find_loop_tests(tests, self, source, opcodes))) {
+    if (inlines && !find_loop_tests(tests, self, source, opcodes)) {
         return false;
     }
     if ((tests->n != 0 || needs_marks(self, source, opcodes)) &&
@@ -1259,9 +1255,9 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     if (inlines && !add_starts(self, source, opcodes, events, tests)) {
         return false;
     }
-    if (self->starts == NULL && self->marks == NULL && !source->in_steps &&
-        self->n_lines <= LONG_SEARCH &&
-        !(inlines && has_loop_in_line(self, source, opcodes))) {
+    if (!inlines || (self->starts == NULL && self->marks == NULL &&
+                     !source->in_steps && self->n_lines <= LONG_SEARCH &&
+                     !has_loop_in_line(self, source, opcodes))) {
         free(self->resumes);
         self->resumes = NULL;
     }
