@@ -188,19 +188,31 @@ begin_of_test(const test_reader *self, uint32_t end, uint32_t body,
     return first;
 }
 
+/* Return the index behind the test before the block: a jump back to an outer
+ * loop, over which the test jumps, may stand between them. */
+static uint32_t
+end_of_first_test(const test_reader *self, uint32_t body)
+{
+    const uint32_t mask = LP_OP_BACK | LP_OP_ENDS;
+
+    return body > 0 && (op_at(self, body - 1) & mask) == mask ? body - 1
+                                                              : body;
+}
+
 /* Return the index of the first instruction of the test before a jump back
  * that stands in the test before the block, too; that of the jump if there is
  * none. */
 static uint32_t
 find_test(const test_reader *self, uint32_t body, uint32_t jump)
 {
-    uint32_t first = begin_of_test(self, body, body, 0);
+    uint32_t end = end_of_first_test(self, body);
+    uint32_t first = begin_of_test(self, end, body, 0);
 
     for (uint32_t i = begin_of_test(self, jump, body, body); i < jump; i++) {
         if (op_at(self, i) & LP_OP_NO_EVENTS) {
             continue;
         }
-        for (uint32_t j = first; j < body; j++) {
+        for (uint32_t j = first; j < end; j++) {
             uint32_t here = self->places[i], before = self->places[j];
 
             if (self->source->code[2 * here] ==

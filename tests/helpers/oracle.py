@@ -14,7 +14,8 @@ R3  A simple statement (one that holds no other), or the head of a compound one 
     Statements that share a line are one span.  A lambda is one span in its own code;
     generator expressions and comprehensions with a code object of their own
     are not folded.  Without source there is no R3.
-R4  Heads on one line count as `sys.settrace` counts them.
+R4  Heads on one line count as `sys.settrace` counts them; before 3.14 it does not
+    tell of the last test of a `while` (`check_lines` takes executions for that).
 R5  A resumed generator or coroutine continues in its line without a hit.
 R6  The same holds for a frame whose next event names its current line, unless a
     jump back led there: some lines have two events, like `x = a() or b()` in

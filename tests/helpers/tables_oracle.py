@@ -168,7 +168,9 @@ def loop_tests(code: CodeType, statement_of: Callable[[int], int]) -> list[LoopT
             or not statement
         ):
             continue
-        known = {key(place) for place in before(body, body, 0)} - {None}
+        _, last, exits = steps[body - 1]  # of the first test, to an outer loop
+        end = body - 1 if last in _ENDS and 0 <= exits < target else body
+        known = {key(place) for place in before(end, body, 0)} - {None}
         for place in before(jump, body, body):
             if steps[place][1] not in _NO_EVENTS and key(place) in known:
                 found.append(LoopTest(steps[place][0], offset, target))

@@ -38,15 +38,28 @@ class Untellable(NamedTuple):
         return hits >= self.at_least * executions
 
 
+def whiles_on_one_line(text: str) -> frozenset[int]:
+    """Return the first lines of `while` loops that have code on no other line.
+
+    Before 3.14 Python has no event for the last test of such a loop.
+    """
+    firsts = logical_lines(text)
+    return frozenset(
+        firsts[node.lineno]
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.While) and _is_on_its_line(node, firsts)
+    )
+
+
 def untellable(text: str) -> dict[int, Untellable]:
     """Return the lines of a program that this Python does not tell, by first line."""
     found: dict[int, Untellable] = {}
     firsts = logical_lines(text)
     version = sys.version_info[:3]
     by_line = version < (3, 12) or (version[:2] == (3, 12) and is_traced())
+    if by_line:
+        found.update(dict.fromkeys(whiles_on_one_line(text), Untellable("while", 0.5)))
     for node in ast.walk(ast.parse(text)):
-        if by_line and isinstance(node, ast.While) and _is_on_its_line(node, firsts):
-            found[firsts[node.lineno]] = Untellable("while", 0.5)
         if version < (3, 12):
             for line in _ends_of_blocks(node, version):
                 found[firsts[line]] = Untellable("pass", 1, math.inf)
