@@ -236,10 +236,16 @@ def added_code(code: CodeType, text: str) -> set[int]:
             after, line = lines[place + 1], lines[place]
             if after in heads and times[line] > 1 and after < line:
                 found.add(step.offset)
-        ends = step.opname in {"NOP", "JUMP_FORWARD", "EXTENDED_ARG"}
+        whole = itertools.dropwhile(is_extended, steps[place:])
+        ends = next(whole).opname in {"NOP", "JUMP_FORWARD"}
         if ends and place and lines[place - 1] == lines[place]:
             found.add(step.offset)
     return found
+
+
+def is_extended(step: dis.Instruction) -> bool:
+    """Return whether the instruction is a part of the next one."""
+    return step.opname == "EXTENDED_ARG"
 
 
 def is_last(step: dis.Instruction) -> bool:
