@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 CASE_ENDS_IN_ITS_LINE = (3, 11, 7)
 
 
+LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+
+
 class Untellable(NamedTuple):
     """A construct, as docs/numbers.md names it, and which hits its line may have."""
 
@@ -57,8 +60,6 @@ def untellable(text: str) -> dict[int, Untellable]:
     firsts = logical_lines(text)
     version = sys.version_info[:3]
     by_line = version < (3, 12) or (version[:2] == (3, 12) and is_traced())
-    if by_line:
-        found.update(dict.fromkeys(whiles_on_one_line(text), Untellable("while", 0.5)))
     for node in ast.walk(ast.parse(text)):
         if version < (3, 12):
             for line in _ends_of_blocks(node, version):
@@ -66,6 +67,8 @@ def untellable(text: str) -> dict[int, Untellable]:
         elif by_line:
             for line in _behind_asynchronous_loops(node):
                 found[firsts[line]] = Untellable("async for", 0)
+    if by_line:
+        found.update(dict.fromkeys(whiles_on_one_line(text), Untellable("while", 0.5)))
     return found
 
 
@@ -141,6 +144,6 @@ def _without_effect(node: ast.stmt) -> Iterable[int]:
     if is_constant or isinstance(node, ast.Pass) or not _has_code(node):
         yield node.lineno
     for block in _blocks(node):
-        for before, one in itertools.pairwise(block):
-            if isinstance(before, (ast.Return, ast.Raise, ast.Break, ast.Continue)):
-                yield one.lineno
+        reached = itertools.takewhile(lambda one: not isinstance(one, LEAVING), block)
+        for one in block[len(list(reached)) + 1 :]:
+            yield one.lineno
