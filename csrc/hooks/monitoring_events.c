@@ -345,18 +345,23 @@ start_by_instruction(PyObject *object, lp_code *code, uint32_t line)
     return return_none();
 }
 
-/* An instruction with LP_START_REPEATS. */
+/* An instruction with LP_START_REPEATS: another turn of a loop within its
+ * line, whose event costs about what a JUMP event does. */
 static PyObject *
-repeat_line(PyObject *object, uint32_t line)
+repeat_line(lp_code *code, PyObject *object, uint32_t line)
 {
     lp_recorder *rec = lp_threads_here();
     lp_frame *frame =
         rec != NULL ? lp_engine_frame(rec, object, lp_frame_key()) : NULL;
+    PyObject *answer;
 
-    if (frame != NULL) {
-        frame->flags |= LP_FRAME_LOOP_BACK;
+    if (frame == NULL) {
+        return line_slow(object, line);
     }
-    return line_slow(object, line);
+    frame->flags |= LP_FRAME_LOOP_BACK;
+    answer = line_slow(object, line);
+    lp_engine_charge_jump(rec, code);
+    return answer;
 }
 
 static LP_NOINLINE PyObject *
@@ -372,7 +377,7 @@ instruction_slow(PyObject *object, uint32_t at)
     }
     line = code->layout.first_line + lp_start_line(start) - 1;
     if (start & LP_START_REPEATS) {
-        return repeat_line(object, line);
+        return repeat_line(code, object, line);
     }
     return (start & LP_START_OF_CALL) &&
                    (code->flags & LP_CODE_CALLED_BY_INSTRUCTION)
