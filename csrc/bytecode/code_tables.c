@@ -368,7 +368,7 @@ read_instructions(instructions *self, const lp_code_source *source,
 
     self->items = malloc((n + 1) * sizeof(*self->items));
     self->places = calloc(n + 1, sizeof(*self->places));
-    self->stack = malloc((3 * n + 2) * sizeof(*self->stack));
+    self->stack = malloc((4 * n + 2) * sizeof(*self->stack));
     self->seen = malloc(n + 1);
     if (self->items == NULL || self->places == NULL || self->stack == NULL ||
         self->seen == NULL) {
@@ -429,39 +429,88 @@ is_comprehension(const instructions *self, const instruction *head)
     return (op_before(self, head, 1) & (LP_OP_SWAP | LP_OP_CALLED)) != 0;
 }
 
-/* True if control can go from the instruction `start` to `end`. */
-static bool
-is_reachable(instructions *self, const lp_code_source *source,
-             const instruction *start, const instruction *end)
-{
-    size_t n_pending = 0;
+/* A search through the bytecode, from so many instructions in `stack`. */
+typedef struct search {
+    const instruction *to;
+    const instruction *around; /* which it does not pass, or NULL */
+    size_t n_pending;
+    bool with_ends; /* to the ends of asynchronous loops, too */
+} search;
 
+/* True if control can go there. */
+static bool
+is_found(instructions *self, const lp_code_source *source, search want)
+{
     memset(self->seen, 0, self->n);
-    self->stack[n_pending++] = (uint32_t)(start - self->items);
-    while (n_pending > 0) {
-        uint32_t place = self->stack[--n_pending];
+    while (want.n_pending > 0) {
+        uint32_t place = self->stack[--want.n_pending];
         const instruction *at = &self->items[place];
 
-        if (place >= self->n || self->seen[place]) {
+        if (place >= self->n || self->seen[place] || at == want.around) {
             continue;
         }
         self->seen[place] = 1;
-        if (at == end) {
+        if (at == want.to) {
             return true;
         }
         if (at->target >= 0) {
             const instruction *to = instruction_at(self, source, at->target);
 
-            self->stack[n_pending++] = (uint32_t)(to - self->items);
+            self->stack[want.n_pending++] = (uint32_t)(to - self->items);
         }
-        if (self->ends != NULL && self->ends[place] != 0) {
-            self->stack[n_pending++] = self->ends[place] - 1;
+        if (want.with_ends && self->ends[place] != 0) {
+            self->stack[want.n_pending++] = self->ends[place] - 1;
         }
         if (!(at->op & LP_OP_ENDS)) {
-            self->stack[n_pending++] = place + 1;
+            self->stack[want.n_pending++] = place + 1;
         }
     }
     return false;
+}
+
+/* True if control can go from the instruction `start` to `end`. */
+static bool
+is_reachable(instructions *self, const lp_code_source *source,
+             const instruction *start, const instruction *end, bool with_ends)
+{
+    self->stack[0] = (uint32_t)(start - self->items);
+    return is_found(
+        self, source,
+        (search){.to = end, .n_pending = 1, .with_ends = with_ends});
+}
+
+/* The first RESUME, which is behind RETURN_GENERATOR, if there is one. */
+static const instruction *
+begin_of_code(const instructions *self)
+{
+    uint32_t i = 0;
+
+    while (i + 1 < self->n && !(self->items[i].op & LP_OP_RESUME)) {
+        i++;
+    }
+    return &self->items[i];
+}
+
+/* True if control comes to the jump through its target alone, from the start
+ * of the code, or of its handlers if it is in one. */
+static bool
+is_below(instructions *self, const lp_code_source *source,
+         const instruction *head, const instruction *jump)
+{
+    search want = {.to = jump, .around = head, .with_ends = true};
+    const instruction *begin = begin_of_code(self);
+
+    if (is_reachable(self, source, begin, jump, true)) {
+        self->stack[want.n_pending++] = (uint32_t)(begin - self->items);
+    }
+    else {
+        for (uint32_t i = 0; i < self->n; i++) {
+            if (self->items[i].op & LP_OP_HANDLES) {
+                self->stack[want.n_pending++] = i;
+            }
+        }
+    }
+    return !is_found(self, source, want);
 }
 
 /* True if a jump that may go to the head of a loop goes back.  Before 3.12 it
@@ -485,7 +534,15 @@ repeats(instructions *self, const lp_code_source *source,
         return false;
     }
     head = instruction_at(self, source, jump->target);
-    return (head->op & LP_OP_HEAD) || is_reachable(self, source, head, jump);
+    if ((head->op & LP_OP_HEAD) ||
+        is_reachable(self, source, head, jump, false)) {
+        return true;
+    }
+    /* What follows an asynchronous loop in an expression may be at the end,
+     * too, and jump back to where it goes on, which is no loop. */
+    return self->ends != NULL &&
+           is_reachable(self, source, head, jump, true) &&
+           is_below(self, source, head, jump);
 }
 
 /* The line of an instruction, 0 if it has none. */

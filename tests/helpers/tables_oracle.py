@@ -11,7 +11,7 @@ import opcode
 import sys
 from array import array
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -202,7 +202,7 @@ def loop_jumps(code: CodeType) -> list[Jump]:
             continue
         place = places[target]
         head = steps[place][1]
-        is_loop = head in _HEADS or _is_reachable(code, steps, place, offset)
+        is_loop = head in _HEADS or _repeats(code, steps, place, offset)
         if is_loop or not _INLINED:
             inner = _INLINED and head in _HEADS and _is_comprehension(steps, place)
             jumps.append(Jump(offset, target, in_comprehension=inner))
@@ -282,35 +282,42 @@ def _is_comprehension(steps: Sequence[Step], head: int) -> bool:
     return before[-1:] == [_SWAP] or not _CALLED.isdisjoint(before[-1:])
 
 
-def _is_reachable(
-    code: CodeType, steps: Sequence[Step], start: int, offset: int
-) -> bool:
-    """Return whether control can go from the instruction at `start` to `offset`.
+def _repeats(code: CodeType, steps: Sequence[Step], head: int, offset: int) -> bool:
+    """Return whether the jump at `offset` to the instruction at `head` makes a loop.
 
-    An exception leads to the end of an asynchronous loop.
+    An exception leads to the end of an asynchronous loop. What follows in the same
+    expression may be at the end of the code, and jump back to where that goes on: no
+    loop, as there is another way to the jump.
     """
+    exceptions = dis._parse_exception_table(code)  # type: ignore[attr-defined]
+    ends = [entry for entry in exceptions if code.co_code[entry.target] == _NO_JUMP]
     places = {step[0]: place for place, step in enumerate(steps)}
-    ends = [
-        entry
-        for entry in dis._parse_exception_table(code)  # type: ignore[attr-defined]
-        if code.co_code[entry.target] == _NO_JUMP
-    ]
-    seen: set[int] = set()
-    pending = [start]
-    while pending:
-        place = pending.pop()
-        if place in seen or place >= len(steps):
-            continue
-        seen.add(place)
-        at, op, target = steps[place]
-        if at == offset:
-            return True
-        if target >= 0:
-            pending.append(places[target])
-        pending += [places[end.target] for end in ends if end.start <= at < end.end]
-        if op not in _ENDS:
-            pending.append(place + 1)
-    return False
+
+    def reached(starts: Iterable[int], ends: Sequence[Any], around: int = -1) -> bool:
+        seen = {around}
+        pending = list(starts)
+        while pending:
+            place = pending.pop()
+            if place in seen or place >= len(steps):
+                continue
+            seen.add(place)
+            at, op, target = steps[place]
+            if at == offset:
+                return True
+            if target >= 0:
+                pending.append(places[target])
+            pending += [places[end.target] for end in ends if end.start <= at < end.end]
+            if op not in _ENDS:
+                pending.append(place + 1)
+        return False
+
+    if reached([head], ()) or not reached([head], ends):
+        return reached([head], ())
+    starts = [place for place, step in enumerate(steps) if step[1] == _PUSH_EXC_INFO]
+    begin = next(place for place, step in enumerate(steps) if step[1] == _RESUME)
+    if reached([begin], ends):
+        starts = [begin]
+    return not reached(starts, ends, head)
 
 
 def for_loops(code: CodeType) -> list[int]:
