@@ -143,7 +143,8 @@ void lp_code_take_bytecode(lp_code *self, lp_code *other);
  * the interpreter has them. */
 void lp_code_use_line_events(lp_code *first);
 
-/* No event tells of its hidden starts. */
+/* [GIL] Count turns of loops within a line by jumps: no events tell of the
+ * code's hidden starts. */
 void lp_code_miss_hidden_starts(lp_code *first);
 
 /* [GIL] Have PY_START events tell of its calls from now on. */

@@ -93,7 +93,8 @@ def check_lines(
     with program_file(text) as file:
         truth = oracle_process.ask(text, file, functions)
         found = run_lineprof(text, file, functions)
-        loops = whiles_on_one_line(text)
+        tells = sys.version_info >= (3, 14)  # Python, of the last test of a `while`
+        loops = frozenset() if tells else whiles_on_one_line(text)
         exact = run_executions(text, file, functions).lines() if loops else {}
     wrong = differences(known, truth, found)
     untold = untellable(text)
@@ -104,6 +105,8 @@ def check_lines(
             line in untold and untold[line].allows(executions, counted)
         ):
             wrong[line] = f"not {executions}"
+        if known.get(line, executions) != executions:
+            wrong[line] = "by hand"
     if wrong:
         pytest.fail(report(text, known, truth, found, wrong), pytrace=False)
     return found
