@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "bytecode/compiled_tables.h"
+
 enum { MAX_CLEANUP = 12 /* instructions, with EXTENDED_ARG */ };
 
 enum { JUMPS_ON = LP_OP_JUMP | LP_OP_BACK | LP_OP_ENDS };
@@ -75,37 +77,23 @@ mark(code_reader *self, uint32_t place)
 
 /* -- the exception table ------------------------------------------------- */
 
-static uint32_t
-read_number(const lp_code_source *source, size_t *at)
-{
-    uint32_t value = 0;
-    uint8_t byte = 64;
-
-    while (*at < source->n_handlers && (byte & 64)) {
-        byte = source->handlers[(*at)++];
-        value = value << 6 | (byte & 63);
-    }
-    return value;
-}
-
 /* Read which instructions have which handler; false if the table is not the
  * compiler's, in which each instruction has one at most. */
 static bool
 read_handlers(code_reader *self)
 {
-    size_t at = 0;
+    const lp_code_source *source = self->source;
+    lp_table_reader table = {source->handlers,
+                             source->handlers + source->n_handlers};
+    lp_handled handled;
 
-    while (at < self->source->n_handlers) {
-        uint32_t start = read_number(self->source, &at);
-        uint32_t length = read_number(self->source, &at);
-        uint32_t handler = read_number(self->source, &at);
+    while (lp_next_handled(&table, &handled)) {
+        uint32_t start = handled.start, handler = handled.target;
 
-        (void)read_number(self->source, &at); /* depth of the stack */
-        if (start > self->n || length > self->n - start ||
-            handler >= self->n) {
+        if (handled.end > self->n || handler >= self->n) {
             return false;
         }
-        for (uint32_t place = start; place < start + length; place++) {
+        for (uint32_t place = start; place < handled.end; place++) {
             if (self->handlers[place] != 0) {
                 return false;
             }
@@ -115,8 +103,8 @@ read_handlers(code_reader *self)
                 self->last_lines[handler] = line_at(self, place);
             }
         }
-        if (start + length > self->ends[handler]) {
-            self->ends[handler] = start + length;
+        if (handled.end > self->ends[handler]) {
+            self->ends[handler] = (uint32_t)handled.end;
         }
         if (self->covers[handler] == 0 || start < self->covers[handler] - 1) {
             self->covers[handler] = 1 + start;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "bytecode/cleanup_code.h"
+#include "bytecode/compiled_tables.h"
+#include "bytecode/instructions.h"
 #include "bytecode/loop_tests.h"
 
 enum {
@@ -11,7 +13,6 @@ enum {
     LONG_SEARCH = 64,    /* lines; see line_of() of trace_function.c */
     BYTES_PER_LINE = 64, /* of bytecode, by which the interpreter expects a
                             line */
-    MAX_LINE = INT32_MAX
 };
 
 /* Adjacent instructions of one line: byte offsets from `start` up to `end`. */
@@ -24,24 +25,6 @@ typedef struct line_ranges {
     size_t n;
 } line_ranges;
 
-/* An instruction without its cache entries. */
-typedef struct instruction {
-    uint32_t offset;
-    uint32_t op;    /* its LP_OP_... */
-    int64_t target; /* byte offset; -1 if it is no jump */
-} instruction;
-
-/* The instructions of a code object, and scratch memory for each. */
-typedef struct instructions {
-    instruction *items; /* owned */
-    uint32_t n;
-    uint32_t *places; /* owned; by offset / 2: 1 + index in `items`, or 0 */
-    uint32_t *stack;  /* owned; for is_reachable(), with `seen` */
-    uint8_t *seen;    /* owned */
-    uint32_t *ends;   /* owned; by index, if there is any: 1 + index of the
-                         END_ASYNC_FOR to which an exception there leads */
-} instructions;
-
 static uint32_t
 op_at(const lp_code_source *source, const lp_opcodes *opcodes, size_t place)
 {
@@ -50,67 +33,12 @@ op_at(const lp_code_source *source, const lp_opcodes *opcodes, size_t place)
 
 /* -- lines --------------------------------------------------------------- */
 
-/* Reading of a line table or an exception table. */
-typedef struct table_reader {
-    const uint8_t *at, *end;
-} table_reader;
-
-static uint8_t
-read_byte(table_reader *self)
-{
-    return self->at < self->end ? *self->at++ : 0;
-}
-
-/* Skip to the next byte that begins an entry. */
-static void
-skip_entry(table_reader *self)
-{
-    while (self->at < self->end && !(*self->at & 128)) {
-        self->at++;
-    }
-}
-
-static uint32_t
-read_exception_number(table_reader *self)
-{
-    uint8_t byte = read_byte(self);
-    uint32_t value = byte & 63;
-
-    while (byte & 64) {
-        byte = read_byte(self);
-        value = value << 6 | (byte & 63);
-    }
-    return value;
-}
-
-/* The change of the line at the entry that begins with `first`: see CPython,
- * InternalDocs/code_objects.md. */
-static int64_t
-line_delta(uint8_t first, table_reader at)
-{
-    unsigned kind = (first >> 3) & 15, shift = 0;
-    uint64_t value = 0;
-    uint8_t byte;
-
-    if (kind >= 10 && kind <= 12) {
-        return (int64_t)kind - 10;
-    }
-    if (kind != 13 && kind != 14) {
-        return 0;
-    }
-    do {
-        byte = read_byte(&at);
-        value |= shift < 32 ? (uint64_t)(byte & 63) << shift : 0;
-        shift += 6;
-    } while (byte & 64);
-    return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
-}
-
 /* Read the line table; false if memory is out. */
 static bool
 read_lines(line_ranges *self, const lp_code_source *source)
 {
-    table_reader at = {source->lines, source->lines + source->n_lines};
+    lp_table_reader table = {source->lines, source->lines + source->n_lines};
+    lp_location location;
     int64_t line = source->first_line;
     size_t offset = 0, n_entries = 0;
     line_range *open = NULL;
@@ -122,30 +50,23 @@ read_lines(line_ranges *self, const lp_code_source *source)
     if (self->items == NULL) {
         return false;
     }
-    while (at.at < at.end && offset < source->n_code) {
-        uint8_t first = read_byte(&at);
-        size_t end = offset + 2 * ((first & 7u) + 1);
-        bool has_line;
+    while (offset < source->n_code &&
+           lp_next_location(&table, &line, &location)) {
+        size_t end = offset + 2 * (size_t)location.n_places;
 
         end = end < source->n_code ? end : source->n_code;
-        line += line_delta(first, at);
-        line = line < -MAX_LINE  ? -MAX_LINE
-               : line > MAX_LINE ? MAX_LINE
-                                 : line;
-        has_line = first >> 3 != 31 && line > 0;
-        if (!has_line) {
+        if (location.line == 0) {
             open = NULL;
         }
-        else if (open != NULL && open->line == (uint32_t)line) {
+        else if (open != NULL && open->line == location.line) {
             open->end = (uint32_t)end;
         }
         else {
             open = &self->items[self->n++];
             *open =
-                (line_range){(uint32_t)offset, (uint32_t)end, (uint32_t)line};
+                (line_range){(uint32_t)offset, (uint32_t)end, location.line};
         }
         offset = end;
-        skip_entry(&at);
     }
     return true;
 }
@@ -309,240 +230,16 @@ add_statements(lp_code_tables *self, const lp_code_source *source,
 
 /* -- jumps --------------------------------------------------------------- */
 
-static void
-free_instructions(instructions *self)
-{
-    free(self->items);
-    free(self->places);
-    free(self->stack);
-    free(self->seen);
-    free(self->ends);
-}
-
-/* Read which instructions lead to the end of an asynchronous loop by an
- * exception, as the last turn of each does; false if memory is out. */
-static bool
-read_ends(instructions *self, const lp_code_source *source)
-{
-    table_reader at = {source->handlers,
-                       source->handlers + source->n_handlers};
-
-    while (at.at < at.end) {
-        uint32_t start = read_exception_number(&at);
-        uint32_t end = start + read_exception_number(&at);
-        uint32_t handler = read_exception_number(&at);
-        uint32_t item;
-
-        (void)read_exception_number(&at); /* depth of the stack */
-        if (handler >= source->n_code / 2 || self->places[handler] == 0) {
-            continue;
-        }
-        item = self->places[handler];
-        if (!(self->items[item - 1].op & LP_OP_END_FOR)) {
-            continue;
-        }
-        if (self->ends == NULL) {
-            self->ends = calloc((size_t)self->n + 1, sizeof(*self->ends));
-        }
-        if (self->ends == NULL) {
-            return false;
-        }
-        for (uint32_t i = 0; i < self->n; i++) {
-            uint32_t place = self->items[i].offset / 2;
-
-            if (place >= start && place < end) {
-                self->ends[i] = item;
-            }
-        }
-    }
-    return true;
-}
-
-/* Read the bytecode; false if memory is out. */
-static bool
-read_instructions(instructions *self, const lp_code_source *source,
-                  const lp_opcodes *opcodes)
-{
-    size_t n = source->n_code / 2;
-    uint32_t extended = 0;
-
-    self->items = malloc((n + 1) * sizeof(*self->items));
-    self->places = calloc(n + 1, sizeof(*self->places));
-    self->stack = malloc((4 * n + 2) * sizeof(*self->stack));
-    self->seen = malloc(n + 1);
-    if (self->items == NULL || self->places == NULL || self->stack == NULL ||
-        self->seen == NULL) {
-        return false;
-    }
-    for (size_t place = 0; place < n; place++) {
-        uint32_t op = op_at(source, opcodes, place);
-        uint32_t arg = source->code[2 * place + 1] | extended;
-        int64_t target = -1, offset = (int64_t)(2 * place);
-
-        if (op & LP_OP_CACHE) {
-            continue;
-        }
-        extended = op & LP_OP_EXTENDED ? arg << 8 : 0;
-        if (op & LP_OP_JUMP) {
-            int64_t by = 2 * (int64_t)arg;
-
-            target = offset + 2 + 2 * (int64_t)(op >> LP_OP_CACHES_SHIFT) +
-                     (op & LP_OP_BACK ? -by : by);
-            target = target < 0 ? INT64_MAX : target; /* invalid */
-        }
-        self->items[self->n++] = (instruction){(uint32_t)offset, op, target};
-        self->places[place] = self->n;
-    }
-    return read_ends(self, source);
-}
-
-/* Return the instruction at a byte offset, or NULL. */
-static const instruction *
-instruction_at(const instructions *self, const lp_code_source *source,
-               int64_t offset)
-{
-    uint32_t place;
-
-    if (offset < 0 || offset >= (int64_t)source->n_code / 2 * 2) {
-        return NULL;
-    }
-    place = self->places[offset / 2];
-    return place == 0 ? NULL : &self->items[place - 1];
-}
-
-/* The LP_OP_... of the instruction so many before this one; 0 if none. */
-static uint32_t
-op_before(const instructions *self, const instruction *at, ptrdiff_t distance)
-{
-    return at - self->items >= distance ? (at - distance)->op : 0;
-}
-
 /* True if this is the head of a comprehension's loop.  It follows a SWAP,
  * which puts the result below the iterator; that of all() follows a call.  A
  * loop statement creates its iterator itself and has no result. */
 static bool
-is_comprehension(const instructions *self, const instruction *head)
+is_comprehension(const lp_instructions *self, const lp_instruction *head)
 {
-    if (op_before(self, head, 1) & LP_OP_ITERATES) { /* from 3.15 on */
-        return (op_before(self, head, 2) & LP_OP_SWAP) != 0;
+    if (lp_op_before(self, head, 1) & LP_OP_ITERATES) { /* from 3.15 on */
+        return (lp_op_before(self, head, 2) & LP_OP_SWAP) != 0;
     }
-    return (op_before(self, head, 1) & (LP_OP_SWAP | LP_OP_CALLED)) != 0;
-}
-
-/* A search through the bytecode, from so many instructions in `stack`. */
-typedef struct search {
-    const instruction *to;
-    const instruction *around; /* which it does not pass, or NULL */
-    size_t n_pending;
-    bool with_ends; /* to the ends of asynchronous loops, too */
-} search;
-
-/* True if control can go there. */
-static bool
-is_found(instructions *self, const lp_code_source *source, search want)
-{
-    memset(self->seen, 0, self->n);
-    while (want.n_pending > 0) {
-        uint32_t place = self->stack[--want.n_pending];
-        const instruction *at = &self->items[place];
-
-        if (place >= self->n || self->seen[place] || at == want.around) {
-            continue;
-        }
-        self->seen[place] = 1;
-        if (at == want.to) {
-            return true;
-        }
-        if (at->target >= 0) {
-            const instruction *to = instruction_at(self, source, at->target);
-
-            self->stack[want.n_pending++] = (uint32_t)(to - self->items);
-        }
-        if (want.with_ends && self->ends[place] != 0) {
-            self->stack[want.n_pending++] = self->ends[place] - 1;
-        }
-        if (!(at->op & LP_OP_ENDS)) {
-            self->stack[want.n_pending++] = place + 1;
-        }
-    }
-    return false;
-}
-
-/* True if control can go from the instruction `start` to `end`. */
-static bool
-is_reachable(instructions *self, const lp_code_source *source,
-             const instruction *start, const instruction *end, bool with_ends)
-{
-    self->stack[0] = (uint32_t)(start - self->items);
-    return is_found(
-        self, source,
-        (search){.to = end, .n_pending = 1, .with_ends = with_ends});
-}
-
-/* The first RESUME, which is behind RETURN_GENERATOR, if there is one. */
-static const instruction *
-begin_of_code(const instructions *self)
-{
-    uint32_t i = 0;
-
-    while (i + 1 < self->n && !(self->items[i].op & LP_OP_RESUME)) {
-        i++;
-    }
-    return &self->items[i];
-}
-
-/* True if control comes to the jump through its target alone, from the start
- * of the code, or of its handlers if it is in one. */
-static bool
-is_below(instructions *self, const lp_code_source *source,
-         const instruction *head, const instruction *jump)
-{
-    search want = {.to = jump, .around = head, .with_ends = true};
-    const instruction *begin = begin_of_code(self);
-
-    if (is_reachable(self, source, begin, jump, true)) {
-        self->stack[want.n_pending++] = (uint32_t)(begin - self->items);
-    }
-    else {
-        for (uint32_t i = 0; i < self->n; i++) {
-            if (self->items[i].op & LP_OP_HANDLES) {
-                self->stack[want.n_pending++] = i;
-            }
-        }
-    }
-    return !is_found(self, source, want);
-}
-
-/* True if a jump that may go to the head of a loop goes back.  Before 3.12 it
- * is one then: handlers are not at the end. */
-static bool
-goes_back(const instruction *jump)
-{
-    return (jump->op & LP_OP_LOOPS) && jump->target <= jump->offset;
-}
-
-/* True if the jump goes back to the head of a loop.  Jumps inside an `await`,
- * and those from an exception handler at the end back to where it was raised,
- * are no loops. */
-static bool
-repeats(instructions *self, const lp_code_source *source,
-        const instruction *jump)
-{
-    const instruction *head;
-
-    if (!goes_back(jump)) {
-        return false;
-    }
-    head = instruction_at(self, source, jump->target);
-    if ((head->op & LP_OP_HEAD) ||
-        is_reachable(self, source, head, jump, false)) {
-        return true;
-    }
-    /* What follows an asynchronous loop in an expression may be at the end,
-     * too, and jump back to where it goes on, which is no loop. */
-    return self->ends != NULL &&
-           is_reachable(self, source, head, jump, true) &&
-           is_below(self, source, head, jump);
+    return (lp_op_before(self, head, 1) & (LP_OP_SWAP | LP_OP_CALLED)) != 0;
 }
 
 /* The line of an instruction, 0 if it has none. */
@@ -559,7 +256,7 @@ line_of(const line_ranges *ranges, uint32_t offset)
 }
 
 static bool
-is_target(const instructions *self, uint32_t offset)
+is_target(const lp_instructions *self, uint32_t offset)
 {
     for (uint32_t i = 0; i < self->n; i++) {
         if (self->items[i].target == offset) {
@@ -574,80 +271,41 @@ is_target(const instructions *self, uint32_t offset)
  * jump as part of the line where the inner one began.  (From 3.14 on, END_FOR
  * and POP_ITER begin no line, nor does the next instruction.) */
 static bool
-has_no_line_event(const instructions *self, const line_ranges *ranges,
-                  const instruction *jump)
+has_no_line_event(const lp_instructions *self, const line_ranges *ranges,
+                  const lp_instruction *jump)
 {
-    const instruction *first = jump;
+    const lp_instruction *first = jump;
 
-    while (op_before(self, first, 1) & LP_OP_EXTENDED) {
+    while (lp_op_before(self, first, 1) & LP_OP_EXTENDED) {
         first--;
     }
     return (jump->op & LP_OP_LOOPS) &&
-           (op_before(self, first, 1) & LP_OP_POP_ITER) &&
-           (op_before(self, first, 2) & LP_OP_END_FOR) &&
+           (lp_op_before(self, first, 1) & LP_OP_POP_ITER) &&
+           (lp_op_before(self, first, 2) & LP_OP_END_FOR) &&
            first - self->items >= 3 && !is_target(self, first->offset) &&
            line_of(ranges, (first - 3)->offset) ==
                line_of(ranges, jump->offset);
-}
-
-/* True if every opcode is known; `seen` has the properties of all. */
-static bool
-is_known(const lp_code_source *source, const lp_opcodes *opcodes,
-         uint32_t *seen)
-{
-    uint32_t common = LP_OP_KNOWN;
-
-    *seen = 0;
-    for (size_t i = 0; i < source->n_code / 2; i++) {
-        uint32_t op = op_at(source, opcodes, i);
-
-        common &= op;
-        *seen |= op;
-    }
-    return common && !(opcodes->python & LP_PYTHON_UNREADABLE);
-}
-
-/* True if every jump goes to an instruction. */
-static bool
-has_targets(const instructions *self, const lp_code_source *source)
-{
-    for (uint32_t i = 0; i < self->n; i++) {
-        if (self->items[i].target != -1 &&
-            instruction_at(self, source, self->items[i].target) == NULL) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Mark the loops: an instruction to which a jump goes back, and from 3.12 on
  * the jump as well, because the event of one that stays on its line comes at
  * its start. */
 static void
-mark_loops(lp_code_tables *self, instructions *all,
-           const lp_code_source *source, const line_ranges *ranges,
-           bool inlines)
+mark_loops(lp_code_tables *self, lp_instructions *all,
+           const line_ranges *ranges, bool inlines)
 {
-    uint32_t *regions = all->stack; /* starts and ends; refilled below */
+    uint32_t *regions = all->stack; /* starts and ends */
     size_t n_regions = 0;
 
-    /* Which jumps repeat a loop, before `stack` is used for the regions. */
+    lp_find_loops(all, inlines); /* before `stack` is used for the regions */
     for (uint32_t i = 0; i < all->n; i++) {
-        instruction *jump = &all->items[i];
+        const lp_instruction *jump = &all->items[i];
+        const lp_instruction *head;
 
-        if (jump->target >= 0 &&
-            !(inlines ? repeats(all, source, jump) : goes_back(jump))) {
-            jump->op &= ~(uint32_t)LP_OP_JUMP;
-        }
-    }
-    for (uint32_t i = 0; i < all->n; i++) {
-        const instruction *jump = &all->items[i];
-        const instruction *head;
-
-        if (jump->target < 0 || !(jump->op & LP_OP_JUMP)) {
+        if (!jump->repeats) {
             continue;
         }
-        head = instruction_at(all, source, jump->target);
+        head = lp_instruction_at(all, jump->target);
         if (inlines && (head->op & LP_OP_HEAD) &&
             is_comprehension(all, head)) {
             regions[n_regions++] = head->offset;
@@ -655,10 +313,10 @@ mark_loops(lp_code_tables *self, instructions *all,
         }
     }
     for (uint32_t i = 0; i < all->n; i++) {
-        const instruction *jump = &all->items[i];
+        const lp_instruction *jump = &all->items[i];
         uint8_t mark = LP_MARK_LOOP_BACK;
 
-        if (jump->target < 0 || !(jump->op & LP_OP_JUMP)) {
+        if (!jump->repeats) {
             continue;
         }
         /* The loops of a comprehension lie inside its outermost one. */
@@ -705,37 +363,24 @@ needs_marks(const lp_code_tables *self, const lp_code_source *source,
 
 /* Add the marks of jumps; false if memory is out. */
 static bool
-add_jump_marks(lp_code_tables *self, const lp_code_source *source,
+add_jump_marks(lp_code_tables *self, lp_instructions *all,
                const line_ranges *ranges, const lp_opcodes *opcodes)
 {
-    instructions all = {.n = 0};
-    uint32_t seen;
-    bool done = true;
+    bool loops = all->kinds & LP_OP_LOOPS;
 
-    if (!is_known(source, opcodes, &seen)) {
+    if (!all->are_known || (loops && !all->lead_to_another)) {
         self->is_unread = true;
         return true;
     }
     self->marks = calloc(self->n_instructions + 1, 1);
-    if (self->marks == NULL || !(seen & LP_OP_LOOPS)) {
+    if (self->marks == NULL || !loops) {
         return self->marks != NULL;
     }
-    done = read_instructions(&all, source, opcodes);
-    if (done && has_targets(&all, source)) {
-        mark_loops(self, &all, source, ranges,
-                   opcodes->python & LP_PYTHON_INLINES);
-    }
-    else if (done) {
-        self->is_unread = true;
-        free(self->marks);
-        self->marks = NULL;
-    }
-    free_instructions(&all);
-    for (uint32_t i = 0; self->marks != NULL && i < self->n_instructions;
-         i++) {
+    mark_loops(self, all, ranges, opcodes->python & LP_PYTHON_INLINES);
+    for (uint32_t i = 0; i < self->n_instructions; i++) {
         self->has_comprehension |= self->marks[i] == LP_MARK_COMPREHENSION;
     }
-    return done;
+    return true;
 }
 
 /* -- starts of lines ----------------------------------------------------- */
@@ -772,32 +417,37 @@ static bool
 mark_handlers(const line_starts *self, uint32_t call)
 {
     const lp_code_source *source = self->source;
-    table_reader at = {source->handlers,
-                       source->handlers + source->n_handlers};
+    lp_table_reader table = {source->handlers,
+                             source->handlers + source->n_handlers};
+    lp_handled handled;
     bool found = false;
 
-    while (at.at < at.end) { /* start, length, target, depth */
-        uint32_t target;
-
-        (void)read_exception_number(&at);
-        (void)read_exception_number(&at);
-        target = read_exception_number(&at);
-        (void)read_exception_number(&at);
-        mark_start(self, target);
-        if (target < self->tables->n_instructions) {
-            self->has_line_event[target] = 1;
+    while (lp_next_handled(&table, &handled)) {
+        mark_start(self, handled.target);
+        if (handled.target < self->tables->n_instructions) {
+            self->has_line_event[handled.target] = 1;
         }
-        found |= target == call;
+        found |= handled.target == call;
     }
     return found;
+}
+
+/* True if the instruction ends an `await` or a `yield from`: all that leads to
+ * it is of its line, also the jumps without a line that come from a throw().
+ */
+static bool
+ends_await(const lp_instruction *at)
+{
+    return (at->op & (LP_OP_NO_EVENTS | LP_OP_END_FOR | LP_OP_POP_ITER |
+                      LP_OP_RESUME)) == LP_OP_NO_EVENTS;
 }
 
 /* Mark the first instruction with events from `to` on, to which a jump of the
  * line `from` leads: instructions without events, as at the end of a loop, may
  * be of another line than both. */
 static void
-mark_target(const line_starts *self, const instructions *all,
-            const instruction *to, uint32_t from)
+mark_target(const line_starts *self, const lp_instructions *all,
+            const lp_instruction *to, uint32_t from)
 {
     const uint32_t *lines = self->tables->resumes;
     bool changes = lines[to->offset / 2] != from, tells;
@@ -823,7 +473,7 @@ mark_target(const line_starts *self, const instructions *all,
  * instructions from another line.  Instructions without events of their own
  * begin no line, but end one: what follows a loop follows its head. */
 static void
-mark_starts(const line_starts *self, const instructions *all)
+mark_starts(const line_starts *self, const lp_instructions *all)
 {
     lp_code_tables *tables = self->tables;
     uint32_t call = (uint32_t)tables->start / 2 + 1; /* the first of a call */
@@ -836,7 +486,7 @@ mark_starts(const line_starts *self, const instructions *all)
         call++;
     }
     for (uint32_t i = 0; i < all->n; i++) {
-        const instruction *at = &all->items[i];
+        const lp_instruction *at = &all->items[i];
         uint32_t here = tables->resumes[at->offset / 2];
 
         if (at->offset / 2 >= call) {
@@ -852,9 +502,12 @@ mark_starts(const line_starts *self, const instructions *all)
             line = here;
         }
         if (at->target >= 0) {
+            const lp_instruction *to = lp_instruction_at(all, at->target);
+
             repeats |= at->target / 2 == call;
-            mark_target(self, all,
-                        instruction_at(all, self->source, at->target), here);
+            if (!ends_await(to)) {
+                mark_target(self, all, to, here);
+            }
         }
     }
     repeats |= mark_handlers(self, call);
@@ -967,34 +620,28 @@ choose_events(lp_code_tables *self, const lp_line_events *events)
 /* Add the starts, if INSTRUCTION events may have to tell of lines; false if
  * memory is out. */
 static bool
-add_starts(lp_code_tables *self, const lp_code_source *source,
-           const lp_opcodes *opcodes, const lp_line_events *events,
-           const lp_loop_tests *tests)
+add_starts(lp_code_tables *self, const lp_instructions *all,
+           const lp_code_source *source, const lp_opcodes *opcodes,
+           const lp_line_events *events, const lp_loop_tests *tests)
 {
-    instructions all = {.n = 0};
     line_starts starts = {self, source, opcodes, NULL, tests};
     bool wants = events->wanted > LP_BY_LINE_UNLESS_SLOW ||
                  (events->wanted != LP_BY_LINE && self->is_far);
     bool done;
-    uint32_t seen;
 
-    if (self->start < 0 || !is_known(source, opcodes, &seen) ||
-        !(wants || (seen & LP_OP_END_FOR) || tests->n != 0)) {
+    if (self->start < 0 || !all->are_known || !all->lead_to_another ||
+        !(wants || (all->kinds & LP_OP_END_FOR) || tests->n != 0)) {
         return true;
     }
-    done = read_instructions(&all, source, opcodes);
-    if (done && has_targets(&all, source)) {
-        self->starts = calloc(self->n_instructions + 1, sizeof(uint32_t));
-        starts.has_line_event = calloc(self->n_instructions + 1, 1);
-        done = self->starts != NULL && starts.has_line_event != NULL;
-        if (done) {
-            mark_starts(&starts, &all);
-            mark_hidden(&starts);
-            done = choose_events(self, events);
-        }
+    self->starts = calloc(self->n_instructions + 1, sizeof(uint32_t));
+    starts.has_line_event = calloc(self->n_instructions + 1, 1);
+    done = self->starts != NULL && starts.has_line_event != NULL;
+    if (done) {
+        mark_starts(&starts, all);
+        mark_hidden(&starts);
+        done = choose_events(self, events);
     }
     free(starts.has_line_event);
-    free_instructions(&all);
     return done;
 }
 
@@ -1008,7 +655,7 @@ add_starts(lp_code_tables *self, const lp_code_source *source,
  *
  * `loops` has a byte for each place, which is set if it is such a FOR_ITER. */
 static line_range
-turn_of(const instructions *all, const uint8_t *loops, line_range range,
+turn_of(const lp_instructions *all, const uint8_t *loops, line_range range,
         bool *is_head)
 {
     const uint32_t test = LP_OP_JUMP | LP_OP_BACK;
@@ -1022,7 +669,7 @@ turn_of(const instructions *all, const uint8_t *loops, line_range range,
         }
     }
     for (uint32_t at = range.start / 2; at < range.end / 2; at++) {
-        const instruction *item;
+        const lp_instruction *item;
 
         if (all->places[at] == 0) {
             continue; /* a cache entry */
@@ -1096,7 +743,7 @@ mean_of(uint32_t sum, uint32_t n)
 }
 
 static bool
-add_instructions(lp_code_tables *self, const instructions *all,
+add_instructions(lp_code_tables *self, const lp_instructions *all,
                  const lp_code_source *source, const line_ranges *ranges,
                  const lp_opcodes *opcodes)
 {
@@ -1109,8 +756,8 @@ add_instructions(lp_code_tables *self, const instructions *all,
     self->specialized = calloc(self->n_lines, sizeof(uint16_t));
     done = done && self->instructions != NULL && self->specialized != NULL;
     for (uint32_t i = 0; done && i < all->n; i++) {
-        const instruction *to =
-            instruction_at(all, source, all->items[i].target);
+        const lp_instruction *to =
+            lp_instruction_at(all, all->items[i].target);
 
         if (to != NULL && (to->op & LP_OP_FOR)) {
             loops[to->offset / 2] = 1;
@@ -1148,27 +795,23 @@ add_instructions(lp_code_tables *self, const instructions *all,
  * too, because another event of the open line counts only if it is the turn of
  * one.  False if memory is out. */
 static bool
-add_traced_code(lp_code_tables *self, const lp_code_source *source,
-                const line_ranges *ranges, const lp_opcodes *opcodes)
+add_traced_code(lp_code_tables *self, lp_instructions *all,
+                const lp_code_source *source, const line_ranges *ranges,
+                const lp_opcodes *opcodes)
 {
-    instructions all = {.n = 0};
-    uint32_t seen;
-    bool done = read_instructions(&all, source, opcodes) &&
-                add_instructions(self, &all, source, ranges, opcodes);
-
-    if (done && self->marks == NULL && is_known(source, opcodes, &seen) &&
-        has_targets(&all, source)) {
+    if (!add_instructions(self, all, source, ranges, opcodes)) {
+        return false;
+    }
+    if (self->marks == NULL && all->are_known && all->lead_to_another) {
         self->marks = calloc(self->n_instructions + 1, 1);
-        done = self->marks != NULL;
-        if (done && (seen & LP_OP_LOOPS)) {
-            mark_loops(self, &all, source, ranges, false);
+        if (self->marks == NULL) {
+            return false;
+        }
+        if (all->kinds & LP_OP_LOOPS) {
+            mark_loops(self, all, ranges, false);
         }
     }
-    if (done && self->marks != NULL) {
-        done = lp_cleanup_code_mark(self, source, opcodes);
-    }
-    free_instructions(&all);
-    return done;
+    return self->marks == NULL || lp_cleanup_code_mark(self, source, opcodes);
 }
 
 /* Mark the lines that begin with an instruction that is slower with an event,
@@ -1209,23 +852,14 @@ add_slow_starts(lp_code_tables *self, const lp_code_source *source,
 /* True if a line has a jump back to itself: JUMP events ask for the lines of
  * its jumps. */
 static bool
-has_loop_in_line(const lp_code_tables *self, const lp_code_source *source,
-                 const lp_opcodes *opcodes)
+has_loop_in_line(const lp_code_tables *self, const lp_instructions *all)
 {
-    uint32_t extended = 0;
+    for (uint32_t i = 0; i < all->n; i++) {
+        const lp_instruction *jump = &all->items[i];
 
-    for (uint32_t i = 0; i < self->n_instructions; i++) {
-        uint32_t op = op_at(source, opcodes, i);
-        uint32_t back = source->code[2 * i + 1] | extended;
-        uint32_t next = i + 1 + (op >> LP_OP_CACHES_SHIFT);
-
-        if (op & LP_OP_CACHE) {
-            continue;
-        }
-        extended = op & LP_OP_EXTENDED ? back << 8 : 0;
-        if ((op & LP_OP_LOOPS) && back <= next &&
-            next - back < self->n_instructions &&
-            self->resumes[next - back] == self->resumes[i]) {
+        if ((jump->op & LP_OP_LOOPS) && jump->target <= jump->offset &&
+            self->resumes[jump->target / 2] ==
+                self->resumes[jump->offset / 2]) {
             return true;
         }
     }
@@ -1245,18 +879,6 @@ find_start(const lp_code_source *source, const lp_opcodes *opcodes)
         }
     }
     return -1;
-}
-
-/* Find the tests of loops that share a line with their block, if any; false if
- * memory is out. */
-static bool
-find_loop_tests(lp_loop_tests *tests, const lp_code_tables *self,
-                const lp_code_source *source, const lp_opcodes *opcodes)
-{
-    uint32_t seen;
-
-    return !is_known(source, opcodes, &seen) || !(seen & LP_OP_LOOPS) ||
-           lp_loop_tests_find(tests, self, source, opcodes);
 }
 
 /* Keep the tests of jumps that repeat a loop, no comprehension's: the turns of
@@ -1283,7 +905,8 @@ mark_tested(lp_code_tables *self, lp_loop_tests *tests)
 static bool
 add_tables(lp_code_tables *self, const lp_code_source *source,
            const line_ranges *ranges, const lp_opcodes *opcodes,
-           const lp_line_events *events, lp_loop_tests *tests)
+           const lp_line_events *events, lp_instructions *all,
+           lp_loop_tests *tests)
 {
     uint32_t python = opcodes->python;
     bool inlines = python & LP_PYTHON_INLINES;
@@ -1291,30 +914,29 @@ add_tables(lp_code_tables *self, const lp_code_source *source,
     self->start = find_start(source, opcodes);
     self->is_far = (python & LP_PYTHON_FAR_IS_SLOW) && is_far(source, ranges);
     if (!add_lines_with_code(self, ranges) ||
-        !add_statements(self, source, ranges) || !add_resumes(self, ranges)) {
+        !add_statements(self, source, ranges) || !add_resumes(self, ranges) ||
+        !lp_instructions_read(all, source, opcodes)) {
         return false;
     }
-    if (inlines && !find_loop_tests(tests, self, source, opcodes)) {
+    if (inlines && !lp_loop_tests_find(tests, self, source, all)) {
         return false;
     }
     if ((tests->n != 0 || needs_marks(self, source, opcodes)) &&
-        !add_jump_marks(self, source, ranges, opcodes)) {
+        !add_jump_marks(self, all, ranges, opcodes)) {
         return false;
     }
     mark_tested(self, tests);
     if ((python & LP_PYTHON_COUNTS_INSTRUCTIONS) &&
-        !add_traced_code(self, source, ranges, opcodes)) {
+        !add_traced_code(self, all, source, ranges, opcodes)) {
         return false;
     }
-    if (inlines && !add_slow_starts(self, source, ranges, opcodes)) {
+    if (inlines && (!add_slow_starts(self, source, ranges, opcodes) ||
+                    !add_starts(self, all, source, opcodes, events, tests))) {
         return false;
     }
-    if (inlines && !add_starts(self, source, opcodes, events, tests)) {
-        return false;
-    }
-    if (!inlines || (self->starts == NULL && self->marks == NULL &&
-                     !source->in_steps && self->n_lines <= LONG_SEARCH &&
-                     !has_loop_in_line(self, source, opcodes))) {
+    if (!inlines ||
+        (self->starts == NULL && self->marks == NULL && !source->in_steps &&
+         self->n_lines <= LONG_SEARCH && !has_loop_in_line(self, all))) {
         free(self->resumes);
         self->resumes = NULL;
     }
@@ -1326,6 +948,7 @@ lp_code_tables_build(lp_code_tables *self, const lp_code_source *source,
                      const lp_opcodes *opcodes, const lp_line_events *events)
 {
     line_ranges ranges = {NULL, 0};
+    lp_instructions all = {.n = 0};
     lp_loop_tests tests = {NULL, 0};
     lp_tables_result result = LP_TABLES_NO_MEMORY;
 
@@ -1336,11 +959,13 @@ lp_code_tables_build(lp_code_tables *self, const lp_code_source *source,
         if (ranges.n == 0 || self->n_lines > MAX_LINES) {
             result = LP_TABLES_INVALID;
         }
-        else if (add_tables(self, source, &ranges, opcodes, events, &tests)) {
+        else if (add_tables(self, source, &ranges, opcodes, events, &all,
+                            &tests)) {
             result = LP_TABLES_DONE;
         }
     }
     lp_loop_tests_clear(&tests);
+    lp_instructions_free(&all);
     free(ranges.items);
     return result;
 }

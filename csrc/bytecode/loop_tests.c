@@ -1,124 +1,56 @@
 #include "bytecode/loop_tests.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-/* Where an instruction stands in the source; the columns are 0 if unknown, or
- * 1 + the number of bytes before. */
-typedef struct position {
-    int64_t line, end_line;
-    uint32_t column, end_column;
-} position;
+#include "bytecode/compiled_tables.h"
 
 /* Code that is read. */
 typedef struct test_reader {
     const lp_code_tables *tables;
     const lp_code_source *source;
-    const lp_opcodes *opcodes;
-    position *positions; /* owned, by place */
-    uint32_t *places;    /* owned: those that are no cache entries */
-    uint32_t n;          /* of them */
-    uint32_t *indexes;   /* owned, by place: its index in `places` */
+    const lp_instructions *all;
+    lp_location *locations; /* owned, by place; NULL until they are read */
 } test_reader;
 
 static uint32_t
 op_at(const test_reader *self, uint32_t index)
 {
-    return self->opcodes->of[self->source->code[2 * self->places[index]]];
-}
-
-/* -- positions: see CPython, InternalDocs/code_objects.md ---------------- */
-
-typedef struct byte_reader {
-    const uint8_t *at, *end;
-} byte_reader;
-
-static uint8_t
-read_byte(byte_reader *self)
-{
-    return self->at < self->end ? *self->at++ : 0;
+    return self->all->items[index].op;
 }
 
 static uint32_t
-read_number(byte_reader *self)
+place_of(const test_reader *self, uint32_t index)
 {
-    uint8_t byte = read_byte(self);
-    uint32_t value = byte & 63, shift = 6;
-
-    while (byte & 64) {
-        byte = read_byte(self);
-        value |= shift < 32 ? (uint32_t)(byte & 63) << shift : 0;
-        shift += 6;
-    }
-    return value;
+    return self->all->items[index].offset / 2;
 }
 
-static int64_t
-read_signed(byte_reader *self)
-{
-    uint32_t value = read_number(self);
-
-    return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
-}
-
-/* Read an entry of the line table that begins with `first`; `line` is that of
- * the entry before, and after. */
-static position
-read_position(byte_reader *self, uint8_t first, int64_t *line)
-{
-    enum { TWO_COLUMNS = 10, NO_COLUMNS = 13, LONG = 14, NO_LINE = 15 };
-    unsigned kind = (first >> 3) & 15;
-    position here = {0, 0, 0, 0};
-
-    if (kind == NO_LINE) {
-        return here;
-    }
-    if (kind < TWO_COLUMNS) {
-        uint8_t columns = read_byte(self);
-
-        here.column = 1 + kind * 8 + ((columns >> 4) & 7);
-        here.end_column = here.column + (columns & 15);
-    }
-    else if (kind < NO_COLUMNS) {
-        *line += kind - TWO_COLUMNS;
-        here.column = 1 + (uint32_t)read_byte(self);
-        here.end_column = 1 + (uint32_t)read_byte(self);
-    }
-    else {
-        *line += read_signed(self);
-    }
-    here.line = here.end_line = *line;
-    if (kind == LONG) {
-        here.end_line += read_number(self);
-        here.column = read_number(self);
-        here.end_column = read_number(self);
-    }
-    return here;
-}
-
-static void
-read_positions(test_reader *self)
+/* Read the locations, if they are not; false if memory is out. */
+static bool
+read_locations(test_reader *self)
 {
     const lp_code_source *source = self->source;
-    byte_reader at = {source->lines, source->lines + source->n_lines};
-    uint32_t place = 0, n = self->tables->n_instructions;
+    lp_table_reader table = {source->lines, source->lines + source->n_lines};
+    lp_location location;
+    uint32_t place = 0, n = self->all->n_places;
     int64_t line = source->first_line;
 
-    while (at.at < at.end && place < n) {
-        uint8_t first = read_byte(&at);
-        position here = read_position(&at, first, &line);
-
-        for (unsigned i = 0; i <= (first & 7u) && place < n; i++) {
-            self->positions[place++] = here;
-        }
-        while (at.at < at.end && !(*at.at & 128)) {
-            at.at++;
+    if (self->locations != NULL) {
+        return true;
+    }
+    self->locations = calloc((size_t)n + 1, sizeof(*self->locations));
+    if (self->locations == NULL) {
+        return false;
+    }
+    while (place < n && lp_next_location(&table, &line, &location)) {
+        for (uint32_t i = 0; i < location.n_places && place < n; i++) {
+            self->locations[place++] = location;
         }
     }
+    return true;
 }
 
 static bool
-is_same_place(const position *one, const position *other)
+is_same_place(const lp_location *one, const lp_location *other)
 {
     return one->column != 0 && one->line == other->line &&
            one->end_line == other->end_line && one->column == other->column &&
@@ -133,7 +65,7 @@ static uint32_t
 statement_of(const test_reader *self, uint32_t index)
 {
     const lp_code_tables *tables = self->tables;
-    uint32_t line = tables->resumes[self->places[index]];
+    uint32_t line = tables->resumes[place_of(self, index)];
     uint32_t offset = line - tables->first_line;
 
     if (tables->statements != NULL && offset < tables->n_lines &&
@@ -147,22 +79,11 @@ statement_of(const test_reader *self, uint32_t index)
 static uint32_t
 target_of(const test_reader *self, uint32_t index)
 {
-    uint32_t place = self->places[index], back = 0;
-    uint64_t next =
-        (uint64_t)place + 1 + (op_at(self, index) >> LP_OP_CACHES_SHIFT);
-    uint32_t begin = index;
+    const lp_instruction *jump = &self->all->items[index];
 
-    while (begin > 0 && (op_at(self, begin - 1) & LP_OP_EXTENDED)) {
-        begin--;
-    }
-    for (uint32_t i = begin; i <= index; i++) {
-        back = back << 8 | self->source->code[2 * self->places[i] + 1];
-    }
-    if (back > next || next - back >= self->tables->n_instructions ||
-        next - back > place) {
-        return index;
-    }
-    return self->indexes[next - back];
+    return jump->target < 0 || jump->target > jump->offset
+               ? index
+               : self->all->places[jump->target / 2] - 1;
 }
 
 /* Return the index where a test that ends before another instruction may
@@ -213,12 +134,12 @@ find_test(const test_reader *self, uint32_t body, uint32_t jump)
             continue;
         }
         for (uint32_t j = first; j < end; j++) {
-            uint32_t here = self->places[i], before = self->places[j];
+            uint32_t here = place_of(self, i), before = place_of(self, j);
 
             if (self->source->code[2 * here] ==
                     self->source->code[2 * before] &&
-                is_same_place(&self->positions[here],
-                              &self->positions[before])) {
+                is_same_place(&self->locations[here],
+                              &self->locations[before])) {
                 return i;
             }
         }
@@ -244,9 +165,8 @@ static bool
 find_tests(lp_loop_tests *self, test_reader *code)
 {
     const uint32_t mask = LP_OP_LOOPS | LP_OP_ENDS;
-    bool has_positions = false;
 
-    for (uint32_t i = 0; i < code->n; i++) {
+    for (uint32_t i = 0; i < code->all->n; i++) {
         uint32_t body, test;
 
         if ((op_at(code, i) & mask) != mask) {
@@ -258,14 +178,13 @@ find_tests(lp_loop_tests *self, test_reader *code)
             statement_of(code, body) != statement_of(code, i)) {
             continue;
         }
-        if (!has_positions) {
-            read_positions(code);
-            has_positions = true;
+        if (!read_locations(code)) {
+            return false;
         }
         test = find_test(code, body, i);
         if (test != i) {
-            lp_loop_test found = {code->places[test], code->places[i],
-                                  code->places[body]};
+            lp_loop_test found = {place_of(code, test), place_of(code, i),
+                                  place_of(code, body)};
 
             if (!add_test(self, &found)) {
                 return false;
@@ -277,29 +196,15 @@ find_tests(lp_loop_tests *self, test_reader *code)
 
 bool
 lp_loop_tests_find(lp_loop_tests *self, const lp_code_tables *tables,
-                   const lp_code_source *source, const lp_opcodes *opcodes)
+                   const lp_code_source *source, const lp_instructions *all)
 {
-    size_t n = (size_t)tables->n_instructions + 1;
-    test_reader code = {
-        .tables = tables, .source = source, .opcodes = opcodes};
-    bool done = false;
+    test_reader code = {.tables = tables, .source = source, .all = all};
+    bool done = true;
 
-    code.positions = calloc(n, sizeof(*code.positions));
-    code.places = calloc(n, sizeof(*code.places));
-    code.indexes = calloc(n, sizeof(*code.indexes));
-    if (code.positions != NULL && code.places != NULL &&
-        code.indexes != NULL) {
-        for (uint32_t place = 0; place < tables->n_instructions; place++) {
-            code.indexes[place] = code.n;
-            if (!(opcodes->of[source->code[2 * place]] & LP_OP_CACHE)) {
-                code.places[code.n++] = place;
-            }
-        }
+    if (all->are_known && all->lead_to_another) {
         done = find_tests(self, &code);
+        free(code.locations);
     }
-    free(code.positions);
-    free(code.places);
-    free(code.indexes);
     return done;
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "bytecode/code_tables.h"
+#include "bytecode/instructions.h"
 
 /* Instructions of one loop, by offset / 2. */
 typedef struct lp_loop_test {
@@ -28,12 +29,12 @@ typedef struct lp_loop_tests {
 } lp_loop_tests;
 
 /* Find the tests, and what looks like one at a jump back that repeats no loop;
- * `self` is empty before.  The tables have their lines and statements, and
- * every opcode of the source is known.  None is found in code without columns
- * (PYTHONNODEBUGRANGES).  False if memory is out. */
+ * `self` is empty before.  The tables have their lines and statements.  None
+ * is found in code without columns (PYTHONNODEBUGRANGES), or with an unknown
+ * opcode.  False if memory is out. */
 bool lp_loop_tests_find(lp_loop_tests *self, const lp_code_tables *tables,
                         const lp_code_source *source,
-                        const lp_opcodes *opcodes);
+                        const lp_instructions *all);
 
 void lp_loop_tests_clear(lp_loop_tests *self);
 

@@ -394,6 +394,7 @@ _FAR_IS_SLOW = (3, 12) <= sys.version_info < (3, 14)
 _NEAR = range(-126, 128)  # distances that a byte holds
 _BYTES_PER_LINE = 64  # of bytecode, by which a line is expected
 # Instructions without events of their own, or without a line of the program.
+_END_SEND = opcode.opmap.get("END_SEND", -1)
 _NO_EVENTS = {
     opcode.opmap[name]
     for name in ("END_FOR", "END_SEND", "END_ASYNC_FOR", "POP_ITER", "RESUME")
@@ -446,7 +447,8 @@ def line_starts(
         place
         for start, end in jumps
         for passed, place in [_landing(raw, all_steps, end)]
-        if {lines[one // 2] for one in (start, *passed)} != {lines[place // 2]}
+        if raw[end] != _END_SEND  # all that leads there is of its line
+        and {lines[one // 2] for one in (start, *passed)} != {lines[place // 2]}
     ]
     told = {*changes, *handlers(code), *(end for _, end in jumps)}
     if _TELLS_OF_LOOP_ENDS:
