@@ -17,6 +17,7 @@ enum {
 /* A code object that is read; all places are those of two bytes. */
 typedef struct code_reader {
     lp_code_tables *tables;       /* borrowed */
+    const lp_instructions *all;   /* borrowed */
     const lp_code_source *source; /* borrowed */
     const lp_opcodes *opcodes;    /* borrowed */
     uint32_t n;
@@ -120,30 +121,23 @@ read_handlers(code_reader *self)
 static void
 find_arrivals(code_reader *self)
 {
-    uint32_t extended = 0, line = 0;
+    uint32_t line = 0;
     bool continues = false;
 
-    for (uint32_t place = 0; place < self->n; place++) {
-        uint32_t op = op_at(self, place);
-        uint32_t arg = self->source->code[2 * place + 1] | extended;
+    for (uint32_t i = 0; i < self->all->n; i++) {
+        const lp_instruction *at = &self->all->items[i];
 
-        if (op & LP_OP_CACHE) {
-            continue;
-        }
         if (continues) {
-            note_arrival(self, line, place);
+            note_arrival(self, line, at->offset / 2);
         }
-        line = line_at(self, place);
-        continues = !(op & LP_OP_ENDS);
-        extended = op & LP_OP_EXTENDED ? arg << 8 : 0;
-        if ((op & (LP_OP_JUMP | LP_OP_BACK)) == LP_OP_JUMP) {
-            uint64_t to =
-                (uint64_t)place + 1 + (op >> LP_OP_CACHES_SHIFT) + arg;
+        line = line_at(self, at->offset / 2);
+        continues = !(at->op & LP_OP_ENDS);
+        if (at->target >= 0 && at->target / 2 < self->n &&
+            !(at->op & LP_OP_BACK)) {
+            uint32_t to = (uint32_t)at->target / 2;
 
-            if (to < self->n) {
-                self->flags[to] |= IS_TARGET;
-                note_arrival(self, line, (uint32_t)to);
-            }
+            self->flags[to] |= IS_TARGET;
+            note_arrival(self, line, to);
         }
     }
 }
@@ -333,12 +327,13 @@ mark_ends(code_reader *self)
 }
 
 bool
-lp_cleanup_code_mark(lp_code_tables *tables, const lp_code_source *source,
-                     const lp_opcodes *opcodes)
+lp_cleanup_code_mark(lp_code_tables *tables, const lp_instructions *all,
+                     const lp_code_source *source, const lp_opcodes *opcodes)
 {
     size_t n = tables->n_instructions + 1;
     code_reader self = {
         .tables = tables,
+        .all = all,
         .source = source,
         .opcodes = opcodes,
         .n = tables->n_instructions,

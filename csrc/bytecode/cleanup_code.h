@@ -20,12 +20,14 @@
 #include <stdbool.h>
 
 #include "bytecode/code_tables.h"
+#include "bytecode/instructions.h"
 
 /* Mark cleanup code that may have line events of its own, with
  * LP_MARK_NO_EXECUTION, and make its lines statements of one line, so that
  * their events are looked up.  The tables have `marks` and `resumes`; false if
  * memory is out. */
-bool lp_cleanup_code_mark(lp_code_tables *tables, const lp_code_source *source,
+bool lp_cleanup_code_mark(lp_code_tables *tables, const lp_instructions *all,
+                          const lp_code_source *source,
                           const lp_opcodes *opcodes);
 
 #endif

@@ -40,13 +40,11 @@ read_lines(line_ranges *self, const lp_code_source *source)
     lp_table_reader table = {source->lines, source->lines + source->n_lines};
     lp_location location;
     int64_t line = source->first_line;
-    size_t offset = 0, n_entries = 0;
+    size_t offset = 0;
     line_range *open = NULL;
 
-    for (size_t i = 0; i < source->n_lines; i++) {
-        n_entries += i == 0 || (source->lines[i] & 128) != 0;
-    }
-    self->items = malloc((n_entries + 1) * sizeof(*self->items));
+    /* An entry has one byte or more. */
+    self->items = malloc((source->n_lines + 1) * sizeof(*self->items));
     if (self->items == NULL) {
         return false;
     }
@@ -368,7 +366,7 @@ add_jump_marks(lp_code_tables *self, lp_instructions *all,
 {
     bool loops = all->kinds & LP_OP_LOOPS;
 
-    if (!all->are_known || (loops && !all->lead_to_another)) {
+    if (!all->are_known || (loops && !all->have_targets)) {
         self->is_unread = true;
         return true;
     }
@@ -629,7 +627,7 @@ add_starts(lp_code_tables *self, const lp_instructions *all,
                  (events->wanted != LP_BY_LINE && self->is_far);
     bool done;
 
-    if (self->start < 0 || !all->are_known || !all->lead_to_another ||
+    if (self->start < 0 || !all->are_known || !all->have_targets ||
         !(wants || (all->kinds & LP_OP_END_FOR) || tests->n != 0)) {
         return true;
     }
@@ -802,7 +800,7 @@ add_traced_code(lp_code_tables *self, lp_instructions *all,
     if (!add_instructions(self, all, source, ranges, opcodes)) {
         return false;
     }
-    if (self->marks == NULL && all->are_known && all->lead_to_another) {
+    if (self->marks == NULL && all->are_known && all->have_targets) {
         self->marks = calloc(self->n_instructions + 1, 1);
         if (self->marks == NULL) {
             return false;
@@ -811,7 +809,8 @@ add_traced_code(lp_code_tables *self, lp_instructions *all,
             mark_loops(self, all, ranges, false);
         }
     }
-    return self->marks == NULL || lp_cleanup_code_mark(self, source, opcodes);
+    return self->marks == NULL ||
+           lp_cleanup_code_mark(self, all, source, opcodes);
 }
 
 /* Mark the lines that begin with an instruction that is slower with an event,

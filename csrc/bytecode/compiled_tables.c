@@ -7,9 +7,10 @@ enum {
     MAX_LINE = INT32_MAX
 };
 
-/* Kinds of entries of co_linetable: the first ones have columns, and the line
- * of the entry before. */
-enum { SAME_LINE_OR_NEXT_TWO = 10, NO_COLUMNS = 13, LONG = 14, NO_LINE = 15 };
+/* Kinds of entries of co_linetable.  Those before the first of these have the
+ * line of the entry before, and their number is part of their columns; the
+ * next three add 0 to 2 lines. */
+enum { ADDS_LINES = 10, NO_COLUMNS = 13, LONG = 14, NO_LINE = 15 };
 
 static uint8_t
 read_byte(lp_table_reader *self)
@@ -54,14 +55,14 @@ static void
 read_location(lp_table_reader *self, unsigned kind, int64_t *line,
               lp_location *location)
 {
-    if (kind < SAME_LINE_OR_NEXT_TWO) {
+    if (kind < ADDS_LINES) {
         uint8_t columns = read_byte(self);
 
         location->column = 1 + kind * 8 + ((columns >> 4) & 7);
         location->end_column = location->column + (columns & 15);
     }
     else if (kind < NO_COLUMNS) {
-        *line = limited(*line + kind - SAME_LINE_OR_NEXT_TWO);
+        *line = limited(*line + kind - ADDS_LINES);
         location->column = 1 + (uint32_t)read_byte(self);
         location->end_column = 1 + (uint32_t)read_byte(self);
     }

@@ -76,11 +76,11 @@ read_items(lp_instructions *self, const lp_code_source *source,
         self->places[place] = self->n;
     }
     self->are_known = common && !(opcodes->python & LP_PYTHON_UNREADABLE);
-    self->lead_to_another = true;
+    self->have_targets = true;
     for (uint32_t i = 0; i < self->n; i++) {
         int64_t target = self->items[i].target;
 
-        self->lead_to_another &=
+        self->have_targets &=
             target == -1 || lp_instruction_at(self, target) != NULL;
     }
 }

@@ -20,14 +20,14 @@ typedef struct lp_instruction {
 typedef struct lp_instructions {
     lp_instruction *items; /* owned */
     uint32_t n, n_places;  /* of the latter, with cache entries */
-    uint32_t *places; /* owned; by offset / 2: 1 + index in `items`, or 0 */
-    uint32_t *stack;  /* owned; for searches, with `seen` */
-    uint8_t *seen;    /* owned */
-    uint32_t *ends;   /* owned; by index, if there is any: 1 + index of the
-                         END_ASYNC_FOR to which an exception there leads */
-    uint32_t kinds;   /* the LP_OP_... of all of them */
-    bool are_known;   /* all opcodes are, */
-    bool lead_to_another; /* and all jumps lead to an instruction */
+    uint32_t *places;  /* owned; by offset / 2: 1 + index in `items`, or 0 */
+    uint32_t *stack;   /* owned; for searches, with `seen` */
+    uint8_t *seen;     /* owned */
+    uint32_t *ends;    /* owned; by index, if there is any: 1 + index of the
+                          END_ASYNC_FOR to which an exception there leads */
+    uint32_t kinds;    /* the LP_OP_... of all of them */
+    bool are_known;    /* all opcodes are, */
+    bool have_targets; /* and all jumps go to an instruction */
 } lp_instructions;
 
 /* Read the bytecode into `self`, which is to be freed in any case; false if

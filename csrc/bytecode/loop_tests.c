@@ -201,7 +201,7 @@ lp_loop_tests_find(lp_loop_tests *self, const lp_code_tables *tables,
     test_reader code = {.tables = tables, .source = source, .all = all};
     bool done = true;
 
-    if (all->are_known && all->lead_to_another) {
+    if (all->are_known && all->have_targets) {
         done = find_tests(self, &code);
         free(code.locations);
     }

@@ -393,8 +393,8 @@ _TELLS_OF_LOOP_ENDS = sys.version_info < (3, 14)
 _FAR_IS_SLOW = (3, 12) <= sys.version_info < (3, 14)
 _NEAR = range(-126, 128)  # distances that a byte holds
 _BYTES_PER_LINE = 64  # of bytecode, by which a line is expected
-# Instructions without events of their own, or without a line of the program.
 _END_SEND = opcode.opmap.get("END_SEND", -1)
+# Instructions without events of their own, or without a line of the program.
 _NO_EVENTS = {
     opcode.opmap[name]
     for name in ("END_FOR", "END_SEND", "END_ASYNC_FOR", "POP_ITER", "RESUME")
