@@ -12,7 +12,7 @@ import sys
 import time
 from _thread import get_ident
 from collections import namedtuple
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from itertools import pairwise
 from types import (
     AsyncGeneratorType,
@@ -27,9 +27,11 @@ from kernprof.profilers import new_profiler
 from kernprof.project import around, project_files, runner_of
 from kernprof.run_options import COMMAND, MODULE, SCRIPT, RunOptions
 from kernprof.selection import FunctionFilter
+from lineprof.control.listener import ReplyWithFile
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns
+from lineprof.private_folder import open_file
 from lineprof.process_info import arguments, thread_names
 from lineprof.recording.core import (
     CORES,
@@ -44,7 +46,7 @@ from lineprof.recording.core import (
     wanted_core,
 )
 from lineprof.recording.profiler import close, counts_of
-from lineprof.snapshot.counts import SUFFIX, write_counts
+from lineprof.snapshot.counts import COUNTS, write_counts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
 _MODULE_CODE = "<module>"
+_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAIN_THREAD_S = 5.0  # for the main thread to import a module
 _ATTACHED = (
     "attached to a running program: lines that ran at that moment count from the next"
@@ -83,7 +86,6 @@ class AttachedProfile:
         self._folder = str(options["folder"])  # for files, of this user alone
         self._program = _Running.of_this_process()
         self._live = new_live_file(os.path.join(self._folder, "attached.lprof"))
-        self.live_path = self._live.path if self._live else None
         # Counting stops and starts at once for all functions, but not for others.
         self._all_at_once = NotCounting if hook_in_use() is None else nullcontext
         try:
@@ -136,8 +138,19 @@ class AttachedProfile:
         self._to_file(self.profiler.stats_so_far, path)
         return path
 
-    def finish(self, exit_reason: str = "") -> dict[str, Any]:
-        """Count no more, and return the path of what was counted, for the client.
+    def open_live_file(self) -> int | None:
+        """Return a descriptor of the file of the counts; None if there is none.
+
+        A client that has it has the counts of a program that is killed, although it may
+        see other files, or be another user.
+        """
+        try:
+            return open_file(self._live.path, owner=os.getuid()) if self._live else None
+        except (OSError, LineprofError):
+            return None
+
+    def finish(self, exit_reason: str = "") -> ReplyWithFile:
+        """Count no more, and return the reply with what was counted, for the client.
 
         That is a file of counts, from which the client makes the profile: the modules
         for that would leave Python's memory in this process in pieces, in which it is
@@ -150,11 +163,14 @@ class AttachedProfile:
         try:
             self._stop()
             profiler.exit = exit_reason or "still running"
-            path = self._write_counts(path) or self._write_profile(path)
+            counts = self._write_counts(path)
+            handle = self._write_profile(path) if counts is None else counts
         finally:
             self._release()
         summary = self._budget.summary() if self._budget else []
-        return {"file": path, "ended": exit_reason, "summary": summary}
+        kind = "profile" if counts is None else COUNTS
+        reply = {"file": kind, "ended": exit_reason, "summary": summary}
+        return ReplyWithFile(reply, handle)
 
     def end(self) -> None:
         """Count no more, and forget all counts; does nothing if that was done."""
@@ -176,31 +192,40 @@ class AttachedProfile:
         if not self._was_counting:
             stop()
 
-    def _write_counts(self, path: str) -> str:
-        """Write a file of counts, and return its path; "" if that cannot have all."""
+    def _write_counts(self, path: str) -> int | None:
+        """Return a file of counts that has no name any more.
+
+        None if such a file cannot have all that was recorded.
+        """
         with KnownTexts(self._program.texts):
             found = counts_of(self.profiler)
         if found is None:
-            return ""
+            return None
         counts, texts = found
         counts.process["is_whole"] = True
         counts.warnings.append(_ATTACHED)
-        file = path + SUFFIX
+        handle = -1
         try:
-            with open(file, "xb", opener=_private) as stream:
+            handle = os.open(path, _NEW_FILE, 0o600)
+            os.unlink(path)
+            with open(handle, "wb", closefd=False) as stream:
                 write_counts(stream, counts, texts, thread_names())
+            os.lseek(handle, 0, os.SEEK_SET)
         except OSError as error:
-            with suppress(OSError):
-                os.unlink(file)
+            if handle >= 0:
+                os.close(handle)
             raise LineprofError(
-                f"cannot write {file}: {error.strerror}", hint="make room there"
+                f"cannot write to {self._folder}: {error.strerror}",
+                hint="make room there",
             ) from None
-        return file
+        return handle
 
-    def _write_profile(self, path: str) -> str:
-        """Write a profile, and return its path; LineprofError."""
+    def _write_profile(self, path: str) -> int:
+        """Return the file of a profile, which has no name any more; LineprofError."""
         self._to_file(self.profiler.get_stats, f"{path}.lprof", _ATTACHED)
-        return f"{path}.lprof"
+        handle = open_file(f"{path}.lprof", owner=os.getuid())
+        os.unlink(f"{path}.lprof")
+        return handle
 
     def _to_file(
         self, read: Callable[[], LineStats], path: str, *warnings: str
@@ -262,10 +287,6 @@ def _import_threading_there() -> None:
                 hint="attach with --core monitoring",
             )
         time.sleep(0.001)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _run_options(values: Mapping[str, Any]) -> RunOptions:

@@ -14,8 +14,8 @@ import time
 from contextlib import suppress
 
 from kernprof.attached import AttachedProfile
-from lineprof.control.address import own_socket
-from lineprof.control.listener import Listener, failure
+from lineprof.control.address import folder_of_socket, socket_name
+from lineprof.control.listener import Listener, ReplyWithFile, failure
 from lineprof.errors import LineprofError
 from lineprof.quiet_threads import ForkGuard
 from lineprof.recording.core import call_soon, is_counting, start, stop
@@ -142,7 +142,9 @@ class Control:
         self._gpu_rows: list[list[object]] = []
         self._gpu_due = 0.0  # s, of the monotonic clock: until then they are not new
         try:
-            self._listener = Listener(own_socket(folder), self, patience=patience)
+            self._listener = Listener(
+                folder_of_socket(folder), socket_name(), self, patience=patience
+            )
         except OSError as error:
             raise LineprofError(
                 f"cannot listen for requests: {error.strerror}",
@@ -173,6 +175,7 @@ class Control:
         self._listener.hide()
         attached, self._attached = self._attached, None
         if attached:
+            reply: Reply
             try:
                 reply = attached.finish("ended while attached")
             except Exception as error:  # noqa: BLE001  # the program is to end as ever
@@ -269,7 +272,9 @@ class Control:
         except BaseException:
             self._forget()
             raise
-        return {"text": text, "live": self._attached.live_path, "version": VERSION}
+        reply = {"text": text, "version": VERSION}
+        live = self._attached.open_live_file()
+        return reply if live is None else ReplyWithFile(reply, live)
 
     def _detach(self, _peer: Peer, _request: Request) -> Reply:
         if not self._attached:

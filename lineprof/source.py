@@ -62,17 +62,18 @@ def disk_text(file: str) -> str | None:
     become backslash escapes.
     """
     try:
-        data = _data_of(file)
+        data = data_of(file)
     except Exception:  # noqa: BLE001  # also what an audit hook raises
         return None
-    return None if data is None else _decoded(data)
+    return None if data is None else decoded(data)
 
 
-def _data_of(file: str) -> bytes | None:
+def data_of(file: str) -> bytes | None:
     """Return the content of a regular file; None for any other one.
 
-    Files of the kernel in /proc and /sys are none: their size is not that of their
-    content, and reading some of them blocks or does something.
+    Raises OSError, or ValueError for a name that no file can have. Files of the kernel
+    in /proc and /sys are not read: their size is not that of their content, and reading
+    some of them blocks or does something.
     """
     if not _is_readable(os.stat(file)):
         return None  # not even opened: that does something to some devices
@@ -113,7 +114,7 @@ class FileContent(namedtuple("FileContent", "file state data")):
 
     def text(self) -> str:
         """Return it as text: see `disk_text`."""
-        return _decoded(self.data)
+        return decoded(self.data)
 
 
 def content_of(file: str) -> FileContent | None:
@@ -150,7 +151,7 @@ def in_linecache(file: str) -> bool:
     return _linecache_text(file) is not None
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
     """Return source `data` as text, in the encoding that it declares."""
     try:
         if _may_declare_encoding(data):

@@ -28,6 +28,7 @@ NAME = "_lineprof_boot"  # of a module that stays in the program
 _MAX_WAIT = 10.0  # s for a thread that boots
 _END = 0.1  # s in which a thread ends that has done all
 _POLL = 5e-4  # s
+_KIND, _REGULAR, _OTHERS_WRITE = 0o170000, 0o100000, 0o022  # of a file's mode
 _TURNS = "lineprof.quiet_threads"
 _LAST = "kernprof.control"  # once it is imported, all the others are
 _QUICK = 1e-5  # s: see `QuickTurns` there, which is not imported yet
@@ -177,21 +178,30 @@ def _import(parameters: dict[str, Any], known: Any) -> None:  # noqa: ANN401
 def _code(file: str, *, is_needed: bool) -> dict[str, Any]:
     """Return what ``bundle.py`` has put into a file, {} if that is for another Python.
 
-    The file is deleted. Nobody but this process's user can have written it.
+    The file is deleted. One that another user may have written is not used.
     """
     from marshal import loads  # built in  # noqa: PLC0415
 
     try:
-        data = b""
-        if is_needed:
-            with open(file, "rb") as stream:
-                data = stream.read()
+        data = _own_content(file) if is_needed else b""
         posix.unlink(file)
         version, optimized, standard, code = loads(data)  # noqa: S302
     except (OSError, EOFError, ValueError, TypeError):
         return {}
     here = sys.version, sys.flags.optimize, _os_file()
     return code if here == (version, optimized, standard) else {}
+
+
+def _own_content(file: str) -> bytes:
+    """Return the content of a file that nobody but this process's user can write."""
+    flags = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
+    handle = posix.open(file, flags)
+    with open(handle, "rb") as stream:
+        status = posix.fstat(handle)
+        is_file = status.st_mode & _KIND == _REGULAR
+        if not is_file or status.st_mode & _OTHERS_WRITE:
+            return b""
+        return stream.read() if status.st_uid == posix.getuid() else b""
 
 
 def _os_file() -> str:
@@ -313,7 +323,9 @@ def _fail(file: str, error: BaseException) -> None:
     """Leave a file with the reason for the client."""
     text = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
     try:
-        with open(f"{file}.new", "w", encoding="utf-8") as stream:
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | posix.O_NOFOLLOW
+        handle = posix.open(f"{file}.new", flags | posix.O_CLOEXEC, 0o600)
+        with open(handle, "w", encoding="utf-8") as stream:
             stream.write(str(text))
         posix.rename(f"{file}.new", file)
     except Exception:  # the client waits in vain  # noqa: BLE001, S110

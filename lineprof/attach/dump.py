@@ -17,14 +17,14 @@ import sys
 import sysconfig
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.attach import task_state
 from lineprof.attach.injection import run_in
-from lineprof.attach.joining import give_to_owner, make_folder
 from lineprof.attach.refusal import check
+from lineprof.control.leftovers import remove_leftovers
 from lineprof.control.place import place_of
+from lineprof.control.watch import Watch
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _PATIENCE = 3.0  # s for a process that writes its stacks itself
 _POLL = 0.002  # s
+_MAX_TEXT = 1 << 25  # bytes that a process may write
 _TRIES = 20  # to read a program that runs on meanwhile
 _PY_SPY_TIMEOUT = 30.0  # s
 _UNREADABLE = (  # errors of a py-spy that prints something else
@@ -59,9 +60,19 @@ for number, frame in sys._current_frames().items():
         code = frame.f_code
         lines.append((code.co_filename, frame.f_lineno, code.co_qualname))
         frame = frame.f_back
-with open({path!r} + ".new", "w", encoding="utf-8", errors="backslashreplace") as out:
-    out.write(repr(lines))
-os.rename({path!r} + ".new", {path!r})
+kind = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+folder = os.open({folder!r}, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+try:
+    status = os.fstat(folder)
+    if status.st_uid == os.getuid() and not status.st_mode & 0o022:
+        handle = os.open({name!r} + ".new", kind, 0o600, dir_fd=folder)
+        with open(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
+            out.write(repr(lines))
+        os.rename(
+            {name!r} + ".new", {name!r}, src_dir_fd=folder, dst_dir_fd=folder
+        )
+finally:
+    os.close(folder)
 del here, frame, threading
 """
 
@@ -186,23 +197,36 @@ def _read_by_py_spy(pid: int, command: str) -> list[ThreadStack]:
 def _told(pid: int, interpreter: Interpreter) -> list[ThreadStack]:
     """Return the stacks that a text run in the process has written; LineprofError."""
     place = place_of(pid)
-    make_folder(place.outside)
-    name = f"{place.pid}-{os.urandom(6).hex()}.stacks"
-    inside, outside = os.path.join(place.inside, name), Path(place.outside, name)
-    token = outside.with_suffix(".token")  # the process deletes it before anything else
-    token.touch(mode=0o600)
-    give_to_owner(token)
-    text = f"import os\nos.unlink({os.path.splitext(inside)[0] + '.token'!r})\n"
-    run_in(interpreter, text + _PAYLOAD.format(path=inside))
-    until = time.monotonic() + _PATIENCE
-    while time.monotonic() < until:
-        with suppress(FileNotFoundError):
-            lines = _literal(outside.read_text(encoding="utf-8"))
-            outside.unlink()
-            return [*_threads(pid, lines)]
-        time.sleep(_POLL)
-    with suppress(FileNotFoundError):
-        token.unlink()
+    with Watch(pid) as watch, place.folder(make=True) as folder:
+        remove_leftovers(folder)
+        stem = f"{place.pid}-{os.urandom(6).hex()}"
+        token = f"{stem}.token"  # the process deletes it before anything else
+        name = f"{stem}.stacks"
+        try:
+            folder.create(token)
+        except OSError as error:
+            raise LineprofError(
+                f"cannot write to {folder.path}: {error.strerror}",
+                hint="make room there, or see whose it is",
+            ) from None
+        payload = f"import os\nos.unlink({os.path.join(place.inside, token)!r})\n"
+        payload += _PAYLOAD.format(folder=place.inside, name=name)
+        try:
+            run_in(interpreter, payload, folder)
+            until = time.monotonic() + _PATIENCE
+            while time.monotonic() < until and not watch.has_ended:
+                with suppress(FileNotFoundError):
+                    text = folder.read(name, _MAX_TEXT)
+                    folder.remove(name)
+                    return _stacks_in(text, pid)
+                time.sleep(_POLL)
+        finally:
+            with suppress(OSError):
+                folder.remove(token)
+        if watch.has_ended:
+            raise LineprofError(
+                f"process {pid} has ended", hint="name one that still runs"
+            )
     state = task_state.read(pid)
     raise LineprofError(
         f"process {pid} runs nothing that could tell: the main thread is {state}",
@@ -210,11 +234,23 @@ def _told(pid: int, interpreter: Interpreter) -> list[ThreadStack]:
     )
 
 
-def _literal(text: str) -> list[tuple[Any, ...]]:
+def _stacks_in(text: bytes, pid: int) -> list[ThreadStack]:
+    """Return the stacks in a text that a process has written; LineprofError."""
     import ast  # noqa: PLC0415
 
-    found = ast.literal_eval(text)
-    return found if isinstance(found, list) else []
+    try:
+        return [*_threads(pid, ast.literal_eval(text.decode("utf-8", "replace")))]
+    except _NO_STACKS:
+        raise LineprofError(
+            f"process {pid} has written something else than its stacks",
+            hint=f"see what it is: ps -fp {pid}",
+        ) from None
+
+
+_NO_STACKS = (
+    *(IndexError, KeyError, MemoryError, RecursionError, SyntaxError),
+    *(TypeError, ValueError),
+)
 
 
 def _threads(pid: int, lines: Iterable[tuple[Any, ...]]) -> Iterator[ThreadStack]:

@@ -24,27 +24,30 @@ from lineprof.attach.interpreter import (
     read_memory,
 )
 from lineprof.attach.tracee import MACHINES, LockTakenError, Tracee, Way, warm_up
+from lineprof.control.place import namespace_pid, place_of
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from lineprof.attach.interpreter import Interpreter
     from lineprof.attach.tracee import Machine
+    from lineprof.private_folder import PrivateFolder
 
 REMOTE_EXEC = (3, 14)  # the first with sys.remote_exec
 _TRIES = 5
 _PAUSE_S = 0.01
-_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108  # created with O_EXCL
 # `exec` may be another name in the program's __main__; a pending call that fails
-# raises an exception in the program.
+# raises an exception in the program. A child that is forked meanwhile inherits the
+# call, which is not for it.
 _WRAPPER = """\
-try: __import__('builtins').exec({text}, {given})
+try:
+ if __import__('posix').getpid() == {pid}: __import__('builtins').exec({text}, {given})
 except: pass
 """
 # Python may open a script twice if a second one comes before the first has run.
 _SCRIPT = """\
-try: __import__('os').unlink({path!r}); exec({text}, {given})
+try:
+ if __import__('posix').getpid() == {pid}:
+  __import__('posix').unlink({path!r}); exec({text}, {given})
 except: pass
 """
 _MUTEX = (3, 13)  # the first whose pending calls have a mutex of CPython's own
@@ -54,12 +57,18 @@ _C_LIBRARY = re.compile(r"libc\b|libc-2|libpthread|ld-musl")
 _PADDING = " " * 40  # more than the digits of an address and a size need
 
 
-def run_in(interpreter: Interpreter, source: str) -> None:
+def run_in(
+    interpreter: Interpreter, source: str, folder: PrivateFolder | None = None
+) -> None:
     """Make the main thread of a process run a source text as soon as it can.
 
     Returns when the text is queued: a main thread that is blocked in a system call
     runs it after that call. Raises LineprofError if the text cannot be queued; the
-    process then goes on as before.
+    process then goes on as before. A child that the process forks meanwhile does not
+    run the text.
+
+    `folder` is the one where this process and that one meet; a file that is needed is
+    made there, and is in use until the folder is closed. By default it is opened here.
 
     The text runs in a module of its own with the names `__name__` and `page`, the
     address and the size in bytes of the memory that holds the text; it is not needed
@@ -72,7 +81,11 @@ def run_in(interpreter: Interpreter, source: str) -> None:
     a file, for example, so that it does not print.
     """
     if uses_remote_exec(interpreter):
-        _run_remotely(interpreter, source)
+        if folder is None:
+            with place_of(interpreter.pid).folder(make=True) as own:
+                _run_remotely(interpreter, source, own)
+        else:
+            _run_remotely(interpreter, source, folder)
     else:
         _run_as_pending_call(interpreter, source)
 
@@ -94,9 +107,12 @@ def uses_remote_exec(interpreter: Interpreter) -> bool:
         return False
 
 
-def wrapped(source: str, address: int, size: int) -> str:
-    """Return a text that runs `source`, never fails, and leaves no names behind."""
-    return _WRAPPER.format(text=ascii(source), given=_given(address, size))
+def wrapped(source: str, pid: int, address: int, size: int) -> str:
+    """Return a text that runs `source`, never fails, and leaves no names behind.
+
+    It does nothing but in the process that calls itself `pid`.
+    """
+    return _WRAPPER.format(text=ascii(source), pid=pid, given=_given(address, size))
 
 
 def _given(address: int, size: int) -> str:
@@ -107,7 +123,8 @@ def _given(address: int, size: int) -> str:
 def _run_as_pending_call(interpreter: Interpreter, source: str) -> None:
     pid, machine = interpreter.pid, MACHINES[interpreter.machine]
     page = os.sysconf("SC_PAGE_SIZE")
-    longest = len(wrapped(source, 0, 0)) + len(_PADDING) + 1
+    own_pid = namespace_pid(pid)
+    longest = len(wrapped(source, own_pid, 0, 0)) + len(_PADDING) + 1
     size = (longest + page - 1) // page * page
     maps = read_maps(pid)
     instruction_at = _system_call(pid, maps, machine)
@@ -121,7 +138,7 @@ def _run_as_pending_call(interpreter: Interpreter, source: str) -> None:
                 raise LineprofError(f"process {pid} has started another program")
             if not address:
                 address = thread.map_memory(size, instruction_at)
-                text = wrapped(source, address, size).encode() + b"\0"
+                text = wrapped(source, own_pid, address, size).encode() + b"\0"
                 thread.write(address, text)
             arguments = (interpreter.run_simple_string, address)
             if thread.call(function, arguments, way):
@@ -169,50 +186,26 @@ def _system_call(pid: int, maps: list[Mapping], machine: Machine) -> int:
     raise LineprofError(f"process {pid} has no instruction that makes a system call")
 
 
-def _run_remotely(interpreter: Interpreter, source: str) -> None:
+def _run_remotely(interpreter: Interpreter, source: str, folder: PrivateFolder) -> None:
     pid = interpreter.pid
-    with _script(pid) as (path, stream):
-        text = _SCRIPT.format(path=path, text=ascii(source), given=_given(0, 0))
-        with open(stream, "w", encoding="ascii") as file:
-            file.write(text)
-        try:
-            sys.remote_exec(pid, path)  # type: ignore[attr-defined]  # 3.14
-        except (OSError, RuntimeError) as error:
-            raise LineprofError(
-                f"process {pid} cannot be told to run a script: {error}",
-                hint="try again if the process is still there",
-            ) from error
-
-
-@contextlib.contextmanager
-def _script(pid: int) -> Iterator[tuple[str, int]]:
-    """Make a file that the process alone can read: its path there, and a descriptor.
-
-    It is removed on an error alone: the process removes it when it runs it.
-    """
-    folder = next(filter(os.path.isdir, _FOLDERS), "")
-    path = f"{folder}/lineprof-{secrets.token_hex(8)}.py"
-    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+    own_pid = namespace_pid(pid)
+    name = f"{own_pid}-{secrets.token_hex(8)}.py"
+    path = os.path.join(folder.path, name)
+    given = _given(0, 0)
+    text = _SCRIPT.format(path=path, pid=own_pid, text=ascii(source), given=given)
     try:
-        user, group = _owner(pid)
-        stream = os.open(path, flags, 0o600)
+        folder.create(name, text.encode("ascii"))
     except OSError as error:
         raise LineprofError(
-            f"no file can be made for process {pid}: {error.strerror}",
-            hint="try again if the process is still there",
+            f"cannot write to {folder.path}: {error.strerror}",
+            hint="make room there, or see whose it is",
         ) from error
     try:
-        if user != os.geteuid():
-            os.fchown(stream, user, group)
-        yield path, stream
-    except BaseException:
+        sys.remote_exec(pid, path)  # type: ignore[attr-defined]  # 3.14
+    except (OSError, RuntimeError) as error:
         with contextlib.suppress(OSError):
-            os.unlink(path)
-        raise
-
-
-def _owner(pid: int) -> tuple[int, int]:
-    """Return the user and the group by which a process opens files."""
-    with open(f"/proc/{pid}/status", encoding="utf-8", errors="replace") as stream:
-        fields = dict(line.split(":", 1) for line in stream if ":" in line)
-    return int(fields["Uid"].split()[3]), int(fields["Gid"].split()[3])
+            folder.remove(name)
+        raise LineprofError(
+            f"process {pid} cannot be told to run a script: {error}",
+            hint="try again if the process is still there",
+        ) from error

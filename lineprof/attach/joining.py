@@ -24,25 +24,29 @@ from lineprof.attach.bundle import STANDARD, bundle
 from lineprof.attach.injection import run_in
 from lineprof.attach.refusal import check
 from lineprof.control.client import Connection, GoneError
+from lineprof.control.leftovers import remove_leftovers
 from lineprof.control.place import NotOursError, Place, place_of
+from lineprof.control.watch import LateError, Patience, Watch
 from lineprof.errors import LineprofError
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from lineprof.private_folder import PrivateFolder
+
 PATIENCE = 10.0  # s that the process waits for this one, once it listens
 _POLL = 0.002  # s
-_TOLD_AFTER = 0.5  # s until the user is told why it takes long
 _RETRIES = 5  # when a listener that is about to end was met
 _RETRY_AFTER = 0.05  # s
+_MAX_CAUSE = 1 << 12  # bytes of the reason why a process could not listen
 
 
-def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
+def join(pid: int, patience: Patience) -> tuple[Connection, Place]:
     """Return a connection to the process `pid`, which listens from now on if need be.
 
-    `say` is called with a line if the process does not answer soon. Raises
-    LineprofError if the process cannot be joined; nothing in it has been touched then.
+    Raises LineprofError if the process cannot be joined, or takes longer than
+    `patience` lasts; nothing in it has been touched then, or the error says so.
     """
     try:
         place = place_of(pid)
@@ -50,19 +54,29 @@ def join(pid: int, say: Callable[[str], object]) -> tuple[Connection, Place]:
         check(pid)  # which says more
         raise
     with suppress(FileNotFoundError, ConnectionRefusedError):
-        return Connection(pid, place.socket), place
+        return Connection(pid, place), place
     interpreter = check(pid)
-    boot = _Boot(place)
-    try:
-        run_in(interpreter, boot.payload)
-        return boot.wait(pid, say), place
-    except (FileNotFoundError, ProcessLookupError):
-        boot.withdraw()
-        raise _ended(pid) from None
-    except BaseException as error:
-        if not boot.withdraw() and not isinstance(error, LineprofError):
-            say(f"process {pid} is about to listen, and ends that in {PATIENCE:g} s")
-        raise
+    with Watch(pid) as watch, place.folder(make=True) as folder:
+        remove_leftovers(folder)
+        boot = _Boot(place, folder)
+        try:
+            run_in(interpreter, boot.payload, folder)
+            return boot.wait(watch, patience), place
+        except (FileNotFoundError, ProcessLookupError):
+            boot.withdraw()
+            raise _ended(pid) from None
+        except _EndedError:
+            boot.withdraw()
+            raise
+        except BaseException as error:
+            if boot.withdraw():
+                raise
+            note = f"process {pid} is about to listen, and ends that in {PATIENCE:g} s"
+            if isinstance(error, LateError):
+                raise LineprofError(error.message, hint=f"{note}") from None
+            if not isinstance(error, LineprofError):
+                patience.say(note)
+            raise
 
 
 # The main thread does not compile what it need not, which takes 4 ms, and a second
@@ -79,24 +93,22 @@ boot({{**{parameters!r}, "page": page}})
 class _Boot:
     """The text that makes one process listen, and the files that belong to it."""
 
-    def __init__(self, place: Place) -> None:
-        """Write the files; LineprofError."""
-        self._place = place
-        make_folder(place.outside)
+    def __init__(self, place: Place, folder: PrivateFolder) -> None:
+        """Write the files to the open folder; LineprofError."""
+        self._place, self._folder = place, folder
         name = f"{place.pid}-{os.urandom(6).hex()}"
-        self._token = Path(place.outside, f"{name}.boot")
-        self._failed = Path(place.outside, f"{name}.failed")
-        self._code = Path(place.outside, f"{name}.code")
+        self._token, self._failed = f"{name}.boot", f"{name}.failed"
+        self._code = f"{name}.code"
         source = Path(__file__).with_name("boot.py").read_text(encoding="utf-8")
         parameters: dict[str, Any] = {
-            "code": os.path.join(place.inside, self._code.name),
-            "failed": os.path.join(place.inside, self._failed.name),
+            "code": os.path.join(place.inside, self._code),
+            "failed": os.path.join(place.inside, self._failed),
             "folder": place.inside,
             "number": f"boot_{crc32(source.encode()):08x}",
             "packages": {name: _origin(name) for name in ("lineprof", "kernprof")},
             "patience": PATIENCE,
             "standard": [name for name in STANDARD.split() if "." not in name],
-            "token": os.path.join(place.inside, self._token.name),
+            "token": os.path.join(place.inside, self._token),
             "version": VERSION,
         }
         code = compile(source, "<lineprof>", "exec", dont_inherit=True)
@@ -109,76 +121,47 @@ class _Boot:
             version=sys.version,
         )
         try:
-            self._write(self._code, bundle())
-            self._write(self._token, b"")
+            folder.create(self._code, bundle())
+            folder.create(self._token)
         except OSError as error:
             self.withdraw()
             raise LineprofError(
-                f"cannot write to {place.outside}: {error.strerror}",
+                f"cannot write to {folder.path}: {error.strerror}",
                 hint="make room there, or see whose it is",
             ) from None
 
-    @staticmethod
-    def _write(file: Path, data: bytes) -> None:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(handle, "wb") as stream:
-            give_to_owner(file)
-            stream.write(data)
-
     def withdraw(self) -> bool:
         """Delete the files; return whether that was in time, so that nothing runs."""
-        self._code.unlink(missing_ok=True)
         try:
-            self._token.unlink()
-        except FileNotFoundError:
+            self._folder.remove(self._code)
+            return self._folder.remove(self._token)
+        except OSError:  # the folder is no longer this user's
             return False
-        return True
 
-    def wait(self, pid: int, say: Callable[[str], object]) -> Connection:
+    def wait(self, watch: Watch, patience: Patience) -> Connection:
         """Return a connection as soon as the process listens; LineprofError."""
-        began, told = time.monotonic(), False
+        pid = watch.pid
+        patience.begin()
         while True:
             with suppress(FileNotFoundError, ConnectionRefusedError):
-                return Connection(pid, self._place.socket)
+                return Connection(pid, self._place, self._folder)
             with suppress(FileNotFoundError):
-                cause = self._failed.read_text(encoding="utf-8")
-                self._failed.unlink()
-                raise LineprofError(f"cannot attach to process {pid}: {cause}")
-            if not os.path.exists(f"/proc/{pid}"):
-                self.withdraw()
+                cause = self._folder.read(self._failed, _MAX_CAUSE)
+                self._folder.remove(self._failed)
+                text = cause.decode("utf-8", "replace")
+                raise LineprofError(f"cannot attach to process {pid}: {text}")
+            if watch.has_ended:
                 raise _ended(pid)
-            if not told and time.monotonic() - began > _TOLD_AFTER:
-                say(_why_waiting(pid))
-                told = True
+            patience.check()
             time.sleep(_POLL)
 
 
-def _ended(pid: int) -> LineprofError:
-    return LineprofError(
-        f"process {pid} has ended", hint="attach to one that still runs"
-    )
+class _EndedError(LineprofError):
+    """The process has ended."""
 
 
-def make_folder(folder: str) -> None:
-    """Make the folder of the process's user, unless there is one; LineprofError."""
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        return
-    except OSError as error:
-        raise LineprofError(
-            f"cannot write to {folder}: {error.strerror}", hint="make room there"
-        ) from None
-    if os.getuid() == 0:
-        user = int(folder.rpartition("-")[2])
-        os.chown(folder, user, -1)
-
-
-def give_to_owner(file: Path) -> None:
-    """Give a file of root's to the owner of its folder."""
-    if os.getuid() == 0:
-        status = os.stat(file.parent)
-        os.chown(file, status.st_uid, status.st_gid)
+def _ended(pid: int) -> _EndedError:
+    return _EndedError(f"process {pid} has ended", hint="attach to one that still runs")
 
 
 def _origin(package: str) -> tuple[str, list[str]]:
@@ -188,28 +171,45 @@ def _origin(package: str) -> tuple[str, list[str]]:
 
 
 def start(
-    pid: int, options: dict[str, Any], say: Callable[[str], object]
+    pid: int, options: dict[str, Any], patience: Patience
 ) -> tuple[Connection, Place, dict[str, Any]]:
     """Attach to the process `pid`; return the connection and the reply to "attach".
 
     `options` are those of `kernprof.attached`. Raises LineprofError.
     """
     for _ in range(_RETRIES):
-        connection, place = join(pid, say)
+        connection, place = join(pid, patience)
         try:
             wanted = {**options, "folder": place.inside}
-            return connection, place, connection.ask("attach", options=wanted)
+            reply = connection.ask("attach", patience, options=wanted)
         except GoneError:  # the listener of an earlier client was just ending
             connection.close()
             time.sleep(_RETRY_AFTER)
-        except LineprofError:
+            continue
+        except BaseException:
             connection.leave()
             raise
+        if reply.get("version") == VERSION:
+            return connection, place, reply
+        connection.leave()
+        raise LineprofError(
+            f"process {pid} has imported lineprof {reply.get('version')}, and this is"
+            f" {VERSION}",
+            hint="attach with its own",
+        )
     raise LineprofError(
         f"process {pid} ends each connection at once", hint="try again a little later"
     )
 
 
-def _why_waiting(pid: int) -> str:
-    notice = task_state.blocked_notice(task_state.read(pid))
-    return f"process {pid}: {notice or 'the main thread has not answered yet'}"
+def new_patience(pid: int, timeout: float, say: Callable[[str], object]) -> Patience:
+    """Return how long to wait for answers of a process, which `say` reports."""
+
+    def why() -> str:
+        try:
+            notice = task_state.blocked_notice(task_state.read(pid))
+        except LineprofError:
+            notice = ""
+        return notice or "the main thread has not answered yet"
+
+    return Patience(pid, say, why, timeout)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
-import time
-from typing import TYPE_CHECKING, Any
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineprof.cli.command import Command, add_pid, argument_type
+from lineprof.cli.command import (
+    Command,
+    add_pid,
+    add_timeout,
+    argument_type,
+    positive,
+)
 from lineprof.console.output import (
     print_error,
     print_lines,
@@ -19,26 +26,14 @@ from lineprof.patterns import check as check_pattern
 
 if TYPE_CHECKING:
     import argparse
-    from typing import BinaryIO, Self
+    from collections.abc import Callable
+    from typing import Self
 
     from lineprof.control.client import Connection
     from lineprof.control.place import Place
 
 _HELP = "profile a program that runs already, for a time"
 _CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "settrace")
-_CHUNK = 1 << 20  # bytes
-_MAX_END = 5.0  # s that a killed process may take to go
-_POLL = 0.02  # s
-
-
-def _positive(word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise LineprofError(f"bad number {word!r}", hint="give one above 0")
-    return value
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +41,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-d",
         "--duration",
-        type=argument_type(_positive),
+        type=argument_type(positive),
         metavar="SECONDS",
         help="detach after so many seconds (default: at Ctrl-C, or when it ends)",
     )
@@ -77,11 +72,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-overhead",
-        type=argument_type(_positive),
+        type=argument_type(positive),
         metavar="FACTOR",
         help="let the program take so many times as long at most; functions that cost"
         " too much are switched off",
     )
+    add_timeout(parser)
     parser.add_argument(
         "--core",
         choices=_CORES,
@@ -91,8 +87,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Attach, wait, detach and write the profile; LineprofError."""
-    from lineprof.attach.joining import start  # noqa: PLC0415  # not for --help
+    from lineprof.attach.joining import (  # noqa: PLC0415  # not for --help
+        new_patience,
+        start,
+    )
     from lineprof.control.client import GoneError  # noqa: PLC0415
+    from lineprof.control.watch import LateError  # noqa: PLC0415
     from lineprof.files import absolute_path  # noqa: PLC0415
 
     pid: int = parsed.pid
@@ -107,24 +107,37 @@ def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> Non
         "max_overhead": parsed.max_overhead,
         "core": parsed.core,
     }
+    patience = new_patience(pid, parsed.timeout, print_error)
     with _Interruptible() as interruptible:
-        connection, place, reply = start(pid, options, print_error)
+        connection, place, reply = start(pid, options, patience)
         interruptible.hold()
         with connection:
+            live = connection.take_file()
             wait = f"for {parsed.duration:g} s" if parsed.duration else "until Ctrl-C"
-            print_lines([f"Attached to process {pid} {wait}: {reply['text']}"])
+            print_lines([f"Attached to process {pid} {wait}: {reply.get('text')}"])
             try:
                 done = interruptible.wait(connection, parsed.duration)
                 if done is None:
-                    done = connection.ask("detach")
-            except GoneError:
-                _recover(pid, str(reply.get("live") or ""), out)
+                    done = connection.ask("detach", patience)
+                file = connection.take_file()
+            except (GoneError, LateError) as error:
+                has_ended = isinstance(error, GoneError)
+                _recover(_Left(pid, place, live, has_ended=has_ended), out)
                 return
-    _take(place, str(done["file"]), out)
-    for line in done.get("summary") or ():
+    if file is None:
+        raise LineprofError(
+            f"process {pid} gave no profile",
+            hint="use the same version of lineprof on both sides",
+        )
+    _take(pid, file, str(done.get("file")), out)
+    for line in _sequence(done.get("summary")):
         print_error(str(line))
     ended = f" (process {pid} has ended)" if done.get("ended") else ""
     _say_written(out, ended)
+
+
+def _sequence(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
 
 
 def _check_folder(out: str) -> None:
@@ -183,57 +196,81 @@ class _Interruptible:
             self._is_held = True
 
 
-def _take(place: Place, file: str, out: str) -> None:
-    """Make the profile of what the process has written, at `out`; LineprofError."""
-    from lineprof.files import write_chunks  # noqa: PLC0415
-    from lineprof.snapshot.counts import SUFFIX  # noqa: PLC0415
-
-    path = os.path.join(place.outside, os.path.basename(file))
-    try:
-        with open(path, "rb") as stream:
-            if path.endswith(SUFFIX):
-                _write_profile(stream, path, out)
-            else:
-                write_chunks(iter(lambda: stream.read(_CHUNK), b""), out)
-        os.unlink(path)
-    except OSError as error:
-        raise LineprofError(
-            f"cannot read {path}: {error.strerror}", hint="see whether it is there"
-        ) from None
-
-
-def _write_profile(stream: BinaryIO, path: str, out: str) -> None:
-    """Write the profile of counts at `path` to `out`, or beside them; LineprofError."""
+def _take(pid: int, file: int, kind: str, out: str) -> None:
+    """Make the profile of the open `file` of a process, at `out`; LineprofError."""
+    from lineprof.files import write_bytes  # noqa: PLC0415
     from lineprof.line_stats import LineStats  # noqa: PLC0415
-    from lineprof.snapshot.counts import SUFFIX, read_profile  # noqa: PLC0415
+    from lineprof.snapshot.counts import COUNTS, read_profile  # noqa: PLC0415
 
-    stats = LineStats.of(read_profile(stream, path))
+    what = f"what process {pid} has counted"
+    with open(file, "rb") as stream:
+        # The process may go on writing: no more is read than there is now.
+        data = stream.read(os.fstat(file).st_size)
+    if kind == COUNTS:
+        stats = LineStats.of(read_profile(io.BytesIO(data), what))
+        _write(pid, out, stats.to_file)
+    else:
+        _write(pid, out, lambda name: write_bytes([data], name, what="the profile"))
+
+
+def _write(pid: int, out: str, save: Callable[[str], None]) -> None:
+    """Let `save` write a profile to `out`, or to this user's folder; LineprofError."""
+    from lineprof.private_folder import PrivateFolder, own_folder  # noqa: PLC0415
+
     try:
-        stats.to_file(out)
+        save(out)
     except LineprofError as error:
-        beside = f"{path.removesuffix(SUFFIX)}.lprof"
-        stats.to_file(beside)
-        os.unlink(path)
+        with PrivateFolder.open(own_folder(), make=True) as folder:
+            beside = os.path.join(folder.path, f"{pid}-{os.urandom(6).hex()}.lprof")
+            save(beside)
         raise LineprofError(
             error.message, hint=f"the profile is in {beside!r}"
         ) from None
 
 
-def _recover(pid: int, live: str, out: str) -> None:
-    """Write the profile of a process that was killed; LineprofError."""
-    from lineprof.processes.recovery import dead_runs, recover  # noqa: PLC0415
+class _Left(NamedTuple):
+    """What there is of a process that does not give its profile."""
 
-    done = None
-    deadline = time.monotonic() + _MAX_END
-    while live and done is None and time.monotonic() < deadline:
-        for run in dead_runs([live]):
-            done = recover(run, out)
-        time.sleep(_POLL)  # the process may not be quite dead yet
-    if done is None:
+    pid: int
+    place: Place
+    live: int | None  # a descriptor of the file of its counts
+    has_ended: bool
+
+
+def _recover(left: _Left, out: str) -> None:
+    """Write the profile of the counts of a process that does not answer.
+
+    Raises LineprofError. The source files that the process names are read only if it
+    is this user's.
+    """
+    from lineprof.processes.recovery import profile_of_file  # noqa: PLC0415
+    from lineprof.snapshot.live_file import LiveFileReader  # noqa: PLC0415
+    from lineprof.storage import save  # noqa: PLC0415
+
+    pid, place = left.pid, left.place
+    if left.live is None:
+        end = "has ended" if left.has_ended else "does not answer"
         raise LineprofError(
-            f"process {pid} has ended, and its counts are lost", hint="see how it ended"
+            f"process {pid} {end}, and its counts are lost",
+            hint="let it have a live file: unset LINEPROF_LIVE",
         )
-    _say_written(done.path, f" (process {pid}: {done.reason})")
+    name = f"the live file of process {pid}"
+    is_ours = not place.root and place.rights.user == os.getuid()
+    with closing(LiveFileReader(name, left.live)) as file:
+        done = profile_of_file(file, has_ended=left.has_ended, has_sources=is_ours)
+        _write(pid, out, lambda path: save(done.profile, path))
+        if left.has_ended and not place.root:
+            with place.rights:
+                _remove_linked(left.live)
+    _say_written(out, f" (process {pid}: {done.reason})")
+
+
+def _remove_linked(handle: int) -> None:
+    """Remove an open file by its name, if that is still the name of the file."""
+    with suppress(OSError):
+        path, status = os.readlink(f"/proc/self/fd/{handle}"), os.fstat(handle)
+        if os.path.samestat(os.lstat(path), status):
+            os.unlink(path)
 
 
 def _say_written(out: str, how: str) -> None:

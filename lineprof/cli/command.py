@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import print_error
+from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
 from lineprof.patterns import SOURCE, parse
@@ -130,6 +131,29 @@ def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument(
         "pid", type=argument_type(_process_number), metavar="PID", help=text
     )
+
+
+def add_timeout(parser: argparse.ArgumentParser) -> None:
+    """Add the flag --timeout: how long to wait for an answer of a process, in s."""
+    parser.add_argument(
+        "--timeout",
+        type=argument_type(positive),
+        default=TIMEOUT,
+        metavar="SECONDS",
+        help="wait so long for each answer of the process, which gives none while it is"
+        f" in a long call (default: {TIMEOUT:g})",
+    )
+
+
+def positive(word: str) -> float:
+    """Return the number above 0 that `word` is; LineprofError if it is none."""
+    try:
+        value = float(word)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise LineprofError(f"bad number {word!r}", hint="give one above 0")
+    return value
 
 
 def _process_number(word: str) -> int:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import Command, add_pid
-from lineprof.console.output import print_lines
+from lineprof.cli.command import Command, add_pid, add_timeout
+from lineprof.console.output import print_error, print_lines
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
     import argparse
 
 _HELP = "tell a profiled program to start or stop counting, or to write its profile"
+_WAITING = "it has not answered yet"
 _ACTIONS = ("start", "stop", "reset", "write", "status")
 
 
@@ -34,23 +35,26 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the file to write (default: that of the run)",
     )
+    add_timeout(parser)
 
 
 def _ctl(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Send one request and print the answer; LineprofError."""
     from lineprof.control.client import Connection  # noqa: PLC0415  # not for --help
     from lineprof.control.place import place_of  # noqa: PLC0415
+    from lineprof.control.watch import Patience  # noqa: PLC0415
     from lineprof.files import absolute_path  # noqa: PLC0415
 
     pid, action, out = parsed.pid, parsed.action, parsed.outfile
     if out and action != "write":
         parser.error(f"{action} writes no file")
     values = {"path": absolute_path(out)} if out else {}
-    path = place_of(pid).socket
+    place = place_of(pid)
+    patience = Patience(pid, print_error, lambda: _WAITING, parsed.timeout)
     with suppress(FileNotFoundError, ConnectionRefusedError):
-        with Connection(pid, path) as connection:
-            reply = connection.ask(action, **values)
-        print_lines([f"process {pid}: {reply['text']}"])
+        with Connection(pid, place) as connection:
+            reply = connection.ask(action, patience, **values)
+        print_lines([f"process {pid}: {reply.get('text')}"])
         return
     raise LineprofError(
         f"process {pid} does not listen",

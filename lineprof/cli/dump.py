@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import linecache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command, add_pid
 from lineprof.console.output import print_lines
-from lineprof.errors import printable
+from lineprof.errors import LineprofError, printable
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lineprof.attach.dump import ThreadStack
 
@@ -27,13 +27,43 @@ def _dump(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     from lineprof.attach.dump import stacks  # noqa: PLC0415  # not for --help
 
     threads, how = stacks(parsed.pid)
+    lines_of = _reader(parsed.pid)
     count = f"{len(threads)} thread{'s' * (len(threads) != 1)}"
     print_lines([f"Process {parsed.pid}: {count}, {how}; innermost calls last"])
     for thread in threads:
-        print_lines(_lines(thread))
+        print_lines(_lines(thread, lines_of))
 
 
-def _lines(thread: ThreadStack) -> Iterator[str]:
+def _reader(pid: int) -> Callable[[str], Sequence[str]]:
+    """Return a function that returns the lines of a file as a process can read it.
+
+    The process tells its name, which may be that of any file.
+    """
+    from lineprof.control.place import place_of  # noqa: PLC0415  # not for --help
+    from lineprof.source import data_of, decoded  # noqa: PLC0415
+
+    try:
+        place = place_of(pid)
+    except LineprofError:  # it has ended
+        return lambda _: ()
+
+    @cache
+    def lines_of(file: str) -> Sequence[str]:
+        if place.root:  # the same name is of another file here
+            return ()
+        try:
+            with place.rights:
+                data = data_of(file)
+        except (OSError, ValueError, LineprofError):
+            data = None
+        return decoded(data or b"").splitlines()
+
+    return lines_of
+
+
+def _lines(
+    thread: ThreadStack, lines_of: Callable[[str], Sequence[str]]
+) -> Iterator[str]:
     name = f" {thread.name}" if thread.name else ""
     state = f", {thread.state}" if thread.state else ""
     yield ""
@@ -42,8 +72,8 @@ def _lines(thread: ThreadStack) -> Iterator[str]:
         yield printable(
             f'  File "{frame.file}", line {frame.line}, in {frame.function}'
         )
-        text = linecache.getline(frame.file, frame.line).strip()
-        if text:
+        lines = lines_of(frame.file)
+        if 0 < frame.line <= len(lines) and (text := lines[frame.line - 1].strip()):
             yield printable(f"    {text}")
 
 

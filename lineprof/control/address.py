@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import os
 
-from lineprof.private_folder import check_folder, own_folder_name, temporary_folder
+from lineprof.private_folder import PrivateFolder, own_folder
 
 SUFFIX = ".sock"
 
 
-def own_socket(folder: str | None = None) -> str:
-    """Return the path of this process's socket; makes its folder if there is none.
+def socket_name() -> str:
+    """Return the name of this process's socket in its folder."""
+    return f"{os.getpid()}{SUFFIX}"
 
-    `folder` is the one in which a client will look. Raises LineprofError or OSError if
+
+def folder_of_socket(path: str | None = None) -> PrivateFolder:
+    """Open the folder of this process's socket, which is made if there is none.
+
+    `path` is the one in which a client will look. Raises LineprofError or OSError if
     nothing can be put there safely.
     """
-    folder = folder or os.path.join(temporary_folder(), own_folder_name())
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    check_folder(folder)
-    return os.path.join(folder, f"{os.getpid()}{SUFFIX}")
+    return PrivateFolder.open(path or own_folder(), make=True)

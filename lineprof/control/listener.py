@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import select
+import sys
 from contextlib import nullcontext, suppress
 from functools import partial
 
@@ -22,6 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Protocol
+
+    from lineprof.private_folder import PrivateFolder
 
     Request = dict[str, Any]
     Reply = dict[str, Any]
@@ -46,6 +49,16 @@ MAX_REQUEST = 1 << 16  # bytes of a line
 _BACKLOG = 8
 _SEND_TIMEOUT = 10.0  # s for a peer that does not read
 _FIRST_REQUEST = 50  # ms within which a client mostly sends it
+_HANDLE = 4  # bytes of a descriptor, a C int
+
+
+class ReplyWithFile(dict):  # type: ignore[type-arg]
+    """A reply with an open file: the client gets a descriptor of its own."""
+
+    def __init__(self, reply: Reply, handle: int) -> None:
+        """Pass `handle` with the reply, and close it then."""
+        super().__init__(reply)
+        self.handle = handle
 
 
 class Peer:
@@ -78,10 +91,19 @@ class Peer:
 
     def send(self, reply: Reply) -> bool:
         """Send a reply, or a message; return whether it has left."""
+        handle = reply.handle if isinstance(reply, ReplyWithFile) else None
         try:
-            self._connection.sendall(json.dumps(reply).encode() + b"\n")
+            data = json.dumps(reply).encode() + b"\n"
+            if handle is not None:
+                passed = handle.to_bytes(_HANDLE, sys.byteorder)
+                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, passed)
+                data = data[self._connection.sendmsg([data], [rights]) :]
+            self._connection.sendall(data)
         except (OSError, ValueError):
             return False
+        finally:
+            if handle is not None:
+                os.close(handle)
         return True
 
     def close(self) -> None:
@@ -91,37 +113,42 @@ class Peer:
 
 
 class Listener:
-    """A socket at a path, whose requests are answered by a thread of its own.
+    """A socket in a folder, whose requests are answered by a thread of its own.
 
     With `patience`, a peer is about to come: the thread has quick turns until then
     (`QuickTurns`), and the owner is told when none has come for so many seconds.
     """
 
     def __init__(
-        self, path: str, owner: Owner, *, patience: float | None = None
+        self,
+        folder: PrivateFolder,
+        name: str,
+        owner: Owner,
+        *,
+        patience: float | None = None,
     ) -> None:
-        """Listen at `path`, which nobody else may use; OSError if that is impossible.
+        """Listen at a `name` in `folder`; OSError if that is impossible.
 
-        A socket that a process of the same number left there is replaced.
+        A socket that a process of the same number left there is replaced. The folder
+        is closed with the listener.
         """
-        self._owner, self._path = owner, path
+        self._owner, self._folder, self._name = owner, folder, name
         self._patience = patience
         self._is_met = False  # by a peer
         self._is_hidden = self._is_closed = self._has_ended = False
         self._peers: dict[int, Peer] = {}
         self._turns: QuickTurns | None = None  # until the first peer
         self._thread: QuietThread | None = None
-        with suppress(FileNotFoundError):
-            os.unlink(path)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            self._socket.bind(path)
-            os.chmod(path, 0o600)
+            folder.remove(name)
+            folder.bind(self._socket, name)
             self._socket.listen(_BACKLOG)
             self._socket.setblocking(False)
             self._wake, self._woken = os.pipe()  # read and write
         except OSError:
             self._socket.close()
+            folder.close()
             raise
 
     def start(self) -> None:
@@ -133,11 +160,11 @@ class Listener:
         self.resume()
 
     def hide(self) -> None:
-        """Remove the socket's path: nobody else can connect from now on."""
+        """Remove the socket's name: nobody else can connect from now on."""
         if not self._is_hidden:
-            self._is_hidden = True  # another listener may have that path soon
+            self._is_hidden = True  # another listener may have that name soon
             with suppress(OSError):
-                os.unlink(self._path)
+                self._folder.remove(self._name)
 
     def close(self) -> None:
         """Answer no more; wait for an answer in progress, unless it calls this."""
@@ -163,6 +190,8 @@ class Listener:
         self._peers.clear()
         with suppress(OSError):
             self._socket.close()
+        with suppress(OSError):
+            self._folder.close()
         for descriptor in (self._wake, self._woken):
             with suppress(OSError):
                 os.close(descriptor)

@@ -1,19 +1,30 @@
 """Where a client meets a running program: the folder of its socket, seen from outside.
 
 The program may have another folder for temporary files, other mounts and another
-number than those that this process sees.
+number than those that this process sees. It may belong to another user, whom root must
+not trust: root opens the folder with the rights of that user (`Rights`), and a link of
+a program with other mounts leads to a file of that program, not of this one.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.control.address import SUFFIX
 from lineprof.errors import LineprofError
-from lineprof.private_folder import TEMPORARY, own_folder_name, temporary_folder
+from lineprof.private_folder import (
+    PATH_ONLY,
+    TEMPORARY,
+    USUAL_TEMPORARY,
+    PrivateFolder,
+    Rights,
+    own_folder_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +34,45 @@ class Place(NamedTuple):
     """The folder through which a process and this one meet."""
 
     inside: str  # its path for the process
-    outside: str  # and for this one
+    root: str  # what to put before paths of the process, "" if it has the same mounts
     pid: int  # the process's number, as itself sees it
+    rights: Rights  # of the process's user
+
+    @property
+    def outside(self) -> str:
+        """The path of the folder for this process, to be shown."""
+        return self.root + self.inside
 
     @property
     def socket(self) -> str:
-        """The path of the process's socket."""
-        return os.path.join(self.outside, f"{self.pid}{SUFFIX}")
+        """The name of the process's socket in the folder."""
+        return f"{self.pid}{SUFFIX}"
+
+    def folder(self, *, make: bool = False) -> PrivateFolder:
+        """Open the folder; with `make`, make it if there is none.
+
+        FileNotFoundError if there is none, LineprofError if it cannot be used.
+        """
+        above = os.path.dirname(self.inside)
+        try:
+            parent = _open_parent(self.root, above, self.rights)
+            try:
+                return PrivateFolder.below(parent, self.outside, self.rights, make=make)
+            finally:
+                os.close(parent)
+        except FileNotFoundError:
+            if make:
+                raise _unusable(self.outside, "its parent is not there") from None
+            raise
+        except OSError as error:
+            raise _unusable(self.outside, error.strerror) from None
+
+
+def _unusable(folder: str, reason: str | None) -> LineprofError:
+    return LineprofError(
+        f"cannot use the folder {folder}: {reason}",
+        hint="make room there, or see whose it is",
+    )
 
 
 class NotOursError(LineprofError):
@@ -44,17 +87,33 @@ def place_of(pid: int) -> Place:
     """
     root = _root(pid)
     try:
-        outside = _folder_of(pid, root)
+        environ = _environ(pid)
     except ProcessLookupError:
         raise LineprofError(
             f"there is no process {pid}", hint="see ps or pgrep for its number"
         ) from None
     except PermissionError:
-        raise NotOursError(
-            f"process {pid} is another user's", hint="act as that user, or as root"
-        ) from None
+        raise _not_ours(pid) from None
+    rights = _rights_of(pid) if os.path.isdir("/proc/self") else Rights.own()
+    if rights.user != os.getuid() and os.geteuid() != 0:
+        raise _not_ours(pid)
+    name = own_folder_name(rights.user)
+    folders = [*filter(None, map(environ.get, TEMPORARY)), USUAL_TEMPORARY]
+    # The last one is not looked at: an error of it is one of the folder in it.
+    above = next(
+        (one for one in folders[:-1] if _is_folder(root, one, rights)), folders[-1]
+    )
     return Place(
-        inside=outside.removeprefix(root), outside=outside, pid=namespace_pid(pid)
+        inside=os.path.join(above, name),
+        root=root,
+        pid=namespace_pid(pid),
+        rights=rights,
+    )
+
+
+def _not_ours(pid: int) -> NotOursError:
+    return NotOursError(
+        f"process {pid} is another user's", hint="act as that user, or as root"
     )
 
 
@@ -95,25 +154,94 @@ def _root(pid: int) -> str:
     return ""
 
 
-def _folder_of(pid: int, root: str) -> str:
-    """Return the folder in which the process `pid` has its socket.
+def _environ(pid: int) -> Mapping[str, str]:
+    """Return the variables of a process that name folders for temporary files.
 
-    `root` is put before it where that process has other mounts than this one. The
-    process may have changed its environment since it began. Raises ProcessLookupError
-    if there is no such process, PermissionError if it is another user's.
+    The process may have changed them since it began. Raises ProcessLookupError if there
+    is no such process, PermissionError if it is another user's.
     """
     try:
         with open(f"/proc/{pid}/environ", "rb") as stream:
-            environ = _environ(stream.read())
+            data = stream.read()
     except FileNotFoundError:
         if not os.path.isdir("/proc/self"):  # there is no such file system
             os.kill(pid, 0)
-            return os.path.join(temporary_folder(), own_folder_name())
+            return os.environ
         raise ProcessLookupError(pid) from None
-    user = int(read_status(pid)["Uid"].split()[0])  # the real one
-    return root + os.path.join(temporary_folder(environ), own_folder_name(user))
-
-
-def _environ(data: bytes) -> Mapping[str, str]:
     pairs = (os.fsdecode(item).partition("=") for item in data.split(b"\0"))
     return {name: value for name, _, value in pairs if name in TEMPORARY}
+
+
+def _rights_of(pid: int) -> Rights:
+    """Return the rights of the real user of a process."""
+    status = read_status(pid)
+    user, group = (int(status[name].split()[0]) for name in ("Uid", "Gid"))
+    return Rights(user, group, [*map(int, status.get("Groups", "").split())])
+
+
+def _is_folder(root: str, path: str, rights: Rights) -> bool:
+    if not os.path.isabs(path):
+        return False
+    try:
+        handle = _open_parent(root, path, rights)
+    except OSError:
+        return False
+    try:
+        return stat.S_ISDIR(os.fstat(handle).st_mode)
+    finally:
+        os.close(handle)
+
+
+def _open_parent(root: str, path: str, rights: Rights) -> int:
+    """Return a descriptor of a folder of a process, for use as `dir_fd`; OSError."""
+    flags = PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    if not root:
+        with rights:
+            return os.open(path, flags)
+    top = os.open(root, flags)  # only root may enter it
+    try:
+        with rights:
+            return open_below(top, path)
+    finally:
+        os.close(top)
+
+
+_MAX_LINKS = 40  # of one path, as in the kernel
+
+
+def open_below(top: int, path: str) -> int:
+    """Return a descriptor of the file at `path` as a process sees it; OSError.
+
+    `top` is the root folder of that process. Links lead to files below it, and so does
+    "..", as they would in the process.
+    """
+    names = path.split(os.sep)[::-1]
+    opened = [os.dup(top)]  # the folders on the way, the last one is the innermost
+    links = 0
+    try:
+        while names:
+            name = names.pop()
+            if name in {"", os.curdir}:
+                continue
+            if name == os.pardir:
+                if len(opened) > 1:
+                    os.close(opened.pop())
+                continue
+            flags = PATH_ONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            handle = os.open(name, flags, dir_fd=opened[-1])
+            opened.append(handle)
+            if not stat.S_ISLNK(os.fstat(handle).st_mode):
+                continue
+            target = os.readlink("", dir_fd=handle)
+            os.close(opened.pop())
+            links += 1
+            if links > _MAX_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
+            if os.path.isabs(target):
+                while len(opened) > 1:
+                    os.close(opened.pop())
+            names += target.split(os.sep)[::-1]
+        return opened.pop()
+    finally:
+        for handle in opened:
+            os.close(handle)

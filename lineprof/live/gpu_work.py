@@ -31,7 +31,7 @@ class GpuWork:
         self._is_asked = False
         self._connection: Connection | None = None
         try:
-            self._connection = Connection(pid, place_of(pid).socket)
+            self._connection = Connection(pid, place_of(pid))
         except (LineprofError, OSError):
             return  # it does not listen
 

@@ -31,7 +31,7 @@ from lineprof.storage import load, save
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lineprof.snapshot.live_file import LiveCounts, Notes
+    from lineprof.snapshot.live_file import LiveCounts, LiveFileReader, Notes
 
 _USUAL_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108  # only this user's are read
 _RUNNING, _SIGNALLED, _ENDED, _WRITTEN = range(4)  # states, as in the core
@@ -526,6 +526,35 @@ def _end_of(path: str, live: LiveCounts) -> tuple[str, str]:
     if process_info.oom_kills_since(notes.identity):
         return "killed", "the system was out of memory, and killed it or another one"
     return "killed", _KILLED
+
+
+def profile_of_file(
+    file: LiveFileReader, *, has_ended: bool, has_sources: bool
+) -> EndOfProcess:
+    """Return what a process has counted so far, from its open live file.
+
+    Raises LineprofError if the file is damaged. `has_sources` is whether the profile
+    gets the texts of files that the live file names.
+    """
+    from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
+        profile_of_counts,
+        scale_at,
+    )
+
+    live, moment = file.read(is_running=not has_ended)
+    name, reason = _end_of(file.path, live) if has_ended else _NO_END
+    warning = f"recovered: the process did not give its profile: {reason}"
+    profile = profile_of_counts(
+        live,
+        exit_reason=name,
+        warnings=[warning],
+        scale=scale_at(live, moment),
+        has_sources=has_sources,
+    )
+    return EndOfProcess(reason=reason, profile=profile)
+
+
+_NO_END = ("still running", "it still runs, and does not answer")
 
 
 def _signal_name(number: int) -> str:

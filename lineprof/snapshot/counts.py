@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.profile import Code, RawWait
 
-SUFFIX = ".counts"
+COUNTS = "counts"  # the kind of such a file in a reply to a client
 _DAMAGE = (
     *(ArithmeticError, AttributeError, LookupError, MemoryError),
     *(RecursionError, TypeError, ValueError),

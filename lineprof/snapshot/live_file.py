@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.errors import LineprofError
 from lineprof.model.records import Process, SourceFile
+from lineprof.private_folder import open_file
 from lineprof.snapshot.arithmetic import live_clock, live_notes, live_read
 from lineprof.snapshot.profile import CodeRow, Parts, TickScale, profile_of
 from lineprof.source import disk_state, read_source
@@ -156,11 +157,11 @@ class LiveFileReader:
     Once the process has deleted the file, at its end, this still has its last counts.
     """
 
-    def __init__(self, path: str) -> None:
-        """Open the file; LineprofError if it cannot be read."""
+    def __init__(self, path: str, handle: int | None = None) -> None:
+        """Open the file, or take its `handle`; LineprofError if it cannot be read."""
         self.path = path
         try:
-            self._handle = _open(path)
+            self._handle = _open(path) if handle is None else handle
         except OSError as error:
             raise _unreadable(path, error) from error
         self._clock = ""
@@ -378,13 +379,7 @@ def _open(path: str) -> int:
 
     OSError if it cannot be opened, LineprofError if it is another user's.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        _check_owner(handle, path)
-    except LineprofError:
-        os.close(handle)
-        raise
-    return handle
+    return open_file(path, owner=os.getuid())
 
 
 def _unreadable(path: str, error: Exception) -> LineprofError:
@@ -405,15 +400,6 @@ def _core_errors(path: str) -> Iterator[None]:
         raise LineprofError(
             f"cannot read {path}: {error}", hint="name a file that a run left behind"
         ) from error
-
-
-def _check_owner(handle: int, path: str) -> None:
-    """Raise LineprofError unless the file is this user's: it says what to write to."""
-    if os.fstat(handle).st_uid != os.getuid():
-        raise LineprofError(
-            f"cannot read {path}: it is another user's",
-            hint="run this command as that user",
-        )
 
 
 def _notes_of(

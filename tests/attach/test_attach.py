@@ -16,6 +16,7 @@ from as_python import DEADLINE, Outcome, viewer
 from target_process import Target, wait_until, why_not
 
 from lineprof import load_stats
+from lineprof.attach import task_state
 from lineprof.attach.bundle import OWN, STANDARD, bundle
 
 FOLDER = Path(os.environ.get("TMPDIR", "/tmp"), f"lineprof-{os.getuid()}")  # noqa: S108
@@ -141,39 +142,128 @@ def test_coroutines_that_are_suspended_are_joined(tmp_path: Path) -> None:
     assert worker[12] == pytest.approx(hits(tmp_path, "step")[7], abs=6)
 
 
-SLEEPING = """\
-import sys, time
+WAITING = """\
+import sys
 
 def later():
     return sum(range(1000))
 
-def main():
-    print("ready", flush=True)
-    began = time.monotonic()
-    time.sleep(2)
-    slept = time.monotonic() - began
-    until = time.monotonic() + 60
-    rounds = 0
-    while time.monotonic() < until:
-        later()
-        rounds += 1
-        if not rounds % 1000:
-            print("on", slept < 3, flush=True)
+print("ready", flush=True)
+sys.stdin.readline()
+while True:
+    later()
+"""
+by_ptrace = pytest.mark.skipif(
+    sys.version_info >= (3, 14), reason="Python 3.14 joins a program that waits"
+)
 
-main()
+
+def start_client(pid: int, folder: Path, *flags: str) -> subprocess.Popen[str]:
+    """Start to attach."""
+    return subprocess.Popen(
+        [*COMMAND, str(pid), "-o", folder / "a.lprof", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@by_ptrace
+def test_a_program_that_waits_is_joined_when_it_goes_on(tmp_path: Path) -> None:
+    with Target(WAITING) as target:
+        target.wait_blocked_in("read")
+        with start_client(target.pid, tmp_path, "-d", "0.3") as client:
+            assert client.stderr.readline() == (
+                f"lineprof: process {target.pid}: the main thread is blocked in read:"
+                " it is joined when that call returns\n"
+            )
+            target.tell("")
+            client.communicate(timeout=DEADLINE)
+            assert client.returncode == 0
+    assert hits(tmp_path, "later")[4] > 0
+
+
+@by_ptrace
+def test_a_client_gives_up_a_program_that_does_not_answer(tmp_path: Path) -> None:
+    with Target(WAITING) as target:
+        target.wait_blocked_in("read")
+        done = attach(target.pid, tmp_path, "--timeout", "0.3")
+        assert done.status == 1
+        assert done.err == (
+            f"lineprof: process {target.pid} has not answered within 0.3 s: the main"
+            " thread is blocked in read: it is joined when that call returns; wait"
+            " longer with --timeout\n"
+        )
+        assert [*FOLDER.glob(f"{target.pid}*")] == []
+        target.tell("")  # nothing runs in it, now that nobody waits
+        assert attach(target.pid, tmp_path, "-d", "0.1").status == 0
+        assert hits(tmp_path, "later")[4] > 0
+
+
+UNREAPED = """\
+import os, sys, time
+child = os.fork()
+if not child:
+    os.read(0, 1)
+    os._exit(0)
+print("ready", flush=True)
+print(child, flush=True)
+while True:
+    time.sleep(60)
 """
 
 
-def test_a_program_that_sleeps_is_joined_when_it_wakes(tmp_path: Path) -> None:
-    with Target(SLEEPING) as target:
-        target.wait_blocked_in("nanosleep")
-        done = attach(target.pid, tmp_path, "-d", "0.5")
-        assert done.status == 0, done.err
-        if sys.version_info < (3, 14):
-            assert "the main thread is blocked in clock_nanosleep" in done.err
-        assert target.line() == "on True"
-        assert target.goes_on()
-    assert hits(tmp_path, "later")[4] > 0
+@by_ptrace
+def test_a_client_ends_with_a_program_whose_parent_does_not_wait_for_it(
+    tmp_path: Path,
+) -> None:
+    with Target(UNREAPED) as parent:
+        child = int(parent.line())
+        wait_until(lambda: "read" in task_state.read(child).call)
+        with start_client(child, tmp_path) as client:
+            client.stderr.readline()  # what it waits for
+            os.kill(child, signal.SIGKILL)
+            _, err = client.communicate(timeout=DEADLINE)
+        assert (client.returncode, err) == (
+            1,
+            f"lineprof: process {child} has ended; attach to one that still runs\n",
+        )
+        assert [*FOLDER.glob(f"{child}*")] == []
+
+
+FORKING = """\
+import operator, os, sys
+from functools import partial
+
+def work():
+    return sum(range(100))
+
+print("ready", flush=True)
+# All of this is one instruction: a call that waits is not made in between.
+_, child = map(operator.call, (partial(os.read, 0, 1), os.fork))
+for _ in range(1000):
+    work()
+if not child:
+    threads = len(os.listdir("/proc/self/task"))
+    os._exit(threads + ("_lineprof_boot" in sys.modules))
+print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+while True:
+    work()
+"""
+
+
+@by_ptrace
+def test_a_child_that_inherits_the_call_is_left_alone(tmp_path: Path) -> None:
+    """Fork copies the call that the main thread has not made yet."""
+    with Target(FORKING, flags=("-S",)) as target:
+        target.wait_blocked_in("read")
+        with start_client(target.pid, tmp_path, "-d", "0.3") as client:
+            client.stderr.readline()  # the call is there, and the main thread waits
+            target.tell("")
+            _, err = client.communicate(timeout=DEADLINE)
+            assert client.returncode == 0, err
+        assert target.line() == "child 1"
+    assert hits(tmp_path, "work")[5] > 0
 
 
 ENDING = """\

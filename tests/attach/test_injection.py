@@ -24,6 +24,7 @@ from target_process import (
 from lineprof.attach import injection, interpreter, refusal, task_state, tracee
 from lineprof.control.place import namespace_pid
 from lineprof.errors import LineprofError
+from lineprof.private_folder import own_folder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +47,12 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("scripts")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(injection, "_FOLDERS", (str(folder),))
-        yield folder
+        patch.setenv(
+            "TMPDIR", str(folder)
+        )  # of the programs, where they are looked for
+        own = folder / own_folder_name()
+        own.mkdir(mode=0o700)
+        yield own
 
 
 COMPUTING = """\
@@ -387,7 +392,6 @@ import lineprof
 from lineprof.attach import injection, refusal
 from lineprof.errors import LineprofError
 found = refusal.check(int(sys.argv[1]))
-injection._FOLDERS = (sys.argv[2],)
 print("ready", flush=True)
 while True:
     try:
@@ -397,13 +401,11 @@ while True:
 """
 
 
-def test_a_client_that_is_interrupted_leaves_the_program_running(
-    scripts: Path,
-) -> None:
+def test_a_client_that_is_interrupted_leaves_the_program_running() -> None:
     with Target(COUNTING) as target:
         for number in range(10):
             client = subprocess.Popen(
-                [sys.executable, "-c", CLIENT, str(target.pid), scripts],
+                [sys.executable, "-c", CLIENT, str(target.pid)],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )

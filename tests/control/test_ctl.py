@@ -171,7 +171,8 @@ def test_without_a_name_the_profile_goes_where_the_run_writes(
 def test_nobody_else_can_open_the_socket_and_it_goes_with_the_program(
     listening: Program,
 ) -> None:
-    path = Path(place_of(listening.pid).socket)
+    place = place_of(listening.pid)
+    path = Path(place.outside, place.socket)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert path.stat().st_uid == os.getuid()

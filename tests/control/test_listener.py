@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 from lineprof._core import call_soon
 from lineprof.control.client import Connection
 from lineprof.control.listener import Listener, Peer
+from lineprof.control.place import Place
+from lineprof.control.watch import Patience
+from lineprof.private_folder import PrivateFolder, Rights
 from lineprof.quiet_threads import ForkGuard
 
 if TYPE_CHECKING:
@@ -46,8 +49,8 @@ def client(path: Path) -> socket.socket:
 
 def test_it_ends_at_once_although_clients_come_and_go(tmp_path: Path) -> None:
     ForkGuard.prepare(call_soon)
-    owner, path = Owner(), tmp_path / "one.sock"
-    listener = Listener(str(path), owner)
+    owner, path = Owner(), tmp_path / f"{os.getpid()}.sock"
+    listener = Listener(PrivateFolder.open(str(tmp_path)), path.name, owner)
     listener.start()
     with client(path) as asking, client(path) as leaving:
         leaving.sendall(b'{"command": "status"')  # not a whole request
@@ -66,10 +69,12 @@ def test_it_ends_at_once_although_clients_come_and_go(tmp_path: Path) -> None:
 
 def test_a_client_that_has_left_finds_the_program_as_it_was(tmp_path: Path) -> None:
     ForkGuard.prepare(call_soon)
-    owner, path = Owner(), tmp_path / "one.sock"
+    owner, path = Owner(), tmp_path / f"{os.getpid()}.sock"
     owner.may_answer.set()
-    listener = Listener(str(path), owner)
+    listener = Listener(PrivateFolder.open(str(tmp_path)), path.name, owner)
     listener.start()
+    place = Place(str(tmp_path), "", os.getpid(), Rights.own())
+    patience = Patience(os.getpid(), print, str)
     before = sys.getswitchinterval()
     is_busy = True
 
@@ -81,8 +86,8 @@ def test_a_client_that_has_left_finds_the_program_as_it_was(tmp_path: Path) -> N
     busy.start()
     try:
         for _ in range(20):
-            with Connection(os.getpid(), str(path)) as connection:
-                assert connection.ask("status") == {"text": "done"}
+            with Connection(os.getpid(), place) as connection:
+                assert connection.ask("status", patience) == {"text": "done"}
             assert sys.getswitchinterval() == before
     finally:
         is_busy = False
