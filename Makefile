@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-report check-endings check-executions mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-report check-endings check-attach check-executions mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
@@ -60,6 +60,9 @@ check-report: ## HTML reports in a headless Chromium: every tab, both themes (AR
 
 check-endings: ## profiles and exit statuses of programs that end badly (ARGS="--runs 20 --load 4")
 	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_endings $(ARGS)
+
+check-attach: ## rounds of attach to programs that fork, end or have threads (ARGS="--rounds 200 --load 2")
+	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_attach $(ARGS)
 
 check-executions: ## hits of random programs against their own count, on every Python and core (ONLY=3.12 ARGS="--seeds 2000")
 	@tools/run checks/executions

@@ -172,7 +172,7 @@ class PrivateFolder:
         """
         if make:
             os.makedirs(path, mode=0o700, exist_ok=True)
-        return cls(_open_folder(path, None), path)
+        return cls(_open_folder(path, None, path), path)
 
     @classmethod
     def below(cls, parent: int, path: str, rights: Rights, *, make: bool) -> Self:
@@ -180,12 +180,12 @@ class PrivateFolder:
         name = os.path.basename(path)
         with rights:
             try:
-                handle = _open_folder(name, parent)
+                handle = _open_folder(name, parent, path)
             except FileNotFoundError:
                 if not make:
                     raise
                 _make_folder(name, parent)
-                handle = _open_folder(name, parent)
+                handle = _open_folder(name, parent, path)
         return cls(handle, path, rights)
 
     def __enter__(self) -> Self:
@@ -322,10 +322,13 @@ def _make_folder(name: str, parent: int) -> None:
         return
 
 
-def _open_folder(path: str, parent: int | None) -> int:
-    """Return a descriptor of a folder; OSError, LineprofError if it is none."""
+def _open_folder(name: str, parent: int | None, path: str) -> int:
+    """Return a descriptor of a folder; OSError, LineprofError if it is none.
+
+    `path` is its name for messages.
+    """
     try:
-        return os.open(path, PATH_ONLY | _FOLDER, dir_fd=parent)
+        return os.open(name, PATH_ONLY | _FOLDER, dir_fd=parent)
     except OSError as error:
         if error.errno in {errno.ENOTDIR, errno.ELOOP}:  # a file, or a link
             raise LineprofError(f"{path} is no folder", hint="set TMPDIR") from None

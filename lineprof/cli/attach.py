@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from lineprof.control.client import Connection
     from lineprof.control.place import Place
+    from lineprof.line_stats import LineStats
 
 _HELP = "profile a program that runs already, for a time"
 _CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "settrace")
@@ -198,7 +199,6 @@ class _Interruptible:
 
 def _take(pid: int, file: int, kind: str, out: str) -> None:
     """Make the profile of the open `file` of a process, at `out`; LineprofError."""
-    from lineprof.files import write_bytes  # noqa: PLC0415
     from lineprof.line_stats import LineStats  # noqa: PLC0415
     from lineprof.snapshot.counts import COUNTS, read_profile  # noqa: PLC0415
 
@@ -208,9 +208,29 @@ def _take(pid: int, file: int, kind: str, out: str) -> None:
         data = stream.read(os.fstat(file).st_size)
     if kind == COUNTS:
         stats = LineStats.of(read_profile(io.BytesIO(data), what))
-        _write(pid, out, stats.to_file)
     else:
-        _write(pid, out, lambda name: write_bytes([data], name, what="the profile"))
+        stats = _loaded(pid, data)
+    _write(pid, out, stats.to_file)
+
+
+def _loaded(pid: int, data: bytes) -> LineStats:
+    """Return the profile in the `data` of a process; LineprofError if it is none."""
+    from lineprof.line_stats import LineStats  # noqa: PLC0415
+    from lineprof.private_folder import PrivateFolder, own_folder  # noqa: PLC0415
+    from lineprof.storage import load  # noqa: PLC0415
+
+    with PrivateFolder.open(own_folder(), make=True) as folder:
+        name = f"{pid}-{os.urandom(6).hex()}.new"
+        folder.create(name, data)
+        try:
+            return LineStats.of(load(os.path.join(folder.path, name)))
+        except LineprofError as error:
+            raise LineprofError(
+                f"process {pid} gave no profile: {error.message}",
+                hint="use the same version of lineprof on both sides",
+            ) from None
+        finally:
+            folder.remove(name)
 
 
 def _write(pid: int, out: str, save: Callable[[str], None]) -> None:

@@ -156,11 +156,15 @@ def other_namespaces() -> list[str]:
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("namespaces are made by root, with unshare")
     words = ["unshare", "--pid", "--mount", "--fork", "--kill-child"]
-    hidden = FOLDERS[lineprof.__file__.startswith(FOLDERS[0])]
-    private = f"mount -t tmpfs none {hidden} 2>&- || exit 9; "
+    private = f"mount -t tmpfs none {hidden_folder()} 2>&- || exit 9; "
     if subprocess.run([*words, "sh", "-c", private], check=False).returncode:
         pytest.skip("no namespaces can be made here")
     return [*words, "sh", "-c", f'{private} "$@" & wait', "sh"]
+
+
+def hidden_folder() -> str:
+    """Return the folder in whose place such a program has one of its own."""
+    return FOLDERS[lineprof.__file__.startswith(FOLDERS[0])]
 
 
 def python_below(pid: int) -> int:

@@ -44,7 +44,9 @@ HOST_FILES = ("/etc/resolv.conf", "/etc/hosts", CERTIFICATES)
 PIP_FILES = ("/etc/pip.conf", "~/.config/pip/pip.conf", "~/.pip/pip.conf")
 ADMIN_PATH = "/usr/local/sbin:/usr/sbin:/sbin"  # `su` leaves them out
 PATH = f"/usr/local/bin:/usr/bin:/bin:{ADMIN_PATH}"
-PASSED_ON = re.compile(r"ARGS|ONLY|LINEPROF_WERROR|PIP_\w+|SSL_CERT_\w+|(?i:\w+_proxy)")
+PASSED_ON = re.compile(
+    r"ARGS|ONLY|LINEPROF_(?:WERROR|TEST_\w+)|PIP_\w+|SSL_CERT_\w+|(?i:\w+_proxy)"
+)
 # Run in a new mount namespace. Arguments: the root folder, folders of this machine to
 # be seen read-only at the same place, --, a command.
 INSIDE = """\
