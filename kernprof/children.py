@@ -313,9 +313,9 @@ class ChildHook:
         """Find a module that starts children, to be patched once it is loaded."""
         if name not in self._patches:
             return None
+        # This finder stays when there is nothing left to patch: another thread that is
+        # looking for a module would miss the finder after it.
         patch = self._patches.pop(name)
-        if not self._patches:
-            sys.meta_path.remove(self)
         from importlib.machinery import PathFinder  # noqa: PLC0415
 
         spec = PathFinder.find_spec(name, path, target)

@@ -21,6 +21,8 @@
 #include "module/trace_snapshot.h"
 #include "module/tracer_type.h"
 #include "record/file_table.h"
+#include "record/off_cpu_sampler.h"
+#include "record/own_work.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -372,6 +374,19 @@ module_call_with_own_descriptors(PyObject *Py_UNUSED(module),
 #endif
 }
 
+/* The off-CPU sampler is not there until a line of the program begins: some
+ * system calls want a process with one thread. */
+static PyObject *
+module_pause_sampler(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
+{
+    lp_own_work work;
+
+    lp_own_work_begin(&work, lp_current_recorder);
+    lp_sampler_pause();
+    lp_own_work_end(&work);
+    Py_RETURN_NONE;
+}
+
 /* Greenlets may switch frames of one thread from now on, if the program has
  * imported them. */
 static PyObject *
@@ -506,6 +521,7 @@ static PyMethodDef methods[] = {
     {"c_functions", module_c_functions, METH_VARARGS, NULL},
     {"call_with_own_descriptors", module_call_with_own_descriptors, METH_O,
      NULL},
+    {"pause_sampler", module_pause_sampler, METH_NOARGS, NULL},
     {"prepared_call", lp_prepared_call, METH_VARARGS, NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},

@@ -613,6 +613,17 @@ lp_sampler_begin(void)
 }
 
 void
+lp_sampler_pause(void)
+{
+    pthread_mutex_lock(&lock);
+    if (sampler.running) {
+        end();
+        set_state(sampler.allowed ? LP_SAMPLER_WANTED : LP_SAMPLER_OFF);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void
 lp_sampler_before_fork(void)
 {
     pthread_mutex_lock(&lock);
@@ -698,6 +709,11 @@ lp_sampler_begin(void)
 
 void
 lp_sampler_wake_up(void)
+{
+}
+
+void
+lp_sampler_pause(void)
 {
 }
 

@@ -58,6 +58,10 @@ void lp_sampler_begin(void);
 /* [ANY] Wake the sampler up, which is asleep. */
 void lp_sampler_wake_up(void);
 
+/* [ANY] End the thread, which has ended on return; it begins anew when clocks
+ * are next read. */
+void lp_sampler_pause(void);
+
 /* Around a fork, see forks.h. */
 void lp_sampler_before_fork(void);
 void lp_sampler_after_fork(void);

@@ -167,12 +167,19 @@ def _import(parameters: dict[str, Any], known: Any) -> None:  # noqa: ANN401
         return
     if known is not None and known.__file__ != parameters["packages"]["lineprof"][0]:
         code = {}
-    finder = _Finder(parameters, code)
-    sys.meta_path.insert(0, finder)
+    # The finder takes the place of the first one, and asks that one in turn: a thread
+    # of the program that is looking for a module goes through this list meanwhile, and
+    # would miss a finder if those behind an added one moved up again.
+    finders = sys.meta_path
+    first = finders[:1]
+    finder = _Finder(parameters, code, *first)
+    finders[:1] = [finder]
     try:
         import kernprof.control  # noqa: F401, PLC0415
     finally:
-        sys.meta_path.remove(finder)
+        if finder in finders:
+            at = finders.index(finder)
+            finders[at : at + 1] = first
 
 
 def _code(file: str, *, is_needed: bool) -> dict[str, Any]:
@@ -220,8 +227,16 @@ class _Finder:
     And of the modules of the standard library that they need, without a second search.
     """
 
-    def __init__(self, parameters: dict[str, Any], code: dict[str, Any]) -> None:
-        """Find those modules; RuntimeError if the program has others in their place."""
+    def __init__(
+        self,
+        parameters: dict[str, Any],
+        code: dict[str, Any],
+        next_one: Any = None,  # noqa: ANN401
+    ) -> None:
+        """Find those modules, and ask the program's finder `next_one` for others.
+
+        Raises RuntimeError if the program has other modules in their place.
+        """
         from _frozen_importlib import ModuleSpec  # noqa: PLC0415
         from _frozen_importlib_external import SourceFileLoader  # noqa: PLC0415
         from marshal import loads  # built in  # noqa: PLC0415
@@ -238,6 +253,7 @@ class _Finder:
                 module.__loader__ = module.__spec__.loader = usual
 
         texts: dict[str, Any] = {}
+        self._next_one = next_one
         self._texts, self._loader, self._new = texts, Loaded, ModuleSpec
         self._code, self._packages = code, parameters["packages"]
         folder = _os_file().rpartition("/")[0]
@@ -247,7 +263,11 @@ class _Finder:
             for name in parameters["standard"]
         }
 
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:  # noqa: ANN401
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Return an attribute of the program's finder, whose place this one has."""
+        return getattr(self._next_one, name)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ANN401
         """Return a module's spec; None for what others are to find."""
         if name in self._standard:
             return self._standard.pop(name)
@@ -255,7 +275,8 @@ class _Finder:
             return self._spec(name, *self._code.pop(name))
         if name in self._packages:
             return self._spec(name, *self._packages[name])
-        return None
+        find = getattr(self._next_one, "find_spec", None)
+        return find and find(name, path, target)
 
     def _spec(self, name: str, file: str, folders: Any, code: Any = None) -> Any:  # noqa: ANN401
         from _frozen_importlib_external import (  # noqa: PLC0415

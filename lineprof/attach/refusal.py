@@ -17,6 +17,7 @@ from lineprof.attach import elf, interpreter
 from lineprof.attach.injection import REMOTE_EXEC, uses_remote_exec
 from lineprof.attach.interpreter import UNKNOWN
 from lineprof.control.place import read_status
+from lineprof.control.watch import Watch
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -41,6 +42,24 @@ def check(pid: int) -> Interpreter:
     looked at, and not touched.
     """
     check_system(sys.platform, platform.machine())
+    with Watch(pid) as watch:
+        try:
+            return _checked(pid)
+        except OSError as error:
+            if watch.has_ended:  # while it was looked at
+                raise LineprofError(
+                    f"process {pid} has ended", hint="name one that still runs"
+                ) from None
+            raise LineprofError(
+                f"cannot look at process {pid}: {error.strerror}", hint="try again"
+            ) from error
+
+
+def _checked(pid: int) -> Interpreter:
+    """Return the interpreter of a process: see `check`. OSError if it ends meanwhile.
+
+    Raises LineprofError as well.
+    """
     status = read_status(pid)
     check_process(pid, status, os.getpid())
     tracer = int(status.get("TracerPid", "0"))

@@ -2,9 +2,9 @@
 
 Counts are in a live file, which outlives the process. What else a child recorded is
 written when it ends, and a child is told of the run by its environment. So functions of
-`os` that end a process without any code of Python, or start one with an environment of
-its own, are replaced by others that call them. These are built-in functions too: no
-frame of lineprof is in a traceback.
+`os` that end a process without any code of Python, start one with an environment of
+its own, or want a process with one thread, are replaced by others that call them.
+These are built-in functions too: no frame of lineprof is in a traceback.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from _thread import get_native_id
 from lineprof.held_signals import NoSizeSignal
 from lineprof.processes.forks import Forks
 from lineprof.processes.parts import VARIABLE, withdraw, write_profile
-from lineprof.recording.core import prepared_call
+from lineprof.recording.core import pause_sampler, prepared_call
 from lineprof.recording.descriptors import with_descriptors
 from lineprof.recording.profiler import begin_in_child, is_live
 
@@ -100,6 +100,8 @@ class Member:
             ("execve", self._before_exec),
             ("posix_spawn", self._before_spawn),
             ("posix_spawnp", self._before_spawn),
+            ("unshare", _before_namespaces),
+            ("setns", _before_namespaces),
         ):
             plain = getattr(os, name, None)
             if plain is None:
@@ -219,6 +221,12 @@ class Member:
         if any(entry.startswith(name) for entry in env):
             return env
         return [*env, name + os.fsencode(self.run.place)]
+
+
+def _before_namespaces(*arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
+    """Have no thread of the sampler: the system wants a process with one thread."""
+    pause_sampler()
+    return arguments, named
 
 
 def _is_program(path: object) -> bool:

@@ -214,6 +214,7 @@ def new_live_file(
 
 
 prepared_call = _core.prepared_call  # a built-in function in place of another one
+pause_sampler = _core.pause_sampler  # it begins again with the next line
 call_soon = _core.call_soon  # have the main thread call a function between instructions
 
 

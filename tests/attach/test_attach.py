@@ -565,6 +565,50 @@ def test_a_module_in_the_place_of_pythons_own_is_said(tmp_path: Path) -> None:
         assert_ends(target)
 
 
+IMPORTING = """\
+import sys, threading
+started, may_go, done = threading.Event(), threading.Event(), threading.Event()
+
+class Finders(list):
+    def __iter__(self):  # as that of a list, and slow in the thread
+        for number in range(100):
+            if number < len(self):
+                yield self[number]
+            last = number == len(self) - 2
+            if last and threading.current_thread() is thread:
+                started.set()
+                may_go.wait()
+
+def imports():
+    import colorsys
+    print("imported", flush=True)
+    done.set()
+
+thread = threading.Thread(target=imports)
+def hook(event, arguments):
+    if event == "import" and arguments[0] == "kernprof.control" and not thread.ident:
+        thread.start()  # while lineprof is being imported
+        started.wait()
+
+before = [*sys.meta_path]
+sys.meta_path = Finders(before)
+sys.addaudithook(hook)
+threading.Thread(target=lambda: (input(), may_go.set()), daemon=True).start()
+print("ready", flush=True)
+while not done.is_set():
+    pass
+print(sys.meta_path == before, flush=True)
+"""
+
+
+def test_a_thread_that_looks_for_a_module_meanwhile_finds_it(tmp_path: Path) -> None:
+    """It goes through the list of finders that lineprof is imported with."""
+    with Target(IMPORTING) as target:
+        assert attach(target.pid, tmp_path, "-d", "0.1").status == 0
+        target.tell("")
+        assert target.rest() == (0, ["imported", "True"])
+
+
 NEEDS = """
 import sys
 before = {*sys.modules}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from target_process import COUNTING, Target, wait_until, why_not
 
-from lineprof.attach import elf, injection, refusal, task_state, tracee
+from lineprof.attach import elf, injection, interpreter, refusal, task_state, tracee
 from lineprof.attach.interpreter import UNKNOWN, Interpreter, read_maps
 from lineprof.control.place import namespace_pid, read_status
 from lineprof.errors import LineprofError
@@ -357,3 +357,17 @@ def test_a_process_that_has_ended_has_no_state_and_no_memory() -> None:
     for look in (task_state.read, read_maps, namespace_pid):
         with pytest.raises(LineprofError, match=f"process {ended.pid}"):
             look(ended.pid)
+
+
+@linux
+def test_a_program_that_ends_while_it_is_looked_at(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = interpreter.read_memory
+
+    def end_and_read(*arguments: int) -> bytes:
+        target.end()
+        return read(*arguments)
+
+    monkeypatch.setattr(interpreter, "read_memory", end_and_read)
+    assert message(target.pid).startswith(f"process {target.pid} has ended")

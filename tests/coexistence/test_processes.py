@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from typing import TYPE_CHECKING
+
 import pytest
+from as_python import kernprof, python, write
 from running import SHOW, run_python
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -212,3 +219,34 @@ def test_the_interpreter_ends_while_everything_runs() -> None:
     )
     assert (status, errors) == (0, "")
     assert output.splitlines()[0] == "at exit"
+
+
+UNSHARING = """\
+import os
+try:
+    profile
+except NameError:
+    profile = lambda function: function
+
+@profile
+def alone():
+    try:
+        os.unshare(os.CLONE_NEWUSER)
+    except OSError as error:
+        return error.strerror
+    return len(os.listdir("/proc/self/task"))
+
+print(alone())
+print([function.__name__ for function in (os.unshare, os.setns)])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "unshare"), reason="os.unshare is new in 3.12")
+def test_a_program_can_have_a_user_namespace_of_its_own(tmp_path: Path) -> None:
+    """The system makes none for a process with several threads."""
+    write(tmp_path, "program.py", UNSHARING)
+    plain = python("program.py", cwd=tmp_path)
+    assert plain.status == 0
+    profiled = kernprof("-lq", "program.py", cwd=tmp_path)
+    assert profiled.out == plain.out
+    assert (profiled.status, profiled.err) == (0, "")
