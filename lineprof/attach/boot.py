@@ -269,8 +269,9 @@ class _Finder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ANN401
         """Return a module's spec; None for what others are to find."""
-        if name in self._standard:
-            return self._standard.pop(name)
+        spec = self._standard.pop(name, None)
+        if spec is not None:
+            return spec
         if name in self._code:
             return self._spec(name, *self._code.pop(name))
         if name in self._packages:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, python, write
+from as_python import kernprof, run, write
 from running import SHOW, run_python
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ print([function.__name__ for function in (os.unshare, os.setns)])
 def test_a_program_can_have_a_user_namespace_of_its_own(tmp_path: Path) -> None:
     """The system makes none for a process with several threads."""
     write(tmp_path, "program.py", UNSHARING)
-    plain = python("program.py", cwd=tmp_path)
+    plain = run(["program.py"], cwd=tmp_path)
     assert plain.status == 0
     profiled = kernprof("-lq", "program.py", cwd=tmp_path)
     assert profiled.out == plain.out
