@@ -229,6 +229,14 @@ class PrivateFolder:
         while view:
             view = view[os.write(handle, view) :]
 
+    def remove_created(self) -> None:
+        """Remove the files that this object has created, as far as that is possible."""
+        for name in self._created:
+            try:
+                self.remove(name)
+            except (OSError, LineprofError):
+                continue
+
     def is_in_use(self, name: str) -> bool:
         """Return whether a process that created a file still runs; OSError.
 

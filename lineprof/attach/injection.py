@@ -24,6 +24,7 @@ from lineprof.attach.interpreter import (
     read_memory,
 )
 from lineprof.attach.tracee import MACHINES, LockTakenError, Tracee, Way, warm_up
+from lineprof.control.leftovers import SCRIPT
 from lineprof.control.place import namespace_pid, place_of
 from lineprof.errors import LineprofError
 
@@ -189,7 +190,7 @@ def _system_call(pid: int, maps: list[Mapping], machine: Machine) -> int:
 def _run_remotely(interpreter: Interpreter, source: str, folder: PrivateFolder) -> None:
     pid = interpreter.pid
     own_pid = namespace_pid(pid)
-    name = f"{own_pid}-{secrets.token_hex(8)}.py"
+    name = f"{own_pid}-{secrets.token_hex(8)}{SCRIPT}"
     path = os.path.join(folder.path, name)
     given = _given(0, 0)
     text = _SCRIPT.format(path=path, pid=own_pid, text=ascii(source), given=given)

@@ -63,10 +63,10 @@ def join(pid: int, patience: Patience) -> tuple[Connection, Place]:
             run_in(interpreter, boot.payload, folder)
             return boot.wait(watch, patience), place
         except (FileNotFoundError, ProcessLookupError):
-            boot.withdraw()
+            folder.remove_created()
             raise _ended(pid) from None
         except _EndedError:
-            boot.withdraw()
+            folder.remove_created()
             raise
         except BaseException as error:
             if boot.withdraw():

@@ -6,6 +6,7 @@ it had for the program. The next client removes them.
 
 from __future__ import annotations
 
+import os
 import socket
 import time
 from contextlib import suppress
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 _MIN_AGE = 60.0  # s; a younger file may be one that a process is just making
 # Endings of the names of files that a client has made, or that are only for it.
-OF_CLIENTS = (".boot", ".code", ".failed", ".new", ".py", ".stacks", ".token")
+OF_CLIENTS = (".boot", ".code", ".failed", ".new", ".stacks", ".token")
+SCRIPT = ".py"  # of the name of a text that a process runs, however late
 
 
 def remove_leftovers(folder: PrivateFolder) -> None:
@@ -30,7 +32,7 @@ def remove_leftovers(folder: PrivateFolder) -> None:
     """
     with suppress(OSError, LineprofError):
         for name in folder.names():
-            if name.endswith((SUFFIX, *OF_CLIENTS)):
+            if name.endswith((SUFFIX, SCRIPT, *OF_CLIENTS)):
                 with suppress(OSError, LineprofError):
                     _remove_unless_used(folder, name)
 
@@ -38,6 +40,8 @@ def remove_leftovers(folder: PrivateFolder) -> None:
 def _remove_unless_used(folder: PrivateFolder, name: str) -> None:
     if time.time() - folder.status(name).st_mtime < _MIN_AGE:
         return
+    if name.endswith(SCRIPT) and os.path.exists(f"/proc/{name.partition('-')[0]}"):
+        return  # Python would say in the program that it finds no such file
     if name.endswith(SUFFIX):
         # A socket of another type is refused for its type by a program that listens,
         # which is not woken up.

@@ -153,9 +153,6 @@ sys.stdin.readline()
 while True:
     later()
 """
-by_ptrace = pytest.mark.skipif(
-    sys.version_info >= (3, 14), reason="Python 3.14 joins a program that waits"
-)
 
 
 def start_client(pid: int, folder: Path, *flags: str) -> subprocess.Popen[str]:
@@ -168,7 +165,6 @@ def start_client(pid: int, folder: Path, *flags: str) -> subprocess.Popen[str]:
     )
 
 
-@by_ptrace
 def test_a_program_that_waits_is_joined_when_it_goes_on(tmp_path: Path) -> None:
     with Target(WAITING) as target:
         target.wait_blocked_in("read")
@@ -183,7 +179,6 @@ def test_a_program_that_waits_is_joined_when_it_goes_on(tmp_path: Path) -> None:
     assert hits(tmp_path, "later")[4] > 0
 
 
-@by_ptrace
 def test_a_client_gives_up_a_program_that_does_not_answer(tmp_path: Path) -> None:
     with Target(WAITING) as target:
         target.wait_blocked_in("read")
@@ -194,7 +189,9 @@ def test_a_client_gives_up_a_program_that_does_not_answer(tmp_path: Path) -> Non
             " thread is blocked in read: it is joined when that call returns; wait"
             " longer with --timeout\n"
         )
-        assert [*FOLDER.glob(f"{target.pid}*")] == []
+        # Python 3.14 still opens its script, which then does nothing.
+        left = {file.suffix for file in FOLDER.glob(f"{target.pid}*")}
+        assert left == (set() if sys.version_info < (3, 14) else {".py"})
         target.tell("")  # nothing runs in it, now that nobody waits
         assert attach(target.pid, tmp_path, "-d", "0.1").status == 0
         assert hits(tmp_path, "later")[4] > 0
@@ -213,7 +210,6 @@ while True:
 """
 
 
-@by_ptrace
 def test_a_client_ends_with_a_program_whose_parent_does_not_wait_for_it(
     tmp_path: Path,
 ) -> None:
@@ -252,7 +248,6 @@ while True:
 """
 
 
-@by_ptrace
 def test_a_child_that_inherits_the_call_is_left_alone(tmp_path: Path) -> None:
     """Fork copies the call that the main thread has not made yet."""
     with Target(FORKING, flags=("-S",)) as target:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof.control.leftovers import remove_leftovers
+from lineprof.control.leftovers import OF_CLIENTS, SCRIPT, remove_leftovers
 from lineprof.private_folder import PrivateFolder
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_a_program_that_listens_is_not_even_woken(folder: PrivateFolder) -> None
 
 
 def test_files_of_a_client_are_removed_once_it_has_gone(folder: PrivateFolder) -> None:
-    names = ["1-a.boot", "1-a.code", "1-a.failed", "1-a.py", "1-a.stacks", "1-a.token"]
+    names = [f"1-a{end}" for end in sorted(OF_CLIENTS)]
     with PrivateFolder.open(folder.path) as client:
         for name in names:
             client.create(name)
@@ -81,3 +81,15 @@ def test_links_are_left_as_they_are(folder: PrivateFolder, tmp_path: Path) -> No
     remove_leftovers(folder)
     assert (tmp_path / "target.code").read_text(encoding="utf-8") == "kept"
     assert sorted(folder.names()) == ["1-a.boot", "1-a.code"]
+
+
+def test_a_script_stays_as_long_as_its_process_may_run_it(
+    folder: PrivateFolder,
+) -> None:
+    names = [f"{pid}-a{SCRIPT}" for pid in (os.getpid(), 999_999_999)]
+    with PrivateFolder.open(folder.path) as client:
+        for name in names:
+            client.create(name)
+            make_old(folder, name)
+    remove_leftovers(folder)
+    assert folder.names() == names[:1]
