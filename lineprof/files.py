@@ -39,6 +39,27 @@ def absolute_path(path: str) -> str:
     return os.path.normpath(os.path.join(current_folder(), path))
 
 
+def normal_path(path: str) -> str:
+    """Return an absolute path of a file without ``.``, ``..`` and empty parts.
+
+    Links stay. So do ``..`` unless the folder is certainly the same without them:
+    ``link/..`` is the folder around the one that the link leads to. Other paths are
+    returned as they are.
+    """
+    if not (path.startswith(os.sep) and ("/." in path or "//" in path)):
+        return path
+    parts = [part for part in path.split(os.sep) if part not in {"", os.curdir}]
+    plain = os.sep + os.sep.join(parts)
+    if os.pardir not in parts:
+        return plain
+    normal = os.path.normpath(plain)
+    try:
+        is_same = os.path.samefile(os.path.dirname(plain), os.path.dirname(normal))
+    except (OSError, ValueError):  # it is gone, or in a zip file
+        return plain
+    return normal if is_same else plain
+
+
 # Names.
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import process_info
 from lineprof.errors import LineprofError
+from lineprof.files import normal_path
 from lineprof.model.call_graph import line_self_ns
 from lineprof.model.own_waits import own_waits
 from lineprof.model.profile import Profile
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.records import Key
     from lineprof.snapshot.live_file import LiveCounts, Moment
-    from lineprof.snapshot.profile import TickScale
+    from lineprof.snapshot.profile import CodeRow, TickScale
 
     Place = tuple[Key, int]  # function and line; for the function itself its first one
 
@@ -239,7 +240,7 @@ def _open_lines(
     live: LiveCounts, scale: TickScale, now: int
 ) -> tuple[Sequence[OpenLine], frozenset[Place]]:
     """Return the innermost open line of each thread, and the others; `now` in ticks."""
-    keys = {code.serial: code.function for code in live.codes}
+    keys = {code.serial: _key_of(code) for code in live.codes}
     innermost: dict[int, OpenLine] = {}
     callers: set[Place] = set()
     for serial, line, thread, opened in live.open_lines:
@@ -254,6 +255,12 @@ def _open_lines(
         )
     found = sorted(innermost.values(), key=lambda one: -one.open_ns)
     return found, frozenset(callers)
+
+
+def _key_of(code: CodeRow) -> Key:
+    """Return the key of a function in a profile of the same counts."""
+    file, line, name = code.function
+    return (normal_path(file), line, name)
 
 
 def _name_of(live: LiveCounts, thread: int) -> str:

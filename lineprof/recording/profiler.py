@@ -13,6 +13,7 @@ from types import CodeType, FunctionType
 
 from lineprof.bytecode.code_tables import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
+from lineprof.files import normal_path
 from lineprof.held_signals import import_whole
 from lineprof.recording import discovery, legacy
 from lineprof.recording.calibration import remeasure
@@ -550,7 +551,7 @@ class LineProfiler(ByCountProfilerMixin):
     def get_stats(self) -> LineStats:
         """Return all that was counted so far, times in ns.
 
-        Current lines count up to now.
+        Current lines count up to now. Names of files are those of the code objects.
         """
         return self._results.stats(
             self._blocks, end=self.exit, from_start=self.from_start
@@ -559,13 +560,19 @@ class LineProfiler(ByCountProfilerMixin):
     def final_stats(self) -> LineStats:
         """Return the profile of a program that has ended.
 
-        It is that of `get_stats`, but GPU work that still runs is unfinished.
+        It is that of `get_stats`, but GPU work that still runs is unfinished, and names
+        of files are normal: see `normal_path`.
         """
         self._session.gpu.has_ended = True
-        return self.get_stats()
+        return self._results.stats(
+            self._blocks,
+            end=self.exit,
+            from_start=self.from_start,
+            file_name=normal_path,
+        )
 
     def stats_so_far(self) -> LineStats:
-        """Return the same while the program runs, from another thread.
+        """Return that of `final_stats` while the program runs, from another thread.
 
         No thread is stopped, and calibration is not repeated. No device is waited for:
         of GPU work the profile has the records that have come. The timeline, which may
@@ -668,11 +675,19 @@ class Results:
         self._session = session
         self._registry = registry
 
-    def stats(self, blocks: Blocks | None, *, end: str, from_start: bool) -> LineStats:
+    def stats(
+        self,
+        blocks: Blocks | None,
+        *,
+        end: str,
+        from_start: bool,
+        file_name: Callable[[str], str] = str,
+    ) -> LineStats:
         """Return all that was counted so far, with GPU work and the timeline.
 
         `end` says how the program ended, "" if it ended normally. `from_start` is
-        False if the program itself says when counting starts.
+        False if the program itself says when counting starts. `file_name` gives the
+        name of a file in the profile by that in its code objects.
         """
         session = self._session
         gpu = session.gpu.take()
@@ -681,6 +696,7 @@ class Results:
                 self.counts(blocks, end=end, from_start=from_start),
                 gpu,
                 session.trace or session.slices,
+                file_name,
             )
 
     def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
@@ -692,6 +708,7 @@ class Results:
             ),
             gpu,
             None,
+            normal_path,
         )
 
     def counts(self, blocks: Blocks | None, *, end: str, from_start: bool) -> Counts:
@@ -768,6 +785,7 @@ class Results:
         counts: Counts,
         gpu: Taken | None,
         trace: TraceRecorder | SliceRecorder | None,
+        file_name: Callable[[str], str],
     ) -> LineStats:
         """Return `counts` as a profile, with GPU work and a timeline."""
         import_whole("lineprof.line_stats", "lineprof.snapshot.profile", "hashlib")
@@ -784,6 +802,7 @@ class Results:
                 gpu=gpu,
                 trace=trace.of(self._session.tracer, gpu) if trace else None,
                 read_source=self._registry.sources.read,
+                file_name=file_name,
             )
         )
 

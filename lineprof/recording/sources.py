@@ -17,6 +17,7 @@ import sys
 from types import CodeType
 
 from lineprof import process_info
+from lineprof.files import normal_path
 from lineprof.recording.descriptors import with_descriptors
 from lineprof.source import (
     FileContent,
@@ -124,7 +125,7 @@ class RecordedSources:
         """Yield a sentence for each of `files` whose text is left out."""
         for file in files:
             if why := self._why_left_out(file):
-                yield f"{file} {why}"
+                yield f"{normal_path(file)} {why}"
 
     def _why_left_out(self, file: str) -> str:
         known = self._files.get(file)

@@ -11,6 +11,7 @@ import json
 from collections import namedtuple
 
 from lineprof.errors import LineprofError
+from lineprof.files import normal_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +124,9 @@ def read_profile(stream: BinaryIO, path: str) -> Profile:
             found = "" if text is None else text_hash(text)
             return SourceFile(file=file, text=text, sha256=found)
 
-        return profile_of_process(counts, read_source=read_source, names=names)
+        return profile_of_process(
+            counts, read_source=read_source, names=names, file_name=normal_path
+        )
     except _DAMAGE as error:
         raise LineprofError(
             f"the counts in {path} are damaged: {error}",

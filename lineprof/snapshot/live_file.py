@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.errors import LineprofError
+from lineprof.files import normal_path
 from lineprof.model.records import Process, SourceFile
 from lineprof.private_folder import open_file
 from lineprof.snapshot.arithmetic import live_clock, live_notes, live_read
@@ -274,6 +275,7 @@ def profile_of_counts(
             waits=live.waits,
             cuts=notes.cuts,
             read_source=sources.read,
+            file_name=normal_path,
             names={},
         ),
     )
@@ -313,9 +315,14 @@ class _Sources:
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
+        self._states = {
+            normal_path(file): state
+            for file, state in notes.files.items()
+            if isinstance(file, str)  # else it is damaged
+        }
 
     def _is_changed(self, file: str) -> bool:
-        state = self._notes.files.get(file)
+        state = self._states.get(normal_path(file))
         return state is not None and disk_state(file) != state
 
     def read(self, file: str) -> SourceFile:

@@ -164,6 +164,8 @@ class Parts(NamedTuple):
     # From when, and until when or None, functions were counted, in ns.
     cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
     read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
+    # Name of a file in the profile, by that in its code objects.
+    file_name: Callable[[str], str] = str
     # Present names of threads by their native ids; None: those of this process.
     names: Mapping[int, str] | None = None
 
@@ -182,15 +184,18 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     Calls and slices of code objects that are not in `codes` are left out, except
     those of C functions.
     """
-    code_rows = list(map(CodeRow._make, codes))
-    shown_rows = [*code_rows, *map(CodeRow._make, parts.blocks)]
+    files = _FileNames(parts.file_name)
+    code_rows = list(map(files.renamed, map(CodeRow._make, codes)))
+    blocks = map(files.renamed, map(CodeRow._make, parts.blocks))
+    shown_rows = [*code_rows, *blocks]
     del codes  # so that the memory of each part is free for the next
     threads = _thread_indexes(shown_rows)
     functions = _functions(shown_rows, scale, threads)
-    files = dict.fromkeys(function.file for function in functions)
+    shown_files = dict.fromkeys(function.file for function in functions)
     shown = {code.serial: code.function for code in shown_rows}
     called = {code.serial: code.function for code in code_rows}
     called.update(of_c(parts.c_functions))
+    cuts = {files.key(key): span for key, span in parts.cuts.items()}
     del code_rows, shown_rows
 
     def place_of(number: int) -> int:
@@ -224,7 +229,10 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         threads=_threads(
             ids, threads, thread_names() if parts.names is None else parts.names
         ),
-        sources={file: parts.read_source(file) for file in files},
+        sources={
+            file: parts.read_source(files.given(file))._replace(file=file)
+            for file in shown_files
+        },
         warnings=[*warnings, *remarks(tree), *wait_warnings],
         gpu=gpu,
         calls=tree,
@@ -235,23 +243,24 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
             Cut(
                 function=function.key,
                 process=0,
-                from_ns=parts.cuts[function.key][0],
-                until_ns=parts.cuts[function.key][1],
-                lines_until_ns=parts.cuts[function.key][2],
+                from_ns=cuts[function.key][0],
+                until_ns=cuts[function.key][1],
+                lines_until_ns=cuts[function.key][2],
             )
             for function in functions
-            if function.key in parts.cuts
+            if function.key in cuts
         ],
     )
 
 
-def profile_of_process(
+def profile_of_process(  # noqa: PLR0913  # the same
     counts: Counts,
     *,
     gpu: Taken | None = None,
     trace: RawTrace | None = None,
     read_source: Callable[[str], SourceFile] = read_source,
     names: Mapping[int, str] | None = None,
+    file_name: Callable[[str], str] = str,
 ) -> Profile:
     """Return the profile of a process that is not read from its live file.
 
@@ -269,6 +278,7 @@ def profile_of_process(
             own_times=counts.own_times,
             cuts=counts.cuts,
             read_source=read_source,
+            file_name=file_name,
             names=names,
         )
     ]
@@ -276,6 +286,36 @@ def profile_of_process(
     scale, process = TickScale(*counts.scale), Process(**counts.process)
     del counts, trace, gpu  # `profile_of` frees each part when it has been used
     return profile_of(threads, codes, scale, process, warnings, parts.pop())
+
+
+class _FileNames:
+    """Names of files in a profile, by those in code objects."""
+
+    def __init__(self, name_of: Callable[[str], str]) -> None:
+        self._name_of = name_of
+        self._names: dict[str, str] = {}
+        self._given: dict[str, str] = {}
+
+    def renamed(self, row: CodeRow) -> CodeRow:
+        """Return the row of a code object with the file's name in the profile."""
+        file, line, name = row.function
+        known = self._name(file)
+        return row if known == file else row._replace(key=(known, line, name))
+
+    def key(self, key: Key) -> Key:
+        """Return the key of a function in the profile."""
+        return (self._name(key[0]), *key[1:])
+
+    def given(self, name: str) -> str:
+        """Return the name in code objects of a file of the profile."""
+        return self._given.get(name, name)
+
+    def _name(self, file: str) -> str:
+        name = self._names.get(file)
+        if name is None:
+            name = self._names[file] = self._name_of(file)
+            self._given.setdefault(name, file)
+        return name
 
 
 # Functions and threads.
