@@ -1,9 +1,10 @@
 """Profiling of the functions that -p names, whenever they are imported.
 
-A target that can be imported before the program runs is registered then. The others,
-of an application of Django for example, are found by their names when they are first
-called, as are functions that run while a ``-m`` module's own packages are imported,
-and those that -p names by a pattern or by a line.
+A target that can be imported before the program runs is imported then, and the
+functions that are its attributes are registered. All others that are written in its
+file are found by their names when they are first called: those that a task or another
+object holds, those that a reload makes, those of a target that is imported later, as
+by an application of Django, and those that -p names by a pattern or by a line.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from kernprof import messages
 from kernprof.project import ProjectFiles
 from kernprof.run_options import COMMAND, STDIN
 from kernprof.selection import FunctionFilter
-from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text
+from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text, is_part
 from lineprof.autoprofile.targets import (
     IN_FILE,
     is_pattern,
@@ -24,12 +25,12 @@ from lineprof.autoprofile.targets import (
     split_names,
 )
 from lineprof.bytecode.definitions import is_def
-from lineprof.files import absolute_path, current_folder, real_path
+from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns
 from lineprof.recording.extensions import imported_extensions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from types import CodeType
 
     from kernprof.run_options import RunOptions
@@ -61,12 +62,16 @@ class NamedTargets:
             imports=options.prof_imports,
             complain=messages.print_error,
             later=self._later,
+            imported=self._imported,
         )
         self._expected: dict[str, str] = {}  # real paths and dotted names to targets
         self._by_pattern = False  # whether patterns count now
         self._found: set[str] = set()  # targets of which a function was called
         self._files: dict[str, tuple[str, list[str]]] = {}
+        self._real_folders: dict[str, str] = {}
         self.discovers = True  # False: another watcher calls `select`
+        self.restart: Callable[[], object] = self._discover
+        self._has_refused = False  # code of a module that is being imported
 
     def begin_packages(self, module: str) -> None:  # noqa: ARG002
         """Find functions that run while packages are imported."""
@@ -90,7 +95,8 @@ class NamedTargets:
             has_file = self._options.kind not in {COMMAND, STDIN}
             self._filter.begin(code, ProjectFiles(), module, has_file=has_file)
         self._targets.begin(code, module)
-        self._expect(self._later, by_pattern=bool(self._patterns))
+        targets = {**self._later, **dict.fromkeys(self._targets.in_other_files, "")}
+        self._expect(targets, by_pattern=bool(self._patterns))
 
     def end(self) -> None:
         """Expect no targets any more."""
@@ -100,9 +106,21 @@ class NamedTargets:
     def _expect(self, targets: Collection[str], *, by_pattern: bool = False) -> None:
         had = bool(self._expected) or self._by_pattern
         self._expected, self._by_pattern = dict(map(_by_name, targets)), by_pattern
-        expects = bool(self._expected) or by_pattern
-        if self.discovers and (had or expects):
-            self._profiler.discover(self.select if expects else None)
+        if self.discovers and (had or self._expects):
+            self._discover()
+
+    @property
+    def _expects(self) -> bool:
+        return bool(self._expected) or self._by_pattern
+
+    def _discover(self) -> None:
+        self._profiler.discover(self.select if self._expects else None)
+
+    def _imported(self) -> None:
+        """Offer code again that did not count during the import of its module."""
+        if self._has_refused:
+            self._has_refused = False
+            self.restart()
 
     def select(self, code: CodeType) -> bool | None:
         """Return whether to profile `code`; None if no code of its file."""
@@ -122,8 +140,9 @@ class NamedTargets:
             if not is_def(code):
                 return False
             if any(map(self._targets.will_watch, modules)):
+                self._has_refused = True
                 return False  # calls of the program's own imports count after these
-            name = code.co_qualname.replace(".<locals>", "")
+            name = code.co_qualname
             found = [
                 target
                 for given, target in self._expected.items()
@@ -138,11 +157,23 @@ class NamedTargets:
         """Return the real path and the modules of a file that may have a target."""
         known = self._files.get(name)
         if known is None:
-            path = "" if name.startswith("<") else real_path(absolute_path(name))
-            modules = [n.removesuffix(_INIT) for n in names_of_path(path) if path]
+            path = "" if name.startswith("<") else self._filter.paths(name)[-1]
+            modules: list[str] = []
+            if any(_is_near(given, path) for given in self._expected):
+                names = names_of_path(path, self._real_folder)
+                modules = [one.removesuffix(_INIT) for one in names]
             if not any(_may_have(given, path, modules) for given in self._expected):
                 path = ""
             known = self._files[name] = (path, modules)
+        return known
+
+    def _real_folder(self, folder: str) -> str:
+        """Return the real path of an entry of `sys.path`."""
+        known = self._real_folders.get(folder)
+        if known is None:
+            known = real_path(folder)
+            if os.path.isabs(folder):
+                self._real_folders[folder] = known
         return known
 
     def extensions(self) -> dict[str, str]:
@@ -210,15 +241,33 @@ def _imported_part(name: str) -> str:
 
 
 def _has(given: str, path: str, modules: list[str], function: str) -> bool:
-    """Return whether a function of that file is the target `given`, or in it."""
+    """Return whether a function of that file is the target `given`, or in it.
+
+    A function has no others in it: those of its own are its locals.
+    """
     if os.sep in given:
         file, _, part = given.partition(IN_FILE)
         if part:
-            return path == file and f"{function}.".startswith(f"{part}.")
+            return path == file and is_part(function, part)
         return path == given or path.startswith(f"{given}{os.sep}")
     if given.endswith(_INIT):
         return given.removesuffix(_INIT) in modules
-    return any(f"{module}.{function}.".startswith(f"{given}.") for module in modules)
+    for module in modules:
+        if f"{module}.".startswith(f"{given}."):
+            return True
+        if given.startswith(f"{module}.") and is_part(
+            function, given[len(module) + 1 :]
+        ):
+            return True
+    return False
+
+
+def _is_near(given: str, path: str) -> bool:
+    """Return whether the names of a file as a module have to be known for a target."""
+    if os.sep in given:
+        return False
+    place = os.path.splitext(path)[0] + os.sep
+    return f"{os.sep}{given.partition('.')[0]}{os.sep}" in place
 
 
 def _may_have(given: str, path: str, modules: list[str]) -> bool:

@@ -282,6 +282,8 @@ class LineRecorder:
     def _write(self, path: str, exit_reason: str) -> None:
         if self.whole:
             self.whole.stop()  # code that runs from now on is not the program's
+        if self.named:
+            self.named.end()
         profiler = self.profiler
         profiler.exit = exit_reason
         quiet = self._options.verbosity < 0 or not self._options.speaks

@@ -100,7 +100,7 @@ class FunctionFilter:
         self._files = files
         self._main = code.co_filename
         self._own = None if has_file else frozenset(_code_tree(code))
-        paths = self._paths(self._main) if has_file else ()
+        paths = self.paths(self._main) if has_file else ()
         modules = {"__main__", *_modules(paths), *filter(None, (module,))}
         selected = (is_own and not self._included_only) or self._everything
         self._main_selection = self._selection(paths, modules, selected=selected)
@@ -131,7 +131,7 @@ class FunctionFilter:
             return self._selection_of_frozen(file[len(_FROZEN) : -1])
         if file.startswith("<") or not file.endswith(SOURCE):
             return None  # generated code, without source to show
-        paths = self._paths(file)
+        paths = self.paths(file)
         if any(path.startswith(self._profilers) for path in paths):
             return None
         selected = self._everything or paths[-1] in self._files
@@ -151,7 +151,7 @@ class FunctionFilter:
             return None
         return self._selection((), (module,), selected=self._everything)
 
-    def _paths(self, file: str) -> tuple[str, str]:
+    def paths(self, file: str) -> tuple[str, str]:
         """Return the absolute path of a file, and its real path."""
         path = os.path.normpath(os.path.join(self._folder, file))
         if os.path.islink(path):

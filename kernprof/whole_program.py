@@ -68,6 +68,7 @@ def watchers(
         recorder.whole = WholeProgram(options, program, profiler, builtin)
         if recorder.named:  # a process has one discovery
             recorder.whole.named, recorder.named.discovers = recorder.named, False
+            recorder.named.restart = recorder.whole.discover_again
         found.append(recorder.whole)
     return found
 
@@ -213,6 +214,11 @@ class WholeProgram:
         if not self._forced and self._on_first_use not in core.on_first_use:
             core.on_first_use.append(self._on_first_use)
         self.profiler.discover(self._select, pause=self.pause)
+
+    def discover_again(self) -> None:
+        """Ask again about code that was not selected."""
+        if self._open:
+            self.profiler.discover(self._select, pause=self.pause)
 
     def stop(self) -> None:
         """Find no more functions; those found are still recorded."""

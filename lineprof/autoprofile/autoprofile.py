@@ -117,6 +117,7 @@ class ProfileTargets:
         imports: bool = False,
         complain: Callable[[str], object],
         later: dict[str, str] | None = None,
+        imported: Callable[[], object] | None = None,
     ) -> None:
         """Profile the targets in `words`, which may be separated by commas.
 
@@ -126,7 +127,8 @@ class ProfileTargets:
         profiled together with all of its imports. `complain` is called with one line
         that lists the targets that cannot be imported. With `later`, those that may be
         imported while the program runs are added to it instead, with the reason why
-        they could not be imported before, "" if that was not tried.
+        they could not be imported before, "" if that was not tried. `imported` is
+        called after the program has imported a module with targets.
         """
         self._profiler = profiler
         self.names = split_names(words)
@@ -135,7 +137,9 @@ class ProfileTargets:
         self._imports = imports
         self._complain = complain
         self._later = later
+        self._after_import = imported
         self._targets: list[Target] = []
+        self.in_other_files: list[str] = []  # targets that are not in the program's own
         self.defined: list[tuple[str, str]] = []  # file and function of the program
         self._failures: dict[str, str] = {}
         self._running: list[str] = []  # names by which the program can be imported
@@ -158,8 +162,13 @@ class ProfileTargets:
         functions = list(functions_in(code))
         self.defined = [(short_path(file), name) for name, _ in functions]
         parts.update((t.given, self._part_of_program(t)) for t in self._targets)
+        self.in_other_files = [
+            target.given
+            for target in self._targets
+            if not parts[target.given] and target.name not in self._running
+        ]
         for given, part in parts.items():
-            if part and not any(_is_part(name, part) for name, _ in functions):
+            if part and not any(is_part(name, part) for name, _ in functions):
                 reason = (
                     f"the program defines no function {part!r}, and no class with"
                     " methods"
@@ -178,7 +187,7 @@ class ProfileTargets:
             code, module.rpartition(".")[0], whole_program=whole_program
         )
         for name, function in functions:
-            if whole_program or any(_is_part(name, part) for part in parts.values()):
+            if whole_program or any(is_part(name, part) for part in parts.values()):
                 self._profiler.watch(function)
 
     def with_hint(self, reason: str, name: str) -> str:
@@ -315,6 +324,8 @@ class ProfileTargets:
                 self._take(each, sys.modules.get(name))
         except Exception as error:  # noqa: BLE001  # the import must not fail
             self._complain(f"cannot look into {name!r}: {error}")
+        if wanted and self._after_import:
+            self._after_import()
 
     def _take(self, each: Import, module: object) -> None:
         names = [each.name] if each.name != ALL else _public(module)
@@ -342,12 +353,15 @@ class ProfileTargets:
             self._import_hook.expect_all_in(each.module)
 
 
-def _is_part(name: str, part: str | None) -> bool:
-    """Return whether the function `name` is the `part` of a program, or in it."""
+def is_part(name: str, part: str | None) -> bool:
+    """Return whether the function `name` is the `part` of a module, or in it.
+
+    `part` may name a function inside another one with or without ``<locals>``.
+    """
     if not part:
         return False
     inside = name.startswith(f"{part}.") and "<locals>" not in name
-    return name == part or inside
+    return inside or part in {name, name.replace(".<locals>", "")}
 
 
 def _public(module: object) -> list[str]:

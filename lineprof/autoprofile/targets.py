@@ -148,16 +148,17 @@ def _is_dotted(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))
 
 
-def names_of_path(path: str) -> list[str]:
+def names_of_path(path: str, real: Callable[[str], str] = real_path) -> list[str]:
     """Return the names by which the file or folder `path` can be imported.
 
     The first one is that by the ``__init__.py`` files around it, if there are any.
+    `real` gives the real path of an entry of `sys.path`.
     """
     folder, base = os.path.split(path)
     place = os.path.join(folder, base.partition(".")[0])
     names = {}
     for entry in sys.path:
-        root = os.path.join(real_path(entry), "")
+        root = os.path.join(real(entry), "")
         name = place[len(root) :].replace(os.sep, ".")
         if place.startswith(root) and _is_dotted(name):
             names[name] = root == _root_of_packages(folder)
