@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from _thread import RLock  # as in threading, which imports warnings
+from _thread import allocate_lock, get_ident  # as in threading, which imports warnings
 from collections import namedtuple
 from functools import cache
 
@@ -51,9 +51,38 @@ _CORES_OF_LINE_PROFILER = {
     **dict.fromkeys(("old", "legacy", "ctrace"), "settrace"),
     **dict.fromkeys(("new", "sys.monitoring", "sysmon"), "monitoring"),
 }
+
+
+class _Opening:
+    """A ``with`` block for one thread at a time, which may enter it again.
+
+    It is no RLock: eventlet looks for those of a process, and complains of the ones
+    that it cannot replace.
+    """
+
+    def __init__(self) -> None:
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)
+
+    def _reset(self) -> None:
+        self._lock = allocate_lock()
+        self._owner = self._depth = 0
+
+    def __enter__(self) -> None:
+        if self._owner != get_ident():
+            self._lock.acquire()
+            self._owner = get_ident()
+        self._depth += 1
+
+    def __exit__(self, *_exception: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._owner = 0
+            self._lock.release()
+
+
 # Event costs belong to the process and are 0 during calibration: one thread at a time.
-_opening = RLock()
-os.register_at_fork(after_in_child=_opening._at_fork_reinit)  # type: ignore[attr-defined] # noqa: SLF001
+_opening = _Opening()
 # Registered early, so that it runs after the program's own exit functions.
 atexit.register(_core.keep_codes)
 
