@@ -17,6 +17,7 @@ from contextlib import ExitStack, nullcontext
 
 from kernprof.children import STANDARD, ChildHook, NullProfiler
 from kernprof.profilers import RECORDING, gpu_options, new_profiler
+from kernprof.safe_state import SafeNames, SafeState
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.processes.member import Member
@@ -137,19 +138,27 @@ def begin(modules: Container[str], path: Sequence[str]) -> None:
     told = run.settings()
     if told is None:
         return
+    names = SafeNames()
+    safe = SafeState(names)
+    safe.save()
     try:
         with ExitStack() as undo:
-            member = _begin(run, told, undo)
+            member = _begin(run, told, names, undo)
             undo.pop_all()
     except LineprofError:  # the core is not available in this Python
         return
     finally:
         shadowed = _shadowed(modules, path)
-    atexit.register(_end, member, shadowed, sys.path)
+    names.save()
+    safe.shadowed, member.safe = shadowed, safe
+    atexit.register(_end, member)
 
 
-def _begin(run: Run, told: dict[str, Any], undo: ExitStack) -> Member:
-    """Begin to profile this process as `told`; `undo` gets what undoes that."""
+def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) -> Member:
+    """Begin to profile this process as `told`; `undo` gets what undoes that.
+
+    `names` are to wait for modules of the standard library.
+    """
     options: Any = _Options({**told["choice"], **told["recording"]})
     version, hook, costs, turn = told["calibration"]
     if version == sys.hexversion:
@@ -185,7 +194,7 @@ def _begin(run: Run, told: dict[str, Any], undo: ExitStack) -> Member:
     undo.callback(run.hand_on)  # after `end`: what this process starts may join
     undo.callback(member.end)
     member.begin()
-    hook_of_children = ChildHook(member)
+    hook_of_children = ChildHook(member, names)
     undo.callback(hook_of_children.remove)
     hook_of_children.install()
     return member
@@ -322,22 +331,13 @@ class _Watcher:
         return lambda code: selected(code) or named.select(code)
 
 
-def _end(
-    member: Member, shadowed: AbstractContextManager[object], path: list[str]
-) -> None:
-    """Leave what was counted, after the program's threads and exit handlers.
-
-    Meanwhile `sys.path` is `path`, and `shadowed` modules are the standard ones.
-    """
-    on_first_use.clear()
-    for profiler in member.profilers():
-        profiler.discover(None)
-    error = getattr(sys, "last_type", None)
-    end = "" if error is None else "exception"
-    programs, sys.path = sys.path, path
-    try:
-        with shadowed:
-            member.leave("KeyboardInterrupt" if error is KeyboardInterrupt else end)
-    finally:
-        sys.path = programs
+def _end(member: Member) -> None:
+    """Leave what was counted, after the program's threads and exit handlers."""
+    with member.safe:
+        on_first_use.clear()
+        for profiler in member.profilers():
+            profiler.discover(None)
+        error = getattr(sys, "last_type", None)
+        end = "" if error is None else "exception"
+        member.leave("KeyboardInterrupt" if error is KeyboardInterrupt else end)
     builtins.profile = NullProfiler()  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ import builtins
 import os
 import sys
 
+from kernprof.import_hook import ImportHook
 from lineprof.files import real_path
 from lineprof.processes.forks import Forks
 from lineprof.recording.descriptors import with_descriptors
@@ -21,12 +22,12 @@ from lineprof.recording.descriptors import with_descriptors
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
     from typing import Any, Self, TypeVar
 
     from kernprof.recorders import LineRecorder
     from kernprof.run_options import RunOptions
+    from kernprof.safe_state import SafeNames
     from lineprof.model.profile import Profile
     from lineprof.processes.member import Member
     from lineprof.processes.parts import Live, Part
@@ -255,35 +256,33 @@ class _DefineProfile:
 
 
 class ChildHook:
-    """Import hook for the modules that start child processes of Python.
+    """Patches of the modules that start child processes of Python.
 
-    It makes multiprocessing.spawn define `profile` in children, and counts those that
-    multiprocessing, `subprocess` and `os.fork` start. A program without children pays
-    one look-up in a dictionary per import.
+    They make multiprocessing.spawn define `profile` in children, and count those that
+    multiprocessing, `subprocess` and `os.fork` start. `safe_names` wait for modules
+    with the same import hook.
     """
 
-    def __init__(self, member: Member | None = None) -> None:
+    def __init__(self, member: Member | None, safe_names: SafeNames) -> None:
         """Change nothing yet; `member` is this process in a run, if there is one."""
         self.count = 0  # children that run Python and are not measured
         self.started: dict[int, tuple[str, ...]] = {}  # their commands, by pid
         self._member = member
-        self._patches = {_SPAWN: self._patch_spawn, _SUBPROCESS: self._patch_popen}
+        patches = {_SPAWN: self._patch_spawn, _SUBPROCESS: self._patch_popen}
         if member:
-            self._patches[_UTIL] = self._patch_util
+            patches[_UTIL] = self._patch_util
+        self._imports = ImportHook({**safe_names.late, **patches})
         self._replaced: list[tuple[ModuleType, str, object]] = []
         self._popen: type | None = None
 
     def install(self) -> None:
         """Patch the modules, now or when the program imports them."""
-        for name in [name for name in self._patches if name in sys.modules]:
-            self._patches.pop(name)(sys.modules[name])
-        sys.meta_path.insert(0, self)
+        self._imports.install()
         Forks.follow(self)
 
     def remove(self) -> None:
         """Leave the modules and the import system as they were."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        self._imports.remove()
         Forks.forget(self)
         while self._replaced:
             module, name, plain = self._replaced.pop()
@@ -306,28 +305,6 @@ class ChildHook:
         if self.count == 1:
             return "1 child process was started and not measured"
         return f"{self.count} child processes were started and not measured"
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Find a module that starts children, to be patched once it is loaded."""
-        if name not in self._patches:
-            return None
-        # This finder stays when there is nothing left to patch: another thread that is
-        # looking for a module would miss the finder after it.
-        patch = self._patches.pop(name)
-        from importlib.machinery import PathFinder  # noqa: PLC0415
-
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is not None and spec.loader is not None:
-            execute = spec.loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                execute(module)
-                patch(module)
-
-            spec.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return spec
 
     def _patch_spawn(self, module: ModuleType) -> None:
         original = module.get_preparation_data

@@ -128,7 +128,7 @@ class _AtExit:
         The program has ended: its timers stop, and signals have no effect any more.
         """
         if self._session is not None:
-            with self._session.builtins:
+            with self._session.names:
                 self._finish(self._session)
 
     def _finish(self, session: Session) -> None:

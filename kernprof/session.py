@@ -12,7 +12,7 @@ from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import LineRecorder, recorder_class
 from kernprof.run_options import COMMAND, STDIN
-from kernprof.safe_state import Departures, SafeBuiltins, SafeState
+from kernprof.safe_state import Departures, SafeNames, SafeState
 from kernprof.signals import DyingHandler
 from lineprof.console.output import Styled, print_message
 from lineprof.errors import LineprofError
@@ -85,18 +85,22 @@ class Session:
         self._summary = ""  # for standard output
         self._warnings: list[str] = []  # for standard error
         self._is_set_up = False
-        self.builtins = SafeBuiltins()
-        self._safe_state = SafeState()
+        self.names = SafeNames()
+        self._safe_state = SafeState(self.names)
         self._departures = Departures()
         # Those that come while the profile is written.
         self.signals = HeldSignals(deadly=True)
         self._dying = DyingHandler(self._die)
         # Last of what may fail: it makes a folder.
         self._children = self._new_children()
-        self._child_hook = ChildHook(self._children.member if self._children else None)
+        member = self._children.member if self._children else None
+        self._child_hook = ChildHook(member, self.names)
+        if member:
+            member.safe = self._safe_state
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity
         )
+        self._safe_state.shadowed = self._environment.shadowed
 
     def begin(self, path: list[str]) -> None:
         """Set up the environment of `program`; its `sys.path` ends with `path`.
@@ -118,6 +122,7 @@ class Session:
             self._children.member.begin()
         self._dying.install()
         self.recorder.offer()
+        self.names.save()  # with lineprof's own functions in the place of some
         if self._setup:
             environment.shadowed.forget(self._setup.folder, own_process=own_process)
             self._setup.run(environment.first_path)
@@ -165,6 +170,13 @@ class Session:
         from now on are dropped: the program has ended. Returns why the profile could
         not be written, None if it was.
         """
+        with self.names:
+            error = self._end(exit_reason)
+        if not self._own_process:
+            self.signals.deliver()
+        return error
+
+    def _end(self, exit_reason: str) -> LineprofError | None:
         self.hold_signals()
         self.program.error = None
         try:
@@ -185,8 +197,6 @@ class Session:
             else:
                 self._environment.leave()
         self._print_summary()
-        if not self._own_process:
-            self.signals.deliver()
         return error
 
     def _new_watchers(self) -> list[Watcher]:
@@ -245,7 +255,7 @@ class Session:
         Returns False if the profile is being written already, further down the
         stack.
         """
-        with self.builtins:
+        with self.names:
             if self._state == _WRITING:
                 return False
             self.hold_signals()
@@ -296,7 +306,7 @@ class Session:
                 self._budget.stop()
             if self._control:
                 self._control.end()
-            with self._safe_state, self._environment.shadowed:
+            with self._safe_state:
                 with_descriptors(
                     lambda: self._write_files(exit_reason), self._departures.handles
                 )

@@ -9,7 +9,10 @@ from functools import cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
 def python_version() -> str:
@@ -173,26 +176,52 @@ def _id_in(file: str) -> str:
         return ""
 
 
+# Values of the program, which may put anything in their place.
+
+_CLASS_NAME = vars(type)["__name__"].__get__  # a metaclass may have another `__name__`
+
+
+def asked(ask: Callable[..., T], *arguments: object, otherwise: T) -> T:
+    """Return ``ask(*arguments)``; `otherwise` if an object of the program fails.
+
+    KeyboardInterrupt goes through: a user has it raised.
+    """
+    try:
+        return ask(*arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  # of whatever kind
+        return otherwise
+
+
 def arguments() -> tuple[str, ...]:
-    """Return the words of `sys.argv`, as texts: a program may put anything there."""
+    """Return the words of `sys.argv`, as texts."""
     words = getattr(sys, "argv", None)
-    return tuple(map(_text, words)) if isinstance(words, (list, tuple)) else ()
+    if not isinstance(words, (list, tuple)):
+        return ()
+    return tuple(map(_text, asked(list, words, otherwise=[])))
 
 
 def _text(word: object) -> str:
-    try:
-        return word if type(word) is str else str.__str__(str(word))
-    except Exception:  # noqa: BLE001  # the program's own
-        return f"<{type(word).__name__}>"
+    if type(word) is str:
+        return word
+    name = _CLASS_NAME(type(word))
+    return asked(lambda: str.__str__(str(word)), otherwise=f"<{name}>")
 
 
 def thread_names() -> dict[int, str]:
-    """Return the names of the running threads by their native ids."""
-    threads = getattr(sys.modules.get("threading"), "enumerate", None)
-    if threads is None:  # not imported, or a module of the program's own
+    """Return the names of the running threads by their native ids.
+
+    A thread that does not tell its id or its name is left out.
+    """
+    # Without the lock of `threading.enumerate`, which the program may hold.
+    threads = getattr(sys.modules.get("threading"), "_active", None)
+    if type(threads) is not dict:  # not imported, or a module of the program's own
         return {os.getpid(): "MainThread"}  # on Linux both have the same id
-    return {
-        thread.native_id: thread.name
-        for thread in threads()
-        if thread.native_id is not None
-    }
+    names = {}
+    for thread in [*threads.values()]:
+        number = asked(getattr, thread, "native_id", otherwise=None)
+        name = asked(getattr, thread, "name", otherwise=None)
+        if type(number) is int and name is not None:
+            names[number] = _text(name)
+    return names

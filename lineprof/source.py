@@ -189,10 +189,13 @@ def standard_readers() -> tuple[ModuleType, ModuleType]:
 def _linecache_text(file: str) -> str | None:
     """Return the text that a program entered into `linecache` without a file."""
     entries = getattr(sys.modules.get("linecache"), "cache", {})  # or not yet imported
-    entry = entries.get(file)
-    if entry is None or len(entry) == 1 or entry[1] is not None:
+    try:
+        entry = entries.get(file)
+        if entry is None or len(entry) == 1 or entry[1] is not None:
+            return None
+        return "".join(entry[2])
+    except Exception:  # noqa: BLE001  # the program may put anything there
         return None
-    return "".join(entry[2])
 
 
 def _loader_text(file: str) -> str | None:

@@ -10,6 +10,7 @@
 #include "hooks/hooks.h"
 #include "hooks/profile_function.h"
 #include "module/call_times_functions.h"
+#include "module/changed_names.h"
 #include "module/gpu_functions.h"
 #include "module/line_records.h"
 #include "module/live_functions.h"
@@ -523,6 +524,7 @@ static PyMethodDef methods[] = {
      NULL},
     {"pause_sampler", module_pause_sampler, METH_NOARGS, NULL},
     {"prepared_call", lp_prepared_call, METH_VARARGS, NULL},
+    {"changed_names", lp_changed_names, METH_VARARGS, NULL},
     {"split_times", module_split_times, METH_O, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"python_calls", module_python_calls, METH_NOARGS, NULL},

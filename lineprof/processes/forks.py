@@ -1,10 +1,14 @@
-"""Forks of this process, for all who follow them: functions for forks stay for ever."""
+"""Forks of this process, for all who follow them: functions for forks stay for ever.
+
+They are called while the program runs, which may have patched `os.getpid`.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from _thread import get_native_id
+from os import getpid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +56,7 @@ class Forks:
 
     @classmethod
     def _before(cls) -> None:
-        cls._forking = (os.getpid(), get_native_id())
+        cls._forking = (getpid(), get_native_id())
 
     @classmethod
     def _in_parent(cls) -> None:

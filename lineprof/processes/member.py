@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import get_native_id
+from contextlib import nullcontext
 
 from lineprof.held_signals import NoSizeSignal
 from lineprof.processes.forks import Forks
@@ -23,6 +24,7 @@ from lineprof.recording.profiler import begin_in_child, is_live
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from types import ModuleType
     from typing import Any, TypeAlias
 
@@ -55,6 +57,8 @@ class Member:
         # The one in use, and others that the program may use.
         self.profilers: Callable[[], Sequence[LineProfiler]] = tuple
         self.exits: Callable[[], object] = int  # called before `os._exit`
+        # A block in which the process is as it was before the program.
+        self.safe: AbstractContextManager[object] = nullcontext()
         self.is_child = False
         self._is_server = False  # its children count, and what it does itself, if any
         self._parent = 0  # its pid, of a child
@@ -134,7 +138,7 @@ class Member:
         """
         if not self.is_child:
             return
-        with NoSizeSignal():
+        with self.safe, NoSizeSignal():
             with_descriptors(lambda: self._leave_profile(end))
             self.is_child = False
             if self.live:
@@ -174,6 +178,10 @@ class Member:
 
     def begin_in_child(self, parent: int, thread: int) -> None:
         """Be a child, just forked by `thread` of the process with the pid `parent`."""
+        with self.safe:
+            self._begin_as_child(parent, thread)
+
+    def _begin_as_child(self, parent: int, thread: int) -> None:
         gpu, self._gpu = self._gpu, None
         for profiler in self.profilers():
             begin_in_child(profiler, gpu)
@@ -189,18 +197,24 @@ class Member:
     # -- before calls of functions of `os`: the arguments for them, by place and name --
 
     def _before_exit(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
-        self.leave()
-        self.exits()
+        with self.safe:
+            self.leave()
+            self.exits()
         return arguments, named
 
     def _before_exec(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
         path = arguments[0] if arguments else named.get("path")
-        if self.is_child and _is_program(path):
-            with NoSizeSignal():
-                with_descriptors(lambda: self._leave_profile("exec"))
-                if self.live:
-                    self.live.note(ended="exec")
+        if self.is_child:
+            with self.safe, NoSizeSignal():
+                self._note_exec(path)
         return self._before_spawn(*arguments, **named)
+
+    def _note_exec(self, path: object) -> None:
+        """Leave what a child counted, if `path` can be run in its place."""
+        if _is_program(path):
+            with_descriptors(lambda: self._leave_profile("exec"))
+            if self.live:
+                self.live.note(ended="exec")
 
     def _before_spawn(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
         words = [*arguments]

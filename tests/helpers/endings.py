@@ -257,16 +257,166 @@ PYTHON = {
     ),
 }
 
+# -- functions and objects of the program in the place of others ----------------------
+
+# Replaces every function of modules by one that raises.
+BROKEN = """
+import types
+def broken(*_, **__):
+    raise RuntimeError
+def is_function(value):
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType))
+def break_all(*modules):
+    for module in modules:
+        for name, value in [*vars(module).items()]:
+            if is_function(value) and not name.startswith("__"):
+                setattr(module, name, broken)
+"""
+# As a fake file system: modules of other names than `os` have another `os`, too.
+FAKED = """
+import types
+real, fake = os, types.ModuleType("os")
+vars(fake).update(vars(os))
+fake.path = types.ModuleType("posixpath")
+fake.path.join = fake.path.realpath = fake.getcwd = fake.open = lambda *_: "nowhere"
+import io
+io.open = vars(__import__("builtins"))["open"] = fake.open
+for name, module in [*sys.modules.items()]:
+    if isinstance(module, types.ModuleType) and vars(module).get("os") is real:
+        module.os = fake
+sys.modules["os"] = fake
+import shlex, shutil, tempfile  # which have the other one from the start
+"""
+ODD = """
+class Odd:
+    def __getattribute__(self, name):
+        raise SystemExit(name)
+    __eq__ = __hash__ = __str__ = __repr__ = __len__ = __iter__ = __bool__ = (
+        lambda *_: 1 / 0
+    )
+class OddWords(list):
+    __len__ = __iter__ = __getitem__ = lambda *_: 1 / 0
+"""
+REPLACED = {
+    "functions of os raise": Ending(
+        f"{BROKEN}break_all(os, os.path, sys.modules[os.name])",
+        modes=ALL,
+        everywhere=True,
+    ),
+    "functions of files, clocks and formats raise": Ending(
+        f"""{BROKEN}
+import fnmatch, hashlib, io, json, linecache, shlex, shutil, sqlite3, stat, tempfile
+import glob, inspect, sqlite3.dbapi2, tokenize
+break_all(
+    fnmatch, glob, hashlib, io, json, json.encoder, linecache, marshal, re, shlex,
+    shutil, sqlite3, sqlite3.dbapi2, stat, tempfile, time, tokenize,
+)
+vars(__import__("builtins"))["open"] = broken
+""".replace("fnmatch, hashlib", "fnmatch, hashlib, marshal, re", 1),
+        modes=ALL,
+        everywhere=True,
+    ),
+    "mocks are in the place of functions": Ending(
+        """
+        from unittest.mock import MagicMock
+        import json, sqlite3
+        os.open = os.replace = os.path.join = os.stat = os.getpid = MagicMock()
+        json.dumps = sqlite3.connect = time.time_ns = MagicMock()
+        vars(__import__("builtins"))["open"] = MagicMock()
+        os.name, os.sep, os.devnull = "nt", ":", "nowhere"
+        """,
+        modes=ALL,
+        everywhere=True,
+    ),
+    "another file system": Ending(FAKED, modes=ALL, everywhere=True),
+    "modules are imported again": Ending(
+        """
+        for name in [*sys.modules]:
+            if name not in ("sys", "builtins", "__main__"):
+                del sys.modules[name]
+        import json, os, sqlite3, threading
+        json.dumps = os.replace = sqlite3.connect = None
+        """,
+        modes=ALL,
+        everywhere=True,
+    ),
+    "the clock stands": Ending(
+        "time.time = time.monotonic = time.perf_counter = lambda: 0.0\n"
+        "time.time_ns = time.monotonic_ns = lambda: 0\n"
+        "time.sleep = lambda _: None\ntime.localtime = time.strftime = None",
+        modes=ALL,
+    ),
+    "a thread has no name and no number": Ending(
+        """
+        import threading
+        class Thread(threading.Thread):
+            native_id = property(lambda self: 1 / 0)
+        class Named(threading.Thread):
+            name = property(lambda self: sys.exit(7), lambda self, name: None)
+        del threading.main_thread()._native_id
+        for kind in (Thread, Named):
+            kind(target=threading.Event().wait, daemon=True).start()
+        """,
+        modes=ALL,
+        everywhere=True,
+    ),
+    "the list of threads is another thing": Ending(
+        "import threading\nthreading.enumerate = None\n"
+        "threading._active = {1: object(), 2: None}",
+        modes=ALL,
+        status=0,
+    ),
+    "sys.argv is another thing": Ending(
+        f"{ODD}sys.argv = OddWords(['a'])", modes=ALL, everywhere=True
+    ),
+    "words of sys.argv are other things": Ending(
+        f"{ODD}sys.argv = [Odd(), Odd, 1, None]", modes=ALL
+    ),
+    "the streams are odd": Ending(
+        f"{ODD}sys.stdout = sys.stderr = sys.__stderr__ = Odd()", modes=("-l", "-b")
+    ),
+    "there are no streams": Ending(
+        "sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = None"
+    ),
+    "names of the program are odd": Ending(
+        f"""{ODD}
+__file__ = __name__ = __spec__ = __loader__ = Odd()
+import linecache
+linecache.cache = dict.fromkeys(["a", os.path.abspath(sys.argv[0])], (1, None, 3, 4))
+linecache.getlines = linecache.checkcache = linecache.updatecache = None
+work.__name__ = "other"
+work.__module__ = work.__doc__ = work.__dict__["__wrapped__"] = Odd()
+""",
+        modes=ALL,
+    ),
+    "a metaclass that raises": Ending(
+        """
+        class Meta(type):
+            def __getattribute__(self, name):
+                if name in ("__name__", "__module__", "__qualname__"):
+                    raise RuntimeError(name)
+                return type.__getattribute__(self, name)
+        class C(metaclass=Meta):
+            pass
+        sys.argv.append(C())
+        sys.last_type = sys.last_value = C
+        import threading
+        threading.C = threading._active["c"] = C()
+        del threading._active["c"]
+        """,
+        modes=ALL,
+    ),
+}
+
 # -- signals and timers ----------------------------------------------------------------
 
 # Calls `act` while the profile is written, which python never does.
 MEANWHILE = """
-time.monotonic = lambda: 0.0  # else one who waits for long may interrupt the writing
-def meanwhile(act, plain=os.replace):
-    def replace(*names):
-        act()
-        plain(*names)
-    os.replace = replace
+held = sys.modules.get("lineprof.held_signals")
+if held:
+    held.PATIENCE = 1e9  # s; else one who waits for long may interrupt the writing
+def meanwhile(act):
+    sys.addaudithook(lambda event, _: act() if event == "os.rename" else None)
 def send(number):
     os.kill(os.getpid(), number)
 def fail(*_):
@@ -330,7 +480,7 @@ sys.exit(3)
     "SIGHUP twice, 20 ms": interrupted(SIGHUP, SIGHUP, 0.02),
 }
 
-ENDINGS = {**DESCRIPTORS, **PLACES, **PYTHON, **SIGNALS}
+ENDINGS = {**DESCRIPTORS, **PLACES, **PYTHON, **REPLACED, **SIGNALS}
 
 
 # -- running them ----------------------------------------------------------------------

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import hits_in, kernprof, viewer, write
+from as_python import check_same, hits_in, kernprof, viewer, write
+from endings import BROKEN
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -165,3 +166,50 @@ def test_lines_that_are_open_at_the_end_have_the_waits_of_their_callees(
         for function in json.loads(done.out)["functions"]
     }
     assert waits["top"] >= waits["main"] >= waits["outer"] >= waits["inner"] > 0
+
+
+# What a child ends with, after the functions of os, of files and of clocks raise.
+ENDS = {"the interpreter ends": "", "os._exit": "leave(0)", "os.execv": "run()"}
+DAMAGE = f"""
+import builtins, functools, io, json, os, sqlite3, sys, threading, time
+profile = vars(builtins).get("profile", lambda function: function)
+leave, fork, wait = os._exit, os.fork, os.wait
+run = functools.partial(os.execv, sys.executable, [sys.executable, "-c", "pass"])
+{BROKEN}
+def damage():
+    class Thread(threading.Thread):
+        name = native_id = property(lambda self: 1 / 0, lambda self, value: None)
+    Thread(target=threading.Event().wait, daemon=True).start()
+    builtins.open = sqlite3.connect = json.dumps = broken
+    break_all(os, os.path, io, time, sys.modules[os.name])
+@profile
+def work():
+    return 1
+"""
+WORK = DAMAGE.splitlines().index("    return 1") + 1
+
+
+@pytest.mark.parametrize("live", [{}, {"LINEPROF_LIVE": "off"}])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_child_that_patches_functions_is_measured(
+    tmp_path: Path, live: dict[str, str], end: str
+) -> None:
+    write(tmp_path, "child.py", f"{DAMAGE}work()\ndamage()\n{ENDS[end]}\n")
+    starter = "import subprocess, sys\nsubprocess.run([sys.executable, 'child.py'])\n"
+    write(tmp_path, "x.py", starter)
+    outcome = check_same("x.py", cwd=tmp_path, env=live)
+    assert outcome.status == 0
+    assert hits_in(tmp_path / "x.lprof")["work"] == {WORK: 1}
+
+
+@pytest.mark.parametrize("live", [{}, {"LINEPROF_LIVE": "off"}])
+@pytest.mark.parametrize("end", ENDS)
+def test_a_child_that_is_forked_after_functions_were_patched_is_measured(
+    tmp_path: Path, live: dict[str, str], end: str
+) -> None:
+    child = f"    work()\n    {ENDS[end] or 'sys.exit()'}\n"
+    text = f"{DAMAGE}damage()\nif not fork():\n{child}wait()\nwork()\n"
+    write(tmp_path, "x.py", text)
+    outcome = check_same("x.py", cwd=tmp_path, env=live)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert hits_in(tmp_path / "x.lprof")["work"] == {WORK: 2}
