@@ -2,9 +2,10 @@
 
 `begin` is called before the child's first line, by a line in the file `DOOR`
 among the installed packages, which Python runs at its start if a variable of the
-environment says so. The parent has left `settings` for it. Until then the line blocks
-SIGINT, which would be raised in lineprof, and lets `sys.path` begin with
-the standard library, so that lineprof imports no module of the program.
+environment says so, or an entry (`lineprof.processes.entries`). The parent has left
+`settings` for it. Until then the line blocks SIGINT, which would be raised in lineprof,
+and lets `sys.path` begin with the standard library, so that lineprof imports no module
+of the program.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from kernprof.safe_state import SafeNames, SafeState
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.processes.member import Member
-from lineprof.processes.parts import Live, Run, is_multiprocessing
+from lineprof.processes.parts import Live, Run, is_helper
 from lineprof.recording.core import (
     inherit_calibration,
     new_live_file,
@@ -133,7 +134,7 @@ def begin(modules: Container[str], path: Sequence[str]) -> None:
     if _begun:
         return
     run = Run.of_environment()
-    if run is None or is_multiprocessing("resource_tracker"):
+    if run is None or is_helper("resource_tracker", sys.orig_argv):
         return
     told = run.settings()
     if told is None:
@@ -167,7 +168,7 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
         run = _as_first(run, told)
     watcher = _Watcher(told, options)
     # CUDA does not survive a fork: those that a server forks open the GPU themselves.
-    is_server = is_multiprocessing("forkserver")
+    is_server = is_helper("forkserver", sys.orig_argv)
     gpu = GpuOptions("off") if is_server else None
     live = _live_file(told)
     if live:

@@ -147,8 +147,10 @@ class Children:
     def warnings(self, started: dict[int, tuple[str, ...]]) -> list[str]:
         """Return a line on the children that were not measured, and why.
 
-        `started` has the commands of those that run Python, by pid.
+        `started` has the commands of those that run Python, by pid. One that was
+        started in C is known only if it still runs.
         """
+        started = {**_running_pythons(), **started}
         others = [words for pid, words in started.items() if pid not in self._measured]
         reasons: dict[str, int] = {}
         if self._silent:
@@ -223,6 +225,21 @@ def _cause(words: tuple[str, ...]) -> str:
     return f"{executable}, and ended before measuring began"
 
 
+def _running_pythons() -> dict[int, tuple[str, ...]]:
+    """Return the commands of the children that run Python now, by pid.
+
+    Left out are those that multiprocessing itself needs.
+    """
+    from lineprof.process_info import running_children  # noqa: PLC0415  # at the end
+    from lineprof.processes.parts import is_helper  # noqa: PLC0415
+
+    return {
+        pid: words
+        for pid, words in running_children().items()
+        if _is_unmeasured(words) and not is_helper("resource_tracker", words)
+    }
+
+
 def _has_door() -> bool:
     """Return whether this Python starts lineprof in new processes."""
     from kernprof.child import DOOR  # noqa: PLC0415
@@ -230,12 +247,18 @@ def _has_door() -> bool:
     return any(os.path.exists(os.path.join(folder, DOOR)) for folder in sys.path)
 
 
-_SPAWN, _SUBPROCESS = "multiprocessing.spawn", "subprocess"
-_UTIL = "multiprocessing.util"
-_TRACKER = "from multiprocessing.resource_tracker"
+# Modules of multiprocessing, and of packages made of it, that prepare a child's data.
+_SPAWNS = (
+    "multiprocessing.spawn",
+    "multiprocess.spawn",
+    "loky.backend.spawn",
+    "joblib.externals.loky.backend.spawn",
+)
+_SUBPROCESS = "subprocess"
+_STARTER = "_posixsubprocess"  # starts children for subprocess and those packages
 _CREATED = "_child_created"  # of subprocess.Popen
-_FORK_EXEC = "_fork_exec"  # its function that starts a child
-_ENVIRONMENT = 5  # the place of the environment among the arguments of that
+_FORK_EXEC = "fork_exec"  # the function that starts a child; with "_" in subprocess
+_ENVIRONMENT = 5  # the place of the environment among its arguments
 _PROFILERS = frozenset(("kernprof", "lineprof"))
 _KEY = "kernprof"  # in the data for the child
 _UNPICKLED = """
@@ -258,9 +281,9 @@ class _DefineProfile:
 class ChildHook:
     """Patches of the modules that start child processes of Python.
 
-    They make multiprocessing.spawn define `profile` in children, and count those that
-    multiprocessing, `subprocess` and `os.fork` start. `safe_names` wait for modules
-    with the same import hook.
+    They make multiprocessing define `profile` in children, and count those that
+    multiprocessing, packages made of it, `subprocess` and `os.fork` start. `safe_names`
+    wait for modules with the same import hook.
     """
 
     def __init__(self, member: Member | None, safe_names: SafeNames) -> None:
@@ -268,15 +291,18 @@ class ChildHook:
         self.count = 0  # children that run Python and are not measured
         self.started: dict[int, tuple[str, ...]] = {}  # their commands, by pid
         self._member = member
-        patches = {_SPAWN: self._patch_spawn, _SUBPROCESS: self._patch_popen}
+        patches = dict.fromkeys(_SPAWNS, self._patch_spawn)
+        patches[_SUBPROCESS] = self._patch_popen
         if member:
-            patches[_UTIL] = self._patch_util
+            patches[_STARTER] = self._patch_starter
         self._imports = ImportHook({**safe_names.late, **patches})
         self._replaced: list[tuple[ModuleType, str, object]] = []
         self._popen: type | None = None
 
     def install(self) -> None:
         """Patch the modules, now or when the program imports them."""
+        if self._member and _STARTER in sys.builtin_module_names:
+            __import__(_STARTER)  # no finder is asked for it
         self._imports.install()
         Forks.follow(self)
 
@@ -309,8 +335,10 @@ class ChildHook:
     def _patch_spawn(self, module: ModuleType) -> None:
         original = module.get_preparation_data
 
-        def get_preparation_data(name: str) -> dict[str, object]:
-            data: dict[str, object] = original(name)
+        def get_preparation_data(
+            name: str, *more: object, **named: object
+        ) -> dict[str, object]:
+            data: dict[str, object] = original(name, *more, **named)
             data[_KEY] = _DefineProfile()
             if name == "ignore":  # a fork server's, which does not unpickle it
                 data.pop("init_main_from_path", None)
@@ -318,30 +346,44 @@ class ChildHook:
                 self.count += 1
             return data
 
-        self._replace(module, "get_preparation_data", get_preparation_data)
+        self._replaced.append((module, "get_preparation_data", original))
+        module.get_preparation_data = get_preparation_data  # type: ignore[attr-defined]
 
-    def _replace(self, module: ModuleType, name: str, ours: object) -> None:
-        self._replaced.append((module, name, getattr(module, name)))
-        setattr(module, name, ours)
+    def _patch_starter(self, module: ModuleType) -> None:
+        """Let children started by ``fork_exec`` itself join, and note them."""
+        from lineprof.processes.parts import is_helper  # noqa: PLC0415  # imported
 
-    def _patch_util(self, module: ModuleType) -> None:
-        plain = module.spawnv_passfds
+        def note(pid: int, arguments: tuple[Any, ...]) -> None:
+            words, [path, *_] = arguments[:2]
+            command = (os.fsdecode(path), *_words(words)[1:])
+            if _runs_python(command) and not is_helper("resource_tracker", command):
+                self.started[pid] = command
 
-        def spawnv_passfds(path: Any, args: Any, passfds: Any) -> int:  # noqa: ANN401
-            pid: int = plain(path, args, passfds)
-            words = tuple(map(os.fsdecode, args))
-            if not any(word.startswith(_TRACKER) for word in words):
-                self.started[pid] = (os.fsdecode(path), *words[1:])
-            return pid
-
-        self._replace(module, "spawnv_passfds", spawnv_passfds)
+        self._let_join(module, _FORK_EXEC, vars(module).get(_FORK_EXEC), note)
 
     def _patch_popen(self, module: ModuleType) -> None:
         popen = getattr(module, "Popen", None)
         if isinstance(popen, type) and vars(popen).get(_CREATED) is False:
             self._popen = popen
             setattr(popen, _CREATED, _ChildCreated(self))
-        member, plain = self._member, getattr(module, _FORK_EXEC, None)
+        name = f"_{_FORK_EXEC}"
+        plain = getattr(module, name, None)
+        for _, patched, theirs in self._replaced:  # what it has imported is patched
+            plain = theirs if patched == _FORK_EXEC else plain
+        self._let_join(module, name, plain, None)
+
+    def _let_join(
+        self,
+        module: ModuleType,
+        name: str,
+        plain: Callable[..., Any] | None,
+        note: Callable[[int, tuple[Any, ...]], None] | None,
+    ) -> None:
+        """Give children that `plain` starts, called `name` in `module`, the variable.
+
+        `note` gets the number of each child, and the arguments.
+        """
+        member = self._member
         if member is None or plain is None:
             return
         from lineprof.recording.core import prepared_call  # noqa: PLC0415  # imported
@@ -352,7 +394,8 @@ class ChildHook:
                 words[_ENVIRONMENT] = member.with_entry(words[_ENVIRONMENT])
             return tuple(words), named
 
-        self._replace(module, _FORK_EXEC, prepared_call(plain, prepare))
+        self._replaced.append((module, name, plain))
+        setattr(module, name, prepared_call(plain, prepare, note))
 
 
 class _ChildCreated:
@@ -389,6 +432,8 @@ def _words(args: object) -> tuple[str, ...]:
 
 def _is_unmeasured(words: tuple[str, ...]) -> bool:
     """Return whether the command of a child runs Python, and not kernprof."""
-    names = [os.path.basename(word) for word in words]
-    runs_python = any("python" in name for name in names[:1])
-    return runs_python and not _PROFILERS.intersection(names)
+    return _runs_python(words) and _PROFILERS.isdisjoint(map(os.path.basename, words))
+
+
+def _runs_python(words: Sequence[str]) -> bool:
+    return any("python" in os.path.basename(word) for word in words[:1])

@@ -174,6 +174,7 @@ def changed_names(namespace: dict[str, Any], saved: dict[str, Any]) -> list[str]
 def prepared_call(
     plain: Callable[..., Any],
     prepare: Callable[..., tuple[tuple[Any, ...], dict[str, Any]] | None],
+    note: Callable[[Any, tuple[Any, ...]], object] | None = None,
     /,
 ) -> Callable[..., Any]: ...
 def notice_greenlets() -> None: ...

@@ -102,6 +102,32 @@ def start_ticks(pid: int) -> int | None:
         return None
 
 
+def running_children() -> dict[int, tuple[str, ...]]:
+    """Return the commands of the children of this process that run now, by pid.
+
+    The first word is the path of the executable. Empty where the system does not tell.
+    """
+    pids: list[bytes] = []
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            with open(f"/proc/self/task/{thread}/children", "rb") as stream:
+                pids += stream.read().split()
+    except OSError:  # a thread that has just ended, another system
+        pass
+    return {int(pid): words for pid in pids if (words := _command(int(pid)))}
+
+
+def _command(pid: int) -> tuple[str, ...]:
+    """Return the command of a process; () if it has ended."""
+    try:
+        executable = os.readlink(f"/proc/{pid}/exe")
+        with open(f"/proc/{pid}/cmdline", "rb") as stream:
+            words = os.fsdecode(stream.read()).split("\0")[:-1]
+    except OSError:
+        return ()
+    return (executable, *words[1:])
+
+
 def is_same_system(identity: Mapping[str, object]) -> bool:
     """Return whether a process of that `identity` would be seen from this one."""
     mine = (_boot(), _namespace())

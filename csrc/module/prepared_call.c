@@ -4,7 +4,21 @@
 
 #define PLAIN "plain"
 #define PREPARE "prepare"
+#define NOTE "note"
 #define DEF "def"
+
+/* Drop the exception that is set, which is ours: the program is not to see it.
+ * False if it is to propagate: a signal's handler raised it, as
+ * KeyboardInterrupt. */
+static bool
+is_ours(void)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        return false;
+    }
+    PyErr_Clear();
+    return true;
+}
 
 /* The arguments for `plain`, new references; as they came if `prepare` has
  * failed.  False if its exception is to propagate. */
@@ -17,14 +31,10 @@ prepared_arguments(PyObject *prepare, PyObject **args, PyObject **keywords)
     if (prepare != NULL) {
         pair = PyObject_Call(prepare, *args, *keywords);
     }
-    if (pair == NULL && PyErr_Occurred() &&
-        !PyErr_ExceptionMatches(PyExc_Exception)) {
-        return false; /* of a signal's handler, as KeyboardInterrupt */
+    if (pair == NULL && PyErr_Occurred() && !is_ours()) {
+        return false;
     }
-    if (pair == NULL) {
-        PyErr_Clear(); /* it is ours; the program is not to see it */
-    }
-    else if (PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2) {
+    if (pair != NULL && PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2) {
         positional = PyTuple_GET_ITEM(pair, 0);
         named = PyTuple_GET_ITEM(pair, 1);
     }
@@ -39,20 +49,41 @@ prepared_arguments(PyObject *prepare, PyObject **args, PyObject **keywords)
     return true;
 }
 
-/* `self` is a module, as that of each built-in function, with the two. */
+/* Tell `note` of the result of a call with these arguments.  False if its
+ * exception is to propagate. */
+static bool
+tell(PyObject *note, PyObject *result, PyObject *args)
+{
+    PyObject *answer;
+
+    if (note == NULL || note == Py_None) {
+        return true;
+    }
+    answer = PyObject_CallFunctionObjArgs(note, result, args, NULL);
+    Py_XDECREF(answer);
+    return answer != NULL || is_ours();
+}
+
+/* `self` is a module, as that of each built-in function, with the three. */
 static PyObject *
 call(PyObject *self, PyObject *args, PyObject *keywords)
 {
     PyObject *plain = PyObject_GetAttrString(self, PLAIN);
     PyObject *prepare =
         plain == NULL ? NULL : PyObject_GetAttrString(self, PREPARE);
+    PyObject *note =
+        prepare == NULL ? NULL : PyObject_GetAttrString(self, NOTE);
     PyObject *result = NULL;
 
     if (plain != NULL && prepared_arguments(prepare, &args, &keywords)) {
         result = PyObject_Call(plain, args, keywords);
+        if (result != NULL && !tell(note, result, args)) {
+            Py_CLEAR(result);
+        }
         Py_DECREF(args);
         Py_XDECREF(keywords);
     }
+    Py_XDECREF(note);
     Py_XDECREF(prepare);
     Py_XDECREF(plain);
     return result;
@@ -96,10 +127,10 @@ new_def(PyObject *plain)
 PyObject *
 lp_prepared_call(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *plain, *prepare; /* borrowed */
+    PyObject *plain, *prepare, *note = Py_None; /* borrowed */
     PyObject *home = NULL, *self = NULL, *def = NULL, *function = NULL;
 
-    if (!PyArg_ParseTuple(args, "OO", &plain, &prepare)) {
+    if (!PyArg_ParseTuple(args, "OO|O", &plain, &prepare, &note)) {
         return NULL;
     }
     home = PyObject_GetAttrString(plain, "__module__");
@@ -108,6 +139,7 @@ lp_prepared_call(PyObject *Py_UNUSED(module), PyObject *args)
     if (home == NULL || self == NULL || def == NULL ||
         PyModule_AddObjectRef(self, PLAIN, plain) < 0 ||
         PyModule_AddObjectRef(self, PREPARE, prepare) < 0 ||
+        PyModule_AddObjectRef(self, NOTE, note) < 0 ||
         PyModule_AddObjectRef(self, DEF, def) < 0) {
         goto done;
     }

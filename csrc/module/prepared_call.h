@@ -11,12 +11,16 @@
 
 #include "engine/python_compat.h"
 
-/* Module function prepared_call(plain, prepare) -> a built-in function.
+/* Module function prepared_call(plain, prepare, note=None) -> a built-in
+ * function.
  *
  * It shows the name, the documentation and the signature of `plain`, if that
  * is a built-in function.  Its calls call prepare(*arguments, **keywords), and
  * then `plain` with the pair of a tuple and a dict that this returns.  If it
- * raises or returns anything else, `plain` gets the arguments as they are. */
+ * raises or returns anything else, `plain` gets the arguments as they are.
+ * note(result, arguments) is called after a call of `plain` that has not
+ * raised, with the tuple of arguments that `plain` got; its own result and its
+ * exceptions are dropped. */
 PyObject *lp_prepared_call(PyObject *module, PyObject *args);
 
 #endif

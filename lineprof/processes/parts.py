@@ -8,7 +8,7 @@ it ends; an empty file announces the profile. `collect` reads both.
 
 The path of the settings is in one variable of the environment. The C library's
 environment has it, which children inherit; `os.environ`, in which the program looks,
-does not.
+does not. A child that gets neither finds the settings by `entries`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from __future__ import annotations
 import marshal
 import os
 import stat
-import sys
 from collections import namedtuple
 
 from lineprof.private_folder import temporary_folder
+from lineprof.processes import entries
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from lineprof.model.profile import Profile
@@ -104,6 +104,7 @@ class Run(namedtuple("Run", "place")):
     def keep(self) -> None:
         """Let children join the run no more."""
         os.unsetenv(VARIABLE)
+        entries.leave()
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
@@ -125,6 +126,7 @@ class Run(namedtuple("Run", "place")):
         """Leave `settings` for children: plain values, by name; OSError."""
         told = {**settings, "version": VERSION}
         _write(self.place, marshal.dumps(told, _MARSHAL))
+        entries.enter(self.place)
 
     def with_settings(self, settings: Mapping[str, object]) -> Run:
         """Return the same run with other settings for the children of this process.
@@ -215,7 +217,8 @@ def is_folder_of_run(folder: str) -> bool:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove the folder of a run with all that runs leave in it."""
+    """Remove the folder of a run with all that runs leave in it, and its entries."""
+    entries.leave_all(folder)
     for name in _names(folder):
         if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
             _remove(os.path.join(folder, name))
@@ -280,13 +283,21 @@ def _remove(path: str) -> None:
         return
 
 
-def is_multiprocessing(name: str) -> bool:
-    """Return whether this process is one that multiprocessing itself needs.
+def is_helper(name: str, words: Iterable[str]) -> bool:
+    """Return whether a command is that of a process that multiprocessing itself needs.
 
-    `name` is that of the module: resource_tracker or forkserver.
+    `name` is that of its module: resource_tracker or forkserver. Packages made of
+    multiprocessing (loky, multiprocess) have modules of the same names.
     """
-    start = f"from multiprocessing.{name} "
-    words = (
-        word.removeprefix("import sys; ") for word in sys.orig_argv
-    )  # from 3.15 on
-    return any(word.startswith(start) for word in words)
+    return any(_is_import(word.removeprefix("import sys; "), name) for word in words)
+
+
+def _is_import(text: str, module: str) -> bool:
+    """Return whether `text` begins with the import of `main` from a `module`."""
+    words = text.split(None, 4)
+    return (
+        words[0:1] == ["from"]
+        and words[2:3] == ["import"]
+        and words[1].endswith(f".{module}")
+        and words[3].startswith("main;")
+    )

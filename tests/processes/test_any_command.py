@@ -218,16 +218,25 @@ def test_what_cannot_be_written_is_kept_as_the_message_says(
         shutil.rmtree(found[1])
 
 
-def test_a_command_that_clears_the_environment_is_said_to_be(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="no ancestors are known here")
+def test_a_python_without_the_variable_is_profiled(tmp_path: Path) -> None:
     write(tmp_path, "one.py", SCRIPT.format(calls=3))
     command = ("env", "-i", sys.executable, "one.py")
+    outcome = lineprof_run("-o", "x.lprof", "--", *command, cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert hits_in(tmp_path / "x.lprof")["f"]
+
+
+def test_a_command_that_clears_the_environment_is_said_to_be(tmp_path: Path) -> None:
+    command = ("env", "-i", sys.executable, "-S", "-c", "")
     outcome = lineprof_run("-o", "x.lprof", "--", *command, cwd=tmp_path)
     assert (outcome.status, outcome.out) == (0, "")
     assert "nothing was profiled: no Python with lineprof saw the var" in outcome.err
     assert not (tmp_path / "x.lprof").exists()
     write(tmp_path, "sudo", '#!/bin/sh\nexec env -i "$@"\n')
     (tmp_path / "sudo").chmod(0o755)
-    outcome = lineprof_run("--", "./sudo", sys.executable, "one.py", cwd=tmp_path)
+    command = ("./sudo", sys.executable, "-S", "-c", "")  # as if another user ran it
+    outcome = lineprof_run("--", *command, cwd=tmp_path)
     said = "put sudo first: sudo lineprof run ..."
     assert (outcome.status, said in outcome.err) == (0, True)
 

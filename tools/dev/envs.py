@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = ROOT / "tools" / "requirements"
-BUILT_FROM = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "csrc")
+BUILT_FROM = (
+    *("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE", "csrc"),
+    "kernprof/lineprof_children.pth",  # which is copied even if the rest is not
+)
 HOST = re.compile(
     r"(?<=https://)[^\s/'\"<>)]+|(?<=http://)[^\s/'\"<>)]+|(?<=host=')[^']+"
 )
