@@ -32,7 +32,7 @@ from lineprof.recording.core import (
 )
 from lineprof.recording.global_profiler import profile
 from lineprof.recording.gpu import GpuOptions
-from lineprof.recording.profiler import calibration_of
+from lineprof.recording.profiler import adopt, calibration_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,6 +175,7 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
         undo.callback(live.close, remove=True)
         live.note(parent=os.getppid())  # the run removes the file, whatever happens
     profiler = builtin = new_profiler(options, live, gpu)
+    adopt(builtin, alone=True)
     if watcher.is_second:
         profiler = new_profiler(options, live, gpu)
     member = Member(run, live, is_whole=watcher.is_whole)

@@ -177,6 +177,7 @@ class LineRecorder:
         With `out`, the path of the profile, counts outlive the process.
         """
         from lineprof.recording.core import new_live_file, start, stop  # noqa: PLC0415
+        from lineprof.recording.profiler import adopt  # noqa: PLC0415
         from lineprof.storage import require_sqlite  # noqa: PLC0415
 
         require_sqlite()
@@ -184,6 +185,7 @@ class LineRecorder:
         self._texts = texts
         self.live = new_live_file(out) if out else None
         self._profiler = self.new_profiler()
+        adopt(self._profiler)
         self._start, self._stop = start, stop
         self._from_start = options.from_start
         self.builtin: object = self._profiler

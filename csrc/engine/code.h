@@ -83,6 +83,7 @@ typedef struct lp_mark {
                                was unwanted; see discovery.h */
     uintptr_t postponed_in; /* last round in which it was postponed, */
     uint32_t postponed;     /* and for how many calls */
+    bool offered;           /* as a copy by value: see code_copies.h */
 } lp_mark;
 
 /* Request the code-extra indices from the interpreter, once.  0 or -1. */

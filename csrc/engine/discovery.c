@@ -188,14 +188,14 @@ is_in_unwanted_file(PyObject *code)
 
 /* Offer the code object to the Python callable; true if it was registered. */
 static bool
-call_decide(PyObject *code)
+call_decide(PyObject *code, PyObject *globals)
 {
     PyObject *file = ((PyCodeObject *)code)->co_filename;
     PyObject *callable = decide, *answer;
     bool wanted = false;
 
     Py_INCREF(callable); /* the callable may end discovery */
-    answer = PyObject_CallFunctionObjArgs(callable, code, NULL);
+    answer = PyObject_CallFunctionObjArgs(callable, code, globals, NULL);
     Py_DECREF(callable);
     if (answer == NULL) {
         if (PyErr_ExceptionMatches(PyExc_RecursionError)) {
@@ -219,7 +219,7 @@ call_decide(PyObject *code)
 }
 
 lp_code *
-lp_discovery_ask(PyObject *code)
+lp_discovery_ask(PyObject *code, PyObject *globals)
 {
     lp_code *found = NULL;
     lp_mark *mark;
@@ -246,7 +246,7 @@ lp_discovery_ask(PyObject *code)
     }
     lp_python_call_begin(&call);
     asking = true;
-    if (call_decide(code)) {
+    if (call_decide(code, globals != NULL ? globals : Py_None)) {
         found = lp_code_of(code);
     }
     if (found != NULL) {

@@ -1,7 +1,8 @@
 /* Discovery: unregistered code objects are offered to Python.
  *
  * While discovery is on, each code object that begins to run is offered once
- * to a Python callable, just before its first line.  The callable returns true
+ * to a Python callable, just before its first line, with the globals of its
+ * frame.  The callable returns true
  * if it has registered the code object, false if the code object is not
  * wanted, and None if no code of that file is wanted.
  *
@@ -26,10 +27,11 @@ extern bool lp_discovery_on;
  * or -1. */
 int lp_discovery_set(PyObject *decide);
 
-/* [GIL] Offer an unregistered code object that begins to run.  Return its
- * lp_code if it was registered, otherwise NULL; may be called again for the
- * same code object.  Keeps the current exception. */
-lp_code *lp_discovery_ask(PyObject *code);
+/* [GIL] Offer an unregistered code object that begins to run with these
+ * globals, borrowed.  Return its lp_code if it was registered, otherwise NULL;
+ * may be called again for the same code object.  Keeps the current exception.
+ */
+lp_code *lp_discovery_ask(PyObject *code, PyObject *globals);
 
 /* [GIL] True if the code object of the last lp_discovery_ask on this thread
  * has to be offered again: the callable was running, or there was too little

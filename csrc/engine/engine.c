@@ -8,6 +8,7 @@
 #  include <link.h>
 #endif
 
+#include "engine/code_copies.h"
 #include "engine/discovery.h"
 #include "engine/frames.h"
 #include "engine/greenlets.h"
@@ -684,6 +685,7 @@ lp_engine_release(void)
     lock_engine();
     if (--lp_the_engine.tracers == 0) {
         (void)lp_discovery_set(Py_None);
+        lp_copies_end();
         lp_the_engine.hook->close();
         lp_the_engine.hook = NULL;
         lp_greenlets_unlisten();

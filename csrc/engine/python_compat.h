@@ -21,6 +21,9 @@
 /* lineprof has a frame evaluator: on versions older than sys.monitoring. */
 #define LP_HAVE_FRAME_EVAL (!LP_HAVE_MONITORING)
 
+/* The interpreter tells of code objects that are created. */
+#define LP_HAVE_CODE_WATCHERS (PY_VERSION_HEX >= 0x030C0000)
+
 /* -- code extras: a pointer of lineprof's on every code object ------------ */
 
 static inline Py_ssize_t
@@ -254,7 +257,9 @@ typedef struct _PyInterpreterFrame lp_raw_frame;
  * lp_frame_eval_check() compares the code with that of PyFrame_GetCode before
  * use. */
 struct lp_raw_frame_head {
-    void *function, *globals, *builtins, *locals;
+    void *function;
+    PyObject *globals;
+    void *builtins, *locals;
     PyObject *code;
 };
 
@@ -262,6 +267,12 @@ static inline PyObject *
 lp_raw_frame_code(lp_raw_frame *frame)
 {
     return ((struct lp_raw_frame_head *)(void *)frame)->code;
+}
+
+static inline PyObject *
+lp_raw_frame_globals(lp_raw_frame *frame)
+{
+    return ((struct lp_raw_frame_head *)(void *)frame)->globals;
 }
 
 static inline lp_raw_frame *

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "engine/c_stack.h"
+#include "engine/code_copies.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/tracer.h"
@@ -225,8 +226,13 @@ evaluate(PyThreadState *state, lp_raw_frame *frame, int throwing)
         return run_detached(state, frame, throwing);
     }
     code = lp_code_of(lp_raw_frame_code(frame));
+    if (code == NULL && lp_copies_at_calls && !throwing) {
+        code = lp_copies_ask(lp_raw_frame_code(frame));
+        rec = lp_current_recorder;
+    }
     if (LP_UNLIKELY(lp_discovery_on) && code == NULL && !throwing) {
-        code = lp_discovery_ask(lp_raw_frame_code(frame));
+        code = lp_discovery_ask(lp_raw_frame_code(frame),
+                                lp_raw_frame_globals(frame));
         rec = lp_current_recorder;
     }
     if (code != NULL && is_wanted(code)) {

@@ -97,7 +97,7 @@ start(lp_recorder *rec, PyObject *object)
     lp_code *code = lp_code_of(object);
 
     if (code == NULL) {
-        code = lp_discovery_ask(object);
+        code = lp_discovery_ask(object, PyEval_GetGlobals());
         if (code == NULL) {
 #  if LP_EVENTS_UNDO_SUPERINSTRUCTIONS
             lp_superinstructions_note(object);

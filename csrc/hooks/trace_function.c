@@ -376,7 +376,7 @@ on_call(lp_recorder *rec, PyFrameObject *frame)
     lp_frame_eval_called();
 #endif
     if (code == NULL && LP_UNLIKELY(lp_discovery_on)) {
-        code = lp_discovery_ask(code_of(frame));
+        code = lp_discovery_ask(code_of(frame), PyEval_GetGlobals());
     }
     if (code == NULL) {
         return result;

@@ -1,6 +1,7 @@
 /* The module lineprof._core: its functions, and PyInit__core. */
 #include "engine/c_functions.h"
 #include "engine/c_stack.h"
+#include "engine/code_copies.h"
 #include "engine/discovery.h"
 #include "engine/engine.h"
 #include "engine/greenlets.h"
@@ -441,6 +442,31 @@ module_split_times(PyObject *Py_UNUSED(module), PyObject *on)
     return PyBool_FromLong(lp_off_cpu_split_on);
 }
 
+/* Offer copies by value of code objects to a callable: see code_copies.h. */
+static PyObject *
+module_code_copies(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *adopt, *names, *mark;
+
+    if (!PyArg_ParseTuple(args, "OO!U:code_copies", &adopt, &PySet_Type,
+                          &names, &mark)) {
+        return NULL;
+    }
+    lp_copies_begin(adopt, names, mark);
+    Py_RETURN_NONE;
+}
+
+/* Offer copies also while no other code is registered: see code_copies.h. */
+static PyObject *
+module_await_code_copies(PyObject *Py_UNUSED(module),
+                         PyObject *Py_UNUSED(args))
+{
+    if (lp_copies_await() < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 /* Offer unregistered code objects to this callable; None stops that. */
 static PyObject *
 module_discover(PyObject *Py_UNUSED(module), PyObject *decide)
@@ -526,6 +552,8 @@ static PyMethodDef methods[] = {
     {"prepared_call", lp_prepared_call, METH_VARARGS, NULL},
     {"changed_names", lp_changed_names, METH_VARARGS, NULL},
     {"split_times", module_split_times, METH_O, NULL},
+    {"await_code_copies", module_await_code_copies, METH_NOARGS, NULL},
+    {"code_copies", module_code_copies, METH_VARARGS, NULL},
     {"discover", module_discover, METH_O, NULL},
     {"python_calls", module_python_calls, METH_NOARGS, NULL},
     {"is_discovering", module_is_discovering, METH_NOARGS, NULL},

@@ -52,6 +52,7 @@ def register(  # noqa: PLR0913  # the properties of a code object
     *,
     labelled: bool = True,
     enables: bool = False,
+    file: str = "",
 ) -> bool:
     """Register `code` with `tracer`; False if its line numbers are invalid.
 
@@ -59,11 +60,11 @@ def register(  # noqa: PLR0913  # the properties of a code object
     stays as it is. `source` is the content of its file, or the text of code that is in
     no file; None reads the file. If NVTX ranges are on and `labelled` is true, calls
     and lines of `code` are ranges. With `enables`, calls of `code` enable the tracer,
-    from the first call on.
+    from the first call on. `file` is in place of the name of the file that `code` has.
     """
     spans = None
     if code.co_name not in _EXPRESSIONS:
-        spans = file_spans(code.co_filename, source, tracer.statement_spans)
+        spans = file_spans(file or code.co_filename, source, tracer.statement_spans)
     result = tracer.add_code(code, key, enables, spans, OPCODES)
     if result == _ADDED_UNREAD:
         _unread[:] = [True]

@@ -57,21 +57,22 @@ def discover(
         return
     wants, known = decide, ref(registry)  # the core must not keep a profiler alive
 
-    def ask(code: CodeType) -> bool | int | None:
+    def ask(code: CodeType, names: object) -> bool | int | None:
         registry = known()
-        if registry is None:
+        shown = None if registry is None else registry.shown(code, names)
+        if registry is None or shown is None:
             return False
-        wanted = wants(code)
+        wanted = wants(shown)
         if wanted:
             wait_ns = pause() if pause is not None else 0
             if wait_ns > 0:
                 return wait_ns
-            registry.watch(code)
+            registry.watch(code, shown)
             if pause is not None and module.missed_calls(code):
-                key = (code.co_filename, code.co_firstlineno, code.co_name)
+                key = (shown.co_filename, code.co_firstlineno, code.co_name)
                 if key not in registry.cuts:
                     registry.cut(key, Span(run_info.elapsed_ns))
-        return wanted
+        return wanted if shown is code else bool(wanted)  # not of that file name alone
 
     module.discover(ask)
 

@@ -857,6 +857,22 @@ def begin_in_child(profiler: LineProfiler, gpu: GpuOptions | None = None) -> Non
         registry.cut(key, Span(until_ns=until, lines_until_ns=lines))
 
 
+def adopt(profiler: LineProfiler, *, alone: bool = False) -> None:
+    """Have `profiler` count functions that another process decorated and sent by value.
+
+    A process has one profiler that does: that of ``@profile``. With `alone` it may be
+    that nothing else is ever registered in the process.
+    """
+
+    def adopts() -> None:
+        if on_first_use:
+            notify_first_use(profiler)
+
+    profiler._registry.adopts = adopts  # noqa: SLF001  # of this module
+    if alone:
+        profiler._session.module.await_code_copies()  # noqa: SLF001
+
+
 def close(profiler: LineProfiler) -> None:
     """End `profiler`: its counts are gone, and no code is instrumented for it."""
     profiler._tracer.close()  # noqa: SLF001  # of this module

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import sys
+from _weakref import ref  # `weakref` itself takes 0.7 ms
 from collections import namedtuple
 from types import FunctionType
 
 from lineprof.bytecode.code_tables import register
 from lineprof.decorate.code_copies import (
+    MARK,
     CodeCopies,
     copies_of,
     copy_function,
     identity,
+    is_own_copying,
+    mark_of,
     original,
+    unmarked,
 )
 from lineprof.errors import warn_at_caller
 from lineprof.recording.sources import RecordedSources
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import CodeType, ModuleType
     from typing import Any
 
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
 
     Key = tuple[object, ...]
 
+_DYNAMIC = "<dynamic-code>"  # cloudpickle's file of all code, from 3.1.3 on
+_MODULE = "<module>"
 _NAMED = 3  # items that name a function: file, line, name
 _IDENTITY = 5  # items of `identity`, with which each key of the core begins
 
@@ -69,6 +76,16 @@ class Registry:
         self._known: dict[Key, object] = {}  # identities of `functions`
         # Identities of other registered code objects, and whether these are shown.
         self._unlisted: dict[Key, bool] = {}
+        # Registered code objects by `_value`, and by file.
+        self._by_value: dict[Key, dict[str, ref[CodeType]]] = {}
+        self._places: set[tuple[str, int]] = set()  # their files and first lines
+        # Called as a function comes that was decorated in another process; None: such
+        # functions do not count.
+        self.adopts: Callable[[], object] | None = None
+        self.names: set[str] = set()  # qualified names of registered code objects
+        place = id(self)
+        _registries[place] = ref(self, lambda _: _forget(place))
+        module.code_copies(_adopt, _names, MARK)
 
     def cut(self, key: FunctionKey, span: Span) -> None:
         """Record that a function was counted for a part of the run alone."""
@@ -122,15 +139,20 @@ class Registry:
 
     # -- code objects ---------------------------------------------------------------
 
-    def add_code(self, code: CodeType, *, enables: bool = False) -> bool:
+    def add_code(
+        self, code: CodeType, *, enables: bool = False, shown: CodeType | None = None
+    ) -> bool:
         """Register `code` and its copies; False if its line numbers are invalid.
 
         With `enables`, calls of `code` enable the profiler, from the first call on.
+        Of a copy by value, `shown` is the same code as it is in its file.
         """
         if self._tracer.has_code(code):
             return True
-        source = self.sources.of(code)
-        if not register(self._tracer, code, identity(code), source, enables=enables):
+        shown = shown or code
+        source, key = self.sources.of(shown), identity(shown)
+        file = shown.co_filename
+        if not register(self._tracer, code, key, source, enables=enables, file=file):
             self.warnings.append(
                 f"{code.co_filename}:{code.co_firstlineno} {code.co_name}: "
                 "its lines cannot be counted: their line numbers are invalid"
@@ -138,16 +160,24 @@ class Registry:
             return False
         for copy in copies_of(code):
             register(self._tracer, copy, (*identity(copy), "copy"), source)
+        if shown is code and code.co_name != _MODULE:
+            self._by_value.setdefault(_value(code), {})[code.co_filename] = ref(code)
+            self._places.add((code.co_filename, code.co_firstlineno))
+            self.names.add(code.co_qualname)
+            _names.add(code.co_qualname)
         return True
 
-    def watch(self, code: CodeType) -> bool:
+    def watch(self, code: CodeType, shown: CodeType | None = None) -> bool:
         """Register `code` so that all its calls enable the profiler.
 
         Returns False if they already did, or if its line numbers are invalid.
+        `shown` is that of `add_code`.
         """
-        if self._tracer.is_activating(code) or not self.add_code(code, enables=True):
+        if self._tracer.is_activating(code):
             return False
-        if (key := identity(code)) not in self._known:
+        if not self.add_code(code, enables=True, shown=shown):
+            return False
+        if (key := identity(shown or code)) not in self._known:
             self._unlisted.setdefault(key, True)
         for copy in (code, *copies_of(code)):
             self._tracer.set_activating(copy)
@@ -157,6 +187,54 @@ class Registry:
         """Return whether the code object with the core's `key` is not shown."""
         shown = self._unlisted and self._unlisted.get(tuple(key[:_IDENTITY]))
         return shown is False
+
+    # -- copies by value ------------------------------------------------------------
+
+    def shown(self, code: CodeType, names: object) -> CodeType | None:
+        """Return `code`, about to run with the globals `names`, as it is in its file.
+
+        None if that is not known.
+        """
+        if mark := mark_of(code):
+            return unmarked(code, mark)
+        if code.co_filename != _DYNAMIC:
+            return code
+        known = self._by_value.get(_value(code), {})
+        if len(known) == 1:
+            return unmarked(code, *known)
+        file = names.get("__file__") if isinstance(names, dict) else None
+        if not isinstance(file, str):
+            return None
+        shown = unmarked(code, file)
+        return shown if self.sources.has_code(shown) else None
+
+    def adopt(self, code: CodeType) -> None:
+        """Count `code`, which is new, as the function that it is a copy of.
+
+        It is one of a registered code object with the same instructions at the same
+        place, or of a decorated one of another process if it has the mark. It counts
+        under the qualified name that it has. Other instructions at the place of a
+        registered one are a compiler's of the program, which runs both.
+        """
+        mark, known = mark_of(code), self._by_value.get(_value(code), {})
+        file = mark or code.co_filename
+        if file == _DYNAMIC and len(known) == 1:
+            [file] = known
+        if file in known:
+            of = known[file]()
+            if of is None or (of.co_qualname != code.co_qualname and not mark):
+                return
+            decorated = bool(mark) and self._copies.find(of) is not None
+            enables = decorated or self._tracer.is_activating(of)
+        elif mark and self.adopts and (file, code.co_firstlineno) not in self._places:
+            enables = True
+            self.adopts()
+        else:
+            return
+        shown = unmarked(code, file)
+        self.add_code(code, enables=enables, shown=shown)
+        if (key := identity(shown)) not in self._known:
+            self._unlisted.setdefault(key, True)
 
     # -- copies for decorated functions ---------------------------------------------
 
@@ -206,6 +284,33 @@ class Registry:
             if enabling:
                 tracer.set_activating(copy)
         return True
+
+
+def _value(code: CodeType) -> Key:
+    """Return a key of what a copy by value has, whatever its file and its names."""
+    return (code.co_firstlineno, code.co_code, code.co_linetable)
+
+
+_registries: dict[int, ref[Registry]] = {}  # the live ones, by id
+_names: set[str] = set()  # the names of all of them
+
+
+def _forget(place: int) -> None:
+    """Forget the registry that had that id."""
+    _registries.pop(place, None)
+    live = [known() for known in [*_registries.values()]]
+    names = {name for one in live if one is not None for name in [*one.names]}
+    _names.intersection_update(names)
+
+
+def _adopt(code: CodeType) -> None:
+    """Have all registries look whether they count a code object that is new."""
+    if is_own_copying():
+        return
+    for known in [*_registries.values()]:
+        registry = known()
+        if registry is not None:
+            registry.adopt(code)
 
 
 def _is_python_class(target: object) -> bool:

@@ -17,6 +17,7 @@ import sys
 from types import CodeType
 
 from lineprof import process_info
+from lineprof.decorate.code_copies import OwnCopying
 from lineprof.files import normal_path
 from lineprof.recording.descriptors import with_descriptors
 from lineprof.source import (
@@ -92,6 +93,14 @@ class RecordedSources:
                 return known.content
         return known.source_of(code)
 
+    def has_code(self, code: CodeType) -> bool:
+        """Return whether the file that `code` names has a function with this code."""
+        known = self._files.get(code.co_filename)
+        content = known.content if known else _content_of(code.co_filename)
+        if content is None:
+            return False
+        return (known or _File(content)).has(content, code)
+
     def read(self, file: str) -> SourceFile:
         """Return `file` as it ran, for a profile.
 
@@ -156,10 +165,10 @@ class _File:
     def source_of(self, code: CodeType) -> FileContent | str:
         """Return the content that `code` was compiled from, "" if it is not known."""
         is_used, self.is_used = self.is_used, True
-        if self.content is not None and self._has(self.content, code):
+        if self.content is not None and self.has(self.content, code):
             return self.content
         latest = _content_of(code.co_filename)
-        if latest is not None and self._has(latest, code):
+        if latest is not None and self.has(latest, code):
             if self.content is not None and is_used:
                 self.content, self.why = None, _RELOADED
             elif self.content is not None:
@@ -168,7 +177,7 @@ class _File:
         self.content, self.why = None, self.why or _EDITED
         return ""
 
-    def _has(self, content: FileContent, code: CodeType) -> bool:
+    def has(self, content: FileContent, code: CodeType) -> bool:
         """Return whether `code` was compiled from `content`."""
         flags, compiled = code.co_flags & _FUTURE, self._compiled
         try:
@@ -255,7 +264,7 @@ class _Codes:
 def _compiled(content: FileContent, flags: int) -> CodeType:
     import warnings  # noqa: PLC0415  # only in doubt
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), OwnCopying():
         warnings.simplefilter("ignore")
         code: CodeType = compile(
             content.data, content.file, "exec", flags, dont_inherit=True

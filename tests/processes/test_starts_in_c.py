@@ -180,7 +180,7 @@ def test_profile_is_defined_in_children_of_packages_like_multiprocessing(
     tmp_path: Path,
 ) -> None:
     spawn = "def get_preparation_data(name, init=True): return {'name': name}\n"
-    for name in ("loky/backend", "multiprocess"):
+    for name in ("loky", "loky/backend", "multiprocess"):
         write(tmp_path, f"{name}/__init__.py", "")
         write(tmp_path, f"{name}/spawn.py", spawn)
     child = "import pickle, sys; pickle.load(sys.stdin.buffer); import leaf"
