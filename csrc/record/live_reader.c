@@ -312,22 +312,40 @@ find_codes(lp_live_copy *self)
     return true;
 }
 
+static bool
+find_counters(lp_live_copy *self)
+{
+    lp_code_counters *counters = NULL;
+    size_t n = 0;
+
+    while ((counters = lp_live_copy_counters(self, counters)) != NULL) {
+        n++;
+    }
+    self->counters = malloc((n + 1) * sizeof(self->counters[0]));
+    if (self->counters == NULL) {
+        return false;
+    }
+    while ((counters = lp_live_copy_counters(self, counters)) != NULL) {
+        self->counters[self->n_counters++] = counters;
+    }
+    return true;
+}
+
 /* Threads are numbered, so that tables are as long as the last number; those
  * that began before the file was opened are not in it. */
 static void
 bound_threads(lp_live_copy *self)
 {
     const lp_recorder *rec = NULL;
-    lp_code_counters *counters = NULL;
     uint32_t n = 64;
 
     while ((rec = lp_live_copy_recorder(self, rec)) != NULL) {
         n += 2;
     }
     self->n_threads = n;
-    while ((counters = lp_live_copy_counters(self, counters)) != NULL) {
-        if (counters->thread >= n) {
-            counters->thread = 0; /* damaged */
+    for (size_t i = 0; i < self->n_counters; i++) {
+        if (self->counters[i]->thread >= n) {
+            self->counters[i]->thread = 0; /* damaged */
         }
     }
 }
@@ -370,7 +388,8 @@ lp_live_copy_open(lp_live_copy *self, char *file, size_t bytes)
         header->cost_one != LP_COST_ONE) {
         return LP_LIVE_OTHER_BUILD;
     }
-    if (!find_blocks(self, file, bytes) || !find_codes(self)) {
+    if (!find_blocks(self, file, bytes) || !find_codes(self) ||
+        !find_counters(self)) {
         return LP_LIVE_NO_MEMORY;
     }
     bound_threads(self);
@@ -383,6 +402,7 @@ lp_live_copy_close(lp_live_copy *self)
     free(self->blocks);
     free(self->by_address);
     free(self->codes);
+    free(self->counters);
 }
 
 /* Copy so many bytes of the second copy, from where they are in the first one
@@ -419,13 +439,46 @@ lp_live_copy_compare(lp_live_copy *self, const char *second, size_t bytes)
 /* -- pointers --------------------------------------------------------------
  */
 
+/* Return the counters that a pointer of the process points to, or NULL. */
+static lp_code_counters *
+counters_at(const lp_live_copy *self, const lp_code_counters *pointer)
+{
+    lp_code_counters *found =
+        follow(self, LP_BLOCK_COUNTERS, pointer, sizeof(*found));
+    size_t low = 0, high = self->n_counters;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (self->counters[middle] < found) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low < self->n_counters && self->counters[low] == found ? found
+                                                                  : NULL;
+}
+
+/* The same for a line of counters that a pointer points to: its place in them.
+ */
+static bool
+has_line(const lp_code_counters *counters, const lp_code_counters *pointer,
+         const lp_line *line, uint64_t *offset)
+{
+    uint64_t lines =
+        (uint64_t)(uintptr_t)pointer + offsetof(lp_code_counters, lines);
+    uint64_t bytes = (uint64_t)(uintptr_t)line - lines;
+
+    *offset = bytes / sizeof(lp_line);
+    return bytes % sizeof(lp_line) == 0 && *offset < counters->n_lines;
+}
+
 const lp_code_counters *
 lp_live_copy_callee(const lp_live_copy *self, const lp_node *node)
 {
-    const lp_code_counters *counters =
-        follow(self, LP_BLOCK_COUNTERS, node->counters, sizeof(*counters));
-
-    return counters;
+    return counters_at(self, node->counters);
 }
 
 /* Return the number of the node that a pointer of the process points to; -1
@@ -437,12 +490,38 @@ number_of(const lp_live_copy *self, const lp_node *pointer)
     const lp_live_block *block =
         find(self, LP_BLOCK_NODES, address, sizeof(lp_node));
 
+    uint64_t offset;
+
     if (block == NULL) {
         return -1;
     }
-    return (int64_t)(block->first_node +
-                     (address - block->address - sizeof(lp_block)) /
-                         sizeof(lp_node));
+    offset = address - block->address - sizeof(lp_block);
+    return offset % sizeof(lp_node) != 0
+               ? -1
+               : (int64_t)(block->first_node + offset / sizeof(lp_node));
+}
+
+/* Return that node, or NULL. */
+static lp_node *
+node_at(const lp_live_copy *self, const lp_node *pointer)
+{
+    return number_of(self, pointer) < 0
+               ? NULL
+               : follow(self, LP_BLOCK_NODES, pointer, sizeof(lp_node));
+}
+
+/* True if a node may stand below another one. */
+static bool
+fits_below(const lp_node *node, const lp_node *parent)
+{
+    switch (node->kind) {
+    case LP_NODE_MERGED:
+        return parent->kind == LP_NODE_CALLER;
+    case LP_NODE_CALLER:
+        return parent->kind != LP_NODE_CALLER;
+    default:
+        return parent->kind == LP_NODE_PATH;
+    }
 }
 
 int64_t
@@ -454,29 +533,27 @@ lp_live_copy_parent(const lp_live_copy *self, const lp_node *node)
                             (offset - sizeof(lp_block)) / sizeof(lp_node));
     int64_t parent = number_of(self, node->parent);
 
-    return parent < own ? parent : -1;
+    return parent >= 0 && parent < own &&
+                   fits_below(node, node_at(self, node->parent))
+               ? parent
+               : -1;
 }
 
 uint32_t
 lp_live_copy_line(const lp_live_copy *self, const lp_node *node)
 {
-    const lp_node *parent =
-        follow(self, LP_BLOCK_NODES, node->parent, sizeof(*parent));
+    const lp_node *parent = node_at(self, node->parent);
     const lp_code_counters *above =
         parent == NULL ? NULL : lp_live_copy_callee(self, parent);
-    uint64_t lines, line = (uint64_t)(uintptr_t)node->line;
+    uint64_t offset;
     uint32_t first_line;
 
-    if (above == NULL || line == 0 ||
+    if (above == NULL ||
+        !has_line(above, parent->counters, node->line, &offset) ||
         !lp_live_copy_first_line(self, above->serial, &first_line)) {
         return 0;
     }
-    lines = (uint64_t)(uintptr_t)parent->counters +
-            offsetof(lp_code_counters, lines);
-    if (line < lines || (line - lines) / sizeof(lp_line) >= above->n_lines) {
-        return 0;
-    }
-    return first_line + (uint32_t)((line - lines) / sizeof(lp_line));
+    return first_line + (uint32_t)offset;
 }
 
 const lp_off_cpu_lines *
@@ -526,14 +603,13 @@ frames_of(const lp_live_copy *self, const lp_recorder *rec, unsigned what,
 
 /* Charge the node of a frame, and take the time off its caller's own. */
 static void
-charge_node(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
-            lp_ticks ticks, uint64_t cost)
+charge_node(const lp_live_copy *self, lp_frame *frame,
+            lp_code_counters *counters, const lp_frame *frames, lp_ticks ticks,
+            uint64_t cost)
 {
-    lp_node *node = follow(self, LP_BLOCK_NODES, frame->node, sizeof(lp_node));
-    lp_code_counters *counters =
-        follow(self, LP_BLOCK_COUNTERS, frame->counters, sizeof(*counters));
+    lp_node *node = node_at(self, frame->node);
 
-    if (node == NULL || counters == NULL) {
+    if (node == NULL) {
         return;
     }
     node->self += ticks;
@@ -553,8 +629,7 @@ charge_node(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
     }
     for (const lp_frame *at = frame - 1; at > frames; at--) {
         if (at->owner == frame->owner && at->line != NULL) {
-            lp_node *caller =
-                follow(self, LP_BLOCK_NODES, at->node, sizeof(lp_node));
+            lp_node *caller = node_at(self, at->node);
 
             if (caller != NULL) {
                 caller->self -= ticks;
@@ -608,15 +683,21 @@ static void
 charge_frame(const lp_live_copy *self, lp_frame *frame, const lp_frame *frames,
              lp_ticks now, uint64_t cost)
 {
-    lp_line *line =
-        follow(self, LP_BLOCK_COUNTERS, frame->line, sizeof(lp_line));
+    lp_code_counters *counters = counters_at(self, frame->counters);
+    uint64_t offset;
 
-    if (line != NULL && frame->since <= now && is_still_open(self, frame)) {
+    if (counters == NULL ||
+        !has_line(counters, frame->counters, frame->line, &offset)) {
+        return;
+    }
+    if (frame->since <= now && is_still_open(self, frame)) {
+        lp_line *line = &counters->lines[offset];
+
         line->ticks += now - frame->since;
         line->cost += cost - (frame->cost & ~LP_SPLIT);
     }
-    if (line != NULL && frame->first <= now) {
-        charge_node(self, frame, frames, now - frame->first,
+    if (frame->first <= now) {
+        charge_node(self, frame, counters, frames, now - frame->first,
                     cost + frame->self_cost - frame->first_cost);
     }
 }
@@ -672,14 +753,10 @@ lp_live_copy_settle(const lp_live_copy *self, lp_ticks now)
 static const lp_code_counters *
 place_of(const lp_live_copy *self, const lp_frame *frame, uint64_t *offset)
 {
-    const lp_code_counters *counters =
-        follow(self, LP_BLOCK_COUNTERS, frame->counters, sizeof(*counters));
-    uint64_t lines = (uint64_t)(uintptr_t)frame->lines;
-    uint64_t line = (uint64_t)(uintptr_t)frame->line;
+    const lp_code_counters *counters = counters_at(self, frame->counters);
 
-    *offset = (line - lines) / sizeof(lp_line);
-    return counters != NULL && line >= lines && lines != 0 &&
-                   *offset < counters->n_lines
+    return counters != NULL &&
+                   has_line(counters, frame->counters, frame->line, offset)
                ? counters
                : NULL;
 }

@@ -2,7 +2,9 @@
  *
  * It reads a private copy of the file, in which it may write, and trusts
  * nothing in it: each pointer is looked up among the blocks, and followed only
- * if all of its target lies in a block of the kind that it must be in.
+ * if all of its target lies in a block of the kind that it must be in, and
+ * begins where a record of that kind does.  So nothing is written to but the
+ * counts in such records.
  *
  * While the process runs, the parts of a copy are of different instants: a
  * line may have been open when its frame was copied, and charged when its
@@ -44,6 +46,8 @@ typedef struct lp_live_copy {
         uint32_t serial, first_line;
     } *codes; /* owned, sorted by serial */
     size_t n_codes;
+    lp_code_counters **counters; /* owned: all of them, in the order of the */
+    size_t n_counters;           /* file */
     const char *later; /* borrowed: the second copy; NULL if the process has */
     size_t later_bytes; /* ended */
 } lp_live_copy;
@@ -111,8 +115,8 @@ const lp_recorder *lp_live_copy_recorder(const lp_live_copy *self,
 const lp_node *lp_live_copy_node(const lp_live_copy *self,
                                  const lp_node *node);
 
-/* The number of a node's parent, which is less than that of the node; -1 if
- * it has none. */
+/* The number of a node's parent, which is less than that of the node and of a
+ * kind that fits; -1 if it has none. */
 int64_t lp_live_copy_parent(const lp_live_copy *self, const lp_node *node);
 
 /* The counters of a node's function, or NULL. */

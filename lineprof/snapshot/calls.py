@@ -29,6 +29,7 @@ from lineprof.model.records import (
     DEEPER,
     NO_CALLS,
     NO_NODE,
+    NODE_COLUMNS,
     CallNodes,
     CallTree,
     MergedCall,
@@ -53,11 +54,13 @@ _RECURSED = 8  # the same, but it did
 
 
 # Fields of `NodeRow` in the order of lp_call_row there, and of `ThreadLine`.
-_NUMBERS = attrgetter(
+_COLUMNS = (
     *("parent", "line", "serial", "thread", "calls", "primitive_calls"),
     *("self_ticks", "self_cost", "total_ticks", "total_cost"),
     *("inclusive_ticks", "inclusive_cost", "kind"),
 )
+_TICKS = ("self_ticks", "total_ticks", "inclusive_ticks")
+_NUMBERS = attrgetter(*_COLUMNS)
 _TIMES = attrgetter("line", "thread", "time_ns", "raw_ns")
 
 
@@ -110,10 +113,14 @@ def tree_of(
         place_of,
         (scale.ns_per_tick, scale.cost_one, scale.cost_share),
     )
+    numbers_of_nodes = tuple([array("q", column) for column in columns])
+    called = numbers_of_nodes[NODE_COLUMNS.index("function")]
+    # (Of a program that runs, merged calls may be read before deeper ones.)
+    has_deeper = folded or len(table.functions) in called
     tree = CallTree(
         nodes=CallNodes(
-            (*table.functions, DEEPER) if folded else table.functions,
-            tuple([array("q", column) for column in columns]),
+            (*table.functions, DEEPER) if has_deeper else table.functions,
+            numbers_of_nodes,
         ),
         folded=folded,
         merged=_merged_calls(table.functions, merged),
@@ -123,6 +130,22 @@ def tree_of(
     return tree, _with_more(
         functions, [all_totals[index] for index in indexes], array("q", more)
     )
+
+
+def max_node_ticks(nodes: bytes) -> int:
+    """Return the longest time of a node in packed ones, in ticks; 0 without nodes."""
+    return max_of_columns(nodes, _COLUMNS, _TICKS)
+
+
+def max_of_columns(rows: bytes, names: Sequence[str], some: Sequence[str]) -> int:
+    """Return the greatest absolute number in `some` columns of packed rows, or 0.
+
+    `names` are those of all columns.
+    """
+    numbers = array("q", rows)
+    columns = [numbers[names.index(name) :: len(names)] for name in some]
+    ends = [end for one in columns if one for end in (min(one), max(one))]
+    return max(map(abs, ends), default=0)
 
 
 def _merged_calls(

@@ -19,7 +19,14 @@ from lineprof.files import normal_path
 from lineprof.model.records import Process, SourceFile
 from lineprof.private_folder import open_file
 from lineprof.snapshot.arithmetic import live_clock, live_notes, live_read
-from lineprof.snapshot.profile import CodeRow, Parts, TickScale, profile_of
+from lineprof.snapshot.calls import max_node_ticks
+from lineprof.snapshot.profile import (
+    CodeRow,
+    Parts,
+    TickScale,
+    max_line_ticks,
+    profile_of,
+)
 from lineprof.source import disk_state, read_source
 
 if TYPE_CHECKING:
@@ -253,11 +260,12 @@ def profile_of_counts(
 
     `exit_reason` says how it ended. If it has, open lines count up to the last event
     of their thread. `scale` is that of its clock, if that is known better than by the
-    process. Raises LineprofError if the file lacks the notes of a run.
+    process. Raises LineprofError if the file lacks the notes of a run, or is damaged.
     """
     notes, header = live.notes, live.header
     if scale is None:
         scale = TickScale(ns_per_tick=header["scale"], cost_one=header["cost_one"])
+    _check_times(live, scale)
     sources = _Sources(notes) if has_sources else _NoSources()
     process = _process_of(live, scale, exit_reason)
     all_warnings = list(warnings)
@@ -279,6 +287,28 @@ def profile_of_counts(
             names={},
         ),
     )
+
+
+_MAX_SCALE = 1_000_000 << 32  # no clock has ticks of more than a ms
+_MAX_NS = 1 << 62  # 146 years
+
+
+def _check_times(live: LiveCounts, scale: TickScale) -> None:
+    """Raise LineprofError if a time is longer than that of any program."""
+    max_ticks = (_MAX_NS << 32) // max(1, scale.ns_per_tick)
+    header = live.header
+    if (
+        not 0 <= scale.ns_per_tick <= _MAX_SCALE
+        or max(header["unix_ns"], header["mono_ns"]) > _MAX_NS
+        or max_line_ticks(live.codes) > max_ticks
+        or max_node_ticks(live.calls[1]) > max_ticks
+        or any(not 0 <= row[-1] <= _MAX_NS for row in live.waits)
+    ):
+        raise LineprofError(
+            f"cannot read {live.path}: it has times that no program takes: it is"
+            " damaged",
+            hint="delete it",
+        )
 
 
 def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process:

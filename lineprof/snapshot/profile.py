@@ -28,7 +28,7 @@ from lineprof.model.records import (
 )
 from lineprof.process_info import thread_names
 from lineprof.snapshot.arithmetic import line_records
-from lineprof.snapshot.calls import of_c, remarks, tree_of
+from lineprof.snapshot.calls import max_of_columns, of_c, remarks, tree_of
 from lineprof.source import read_source
 
 if TYPE_CHECKING:
@@ -86,6 +86,15 @@ def line_rows(packed: bytes) -> Iterator[LineRow]:
     """Yield the lines in the packed ones of the core."""
     numbers = iter(array("q", packed))
     return map(maker_of(LineRow, _ROW), zip(*[numbers] * len(_ROW)))
+
+
+_TICKS = ("ticks", "await_ticks", "min_ticks", "max_ticks")
+
+
+def max_line_ticks(codes: Iterable[CodeRow]) -> int:
+    """Return the longest time of a line of `codes`, in ticks; 0 without lines."""
+    lines = b"".join([code.packed_lines for code in codes])
+    return max_of_columns(lines, _ROW, _TICKS)
 
 
 class CodeRow(NamedTuple):

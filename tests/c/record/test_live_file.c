@@ -661,6 +661,99 @@ damaged_files_are_read_without_harm(void)
     free(data);
 }
 
+/* The innermost frame in a copy, or NULL. */
+static lp_frame *
+top_frame(const lp_live_copy *copy)
+{
+    const lp_recorder *rec = lp_live_copy_recorder(copy, NULL);
+
+    for (size_t i = 0; i < copy->n_blocks; i++) {
+        const lp_live_block *block = &copy->blocks[i];
+        uint64_t offset = (uint64_t)(uintptr_t)rec->top - block->address;
+
+        if (block->kind == LP_BLOCK_RECORDER && offset < block->used) {
+            return (lp_frame *)(void *)(block->at + offset);
+        }
+    }
+    return NULL;
+}
+
+/* Settle a copy of `data` in which a pointer of the innermost frame, so many
+ * bytes into it, leads to `address`: nothing but counts changes. */
+static void
+check_settled(const char *data, size_t bytes, size_t field, uint64_t address)
+{
+    char *changed = malloc(bytes);
+    lp_live_copy before, copy;
+    lp_code_counters *counters = NULL, *was = NULL;
+    const lp_node *node = NULL, *node_was = NULL;
+
+    memcpy(changed, data, bytes);
+    CHECK(lp_live_copy_open(&before, (char *)(uintptr_t)data, bytes) ==
+          LP_LIVE_READ);
+    CHECK(lp_live_copy_open(&copy, changed, bytes) == LP_LIVE_READ);
+    memcpy((char *)top_frame(&copy) + field, &address, sizeof(address));
+    lp_live_copy_settle(&copy, 0);
+    while ((was = lp_live_copy_counters(&before, was)) != NULL) {
+        lp_code_counters head;
+
+        counters = lp_live_copy_counters(&copy, counters);
+        CHECK(counters != NULL);
+        memcpy(&head, counters, sizeof(head));
+        head.total = was->total;
+        head.total_cost = was->total_cost;
+        CHECK(memcmp(&head, was, sizeof(head)) == 0);
+        for (uint32_t i = 0; i < was->n_lines; i++) {
+            lp_line line = counters->lines[i];
+
+            line.ticks = was->lines[i].ticks;
+            line.cost = was->lines[i].cost;
+            CHECK(memcmp(&line, &was->lines[i], sizeof(line)) == 0);
+        }
+    }
+    while ((node_was = lp_live_copy_node(&before, node_was)) != NULL) {
+        node = lp_live_copy_node(&copy, node);
+        CHECK(node != NULL && node->parent == node_was->parent &&
+              node->counters == node_was->counters &&
+              node->line == node_was->line && node->kind == node_was->kind &&
+              node->calls == node_was->calls);
+    }
+    lp_live_copy_close(&before);
+    lp_live_copy_close(&copy);
+    free(changed);
+}
+
+static void
+settling_changes_counts_alone_wherever_a_frame_points(void)
+{
+    static const size_t fields[] = {offsetof(lp_frame, line),
+                                    offsetof(lp_frame, counters),
+                                    offsetof(lp_frame, node)};
+    char path[PATH_BYTES];
+    lp_live_copy copy;
+    size_t bytes;
+    char *data;
+
+    path_of(path, "killed");
+    data = read_file(path, &bytes);
+    CHECK(lp_live_copy_open(&copy, data, bytes) == LP_LIVE_READ);
+    for (size_t i = 0; i < copy.n_blocks; i++) {
+        const lp_live_block *block = &copy.blocks[i];
+
+        if (block->kind != LP_BLOCK_COUNTERS &&
+            block->kind != LP_BLOCK_NODES) {
+            continue;
+        }
+        for (uint64_t at = 0; at < block->used; at += 4) {
+            for (size_t j = 0; j < sizeof(fields) / sizeof(fields[0]); j++) {
+                check_settled(data, bytes, fields[j], block->address + at);
+            }
+        }
+    }
+    lp_live_copy_close(&copy);
+    free(data);
+}
+
 static void
 a_foreign_file_is_refused(void)
 {
@@ -702,6 +795,7 @@ main(void)
     a_process_that_runs_is_read_up_to_now_without_counting_twice();
     lines_of_a_thread_that_ended_stay_and_incomplete_counters_are_left_out();
     damaged_files_are_read_without_harm();
+    settling_changes_counts_alone_wherever_a_frame_points();
     a_foreign_file_is_refused();
     remove_files();
     return check_failures;
