@@ -1,7 +1,9 @@
 """HTTP on a socket: requests of any quality in, answers of a `Site` out.
 
 Every connection has one request, a thread and a time limit, and there are so many of
-them at most. Nothing that a client does prints more than one line.
+them at most. Beyond, the oldest connection that has not sent a request yet is closed:
+whoever may connect, but does not know the token, keeps nobody out. Nothing that a
+client does prints more than one line.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from email.message import Message
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,6 +39,8 @@ _MAX_CONNECTIONS = 64
 _REQUEST_SECONDS = 10.0  # for all of a request
 _SEND_SECONDS = 30.0  # for each chunk of an answer
 _CHUNK = 1 << 16  # bytes
+
+_CLOSING_SECONDS = 1.0  # until the thread of a closed connection has ended
 
 _SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE = 0.2  # s: a connection that cannot be taken waits, and would be tried at once
@@ -80,6 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:  # the name that the base class looks for
         """Answer a request."""
+        self.server.has_request(self.connection)
         headers = self.headers or Message()  # HTTP/0.9 has none
         self._send(
             self.server.answer(
@@ -144,6 +150,9 @@ class ReportServer(ThreadingHTTPServer):
         """
         self.request_seconds = request_seconds
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
+        # Connections that have not sent all of a request, the oldest first.
+        self._silent: dict[socket.socket, None] = {}
+        self._lock = threading.Lock()  # of these
         self._said: set[str] = set()
         self._is_ending = False
         try:
@@ -179,24 +188,44 @@ class ReportServer(ThreadingHTTPServer):
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # of the base
-        """Answer in a thread; a connection too many is closed."""
-        if not self._free.acquire(blocking=False):
+        """Answer in a thread; of connections too many one is closed."""
+        if not (self._free.acquire(blocking=False) or self._take_from_silent()):
             self.shutdown_request(request)
             return
+        with self._lock:
+            self._silent[request] = None
         try:
             super().process_request(request, client_address)
         except KeyboardInterrupt:  # it may come after the thread began
             self._is_ending = True
             raise
         except Exception:
+            self.has_request(request)
             self._free.release()
             raise
+
+    def has_request(self, connection: socket.socket) -> None:
+        """Note that a connection has sent a request, or is over."""
+        with self._lock:
+            self._silent.pop(connection, None)
+
+    def _take_from_silent(self) -> bool:
+        """End the oldest connection without a request; return whether there was one."""
+        with self._lock:
+            oldest = next(iter(self._silent), None)
+            if oldest is None:
+                return False
+            del self._silent[oldest]
+            with suppress(OSError):  # it has just ended
+                oldest.shutdown(socket.SHUT_RDWR)  # which its thread notices
+        return self._free.acquire(timeout=_CLOSING_SECONDS)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # of the base
         """Answer a request."""
         try:
             super().process_request_thread(request, client_address)
         finally:
+            self.has_request(request)
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # of the base
