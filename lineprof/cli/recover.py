@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command
@@ -11,7 +12,7 @@ from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.processes.recovery import DeadRun
 
@@ -44,13 +45,41 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also take programs of another machine or container, which may still run",
     )
+    parser.add_argument(
+        "--all-users",
+        action="store_true",
+        help="as root: also take the programs of other users, each with that user's"
+        " rights (default: root's own)",
+    )
 
 
 def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Recover all that is there; LineprofError if any of it cannot be."""
+    if not parsed.all_users:
+        if not _recover_from(parsed.files, parsed):
+            print_lines(["there is nothing to recover"])
+        return
+    if parsed.files or parsed.outfile:
+        raise LineprofError(
+            "--all-users writes each profile where its run would have written it",
+            hint="leave out the places and -o",
+        )
+    if os.geteuid() != 0:
+        raise LineprofError(
+            "--all-users takes the runs of other users, which only root may",
+            hint="run it as root, or leave the flag out",
+        )
+    _recover_all_users(parsed)
+
+
+def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
+    """Recover what is in the places, by default what this user's programs left.
+
+    Returns whether there was anything.
+    """
     from lineprof.processes import recovery  # noqa: PLC0415  # not for --help
 
-    files = list(recovery.live_files(parsed.files))
+    files = list(recovery.live_files(places))
     runs = recovery.dead_runs(files, force=parsed.force, clean=not parsed.only_list)
     taken = {process.path for run in runs for process in run.processes}
     others = (path for path in files if path not in taken)
@@ -63,17 +92,92 @@ def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> No
     for line in left:
         print_error(line)
     if not runs:
-        print_lines(["there is nothing to recover"])
-        return
+        return False
     if parsed.only_list:
         print_lines(_described(runs))
-        return
+        return True
     if parsed.outfile and len(runs) > 1:
         raise LineprofError(
             f"there are {len(runs)} profiles to recover, and -o names one file",
             hint="name the live file, too: see --list",
         )
     _write_all(runs, parsed.outfile)
+    return True
+
+
+def _recover_all_users(parsed: argparse.Namespace) -> None:
+    """Recover the runs of root, and those of each other user as that user.
+
+    A live file names the file to write, so what is another user's is read and written
+    with no more than that user's rights.
+    """
+    from kernprof.environment import import_all  # noqa: PLC0415  # rare
+    from lineprof.processes.recovery import folders_of_users  # noqa: PLC0415
+
+    others = folders_of_users()
+    if others:
+        import_all()  # others may not read the folder of this Python
+    failed: LineprofError | None = None
+    statuses = set()
+    try:
+        statuses.add(_FOUND if _recover_from((), parsed) else _NOTHING)
+    except LineprofError as error:
+        failed = error
+    for user, folders in others.items():
+        status = _as_user(user, lambda: _recover_from(folders, parsed))  # noqa: B023  # it is called at once
+        statuses.add(status)
+        if status not in {_FOUND, _NOTHING}:
+            if failed:
+                print_error(str(failed))
+            failed = LineprofError(
+                f"not all runs of user {user} could be recovered",
+                hint=f"run it as that user on {folders[0]}",
+            )
+    if failed:
+        raise failed
+    if statuses == {_NOTHING}:
+        print_lines(["there is nothing to recover"])
+
+
+_FOUND, _FAILED, _NOTHING = 0, 1, 3  # exit statuses of a process of a user
+
+
+def _as_user(user: int, act: Callable[[], bool]) -> int:
+    """Call `act` in a process that has the rights of a user, and no others.
+
+    Returns its exit status: whether it found anything. An error is printed there.
+    """
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = _FAILED
+    try:
+        _become(user)
+        found = act()
+        sys.stdout.flush()
+        status = _FOUND if found else _NOTHING
+    except LineprofError as error:
+        print_error(str(error))
+    except BaseException as error:  # noqa: BLE001  # the child goes no further
+        print_error(f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(status)
+
+
+def _become(user: int) -> None:
+    """Give this process, which is root's, the rights of a user for good."""
+    import pwd  # noqa: PLC0415  # rare
+
+    try:
+        known = pwd.getpwuid(user)
+    except KeyError:  # without an entry there is no group either
+        os.setgroups([])
+        os.setgid(user)
+    else:
+        os.initgroups(known.pw_name, known.pw_gid)
+        os.setgid(known.pw_gid)
+    os.setuid(user)
 
 
 def _write_all(runs: list[DeadRun], out: str | None) -> None:

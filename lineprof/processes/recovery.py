@@ -10,6 +10,7 @@ import fnmatch
 import os
 import re
 import signal
+import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +18,11 @@ from lineprof import process_info
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
 from lineprof.model.profile import Profile
-from lineprof.private_folder import check_folder, own_folder_name
+from lineprof.private_folder import (
+    check_folder,
+    own_folder_name,
+    temporary_folder,
+)
 from lineprof.processes.parts import (
     Part,
     has_profiles,
@@ -121,6 +126,29 @@ def folders() -> list[str]:
     usual = [os.path.join(folder, own_folder_name()) for folder in _USUAL_FOLDERS]
     found = dict.fromkeys([live_folder() or "", *usual])
     return [folder for folder in found if folder and os.path.isdir(folder)]
+
+
+def folders_of_users() -> dict[int, list[str]]:
+    """Return the folders that have live files of other users, by the user's id.
+
+    They are where each user has them by default: below the folder for temporary files
+    of this process, or in `/tmp` and `/var/tmp`; if LINEPROF_LIVE names a folder, below
+    that.
+    """
+    above = [os.environ.get(VARIABLE) or temporary_folder()]
+    if not os.environ.get(VARIABLE):
+        above += _USUAL_FOLDERS
+    found: dict[int, dict[str, None]] = {}
+    for folder in map(real_path, above):
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                user = status.st_uid
+                is_folder = stat.S_ISDIR(status.st_mode)
+                if entry.name == own_folder_name(user) and is_folder:
+                    found.setdefault(user, {})[entry.path] = None
+    found.pop(os.getuid(), None)
+    return {user: sorted(folders) for user, folders in sorted(found.items())}
 
 
 def live_files(places: Iterable[str] = ()) -> Iterator[str]:
