@@ -60,8 +60,11 @@ if TYPE_CHECKING:
         def failures(self) -> list[str]:
             """Return lines on what was to be profiled, and could not be."""
 
-        def summary(self) -> list[str]:
-            """Return lines for all users: how much was profiled, or why nothing."""
+        def summary(self, *, is_partial: bool) -> list[str]:
+            """Return lines for all users: how much was profiled, or why nothing.
+
+            The profile `is_partial` if there were children that were not measured.
+            """
 
         def warnings(self) -> list[str]:
             """Return lines for -v: what the profile lacks."""
@@ -392,7 +395,7 @@ class LineRecorder:
         """Return what the profile lacks, without what `summary` says."""
         return [one for one in self._stats.warnings if one not in self._remarks]
 
-    def summary(self) -> list[str]:
+    def summary(self, *, is_partial: bool) -> list[str]:
         """Return how much of a whole program was profiled, or why nothing was."""
         text = self.whole.summary(self._stats) if self.whole else ""
         remarks, why = self._remarks, ""
@@ -402,7 +405,9 @@ class LineRecorder:
         lines = self.named.summary(is_empty=is_empty, why=why) if self.named else []
         if not lines or not is_empty:
             text = text or (f"the profile is empty: {why}" if why else "")
-            lines += filter(None, [text or self._stats.why_empty])
+            is_partial = is_partial or len(self._stats.processes) > 1
+            why = self._stats.why_nothing(is_partial=is_partial)
+            lines += filter(None, [text or why])
         return lines + remarks
 
     def failures(self) -> list[str]:
@@ -537,7 +542,7 @@ class CallRecorder:
         """Return no lines: nothing is profiled by name."""
         return []
 
-    def summary(self) -> list[str]:
+    def summary(self, *, is_partial: bool) -> list[str]:  # noqa: ARG002
         """Return why the profile is empty, if it is: with -b it may be."""
         why = "the profile is empty: nothing under @profile was called"
         return [why] if self._is_empty else []

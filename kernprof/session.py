@@ -388,8 +388,9 @@ class Session:
         if not self._options.speaks:
             return
         if verbosity >= 0:
-            self._warnings += self.recorder.summary()
-            self._warnings += self._child_warnings()
+            missed = self._child_warnings()
+            self._warnings += self.recorder.summary(is_partial=bool(missed))
+            self._warnings += missed
             if self._budget:
                 self._warnings += self._budget.summary()
         if verbosity > 0:

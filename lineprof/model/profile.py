@@ -231,7 +231,15 @@ class Profile:
     @property
     def why_empty(self) -> str:
         """The reason why nothing was measured, in one line; "" if something was."""
-        return _why_empty(self.functions, self.processes)
+        return self.why_nothing(is_partial=len(self.processes) > 1)
+
+    def why_nothing(self, *, is_partial: bool) -> str:
+        """Return the same; if it `is_partial`, calls may have been missed.
+
+        Copies of a function may have been called in processes that were not measured,
+        or in those that did not know of its decorator.
+        """
+        return _why_empty(self.functions, self.processes, is_partial=is_partial)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether both have the same `timings` and `unit`.
@@ -271,7 +279,12 @@ def is_stats_like(other: object) -> TypeGuard[StatsLike]:
     return hasattr(other, "timings") and hasattr(other, "unit")
 
 
-def _why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process]) -> str:
+def _why_empty(
+    functions: Sequence[FunctionStats],
+    processes: Iterable[Process],
+    *,
+    is_partial: bool,
+) -> str:
     """Return the reason why nothing was measured, in one line; "" if something was."""
     if any(function.thread_lines for function in functions):
         return ""
@@ -282,12 +295,15 @@ def _why_empty(functions: Sequence[FunctionStats], processes: Iterable[Process])
             " put @profile above a function or give it to add_function"
         )
     else:
-        which = "the one function registered was"
+        which, verb = "the one function registered", "was"
         if count > 1:
-            which = f"the {count} functions registered were"
-        called = any(function.calls for function in functions)
-        when = "only called while the profiler was off"
-        why = f"{which} {when if called else 'never called'}"
+            which, verb = f"the {count} functions registered", "were"
+        if any(function.calls for function in functions):
+            why = f"{which} {verb} only called while the profiler was off"
+        elif is_partial:
+            why = f"no call of {which} was counted"
+        else:
+            why = f"{which} {verb} never called"
     exits = ", ".join(sorted({process.exit for process in processes if process.exit}))
     return f"the profile is empty: {why}" + (
         f" (the program ended by: {exits})" if exits else ""

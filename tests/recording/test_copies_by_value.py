@@ -134,6 +134,18 @@ def test_a_copy_of_a_decorated_function_runs_where_lineprof_is_not(
     assert (outcome.status, outcome.out) == (0, "3\n")
 
 
+def test_a_function_is_not_said_to_be_uncalled_if_its_copy_ran_unmeasured(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "copies.py", COPIES)
+    text = WORK.format(decorator="@profile") + THERE.format(way="parts", flags="")
+    write(tmp_path, "program.py", text)
+    outcome = kernprof("-l", "--no-children", "program.py", cwd=tmp_path)
+    said = "the profile is empty: no call of the one function registered was counted"
+    assert said in outcome.err
+    assert "1 child process was started and not measured" in outcome.err
+
+
 @pytest.mark.parametrize("change", ["co_name='g'", "co_qualname='g'"])
 @pytest.mark.parametrize("decorator", ["@profile", ""])
 def test_a_copy_by_replace_counts_under_its_qualified_name(
