@@ -309,8 +309,11 @@ def _adopt(code: CodeType) -> None:
         return
     for known in [*_registries.values()]:
         registry = known()
-        if registry is not None:
-            registry.adopt(code)
+        try:
+            if registry is not None:
+                registry.adopt(code)
+        except RuntimeError:  # its tracer is closed
+            continue
 
 
 def _is_python_class(target: object) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from as_python import check_same, hits_in, kernprof, write
 
 from lineprof import LineProfiler, load_stats
+from lineprof.recording.profiler import close
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,6 +201,18 @@ def test_a_copy_of_a_registered_function_counts_while_the_profiler_is_enabled() 
     [function] = profiler.get_stats().functions
     assert [row.hits for row in function.rows] == [2]
     assert function.file == code.co_filename
+
+
+def test_a_copy_counts_beside_a_profiler_that_has_ended() -> None:
+    def f(x: int) -> int:
+        return x
+
+    ended, profiler = LineProfiler(f), LineProfiler()
+    close(ended)
+    copy = type(f)(profiler(f).__code__.replace(), {})
+    copy(1)
+    [function] = profiler.get_stats().functions
+    assert [row.hits for row in function.rows] == [1]
 
 
 def test_copies_that_come_and_go_take_no_room() -> None:
