@@ -21,9 +21,13 @@ from lineprof.files import absolute_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from _socket import socket
     from collections.abc import Mapping, Sequence
     from typing import Self
+
+else:
+    import _signal  # `signal` wraps it in enums, which takes 4 ms
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # variables with the folder
 USUAL_TEMPORARY = "/tmp"  # noqa: S108  # the folder in it is this user's, and checked
@@ -33,6 +37,7 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY)  # a descriptor for use as `dir_fd`
+_ALL_SIGNALS = _signal.valid_signals()
 _MADE_ALONE = "make it yours alone (chmod 700)"
 
 
@@ -57,17 +62,20 @@ def own_folder() -> str:
 
 def check_folder(folder: str, *, hint: str = "set TMPDIR") -> None:
     """Raise LineprofError unless nobody else can put files into `folder`."""
-    _refuse(os.lstat(folder), folder, os.getuid(), f"{_MADE_ALONE}, or {hint}", hint)
+    _refuse(os.lstat(folder), folder, os.getuid(), hint)
 
 
-def _refuse(
-    status: os.stat_result, path: str, owner: int, remedy: str, other: str
-) -> None:
-    """Raise LineprofError unless `status` is of a folder of the owner's alone."""
+def _refuse(status: os.stat_result, path: str, owner: int, remedy: str) -> None:
+    """Raise LineprofError unless `status` is of a folder of the owner's alone.
+
+    `remedy` is what to do if there cannot be such a folder.
+    """
     if not stat.S_ISDIR(status.st_mode):
-        raise LineprofError(f"{path} is no folder", hint=other)
+        raise LineprofError(f"{path} is no folder", hint=remedy)
     if status.st_uid != owner or status.st_mode & _OTHERS_WRITE:
-        raise LineprofError(f"other users can write to {path}", hint=remedy)
+        raise LineprofError(
+            f"other users can write to {path}", hint=f"{_MADE_ALONE}, or {remedy}"
+        )
 
 
 def open_file(path: str, *, owner: int, folder: int | None = None) -> int:
@@ -113,30 +121,54 @@ class Rights:
         """Return the rights of this process's user."""
         return cls(os.getuid(), os.getgid())
 
+    @property
+    def are_own(self) -> bool:
+        """Whether they are those of this process's user."""
+        return self.user == os.getuid()
+
     def __enter__(self) -> None:
         """Take the rights; LineprofError if this process cannot have them."""
-        if self.user == os.getuid():
+        if self.are_own:
             return
         try:
-            self._own_groups = os.getgroups()
-            os.setgroups(self._groups)
-            os.setegid(self._group)
-            os.seteuid(self.user)
+            # A handler of a signal could raise an exception halfway.
+            before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
+            try:
+                self._take()
+            finally:
+                _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         except OSError as error:
-            self.__exit__()
+            self._give_back()
             raise LineprofError(
                 f"this process cannot act as the user {self.user}: {error.strerror}",
                 hint="run this command as that user, or as root",
             ) from None
+        except BaseException:  # of a handler
+            self.__exit__()
+            raise
 
     def __exit__(self, *_exception: object) -> None:
         """Have the rights of this process's user again."""
-        groups, self._own_groups = self._own_groups, None
-        if groups is not None:
-            os.seteuid(os.getuid())
-            os.setegid(os.getgid())
-            if os.getuid() == 0:  # others could not set them
-                os.setgroups(groups)
+        if self._own_groups is None:
+            return
+        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
+        try:
+            self._give_back()
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
+
+    def _take(self) -> None:
+        self._own_groups = os.getgroups()
+        os.setgroups(self._groups)
+        os.setegid(self._group)
+        os.seteuid(self.user)
+
+    def _give_back(self) -> None:
+        os.seteuid(os.getuid())
+        os.setegid(os.getgid())
+        if os.getuid() == 0 and self._own_groups is not None:  # others cannot set them
+            os.setgroups(self._own_groups)
+        self._own_groups = None
 
 
 class PrivateFolder:
@@ -157,9 +189,7 @@ class PrivateFolder:
         self.rights = rights or Rights.own()
         self._created: dict[str, int] = {}
         try:
-            remedy = f"{_MADE_ALONE}, or set TMPDIR"
-            owner = self.rights.user
-            _refuse(os.fstat(handle), path, owner, remedy, "set TMPDIR")
+            _refuse(os.fstat(handle), path, self.rights.user, "set TMPDIR")
         except BaseException:
             self.close()
             raise

@@ -142,8 +142,10 @@ def oom_kills_since(identity: Mapping[str, object]) -> bool:
     known = identity.get("oom")
     if not isinstance(known, tuple) or not is_same_system(identity):
         return False
-    path, before = known
-    return isinstance(path, str) and (_oom_kills(path) or ("", 0))[1] > before
+    if list(map(type, known)) != [str, int] or not _is_memory_events(known[0]):
+        return False  # the identity is that of a live file, which may be another user's
+    path, before = str(known[0]), int(known[1])
+    return (_oom_kills(path) or ("", 0))[1] > before
 
 
 def _memory_events() -> str:
@@ -154,7 +156,19 @@ def _memory_events() -> str:
     except OSError:
         return ""
     groups = [line.removeprefix("0::") for line in lines if line.startswith("0::")]
-    return f"/sys/fs/cgroup{groups[0]}/memory.events" if groups else ""
+    return f"{_GROUPS}{groups[0]}{_EVENTS}" if groups else ""
+
+
+_GROUPS, _EVENTS = "/sys/fs/cgroup", "/memory.events"
+
+
+def _is_memory_events(path: str) -> bool:
+    """Return whether a path is that of a file of the kernel for a control group."""
+    return (
+        path.startswith(f"{_GROUPS}/")
+        and path.endswith(_EVENTS)
+        and path == os.path.normpath(path)
+    )
 
 
 def _oom_kills(path: str) -> tuple[str, int] | None:

@@ -62,13 +62,13 @@ def disk_text(file: str) -> str | None:
     become backslash escapes.
     """
     try:
-        data = data_of(file)
+        data = _data_of(file)
     except Exception:  # noqa: BLE001  # also what an audit hook raises
         return None
-    return None if data is None else decoded(data)
+    return None if data is None else _decoded(data)
 
 
-def data_of(file: str) -> bytes | None:
+def _data_of(file: str) -> bytes | None:
     """Return the content of a regular file; None for any other one.
 
     Raises OSError, or ValueError for a name that no file can have. Files of the kernel
@@ -114,7 +114,7 @@ class FileContent(namedtuple("FileContent", "file state data")):
 
     def text(self) -> str:
         """Return it as text: see `disk_text`."""
-        return decoded(self.data)
+        return _decoded(self.data)
 
 
 def content_of(file: str) -> FileContent | None:
@@ -151,7 +151,7 @@ def in_linecache(file: str) -> bool:
     return _linecache_text(file) is not None
 
 
-def decoded(data: bytes) -> str:
+def _decoded(data: bytes) -> str:
     """Return source `data` as text, in the encoding that it declares."""
     try:
         if _may_declare_encoding(data):

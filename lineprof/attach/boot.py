@@ -177,9 +177,10 @@ def _import(parameters: dict[str, Any], known: Any) -> None:  # noqa: ANN401
     try:
         import kernprof.control  # noqa: F401, PLC0415
     finally:
-        if finder in finders:
-            at = finders.index(finder)
-            finders[at : at + 1] = first
+        for at, found in enumerate(finders):
+            if found is finder:
+                finders[at : at + 1] = first
+                break
 
 
 def _code(file: str, *, is_needed: bool) -> dict[str, Any]:
@@ -263,8 +264,19 @@ class _Finder:
             for name in parameters["standard"]
         }
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether the program means this finder, by the one that it has there.
+
+        So the program can look for its own finder in the list, and remove it.
+        """
+        return other is self or other is self._next_one
+
+    __hash__ = object.__hash__
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Return an attribute of the program's finder, whose place this one has."""
+        if name == "_next_one":  # of a copy that is being made
+            raise AttributeError(name)
         return getattr(self._next_one, name)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:  # noqa: ANN401

@@ -31,7 +31,8 @@ STANDARD = (
 # And those of lineprof itself.
 OWN = (
     "kernprof kernprof.attached kernprof.children kernprof.control kernprof.environment"
-    " kernprof.profilers kernprof.project kernprof.run_options"
+    " kernprof.import_hook kernprof.profilers kernprof.project"
+    " kernprof.run_options"
     " kernprof.runners kernprof.selection lineprof lineprof._core lineprof.bytecode"
     " lineprof.bytecode.code_flags lineprof.bytecode.code_tables"
     " lineprof.bytecode.opcodes lineprof.console lineprof.console.output"

@@ -28,13 +28,11 @@ from lineprof.control.watch import Watch
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from lineprof.attach.interpreter import Interpreter
 
 _PATIENCE = 3.0  # s for a process that writes its stacks itself
 _POLL = 0.002  # s
-_MAX_TEXT = 1 << 25  # bytes that a process may write
+_MAX_TEXT = 1 << 24  # bytes that a process may write
 _TRIES = 20  # to read a program that runs on meanwhile
 _PY_SPY_TIMEOUT = 30.0  # s
 _UNREADABLE = (  # errors of a py-spy that prints something else
@@ -67,7 +65,9 @@ try:
     if status.st_uid == os.getuid() and not status.st_mode & 0o022:
         handle = os.open({name!r} + ".new", kind, 0o600, dir_fd=folder)
         with open(handle, "w", encoding="utf-8", errors="backslashreplace") as out:
-            out.write(repr(lines))
+            for line in lines:
+                words = [str(word).encode("unicode_escape").decode() for word in line]
+                print(*words, sep="\\t", file=out)
         os.rename(
             {name!r} + ".new", {name!r}, src_dir_fd=folder, dst_dir_fd=folder
         )
@@ -234,35 +234,43 @@ def _told(pid: int, interpreter: Interpreter) -> list[ThreadStack]:
     )
 
 
-def _stacks_in(text: bytes, pid: int) -> list[ThreadStack]:
-    """Return the stacks in a text that a process has written; LineprofError."""
-    import ast  # noqa: PLC0415
+_HEAD = 4  # words of a line of a thread; one of a frame has three
+_MAX_DIGITS = 20
 
+
+def _stacks_in(text: bytes, pid: int) -> list[ThreadStack]:
+    """Return the stacks in a text that a process has written; LineprofError.
+
+    Each line has words between tabs, in which other special characters are escaped: of
+    a thread, or of a frame of the thread above, innermost first.
+    """
+    threads: list[tuple[list[str], list[StackFrame]]] = []
     try:
-        return [*_threads(pid, ast.literal_eval(text.decode("utf-8", "replace")))]
-    except _NO_STACKS:
+        for line in text.decode("ascii").splitlines():
+            words = [one.encode().decode("unicode_escape") for one in line.split("\t")]
+            if words[0] == "thread" and len(words) == _HEAD:
+                threads.append((words, []))
+            else:
+                file, number, function = words
+                threads[-1][1].append(StackFrame(file, _number(number), function))
+        return [
+            _thread_of(pid, _number(native) or _number(number), frames, name)
+            for (_, number, name, native), frames in threads
+        ]
+    except (IndexError, ValueError):
         raise LineprofError(
             f"process {pid} has written something else than its stacks",
             hint=f"see what it is: ps -fp {pid}",
         ) from None
 
 
-_NO_STACKS = (
-    *(IndexError, KeyError, MemoryError, RecursionError, SyntaxError),
-    *(TypeError, ValueError),
-)
-
-
-def _threads(pid: int, lines: Iterable[tuple[Any, ...]]) -> Iterator[ThreadStack]:
-    head: tuple[Any, ...] | None = None
-    frames: list[StackFrame] = []
-    for line in [*lines, ("thread", 0, "", None)]:
-        if line[0] != "thread" or len(line) != 4:  # noqa: PLR2004
-            frames.append(StackFrame(str(line[0]), int(line[1] or 0), str(line[2])))
-            continue
-        if head is not None:
-            yield _thread_of(pid, int(head[3] or head[1]), frames, str(head[2]))
-        head, frames = line, []
+def _number(word: str) -> int:
+    """Return the number that a word is, 0 for None; ValueError."""
+    if word == "None":
+        return 0
+    if len(word) > _MAX_DIGITS:
+        raise ValueError(word)
+    return int(word)
 
 
 def _thread_of(

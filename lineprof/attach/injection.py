@@ -48,7 +48,7 @@ except: pass
 _SCRIPT = """\
 try:
  if __import__('posix').getpid() == {pid}:
-  __import__('posix').unlink({path!r}); exec({text}, {given})
+  __import__('posix').unlink({path}); exec({text}, {given})
 except: pass
 """
 _MUTEX = (3, 13)  # the first whose pending calls have a mutex of CPython's own
@@ -193,7 +193,9 @@ def _run_remotely(interpreter: Interpreter, source: str, folder: PrivateFolder) 
     name = f"{own_pid}-{secrets.token_hex(8)}{SCRIPT}"
     path = os.path.join(folder.path, name)
     given = _given(0, 0)
-    text = _SCRIPT.format(path=path, pid=own_pid, text=ascii(source), given=given)
+    text = _SCRIPT.format(
+        path=ascii(path), pid=own_pid, text=ascii(source), given=given
+    )
     try:
         folder.create(name, text.encode("ascii"))
     except OSError as error:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import NamedTuple
 
 from lineprof.attach import elf
@@ -167,7 +168,7 @@ def _open(pid: int, mapping: Mapping) -> int:
     similar = -1
     for place in places:
         try:
-            fd = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            fd = _open_regular(place)
         except OSError:
             continue
         status = os.fstat(fd)
@@ -180,6 +181,21 @@ def _open(pid: int, mapping: Mapping) -> int:
         else:
             os.close(fd)
     return similar
+
+
+def _open_regular(path: str) -> int:
+    """Return a descriptor of a regular file; OSError.
+
+    Another file, to which the process may have let its path lead, is not opened: that
+    does something to some devices.
+    """
+    found = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise FileNotFoundError(path)
+        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
+    finally:
+        os.close(found)
 
 
 def _interpreter(

@@ -48,20 +48,28 @@ def join(pid: int, patience: Patience) -> tuple[Connection, Place]:
     Raises LineprofError if the process cannot be joined, or takes longer than
     `patience` lasts; nothing in it has been touched then, or the error says so.
     """
-    try:
-        place = place_of(pid)
-    except NotOursError:
-        check(pid)  # which says more
-        raise
-    with suppress(FileNotFoundError, ConnectionRefusedError):
-        return Connection(pid, place), place
+    with Watch(pid) as watch:
+        try:
+            place = place_of(pid)
+        except NotOursError:
+            check(pid)  # which says more
+            raise
+        with suppress(FileNotFoundError, ConnectionRefusedError):
+            return Connection(pid, place), place
+        return _made_to_listen(watch, place, patience), place
+
+
+def _made_to_listen(watch: Watch, place: Place, patience: Patience) -> Connection:
+    """Make a process listen, and return a connection to it: see `join`."""
+    pid = watch.pid
     interpreter = check(pid)
-    with Watch(pid) as watch, place.folder(make=True) as folder:
+    with place.folder(make=True) as folder:
         remove_leftovers(folder)
         boot = _Boot(place, folder)
         try:
+            _check_runs(watch)  # its number may be another process's
             run_in(interpreter, boot.payload, folder)
-            return boot.wait(watch, patience), place
+            return boot.wait(watch, patience)
         except (FileNotFoundError, ProcessLookupError):
             folder.remove_created()
             raise _ended(pid) from None
@@ -133,10 +141,11 @@ class _Boot:
     def withdraw(self) -> bool:
         """Delete the files; return whether that was in time, so that nothing runs."""
         try:
+            is_in_time = self._folder.remove(self._token)
             self._folder.remove(self._code)
-            return self._folder.remove(self._token)
-        except OSError:  # the folder is no longer this user's
+        except (OSError, LineprofError):  # its owner has made something else of them
             return False
+        return is_in_time
 
     def wait(self, watch: Watch, patience: Patience) -> Connection:
         """Return a connection as soon as the process listens; LineprofError."""
@@ -145,19 +154,32 @@ class _Boot:
         while True:
             with suppress(FileNotFoundError, ConnectionRefusedError):
                 return Connection(pid, self._place, self._folder)
-            with suppress(FileNotFoundError):
-                cause = self._folder.read(self._failed, _MAX_CAUSE)
-                self._folder.remove(self._failed)
-                text = cause.decode("utf-8", "replace")
-                raise LineprofError(f"cannot attach to process {pid}: {text}")
-            if watch.has_ended:
-                raise _ended(pid)
+            if cause := self._cause():
+                raise LineprofError(f"cannot attach to process {pid}: {cause}")
+            _check_runs(watch)
             patience.check()
             time.sleep(_POLL)
+
+    def _cause(self) -> str:
+        """Return why the process could not listen; "" if it has not said so."""
+        try:
+            cause = self._folder.read(self._failed, _MAX_CAUSE)
+            self._folder.remove(self._failed)
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"{self._failed} is unreadable: {error.strerror}"
+        return cause.decode("utf-8", "replace") or "it does not say why"
 
 
 class _EndedError(LineprofError):
     """The process has ended."""
+
+
+def _check_runs(watch: Watch) -> None:
+    """Raise an error if a process has ended."""
+    if watch.has_ended:
+        raise _ended(watch.pid)
 
 
 def _ended(pid: int) -> _EndedError:

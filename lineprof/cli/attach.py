@@ -202,15 +202,21 @@ def _take(pid: int, file: int, kind: str, out: str) -> None:
     from lineprof.line_stats import LineStats  # noqa: PLC0415
     from lineprof.snapshot.counts import COUNTS, read_profile  # noqa: PLC0415
 
-    what = f"what process {pid} has counted"
+    what = f"process {pid}"
     with open(file, "rb") as stream:
         # The process may go on writing: no more is read than there is now.
         data = stream.read(os.fstat(file).st_size)
-    if kind == COUNTS:
-        stats = LineStats.of(read_profile(io.BytesIO(data), what))
-    else:
-        stats = _loaded(pid, data)
-    _write(pid, out, stats.to_file)
+    if kind != COUNTS:
+        _write(pid, out, _loaded(pid, data).to_file)
+        return
+    stats = LineStats.of(read_profile(io.BytesIO(data), what))
+    try:
+        _write(pid, out, stats.to_file)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise LineprofError(
+            f"the counts in {what} are damaged: {error}",
+            hint="use the same version of lineprof on both sides",
+        ) from None
 
 
 def _loaded(pid: int, data: bytes) -> LineStats:
@@ -263,6 +269,7 @@ def _recover(left: _Left, out: str) -> None:
     Raises LineprofError. The source files that the process names are read only if it
     is this user's.
     """
+    from lineprof.control.client import check_size  # noqa: PLC0415
     from lineprof.processes.recovery import profile_of_file  # noqa: PLC0415
     from lineprof.snapshot.live_file import LiveFileReader  # noqa: PLC0415
     from lineprof.storage import save  # noqa: PLC0415
@@ -275,6 +282,7 @@ def _recover(left: _Left, out: str) -> None:
             hint="let it have a live file: unset LINEPROF_LIVE",
         )
     name = f"the live file of process {pid}"
+    check_size(left.live, name)
     is_ours = not place.root and place.rights.user == os.getuid()
     with closing(LiveFileReader(name, left.live)) as file:
         done = profile_of_file(file, has_ended=left.has_ended, has_sources=is_ours)

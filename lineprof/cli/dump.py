@@ -35,30 +35,21 @@ def _dump(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
 
 
 def _reader(pid: int) -> Callable[[str], Sequence[str]]:
-    """Return a function that returns the lines of a file as a process can read it.
+    """Return a function that returns the lines of a file that a process names.
 
-    The process tells its name, which may be that of any file.
+    It returns none for a process of another user, which may name any file, or for one
+    with other mounts, whose names are those of other files.
     """
     from lineprof.control.place import place_of  # noqa: PLC0415  # not for --help
-    from lineprof.source import data_of, decoded  # noqa: PLC0415
+    from lineprof.source import disk_text  # noqa: PLC0415
 
     try:
         place = place_of(pid)
     except LineprofError:  # it has ended
         return lambda _: ()
-
-    @cache
-    def lines_of(file: str) -> Sequence[str]:
-        if place.root:  # the same name is of another file here
-            return ()
-        try:
-            with place.rights:
-                data = data_of(file)
-        except (OSError, ValueError, LineprofError):
-            data = None
-        return decoded(data or b"").splitlines()
-
-    return lines_of
+    if place.root or not place.rights.are_own:
+        return lambda _: ()
+    return cache(lambda file: (disk_text(file) or "").splitlines())
 
 
 def _lines(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lineprof.private_folder import PrivateFolder
 
 _MAX_LINE = 1 << 20  # bytes of a reply
+_MAX_FILE = 1 << 30  # bytes of a file that is passed
 _MAX_FILES = 4  # that are passed with one part of it
 _CONNECT_TIMEOUT = 10.0  # s
 _LEAVE_TIMEOUT = 1.0  # s
@@ -90,10 +91,10 @@ class Connection:
 
         Whatever it did for this client is undone then.
         """
-        with suppress(OSError):
+        until = time.monotonic() + _LEAVE_TIMEOUT
+        with suppress(OSError, LineprofError):
             self._socket.shutdown(socket.SHUT_WR)
-            self._socket.settimeout(_LEAVE_TIMEOUT)
-            while not self._watch.has_ended and self._socket.recv(_MAX_LINE):
+            while self._wait(until) and self._socket.recv(_MAX_LINE):
                 pass
         self.close()
 
@@ -182,17 +183,16 @@ class Connection:
     def take_file(self) -> int | None:
         """Return the descriptor of the file that came last, which is the caller's.
 
-        None if no file has come. LineprofError if it is no file.
+        None if no file has come. LineprofError if it is something else, or too big.
         """
         if not self._files:
             return None
         handle = self._files.pop()
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        try:
+            check_size(handle, f"what process {self._pid} has passed")
+        except BaseException:
             os.close(handle)
-            raise LineprofError(
-                f"process {self._pid} has passed something that is no file",
-                hint="use the same version of lineprof on both sides",
-            )
+            raise
         return handle
 
     def ask(self, command: str, patience: Patience, **values: object) -> dict[str, Any]:
@@ -211,6 +211,24 @@ class Connection:
         return GoneError(
             f"process {self._pid} has ended, or answers no more",
             hint="see whether it runs",
+        )
+
+
+def check_size(handle: int, what: str) -> None:
+    """Raise LineprofError unless a descriptor is of a file that memory has room for."""
+    try:
+        status = os.fstat(handle)
+    except OSError as error:
+        raise LineprofError(f"cannot read {what}: {error.strerror}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise LineprofError(
+            f"{what} is no file",
+            hint="use the same version of lineprof on both sides",
+        )
+    if status.st_size > _MAX_FILE:
+        raise LineprofError(
+            f"{what} has {status.st_size >> 20} MB, more than {_MAX_FILE >> 20}",
+            hint="attach for a shorter time, or exclude functions",
         )
 
 

@@ -195,10 +195,10 @@ def _is_folder(root: str, path: str, rights: Rights) -> bool:
 def _open_parent(root: str, path: str, rights: Rights) -> int:
     """Return a descriptor of a folder of a process, for use as `dir_fd`; OSError."""
     flags = PATH_ONLY | os.O_DIRECTORY | os.O_CLOEXEC
-    if not root:
-        with rights:
-            return os.open(path, flags)
-    top = os.open(root, flags)  # only root may enter it
+    if not root and rights.are_own:
+        return os.open(path, flags)
+    # A link of the kernel, such as /proc/self/cwd, would lead to files of this process.
+    top = os.open(root or os.sep, flags)  # only root may enter that of a container
     try:
         with rights:
             return open_below(top, path)

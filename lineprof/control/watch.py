@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0  # s that a client waits for an answer by default
 _TOLD_AFTER = 2.0  # s until the user is told why it takes long
-_ENDED = ("Z", "X")  # states of a process
+_ENDED = (b"Z", b"X")  # states of a process
 
 
 class Watch:
@@ -54,8 +54,8 @@ class Watch:
             ended.register(self._handle, select.POLLIN)
             return bool(ended.poll(0))
         try:
-            with open(f"/proc/{self.pid}/stat", encoding="utf-8") as stream:
-                return stream.read().rpartition(")")[2].split()[0] in _ENDED
+            with open(f"/proc/{self.pid}/stat", "rb") as stream:
+                return stream.read().rpartition(b")")[2].split()[0] in _ENDED
         except OSError:
             return os.path.isdir("/proc/self") or not _is_there(self.pid)
 

@@ -604,6 +604,32 @@ def test_a_thread_that_looks_for_a_module_meanwhile_finds_it(tmp_path: Path) -> 
         assert target.rest() == (0, ["imported", "True"])
 
 
+REMOVING = """\
+import sys
+first = sys.meta_path[0]
+seen = []
+def hook(event, arguments):
+    if event == "import" and arguments[0] == "kernprof.control" and not seen:
+        seen.append(first in sys.meta_path)
+        sys.meta_path.remove(first)  # while lineprof is being imported
+sys.addaudithook(hook)
+before = sys.meta_path[1:]
+print("ready", flush=True)
+while not seen or len(sys.meta_path) != len(before):
+    pass
+for line in sys.stdin:
+    print(seen, sys.meta_path == before, flush=True)
+    break
+"""
+
+
+def test_the_program_may_remove_its_finder_meanwhile(tmp_path: Path) -> None:
+    with Target(REMOVING) as target:
+        attach(target.pid, tmp_path, "-d", "0.1", "--timeout", "5")
+        target.tell("")
+        assert target.line() == "[True] True"
+
+
 NEEDS = """
 import sys
 before = {*sys.modules}

@@ -234,7 +234,7 @@ def alone():
         os.unshare(os.CLONE_NEWUSER)
     except OSError as error:
         return error.strerror
-    return len(os.listdir("/proc/self/task"))
+    return "alone"
 
 print(alone())
 print([function.__name__ for function in (os.unshare, os.setns)])

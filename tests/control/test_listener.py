@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import sys
@@ -93,3 +94,28 @@ def test_a_client_that_has_left_finds_the_program_as_it_was(tmp_path: Path) -> N
         is_busy = False
         busy.join()
         listener.close()
+
+
+def test_a_client_leaves_a_program_that_goes_on_talking(tmp_path: Path) -> None:
+    place = Place(str(tmp_path), "", os.getpid(), Rights.own())
+    ended = threading.Event()
+
+    def talk() -> None:
+        with contextlib.suppress(OSError):
+            peer, _ = listening.accept()
+            with peer:
+                while not ended.wait(0.02):
+                    peer.send(b"x")
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        with PrivateFolder.open(str(tmp_path)) as folder:
+            folder.bind(listening, place.socket)
+        listening.listen()
+        thread = threading.Thread(target=talk)
+        thread.start()
+        connection = Connection(os.getpid(), place)
+        began = time.monotonic()
+        connection.leave()
+        assert time.monotonic() - began < SOON
+        ended.set()
+        thread.join()

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,17 +36,16 @@ from target_process import (
     why_not,
 )
 
-from lineprof import load_stats
+from lineprof import load_stats, process_info
 from lineprof.attach import boot, dump
 from lineprof.control.address import folder_of_socket
 from lineprof.control.leftovers import OF_CLIENTS
 from lineprof.control.place import open_below, place_of
 from lineprof.errors import LineprofError
-from lineprof.private_folder import PrivateFolder
+from lineprof.private_folder import PrivateFolder, Rights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 TRIES = int(os.environ.get("LINEPROF_TEST_TRIES", "100"))  # of each race
 CONTENT = "only root may read this\n"
@@ -96,6 +97,10 @@ def handles():
         return [os.open(os.path.join(folder, "pipe"), os.O_RDWR)]
     if how == "device":
         return [os.open("/dev/zero", os.O_RDONLY)]
+    if how == "sparse":
+        handle = os.open(os.path.join(folder, "new"), os.O_RDWR | os.O_CREAT)
+        os.truncate(handle, 1 << 40)
+        return [handle]
     if how in {"counts", "profile"}:
         handle = os.open(os.path.join(folder, "new"), os.O_RDWR | os.O_CREAT)
         os.write(handle, b'{"at": 1, "size": 99}' + os.urandom(10000))
@@ -118,7 +123,7 @@ while True:
 
 
 @pytest.mark.parametrize(
-    "how", ["nothing", "folder", "pipe", "device", "counts", "profile"]
+    "how", ["nothing", "folder", "pipe", "device", "sparse", "counts", "profile"]
 )
 def test_attach_reads_no_file_that_the_program_names(
     how: str, temporary: Path, secret: Path, tmp_path: Path
@@ -128,7 +133,7 @@ def test_attach_reads_no_file_that_the_program_names(
         done = viewer("attach", str(program.pid), *flags, cwd=tmp_path)
     assert done.status == 1
     assert len(done.err.splitlines()) == 1
-    assert re.search("gave no profile|that is no file|damaged", done.err)
+    assert re.search("gave no profile|is no file|damaged|more than 1024", done.err)
     assert not (tmp_path / "x.lprof").exists()
 
 
@@ -534,3 +539,52 @@ os.symlink({str(own)!r}, {f"{hidden_folder()}/{OWN_NAME}"!r})
     assert done.status == 1
     assert "is no folder" in done.err
     assert [*own.iterdir()] == []
+
+
+HIDDEN = """\
+print("ready", flush=True)
+time.sleep(1000)
+"""
+
+
+def test_links_of_the_kernel_do_not_lead_to_folders_of_root(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/proc/self/cwd would be the folder of root's client, whatever is above it."""
+    closed = temporary / "closed"
+    closed.mkdir(mode=0o700)
+    inner = closed / "inner"
+    inner.mkdir()
+    inner.chmod(0o777)
+    monkeypatch.chdir(inner)
+    with OtherProgram(HIDDEN, temporary=Path("/proc/self/cwd")) as program:
+        place = place_of(program.pid)
+        with suppress(LineprofError, OSError), place.folder(make=True):
+            pass
+    assert [*inner.iterdir()] == []
+
+
+def test_a_signal_does_not_leave_root_with_rights_of_another_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    groups, plain = os.getgroups(), os.setegid
+
+    def interrupted(group: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        plain(group)
+
+    monkeypatch.setattr(os, "setegid", interrupted)
+    with pytest.raises(KeyboardInterrupt), Rights(USER, USER, ()):
+        pass
+    assert (os.geteuid(), os.getegid(), os.getgroups()) == (0, 0, groups)
+
+
+def test_a_live_file_names_no_file_that_is_opened(tmp_path: Path) -> None:
+    """Its identity has the file of a control group, which says who was killed."""
+    pipe = tmp_path / "memory.events"
+    os.mkfifo(pipe)
+    for path in (str(pipe), f"/sys/fs/cgroup/../../..{pipe}", "/dev/zero", 7):
+        known = {**process_info.identity(), "oom": (path, 0)}
+        assert not process_info.oom_kills_since(known)
+    known = {**process_info.identity(), "oom": ("/sys/fs/cgroup/memory.events", "0")}
+    assert not process_info.oom_kills_since(known)
