@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-exports check-report check-endings check-attach check-executions mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
 
@@ -51,6 +51,12 @@ check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3
 
 check-mpi: ## ranks of MPICH and Open MPI under kernprof, on this machine (ONLY=3.12)
 	@tools/run checks/mpi/check
+
+check-dask: ## functions that Dask sends to workers: all hits are found (ONLY=3.12)
+	@tools/run checks/clusters/check dask
+
+check-ray: ## functions that Ray sends to workers: all hits are found (ONLY=3.12)
+	@tools/run checks/clusters/check ray
 
 check-exports: ## every export format opened by the programs that read it (ARGS="--help")
 	@tools/run checks/exports/check

@@ -117,3 +117,43 @@ def test_a_plugin_without_names_and_a_wrong_name_are_errors(tmp_path: Path) -> N
         "LineprofError this process has no worker that is profiled; register a"
         " ProfilerPlugin first\n"
     )
+
+
+OWN = """\
+import sys
+from distributed import Client, LocalCluster
+from lineprof.dask import ProfilerPlugin
+
+def total(prices):
+    result = 0
+    for price in prices:
+        result += price
+    return result
+
+def main():
+    processes = sys.argv[1] == "processes"
+    cluster = LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, processes=processes
+    )
+    with cluster, Client(cluster) as client:
+        client.register_plugin(ProfilerPlugin(sys.argv[2], folder="out"))
+        tasks = [client.submit(total, range(n), pure=False) for n in range(10)]
+        print(sum(client.gather(tasks)))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize("where", ["processes", "threads"])
+@pytest.mark.parametrize("name", ["::total", "own.total", "own.py::total"])
+def test_a_function_of_the_client_itself_is_profiled(
+    tmp_path: Path, where: str, name: str
+) -> None:
+    write(tmp_path, "own.py", OWN)
+    done = run(["own.py", where, name], cwd=tmp_path)
+    assert (done.status, done.out) == (0, "120\n"), done.err
+    found: Counter[int] = Counter()
+    for file in (tmp_path / "out").iterdir():
+        found.update(hits_in(file).get("total", {}))
+    assert found == {line + 4: hits for line, hits in HITS.items()}
