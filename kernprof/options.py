@@ -537,15 +537,11 @@ def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
     """
     options = RunOptions(called)
     parser = _Parser(called)
-    parser.left = len(argv)
     values: Any = options  # it has the attributes that are set
     _, rest = parser.parse_args(list(argv), values)
     if rest and not options.complete:
-        after_dashes = len(rest) < parser.left
         options.target = rest.pop(0)
         options.kind = STDIN if options.target == "-" else SCRIPT
-        if rest[:1] == ["--"] and not after_dashes:
-            del rest[0]
     options.arguments = rest
     if not options.complete:
         raise UsageError("no program to run was given", hint=usage(called))
@@ -560,8 +556,6 @@ class _Parser(optparse.OptionParser):
 
     The `callback_args` of each optparse option are its `Flag`.
     """
-
-    left = 0  # words after the last flag and its value
 
     def __init__(self, called: str) -> None:
         super().__init__(
@@ -721,10 +715,8 @@ def _take(
         options.kind, options.target = flag.attribute, word or ""
     else:
         _set(options, flag, _value(options, flag, name, word))
-    rest = parser.rargs or []
-    parser.left = len(rest)
     if options.complete:  # what follows is the program's
-        rest.insert(0, "--")
+        (parser.rargs or []).insert(0, "--")
 
 
 def _value(options: RunOptions, flag: Flag, name: str, word: str | None) -> object:

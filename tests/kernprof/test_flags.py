@@ -197,7 +197,7 @@ def test_targets_of_p_are_split_at_commas_and_cleared_by_an_empty_one(
     [
         (["x.py"], "script", "x.py", []),
         (["x.py", "-l", "-m", "y"], "script", "x.py", ["-l", "-m", "y"]),
-        (["x.py", "--", "-m", "y", "--"], "script", "x.py", ["-m", "y", "--"]),
+        (["x.py", "--", "-m", "y", "--"], "script", "x.py", ["--", "-m", "y", "--"]),
         (["x.py", "a", "--", "b"], "script", "x.py", ["a", "--", "b"]),
         (["--", "x.py", "--", "b"], "script", "x.py", ["--", "b"]),
         (["--", "-m", "y"], "script", "-m", ["y"]),

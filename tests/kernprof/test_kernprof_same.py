@@ -73,6 +73,10 @@ def folder(tmp_path: Path) -> Path:
         ["-mpackage.inner"],
         ["-", "a"],
         ["--", "look.py", "--"],
+        ["look.py", "--", "a", "--"],
+        ["plain", "--", "--", "-l"],
+        ["-", "--", "a"],
+        ["-m", "package", "--", "a"],
     ],
     ids=" ".join,
 )
