@@ -18,9 +18,9 @@ from types import CodeType
 
 from kernprof.project import STANDARD, ProjectFiles
 from lineprof.bytecode.code_flags import OPTIMIZED
-from lineprof.files import absolute_path, current_folder, real_path
+from lineprof.files import SOURCE, absolute_path, current_folder, real_path
 from lineprof.model.collectives import is_torch
-from lineprof.patterns import SOURCE, is_function
+from lineprof.patterns import is_function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 
+SOURCE = (".py", ".pyw")  # ends of the names of Python source files
+
+
 def current_folder() -> str:
     """Return the current folder, or "" if it was removed."""
     try:

@@ -23,6 +23,7 @@ from collections import namedtuple
 from fnmatch import fnmatchcase
 
 from lineprof.errors import LineprofError
+from lineprof.files import SOURCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     Parts = tuple[str, ...]
 
-SOURCE = (".py", ".pyw")
 # The forms of a name, for the help of commands.
 FORMS = "file.py, file.py:12, file.py::func, module, module.func or a glob of these"
 WILDCARDS = frozenset("*?[")

@@ -11,8 +11,8 @@ from types import FunctionType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.decorate.callables import HOLDERS, attributes, is_annotate_function
-from lineprof.files import absolute_path, real_path
-from lineprof.patterns import SOURCE, did_you_mean, files_like, is_glob, near, parse
+from lineprof.files import SOURCE, absolute_path, real_path
+from lineprof.patterns import did_you_mean, files_like, is_glob, near, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.output import print_error
 from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
-from lineprof.files import real_path
-from lineprof.patterns import SOURCE, parse
+from lineprof.files import SOURCE, real_path
+from lineprof.patterns import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
