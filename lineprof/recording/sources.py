@@ -8,6 +8,10 @@ That content is what Python compiled if the file did not change after the proces
 or if kernprof itself compiled it. In any other case it is compiled again, and each
 function of the file is looked for in the result. Where one is not found, the profile
 has no text of the file, and says why.
+
+Code may also name a file of another language: Hy and xonsh compile their own files line
+by line, and template engines compile a text that they generate. The profile has the
+text of such a file with a remark, unless the code has lines that the file does not.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from types import CodeType
 
 from lineprof import process_info
 from lineprof.decorate.code_copies import OwnCopying
-from lineprof.files import normal_path
+from lineprof.files import SOURCE, normal_path
 from lineprof.recording.descriptors import with_descriptors
 from lineprof.source import (
     FileContent,
@@ -46,6 +50,15 @@ _IMPORTERS = frozenset(
 _EDITED = (
     "is not the text that Python compiled: it was edited before its functions were"
     " profiled, or its .pyc file is of another text; the profile leaves its text out"
+)
+_FOREIGN = (
+    "is not Python: beside each number of a line is that line of the file, which was"
+    " not measured if the code was generated, as from a template"
+)
+_GENERATED = (
+    "is not Python, and has fewer lines than the code that names it: that was"
+    " generated, as from a template, and the numbers of lines are those of the"
+    " generated text; the profile leaves the text of the file out"
 )
 _RELOADED = (
     "was edited and loaded again while it was profiled; the profile leaves its text"
@@ -91,7 +104,13 @@ class RecordedSources:
             if known.is_certain and known.state == state:
                 known.is_used = True
                 return known.content
-        return known.source_of(code)
+        before = (known.why, known.remark)
+        source = known.source_of(code)
+        if self._live and (known.why, known.remark) != before:
+            self._live.note(
+                file=file, state=known.state, why=known.why, remark=known.remark
+            )
+        return source
 
     def has_code(self, code: CodeType) -> bool:
         """Return whether the file that `code` names has a function with this code."""
@@ -131,9 +150,11 @@ class RecordedSources:
         return file in self._files
 
     def warnings(self, files: Iterable[str]) -> Iterator[str]:
-        """Yield a sentence for each of `files` whose text is left out."""
+        """Yield a sentence for each of `files` whose text is left out or another's."""
         for file in files:
-            if why := self._why_left_out(file):
+            known = self._files.get(file)
+            remark = known.remark if known else ""
+            if why := self._why_left_out(file) or remark:
                 yield f"{normal_path(file)} {why}"
 
     def _why_left_out(self, file: str) -> str:
@@ -153,10 +174,13 @@ class _File:
         """Take the content of before the first function is registered."""
         self.content: FileContent | None = content  # None: left out of the profile
         self.why = ""  # it is left out
+        self.remark = ""  # on a text that is not left out
         self.state = content.state
         # Whether code from a file in this state has this content for sure.
+        self._is_named_as_python = content.file.endswith(SOURCE)
         self.is_certain = content is _script or (
-            content.changed_ns < process_info.started_unix_ns() - _GRANULE_NS
+            self._is_named_as_python
+            and content.changed_ns < process_info.started_unix_ns() - _GRANULE_NS
             and not _has_stale_bytecode(content)
         )
         self.is_used = False  # by a registered function
@@ -164,6 +188,8 @@ class _File:
 
     def source_of(self, code: CodeType) -> FileContent | str:
         """Return the content that `code` was compiled from, "" if it is not known."""
+        if self.remark or self.why == _GENERATED:
+            return self._foreign_source_of(code)
         is_used, self.is_used = self.is_used, True
         if self.content is not None and self.has(self.content, code):
             return self.content
@@ -174,7 +200,19 @@ class _File:
             elif self.content is not None:
                 self.content = latest
             return latest
+        if not self._is_named_as_python and not is_used:
+            return self._foreign_source_of(code)
         self.content, self.why = None, self.why or _EDITED
+        return ""
+
+    def _foreign_source_of(self, code: CodeType) -> str:
+        """Return "": the text is not Python, and may not be that of `code`."""
+        content = self.content
+        last = max(_lines(code), default=0)
+        if content is not None and last <= content.data.count(b"\n") + 1:
+            self.remark = _FOREIGN
+        else:
+            self.content, self.why, self.remark = None, _GENERATED, ""
         return ""
 
     def has(self, content: FileContent, code: CodeType) -> bool:

@@ -69,6 +69,8 @@ class Notes(NamedTuple):
     texts: Mapping[str, str] = {}  # source that is in no file
     is_whole: bool = False
     files: Mapping[str, tuple[int, ...]] = {}  # their states when they were read
+    left_out: Mapping[str, str] = {}  # why the profile has no text of a file
+    remarks: Mapping[str, str] = {}  # on the texts of files
     cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
     hidden: frozenset[Key] = frozenset()  # functions that are not shown
     more: Mapping[str, Any] = {}  # other values by name
@@ -355,6 +357,11 @@ class _Sources:
         state = self._states.get(normal_path(file))
         return state is not None and disk_state(file) != state
 
+    def _why_left_out(self, file: str) -> str:
+        return self._notes.left_out.get(file, "") or (
+            _CHANGED if self._is_changed(file) else ""
+        )
+
     def read(self, file: str) -> SourceFile:
         """Return a file's text; one that is left out is empty, without a hash."""
         from lineprof.source import text_hash  # noqa: PLC0415  # imports hashlib
@@ -362,13 +369,17 @@ class _Sources:
         text = self._notes.texts.get(file)
         if text is not None:
             return SourceFile(file=file, text=text, sha256=text_hash(text))
-        if self._is_changed(file):
+        if self._why_left_out(file):
             return SourceFile(file=file, text="", sha256="")
         return read_source(file)
 
     def warnings(self, files: Iterable[str]) -> list[str]:
-        """Return a sentence for each of `files` whose text is left out."""
-        return [f"{file} {_CHANGED}" for file in files if self._is_changed(file)]
+        """Return a sentence for each of `files` whose text is left out or another's."""
+        whys = {
+            file: self._why_left_out(file) or self._notes.remarks.get(file, "")
+            for file in files
+        }
+        return [f"{normal_path(file)} {why}" for file, why in whys.items() if why]
 
 
 class _NoSources(_Sources):
@@ -445,12 +456,16 @@ def _notes_of(
     """Return the sum of all notes; damaged ones are left out."""
     values: dict[str, Any] = {}
     files: dict[str, tuple[int, ...]] = {}
+    left_out: dict[str, str] = {}
+    remarks: dict[str, str] = {}
     cuts: dict[Key, tuple[int, int | None, int | None]] = {}
     hidden: set[Key] = set()
     for one in map(parse or _note, raw):
         with suppress(TypeError):  # damaged: a list as a key
             if "file" in one:
                 files[one["file"]] = one.get("state", ())
+                left_out[one["file"]] = str(one.get("why", ""))
+                remarks[one["file"]] = str(one.get("remark", ""))
             elif "cut" in one:
                 cuts[one["cut"]] = one.get("span", (0, None, None))
             elif "hidden" in one:
@@ -459,7 +474,13 @@ def _notes_of(
                 hidden.discard(one["shown"])
             else:
                 values |= one
-    notes = Notes(files=files, cuts=cuts, hidden=frozenset(hidden))
+    notes = Notes(
+        files=files,
+        left_out=left_out,
+        remarks=remarks,
+        cuts=cuts,
+        hidden=frozenset(hidden),
+    )
     known: dict[str, Callable[[Any], bool]] = {
         "out": lambda value: isinstance(value, str),
         "identity": lambda value: isinstance(value, dict),

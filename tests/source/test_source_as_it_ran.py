@@ -321,3 +321,64 @@ def test_files_that_an_importer_rewrites_have_their_text(tmp_path: Path) -> None
     outcome = run(["x.py"], cwd=tmp_path)
     assert (outcome.status, outcome.err) == (0, "")
     check_text(tmp_path / "x.lprof", tmp_path / "mod.py", MODULE)
+
+
+# Loads a file as a template engine does: its code is that of a generated text.
+GENERATES = """\
+import os
+text = "from math import sqrt\\nname = 1\\n\\ndef root(n):\\n    return n\\n"
+def load(file):
+    names = {}
+    exec(compile(text, os.path.abspath(file), "exec"), names)
+    return names["root"]
+profile(load("page.html"))(1)
+"""
+KILL = "import signal\nos.kill(os.getpid(), signal.SIGKILL)\n"
+FOREIGN = (
+    "is not Python: beside each number of a line is that line of the file, which was"
+    " not measured if the code was generated, as from a template"
+)
+FEWER = (
+    "is not Python, and has fewer lines than the code that names it: that was generated"
+)
+
+
+@pytest.mark.parametrize("end", ["", KILL], ids=["written", "recovered"])
+def test_a_template_that_is_shorter_than_its_code_is_left_out(
+    tmp_path: Path, end: str
+) -> None:
+    template = save(tmp_path, "page.html", "<ul>\n{% for x in y %}\n")
+    save(tmp_path, "gen.py", GENERATES + end)
+    kernprof("-lq", "gen.py", cwd=tmp_path)
+    shown = viewer("view", "gen.lprof", cwd=tmp_path)
+    source = load_stats(tmp_path / "gen.lprof").sources[str(template)]
+    assert source.is_left_out
+    assert f"Note: {template} {FEWER}" in shown.out
+    assert "{% for" not in shown.out
+
+
+@pytest.mark.parametrize("end", ["", KILL], ids=["written", "recovered"])
+def test_a_file_that_is_no_python_is_shown_with_a_remark(
+    tmp_path: Path, end: str
+) -> None:
+    text = "<ul>\n{% for x in y %}\n  <li>{{ x }}</li>\n{% endfor %}\n</ul>\n</p>\n"
+    template = save(tmp_path, "page.html", text)
+    save(tmp_path, "gen.py", GENERATES + end)
+    kernprof("-lq", "gen.py", cwd=tmp_path)
+    shown = viewer("view", "gen.lprof", cwd=tmp_path)
+    assert load_stats(tmp_path / "gen.lprof").sources[str(template)].text == text
+    assert f"Note: {template} {FOREIGN}" in shown.out
+
+
+def test_a_python_file_of_another_name_is_shown_without_a_remark(
+    tmp_path: Path,
+) -> None:
+    save(tmp_path, "tool", "def root(n):\n    return n\n")
+    program = GENERATES.replace("page.html", "tool").replace(
+        "def load", "text = open('tool').read()\ndef load"
+    )
+    save(tmp_path, "gen.py", program)
+    kernprof("-lq", "gen.py", cwd=tmp_path)
+    shown = viewer("view", "gen.lprof", cwd=tmp_path).out
+    assert "return n" in shown
+    assert "Note" not in shown
