@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernprof import messages
-from kernprof.children import place_of
+from kernprof.children import place_of, why_missing
 from kernprof.earlier_profile import has_profile, how_kept, no_hits
 from kernprof.options import check, fill, parse
 from kernprof.output_file import OutputFile, output_name, page_file
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from kernprof.output_file import OutputName
     from kernprof.run_options import RunOptions
-    from lineprof.model.profile import Profile
     from lineprof.processes.parts import Part
     from lineprof.recording.live_file import LiveFile
 
@@ -242,21 +241,14 @@ def _write(
     parts: Iterable[Part], out: _Output, options: RunOptions, command: list[str]
 ) -> LineprofError | None:
     """Write the profile of all processes; return why that failed, or None."""
-    found: list[Profile] = []
-    lost = 0
-    for part in parts:
-        if part.profile is not None:
-            found.append(part.profile)
-        else:
-            lost += not part.is_empty
+    found = [part.profile for part in parts if part.profile is not None]
+    missing = why_missing(parts)
     is_quiet = options.verbosity < 0 or not options.speaks
-    if lost and not is_quiet:
-        was = "process was not measured: it was"
-        if lost > 1:
-            was = "processes were not measured: they were"
-        messages.print_error(f"{lost} {was} killed, or still ran at the end")
+    for why, count in missing.items() if not is_quiet else ():
+        were = "process was" if count == 1 else "processes were"
+        messages.print_error(f"{count} {were} not measured: {why}")
     if not found:
-        if not lost and options.speaks:
+        if not missing and options.speaks:
             messages.print_error(_why_nothing(command))
         return None
     first, *others = found

@@ -21,7 +21,7 @@ from lineprof.recording.descriptors import with_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import ModuleType
     from typing import Any, Self, TypeVar
 
@@ -99,7 +99,6 @@ class Children:
         self._pid = os.getpid()
         self.member.exits = self._before_exit
         self._measured: set[int] = set()  # pids
-        self._silent = 0  # children that ended without a part
         self._found: list[Profile] | None = None
         self._parts: list[Part] = []
         self._is_kept = False  # what children left is to be recovered
@@ -141,8 +140,6 @@ class Children:
         self._measured.add(part.pid)
         if part.profile is not None:
             self._found = [*(self._found or ()), part.profile]
-        elif not part.is_empty:
-            self._silent += 1
 
     def warnings(self, started: dict[int, tuple[str, ...]]) -> list[str]:
         """Return a line on the children that were not measured, and why.
@@ -152,10 +149,7 @@ class Children:
         """
         started = {**_running_pythons(), **started}
         others = [words for pid, words in started.items() if pid not in self._measured]
-        reasons: dict[str, int] = {}
-        if self._silent:
-            why = "it was" if self._silent == 1 else "they were"
-            reasons[f"{why} killed, or still ran at the end"] = self._silent
+        reasons = why_missing(self._parts)
         by_cause: dict[str, list[tuple[str, ...]]] = {}
         for words in others:
             by_cause.setdefault(_cause(words), []).append(words)
@@ -197,6 +191,27 @@ class Children:
                 with_descriptors(self._run.remove)
             except Exception:  # noqa: BLE001  # whatever the program left behind
                 return
+
+
+def why_missing(parts: Iterable[Part]) -> dict[str, int]:
+    """Return why children left no profile, and how many for each reason."""
+    errors: dict[int | None, int] = {}
+    for part in parts:
+        if part.profile is None and not part.is_empty:
+            errors[part.error] = errors.get(part.error, 0) + 1
+    reasons = {}
+    for error, count in errors.items():
+        if error is None:
+            was = "it was" if count == 1 else "they were"
+            why = f"{was} killed, or still ran at the end"
+        else:
+            whose = (
+                "it could not write its" if count == 1 else "they could not write their"
+            )
+            reason = f" ({os.strerror(error)})" if error else ""
+            why = f"{whose} counts{reason}; set TMPDIR to a folder with room for them"
+        reasons[why] = count
+    return reasons
 
 
 def place_of(file: LiveFile | None) -> Live | None:

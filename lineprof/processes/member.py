@@ -9,6 +9,7 @@ These are built-in functions too: no frame of lineprof is in a traceback.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from _thread import get_native_id
@@ -16,7 +17,7 @@ from contextlib import nullcontext
 
 from lineprof.held_signals import NoSizeSignal
 from lineprof.processes.forks import Forks
-from lineprof.processes.parts import VARIABLE, withdraw, write_profile
+from lineprof.processes.parts import VARIABLE, note_failure, withdraw, write_profile
 from lineprof.recording.core import pause_sampler, prepared_call
 from lineprof.recording.descriptors import with_descriptors
 from lineprof.recording.profiler import begin_in_child, is_live
@@ -159,7 +160,9 @@ class Member:
                 elif self.live:  # a note would be lost, and all be counted twice
                     self.live.close(end, remove=True)
                     self.live = None
-        except Exception:  # noqa: BLE001  # the run has ended, the disk is full...
+        except Exception as error:  # noqa: BLE001  # the run has ended, the disk is full...
+            if self._stem:
+                note_failure(self._stem, _number_of(error))
             self._stem = ""
 
     def _announce(self) -> None:
@@ -241,6 +244,14 @@ def _before_namespaces(*arguments: Any, **named: Any) -> _Arguments:  # noqa: AN
     """Have no thread of the sampler: the system wants a process with one thread."""
     pause_sampler()
     return arguments, named
+
+
+def _number_of(error: Exception) -> int:
+    """Return the errno of an error in writing a profile; 0 if it has none."""
+    if getattr(error.__cause__, "sqlite_errorname", "") == "SQLITE_FULL":
+        return errno.ENOSPC
+    number: object = getattr(error, "errno", None)
+    return number if isinstance(number, int) else 0
 
 
 def _is_program(path: object) -> bool:

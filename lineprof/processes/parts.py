@@ -32,13 +32,16 @@ if TYPE_CHECKING:
 VARIABLE = "LINEPROF_CHILDREN"
 _SETTINGS = "settings"
 _ANNOUNCED, _PROFILE = ".announced", ".lprof"
+_UNWRITTEN = ".unwritten"  # in place of the announced profile; a name takes no room
 _NEW = ".new"  # end of the name of a file that is being written
 _FOLDER = "lineprof-run"  # first part of the name of a run's folder
-_OUR_ENDS = (_ANNOUNCED, _PROFILE, _NEW)
+_OUR_ENDS = (_ANNOUNCED, _PROFILE, _UNWRITTEN, _NEW)
 _MARSHAL = 2  # the newest format that all versions of Python read alike
 
 
-class Part(namedtuple("Part", "pid profile file is_empty", defaults=(False,))):
+class Part(
+    namedtuple("Part", "pid profile file is_empty error", defaults=(False, None))
+):
     """A child, and the profile that it left; None if it left none."""
 
     __slots__ = ()
@@ -48,6 +51,7 @@ class Part(namedtuple("Part", "pid profile file is_empty", defaults=(False,))):
     file: str  # that it left: to be removed once its counts are in the run's profile
     # It never has a profile: it is a fork server, or its counts are in another part.
     is_empty: bool
+    error: int | None  # why it could not write its profile, as errno; 0: unknown
 
     def remove(self) -> None:
         """Remove its file."""
@@ -190,6 +194,17 @@ def write_profile(stem: str, save: Callable[[str], None]) -> None:
     _remove(stem + _ANNOUNCED)
 
 
+def note_failure(stem: str, error: int) -> None:
+    """Note that the profile which was announced cannot be written, because of `error`.
+
+    `error` is a number of errno, 0 if unknown.
+    """
+    try:
+        os.replace(stem + _ANNOUNCED, f"{stem}-{error}{_UNWRITTEN}")
+    except OSError:  # the run has ended
+        return
+
+
 def collect(run: Run, live: Live | None) -> Iterator[Part]:
     """Yield the parts of all children that have begun.
 
@@ -237,6 +252,11 @@ def parts_in(folder: str) -> Iterator[Part]:
             path = os.path.join(folder, name)
             profile = _of_file(path) if end == _PROFILE else None
             yield Part(pid=int(pid), profile=profile, file=path)
+        elif end == _UNWRITTEN and pid.isdigit():
+            number = stem.rpartition("-")[2]
+            error = int(number) if number.isdigit() else 0
+            path = os.path.join(folder, name)
+            yield Part(pid=int(pid), profile=None, file=path, error=error)
 
 
 def _of_file(path: str) -> Profile | None:

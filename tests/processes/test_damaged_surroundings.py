@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof, viewer, write
+from as_python import check_same, hits_in, kernprof, run, viewer, write
 from endings import BROKEN
 
 if TYPE_CHECKING:
@@ -213,3 +216,68 @@ def test_a_child_that_is_forked_after_functions_were_patched_is_measured(
     outcome = check_same("x.py", cwd=tmp_path, env=live)
     assert (outcome.status, outcome.err) == (0, "")
     assert hits_in(tmp_path / "x.lprof")["work"] == {WORK: 2}
+
+
+NO_ROOM = """
+import os, resource, sys
+@profile
+def work():
+    return 1
+work()
+if "full" in sys.argv:
+    try:
+        with open(os.environ["TMPDIR"] + "/fill", "wb", 0) as stream:
+            while stream.write(b"x" * 4096):
+                pass
+    except OSError:
+        pass
+if not os.fork():
+    if "limit" in sys.argv:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    work()
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    "command", ["kernprof -l", "lineprof run --children -- python"]
+)
+def test_a_child_that_cannot_write_its_counts_is_not_said_to_be_killed(
+    tmp_path: Path, command: str
+) -> None:
+    write(tmp_path, "x.py", NO_ROOM)
+    words = ["-m", *command.replace("python", sys.executable).split()]
+    outcome = run([*words, "x.py", "limit"], cwd=tmp_path, env={"LINEPROF_LIVE": "off"})
+    assert outcome.status == 0
+    assert "1 child process was not measured: it could not write its counts" in (
+        outcome.err.replace("1 process was", "1 child process was")
+    )
+    assert "killed" not in outcome.err
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("unshare"), reason="needs to mount a folder"
+)
+def test_a_child_without_room_for_its_counts_is_told_with_the_reason(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "x.py", NO_ROOM)
+    (tmp_path / "small").mkdir()
+    mounted = f"mount -t tmpfs -o size=64k tmpfs small && exec {sys.executable}"
+    words = ["-m", "kernprof", "-l", "x.py", "full"]
+    done = subprocess.run(
+        ["/usr/bin/env", "unshare", "-m", "sh", "-c", f"{mounted} {' '.join(words)}"],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "small"), "LINEPROF_LIVE": "off"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode and "mount" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.stderr == (
+        "kernprof: 1 child process was not measured: it could not write its counts (No"
+        " space left on device); set TMPDIR to a folder with room for them\n"
+    )
+    assert hits_in(tmp_path / "x.lprof") == {"work": {5: 1}}
