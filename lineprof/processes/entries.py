@@ -51,9 +51,8 @@ def enter(place: str) -> None:
 
 def leave() -> None:
     """Remove the entry of this process."""
-    ticks = start_ticks(os.getpid())
-    if ticks is not None:
-        _drop(lambda name, _: name == f"{os.getpid()}-{ticks}")
+    own = f"{os.getpid()}-"
+    _drop(lambda name, _: name == f"{own}{start_ticks(os.getpid())}")
 
 
 def leave_all(folder: str) -> None:

@@ -211,7 +211,8 @@ def test_a_child_that_is_forked_after_functions_were_patched_is_measured(
     tmp_path: Path, live: dict[str, str], end: str
 ) -> None:
     child = f"    work()\n    {ENDS[end] or 'sys.exit()'}\n"
-    text = f"{DAMAGE}damage()\nif not fork():\n{child}wait()\nwork()\n"
+    quiet = "import warnings\nwarnings.simplefilter('ignore')\n"  # of threads and forks
+    text = f"{DAMAGE}{quiet}damage()\nif not fork():\n{child}wait()\nwork()\n"
     write(tmp_path, "x.py", text)
     outcome = check_same("x.py", cwd=tmp_path, env=live)
     assert (outcome.status, outcome.err) == (0, "")
