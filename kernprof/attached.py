@@ -31,7 +31,7 @@ from lineprof.control.listener import ReplyWithFile
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns
-from lineprof.private_folder import open_file
+from lineprof.private_folder import create_file, open_file
 from lineprof.process_info import arguments, thread_names
 from lineprof.recording.core import (
     CORES,
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
 _MODULE_CODE = "<module>"
-_NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAIN_THREAD_S = 5.0  # for the main thread to import a module
 _ATTACHED = (
     "attached to a running program: lines that ran at that moment count from the next"
@@ -204,16 +203,17 @@ class AttachedProfile:
         counts, texts = found
         counts.process["is_whole"] = True
         counts.warnings.append(_ATTACHED)
-        handle = -1
         try:
-            handle = os.open(path, _NEW_FILE, 0o600)
-            os.unlink(path)
-            with open(handle, "wb", closefd=False) as stream:
-                write_counts(stream, counts, texts, thread_names())
-            os.lseek(handle, 0, os.SEEK_SET)
-        except OSError as error:
-            if handle >= 0:
+            handle = create_file(path)
+            try:
+                os.unlink(path)
+                with open(handle, "wb", closefd=False) as stream:
+                    write_counts(stream, counts, texts, thread_names())
+                os.lseek(handle, 0, os.SEEK_SET)
+            except BaseException:
                 os.close(handle)
+                raise
+        except OSError as error:
             raise LineprofError(
                 f"cannot write to {self._folder}: {error.strerror}",
                 hint="make room there",

@@ -93,6 +93,14 @@ def open_file(path: str, *, owner: int, folder: int | None = None) -> int:
     return handle
 
 
+def create_file(path: str, *, folder: int | None = None) -> int:
+    """Return a descriptor, for both ways, of a new file that its owner alone can open.
+
+    `folder` is as for `open_file`. OSError if it fails, also if there is such a name.
+    """
+    return os.open(path, _NEW_FILE, 0o600, dir_fd=folder)
+
+
 def _check_file(status: os.stat_result, path: str, owner: int) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise LineprofError(f"cannot read {path}: it is no file", hint="remove it")
@@ -252,7 +260,7 @@ class PrivateFolder:
         import fcntl  # noqa: PLC0415  # for clients alone
 
         with self.rights:
-            handle = os.open(name, _NEW_FILE, 0o600, dir_fd=self._handle)
+            handle = create_file(name, folder=self._handle)
         self._created[name] = handle
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         view = memoryview(data)

@@ -81,7 +81,7 @@ def _made_to_listen(watch: Watch, place: Place, patience: Patience) -> Connectio
                 raise
             note = f"process {pid} is about to listen, and ends that in {PATIENCE:g} s"
             if isinstance(error, LateError):
-                raise LineprofError(error.message, hint=f"{note}") from None
+                raise LineprofError(error.message, hint=note) from None
             if not isinstance(error, LineprofError):
                 patience.say(note)
             raise
