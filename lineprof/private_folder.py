@@ -253,19 +253,25 @@ class PrivateFolder:
                 os.close(handle)
 
     def create(self, name: str, data: bytes = b"") -> None:
-        """Create a file that its owner alone can read; OSError.
+        """Create a file that its owner alone can read; LineprofError.
 
         A file or a link of that name is left as it is, which is an error.
         """
         import fcntl  # noqa: PLC0415  # for clients alone
 
-        with self.rights:
-            handle = create_file(name, folder=self._handle)
-        self._created[name] = handle
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
+        try:
+            with self.rights:
+                handle = create_file(name, folder=self._handle)
+            self._created[name] = handle
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(handle, view) :]
+        except OSError as error:
+            raise LineprofError(
+                f"cannot write to {self.path}: {error.strerror}",
+                hint="make room there, or see whose it is",
+            ) from None
 
     def remove_created(self) -> None:
         """Remove the files that this object has created, as far as that is possible."""

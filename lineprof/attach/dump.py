@@ -202,13 +202,7 @@ def _told(pid: int, interpreter: Interpreter) -> list[ThreadStack]:
         stem = f"{place.pid}-{os.urandom(6).hex()}"
         token = f"{stem}.token"  # the process deletes it before anything else
         name = f"{stem}.stacks"
-        try:
-            folder.create(token)
-        except OSError as error:
-            raise LineprofError(
-                f"cannot write to {folder.path}: {error.strerror}",
-                hint="make room there, or see whose it is",
-            ) from None
+        folder.create(token)
         payload = f"import os\nos.unlink({os.path.join(place.inside, token)!r})\n"
         payload += _PAYLOAD.format(folder=place.inside, name=name)
         try:

@@ -196,13 +196,7 @@ def _run_remotely(interpreter: Interpreter, source: str, folder: PrivateFolder) 
     text = _SCRIPT.format(
         path=ascii(path), pid=own_pid, text=ascii(source), given=given
     )
-    try:
-        folder.create(name, text.encode("ascii"))
-    except OSError as error:
-        raise LineprofError(
-            f"cannot write to {folder.path}: {error.strerror}",
-            hint="make room there, or see whose it is",
-        ) from error
+    folder.create(name, text.encode("ascii"))
     try:
         sys.remote_exec(pid, path)  # type: ignore[attr-defined]  # 3.14
     except (OSError, RuntimeError) as error:

@@ -131,12 +131,9 @@ class _Boot:
         try:
             folder.create(self._code, bundle())
             folder.create(self._token)
-        except OSError as error:
+        except LineprofError:
             self.withdraw()
-            raise LineprofError(
-                f"cannot write to {folder.path}: {error.strerror}",
-                hint="make room there, or see whose it is",
-            ) from None
+            raise
 
     def withdraw(self) -> bool:
         """Delete the files; return whether that was in time, so that nothing runs."""
