@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from other_user import become_other_user
 from target_process import COUNTING, Target, wait_until, why_not
 
 from lineprof.attach import elf, injection, interpreter, refusal, task_state, tracee
@@ -142,7 +143,7 @@ def test_a_process_under_strace(target: Target) -> None:
 @root
 def test_a_process_of_another_user(target: Target) -> None:
     expected = f"process {target.pid} is of another user, root; use sudo, or run this"
-    assert as_user(65534, lambda: refusal.check(target.pid)).startswith(expected)
+    assert as_other_user(lambda: refusal.check(target.pid)).startswith(expected)
     assert target.goes_on()
 
 
@@ -152,21 +153,19 @@ def test_a_program_that_is_protected_from_its_own_user() -> None:
     """A process that changes its user is one that this user may not trace."""
     program = f"import os\nos.setresuid(65534, 65534, 65534)\n{COUNTING}"
     with Target(program) as target:
-        text = as_user(65534, lambda: refusal.check(target.pid))
+        text = as_other_user(lambda: refusal.check(target.pid))
         assert "it is protected" in text
         assert "--cap-add=SYS_PTRACE" in text
         assert target.goes_on()
 
 
-def as_user(uid: int, act: Callable[[], object]) -> str:
+def as_other_user(act: Callable[[], object]) -> str:
     """Return the error of a function in a child process with another user id."""
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
         try:
-            os.setgroups([])
-            os.setresgid(uid, uid, uid)
-            os.setresuid(uid, uid, uid)
+            become_other_user()
             act()
         except BaseException as error:  # noqa: BLE001  # the parent compares it
             os.write(writing, str(error).encode())

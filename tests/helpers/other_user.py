@@ -43,6 +43,13 @@ def skip_without_other_user() -> None:
     pytest.skip("only root can be a second user, and only Linux has /proc")
 
 
+def become_other_user() -> None:
+    """Give this process, a child of root's, the rights of the other user for good."""
+    os.setgroups([])
+    os.setresgid(USER, USER, USER)
+    os.setresuid(USER, USER, USER)
+
+
 class OtherProgram:
     """A program of the other user that runs: it is killed at the end of ``with``."""
 

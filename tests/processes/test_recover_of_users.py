@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import hits_in, kernprof, viewer, write
+from other_user import USER, become_other_user, skip_without_other_user
 
 from kernprof.__main__ import command
 from kernprof.environment import import_all
@@ -19,7 +20,6 @@ from lineprof.processes import recovery
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-NOBODY = 65534
 KILLED = """
     import os, signal
     @profile
@@ -28,7 +28,12 @@ KILLED = """
     work()
     os.kill(os.getpid(), signal.SIGKILL)
     """
-root = pytest.mark.skipif(os.getuid() != 0, reason="needs root to be another user")
+root = pytest.mark.usefixtures("_other_user")
+
+
+@pytest.fixture
+def _other_user() -> None:
+    skip_without_other_user()
 
 
 @pytest.fixture
@@ -39,7 +44,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("root", "nobody"):
         write(path / name, "killed.py", KILLED)
         (path / name).chmod(0o755)
-    os.chown(path / "nobody", NOBODY, NOBODY)
+    os.chown(path / "nobody", USER, USER)
     monkeypatch.delenv("LINEPROF_LIVE")
     monkeypatch.setenv("TMPDIR", str(path))
     monkeypatch.setattr(recovery, "_USUAL_FOLDERS", ())  # those of real users
@@ -53,9 +58,7 @@ def as_nobody(act: Callable[[], object]) -> int:
     child = os.fork()
     if not child:
         try:
-            os.setgroups([])
-            os.setresgid(NOBODY, NOBODY, NOBODY)
-            os.setresuid(NOBODY, NOBODY, NOBODY)
+            become_other_user()
             act()
         finally:
             os._exit(77)
@@ -98,7 +101,7 @@ def test_root_recovers_the_runs_of_all_users_as_these_users(folder: Path) -> Non
     assert users_with_live_files(folder) == ["nobody", "root"]
     assert viewer("recover", "--all-users", cwd=folder).status == 0
     assert profiles(folder) == ["nobody/killed.lprof", "root/killed.lprof"]
-    for name, user in (("root", 0), ("nobody", NOBODY)):
+    for name, user in (("root", 0), ("nobody", USER)):
         file = folder / name / "killed.lprof"
         assert hits_in(file) == {"work": {5: 1}}
         assert file.stat().st_uid == user
@@ -108,7 +111,7 @@ def test_root_recovers_the_runs_of_all_users_as_these_users(folder: Path) -> Non
 
 def users_with_live_files(folder: Path) -> list[str]:
     """Return the users that have live files below a folder."""
-    names = {0: "root", NOBODY: "nobody"}
+    names = {0: "root", USER: "nobody"}
     found = folder.glob("lineprof-*/*.live")
     return sorted(names[path.stat().st_uid] for path in found)
 
@@ -119,7 +122,7 @@ def test_a_live_file_of_another_user_writes_with_that_users_rights(
 ) -> None:
     """The file names the profile to write, which may be one of root's."""
     leave_runs(folder)
-    [live] = (folder / f"lineprof-{NOBODY}").glob("*.live")
+    [live] = (folder / f"lineprof-{USER}").glob("*.live")
     named, roots = (
         f"{folder}/{n}".encode() for n in ("nobody/killed", "root/others--")
     )
@@ -129,13 +132,13 @@ def test_a_live_file_of_another_user_writes_with_that_users_rights(
     live.write_bytes(data.replace(named + b".lprof", roots + b".lprof"))
     done = viewer("recover", "--all-users", cwd=folder)
     assert done.status == 1
-    assert f"not all runs of user {NOBODY} could be recovered" in done.err
+    assert f"not all runs of user {USER} could be recovered" in done.err
     assert profiles(folder) == ["root/killed.lprof"]
 
 
 @root
 def test_a_folder_of_another_name_or_owner_is_no_users(folder: Path) -> None:
-    (folder / f"lineprof-{NOBODY}").mkdir()  # root's
+    (folder / f"lineprof-{USER}").mkdir()  # root's
     (folder / "lineprof-x").mkdir()
     (folder / "lineprof-12345").symlink_to(folder / "nobody")
     found = [path for paths in recovery.folders_of_users().values() for path in paths]
