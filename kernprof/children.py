@@ -99,6 +99,8 @@ class Children:
         self._pid = os.getpid()
         self.member.exits = self._before_exit
         self._measured: set[int] = set()  # pids
+        # A shell may have started some, and have become this process after that.
+        self._earlier = frozenset(_running_children())
         self._found: list[Profile] | None = None
         self._parts: list[Part] = []
         self._is_kept = False  # what children left is to be recovered
@@ -147,7 +149,12 @@ class Children:
         `started` has the commands of those that run Python, by pid. One that was
         started in C is known only if it still runs.
         """
-        started = {**_running_pythons(), **started}
+        running = {
+            pid: words
+            for (pid, start), words in _running_children().items()
+            if (pid, start) not in self._earlier and _is_unmeasured(words)
+        }
+        started = {**running, **started}
         others = [words for pid, words in started.items() if pid not in self._measured]
         reasons = why_missing(self._parts)
         by_cause: dict[str, list[tuple[str, ...]]] = {}
@@ -240,18 +247,21 @@ def _cause(words: tuple[str, ...]) -> str:
     return f"{executable}, and ended before measuring began"
 
 
-def _running_pythons() -> dict[int, tuple[str, ...]]:
-    """Return the commands of the children that run Python now, by pid.
+def _running_children() -> dict[tuple[int, int | None], tuple[str, ...]]:
+    """Return the commands of the children that run now, by pid and start in ticks.
 
     Left out are those that multiprocessing itself needs.
     """
-    from lineprof.process_info import running_children  # noqa: PLC0415  # at the end
+    from lineprof.process_info import (  # noqa: PLC0415  # with -l alone
+        running_children,
+        start_ticks,
+    )
     from lineprof.processes.parts import is_helper  # noqa: PLC0415
 
     return {
-        pid: words
+        (pid, start_ticks(pid)): words
         for pid, words in running_children().items()
-        if _is_unmeasured(words) and not is_helper("resource_tracker", words)
+        if not is_helper("resource_tracker", words)
     }
 
 

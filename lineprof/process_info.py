@@ -105,7 +105,8 @@ def start_ticks(pid: int) -> int | None:
 def running_children() -> dict[int, tuple[str, ...]]:
     """Return the commands of the children of this process that run now, by pid.
 
-    The first word is the path of the executable. Empty where the system does not tell.
+    The first word is the path by which the executable was started if that is known, as
+    with a virtual environment; else its own. Empty where the system does not tell.
     """
     pids: list[bytes] = []
     try:
@@ -123,7 +124,10 @@ def _command(pid: int) -> tuple[str, ...]:
         executable = os.readlink(f"/proc/{pid}/exe")
         with open(f"/proc/{pid}/cmdline", "rb") as stream:
             words = os.fsdecode(stream.read()).split("\0")[:-1]
-    except OSError:
+        started_as = words[0]
+        if os.path.isabs(started_as) and os.path.realpath(started_as) == executable:
+            executable = started_as
+    except (IndexError, OSError):
         return ()
     return (executable, *words[1:])
 

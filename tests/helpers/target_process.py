@@ -151,15 +151,26 @@ def why_not() -> str:
     return ""
 
 
-def other_namespaces() -> list[str]:
-    """Return a command that starts a program with its own pids and temporary folder."""
+def own_mounts(*options: str) -> list[str]:
+    """Return a command that starts a command whose mounts no other process sees.
+
+    `options` are further ones of unshare. The test is skipped where that fails.
+    """
     if os.geteuid() or not shutil.which("unshare"):
         pytest.skip("namespaces are made by root, with unshare")
-    words = ["unshare", "--pid", "--mount", "--fork", "--kill-child"]
-    private = f"mount -t tmpfs none {hidden_folder()} 2>&- || exit 9; "
-    if subprocess.run([*words, "sh", "-c", private], check=False).returncode:
+    words = ["unshare", *options, "--mount", "--propagation", "unchanged", "sh", "-c"]
+    # In a changed root, which is no mount, mounts are as private as outside of it.
+    words += ['mount --make-rprivate / 2>&-; exec "$@"', "sh"]
+    private = [*words, "mount", "-t", "tmpfs", "none", hidden_folder()]
+    if subprocess.run(private, check=False, capture_output=True).returncode:
         pytest.skip("no namespaces can be made here")
-    return [*words, "sh", "-c", f'{private} "$@" & wait', "sh"]
+    return words
+
+
+def other_namespaces() -> list[str]:
+    """Return a command that starts a program with its own pids and temporary folder."""
+    mount = f'mount -t tmpfs none {hidden_folder()}; "$@" & wait'
+    return [*own_mounts("--pid", "--fork", "--kill-child"), "sh", "-c", mount, "sh"]
 
 
 def hidden_folder() -> str:

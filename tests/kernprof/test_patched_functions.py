@@ -48,11 +48,13 @@ def test_functions_that_a_program_patched_stay_so(
 
 
 def test_a_program_finds_no_lock_of_lineprof(tmp_path: Path) -> None:
-    # eventlet counts those that it cannot replace, and prints a line about them. The
-    # one of `threading`, which trace functions of 3.12 need, it knows.
+    # eventlet counts those that it cannot replace, and prints a line about them. It
+    # knows the one of `threading`, which trace functions of 3.12 need, and itself has
+    # imported `warnings`, which has one from 3.14 on.
     text = """
         import _thread, gc, sys
-        own = {id(one) for one in vars(sys.modules.get("threading", sys)).values()}
+        known = [sys.modules.get(name, sys) for name in ("threading", "_py_warnings")]
+        own = {id(one) for module in known for one in vars(module).values()}
         locks = [one for one in gc.get_objects() if type(one) is _thread.RLock]
         print([one for one in locks if id(one) not in own])
         """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import check_same, hits_in, kernprof, run, viewer, write
 from endings import BROKEN
+from target_process import own_mounts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -257,26 +257,20 @@ def test_a_child_that_cannot_write_its_counts_is_not_said_to_be_killed(
     assert "killed" not in outcome.err
 
 
-@pytest.mark.skipif(
-    os.geteuid() != 0 or not shutil.which("unshare"), reason="needs to mount a folder"
-)
 def test_a_child_without_room_for_its_counts_is_told_with_the_reason(
     tmp_path: Path,
 ) -> None:
     write(tmp_path, "x.py", NO_ROOM)
     (tmp_path / "small").mkdir()
-    mounted = f"mount -t tmpfs -o size=64k tmpfs small && exec {sys.executable}"
-    words = ["-m", "kernprof", "-l", "x.py", "full"]
+    mounted = f"mount -t tmpfs -o size=64k tmpfs small && exec {sys.executable} "
     done = subprocess.run(
-        ["/usr/bin/env", "unshare", "-m", "sh", "-c", f"{mounted} {' '.join(words)}"],
+        [*own_mounts(), "sh", "-c", f"{mounted} -m kernprof -l x.py full"],
         cwd=tmp_path,
         env={**os.environ, "TMPDIR": str(tmp_path / "small"), "LINEPROF_LIVE": "off"},
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode and "mount" in done.stderr:
-        pytest.skip(done.stderr)
     assert done.stderr == (
         "kernprof: 1 child process was not measured: it could not write its counts (No"
         " space left on device); set TMPDIR to a folder with room for them\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -174,6 +176,48 @@ if {wait}:
     outcome = kernprof("-l", "program.py", cwd=tmp_path)
     said = "kernprof: 1 child process was not measured: it ran with -S, "
     assert said in outcome.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no children are known here")
+def test_children_from_before_the_program_are_not_said_to_be_missing(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path, "program.py", "@profile\ndef f():\n    return 1\nf()\n")
+    # They run until their input ends, in a virtual environment as by its base.
+    waits = "-S -c 'import sys; sys.stdin.read()' <&3 >&- 2>&- &"
+    pythons = {sys.executable, os.path.realpath(sys.executable)}
+    start = " ".join(f"{python} {waits}" for python in pythons)
+    kernprof_words = f"{sys.executable} -m kernprof -l program.py"
+    begin, end = os.pipe()
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"exec 3<&0; {start} exec {kernprof_words}"],
+            cwd=tmp_path,
+            stdin=begin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(end)
+        os.close(begin)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no children are known here")
+def test_a_child_in_c_is_named_as_it_was_started(tmp_path: Path) -> None:
+    other = tmp_path / "python"
+    other.symlink_to(os.path.realpath(sys.executable))  # in no environment with us
+    program = f"""{STARTS}
+@profile
+def f():
+    return spawn({str(other)!r}, "-c", "input()", environment=os.environ.copy())
+os.dup2(os.pipe()[0], 0)
+f()
+"""
+    write(tmp_path, "program.py", program)
+    said = f"1 child process was not measured: it ran another Python, {other}\n"
+    assert said in kernprof("-l", "program.py", cwd=tmp_path).err
 
 
 def test_profile_is_defined_in_children_of_packages_like_multiprocessing(
