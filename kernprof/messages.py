@@ -59,12 +59,20 @@ def hint_for(error: BaseException, options: RunOptions) -> str:
         return ""
     if not str(error).startswith(_NO_PROFILE):
         return ""
-    from lineprof.console.output import shell_word  # noqa: PLC0415  # rare
-
     return (
         "'profile' is a builtin with -l (every line) or -b (every call) alone;"
-        f" try: kernprof -l {shell_word(options.target)}"
+        f" try: kernprof -l {_program(options)}"
     )
+
+
+def _program(options: RunOptions) -> str:
+    """Return the words of a command line that name the program and its arguments."""
+    from lineprof.console.output import shell_path, shell_word  # noqa: PLC0415  # rare
+
+    flag = {MODULE: "-m ", COMMAND: "-c "}.get(options.kind, "")
+    as_word = shell_path if options.kind == SCRIPT else shell_word
+    words = [f"{flag}{as_word(options.target)}", *map(shell_word, options.arguments)]
+    return " ".join(words)
 
 
 def table(recorder: Recorder, path: str) -> str:
@@ -78,9 +86,9 @@ def table(recorder: Recorder, path: str) -> str:
 
 def how_to_view(viewer: str, path: str) -> str:
     """Return two lines with the command that shows the profile at `path`."""
-    from lineprof.console.output import python_command, shell_word  # noqa: PLC0415
+    from lineprof.console.output import python_command, shell_path  # noqa: PLC0415
 
-    command = f"{python_command()} -m {viewer} {shell_word(path)}"
+    command = f"{python_command()} -m {viewer} {shell_path(path)}"
     return f"Inspect results with:\n{command}"
 
 
@@ -104,13 +112,19 @@ def how_to_merge(pattern: Iterable[str], merged: str) -> str:
     import glob  # noqa: PLC0415  # after the program's last line
     from fnmatch import fnmatchcase  # noqa: PLC0415
 
-    from lineprof.console.output import python_command, shell_word  # noqa: PLC0415
+    from lineprof.console.output import (  # noqa: PLC0415
+        python_command,
+        shell_path,
+        shell_word,
+    )
 
-    files = "*".join(shell_word(part) if part else "" for part in pattern)
+    first, *rest = pattern
+    after = "".join(f"*{shell_word(part) if part else ''}" for part in rest)
+    files = (shell_path(first) if first else "") + after
     every = "*".join(map(glob.escape, pattern))
     if fnmatchcase(merged, every):
-        files = shell_word(every)
-    command = f"{python_command()} -m lineprof merge {files} -o {shell_word(merged)}"
+        files = shell_path(every)
+    command = f"{python_command()} -m lineprof merge {files} -o {shell_path(merged)}"
     return f"Merge the profiles of all ranks with:\n{command}"
 
 

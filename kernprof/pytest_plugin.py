@@ -195,7 +195,7 @@ class TestProfile:
         """Yield what `lineprof view` shows of the profile."""
         import sys  # noqa: PLC0415
 
-        from lineprof.console.output import clean_line, shell_word  # noqa: PLC0415
+        from lineprof.console.output import clean_line, shell_path  # noqa: PLC0415
         from lineprof.console.terminal import Terminal, terminal_of  # noqa: PLC0415
         from lineprof.report import Options, default_view  # noqa: PLC0415
         from lineprof.report.notes import view_with_notes  # noqa: PLC0415
@@ -209,7 +209,7 @@ class TestProfile:
         options = Options(
             unit=1e-6,
             brief=True,
-            file=shell_word(self._out.shown),
+            file=shell_path(self._out.shown),
             terminal=Terminal(
                 is_terminal=bool(reporter.isatty),
                 width=writer.fullwidth if reporter.isatty else None,

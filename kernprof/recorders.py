@@ -347,7 +347,7 @@ class LineRecorder:
 
     def show(self, stream: TextIO, path: str) -> None:
         """Print the written profile to `stream`: its tables, or the first screen."""
-        from lineprof.console.output import shell_word  # noqa: PLC0415  # at the end
+        from lineprof.console.output import shell_path  # noqa: PLC0415  # at the end
 
         options = self._options
         if self.is_whole:
@@ -360,13 +360,13 @@ class LineRecorder:
             summarize=options.summarize,
             rich=options.rich,
             config=options.settings,
-            file=shell_word(path),
+            file=shell_path(path),
         )
 
     def _show_whole(self, stream: TextIO, path: str) -> None:
         """Print the written profile of a whole program, as `lineprof view` does."""
         from lineprof.config import column_widths  # noqa: PLC0415  # at the end
-        from lineprof.console.output import shell_word  # noqa: PLC0415
+        from lineprof.console.output import shell_path  # noqa: PLC0415
         from lineprof.console.terminal import terminal_of, write_lines  # noqa: PLC0415
         from lineprof.report import TEXT, Options, default_view  # noqa: PLC0415
         from lineprof.report.notes import view_with_notes  # noqa: PLC0415
@@ -380,7 +380,7 @@ class LineRecorder:
             rich=asked.rich,
             column_widths=column_widths(asked.settings) if asked.settings else None,
             brief=True,
-            file=shell_word(path),
+            file=shell_path(path),
             terminal=terminal_of(stream),
         )
         sources = sources_of(self._stats)

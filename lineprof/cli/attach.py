@@ -19,7 +19,7 @@ from lineprof.console.output import (
     print_error,
     print_lines,
     python_command,
-    shell_word,
+    shell_path,
 )
 from lineprof.errors import LineprofError
 from lineprof.patterns import check as check_pattern
@@ -302,7 +302,7 @@ def _remove_linked(handle: int) -> None:
 
 
 def _say_written(out: str, how: str) -> None:
-    command = f"{python_command()} -m lineprof view {shell_word(out)}"
+    command = f"{python_command()} -m lineprof view {shell_path(out)}"
     print_lines(
         [f"Wrote profile results to {out!r}{how}", "Inspect results with:", command]
     )

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.console.output import print_error
+from lineprof.console.output import print_error, shell_path, shell_word
 from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
 from lineprof.files import SOURCE, real_path
@@ -92,7 +92,8 @@ def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
     profile = f"{os.path.splitext(parse(function).file)[0]}.lprof"
     hint = "add the file that kernprof -l wrote"
     if os.path.exists(profile):
-        hint = f"add its profile: lineprof view {' '.join(words)} {profile}"
+        typed = " ".join(map(shell_word, words))
+        hint = f"add its profile: lineprof view {typed} {shell_path(profile)}"
     raise LineprofError(f"{function} is no profile", hint=hint)
 
 

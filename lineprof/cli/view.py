@@ -28,7 +28,7 @@ from lineprof.config import (
     matching,
     parse_bool,
 )
-from lineprof.console.output import clean_line, print_error, print_lines, shell_word
+from lineprof.console.output import clean_line, print_error, print_lines, shell_path
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
@@ -127,7 +127,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         waiting=view is not _DEFAULT,
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
         brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.field)),
-        file=" ".join(map(shell_word, files)),
+        file=" ".join(map(shell_path, files)),
         named=bool(names and view.takes_names),
     )
     if view is _DEFAULT and not (names or _has_choice(parsed)):

@@ -156,9 +156,16 @@ def print_message(text: str, *, dying: bool = False) -> None:
         return
 
 
+_PYTHONS = ("python", "pypy", "graalpy")  # first parts of their files' names
+
+
 def python_command() -> str:
-    """Return the shortest command that starts this interpreter from a shell."""
-    if not sys.executable:  # unknown to an embedded interpreter
+    """Return the shortest command that starts this interpreter from a shell.
+
+    It is "python" in a program that has an interpreter in it, such as a frozen one.
+    """
+    name = os.path.basename(sys.executable or "").lower()
+    if getattr(sys, "frozen", False) or not name.startswith(_PYTHONS):
         return "python"
     from shutil import which  # noqa: PLC0415  # it is slow
 
@@ -180,6 +187,11 @@ def shell_word(text: str) -> str:
     if plain == text:
         return shlex.quote(text)
     return "$'" + "".join(map(_shell_character, text)) + "'"
+
+
+def shell_path(path: str) -> str:
+    """Return a path as one word for a shell, which no command takes for a flag."""
+    return shell_word(os.path.join(os.curdir, path) if path.startswith("-") else path)
 
 
 def _shell_character(char: str) -> str:

@@ -19,7 +19,7 @@ from lineprof.console.output import (
     print_message,
     print_stderr,
     python_command,
-    shell_word,
+    shell_path,
 )
 from lineprof.errors import LineprofError, printable
 from lineprof.ranks import digits, rank_of_process
@@ -70,7 +70,7 @@ def show(
     if write["lprof"]:
         path = f"{prefix}.lprof"
         if _guarded(path, stats.to_file, quiet=quiet) and not quiet:
-            command = f"{python_command()} -m lineprof -rtmz {shell_word(path)}"
+            command = f"{python_command()} -m lineprof -rtmz {shell_path(path)}"
             print_message(f"To view details run:\n{command}\n")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.console.output import shell_word
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
@@ -181,7 +182,7 @@ def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place 
                 f"{key[2]} is a C function: it has no lines"
                 if is_c
                 else f"{key[2]} was called and not profiled: it has no lines",
-                hint=f"lineprof view --callers {key[2]} shows who calls it",
+                hint=f"lineprof view --callers {shell_word(key[2])} shows who calls it",
             )
         return key
     file, number = place

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from lineprof.console.output import python_command, shell_word
+from lineprof.console.output import python_command, shell_path, shell_word
 from lineprof.model.call_graph import functions_to_branch
 from lineprof.model.names import names_of_profile
 from lineprof.source import LEFT_OUT, changed, size_of
@@ -120,7 +120,7 @@ def next_steps(profile: Profile, file: str | os.PathLike[str]) -> list[str]:
     if not profile.calls.nodes or ran <= _MAX_READABLE:
         return []
     command = f"{python_command()} -m lineprof view"
-    name = shell_word(str(file))
+    name = shell_path(str(file))
     steps = [f"the hottest lines (or --tree, --functions): {command} --hot {name}"]
     start = start_of_drill(profile)
     if start:
@@ -138,7 +138,8 @@ def start_of_drill(profile: Profile) -> str:
     if not profile.calls.nodes and measured:
         chain = [max(measured, key=lambda key: measured[key].total_ns)]
     known = [key for key in chain if key in measured]
-    return _target(profile, known[-1]) if known else ""
+    target = _target(profile, known[-1]) if known else ""
+    return f"*/{target}" if target.startswith("-") else target  # which is no flag
 
 
 def _target(profile: Profile, key: Key) -> str:
