@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kernprof import messages
 from kernprof.children import place_of, why_missing
+from kernprof.earlier_profile import has_profile, how_kept, no_hits
 from kernprof.options import check, fill, parse
 from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.profilers import new_profiler
@@ -111,8 +112,9 @@ def _run_and_write(
     """Run `command`, and write the profile to `out`.
 
     `file` is the live file of this process, beside which are those of the others.
-    Returns the exit status, below 0 for a signal, and whether the profile could not be
-    written. Raises LineprofError if the run cannot begin.
+    Returns the exit status, below 0 for a signal, and whether the run failed: the
+    profile could not be written, or lacks the hits that are required. Raises
+    LineprofError if the run cannot begin.
     """
     live = place_of(file)
     run = _new_run(options, live)
@@ -123,6 +125,7 @@ def _run_and_write(
         status, is_started = _run(command, run)
         parts = list(collect(run, live))
         failure = _write(parts, out, options, command) if is_started else None
+        is_missing = is_started and options.require_hits and not _has_hits(parts)
     except BaseException:
         run.remove()
         raise
@@ -132,7 +135,13 @@ def _run_and_write(
         for part in parts:
             part.remove()
         run.remove()
-    return status, failure is not None
+        if is_missing:
+            messages.print_error(no_hits())
+    return status, failure is not None or is_missing
+
+
+def _has_hits(parts: Iterable[Part]) -> bool:
+    return any(part.profile and not part.profile.is_empty for part in parts)
 
 
 def _what_is_kept(parts: Iterable[Part], run: Run) -> str:
@@ -244,6 +253,9 @@ def _write(
         return None
     first, *others = found
     stats = LineStats.from_stats_objects(first, *others)
+    if stats.is_empty and has_profile(out.file.path):
+        messages.print_error(how_kept(out.file.shown))
+        return None
     try:
         stats.to_file(out.file.path)
     except LineprofError as error:

@@ -344,6 +344,12 @@ _PROFILING = (
 _OUTPUT = (
     Flag("-o", "--outfile", "outfile", "write the profile to this file", value=_FILE),
     Flag(
+        *("", "--require-hits", "require_hits"),
+        "fail, with status 1, if the program succeeds and nothing was counted",
+        SWITCH,
+        ours=True,
+    ),
+    Flag(
         *("", "--html", "html"),
         "also write a page for browsers (without OUT.html: the profile's name and"
         " .html)",

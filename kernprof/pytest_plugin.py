@@ -165,8 +165,14 @@ class TestProfile:
             self._problem = str(error)
 
     def _write_file(self, profiler: LineProfiler | None) -> None:
+        from kernprof.earlier_profile import has_profile, how_kept  # noqa: PLC0415
+
         self._stats = self._new_stats(profiler)
-        self._stats.to_file(self._out.path + self._worker_part)
+        path = self._out.path + self._worker_part
+        if self._stats.is_empty and has_profile(path):
+            self._problem = how_kept(self._out.shown)
+        else:
+            self._stats.to_file(path)
 
     def _new_stats(self, profiler: LineProfiler | None) -> LineStats:
         """Return the profile of this process, or the sum of the workers' profiles."""

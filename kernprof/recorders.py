@@ -9,6 +9,7 @@ import os
 import sys
 
 from kernprof.children import NullProfiler
+from kernprof.earlier_profile import has_profile, how_kept
 from kernprof.run_options import NotRunError, UsageError
 from lineprof.errors import LineprofError
 from lineprof.files import write_atomically
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
         is_merged: bool  # whether `lineprof merge` adds such files
         builtin: object  # `profile` for the program; None: no such builtin
         page: OutputFile | None  # of the page, None if none is asked for or written
+        is_empty: bool  # `dump` found that nothing was counted
+        keeps_earlier: bool  # so it left the profile that the file had
 
         def offer(self) -> None:
             """Make `lineprof.profile` decorate for this recorder, until `leave`."""
@@ -170,6 +173,7 @@ class LineRecorder:
     viewer = "lineprof view"
     is_merged = True
     page: OutputFile | None = None
+    is_empty = keeps_earlier = False
 
     def __init__(
         self, options: RunOptions, texts: Mapping[str, str], out: str | None = None
@@ -275,10 +279,11 @@ class LineRecorder:
     def dump(self, path: str, exit_reason: str) -> None:
         """Write the profile to `path`, and its page; LineprofError if the first fails.
 
-        If the page cannot be written, that is among the `failures`.
+        If the page cannot be written, that is among the `failures`. An empty profile
+        does not replace another one.
         """
         self._write(path, exit_reason)
-        if self.page:
+        if self.page and not self.keeps_earlier:
             try:
                 write_page(self._stats, self.page)
             except LineprofError as error:
@@ -293,8 +298,9 @@ class LineRecorder:
         profiler.exit = exit_reason
         quiet = self._options.verbosity < 0 or not self._options.speaks
         if quiet or not _is_on_terminal():
-            self._stats = self._new_stats()
-            self._stats.to_file(path)
+            self._stats = self._new_stats(path)
+            if not self.keeps_earlier:
+                self._stats.to_file(path)
             return
         from lineprof.console.progress import Progress  # noqa: PLC0415  # at the end
         from lineprof.storage import save  # noqa: PLC0415
@@ -304,11 +310,12 @@ class LineRecorder:
             def show(rows: int) -> None:
                 progress.say(lambda: f"writing the profile: {rows:,} rows")
 
-            self._stats = self._new_stats()
-            save(self._stats, path, show)
+            self._stats = self._new_stats(path)
+            if not self.keeps_earlier:
+                save(self._stats, path, show)
 
-    def _new_stats(self) -> LineStats:
-        """Return the profile of a program that has ended."""
+    def _new_stats(self, path: str) -> LineStats:
+        """Return the profile of a program that has ended, which is for `path`."""
         stats = self.profiler.final_stats()
         found = self.children.profiles() if self.children else []
         if found:
@@ -317,6 +324,8 @@ class LineRecorder:
         self._remarks = self._new_remarks()
         known = (one for one in stats.warnings if one not in self._remarks)
         stats.warnings = (*known, *self._remarks)
+        self.is_empty = stats.is_empty
+        self.keeps_earlier = self.is_empty and has_profile(path)
         return stats
 
     def _new_remarks(self) -> list[str]:
@@ -338,6 +347,8 @@ class LineRecorder:
         stats = marked(self.profiler.stats_so_far(), is_whole=self.is_whole)
         warnings = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
         stats.warnings = (*stats.warnings, *warnings)
+        if stats.is_empty and has_profile(path):
+            raise LineprofError(how_kept(path))
         stats.to_file(path)
 
     @property
@@ -450,6 +461,7 @@ class CallRecorder:
     viewer = "pstats"
     is_merged = False
     page: OutputFile | None = None
+    is_empty = keeps_earlier = False
 
     def __init__(
         self, options: RunOptions, _texts: Mapping[str, str], _out: str | None = None
@@ -502,12 +514,16 @@ class CallRecorder:
     def dump(self, path: str, exit_reason: str) -> None:  # noqa: ARG002
         """Write a file for `pstats` to `path`; LineprofError if that fails."""
         self._profiler.create_stats()
-        self._is_empty = not self._profiler.stats  # which pstats takes away
-        self._write(path)
+        self.is_empty = not self._profiler.stats  # which pstats takes away
+        self.keeps_earlier = self.is_empty and _has_calls(path)
+        if not self.keeps_earlier:
+            self._write(path)
 
     def dump_so_far(self, path: str) -> None:
         """Write the calls that have ended; LineprofError if that fails."""
         self._profiler.snapshot_stats()
+        if not self._profiler.stats and _has_calls(path):
+            raise LineprofError(how_kept(path))
         self._write(path)
 
     def _write(self, path: str) -> None:
@@ -545,7 +561,7 @@ class CallRecorder:
     def summary(self, *, is_partial: bool) -> list[str]:  # noqa: ARG002
         """Return why the profile is empty, if it is: with -b it may be."""
         why = "the profile is empty: nothing under @profile was called"
-        return [why] if self._is_empty else []
+        return [why] if self.is_empty else []
 
     def warnings(self) -> list[str]:
         """Return no lines: the profile lacks nothing."""
@@ -558,6 +574,17 @@ class CallRecorder:
     def describe(self) -> str:
         """Name cProfile."""
         return "core: cProfile (without -l)"
+
+
+def _has_calls(path: str) -> bool:
+    """Return whether the file at `path` has a profile of cProfile with calls."""
+    import marshal  # noqa: PLC0415
+
+    try:
+        with open(path, "rb") as stream:
+            return bool(marshal.load(stream))  # noqa: S302  # the user's own
+    except (OSError, EOFError, TypeError, ValueError):  # it is something else
+        return False
 
 
 def recorder_class(options: RunOptions) -> type[LineRecorder | CallRecorder]:

@@ -49,6 +49,7 @@ class RunOptions:
     max_overhead = 0.0  # times slower than unprofiled; 0.0: no limit
     children = True  # profile the processes that the program starts as well
     outfile: str | None = None
+    require_hits = False  # a run that counts nothing fails
     html = ""  # name of a page to write as well; "auto": that of the profile and .html
     verbose = 0
     quiet = 0

@@ -7,6 +7,7 @@ import sys
 
 from kernprof import messages
 from kernprof.children import ChildHook, Children
+from kernprof.earlier_profile import how_kept, no_hits
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
 from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.program import code_of_file, find, read_file
@@ -295,6 +296,8 @@ class Session:
         self._settle(exit_reason, written=error is None)  # if that was not done
         if error and self.is_kept:
             return LineprofError(f"{error}; {_KEPT}")
+        if not error and self._options.require_hits and self.recorder.is_empty:
+            return no_hits()
         return error
 
     def _written(self, exit_reason: str) -> LineprofError | None:
@@ -385,6 +388,8 @@ class Session:
         self._summary = self._new_summary()
         verbosity = self._options.verbosity
         self._warnings = self.recorder.failures()
+        if self.recorder.keeps_earlier:
+            self._warnings.append(how_kept(self._out.shown))
         if not self._options.speaks:
             return
         if verbosity >= 0:
@@ -398,7 +403,8 @@ class Session:
 
     def _new_summary(self) -> str:
         verbosity = self._options.verbosity
-        if verbosity < 0 or not self._options.speaks:
+        is_quiet = verbosity < 0 or not self._options.speaks
+        if is_quiet or self.recorder.keeps_earlier:
             return ""
         shown = self._out.shown
         whose = messages.whose(self._options.place, self._name.asked)

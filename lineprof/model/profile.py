@@ -241,6 +241,14 @@ class Profile:
         """
         return _why_empty(self.functions, self.processes, is_partial=is_partial)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was measured: no line, no call, and no GPU work."""
+        has_calls = any(function.calls for function in self.functions)
+        gpu = self.gpu
+        has_work = has_calls or gpu.sums or gpu.devices or gpu.timelines
+        return bool(self.why_empty) and not has_work
+
     def __eq__(self, other: object) -> bool:
         """Tell whether both have the same `timings` and `unit`.
 
