@@ -317,11 +317,17 @@ class Session:
             return error
         except KeyboardInterrupt:
             return LineprofError("interrupted before the profile was written")
+        except (MemoryError, SystemError) as error:
+            # SystemError: CPython's compiler, which imports use, loses MemoryError.
+            return LineprofError(
+                f"cannot write or show the profile: memory is short ({_named(error)})",
+                hint="let the process have more (ulimit -d, ulimit -v)",
+            )
         except Exception as error:  # noqa: BLE001  # whatever the program left behind
             return LineprofError(
-                f"cannot write or show the profile: {type(error).__name__}: {error}",
-                hint="see whether the program leaves too few open files or memory,"
-                " or changes modules",
+                f"cannot write or show the profile: {_named(error)}",
+                hint="see whether the program leaves too few open files, or changes"
+                " modules",
             )
         finally:
             self._state = _WRITTEN
@@ -432,6 +438,12 @@ def _same_in_all_ranks(stem: str, options: RunOptions) -> str:
     if options.place is None or options.kind not in {COMMAND, STDIN}:
         return stem
     return stem.rpartition("-")[0]
+
+
+def _named(error: Exception) -> str:
+    """Return the class of an error, with its message if there is one."""
+    name, text = type(error).__name__, str(error)
+    return f"{name}: {text}" if text else name
 
 
 class SetupFile:

@@ -274,3 +274,24 @@ def test_a_profile_of_calls_that_is_lost_is_a_failure(tmp_path: Path, why: str) 
     assert why in outcome.err
     assert outcome.err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.py"]
+
+
+@pytest.mark.parametrize(
+    "error", ["MemoryError()", "SystemError('error return without exception set')"]
+)
+def test_a_lack_of_memory_at_the_end_is_called_so(tmp_path: Path, error: str) -> None:
+    # The second is what an import raises whose compiler gets no memory.
+    text = f"""
+        from lineprof import LineStats
+        def to_file(*_):
+            raise {error}
+        LineStats.to_file = to_file
+        """
+    write(tmp_path, "x.py", PROGRAM + textwrap.dedent(text))
+    outcome = kernprof("-l", "x.py", cwd=tmp_path, env={"LINEPROF_LIVE": "off"})
+    assert (outcome.status, outcome.out) == (1, "")
+    shown = error.replace("()", "").replace("('", ": ").replace("')", "")
+    assert outcome.err == (
+        f"kernprof: cannot write or show the profile: memory is short ({shown}); let"
+        " the process have more (ulimit -d, ulimit -v)\n"
+    )
