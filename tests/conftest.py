@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from compiled_doubles import double
+from fork_server import SERVERS
 from running import hook_name
 from settable_clock import Clock
 
@@ -50,6 +51,21 @@ def monitoring_state() -> dict[int, tuple[str | None, int]]:
     }
 
 
+def children() -> set[int]:
+    """Return the pids of the child processes, zombies too; empty if not on Linux.
+
+    Left out are those that last as long as this process.
+    """
+    files = Path("/proc/self/task").glob("*/children")
+    found = {int(pid) for file in files for pid in file.read_text("ascii").split()}
+    for server, owner, name in (
+        ("multiprocessing.resource_tracker", "_resource_tracker", "_pid"),
+        ("multiprocessing.forkserver", "_forkserver", "_forkserver_pid"),
+    ):
+        found.discard(getattr(getattr(sys.modules.get(server), owner, None), name, 0))
+    return found - SERVERS
+
+
 def state() -> dict[str, object]:
     """Return all state of the process that a profiler could leave changed."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
@@ -60,6 +76,7 @@ def state() -> dict[str, object]:
         "threading's trace function": getattr(threading, "_trace_hook", None),
         "sys.monitoring": monitoring_state(),
         "threads": set(threading.enumerate()),
+        "children": children(),
         "sys.argv": list(sys.argv),
         "sys.path": list(sys.path),
         "sys.excepthook": sys.excepthook,

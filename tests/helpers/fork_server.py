@@ -24,6 +24,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+SERVERS: set[int] = set()  # pids of those of this process
+
+
 class Failed(Exception):  # noqa: N818 - of a function in the other process
     """The traceback of a function that raised in the other process."""
 
@@ -66,6 +69,7 @@ class ForkServer:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         atexit.register(process.communicate)
+        SERVERS.add(process.pid)
         return process
 
 

@@ -73,6 +73,7 @@ def profiled(
     *words: str, cwd: Path, err: str = "", status: int = 0, **options: object
 ) -> tuple[Outcome, Hits]:
     """Run kernprof -l; return its outcome and the hits of its profile."""
+    (cwd / "out").unlink(missing_ok=True)  # an empty profile would not replace it
     outcome = kernprof("-lqo", "out", *words, cwd=cwd, **options)
     assert (outcome.status, outcome.err) == (status, err), outcome
     return outcome, hits(cwd)

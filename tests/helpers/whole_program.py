@@ -39,6 +39,7 @@ def profiled(
     """Run kernprof -l, with -q unless `err` is given; also return its profile."""
     options["env"] = {"HOME": os.sep, **(options.get("env") or {})}  # type: ignore[dict-item]
     flags = "-lo" if err is not None else "-lqo"
+    (cwd / "out").unlink(missing_ok=True)  # an empty profile would not replace it
     outcome = kernprof(flags, "out", *words, cwd=cwd, **options)
     assert (outcome.status, outcome.err) == (status, err or ""), outcome
     return outcome, load_stats(cwd / "out")
