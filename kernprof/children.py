@@ -14,8 +14,8 @@ import builtins
 import os
 import sys
 
-from kernprof.import_hook import ImportHook
 from lineprof.files import real_path
+from lineprof.import_hook import ImportHook
 from lineprof.processes.forks import Forks
 from lineprof.recording.descriptors import with_descriptors
 
@@ -320,7 +320,8 @@ class ChildHook:
         patches[_SUBPROCESS] = self._patch_popen
         if member:
             patches[_STARTER] = self._patch_starter
-        self._imports = ImportHook({**safe_names.late, **patches})
+        self._acts = {**safe_names.late, **patches}
+        self._imports = ImportHook(self._imported)
         self._replaced: list[tuple[ModuleType, str, object]] = []
         self._popen: type | None = None
 
@@ -328,12 +329,13 @@ class ChildHook:
         """Patch the modules, now or when the program imports them."""
         if self._member and _STARTER in sys.builtin_module_names:
             __import__(_STARTER)  # no finder is asked for it
-        self._imports.install()
+        for name in list(self._acts):
+            self._imports.expect(name)
         Forks.follow(self)
 
     def remove(self) -> None:
         """Leave the modules and the import system as they were."""
-        self._imports.remove()
+        self._imports.stop()
         Forks.forget(self)
         while self._replaced:
             module, name, plain = self._replaced.pop()
@@ -341,6 +343,11 @@ class ChildHook:
         if self._popen is not None:
             setattr(self._popen, _CREATED, False)
             self._popen = None
+
+    def _imported(self, name: str) -> None:
+        act, module = self._acts.pop(name, None), sys.modules.get(name)
+        if act and module:
+            act(module)
 
     def forked(self) -> None:
         """Count a child that was forked."""

@@ -10,7 +10,7 @@ import os
 import sys
 import warnings
 from importlib.util import find_spec
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lineprof.autoprofile.targets import (
@@ -30,12 +30,12 @@ from lineprof.bytecode.definitions import functions_in
 from lineprof.bytecode.imports import ALL, Import, imports_in
 from lineprof.decorate.callables import attributes
 from lineprof.files import real_path, short_path
+from lineprof.import_hook import ImportHook
 from lineprof.patterns import did_you_mean, suggestions
 from lineprof.recording.extensions import extension_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from importlib.machinery import ModuleSpec
     from types import CodeType
     from typing import Any, TypeVar
 
@@ -45,10 +45,6 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 ANY = "*"  # among a program's own names: profile it even if it is not named
-
-# A frame of this file is left out of tracebacks and of the stack levels of warnings,
-# as are all those of the import system.
-_IMPORT_SYSTEM = "<frozen importlib._bootstrap_external>"
 
 
 def run(
@@ -394,83 +390,3 @@ def failures_text(failures: Mapping[str, str]) -> str:
         f"{len(names)} -p target{'s' if len(names) > 1 else ''} cannot be imported:"
         f" {names!r} ({'; '.join(reasons)})"
     )
-
-
-class ImportHook:
-    """A finder in `sys.meta_path` that reports the import of expected modules.
-
-    It is there only while modules are expected, and costs one look-up in a set for
-    each module that is imported.
-    """
-
-    def __init__(self, imported: Callable[[str], None]) -> None:
-        """Call `imported` with the name of each expected module after its import."""
-        self._imported = imported
-        self._expected: set[str] = set()
-        self._packages: tuple[str, ...] = ()  # each with a dot at its end
-
-    def expect(self, name: str) -> None:
-        """Expect the module `name`; if it is imported already, report it at once."""
-        if name in sys.modules:
-            self._imported(name)
-            return
-        self._expected.add(name)
-        self._install()
-
-    def expect_all_in(self, package: str) -> None:
-        """Expect each module below `package`, until `stop`."""
-        below = f"{package}."
-        if below in self._packages:
-            return
-        self._packages += (below,)
-        self._install()
-        for name in [name for name in sys.modules if name.startswith(below)]:
-            self._imported(name)
-
-    def _install(self) -> None:
-        if self not in sys.meta_path:
-            sys.meta_path.insert(0, self)
-
-    def stop(self) -> None:
-        """Expect no modules any more."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Find an expected module with the other finders, and follow its import."""
-        if name not in self._expected and not name.startswith(self._packages):
-            return None
-        for finder in list(sys.meta_path):
-            find = getattr(finder, "find_spec", None)
-            if finder is self or find is None:
-                continue
-            spec: ModuleSpec | None = find(name, path, target)
-            if spec is not None:
-                self._follow(spec)
-                return spec
-        return None
-
-    def _follow(self, spec: ModuleSpec) -> None:
-        own = getattr(spec.loader, "__dict__", None)
-        load = getattr(spec.loader, "exec_module", None)
-        if load is None or type(own) is not dict:  # a class: it loads no Python code
-            return
-
-        def exec_module(module: ModuleType) -> None:
-            own.pop("exec_module", None)
-            load(module)
-            self._loaded(spec.name)
-
-        code = exec_module.__code__.replace(co_filename=_IMPORT_SYSTEM)
-        hidden = FunctionType(
-            code, globals(), "exec_module", None, exec_module.__closure__
-        )
-        own["exec_module"] = hidden
-
-    def _loaded(self, name: str) -> None:
-        self._expected.discard(name)
-        if not self._expected and not self._packages:
-            self.stop()
-        self._imported(name)

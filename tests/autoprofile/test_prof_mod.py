@@ -210,7 +210,7 @@ def test_nothing_of_the_program_is_replaced(tmp_path: Path) -> None:
             print(function.__code__.co_code.hex(), function.__code__.co_consts)
         print(sorted(globals()), pkg.shapes.__loader__.__dict__)
         print(sys.argv, sys.path[0], __file__, [type(x).__name__ for x in
-              sys.meta_path if type(x).__module__ != 'kernprof.import_hook'])
+              sys.meta_path if type(x).__module__ != 'lineprof.import_hook'])
         """
     write(tmp_path, "x.py", text)
     plain = run(["x.py", "a"], cwd=tmp_path)

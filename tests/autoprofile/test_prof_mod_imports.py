@@ -554,3 +554,34 @@ def test_threads_and_a_package_in_the_current_folder(folder: Path) -> None:
         words = (flag, "-p", "pkg/tools.py", "scripts/z.py")
         _, hits = profiled(*words, cwd=folder, env={"PYTHONPATH": path})
         assert hits["tools.py:1 square"] == {2: 20}
+
+
+def test_a_thread_that_imports_while_targets_are_found_misses_no_finder(
+    folder: Path,
+) -> None:
+    write(folder, "other.py", "print('other')\n")
+    text = """
+        import sys, threading
+        from importlib.machinery import PathFinder
+
+        class Slow:
+            begun, may_go = threading.Event(), threading.Event()
+            @classmethod
+            def find_spec(cls, name, *_):
+                if name == "other":
+                    cls.begun.set()
+                    cls.may_go.wait()
+
+        sys.meta_path.insert(sys.meta_path.index(PathFinder), Slow)
+        def work():
+            import other
+        thread = threading.Thread(target=work)
+        thread.start()
+        Slow.begun.wait()
+        import pkg.tools
+        Slow.may_go.set()
+        thread.join()
+        """
+    write(folder, "z.py", text)
+    outcome, _ = profiled("-p", "pkg.tools", "--no-preimports", "z.py", cwd=folder)
+    assert outcome.out == "other\n"
