@@ -170,9 +170,11 @@ class Control:
     def _at_exit(self) -> None:
         """Send the profile of a program that ends while it is attached.
 
-        If its client has just asked for that, the answer is waited for.
+        An answer in progress is waited for: that to a client which attaches has to come
+        first, and one that detaches gets the profile by it.
         """
         self._listener.hide()
+        self._listener.pause()
         attached, self._attached = self._attached, None
         if attached:
             reply: Reply

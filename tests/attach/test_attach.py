@@ -319,6 +319,34 @@ def test_a_program_that_ends_sends_its_profile(tmp_path: Path) -> None:
     assert hits(tmp_path, "work")[4] > 0
 
 
+ENDS_AS_IT_IS_JOINED = """\
+import threading, time
+import lineprof
+from kernprof.attached import AttachedProfile
+
+begun, begin = threading.Event(), AttachedProfile.begin
+
+def begin_late(self):
+    begun.set()
+    time.sleep(0.5)  # the main thread gets to its end
+    return begin(self)
+
+AttachedProfile.begin = begin_late
+lineprof.listen()
+print("ready", flush=True)
+begun.wait()
+"""
+
+
+def test_a_program_that_ends_while_it_is_joined_is_still_joined(tmp_path: Path) -> None:
+    with Target(ENDS_AS_IT_IS_JOINED) as target:
+        outcome = attach(target.pid, tmp_path)
+        assert target.rest() == (0, [])
+    assert outcome.out.startswith("Attached"), outcome
+    assert f"(process {target.pid} has ended)" in outcome.out
+    assert (outcome.status, outcome.err) == (0, "")
+
+
 def test_a_program_that_is_killed_leaves_its_counts(tmp_path: Path) -> None:
     with Target(ENDING) as target:
         client = start_attach(target, tmp_path)
