@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OLDEST = (3, 11)
 _MACHINES = {"x86_64": elf.X86_64, "aarch64": elf.AARCH64}
+_KTHREADD = "2"  # the number of the process whose children are threads of the kernel
 _SYS_PTRACE = 19  # the number of the capability
 _SIGTRAP, _SIGSEGV = 5, 11
 _LISTEN = "start the program with 'kernprof --listen'"
@@ -113,8 +114,11 @@ def check_process(pid: int, status: Mapping[str, str], own_pid: int) -> None:
             f"process {pid} has ended, and its parent {status.get('PPid', '?')} has"
             " not asked for its status"
         )
-    if status.get("Kthread") == "1" or "VmSize" not in status:
+    # Before Linux 6.9 `status` does not tell, but kthreadd is their parent.
+    if status.get("Kthread") == "1" or _KTHREADD in {str(pid), status.get("PPid")}:
         raise LineprofError(f"process {pid} is a thread of the kernel")
+    if "VmSize" not in status:  # its memory goes first, then it is a zombie
+        raise LineprofError(f"process {pid} has ended")
     if state == "T":
         raise LineprofError(
             f"process {pid} is stopped, by Ctrl-Z or SIGSTOP",

@@ -86,6 +86,24 @@ def test_a_thread_of_the_kernel() -> None:
         refusal.check(2)
 
 
+@pytest.mark.parametrize(
+    ("pid", "lines", "expected"),
+    [
+        (2, {"PPid": "0"}, "process 2 is a thread of the kernel"),
+        (70, {"PPid": "2"}, "process 70 is a thread of the kernel"),
+        (70, {"PPid": "1", "Kthread": "1"}, "process 70 is a thread of the kernel"),
+        (70, {"PPid": "1", "Kthread": "0"}, "process 70 has ended"),
+        (70, {"PPid": "1"}, "process 70 has ended"),
+    ],
+)
+def test_a_process_without_memory(
+    pid: int, lines: dict[str, str], expected: str
+) -> None:
+    status = {"State": "R (running)", "Threads": "1", **lines}
+    with pytest.raises(LineprofError, match=rf"^{expected}$"):
+        refusal.check_process(pid, status, own_pid=1000)
+
+
 @linux
 def test_a_process_that_is_no_python() -> None:
     sleep = shutil.which("sleep")
