@@ -78,6 +78,7 @@ def find(pid: int) -> Interpreter:
             )
         if found:
             return found[0]
+    read_maps(pid)  # raises if it ended meanwhile
     raise LineprofError(
         f"process {pid} ({executable(pid)}) is not Python, or is one that exports no"
         " functions of Python's C API",
