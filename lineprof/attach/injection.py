@@ -26,6 +26,7 @@ from lineprof.attach.interpreter import (
 from lineprof.attach.tracee import MACHINES, LockTakenError, Tracee, Way, warm_up
 from lineprof.control.leftovers import SCRIPT
 from lineprof.control.place import namespace_pid, place_of
+from lineprof.control.watch import Watch
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 REMOTE_EXEC = (3, 14)  # the first with sys.remote_exec
 _TRIES = 5
+_END_S = 1.0  # for a process that is at its end already
 _PAUSE_S = 0.01
 # `exec` may be another name in the program's __main__; a pending call that fails
 # raises an exception in the program. A child that is forked meanwhile inherits the
@@ -202,6 +204,11 @@ def _run_remotely(interpreter: Interpreter, source: str, folder: PrivateFolder) 
     except (OSError, RuntimeError) as error:
         with contextlib.suppress(OSError):
             folder.remove(name)
+        with Watch(pid) as watch:
+            if watch.ends_within(_END_S):  # at its end it has no main thread
+                raise LineprofError(
+                    f"process {pid} has ended", hint="name one that still runs"
+                ) from None
         raise LineprofError(
             f"process {pid} cannot be told to run a script: {error}",
             hint="try again if the process is still there",

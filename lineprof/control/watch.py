@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 60.0  # s that a client waits for an answer by default
 _TOLD_AFTER = 2.0  # s until the user is told why it takes long
+_POLL = 0.01  # s
 _ENDED = (b"Z", b"X")  # states of a process
 
 
@@ -58,6 +59,13 @@ class Watch:
                 return stream.read().rpartition(b")")[2].split()[0] in _ENDED
         except OSError:
             return os.path.isdir("/proc/self") or not _is_there(self.pid)
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait until the process has ended, for `seconds` at most; return if it has."""
+        until = time.monotonic() + seconds
+        while not self.has_ended and time.monotonic() < until:
+            time.sleep(_POLL)
+        return self.has_ended
 
 
 def _is_there(pid: int) -> bool:

@@ -470,6 +470,28 @@ def test_a_program_in_other_namespaces_is_joined() -> None:
 
 
 @pytest.mark.skipif(
+    sys.version_info < injection.REMOTE_EXEC, reason="3.14 has sys.remote_exec"
+)
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0.3, "has ended"), (60, "cannot be told to run")]
+)
+def test_a_process_without_a_main_thread_is_perhaps_at_its_end(
+    monkeypatch: pytest.MonkeyPatch, scripts: Path, seconds: float, expected: str
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("Can't find the main thread in the remote process")
+
+    monkeypatch.setattr(sys, "remote_exec", refuse)
+    before = set(scripts.iterdir())
+    program = f"import time\nprint('ready', flush=True)\ntime.sleep({seconds})\n"
+    with Target(program) as target:
+        one = interpreter.find(target.pid)
+        with pytest.raises(LineprofError, match=f"process {target.pid} {expected}"):
+            injection.run_in(one, SAY)
+    assert set(scripts.iterdir()) == before
+
+
+@pytest.mark.skipif(
     sys.version_info < injection.REMOTE_EXEC, reason="3.14 has scripts on the disk"
 )
 def test_the_script_is_private_and_is_removed_when_it_has_run(scripts: Path) -> None:
