@@ -231,6 +231,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.from_functions": lambda b: LineStats.from_functions(b.stats.functions),
     "LineStats.from_stats_objects": lambda b: LineStats.from_stats_objects(b.stats),
     "LineStats.functions": lambda b: b.stats.functions,
+    "LineStats.is_empty": lambda b: b.stats.is_empty,
     "LineStats.is_whole": lambda b: b.stats.is_whole,
     "LineStats.of": lambda b: LineStats.of(b.stats),
     "LineStats.of_functions": lambda b: b.stats.of_functions(()),
