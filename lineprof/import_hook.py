@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap_external>"
 
 
+def _nothing(_name: str) -> None:
+    """Do nothing with the name of a module."""
+
+
 class ImportHook:
     """A finder in `sys.meta_path` that reports the import of expected modules.
 
-    It costs one look-up in a set for each module that is imported. It stays when there
-    is nothing left to expect: another thread that is looking for a module goes through
-    the same list, and would miss the finder after it.
+    It costs one look-up in a set for each module that is imported. It stays while there
+    is nothing left to expect: what goes through the list at that moment, to find
+    another module, would miss the finder after it.
     """
 
     def __init__(self, imported: Callable[[str], object]) -> None:
@@ -54,13 +58,18 @@ class ImportHook:
             sys.meta_path.insert(0, self)
 
     def stop(self) -> None:
-        """Expect no modules any more; leave the import system as it was if that can be.
+        """Expect no modules any more, and leave the import system as it was.
 
-        It can be without other threads.
+        If another thread may be going through the list, a copy takes its place. Python
+        keeps the first list, so that this finder may stay: it keeps nothing alive.
         """
+        self._imported = _nothing
         self._expected, self._packages = set(), ()
-        if self in sys.meta_path and not other_threads():
-            sys.meta_path.remove(self)
+        if self not in sys.meta_path:
+            return
+        if other_threads():
+            sys.meta_path = sys.meta_path.copy()
+        sys.meta_path.remove(self)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None

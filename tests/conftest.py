@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,10 +55,12 @@ def monitoring_state() -> dict[int, tuple[str | None, int]]:
 def children() -> set[int]:
     """Return the pids of the child processes, zombies too; empty if not on Linux.
 
-    Left out are those that last as long as this process.
+    Left out are those that last beyond a test.
     """
-    files = Path("/proc/self/task").glob("*/children")
-    found = {int(pid) for file in files for pid in file.read_text("ascii").split()}
+    found: set[int] = set()
+    for file in Path("/proc/self/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # of a thread that ended
+            found.update(map(int, file.read_text("ascii").split()))
     for server, owner, name in (
         ("multiprocessing.resource_tracker", "_resource_tracker", "_pid"),
         ("multiprocessing.forkserver", "_forkserver", "_forkserver_pid"),
@@ -77,6 +80,11 @@ def state() -> dict[str, object]:
         "sys.monitoring": monitoring_state(),
         "threads": set(threading.enumerate()),
         "children": children(),
+        "finders of modules": [
+            one
+            for one in sys.meta_path
+            if type(one).__module__.startswith(("kernprof", "lineprof"))
+        ],
         "sys.argv": list(sys.argv),
         "sys.path": list(sys.path),
         "sys.excepthook": sys.excepthook,

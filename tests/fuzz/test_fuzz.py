@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import fuzz_commands
 import pytest
+from fork_server import SERVERS
 from fuzz import WorkerProcess, smaller
 from fuzz_cases import INJECTED, Case, case_of, random_case
 from fuzz_checks import CANARY, Output, wrong_with
@@ -41,6 +42,13 @@ LARGEST = 8_000  # bytes of a file of the corpus
 def worker() -> Iterator[WorkerProcess]:
     with WorkerProcess() as one:
         yield one
+
+
+@pytest.fixture(autouse=True)
+def _worker_lasts(worker: WorkerProcess) -> Iterator[None]:
+    yield
+    if worker._process:
+        SERVERS.add(worker._process.pid)
 
 
 @pytest.mark.parametrize("file", CORPUS, ids=lambda file: file.stem)

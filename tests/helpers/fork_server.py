@@ -24,7 +24,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-SERVERS: set[int] = set()  # pids of those of this process
+SERVERS: set[int] = set()  # pids of children that last beyond a test
 
 
 class Failed(Exception):  # noqa: N818 - of a function in the other process

@@ -100,6 +100,7 @@ def test_the_environment_of_a_command(folder: Path) -> None:
 def test_the_environment_of_a_program_under_cprofile(folder: Path) -> None:
     for mode in ("-q", "-bq"):
         check_same("look.py", cwd=folder, mode=mode)
+        (folder / "look.prof").unlink()  # an empty profile would not replace it
     check_same("-m", "package", cwd=folder, mode="-q")
 
 
