@@ -473,18 +473,19 @@ def test_a_program_in_other_namespaces_is_joined() -> None:
     sys.version_info < injection.REMOTE_EXEC, reason="3.14 has sys.remote_exec"
 )
 @pytest.mark.parametrize(
-    ("seconds", "expected"), [(0.3, "has ended"), (60, "cannot be told to run")]
+    ("ends", "expected"), [(True, "has ended"), (False, "cannot be told to run")]
 )
 def test_a_process_without_a_main_thread_is_perhaps_at_its_end(
-    monkeypatch: pytest.MonkeyPatch, scripts: Path, seconds: float, expected: str
+    monkeypatch: pytest.MonkeyPatch, scripts: Path, *, ends: bool, expected: str
 ) -> None:
-    def refuse(*_: object) -> None:
+    def refuse(pid: int, _path: str) -> None:
+        if ends:
+            os.kill(pid, signal.SIGKILL)
         raise RuntimeError("Can't find the main thread in the remote process")
 
-    monkeypatch.setattr(sys, "remote_exec", refuse)
+    monkeypatch.setattr(sys, "remote_exec", refuse, raising=False)
     before = set(scripts.iterdir())
-    program = f"import time\nprint('ready', flush=True)\ntime.sleep({seconds})\n"
-    with Target(program) as target:
+    with Target(COUNTING) as target:
         one = interpreter.find(target.pid)
         with pytest.raises(LineprofError, match=f"process {target.pid} {expected}"):
             injection.run_in(one, SAY)
