@@ -2,9 +2,9 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions mutants docs-pictures test test-newest fuzz test-gpu dev lint bench clean
+.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions mutants docs-pictures test test-newest test-all unstable fuzz test-gpu dev lint bench clean
 
-export PYTHON ARGS ONLY PYTHONS NEWEST_ROOT SECONDS SEED
+export PYTHON ARGS ONLY PYTHONS NEWEST NEWEST_ROOT REST RUNS SECONDS SEED
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
@@ -15,11 +15,17 @@ demo: ## set up .venv and profile an example: ends in the table
 demo-gpu-double: ## the table of a simulated GPU, on any machine
 	@tools/run demo/demo_gpu
 
-test: ## the whole suite on every Python found (ONLY=3.12 ARGS="-k hits")
+test: ## the suite on every Python found (ONLY=3.12 ARGS="-k hits" NEWEST=1)
 	@tools/run dev/suite
 
 test-newest: ## the suite on Python 3.14 and 3.15 in a Debian sid; needs root (ONLY=3.15 NEWEST_ROOT=DIR)
-	@tools/run dev/newest
+	@NEWEST=1 ONLY="$${ONLY:-3.14 3.15}" tools/run dev/suite
+
+test-all: ## every test on every Python and core that it may depend on; slow; needs root
+	@NEWEST=1 REST=all tools/run dev/suite
+
+unstable: ## tests often and beside busy loops (ARGS=tests/live/test_top_keys.py RUNS=200 ONLY=3.12)
+	@tools/run dev/unstable
 
 fuzz: ## damaged profiles through every view and export (SECONDS=1200 SEED=1)
 	@tools/run dev/fuzz

@@ -17,6 +17,11 @@ from compiled_doubles import double
 from fork_server import SERVERS
 from running import hook_name
 from settable_clock import Clock
+from suite_plugin import (  # noqa: F401  # pytest finds hooks by their names
+    pytest_collection_modifyitems,
+    pytest_itemcollected,
+    pytest_runtest_protocol,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
+
+from tools.dev import debian
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,9 +38,10 @@ class StepError(Exception):
 
 @dataclass(frozen=True)
 class Env:
-    """A virtual environment in the checkout."""
+    """A virtual environment in the checkout, perhaps of a Python of a Debian."""
 
     folder: Path
+    debian: Path | None = None  # the folder of that Debian
 
     @property
     def log(self) -> Path:
@@ -56,24 +59,42 @@ class Env:
         return self.bin / "python"
 
 
-def call(command: Sequence[object], log: Path, **changes: str) -> int:
+def where(
+    command: Sequence[object], cwd: Path, root: Path | None, changes: dict[str, str]
+) -> dict[str, Any]:
+    """Return the arguments of Popen that say what runs, where and in what environment.
+
+    `changes` are made to our environment. With the folder of a Debian as `root` the
+    command runs there, and `cwd` is a folder there.
+    """
+    environment = clean_environment(**changes)
+    words = [str(part) for part in command]
+    if root is None:
+        return {"args": words, "cwd": cwd, "env": environment}
+    words = debian.command_in(root, words, cwd)
+    return {"args": words, "env": debian.environment_in(environment)}
+
+
+def call(
+    command: Sequence[object], log: Path, root: Path | None = None, **changes: str
+) -> int:
     """Run a command with its output appended to a log; return its exit status."""
     with open_log(log) as output:
         print("$", *command, file=output, flush=True)
         return subprocess.run(
-            [str(part) for part in command],
+            **where(command, ROOT, root, changes),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=clean_environment(**changes),
-            cwd=ROOT,
             check=False,
         ).returncode
 
 
-def must(command: Sequence[object], log: Path, **changes: str) -> None:
+def must(
+    command: Sequence[object], log: Path, root: Path | None = None, **changes: str
+) -> None:
     """Run a command like call(); StepError if it fails."""
-    status = call(command, log, **changes)
+    status = call(command, log, root, **changes)
     if status:
         program, *arguments = map(str, command)
         start = " ".join([Path(program).name, *arguments[:3]])
@@ -116,9 +137,10 @@ def make(env: Env, python: Python) -> None:
     """Make a virtual environment of a Python unless it exists."""
     env.log.unlink(missing_ok=True)
     wanted = f"{python.name} {python.path}"
-    if stamp(env, "python") != wanted or not env.python.exists():
+    base = env.debian / python.path.lstrip("/") if env.debian else env.python
+    if stamp(env, "python") != wanted or not base.exists():
         shutil.rmtree(env.folder, ignore_errors=True)
-        must([python.path, "-m", "venv", env.folder], env.log)
+        must([python.path, "-m", "venv", env.folder], env.log, env.debian)
         write_stamp(env, "python", wanted)
 
 
@@ -154,7 +176,8 @@ def require(env: Env, requirements: str, *options: str) -> None:
 
 def pip(env: Env, *arguments: str) -> None:
     """Run `pip install` in an environment; StepError if it fails."""
-    must([env.python, "-m", "pip", "install", "--no-input", *arguments], env.log)
+    command = [env.python, "-m", "pip", "install", "--no-input", *arguments]
+    must(command, env.log, env.debian)
 
 
 def stamp(env: Env, what: str) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tools.dev import debian
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -55,6 +57,7 @@ class Python:
     headers: bool
     venv: bool
     sqlite: bool
+    debian: Path | None = None  # the folder of the Debian that it is in
 
     @property
     def number(self) -> tuple[int, ...]:
@@ -106,17 +109,21 @@ def debian_stem(python: Python) -> str:
     return "python" + ".".join(map(str, python.number[:2]))
 
 
-def ask(command: str) -> Python | None:
-    """Describe the interpreter that a command starts; None if it does not work."""
+def ask(command: str, root: Path | None = None) -> Python | None:
+    """Describe the interpreter that a command starts; None if it does not work.
+
+    With the folder of a Debian as `root` it is looked for there.
+    """
+    words = [command, "-I", "-c", QUESTION]
     try:
         answer = subprocess.run(
-            [command, "-I", "-c", QUESTION],
+            debian.command_in(root, words, Path("/")) if root else words,
             capture_output=True,
             text=True,
             timeout=60,
             check=True,
         ).stdout
-        return Python(**json.loads(answer))
+        return Python(**json.loads(answer), debian=root)
     except (OSError, subprocess.SubprocessError, ValueError, TypeError):
         return None
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import threading
+import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -12,10 +14,21 @@ from typing import TYPE_CHECKING
 from tools.dev.envs import replay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 PRINTING = threading.Lock()
+PROGRESS_S = 5
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed test."""
+
+    name: str
+    message: str  # the head of it
+    timed: str = ""  # pytest's id, if the test is marked `timing`
+    suspicion: str = ""  # of the mark: why such a test may fail by luck
 
 
 @dataclass(frozen=True)
@@ -28,7 +41,8 @@ class Result:
     failed: int = 0
     skipped: int = 0
     reasons: tuple[str, ...] = ()  # one for each skipped test
-    failures: tuple[str, ...] = ()  # a name and the head of the message of each
+    failures: tuple[Failure, ...] = ()
+    unstable: tuple[str, ...] = ()  # failed once, then passed
 
 
 def say(line: str) -> None:
@@ -37,13 +51,49 @@ def say(line: str) -> None:
         print(line, flush=True)
 
 
+class Progress:
+    """What goes on, printed in one line every few seconds."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._lock = threading.Lock()
+        self._doing: dict[str, Callable[[], str]] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._print, daemon=True)
+        self._thread.start()
+
+    @contextlib.contextmanager
+    def doing(self, what: str, state: Callable[[], str] = lambda: "") -> Iterator[None]:
+        """Tell of something, and of its state, while the block runs."""
+        with self._lock:
+            self._doing[what] = state
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._doing[what]
+
+    def _print(self) -> None:
+        while not self._ended.wait(PROGRESS_S):
+            with self._lock:
+                doing = list(self._doing.items())
+            texts = [f"{what} {state()}".strip() for what, state in doing]
+            if texts:
+                say(f"{time.monotonic() - self._began:6.0f} s: {'; '.join(texts)}")
+
+    def close(self) -> None:
+        """Print no more."""
+        self._ended.set()
+        self._thread.join()
+
+
 def progress(log: Path) -> str:
     """Return the progress of the run of pytest that writes a log."""
     try:
         shares = re.findall(r"\[ *(\d+%)\]", log.read_text(errors="replace"))
     except OSError:
         shares = []
-    return str(shares[-1]) if shares else "collecting tests"
+    return str(shares[-1]) if shares else "0%"
 
 
 def read_report(result: Result, report: Path, status: int) -> Result:
@@ -62,8 +112,7 @@ def read_report(result: Result, report: Path, status: int) -> Result:
         tags = {child.tag: child for child in case}
         wrong = tags.get("failure", tags.get("error"))
         if wrong is not None:
-            message = wrong.get("message", "").partition("\n")[0][:300]
-            failures.append(f"{case.get('classname')}::{case.get('name')}: {message}")
+            failures.append(failure(case, wrong))
         elif "skipped" in tags:
             reasons.append(tags["skipped"].get("message", ""))
     failed = len(failures)
@@ -80,6 +129,17 @@ def read_report(result: Result, report: Path, status: int) -> Result:
         skipped=len(reasons),
         reasons=tuple(reasons),
         failures=tuple(failures),
+    )
+
+
+def failure(case: ET.Element, wrong: ET.Element) -> Failure:
+    """Return the failure of a test, from its case in a report."""
+    properties = {p.get("name"): p.get("value", "") for p in case.iter("property")}
+    return Failure(
+        name=f"{case.get('classname')}::{case.get('name')}",
+        message=wrong.get("message", "").partition("\n")[0][:300],
+        timed=properties.get("timing test", ""),
+        suspicion=properties.get("suspicion", ""),
     )
 
 
@@ -103,8 +163,11 @@ def close(results: Sequence[Result]) -> int:
     for result in results:
         if result.failed:
             print(f"FAILED {result.name}; log: {result.log}")
-            for failure in result.failures:
-                print(f"  {failure}")
+            for one in result.failures:
+                print(f"  {one.name}: {one.message}")
+    for result in results:
+        for line in result.unstable:
+            print(f"UNSTABLE {result.name}: {line}")
     passed = sum(result.passed for result in results)
     failed = sum(result.failed for result in results)
     skipped = sum(result.skipped for result in results)

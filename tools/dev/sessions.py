@@ -1,4 +1,10 @@
-"""Commands in process groups of their own, killed with all their processes."""
+"""Runs of pytest in process groups of their own, killed with all their processes.
+
+No limit ends a run that goes on: a run is only ended if it is silent, that is if no
+test has finished for some minutes. Then the processes with the tests that have hung
+are ended, and their names are told. tests/conftest.py keeps a file for each process,
+beside the report, with its pid and the test that it runs.
+"""
 
 from __future__ import annotations
 
@@ -8,64 +14,79 @@ import subprocess
 import threading
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from tools.dev.envs import clean_environment, open_log
+from tools.dev.envs import open_log
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
+
+SILENT_S = 300.0
+POLL_S = 0.5
+LAST_S = 10.0  # for the output of a process that is ended
+
+
+@dataclass(frozen=True)
+class End:
+    """End of a run: its exit status, and the tests that hung."""
+
+    status: int
+    hung: tuple[str, ...] = ()
 
 
 class Sessions:
-    """Running commands, each limited to `limit_s` seconds."""
+    """Running commands; a silent one is ended after `silent_s` seconds."""
 
-    def __init__(self, *, limit_s: float, every_s: float) -> None:
-        self._limit_s = limit_s
-        self._every_s = every_s
+    def __init__(self, silent_s: float = SILENT_S) -> None:
+        self._silent_s = silent_s
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
 
-    def run(
-        self,
-        command: Sequence[object],
-        log: Path,
-        *,
-        cwd: Path,
-        changes: dict[str, str],
-        meanwhile: Callable[[], None],
-    ) -> int:
-        """Run a command with its output in a log; return its exit status.
+    def run(self, place: dict[str, Any], log: Path, tests: Path) -> End:
+        """Run a command with its output in a log.
 
-        `changes` are made to our environment; `meanwhile` is called every `every_s`
-        seconds.
+        `place` has the arguments of Popen that `where` returns; `tests` is the folder
+        of files that name the tests that run.
         """
         with open_log(log) as output:
             with self._lock:
                 if self._closed:
-                    return -signal.SIGTERM
+                    return End(-signal.SIGTERM)
                 process = subprocess.Popen(
-                    [str(part) for part in command],
-                    cwd=cwd,
-                    env=clean_environment(**changes),
+                    **place,
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
                 self._running.add(process)
-            end_at = time.monotonic() + self._limit_s
             try:
-                while time.monotonic() < end_at:
-                    with suppress(subprocess.TimeoutExpired):
-                        return process.wait(timeout=self._every_s)
-                    meanwhile()
-                print(f"\nkilled after {self._limit_s} s", file=output)
-                return -signal.SIGKILL
+                return self._watch(process, log, tests)
             finally:
                 kill(process)
                 self._running.discard(process)
+
+    def _watch(self, process: subprocess.Popen[bytes], log: Path, tests: Path) -> End:
+        """Wait until a process has ended, or has been silent for too long."""
+        hung: list[str] = []
+        size, since = -1, time.monotonic()
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                return End(process.wait(timeout=POLL_S), tuple(hung))
+            if log.stat().st_size != size:
+                size, since = log.stat().st_size, time.monotonic()
+            elif time.monotonic() - since > self._silent_s:
+                found = dict(running(tests))
+                hung += found.values()
+                if not found or process.pid in found:
+                    return End(end(process), tuple(hung))
+                for pid in found:  # pytest-xdist starts another process instead
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGABRT)
+                since = time.monotonic()
 
     def close(self) -> None:
         """Kill all running commands, and start no more."""
@@ -73,6 +94,23 @@ class Sessions:
             self._closed = True
             for process in list(self._running):
                 kill(process)
+
+
+def running(tests: Path) -> Iterator[tuple[int, str]]:
+    """Yield the pid of each process that runs a test, and the test."""
+    for file in sorted(tests.glob("*")):
+        pid, _, test = file.read_text(encoding="utf-8").partition(" ")
+        if test:
+            yield int(pid), test
+
+
+def end(process: subprocess.Popen[bytes]) -> int:
+    """End a process, which may print its stacks; return its exit status."""
+    process.send_signal(signal.SIGABRT)
+    with suppress(subprocess.TimeoutExpired):
+        return process.wait(timeout=LAST_S)
+    kill(process)
+    return process.returncode
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:

@@ -1,13 +1,10 @@
-"""The whole suite: the C tests, then pytest on every Python found, with each hook.
+"""The suite: C tests, then pytest with Pythons and cores, as tools/dev/plan.py says.
 
-The first run has all tests; those marked `once`, which depend on no Python, are in no
-other one. Each other minor version runs all but these with its usual hook; rooms that
-read files (`READING`) run with the first and with the oldest version. Another hook or
-another patch of a version runs the tests that count events (`EVENTS`). Tests of what
-depends on the kind of events run with each kind, so that no calibration chooses it.
-
-Environment: PYTHONS, more interpreters to use; ONLY=3.12, only versions that start
-with that; ARGS, passed to pytest; LINEPROF_WERROR=ON, compiler warnings are errors.
+Environment: PYTHONS, more interpreters to use; ONLY=3.12, only versions that begin with
+that, several separated by spaces; NEWEST=1, also 3.14 and 3.15 in a Debian, which are
+needed then; REST=all, also what the gate leaves out, REST=COMMIT a tenth of it, which
+the hash of a commit chooses; ARGS, passed to pytest, with every Python and core;
+LINEPROF_WERROR=ON, compiler warnings are errors.
 """
 
 from __future__ import annotations
@@ -16,15 +13,17 @@ import contextlib
 import fcntl
 import os
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tools.dev import native
+from tools.dev import native, newest, plan
 from tools.dev.envs import (
     REQUIREMENTS,
     ROOT,
@@ -36,40 +35,34 @@ from tools.dev.envs import (
     pip,
     require,
     stamp,
+    where,
     write_stamp,
 )
-from tools.dev.pythons import HOOKS, OLDEST, advice, compiler_missing, find
-from tools.dev.results import Result, close, progress, read_report, say, tell
-from tools.dev.sessions import Sessions
+from tools.dev.pythons import advice, compiler_missing, find
+from tools.dev.results import (
+    Progress,
+    Result,
+    close,
+    progress,
+    read_report,
+    say,
+    tell,
+)
+from tools.dev.sessions import SILENT_S, Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from tools.dev.plan import Run
     from tools.dev.pythons import Python
-
-# Rooms whose tests read files: profiles and source text.
-READING = (
-    *("advice", "cli", "comparison", "console", "docs", "export", "fuzz", "release"),
-    *("report", "source", "storage"),
-)
-
-# Tests of where events come from: what is counted, how long it took, and beside whom.
-EVENTS = (
-    *("attach", "behaviour", "coexistence", "gpu_simulated", "model", "recording"),
-    *("snapshot", "kernprof/test_kernprof.py", "kernprof/test_whole_*.py"),
-)
-
-# Tests of what depends on the kind of events of a hook.
-KINDS_OF_EVENTS = ("behaviour", "coexistence", "recording")
 
 SET_UP_AT_ONCE = 2
 MAX_WORKERS = 8  # each process collects all tests before it runs its share
-RUN_S = 1700  # estimate of a whole run on one core
-VERSION_SHARE = 0.45  # of a whole run: what a further version of Python runs
-AGAIN_SHARE = 0.15  # what a version runs with another core, or a second patch
-LIMIT_S = 1200  # for one run of the suite
-PROGRESS_S = 15
-SESSIONS = Sessions(limit_s=LIMIT_S, every_s=PROGRESS_S)
+FIRST_S = 600  # estimate for the first Python, on one core
+OTHER_S = 150  # for each other one, and for each other core
+AGAIN = 2  # how often a test marked `timing` has to pass after it failed
+NO_TESTS = 5  # pytest's exit status
+OTHER_USER = "LINEPROF_TEST_OTHER_USER"
 STRICT = os.environ.get("LINEPROF_WERROR", "").upper() in {"1", "ON"}
 
 
@@ -78,37 +71,42 @@ def main() -> int:
     missing = compiler_missing()
     problem = advice(missing) if missing else ""
     found, refused = find()
-    pythons = [p for p in found if p.version.startswith(os.environ.get("ONLY", ""))]
-    if not problem and not pythons:
+    if not problem and not found:
         problem = "; ".join(["no usable Python 3.11 or later", *refused])
+    pythons = wanted(found)
+    with_newest = bool(os.environ.get("NEWEST"))
+    if not problem and not pythons and not with_newest:
+        problem = f"no Python {os.environ['ONLY']} is found"
     if problem:
         sys.exit(f"lineprof: {problem}")
-    print(plan(pythons))
+    print(length(pythons))
+    for python in pythons:
+        print(f"{python.version:8} {', '.join(python.cores):60} {python.path}")
     for line in refused:
         print(f"left out {line}")
     sys.stdout.flush()
-
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with locked():
-        return run_all(pythons)
+        return Suite(found[0], pythons, with_newest=with_newest).run()
 
 
-def plan(pythons: list[Python]) -> str:
+def wanted(pythons: Iterable[Python]) -> list[Python]:
+    """Return the Pythons that ONLY names; all without it."""
+    prefixes = tuple(os.environ.get("ONLY", "").split()) or ("",)
+    return [python for python in pythons if python.version.startswith(prefixes)]
+
+
+def length(pythons: list[Python]) -> str:
     """Return what will run, and about how long that takes."""
     runs = sum(len(python.cores) for python in pythons)
-    arguments = os.environ.get("ARGS", "")
-    if arguments:
-        length = f"with the arguments {arguments}"
-    else:
-        versions = len({python.number[:2] for python in pythons})
-        whole = 1 + VERSION_SHARE * (versions - 1) + AGAIN_SHARE * (runs - versions)
-        minutes = whole * RUN_S / (60 * min(cores(), MAX_WORKERS))
-        length = f"about {minutes:.0f} min"
-    first = (
-        f"the C tests, then the Python tests {runs} times, {workers()} tests at once:"
-        f" {length}; 1 min more for each Python that is used for the first time"
+    what = f"{runs} configurations of Python and core, {workers()} tests at once"
+    if arguments := os.environ.get("ARGS", ""):
+        return f"{what}, with the arguments {arguments}"
+    minutes = (FIRST_S + OTHER_S * (runs - 1)) / (60 * min(cores(), MAX_WORKERS))
+    return (
+        f"the C tests, then the Python tests: {what}; about {minutes:.0f} min, and"
+        " 1 min more for each Python that is used for the first time"
     )
-    lines = [f"{p.version:8} {', '.join(p.cores):39} {p.path}" for p in pythons]
-    return "\n".join([first, *lines])
 
 
 def cores() -> int:
@@ -119,7 +117,7 @@ def cores() -> int:
 
 
 def workers() -> int:
-    """Return the number of processes that share the tests of a run.
+    """Return the number of processes that run tests at once.
 
     There is one more than there are cores, because a fifth of a test's time is spent
     waiting: for files, for timers, for signals.
@@ -141,60 +139,255 @@ def locked() -> Iterator[None]:
         yield
 
 
-def run_all(pythons: list[Python]) -> int:
-    """Run everything unless interrupted; return the exit status.
+class Suite:
+    """One run of the suite.
 
-    While the tests of one Python run, the environments of the next are set up.
+    First come the runs that are spread over processes, one after the other; then the
+    others, several at once; at last, one by one, the tests that run alone. The
+    environments are set up meanwhile.
     """
-    results = [run_native(pythons[0])]
-    done: set[tuple[int, ...]] = set()  # minor versions that ran all rooms
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with ThreadPoolExecutor(SET_UP_AT_ONCE) as pool:
+
+    def __init__(
+        self, builder: Python, found: list[Python], *, with_newest: bool
+    ) -> None:
+        self._builder = builder  # of the C tests
+        self._found = found
+        self._with_newest = with_newest
+        self._words = shlex.split(os.environ.get("ARGS", ""))
+        self._sessions = Sessions()
+        self._progress = Progress()
+        self._results: list[Result] = []
+        self._envs: dict[Python, Future[Env | None]] = {}
+        self._failed: list[tuple[Run, Result]] = []
+
+    def run(self) -> int:
+        """Run everything unless interrupted; return the exit status."""
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._progress.close)
+            pool = stack.enter_context(ThreadPoolExecutor(SET_UP_AT_ONCE))
+            try:
+                self._run_all(stack, pool)
+            except KeyboardInterrupt:
+                self._sessions.close()
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._results.append(Result("interrupted", native.TEST_LOG, failed=1))
+        return close(self._results)
+
+    def _run_all(self, stack: contextlib.ExitStack, pool: ThreadPoolExecutor) -> None:
+        newest_ones = pool.submit(self._newest, stack) if self._with_newest else None
+        self._set_up_all(pool, self._found)
+        self._native()
+        done: list[Run] = []
+        if self._found:  # its run is the longest: no other Python is waited for
+            done = self._runs(self._found[0], self._found)[:1]
+            self._spread(done)
+        pythons = self._found
+        if newest_ones:
+            others = newest_ones.result()
+            self._set_up_all(pool, others)
+            pythons = sorted([*pythons, *others], key=lambda p: p.number, reverse=True)
+        if pythons:
+            first = (self._found or pythons)[0]
+            runs = [run for run in self._runs(first, pythons) if run not in done]
+            self._spread(runs)
+            self._side_by_side([run for run in runs if not run.spread])
+            self._alone([*done, *runs])
+        self._again()
+
+    def _runs(self, first: Python, pythons: list[Python]) -> list[Run]:
+        """Return the runs of the plan."""
+        if self._words:
+            return [plan.Run(p, core, ()) for p in pythons for core in p.cores]
+        runs = list(plan.gate(first, pythons))
+        rest = list(plan.rest(first, pythons))
+        if os.environ.get("REST") == "all":
+            return [*runs, *rest]
+        if commit := os.environ.get("REST"):
+            return [*runs, *plan.tenth(rest, commit)]
+        return runs
+
+    def _set_up_all(self, pool: ThreadPoolExecutor, pythons: list[Python]) -> None:
+        for python in pythons:
+            self._envs[python] = pool.submit(self._set_up, python)
+
+    def _newest(self, stack: contextlib.ExitStack) -> list[Python]:
+        """Return the newest Pythons; their lack is a failure."""
+        name = "the newest Pythons"
         try:
-            for python, ready in zip(pythons, pool.map(set_up, pythons)):
-                if isinstance(ready, Result):
-                    results.append(ready)
-                    continue
-                for core in python.cores:
-                    arguments = selected(python, core, done)
-                    results.append(run_suite(ready, python, core, arguments))
-                    done.add(python.number[:2])
-        except KeyboardInterrupt:
-            SESSIONS.close()
-            pool.shutdown(wait=False, cancel_futures=True)
-            results.append(Result("interrupted", native.TEST_LOG, failed=1))
-    return close(results)
+            with self._progress.doing("installing a Debian with the newest Pythons"):
+                folder = stack.enter_context(newest.locked())
+                return wanted(newest.pythons(folder))
+        except (StepError, OSError) as error:
+            result = Result(
+                f"{name} are not tested: {error}", native.TEST_LOG, failed=1
+            )
+            say(result.name)
+            self._results.append(result)
+        return []
+
+    def _native(self) -> None:
+        """Build the C tests and the doubles, and run the tests."""
+        begun = time.monotonic()
+        name = "C tests (ASan, UBSan)"
+        with self._progress.doing("C tests"):
+            try:
+                native.build(self._builder, strict=STRICT)
+                status = native.test(self._builder)
+                result = Result(name, native.TEST_LOG)
+                result = read_report(result, native.TEST_REPORT, status)
+            except StepError as error:
+                result = Result(f"{name}: {error}", native.BUILD_LOG, failed=1)
+        self._results.append(tell(result, time.monotonic() - begun))
+
+    def _set_up(self, python: Python) -> Env | None:
+        """Return an environment with lineprof; None, and a failure, without one."""
+        begun = time.monotonic()
+        with self._progress.doing(f"setting up {python.version}"):
+            try:
+                env = set_up(python)
+            except StepError as error:
+                result = Result(
+                    f"{python.version} set-up: {error}", log_of(python), failed=1
+                )
+                self._results.append(tell(result, time.monotonic() - begun))
+                return None
+        say(f"{python.version}: set up in {time.monotonic() - begun:.0f} s")
+        return env
+
+    def _spread(self, runs: Iterable[Run]) -> None:
+        """Run those that are spread over processes, one after the other."""
+        for run in runs:
+            if run.spread:
+                self._pytest(run if self._words else run.beside())
+
+    def _side_by_side(self, runs: list[Run]) -> None:
+        """Run some that take one process each."""
+        with ThreadPoolExecutor(workers()) as pool:
+            try:
+                list(pool.map(self._pytest, [run.beside() for run in runs]))
+            except KeyboardInterrupt:
+                self._sessions.close()
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _alone(self, runs: Iterable[Run]) -> None:
+        """Run the tests of some runs that run alone."""
+        for run in runs:
+            alone = None if self._words else run.alone()
+            if alone:
+                self._pytest(alone, spread=False)
+
+    def _again(self) -> None:
+        """Run failed tests that are marked `timing` again, alone."""
+        for run, result in self._failed:
+            unstable = [
+                one
+                for one in result.failures
+                if one.timed and all(self._passes(run, one.timed) for _ in range(AGAIN))
+            ]
+            if unstable:
+                self._results.remove(result)
+                self._results.append(
+                    replace(
+                        result,
+                        passed=result.passed + len(unstable),
+                        failed=result.failed - len(unstable),
+                        failures=tuple(set(result.failures) - set(unstable)),
+                        unstable=tuple(f"{u.name}: {u.suspicion}" for u in unstable),
+                    )
+                )
+
+    def _passes(self, run: Run, test: str) -> bool:
+        """Return whether a test passes alone."""
+        env = self._envs[run.python].result()
+        if env is None:
+            return False
+        log = env.folder / "log" / f"{run.log}-again.txt"
+        name = f"{run.name}: {test} again"
+        result = self._pytest_in(env, run, [ROOT / test], log, spread=False)
+        say(f"{name}: {'failed' if result.failed else 'passed'}")
+        return not result.failed
+
+    def _pytest(self, run: Run, *, spread: bool | None = None) -> None:
+        """Run pytest, and keep the result."""
+        env = self._envs[run.python].result()
+        if env is None:
+            return  # its set-up is a failure already
+        begun = time.monotonic()
+        log = env.folder / "log" / f"{run.log}.txt"
+        if self._words:
+            arguments = with_full_paths(self._words)
+        else:
+            marks = ["-m", run.marks] if run.marks else []
+            arguments = [*marks, *(plan.TESTS / file for file in run.files)]
+        if run.part.startswith("rest"):
+            say(f"{run.name}, beyond the gate: {' '.join(run.files)}")
+        result = self._pytest_in(
+            env, run, arguments, log, spread=run.spread if spread is None else spread
+        )
+        self._results.append(tell(result, time.monotonic() - begun))
+        if result.failures:
+            self._failed.append((run, result))
+
+    def _pytest_in(
+        self, env: Env, run: Run, arguments: list[object], log: Path, *, spread: bool
+    ) -> Result:
+        """Run pytest in an environment; return the result."""
+        report, running = log.with_suffix(".xml"), log.with_suffix(".running")
+        for old in (log, report):
+            old.unlink(missing_ok=True)
+        shutil.rmtree(running, ignore_errors=True)
+        running.mkdir(parents=True)
+        command: list[object] = [env.python, "-m", "pytest", f"--junitxml={report}"]
+        if spread:
+            command += [f"--numprocesses={workers()}", "--dist=worksteal"]
+        command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
+        command += ["-o", f"cache_dir={env.folder / 'cache' / run.log}", *arguments]
+        changes = {"LINEPROF_CORE": run.core, "LINEPROF_DOUBLES": str(native.DOUBLES)}
+        if other_user := os.environ.get(OTHER_USER):
+            changes[OTHER_USER] = other_user
+        changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile helpers
+        # Outside of the checkout: neither its lineprof nor its configuration is found.
+        root = env.debian
+        with (
+            self._progress.doing(run.name, lambda: progress(log)),
+            tempfile.TemporaryDirectory(
+                prefix="lineprof-tests-", dir=root and root / "tmp"
+            ) as folder,
+        ):
+            cwd = Path("/", Path(folder).relative_to(root)) if root else Path(folder)
+            place = where(command, cwd, root, changes)
+            end = self._sessions.run(place, log, running)
+        result = Result(run.name, log)
+        if end.status == NO_TESTS and run.may_be_empty:
+            return result
+        result = read_report(result, report, end.status)
+        if end.hung:
+            hung = " and ".join(end.hung)
+            name = (
+                f"{result.name}: no test ended for {SILENT_S:.0f} s, while {hung} ran"
+            )
+            result = replace(result, name=name)
+        return result
 
 
-def run_native(python: Python) -> Result:
-    """Build the C tests and the doubles, and run the tests."""
-    begun = time.monotonic()
-    name = "C tests (ASan, UBSan)"
-    try:
-        native.build(python, strict=STRICT)
-        status = native.test(python)
-        result = Result(name, native.TEST_LOG)
-        result = read_report(result, native.TEST_REPORT, status)
-    except StepError as error:
-        result = Result(f"{name}: {error}", native.BUILD_LOG, failed=1)
-    return tell(result, time.monotonic() - begun)
+def log_of(python: Python) -> Path:
+    """Return the log of an environment's set-up."""
+    return environment(python).log
 
 
-def set_up(python: Python) -> Env | Result:
-    """Return an environment with lineprof, or a failed result without one."""
-    begun = time.monotonic()
-    env = Env(ROOT / ".venv-test" / python.name)
-    if not env.folder.exists():
-        say(f"{python.version}: making its environment, which takes a while")
-    try:
-        make(env, python)
-        require(env, "test.txt")
-        install_peers(env)
-        install(env, strict=STRICT)
-    except StepError as error:
-        result = Result(f"{python.version} set-up: {error}", env.log, failed=1)
-        return tell(result, time.monotonic() - begun)
-    say(f"{python.version}: set up in {time.monotonic() - begun:.0f} s")
+def environment(python: Python) -> Env:
+    """Return the environment of a Python, which may have to be made."""
+    return Env(ROOT / ".venv-test" / python.name, python.debian)
+
+
+def set_up(python: Python) -> Env:
+    """Return an environment with lineprof; StepError if that fails."""
+    env = environment(python)
+    make(env, python)
+    require(env, "test.txt")
+    install_peers(env)
+    install(env, strict=STRICT)
     return env
 
 
@@ -211,56 +404,7 @@ def install_peers(env: Env) -> None:
             write_stamp(env, peer, "tried")
 
 
-def selected(python: Python, core: str, done: set[tuple[int, ...]]) -> list[object]:
-    """Return pytest's arguments for a run, after runs of the minor versions `done`."""
-    words = shlex.split(os.environ.get("ARGS", ""))
-    minor, tests = python.number[:2], ROOT / "tests"
-    if words or not done:
-        return pytest_arguments(words)
-    if core not in HOOKS:  # the events of one of them
-        return ["-m", "not once", *(tests / name for name in KINDS_OF_EVENTS)]
-    if minor in done:
-        paths = [path for name in EVENTS for path in sorted(tests.glob(name))]
-        return ["-m", "not once", *paths]
-    left_out: tuple[str, ...] = () if minor == OLDEST else READING
-    if len(python.hooks) > 1:
-        left_out += KINDS_OF_EVENTS  # each kind has a run of its own
-    return ["-m", "not once", *(f"--ignore={tests / name}" for name in left_out), tests]
-
-
-def run_suite(env: Env, python: Python, core: str, arguments: list[object]) -> Result:
-    """Run pytest in an environment with one core."""
-    begun = time.monotonic()
-    log = env.folder / "log" / f"{core}.txt"
-    report = env.folder / "log" / f"{core}.xml"
-    for old in (log, report):
-        old.unlink(missing_ok=True)
-    command = [env.python, "-m", "pytest", f"--junitxml={report}"]
-    command += [f"--numprocesses={workers()}", "--dist=worksteal"]
-    command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
-    command += ["-o", f"cache_dir={env.folder / 'cache' / core}"]
-    command += arguments
-    doubles = str(native.DOUBLES)
-    changes = {"LINEPROF_CORE": core, "LINEPROF_DOUBLES": doubles}
-    changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile the helpers
-    name = f"{python.version} {core}"
-
-    def tell_progress() -> None:
-        say(f"{name}: {progress(log)} after {time.monotonic() - begun:.0f} s")
-
-    # Outside of the checkout: neither its lineprof nor its configuration is found.
-    with tempfile.TemporaryDirectory(prefix="lineprof-tests-") as folder:
-        status = SESSIONS.run(
-            *(command, log),
-            cwd=Path(folder),
-            changes=changes,
-            meanwhile=tell_progress,
-        )
-    result = read_report(Result(name, log), report, status)
-    return tell(result, time.monotonic() - begun)
-
-
-def pytest_arguments(arguments: list[str]) -> list[object]:
+def with_full_paths(arguments: list[str]) -> list[object]:
     """Return arguments with full paths of test files, or of all if there are none."""
     paths = [word for word in arguments if (ROOT / word.partition("::")[0]).exists()]
     others = [word for word in arguments if word not in paths]

@@ -49,10 +49,9 @@ def get(python: Python) -> Env:
         write(env, "line_profiler", "there")
     packages = [package for name, package in COMMANDS.items() if not shutil.which(name)]
     if packages and os.geteuid() == 0 and shutil.which("apt-get"):
-        quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-        call(["apt-get", "update"], env.log, **quiet)
+        call(["apt-get", "update"], env.log, DEBIAN_FRONTEND="noninteractive")
         words = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
-        call(words, env.log, **quiet)
+        call(words, env.log, DEBIAN_FRONTEND="noninteractive")
     if shutil.which("npm") and stamp(env, "speedscope") != SPEEDSCOPE:
         words = ["--ignore-scripts", "--no-audit", "--no-fund", SPEEDSCOPE]
         try:

@@ -1,0 +1,64 @@
+"""Hooks of pytest for tools/dev/suite.py: marks, and the name of the test that runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_TIMING = 5  # tests that may be marked so
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Add what the mark `timing` implies."""
+    for mark in item.iter_markers("timing"):
+        item.add_marker("serial")
+        (suspicion,) = mark.args
+        item.user_properties += [("timing test", item.nodeid), ("suspicion", suspicion)]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse marks that tools/dev/plan.py does not find, and too many of one."""
+    for mark in ("serial", "smoke"):
+        marked = {i.path for i in items if i.get_closest_marker(mark)}
+        for path in marked:
+            text = path.read_text(encoding="utf-8")
+            names = (mark, "timing") if mark == "serial" else (mark,)
+            if not any(f"mark.{name}" in text for name in names):
+                raise pytest.UsageError(f"{path} has no mark.{mark} in its text")
+    timing = {
+        i.nodeid.partition("[")[0] for i in items if i.get_closest_marker("timing")
+    }
+    if len(timing) > MOST_TIMING:
+        raise pytest.UsageError(
+            f"{len(timing)} tests are marked timing, which {MOST_TIMING} may be:"
+            f" {', '.join(sorted(timing))}"
+        )
+
+
+def running_file(config: pytest.Config) -> Path | None:
+    """Return the file that names the test that this process runs; None if none does.
+
+    It is in the folder RUNNING of a report RUNNING.xml; tools/dev/suite.py makes that.
+    """
+    report = config.getoption("xmlpath", None)
+    folder = Path(report).with_suffix(".running") if report else None
+    if folder is None or not folder.is_dir():
+        return None
+    return folder / os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Name the test that runs, for the case that it hangs."""
+    file = running_file(item.config)
+    if file:
+        file.write_text(f"{os.getpid()} {item.nodeid}", encoding="utf-8")
+    yield
+    if file:
+        file.write_text("", encoding="utf-8")
