@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PRINTING = threading.Lock()
 PROGRESS_S = 5
+AGAIN = 2  # how often a failed test that is marked `timing` has to pass then
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,25 @@ def failure(case: ET.Element, wrong: ET.Element) -> Failure:
         message=wrong.get("message", "").partition("\n")[0][:300],
         timed=properties.get("timing test", ""),
         suspicion=properties.get("suspicion", ""),
+    )
+
+
+def again(result: Result, passes: Callable[[str], bool]) -> Result:
+    """Return a result after its failed tests that are marked `timing` ran again.
+
+    `passes` runs a test, by its id. One that passes each time is unstable, not failed.
+    """
+    unstable = [
+        one
+        for one in result.failures
+        if one.timed and all(passes(one.timed) for _ in range(AGAIN))
+    ]
+    return replace(
+        result,
+        passed=result.passed + len(unstable),
+        failed=result.failed - len(unstable),
+        failures=tuple(one for one in result.failures if one not in unstable),
+        unstable=tuple(f"{one.name}: {one.suspicion}" for one in unstable),
     )
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tools.dev.envs import open_log
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 SILENT_S = 300.0
@@ -37,10 +37,10 @@ class End:
 
 
 class Sessions:
-    """Running commands; a silent one is ended after `silent_s` seconds."""
+    """Running commands; a silent one is ended after SILENT_S seconds."""
 
-    def __init__(self, silent_s: float = SILENT_S) -> None:
-        self._silent_s = silent_s
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock  # s
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[bytes]] = set()
         self._closed = False
@@ -72,13 +72,13 @@ class Sessions:
     def _watch(self, process: subprocess.Popen[bytes], log: Path, tests: Path) -> End:
         """Wait until a process has ended, or has been silent for too long."""
         hung: list[str] = []
-        size, since = -1, time.monotonic()
+        size, since = -1, self._clock()
         while True:
             with suppress(subprocess.TimeoutExpired):
                 return End(process.wait(timeout=POLL_S), tuple(hung))
             if log.stat().st_size != size:
-                size, since = log.stat().st_size, time.monotonic()
-            elif time.monotonic() - since > self._silent_s:
+                size, since = log.stat().st_size, self._clock()
+            elif self._clock() - since > SILENT_S:
                 found = dict(running(tests))
                 hung += found.values()
                 if not found or process.pid in found:
@@ -86,7 +86,7 @@ class Sessions:
                 for pid in found:  # pytest-xdist starts another process instead
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGABRT)
-                since = time.monotonic()
+                since = self._clock()
 
     def close(self) -> None:
         """Kill all running commands, and start no more."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import os
 import shlex
 import shutil
@@ -23,12 +24,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tools.checks.browser import NAMES as BROWSERS
 from tools.dev import native, newest, plan
 from tools.dev.envs import (
     REQUIREMENTS,
     ROOT,
     Env,
     StepError,
+    call,
     install,
     make,
     open_log,
@@ -42,6 +45,7 @@ from tools.dev.pythons import advice, compiler_missing, find
 from tools.dev.results import (
     Progress,
     Result,
+    again,
     close,
     progress,
     read_report,
@@ -60,7 +64,9 @@ SET_UP_AT_ONCE = 2
 MAX_WORKERS = 8  # each process collects all tests before it runs its share
 FIRST_S = 600  # estimate for the first Python, on one core
 OTHER_S = 150  # for each other one, and for each other core
-AGAIN = 2  # how often a test marked `timing` has to pass after it failed
+QUICK = " ".join(  # the files of line_profiler's tests that take long
+    f"--ignore=test_{name}.py" for name in ("autoprofile", "eager_preimports")
+)
 NO_TESTS = 5  # pytest's exit status
 OTHER_USER = "LINEPROF_TEST_OTHER_USER"
 STRICT = os.environ.get("LINEPROF_WERROR", "").upper() in {"1", "ON"}
@@ -192,6 +198,8 @@ class Suite:
             self._spread(runs)
             self._side_by_side([run for run in runs if not run.spread])
             self._alone([*done, *runs])
+            if os.environ.get("REST") and self._found:
+                self._checks(first)
         self._again()
 
     def _runs(self, first: Python, pythons: list[Python]) -> list[Run]:
@@ -277,25 +285,32 @@ class Suite:
             if alone:
                 self._pytest(alone, spread=False)
 
+    def _checks(self, python: Python) -> None:
+        """Run a small part of the checks that are no tests of pytest."""
+        env = self._envs[python].result()
+        if env is None:
+            return
+        checks = [("line_profiler's own tests", "upstream", QUICK, python.version)]
+        if any(map(shutil.which, BROWSERS)):
+            words = f"--only small --python {shlex.quote(str(env.python))}"
+            checks.append(("a page in Chromium", "report", words, ""))
+        else:
+            say("left out a page in Chromium: there is none on this machine")
+        for name, folder, arguments, only in checks:
+            begun = time.monotonic()
+            log = env.folder / "log" / f"check-{folder}.txt"
+            log.unlink(missing_ok=True)
+            command = ["tools/run", f"checks/{folder}/check"]
+            with self._progress.doing(name):
+                status = call(command, log, ARGS=arguments, ONLY=only)
+            result = Result(name, log, passed=not status, failed=bool(status))
+            self._results.append(tell(result, time.monotonic() - begun))
+
     def _again(self) -> None:
         """Run failed tests that are marked `timing` again, alone."""
         for run, result in self._failed:
-            unstable = [
-                one
-                for one in result.failures
-                if one.timed and all(self._passes(run, one.timed) for _ in range(AGAIN))
-            ]
-            if unstable:
-                self._results.remove(result)
-                self._results.append(
-                    replace(
-                        result,
-                        passed=result.passed + len(unstable),
-                        failed=result.failed - len(unstable),
-                        failures=tuple(set(result.failures) - set(unstable)),
-                        unstable=tuple(f"{u.name}: {u.suspicion}" for u in unstable),
-                    )
-                )
+            self._results.remove(result)
+            self._results.append(again(result, functools.partial(self._passes, run)))
 
     def _passes(self, run: Run, test: str) -> bool:
         """Return whether a test passes alone."""

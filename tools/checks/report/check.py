@@ -439,45 +439,62 @@ def check_large(report: Report, one: Page, shots: Path | None) -> None:
         within("longest frame, timeline", zoom_frames(one), MAX_FRAME_MS, "ms")
 
 
-def reports(workspace: Workspace) -> list[Report]:
-    """Write the profiles and their pages."""
-    made = []
-    small = workspace.profile("small", SMALL, "--whole", "--trace")
-    made.append(Report("small", workspace.report(small), walk=(*WALK, follow_calls)))
-    nested = workspace.profile("nested", NESTED, "--whole")
-    walk = (hits_of_outer_functions,)
-    made.append(Report("nested", workspace.report(nested), walk=walk))
-    hostile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
-    made.append(Report("hostile", workspace.report(hostile), walk=(no_injection,)))
-    gpu = workspace.profile(
-        "gpu",
-        ROOT / "examples" / "simulated_gpu.py",
-        "--whole",
-        "--gpu-api",
-        "--trace",
-        **SIMULATED,
-    )
-    made.append(Report("gpu", workspace.report(gpu), walk=(*WALK, kernel_to_line)))
+def small(workspace: Workspace) -> Report:
+    """Write a page with every tab but those of ranks and GPUs."""
+    profile = workspace.profile("small", SMALL, "--whole", "--trace")
+    return Report("small", workspace.report(profile), walk=(*WALK, follow_calls))
+
+
+def nested(workspace: Workspace) -> Report:
+    """Write a page of functions that share lines."""
+    profile = workspace.profile("nested", NESTED, "--whole")
+    return Report("nested", workspace.report(profile), walk=(hits_of_outer_functions,))
+
+
+def hostile(workspace: Workspace) -> Report:
+    """Write a page of source text that tries to break out of it."""
+    profile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
+    return Report("hostile", workspace.report(profile), walk=(no_injection,))
+
+
+def gpu(workspace: Workspace) -> Report:
+    """Write a page of a program on a simulated GPU."""
+    program = ROOT / "examples" / "simulated_gpu.py"
+    flags = ("--whole", "--gpu-api", "--trace")
+    profile = workspace.profile("gpu", program, *flags, **SIMULATED)
+    return Report("gpu", workspace.report(profile), walk=(*WALK, kernel_to_line))
+
+
+def ranks(workspace: Workspace) -> Report:
+    """Write a page of four ranks."""
     for rank in range(4):
         workspace.profile("rank", RANK, "--whole", RANK=str(rank), WORLD_SIZE="4")
-    ranks = sorted(workspace.folder.glob("rank.r*.lprof"))
+    profiles = sorted(workspace.folder.glob("rank.r*.lprof"))
     merged = workspace.folder / "ranks.lprof"
-    workspace.run("-m", "lineprof", "merge", *ranks, "-o", merged)
-    made.append(Report("ranks", workspace.report(merged), walk=(sort_tables,)))
-    workspace.run(HERE / "large.py", workspace.folder)
-    made += [
-        Report(
-            "functions",
-            workspace.report(workspace.folder / "functions.lprof"),
-            MAX_LARGE,
-            WALK,
-        ),
-        Report(
-            "slices", workspace.report(workspace.folder / "slices.lprof"), 2 * MAX_LARGE
-        ),
-        Report("long", workspace.report(workspace.folder / "long.lprof"), MAX_LARGE),
-    ]
-    return made
+    workspace.run("-m", "lineprof", "merge", *profiles, "-o", merged)
+    return Report("ranks", workspace.report(merged), walk=(sort_tables,))
+
+
+def large(
+    name: str, max_bytes: int, *walk: Callable[[Page], None]
+) -> Callable[[Workspace], Report]:
+    """Return the function that writes the page of a large profile."""
+
+    def write(workspace: Workspace) -> Report:
+        profile = workspace.folder / f"{name}.lprof"
+        if not profile.exists():
+            workspace.run(HERE / "large.py", workspace.folder)
+        return Report(name, workspace.report(profile), max_bytes, walk)
+
+    return write
+
+
+REPORTS: dict[str, Callable[[Workspace], Report]] = {
+    **{one.__name__: one for one in (small, nested, hostile, gpu, ranks)},
+    "functions": large("functions", MAX_LARGE, *WALK),
+    "slices": large("slices", 2 * MAX_LARGE),
+    "long": large("long", MAX_LARGE),
+}
 
 
 def chosen(words: Sequence[str]) -> argparse.Namespace:
@@ -489,21 +506,23 @@ def chosen(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--only", action="append", help="check only the report of this name"
     )
+    parser.add_argument(
+        "--python", type=Path, help="a Python with lineprof; default: that of .venv"
+    )
     return parser.parse_args([*words, *shlex.split(os.environ.get("ARGS", ""))])
 
 
-def check_all(
-    made: Sequence[Report], workspace: Workspace, asked: argparse.Namespace
-) -> int:
+def check_all(workspace: Workspace, asked: argparse.Namespace) -> int:
     """Check the reports; return how many fail."""
     failed = 0
     with browser() as pipe:
-        for report in made:
-            if asked.only and report.name not in asked.only:
+        for name, make in REPORTS.items():
+            if asked.only and name not in asked.only:
                 continue
-            print(f"{report.name}:", flush=True)
-            check_it = check_large if report.max_bytes > MAX_SMALL else check
+            print(f"{name}:", flush=True)
             try:
+                report = make(workspace)
+                check_it = check_large if report.max_bytes > MAX_SMALL else check
                 with page(pipe, WIDTH, HEIGHT) as one:
                     check_it(report, one, asked.keep)
             except Mismatch as error:
@@ -533,8 +552,9 @@ def main() -> int:
     env = Env(ROOT / ".venv")
     log = env.log
     try:
-        make_env(env, this())
-        install(env, editable=True)
+        if not asked.python:
+            make_env(env, this())
+            install(env, editable=True)
         log = native.BUILD_LOG
         native.build(this(), strict=False)
     except StepError as error:
@@ -542,9 +562,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = (asked.keep or Path(scratch)).resolve()
         folder.mkdir(parents=True, exist_ok=True)
-        workspace = Workspace(env.python, folder)
+        workspace = Workspace(asked.python or env.python, folder)
         try:
-            failed = check_all(reports(workspace), workspace, asked)
+            failed = check_all(workspace, asked)
         except (Mismatch, MissingReader) as error:
             print(f"FAILED: {error}")
             failed = 1

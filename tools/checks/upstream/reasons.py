@@ -39,6 +39,9 @@ REASONS = {
     "test_explicit_profile::test_profiler_add_methods*": (
         "imports a private function of the module that rewrites syntax trees"
     ),
+    "test_kernprof::test_kernprof_m_parsing[*'mymod.py', '-m', 'mymod'*": (
+        "wants the `--` after a script left out; the script gets it, as under python"
+    ),
     "test_kernprof::test_kernprof_m_import_resolution[True-*": (
         "asks, by an undocumented variable, for imports to be guessed; the program runs"
     ),

@@ -1,0 +1,250 @@
+"""The tools that run the suite: its plan, tests that hang, and tests that run again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.once
+
+
+@pytest.fixture(autouse=True)
+def tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the tools of the checkout be imported, but nothing else of it."""
+    monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
+
+
+def project(folder: Path, text: str) -> Path:
+    """Write tests that have the suite's hooks; return their folder."""
+    folder.mkdir()
+    (folder / "pytest.ini").write_text(
+        f"[pytest]\npythonpath = {ROOT / 'tests' / 'helpers'}\n"
+        "markers =\n    serial\n    smoke\n    timing(suspicion)\n",
+        encoding="utf-8",
+    )
+    (folder / "conftest.py").write_text("from suite_plugin import *\n", "utf-8")
+    (folder / "test_it.py").write_text(textwrap.dedent(text), "utf-8")
+    return folder
+
+
+def run(folder: Path, *options: str, clock: Any = lambda: 0.0) -> tuple[Any, Any]:
+    """Run a project's tests; return how that ended, and the result."""
+    from tools.dev import results, sessions  # noqa: PLC0415
+
+    log, report = folder / "log" / "a.txt", folder / "log" / "a.xml"
+    running = folder / "log" / "a.running"
+    running.mkdir(parents=True)
+    command = [sys.executable, "-m", "pytest", f"--junitxml={report}", *options]
+    place = {"args": [*command, str(folder)], "cwd": folder, "env": dict(os.environ)}
+    end = sessions.Sessions(clock).run(place, log, running)
+    return end, results.read_report(results.Result("it", log), report, end.status)
+
+
+HANGING = """
+    from pathlib import Path
+    import time
+
+    def test_one():
+        pass
+
+    def test_that_hangs():
+        Path("{mark}").touch()
+        time.sleep(1000)
+
+    def test_two():
+        pass
+"""
+
+
+def times_after(mark: Path) -> Iterator[float]:
+    """Yield times that stand still until a file exists, and leap from then on."""
+    now = 0.0
+    while True:
+        now += 1000.0 * mark.exists()
+        yield now
+
+
+def test_a_test_that_hangs_is_named_and_fails_alone(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    folder = project(tmp_path / "it", HANGING.format(mark=mark))
+    times = times_after(mark)
+    end, result = run(folder, "-n1", clock=lambda: next(times))
+    assert set(end.hung) == {"test_it.py::test_that_hangs"}
+    assert (result.passed, result.failed) == (2, 1)
+    [failure] = result.failures
+    assert "test_that_hangs" in failure.name + failure.message
+
+
+def test_a_test_that_hangs_is_named_if_it_has_no_process_of_its_own(
+    tmp_path: Path,
+) -> None:
+    mark = tmp_path / "mark"
+    folder = project(tmp_path / "it", HANGING.format(mark=mark))
+    times = times_after(mark)
+    end, result = run(folder, "-pno:xdist", clock=lambda: next(times))
+    assert end.hung == ("test_it.py::test_that_hangs",)
+    assert end.status < 0
+    assert result.failed == 1
+    log = (folder / "log" / "a.txt").read_text("utf-8", "replace")
+    assert "in test_that_hangs" in log  # the stack
+
+
+def test_no_limit_ends_a_run_that_goes_on(tmp_path: Path) -> None:
+    text = """
+        import pytest
+
+        @pytest.mark.parametrize("n", range(100))
+        def test_it(n):
+            pass
+    """
+    folder = project(tmp_path / "it", text)
+    size = [0]
+    log = folder / "log" / "a.txt"
+
+    def clock() -> float:  # leaps as often as the log grows
+        size[0] += 299 * (log.stat().st_size > 0)
+        return float(size[0])
+
+    end, result = run(folder, "-v", clock=clock)
+    assert (end.hung, result.passed, result.failed) == ((), 100, 0)
+
+
+def marked(mark: str, count: int) -> str:
+    """Return tests that have a mark."""
+    tests = (
+        f"@pytest.mark.{mark}\ndef test_{n}():\n    assert {n} % 2 == 0\n"
+        for n in range(count)
+    )
+    return "\n".join(["import pytest", *tests])
+
+
+def test_more_than_five_tests_marked_timing_are_refused(tmp_path: Path) -> None:
+    five = project(tmp_path / "five", marked("timing('it may')", 5))
+    _, result = run(five)
+    assert (result.passed, result.failed) == (3, 2)
+    end, result = run(project(tmp_path / "six", marked("timing('it may')", 6)))
+    assert end.status == pytest.ExitCode.USAGE_ERROR
+    assert "6 tests are marked timing, which 5 may be" in result.log.read_text("utf-8")
+
+
+def test_only_a_test_marked_timing_runs_again(tmp_path: Path) -> None:
+    from tools.dev import results  # noqa: PLC0415
+
+    text = marked("timing('it may')", 4) + "\ndef test_wrong():\n    assert 0\n"
+    _, result = run(project(tmp_path / "it", text))
+    assert (result.passed, result.failed) == (2, 3)
+    calls: list[str] = []
+
+    def passes(test: str) -> bool:
+        calls.append(test)
+        return "test_1" in test
+
+    settled = results.again(result, passes)
+    assert Counter(calls) == {"test_it.py::test_1": 2, "test_it.py::test_3": 1}
+    assert (settled.passed, settled.failed) == (3, 2)
+    assert settled.unstable == ("test_it::test_1: it may",)
+    assert [one.name for one in settled.failures] == [
+        "test_it::test_3",
+        "test_it::test_wrong",
+    ]
+
+
+def test_the_mark_timing_implies_the_mark_serial(
+    tmp_path: Path,
+) -> None:
+    text = marked("timing('it may')", 1) + marked("serial", 1).replace("_0", "_s")
+    folder = project(tmp_path / "it", text + "\ndef test_other(): pass\n")
+    _, alone = run(folder, "-mserial", "-v")
+    assert alone.passed == 2
+    assert "test_other" not in alone.log.read_text("utf-8")
+
+
+def pythons(*versions: str) -> list[Any]:
+    """Return descriptions of interpreters, for the plan."""
+    from tools.dev.pythons import Python  # noqa: PLC0415
+
+    given = SimpleNamespace(headers=True, venv=True, sqlite=True)
+    return [
+        Python(f"/{version}", "cpython", version, version, **vars(given))
+        for version in versions
+    ]
+
+
+VERSIONS = ["3.15.1", "3.14.2", "3.13.3", "3.12.4", "3.11.9", "3.11.2"]
+FOUND = slice(2, None)  # the two newest are in a Debian
+
+
+def files_of(runs: Sequence[Any]) -> dict[tuple[str, str], set[str]]:
+    """Return the files of each Python and core."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for one in runs:
+        found.setdefault((one.python.version, one.core), set()).update(one.files)
+    return found
+
+
+def test_the_gate_has_every_test_once_and_counts_on_every_core() -> None:
+    from tools.dev import plan  # noqa: PLC0415
+
+    found = pythons(*VERSIONS)
+    first = found[FOUND][0]
+    gate = list(plan.gate(first, found))
+    assert gate[0] == plan.Run(first, "monitoring", plan.files())
+    by_core = files_of(gate)
+    assert set(by_core) == {(one.version, core) for one in found for core in one.cores}
+    counting = set(plan.files(plan.COUNTING))
+    for (version, core), files in by_core.items():
+        kinds = not version.startswith("3.11") and core == "monitoring"
+        if kinds and version != first.version:
+            assert not files & counting  # each kind of events has a run of its own
+        else:
+            assert files >= counting
+        assert files >= plan.having("smoke")
+    for version in (VERSIONS[0], VERSIONS[-1]):
+        usual = "monitoring" if version == VERSIONS[0] else "settrace"
+        assert by_core[version, usual] >= set(plan.files(("kernprof/", "compat/")))
+
+
+def test_the_rest_is_what_the_gate_leaves_out_and_ten_parts_have_all_of_it() -> None:
+    from tools.dev import plan  # noqa: PLC0415
+
+    found = pythons(*VERSIONS)
+    first = found[FOUND][0]
+    rest = list(plan.rest(first, found))
+    whole = files_of([*plan.gate(first, found), *rest])
+    for one in found:
+        if one.number[:2] == (3, 11) and one != found[-1]:
+            continue  # another one of its minor version has all
+        for file in plan.files(without=plan.READING):
+            assert file in whole[one.version, one.cores[0]] or (
+                file in plan.files(plan.COUNTING)
+            )
+    assert whole[VERSIONS[-1], "settrace"] == set(plan.files())
+    chosen: Counter[tuple[str, str]] = Counter()
+    for number in range(100):
+        for one in plan.tenth(rest, f"{number:040x}"):
+            chosen.update((one.name, file) for file in one.files)
+    assert set(chosen) == {(one.name, file) for one in rest for file in one.files}
+    share = sum(chosen.values()) / len(chosen) / 100
+    assert 0.09 < share < 0.11
+
+
+def test_one_python_has_every_core_and_nothing_twice() -> None:
+    from tools.dev import plan  # noqa: PLC0415
+
+    [only] = pythons("3.13.5")
+    names = [one.name for one in plan.gate(only, [only])]
+    assert len(set(names)) == len(names)
+    assert {name.partition(",")[0] for name in names} == {
+        f"3.13.5 {core}" for core in only.cores
+    }
