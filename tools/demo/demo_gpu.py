@@ -7,17 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools.demo.setting_up import ready
 from tools.dev import native
-from tools.dev.envs import (
-    ROOT,
-    Env,
-    StepError,
-    clean_environment,
-    explain,
-    install,
-    make,
-)
-from tools.dev.pythons import this
+from tools.dev.envs import ROOT, clean_environment
 
 EXAMPLE = "examples/simulated_gpu.py"
 STARVED = "examples/starved_gpu.py"  # by a clock that it advances itself
@@ -26,17 +18,9 @@ BANNER = "=== simulated: no GPU is used, and the numbers of one are made up ==="
 
 def main() -> int:
     """Set up, build the doubles and run; return the first exit status other than 0."""
-    python = this()
-    env = Env(ROOT / ".venv")
-    log = env.log
-    print(f"setting up lineprof in .venv (Python {python.version}) ...", flush=True)
-    try:
-        make(env, python)
-        install(env, editable=True)
-        log = native.BUILD_LOG
-        native.build(python, strict=False)
-    except StepError as error:
-        return explain(error, log)
+    env = ready(doubles=True)
+    if env is None:
+        return 1
     environment = clean_environment(
         LINEPROF_CUDA=str(native.DOUBLES / "fake_cuda.so"),
         LINEPROF_CUPTI=str(native.DOUBLES / "fake_cupti.so"),

@@ -176,7 +176,9 @@ def require(env: Env, requirements: str, *options: str) -> None:
 
 def pip(env: Env, *arguments: str) -> None:
     """Run `pip install` in an environment; StepError if it fails."""
-    command = [env.python, "-m", "pip", "install", "--no-input", *arguments]
+    # Files that nothing imports are not compiled.
+    options = ["--no-input", "--no-compile"]
+    command = [env.python, "-m", "pip", "install", *options, *arguments]
     must(command, env.log, env.debian)
 
 

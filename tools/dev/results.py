@@ -9,7 +9,7 @@ import time
 import xml.etree.ElementTree as ET
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from tools.dev.envs import replay
 
@@ -53,7 +53,7 @@ def say(line: str) -> None:
 
 
 class Progress:
-    """What goes on, printed in one line every few seconds."""
+    """What goes on in a block, printed in one line every few seconds."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -61,7 +61,6 @@ class Progress:
         self._doing: dict[str, Callable[[], str]] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._print, daemon=True)
-        self._thread.start()
 
     @contextlib.contextmanager
     def doing(self, what: str, state: Callable[[], str] = lambda: "") -> Iterator[None]:
@@ -82,8 +81,11 @@ class Progress:
             if texts:
                 say(f"{time.monotonic() - self._began:6.0f} s: {'; '.join(texts)}")
 
-    def close(self) -> None:
-        """Print no more."""
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         self._thread.join()
 

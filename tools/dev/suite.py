@@ -169,7 +169,7 @@ class Suite:
     def run(self) -> int:
         """Run everything unless interrupted; return the exit status."""
         with contextlib.ExitStack() as stack:
-            stack.callback(self._progress.close)
+            stack.enter_context(self._progress)
             pool = stack.enter_context(ThreadPoolExecutor(SET_UP_AT_ONCE))
             try:
                 self._run_all(stack, pool)
@@ -408,15 +408,20 @@ def set_up(python: Python) -> Env:
 
 def install_peers(env: Env) -> None:
     """Install other profilers for comparison, each if this Python can have it."""
-    requirements = REQUIREMENTS / "peers.txt"
-    for peer in requirements.read_text(encoding="utf-8").split():
-        if not stamp(env, peer):
+    requirements = (REQUIREMENTS / "peers.txt").read_text(encoding="utf-8")
+    if stamp(env, "peers.txt") == requirements:
+        return
+    peers = requirements.split()
+    try:
+        pip(env, "--only-binary=:all:", *peers)
+    except StepError:
+        for peer in peers:
             try:
                 pip(env, "--only-binary=:all:", peer)
             except StepError as error:  # its tests are skipped, with a reason
                 with open_log(env.log) as log:
                     print(f"no {peer} here: {error}", file=log)
-            write_stamp(env, peer, "tried")
+    write_stamp(env, "peers.txt", requirements)
 
 
 def with_full_paths(arguments: list[str]) -> list[object]:

@@ -87,14 +87,13 @@ def run(env: Env, core: str, arguments: list[object]) -> int:
     command: list[object] = [env.python, "-m", "pytest", f"--junitxml={report}"]
     command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT, *arguments]
     changes = {"LINEPROF_CORE": core, "LINEPROF_DOUBLES": str(native.DOUBLES)}
-    telling = Progress()
     with (
+        Progress() as telling,
         telling.doing("tests", lambda: progress(log)),
         tempfile.TemporaryDirectory(prefix="lineprof-tests-") as folder,
     ):
         place = where(command, Path(folder), None, changes)
         end = Sessions().run(place, log, running)
-    telling.close()
     result = read_report(Result("tests", log), report, end.status)
     failed = Counter(one.name.partition("[")[0] for one in result.failures)
     for name, times in failed.most_common():
