@@ -79,7 +79,7 @@ class Sessions:
             if log.stat().st_size != size:
                 size, since = log.stat().st_size, self._clock()
             elif self._clock() - since > SILENT_S:
-                found = dict(running(tests))
+                found = dict(running_tests(tests))
                 hung += found.values()
                 if not found or process.pid in found:
                     return End(end(process), tuple(hung))
@@ -96,7 +96,7 @@ class Sessions:
                 kill(process)
 
 
-def running(tests: Path) -> Iterator[tuple[int, str]]:
+def running_tests(tests: Path) -> Iterator[tuple[int, str]]:
     """Yield the pid of each process that runs a test, and the test."""
     for file in sorted(tests.glob("*")):
         pid, _, test = file.read_text(encoding="utf-8").partition(" ")

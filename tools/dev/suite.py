@@ -52,7 +52,7 @@ from tools.dev.results import (
     say,
     tell,
 )
-from tools.dev.sessions import SILENT_S, Sessions
+from tools.dev.sessions import SILENT_S, Sessions, running_tests
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -185,7 +185,9 @@ class Suite:
         self._native()
         done: list[Run] = []
         if self._found:  # its run is the longest: no other Python is waited for
-            done = self._runs(self._found[0], self._found)[:1]
+            done = [
+                one for one in self._runs(self._found[0], self._found)[:1] if one.spread
+            ]
             self._spread(done)
         pythons = self._found
         if newest_ones:
@@ -340,7 +342,8 @@ class Suite:
         result = self._pytest_in(
             env, run, arguments, log, spread=run.spread if spread is None else spread
         )
-        self._results.append(tell(result, time.monotonic() - begun))
+        if result.passed or result.failed or result.skipped:
+            self._results.append(tell(result, time.monotonic() - begun))
         if result.failures:
             self._failed.append((run, result))
 
@@ -382,7 +385,10 @@ class Suite:
             name = (
                 f"{result.name}: no test ended for {SILENT_S:.0f} s, while {hung} ran"
             )
-            result = replace(result, name=name)
+            return replace(result, name=name)
+        cut_off = " and ".join(test for _, test in running_tests(running))
+        if cut_off and result.failed:
+            return replace(result, name=f"{result.name}, while {cut_off} ran")
         return result
 
 
