@@ -61,7 +61,7 @@ print(memory() - before)
 
 
 def test_millions_of_records(rig: Rig) -> None:
-    ran = rig.kernprof(MILLIONS, "--gpu-events", "5000")
+    ran = rig.kernprof(MILLIONS, "--gpu-events", "5000", fresh=True)
     assert grown(ran) < 8 * MB
     stats = ran.check()
     assert counted(stats) == (2000000, 6000000, 5000)
@@ -73,7 +73,7 @@ def test_millions_of_records(rig: Rig) -> None:
 def test_millions_of_records_with_reused_correlation_ids(rig: Rig) -> None:
     """No launch is outstanding for ever because its id was reused."""
     knobs = {"FAKE_CUPTI_FIRST_ID": (1 << 32) - 600000, "LINEPROF_GPU_EVENTS": 0}
-    ran = rig.kernprof(MILLIONS, **knobs)
+    ran = rig.kernprof(MILLIONS, fresh=True, **knobs)
     assert grown(ran) < 8 * MB
     stats = ran.check()
     assert counted(stats) == (2000000, 6000000, 0)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from gpu_server import PYTHONS
 from nvtx_spy import POP, Heard, Spy, make_spy, nesting
 from running import plain, run_python
 
@@ -53,14 +53,11 @@ def spy(shared_folder: Path) -> Spy:
 
 def expected(file: Path, mode: str, functions: tuple[str, ...]) -> Any:
     """Return the oracle's threads, output and result of a program."""
-    done = subprocess.run(
-        [sys.executable, str(ORACLE), str(file), mode, *functions],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=120,
-    )
-    return json.loads(done.stdout)
+    words = [str(ORACLE), str(file), mode, *functions]
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = PYTHONS[False].run(words, Path.cwd(), found, 120)
+    assert done.status == 0, done.err
+    return json.loads(done.out)
 
 
 def check_ranges(

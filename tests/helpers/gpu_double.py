@@ -285,20 +285,16 @@ class Play:
         **knobs: object,
     ) -> subprocess.CompletedProcess[str]:
         """Run a script, which may fail; driver: LINEPROF_CUDA is set."""
+        from gpu_server import PYTHONS  # noqa: PLC0415 - programs do not need it
+
         settings = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
         prelude = SCRIPT_PRELUDE
         if not driver:
             settings.pop("LINEPROF_CUDA")
             prelude = prelude.replace("gpu = workload()", "")
-        return subprocess.run(
-            [sys.executable, "-c", prelude + textwrap.dedent(script)],
-            cwd=self.folder,
-            env=settings,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        words = ["-c", prelude + textwrap.dedent(script)]
+        ended = PYTHONS[frozen].run(words, self.folder, settings, 120)
+        return subprocess.CompletedProcess(words, *ended)
 
     def __call__(self, script: str, **knobs: Any) -> str:
         """Run a script that must succeed; return its output."""

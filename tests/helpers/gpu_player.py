@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ctypes import CDLL
 
 
-LIMIT = 100  # s; only a process that hangs reaches it, also without its parent
+LIMIT = 250  # s; only a process that hangs reaches it, also without its parent
 
 
 def play(file: str, gpu: CDLL, names: dict[str, object]) -> str:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
+from gpu_server import PYTHONS
 from running import plain
 
 from lineprof import LineStats
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 
 MARK = re.compile(r"#> (.+)$")
 PLAYER = Path(__file__).with_name("gpu_player.py")
-DEADLINE = 120  # s; only a process that hangs reaches it
+DEADLINE = 300  # s; only a process that hangs reaches it
+AT_START = ("PYTHON", "LD_", "LINEPROF_CLOCK", "LINEPROF_CORE")
 OF_THE_PROCESSOR = ("hits", "time")
 
 Words = dict[str, str]
@@ -249,16 +251,25 @@ class Rig:
         text: str = "",
         *,
         frozen: bool = True,
+        fresh: bool = False,
         cupti: str = "fake_cupti",
         **knobs: object,
     ) -> Ran:
-        """Run Python with `words` and the doubles; knobs that are "" are unset."""
+        """Run Python with `words` and the doubles; knobs that are "" are unset.
+
+        fresh: in a new Python also if a fork of one that has imported lineprof would
+        do. Knobs that Python reads at its start, or before a fork, need a new one.
+        """
         found = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
+        found = {name: value for name, value in found.items() if value}
+        if not fresh and not any(name.startswith(AT_START) for name in knobs):
+            ended = PYTHONS[frozen].run(words, self.folder, found, DEADLINE)
+            return Ran(*ended, text, self.folder)
         done = subprocess.run(
             [sys.executable, *words],
             capture_output=True,
             cwd=self.folder,
-            env={name: value for name, value in found.items() if value},
+            env=found,
             text=True,
             timeout=DEADLINE,
             check=False,
@@ -281,13 +292,14 @@ class Rig:
         *options: str,
         frozen: bool = True,
         ready: bool = True,
+        fresh: bool = False,
         **knobs: object,
     ) -> Ran:
         """Run a program under ``kernprof -l``, with -q unless `options` have -v."""
         text = self.write(program, frozen=frozen, ready=ready)
         quiet = [] if any(word.startswith("-v") for word in options) else ["-q"]
         words = ["-m", "kernprof", "-l", *quiet, *options, "program.py"]
-        return self.run(words, text, frozen=frozen, **knobs)
+        return self.run(words, text, frozen=frozen, fresh=fresh, **knobs)
 
     def python(
         self,
@@ -295,11 +307,13 @@ class Rig:
         *arguments: str,
         frozen: bool = True,
         ready: bool = True,
+        fresh: bool = False,
         **knobs: object,
     ) -> Ran:
         """Run a program that makes its own profiler."""
         text = self.write(program, frozen=frozen, ready=ready)
-        return self.run(["program.py", *arguments], text, frozen=frozen, **knobs)
+        words = ["program.py", *arguments]
+        return self.run(words, text, frozen=frozen, fresh=fresh, **knobs)
 
     def check(
         self, program: str, *options: str, nowhere: str = "", **knobs: object

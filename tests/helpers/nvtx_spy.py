@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from compiled_doubles import double
+from gpu_server import PYTHONS
 from running import hook_name, plain, run_python
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Heard:
 
 
 class Spy:
-    """A runner of programs in a new Python that loads the tool."""
+    """A runner of programs, each in a process of its own that loads the tool."""
 
     def __init__(self, library: Path) -> None:
         self.library = library
@@ -68,23 +68,18 @@ class Spy:
         with tempfile.TemporaryDirectory(prefix="lineprof-") as folder:
             file, out = Path(folder, "program.py"), Path(folder, "heard")
             file.write_text(plain(program), encoding="utf-8")
-            done = subprocess.run(
-                [sys.executable, str(file), *arguments],
-                capture_output=True,
-                env={
-                    **os.environ,
-                    "LINEPROF_CORE": hook_name(),
-                    "PYTHONPATH": os.pathsep.join(sys.path),
-                    "PYTHONFAULTHANDLER": "1",
-                    "NVTX_INJECTION64_PATH": str(self.library),
-                    "NVTX_SPY_OUT": str(out),
-                    **environment,
-                },
-                text=True,
-                timeout=120,
-                check=False,
-            )
-            return Heard(done.returncode, done.stdout, done.stderr, tuple(read(out)))
+            found = {
+                **os.environ,
+                "LINEPROF_CORE": hook_name(),
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "PYTHONFAULTHANDLER": "1",
+                "NVTX_INJECTION64_PATH": str(self.library),
+                "NVTX_SPY_OUT": str(out),
+                **environment,
+            }
+            words = [str(file), *arguments]
+            ended = PYTHONS[False].run(words, Path.cwd(), found, 120)
+            return Heard(*ended, tuple(read(out)))
 
     def check(self, program: str, *arguments: str, **environment: str) -> Heard:
         """Run a program that must succeed."""
