@@ -484,6 +484,7 @@ def played(
     return Rig(doubles, tmp_path_factory.mktemp("attribution")).play(PROGRAMS)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_work_is_charged_to_the_line_at_the_launch(
     played: dict[str, Played], name: str
@@ -506,6 +507,7 @@ def test_a_function_counts_a_record_once(played: dict[str, Played]) -> None:
     assert nested == {"inner": (114, 114), "middle": (101, 0), "outer": (5119, 5007)}
 
 
+@pytest.mark.smoke
 def test_call_paths_have_the_thread_of_the_launch(rig: Rig) -> None:
     program = """
     import threading
@@ -527,6 +529,7 @@ def test_call_paths_have_the_thread_of_the_launch(rig: Rig) -> None:
     assert names == {1: "MainThread", 10: "red", 100: "green"}
 
 
+@pytest.mark.smoke
 def test_an_adopted_call_path_has_the_thread_of_its_lines(rig: Rig) -> None:
     program = """
     import threading
@@ -591,6 +594,7 @@ def test_two_profilers_each_report_their_own_lines(rig: Rig) -> None:
     assert unattributed(ran.stats("second").gpu).gpu_ns == 103
 
 
+@pytest.mark.smoke
 def test_one_of_two_profilers_is_turned_off_in_the_middle(rig: Rig) -> None:
     program = """
     from running import new_profiler
@@ -633,6 +637,7 @@ def test_one_of_two_profilers_is_turned_off_in_the_middle(rig: Rig) -> None:
     assert unattributed(ran.stats("second").gpu).gpu_ns == 320
 
 
+@pytest.mark.smoke
 def test_switching_greenlets(rig: Rig) -> None:
     """A launch is charged to the line of its own greenlet."""
     pytest.importorskip("greenlet")

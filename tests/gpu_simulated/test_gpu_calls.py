@@ -99,6 +99,7 @@ f()
 """
 
 
+@pytest.mark.smoke
 def test_freeing_waits_for_the_work_that_was_launched(rig: Rig) -> None:
     """It is no wait before the first launch, and after a wait for the device."""
     waits = {"first": "", "second": "#> wait=100/1 time=100", "third": ""}
@@ -166,6 +167,7 @@ def test_freeing_during_a_wait_of_another_thread_is_a_wait(rig: Rig) -> None:
 # -- other calls -------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_work_by_other_calls_than_launches_belongs_to_their_line(rig: Rig) -> None:
     """They have a record on some devices only: none is missed on others."""
     ran = rig.kernprof("""

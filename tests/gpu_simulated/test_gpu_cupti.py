@@ -178,6 +178,7 @@ def played(
     return Rig(doubles, tmp_path_factory.mktemp("cupti")).play(PROGRAMS)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_numbers_of_lines(played: dict[str, Played], name: str) -> None:
     stats = played[name].check()
@@ -263,6 +264,7 @@ gpu.fk_launch(b"outside", 2, 1)
 """
 
 
+@pytest.mark.smoke
 def test_each_record_is_in_the_timeline(rig: Rig) -> None:
     stats = rig.kernprof(TIMELINE).ok().stats()
     found = {event.name or event.kind: event for event in events(stats)}
@@ -312,6 +314,7 @@ def test_busy_time_counts_concurrent_kernels_once(rig: Rig) -> None:
         assert attributes["threads_per_sm"] == 2048
 
 
+@pytest.mark.smoke
 def test_the_table(rig: Rig) -> None:
     program = """
     @profile
@@ -376,6 +379,7 @@ def test_a_report_can_be_made_repeatedly(rig: Rig) -> None:
     ran.check()
 
 
+@pytest.mark.smoke
 def test_a_report_made_inside_a_line(rig: Rig) -> None:
     """The report waits for the device and has all launches so far."""
     program = """

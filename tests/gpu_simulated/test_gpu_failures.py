@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.usefixtures("hook")
+SMOKE = pytest.mark.smoke
 
 # Prints, has exact times, uses the device, and ends with a status of its own.
 PROGRAM = """
@@ -68,6 +69,7 @@ def check(ran: Ran, said: str = "") -> list[str]:
 UNKNOWN = "CUPTI_ERROR_UNKNOWN (999)"
 DENIED = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35)"
 SET_CLOCK = "cuptiActivityRegisterTimestampCallback"
+HELD = "another subscriber"
 TAKEN = "CUPTI takes one tool at a time and is held by "
 REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
     "GetVersion": (
@@ -104,7 +106,7 @@ REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
         {"FAKE_CUPTI_FAIL": "cuptiActivityRegisterTimestampCallback,cuptiGetTimestamp"},
         f"CUPTI can't be used: cuptiGetTimestamp says {UNKNOWN}",
     ),
-    "another subscriber": (
+    HELD: (
         {"FAKE_CUPTI_SUBSCRIBE_RC": 39},
         f"{TAKEN}another tool in this process, like torch.profiler",
     ),
@@ -126,7 +128,13 @@ REFUSALS: Mapping[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=SMOKE if name in {"Subscribe", HELD} else ())
+        for name in REFUSALS
+    ],
+)
 def test_one_line_says_why_gpu_columns_are_off(rig: Rig, name: str) -> None:
     knobs, reason = REFUSALS[name]
     # Until lineprof sets its clock the double has its own.
@@ -269,6 +277,7 @@ def test_failures_while_calls_are_recorded(rig: Rig) -> None:
     assert names == {"?"}
 
 
+@pytest.mark.smoke
 def test_without_a_settable_clock_of_cupti(rig: Rig) -> None:
     """The offset of the two clocks is measured instead, exactly in this test."""
     program = """
@@ -318,7 +327,7 @@ def clocked(rig: Rig, *, before: bool = True, **knobs: object) -> LineStats:
     ("clock", "fails", "realigned"),
     [
         # A context that was there before CUPTI keeps CUPTI's own clock.
-        ("late", "", 2),
+        pytest.param("late", "", 2, marks=SMOKE),
         ("realtime", "", 3),
         # Without a settable clock the offset is measured, and one may be without it.
         ("realtime", SET_CLOCK, 0),
@@ -368,6 +377,7 @@ def lost_of(ran: Ran) -> str:
     return line
 
 
+@pytest.mark.smoke
 def test_records_that_were_dropped(rig: Rig) -> None:
     ran = rig.kernprof(MANY, "-v", FAKE_CUPTI_DROP=2)
     whole = totals(ran.stats().gpu)
@@ -535,7 +545,9 @@ DELIVERIES = {
 }
 
 
-@pytest.mark.parametrize("name", DELIVERIES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=SMOKE if n == "late" else ()) for n in DELIVERIES]
+)
 def test_all_orders_of_delivery(rig: Rig, name: str) -> None:
     ran = rig.kernprof(MANY, "-v", **DELIVERIES[name])
     assert (ran.status, ran.err) == (0, "")
@@ -548,6 +560,7 @@ def test_all_orders_of_delivery(rig: Rig, name: str) -> None:
 # -- retries -----------------------------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_a_later_profiler_tries_again(rig: Rig) -> None:
     """The tool that held CUPTI may have unsubscribed since."""
     program = """

@@ -70,6 +70,7 @@ def times(stats: LineStats, name: str) -> list[tuple[int, int]]:
     return [(row.hits, row.time_ns) for row in found.rows]
 
 
+@pytest.mark.smoke
 def test_parent_and_child_continue_after_a_fork(rig: Rig) -> None:
     ran = rig.kernprof(BOTH_SIDES, **QUIET).ok("together\nchild\nstatus 5\n")
     stats = ran.check()
@@ -108,6 +109,7 @@ def test_cuda_used_only_in_the_child(rig: Rig) -> None:
     rig.kernprof(program, ready=False, **QUIET).ok("0 0 0 1\n0\n").check()
 
 
+@pytest.mark.serial
 def test_a_childs_own_gpu_work_takes_no_memory(rig: Rig) -> None:
     """CUPTI fills buffers with records of the child, and has no thread to return them.
 
@@ -134,6 +136,7 @@ def test_a_childs_own_gpu_work_takes_no_memory(rig: Rig) -> None:
     rig.kernprof(program, ready=False, **QUIET).ok("True\n0\n")
 
 
+@pytest.mark.smoke
 def test_a_fork_before_the_first_profiler(rig: Rig) -> None:
     """Parent and child each have a session of their own."""
     program = """
@@ -320,7 +323,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize(
+    "method", [pytest.param("fork", marks=pytest.mark.smoke), "spawn", "forkserver"]
+)
 def test_a_pool(rig: Rig, method: str) -> None:
     program = POOL.replace("METHOD", repr(method))
     ran = rig.kernprof(program, ready=False, frozen=False, **QUIET)
@@ -366,6 +371,7 @@ def test_an_exit(rig: Rig) -> None:
     assert run_of(ran.check()).outstanding == 0
 
 
+@pytest.mark.smoke
 def test_an_exception(rig: Rig) -> None:
     ran = ended(rig, "raise ValueError('here')")
     text = ran.text.partition("gpu.fk_init()\n")[2].replace("@profile", "")
@@ -376,6 +382,7 @@ def test_an_exception(rig: Rig) -> None:
     assert ran.check().processes[0].exit == "exception"
 
 
+@pytest.mark.smoke
 def test_sigterm(rig: Rig) -> None:
     ran = ended(rig, "os.kill(os.getpid(), signal.SIGTERM); signal.pause()")
     assert (ran.status, ran.err) == (-signal.SIGTERM, "")

@@ -80,6 +80,7 @@ def test_a_replay_is_charged_to_the_line_that_replays(rig: Rig) -> None:
     assert lost(ran.stats().gpu.runs[0]) == (0, 0, 0, 0)
 
 
+@pytest.mark.smoke
 def test_a_replay_can_be_charged_to_the_lines_that_captured(rig: Rig) -> None:
     ran = rig.kernprof(PROGRAM).ok()
     assert numbers_by_text(ran, capture=True) == {
@@ -201,6 +202,7 @@ f()
 OUTSIDE = "gpu=10 kernels=1"  # unattributed work
 
 
+@pytest.mark.smoke
 def test_other_graphs(rig: Rig) -> None:
     played = rig.play(OTHERS, FAKE_CUPTI_BUFFER_LIMIT=100000)
     for name, one in played.items():

@@ -60,6 +60,7 @@ print(memory() - before)
 """
 
 
+@pytest.mark.serial
 def test_millions_of_records(rig: Rig) -> None:
     ran = rig.kernprof(MILLIONS, "--gpu-events", "5000", fresh=True)
     assert grown(ran) < 8 * MB
@@ -70,6 +71,7 @@ def test_millions_of_records(rig: Rig) -> None:
     assert (device.busy_ns, device.busy_exact) == (6000000, True)
 
 
+@pytest.mark.serial
 def test_millions_of_records_with_reused_correlation_ids(rig: Rig) -> None:
     """No launch is outstanding for ever because its id was reused."""
     knobs = {"FAKE_CUPTI_FIRST_ID": (1 << 32) - 600000, "LINEPROF_GPU_EVENTS": 0}
@@ -134,6 +136,7 @@ def test_a_full_timeline_is_reported(rig: Rig) -> None:
 # -- many paths, kernels and calls --------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_many_call_paths(rig: Rig) -> None:
     """Each leaf of a binary tree of calls has a call path: 2**13 of them."""
     program = """
@@ -249,7 +252,9 @@ gpu.fk_native_join()
 """
 
 
-@pytest.mark.parametrize("request_on", ["cupti", "app"])
+@pytest.mark.parametrize(
+    "request_on", [pytest.param("cupti", marks=pytest.mark.smoke), "app"]
+)
 def test_threads_of_all_kinds_while_reports_are_made(rig: Rig, request_on: str) -> None:
     knobs = {"FAKE_CUPTI_BUFFER_LIMIT": 8192, "FAKE_CUPTI_REQUEST": request_on}
     ran = rig.kernprof(CONCURRENT, "--gpu-events", "1000", frozen=False, **knobs).ok()

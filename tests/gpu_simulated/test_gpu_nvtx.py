@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nvtx_spy import Event
 
 pytestmark = pytest.mark.usefixtures("hook")
+SMOKE = pytest.mark.smoke
 
 ORACLE = Path(__file__).parents[1] / "helpers" / "ranges_oracle.py"
 PLAYER = """
@@ -296,7 +297,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("mode", ["line", "func"])
+@pytest.mark.parametrize("mode", [pytest.param("line", marks=SMOKE), "func"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_registered_functions(spy: Spy, tmp_path: Path, name: str, mode: str) -> None:
     check_ranges(spy, tmp_path, PROGRAMS[name], *FUNCTIONS[name], mode=mode)
@@ -367,6 +368,7 @@ plain(2)
 # -- stopping in a running function -------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_disabled_and_enabled_again(spy: Spy, tmp_path: Path) -> None:
     check_ranges(
         spy,
@@ -533,6 +535,7 @@ for n in range(3):
 # -- forks, exits, threads, greenlets --------------------------------------------------
 
 
+@pytest.mark.smoke
 def test_open_ranges_continue_in_a_forked_child(spy: Spy) -> None:
     heard = spy.check(
         START
@@ -604,6 +607,7 @@ profile.disable()
     assert whole == ["f", "return n", POP, POP] * 300
 
 
+@pytest.mark.smoke
 def test_a_thread_pops_no_ranges_of_one_that_died_with_them(spy: Spy) -> None:
     """The 257th thread has the recorder of one that has ended."""
     heard = spy.check(
@@ -648,6 +652,7 @@ profile.disable()
     assert whole == ["g", "return n", POP, POP] * 300
 
 
+@pytest.mark.smoke
 def test_ranges_of_switching_greenlets(spy: Spy) -> None:
     pytest.importorskip("greenlet")
     heard = spy.check(
@@ -735,6 +740,7 @@ for key, *_, serial in profile._tracer.snapshot()[1]:
     ]
 
 
+@pytest.mark.smoke
 def test_comprehensions_stay_balanced(spy: Spy) -> None:
     heard = spy.check(
         START

@@ -43,6 +43,7 @@ def test_two_threads_make_the_first_profilers_at_the_same_time(rig: Rig) -> None
     rig.python(program).ok("cupti\ncupti 20\ncupti 20\n")
 
 
+@pytest.mark.smoke
 def test_an_exit_handler_registered_before_the_first_profiler(rig: Rig) -> None:
     program = """
     import atexit

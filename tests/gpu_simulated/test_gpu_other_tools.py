@@ -99,6 +99,7 @@ sys.exit(3)
 """
 
 
+@pytest.mark.smoke
 def test_a_tool_that_comes_later_takes_the_records(rig: Rig) -> None:
     ran = rig.kernprof(LATER, "-v", **SHARED)
     said, _, table = ran.out.partition("Wrote profile")
@@ -147,6 +148,7 @@ print(memory() - before)
 """
 
 
+@pytest.mark.serial
 def test_memory_is_bounded_while_no_record_comes(rig: Rig) -> None:
     """Each million of launches would need 16 MB."""
     ran = rig.kernprof(MILLIONS, fresh=True, **SHARED)

@@ -70,6 +70,7 @@ def run(words: list[str], folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.serial
 def test_what_a_program_launches_while_it_is_attached_to_is_recorded(
     doubles: Path, tmp_path: Path
 ) -> None:
@@ -104,6 +105,7 @@ def listening(doubles: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
+@pytest.mark.serial
 def test_top_and_written_profiles_have_the_gpu_work_so_far(
     listening: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
