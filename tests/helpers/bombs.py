@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from array import array
@@ -47,13 +48,13 @@ class Outcome(NamedTuple):
     out: int  # bytes
     err: str
     seconds: float  # of CPU
-    memory: int  # bytes, at most
+    memory: int  # bytes, at most: of this command and those before it
 
 
-# Run by a small process of its own: what the kernel reports as a child's largest
-# memory includes the parent's, from which it was forked. That of a worker that has
+# Run by a small process of its own: what the kernel reports as the largest memory of a
+# process includes its parent's, from which it was forked. That of a worker that has
 # run tests for a while is more than what is measured here.
-MEASURED = """
+LIMITED = """
 import os, resource, subprocess, sys
 limit = int(sys.argv[1])
 
@@ -61,34 +62,52 @@ def restrict():
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CPU, (300, 300))
 
-with open("out", "wb") as out, open("err", "wb") as err:
-    process = subprocess.Popen(
-        sys.argv[2:], stdout=out, stderr=err, preexec_fn=restrict
-    )
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-print(process.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+sys.exit(subprocess.call(sys.argv[2:], preexec_fn=restrict))
+"""
+
+# Commands of one process, as the start of each would take longer than most of them.
+COMMANDS = """
+import json, os, resource, sys
+from lineprof.cli.main import main
+
+def used():
+    found = resource.getrusage(resource.RUSAGE_SELF)
+    return found.ru_utime + found.ru_stime, found.ru_maxrss * 1024
+
+ends = []
+for number, arguments in enumerate(json.load(open("commands.json"))):
+    for stream in (1, 2):
+        file = os.open(f"{number}.{stream}", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+        os.dup2(file, stream)
+        os.close(file)
+    before, _ = used()
+    status = main(arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    after, memory = used()
+    ends.append((status, after - before, memory))
+json.dump(ends, open("ends.json", "w"))
 """
 
 
-def run(folder: Path, *arguments: str, limit: int = 1_500_000_000) -> Outcome:
-    """Run the command in a process of at most `limit` bytes, and five minutes."""
-    command = [sys.executable, "-m", "lineprof", *arguments]
-    measured = subprocess.run(
-        [sys.executable, "-IS", "-c", MEASURED, str(limit), *command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    status, seconds, memory = measured.stdout.split()
-    return Outcome(
-        status=int(status),
-        out=(folder / "out").stat().st_size,
-        err=(folder / "err").read_text(encoding="utf-8"),
-        seconds=float(seconds),
-        memory=int(memory),
-    )
+def run(
+    folder: Path, *commands: Sequence[str], limit: int = 1_500_000_000
+) -> list[Outcome]:
+    """Run commands in one process of at most `limit` bytes, and five minutes."""
+    (folder / "commands.json").write_text(json.dumps(commands), encoding="utf-8")
+    limited = [sys.executable, "-IS", "-c", LIMITED, str(limit)]
+    subprocess.run([*limited, sys.executable, "-c", COMMANDS], cwd=folder, check=True)
+    ends = json.loads((folder / "ends.json").read_text(encoding="utf-8"))
+    return [
+        Outcome(
+            status=status,
+            out=(folder / f"{number}.1").stat().st_size,
+            err=(folder / f"{number}.2").read_text(encoding="utf-8"),
+            seconds=seconds,
+            memory=memory,
+        )
+        for number, (status, seconds, memory) in enumerate(ends)
+    ]
 
 
 def profile_of(
@@ -219,15 +238,15 @@ def zero_slices(folder: Path, slices: int) -> str:
     return file
 
 
-def rank_noise(folder: Path, ranks: int) -> str:
-    """Return a file of ranks that all ran the same 65,536 lines, in few bytes."""
-    lines = range(1, 65_537)
+def rank_noise(folder: Path, ranks: int, lines: int) -> str:
+    """Return a file of ranks that all ran the same lines, in few bytes."""
+    numbers = range(lines)
     random = Random(1)  # noqa: S311  # the same file each time
-    noise, zeros = [random.getrandbits(2) for _ in lines], [0 for _ in lines]
+    noise, zeros = [random.getrandbits(2) for _ in numbers], [0] * lines
     builder = RanksBuilder()
     builder.add(
         RankRun(rank=0, wall_ns=1, mpi_ns=0),
-        [(OUTER, line) for line in lines],
+        [(OUTER, 1 + number) for number in numbers],
         RankValues(
             places=(), hits=noise, time_ns=zeros, mpi_ns=zeros, callees_ns=zeros
         ),
