@@ -11,6 +11,7 @@ import sys
 import tarfile
 import zipfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -30,6 +31,32 @@ FILES = {
     *("CHANGELOG.md", "CMakeLists.txt", "CONTRIBUTING.md", "LICENSE", "Makefile"),
     *("README.md", "pyproject.toml"),
 }
+
+# Builds the sdist, of that the wheel and another sdist, as `python -m build` does, but
+# all in one isolated environment. The wheel is compiled without optimisation: the one
+# that this suite runs with was compiled as users do it.
+BUILD = """
+import sys, tarfile
+from pathlib import Path
+from build import ProjectBuilder
+from build.env import DefaultIsolatedEnv
+
+root, out = map(Path, sys.argv[1:])
+quick = {"cmake.build-type": "None", "cmake.define.LINEPROF_LTO": "OFF"}
+with DefaultIsolatedEnv() as env:
+    here = ProjectBuilder.from_isolated_env(env, root)
+    env.install(here.build_system_requires)
+    for kind, settings in (("sdist", {}), ("wheel", quick)):
+        env.install(here.get_requires_for_build(kind, settings))
+    with tarfile.open(here.build("sdist", out)) as archive:
+        # Python 3.11.2 takes no argument `filter`.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(out / "copy")
+    [folder] = (out / "copy").iterdir()
+    copy = ProjectBuilder.from_isolated_env(env, folder)
+    copy.build("sdist", out / "second")
+    copy.build("wheel", out, quick)
+"""
 
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
@@ -53,7 +80,7 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
 
 @pytest.fixture(scope="session")
 def built(shared_folder: Path) -> Path:
-    """Build the sdist and, of that, the wheel, once for all processes of this run."""
+    """Build the sdists and the wheel, once for all processes of this run."""
     folder = shared_folder / "release"
     with (shared_folder / "release.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -61,9 +88,7 @@ def built(shared_folder: Path) -> Path:
             unfinished = shared_folder / "release.part"
             shutil.rmtree(unfinished, ignore_errors=True)
             unfinished.mkdir()
-            run(
-                sys.executable, "-m", "build", "-o", unfinished, ROOT, cwd=shared_folder
-            )
+            run(sys.executable, "-c", BUILD, ROOT, unfinished, cwd=shared_folder)
             unfinished.rename(folder)
     return folder
 
@@ -105,10 +130,44 @@ class Environment:
         }
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> Environment:
-    """Return a fresh environment."""
-    return Environment(tmp_path / "env")
+class Installed(NamedTuple):
+    """The life of a wheel in a fresh environment."""
+
+    site: str  # the folder of its packages, relative to that of the environment
+    before: set[str]  # files
+    added: set[str]
+    check: str  # what `pip check` prints
+    counts: str  # what the program that tries it prints
+    after: set[str]  # files, once it is uninstalled
+    folders: set[str]  # names of those that are there then
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Install the wheel, use it, and uninstall it."""
+    environment = Environment(tmp_path_factory.mktemp("installed") / "env")
+    before = environment.files()
+    environment.pip("install", "--no-index", "--no-deps", wheel)
+    there = environment.files()
+    assert before <= there
+    site = run(
+        *(environment.python, "-I", "-c"),
+        "import os, sysconfig; print(os.path.relpath(sysconfig.get_path('purelib'),"
+        f" {str(environment.folder)!r}))",
+    ).strip()
+    check = environment.pip("check")
+    counts = run(environment.python, "-I", CHECK, cwd=environment.folder)
+    environment.pip("uninstall", "--yes", "lineprof")
+    folder = environment.folder
+    return Installed(
+        site=site,
+        before=before,
+        added=there - before,
+        check=check,
+        counts=counts,
+        after=environment.files(),
+        folders={path.name for path in folder.rglob("*") if path.is_dir()},
+    )
 
 
 def names_in(sdist: Path) -> list[str]:
@@ -141,14 +200,8 @@ def test_the_sdist_has_every_file_of_a_room(sdist: Path) -> None:
         assert there == {name for name in names if name.startswith(f"{room}/")}
 
 
-def test_a_second_sdist_is_the_same_to_the_byte(sdist: Path, tmp_path: Path) -> None:
-    with tarfile.open(sdist) as archive:
-        # Python 3.11.2 takes no argument `filter`.
-        archive.extraction_filter = getattr(tarfile, "data_filter", None)
-        archive.extractall(tmp_path / "copy")  # noqa: S202  # made by this test
-    [copy] = (tmp_path / "copy").iterdir()
-    run(sys.executable, "-m", "build", "--sdist", "-o", tmp_path, copy)
-    assert (tmp_path / sdist.name).read_bytes() == sdist.read_bytes()
+def test_a_second_sdist_is_the_same_to_the_byte(sdist: Path, built: Path) -> None:
+    assert (built / "second" / sdist.name).read_bytes() == sdist.read_bytes()
 
 
 def metadata_of(wheel: Path) -> email.message.Message:
@@ -172,48 +225,26 @@ def test_the_metadata_has_a_licence_a_description_and_no_requirement(
     assert [one for one in required if "extra ==" not in one] == []
 
 
-def installed_files(environment: Environment, wheel: Path) -> set[str]:
-    """Install the wheel; return the files that this has added."""
-    before = environment.files()
-    environment.pip("install", "--no-index", "--no-deps", wheel)
-    assert before <= environment.files()
-    return environment.files() - before
-
-
 def test_a_wheel_installs_two_packages_two_commands_and_the_file_for_children(
-    environment: Environment, wheel: Path
+    installed: Installed,
 ) -> None:
-    site = run(
-        *(environment.python, "-I", "-c"),
-        "import os, sysconfig; print(os.path.relpath(sysconfig.get_path('purelib'),"
-        f" {str(environment.folder)!r}))",
-    ).strip()
-    added = installed_files(environment, wheel)
     scripts = {"bin/kernprof", "bin/lineprof"}
     packages = ("lineprof", "kernprof", f"lineprof-{VERSION}.dist-info")
-    inside = tuple(f"{site}/{package}/" for package in packages)
-    others = {name for name in added if not name.startswith(inside)}
-    assert others == {*scripts, f"{site}/{CHILDREN}"}
+    inside = tuple(f"{installed.site}/{package}/" for package in packages)
+    others = {name for name in installed.added if not name.startswith(inside)}
+    assert others == {*scripts, f"{installed.site}/{CHILDREN}"}
     for package in packages[:2]:
-        assert f"{site}/{package}/py.typed" in added
-    assert f"{site}/lineprof/_core.pyi" in added
-    assert "No broken requirements" in environment.pip("check")
+        assert f"{installed.site}/{package}/py.typed" in installed.added
+    assert f"{installed.site}/lineprof/_core.pyi" in installed.added
+    assert "No broken requirements" in installed.check
 
 
-def test_an_installed_wheel_counts(environment: Environment, wheel: Path) -> None:
-    environment.pip("install", "--no-index", "--no-deps", wheel)
-    words = run(environment.python, "-I", CHECK, cwd=environment.folder)
-    assert words == f"lineprof {VERSION} counts as it should\n"
+def test_an_installed_wheel_counts(installed: Installed) -> None:
+    assert installed.counts == f"lineprof {VERSION} counts as it should\n"
 
 
-def test_uninstalling_leaves_nothing_behind(
-    environment: Environment, wheel: Path
-) -> None:
-    before = environment.files()
-    added = installed_files(environment, wheel)
-    run(environment.python, "-I", CHECK, cwd=environment.folder)
-    assert added
-    environment.pip("uninstall", "--yes", "lineprof")
-    assert environment.files() == before
-    left = {path.name for path in environment.folder.rglob("*") if path.is_dir()}
-    assert not {"lineprof", "kernprof", f"lineprof-{VERSION}.dist-info"} & left
+def test_uninstalling_leaves_nothing_behind(installed: Installed) -> None:
+    assert installed.added
+    assert installed.after == installed.before
+    packages = {"lineprof", "kernprof", f"lineprof-{VERSION}.dist-info"}
+    assert not packages & installed.folders
