@@ -38,6 +38,7 @@ PROGRAM = """
 HEAD = 64  # bytes of the head of a block: see csrc/record/live_file.h
 _SCALE = 112  # offset of the length of a tick in the file
 COUNTERS, NODES = 5, 7  # kinds of blocks
+NODE, NODE_KIND = 144, 140  # bytes of a node, and the offset of its kind
 EXTREMES = (0, 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
 
 
@@ -112,9 +113,12 @@ def test_a_header_may_have_any_numbers(reader: Reader) -> None:
     assert reader.refused
 
 
-@pytest.mark.parametrize("ns_per_tick", [1, 41])
+@pytest.mark.parametrize(
+    ("ns_per_tick", "values"),
+    [(1, (2**62, 2**63 - 1)), (41, (2**62,))],  # a greater one is refused as well
+)
 def test_counters_and_nodes_may_have_any_numbers(
-    content: bytes, reader: Reader, ns_per_tick: int
+    content: bytes, reader: Reader, ns_per_tick: int, values: tuple[int, ...]
 ) -> None:
     scale = (_SCALE, "<Q", ns_per_tick << 32)
     for kind in (COUNTERS, NODES):
@@ -122,15 +126,27 @@ def test_counters_and_nodes_may_have_any_numbers(
         assert found
         for block in found:
             for place in block[:1024:8]:
-                reader.read(scale, (place, "<Q", 2**62))
-                reader.read(scale, (place, "<Q", 2**63 - 1))
+                for value in values:
+                    reader.read(scale, (place, "<Q", value))
     assert reader.refused
 
 
 def test_nodes_may_be_of_any_kind(content: bytes, reader: Reader) -> None:
+    [*found] = blocks(content, NODES)
+    kinds = [place for block in found for place in block[NODE_KIND::NODE]]
+    assert {struct.unpack_from("<I", content, place) for place in kinds} == {(0,)}
+    assert len(kinds) == sum(map(len, found)) // NODE
+    for place in kinds:
+        for value in (1, 2, 3, 2**32 - 1):
+            reader.read((place, "<I", value))
+
+
+def test_half_a_number_of_a_node_may_have_any_bits(
+    content: bytes, reader: Reader
+) -> None:
     for block in blocks(content, NODES):
         for place in block[:640:4]:
-            for value in (1, 2, 3, 2**32 - 1):
+            for value in (1, 2**32 - 1):
                 reader.read((place, "<I", value))
 
 
