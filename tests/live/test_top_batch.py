@@ -9,11 +9,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from as_python import run, viewer, write
-from live_program import live_file_of, live_program, wait_until
+from live_program import DEADLINE, live_file_of, live_program, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BUSY = """\
 import pathlib
@@ -97,11 +100,21 @@ def top(*words: object, folder: Path) -> list[dict[str, Line]]:
     return screens(done.out)
 
 
+@pytest.fixture(scope="module")
+def waiting(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Give a program that waits, for tests that only look at it."""
+    with live_program(tmp_path_factory.mktemp("waiting"), WAITING) as process:
+        yield process
+
+
+@pytest.mark.serial
 def test_the_hot_line_of_a_running_program_is_on_top_and_its_hits_rise(
     tmp_path: Path,
 ) -> None:
     with live_program(tmp_path, BUSY) as process:
-        first, *rest = top(process.pid, "-n", 4, "-d", 0.5, folder=tmp_path)
+        first, *rest = top(process.pid, "-n", 3, "-d", 0.2, folder=tmp_path)
     assert first["program.py:5"].now is None  # there is no interval yet
     hits, seconds = 0, 0.0
     for rows in (first, *rest):
@@ -117,9 +130,10 @@ def test_the_hot_line_of_a_running_program_is_on_top_and_its_hits_rise(
         assert rows["program.py:14"].mark == "|"
 
 
+@pytest.mark.serial
 def test_the_open_line_of_a_sleeping_program_goes_on(tmp_path: Path) -> None:
     with live_program(tmp_path, SLEEPING) as process:
-        done = viewer("top", str(process.pid), "-n3", "-d0.5", cwd=tmp_path)
+        done = viewer("top", str(process.pid), "-n3", "-d0.2", cwd=tmp_path)
     first, *rest = screens(done.out)
     for rows in rest:
         place, line = next(iter(rows.items()))
@@ -128,13 +142,14 @@ def test_the_open_line_of_a_sleeping_program_goes_on(tmp_path: Path) -> None:
         assert line.source == "time.sleep(1000)"
         assert rows["program.py:6"].mark == "|"
         assert rows["program.py:6"].now == 0.0  # its own time, without slow()
-    assert rest[-1]["program.py:4"].seconds > first["program.py:4"].seconds + 0.8
+    assert rest[-1]["program.py:4"].seconds > first["program.py:4"].seconds + 0.3
     assert "now: MainThread on program.py:4 for " in done.out
 
 
+@pytest.mark.serial
 def test_times_with_callees_are_those_of_the_calling_line(tmp_path: Path) -> None:
     with live_program(tmp_path, SLEEPING) as process:
-        words = (process.pid, "-n2", "-d0.5", "--with-callees")
+        words = (process.pid, "-n2", "-d0.2", "--with-callees")
         *_, rows = top(*words, folder=tmp_path)
         *_, functions = top(*words, "--functions", folder=tmp_path)
     assert 95 < (rows["program.py:6"].now or 0) < 105
@@ -153,7 +168,7 @@ def test_a_program_that_ends_is_shown_with_its_final_counts(tmp_path: Path) -> N
         assert shown.stdout is not None
         shown.stdout.readline()  # it has read the program once
         process.communicate(b"")
-        out = shown.communicate(timeout=60)[0].decode()
+        out = shown.communicate(timeout=DEADLINE)[0].decode()
     assert shown.returncode == 0
     *_, last = out.split("lineprof top: ")
     assert "ended; final counts after" in last.splitlines()[0]
@@ -189,11 +204,10 @@ def test_a_live_file_is_read_while_its_program_runs_and_after_it_was_killed(
 
 
 def test_a_program_whose_live_files_are_elsewhere_is_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    waiting: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with live_program(tmp_path, WAITING) as process:
-        monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "other"))
-        [rows] = top(process.pid, "-n1", folder=tmp_path)
+    monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "other"))
+    [rows] = top(waiting.pid, "-n1", folder=tmp_path)
     assert rows["program.py:4"].hits == 10
 
 
@@ -204,12 +218,13 @@ def longest_of(process: subprocess.Popen[bytes]) -> str:
 
 
 @pytest.mark.parametrize("order", ["hits", "line", "each"])
-def test_rows_are_sorted_and_limited(tmp_path: Path, order: str) -> None:
-    with live_program(tmp_path, WAITING) as process:
-        words = (process.pid, "-n1", "--sort", order)
-        wait_until(lambda: longest_of(process) == "program.py:8", "it waits for long")
-        [rows] = top(*words, folder=tmp_path)
-        [some] = top(*words, "--lines", "2", folder=tmp_path)
+def test_rows_are_sorted_and_limited(
+    waiting: subprocess.Popen[bytes], tmp_path: Path, order: str
+) -> None:
+    words = (waiting.pid, "-n1", "--sort", order)
+    wait_until(lambda: longest_of(waiting) == "program.py:8", "it waits for long")
+    [rows] = top(*words, folder=tmp_path)
+    [some] = top(*words, "--lines", "2", folder=tmp_path)
     assert [*some] == [*rows][:2]
     first = {"hits": "program.py:3", "line": "program.py:1", "each": "program.py:8"}
     assert next(iter(rows)) == first[order]
@@ -246,8 +261,8 @@ def test_source_that_has_changed_is_not_shown(tmp_path: Path) -> None:
 # Errors.
 
 
-def error_of(*words: object, folder: Path, status: int = 1, **env: str) -> str:
-    done = run(["-m", "lineprof", "top", *map(str, words)], cwd=folder, env=env)
+def error_of(*words: object, folder: Path, status: int = 1) -> str:
+    done = viewer("top", *map(str, words), cwd=folder)
     assert (done.status, done.out) == (status, "")
     assert done.err.count("\n") == 1
     return done.err
@@ -256,7 +271,9 @@ def error_of(*words: object, folder: Path, status: int = 1, **env: str) -> str:
 def test_errors_are_one_line_with_a_remedy(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    assert "there is no process" in error_of(ended.pid, folder=tmp_path)
+    done = run(["-m", "lineprof", "top", str(ended.pid)], cwd=tmp_path)
+    assert (done.status, done.out, done.err.count("\n")) == (1, "", 1)
+    assert "there is no process" in done.err
     plain = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     other = error_of(plain.pid, folder=tmp_path)
     plain.communicate(b"\n")
@@ -273,9 +290,10 @@ def test_errors_are_one_line_with_a_remedy(tmp_path: Path) -> None:
     assert "takes one PID" in error_of("1", "2", folder=tmp_path, status=2)
 
 
-def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
-    with live_program(tmp_path, WAITING) as process:
-        shutil.copy(live_file_of(process), tmp_path / "old.live")
+def test_a_file_of_another_version_is_refused(
+    waiting: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    shutil.copy(live_file_of(waiting), tmp_path / "old.live")
     data = bytearray((tmp_path / "old.live").read_bytes())
     data[64 + 8] ^= 1  # of the format, behind the head of the block and the magic
     (tmp_path / "old.live").write_bytes(data)
@@ -284,9 +302,10 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to make another user's file")
-def test_a_file_and_a_process_of_another_user_are_refused(tmp_path: Path) -> None:
-    with live_program(tmp_path, WAITING) as process:
-        shutil.copy(live_file_of(process), tmp_path / "other.live")
+def test_a_file_and_a_process_of_another_user_are_refused(
+    waiting: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    shutil.copy(live_file_of(waiting), tmp_path / "other.live")
     os.chown(tmp_path / "other.live", 12345, 12345)
     assert "it is another user's" in error_of("other.live", folder=tmp_path)
     other = subprocess.Popen(["/bin/sleep", "1000"], user=12345)
@@ -323,5 +342,5 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
         assert shown.stdout is not None
         shown.stdout.readline()
         shown.send_signal(signal.SIGINT)
-        err = shown.communicate(timeout=60)[1]
+        err = shown.communicate(timeout=DEADLINE)[1]
     assert (shown.returncode, err) == (130, b"")
