@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from as_python import DEADLINE, error_line
+from as_python import DEADLINE, error_line, viewer
 from example_calls import example as calls
 from example_stats import example
 from pages import DOCS, blocks_of
@@ -111,7 +111,14 @@ class Served:
         end = time.monotonic() + DEADLINE
         while not done(found := self.values(path)):
             assert time.monotonic() < end, found
+            time.sleep(0.02)
         return found
+
+    def says(self) -> list[str]:
+        """Return what is printed: nothing, if this is no error."""
+        streams = [self.process.stdout, self.process.stderr]
+        ready, _, _ = select.select(streams, [], [], 0)
+        return [stream.readline().decode() for stream in ready]
 
     def end(self, number: signal.Signals) -> tuple[int, str, str]:
         """Send a signal; return status and what was printed since."""
@@ -144,26 +151,38 @@ def serve(
 
 
 @pytest.fixture
-def one(file: str) -> Iterator[Served]:
+def own(file: str) -> Iterator[Served]:
+    """Serve a file that the test may change, or with which it may be rude."""
     with serve(file) as served:
         yield served
         assert served.end(signal.SIGTERM)[1:] == ("", "")
 
 
-def test_the_report_is_that_of_view_html(one: Served, file: str) -> None:
-    place = one.enter()
-    state = one.wait(f"{place}state", lambda found: found["revision"])
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("served")
+    save(example(), folder / "train.lprof")
+    with serve("train.lprof", cwd=folder) as served:
+        yield served
+        assert served.end(signal.SIGTERM)[1:] == ("", "")
+
+
+@pytest.fixture
+def one(shared: Served) -> Iterator[Served]:
+    """Give a server, as a browser sees it that has not yet asked anything."""
+    shared.cookie = shared.folder = ""
+    yield shared
+    assert shared.says() == []
+
+
+def test_the_report_is_that_of_view_html(own: Served, file: str) -> None:
+    place = own.enter()
+    state = own.wait(f"{place}state", lambda found: found["revision"])
     assert state["problem"] == ""
     assert state["written"] == Path(file).stat().st_mtime_ns // 1_000_000
-    got = one.ask(f"{place}report?revision={state['revision']}")
+    got = own.ask(f"{place}report?revision={state['revision']}")
     assert Page(got.text).data["title"] == "train.py --fast"
-    environment = dict(os.environ)
-    subprocess.run(
-        [sys.executable, "-m", "lineprof", "view", "--html=page", file],
-        check=True,
-        env=environment,
-        stderr=subprocess.DEVNULL,
-    )
+    assert viewer("view", "--html=page", file, cwd=Path.cwd()).status == 0
     assert got.body == Path("page").read_bytes()
 
 
@@ -309,40 +328,40 @@ def test_paths_of_files_lead_nowhere(one: Served, path: str) -> None:
     assert (got.status, got.text) == (404, "There is no such page.\n")
 
 
-def test_the_report_follows_the_file(one: Served, file: str) -> None:
-    place = one.enter()
-    first = one.wait(f"{place}state", lambda found: found["revision"])
-    before = one.ask(f"{place}report").body
-    assert one.values(f"{place}state") == first
+def test_the_report_follows_the_file(own: Served, file: str) -> None:
+    place = own.enter()
+    first = own.wait(f"{place}state", lambda found: found["revision"])
+    before = own.ask(f"{place}report").body
+    assert own.values(f"{place}state") == first
     Path("new").write_bytes(Path(file).read_bytes())
     Path("new").replace(file)  # the same content: another file all the same
-    again = one.wait(f"{place}state", lambda found: found != first)
+    again = own.wait(f"{place}state", lambda found: found != first)
     assert again["revision"] != first["revision"]
-    assert one.ask(f"{place}report").body == before
+    assert own.ask(f"{place}report").body == before
     save(calls(), "new")
     Path("new").replace(file)
-    one.wait(f"{place}state", lambda found: found["revision"] != again["revision"])
-    assert one.ask(f"{place}report").body != before
+    own.wait(f"{place}state", lambda found: found["revision"] != again["revision"])
+    assert own.ask(f"{place}report").body != before
 
 
 def test_a_damaged_profile_is_one_line_and_the_last_report_stays(
-    one: Served, file: str
+    own: Served, file: str
 ) -> None:
-    place = one.enter()
-    good = one.wait(f"{place}state", lambda found: found["revision"])
-    report = one.ask(f"{place}report").body
+    place = own.enter()
+    good = own.wait(f"{place}state", lambda found: found["revision"])
+    report = own.ask(f"{place}report").body
     content = Path(file).read_bytes()
     Path(file).write_bytes(content[:50])
-    state = one.wait(f"{place}state", lambda found: found["problem"])
+    state = own.wait(f"{place}state", lambda found: found["problem"])
     assert state == good | {"problem": "train.lprof is cut off; record it again"}
-    assert one.ask(f"{place}report").body == report
+    assert own.ask(f"{place}report").body == report
     Path(file).unlink()
     gone = "train.lprof is not there any more"
-    state = one.wait(f"{place}state", lambda found: found["problem"] == gone)
+    state = own.wait(f"{place}state", lambda found: found["problem"] == gone)
     assert state == good | {"problem": gone}
     Path(file).write_bytes(content)
-    one.wait(f"{place}state", lambda found: not found["problem"])
-    assert one.ask(f"{place}report").body == report
+    own.wait(f"{place}state", lambda found: not found["problem"])
+    assert own.ask(f"{place}report").body == report
 
 
 def test_a_profile_that_is_damaged_from_the_start_is_waited_for(file: str) -> None:
@@ -633,19 +652,19 @@ def test_bad_requests_get_a_short_answer_or_none(
     assert one.ask(one.enter()).status == 200
 
 
-def test_clients_that_go_away_are_no_news(one: Served) -> None:
-    place = one.enter()
+def test_clients_that_go_away_are_no_news(own: Served) -> None:
+    place = own.enter()
     for path in (place, f"{place}report"):
-        with socket.create_connection(("127.0.0.1", one.port), DEADLINE) as connection:
+        with socket.create_connection(("127.0.0.1", own.port), DEADLINE) as connection:
             lines = [
                 f"GET {path} HTTP/1.1",
-                f"Host: {one.host}",
-                f"Cookie: {one.cookie}",
+                f"Host: {own.host}",
+                f"Cookie: {own.cookie}",
             ]
             connection.sendall("\r\n".join([*lines, "", ""]).encode())
             linger = (1).to_bytes(4, sys.byteorder) + bytes(4)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-    assert one.ask(f"{place}report").status == 200
+    assert own.ask(f"{place}report").status == 200
 
 
 def test_a_request_has_a_limited_time() -> None:
@@ -666,12 +685,12 @@ def test_a_request_has_a_limited_time() -> None:
             one.join(DEADLINE)
 
 
-def test_connections_that_are_too_many_are_closed(one: Served) -> None:
-    place = one.enter()
+def test_connections_that_are_too_many_are_closed(own: Served) -> None:
+    place = own.enter()
     held = []
     try:
         for _ in range(80):
-            connection = socket.create_connection(("127.0.0.1", one.port), DEADLINE)
+            connection = socket.create_connection(("127.0.0.1", own.port), DEADLINE)
             connection.sendall(b"GET ")
             held.append(connection)
         for connection in held[:16]:  # the oldest ones are closed
@@ -680,42 +699,42 @@ def test_connections_that_are_too_many_are_closed(one: Served) -> None:
         for connection in held:
             connection.close()
     end = time.monotonic() + DEADLINE
-    while raw(one, b"GET / HTTP/1.0\r\n\r\n") == b"":
+    while raw(own, b"GET / HTTP/1.0\r\n\r\n") == b"":
         assert time.monotonic() < end
-    assert one.ask(place).status == 200
+    assert own.ask(place).status == 200
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nA: b\r\n"])
 def test_connections_without_a_request_keep_nobody_out(
-    one: Served, sent: bytes
+    own: Served, sent: bytes
 ) -> None:
-    place = one.enter()
+    place = own.enter()
     held = []
     try:
         for _ in range(3):  # each time the server is full again
             for _ in range(64):
-                connection = socket.create_connection(("127.0.0.1", one.port), DEADLINE)
+                connection = socket.create_connection(("127.0.0.1", own.port), DEADLINE)
                 connection.sendall(sent)
                 held.append(connection)
-            assert one.ask(place).status == 200
-            assert one.ask(f"{place}state").status == 200
+            assert own.ask(place).status == 200
+            assert own.ask(f"{place}state").status == 200
     finally:
         for connection in held:
             connection.close()
 
 
-def test_requests_without_the_token_keep_nobody_out(one: Served) -> None:
+def test_requests_without_the_token_keep_nobody_out(own: Served) -> None:
     """Their answers fit into the buffers of the system, read or not."""
-    place = one.enter()
+    place = own.enter()
     held = []
     try:
         for _ in range(100):
-            connection = socket.create_connection(("127.0.0.1", one.port), DEADLINE)
+            connection = socket.create_connection(("127.0.0.1", own.port), DEADLINE)
             connection.sendall(
-                f"GET {place} HTTP/1.1\r\nHost: {one.host}\r\n\r\n".encode()
+                f"GET {place} HTTP/1.1\r\nHost: {own.host}\r\n\r\n".encode()
             )
             held.append(connection)
-        assert one.ask(place).status == 200
+        assert own.ask(place).status == 200
     finally:
         for connection in held:
             connection.close()
