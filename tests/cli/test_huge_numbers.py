@@ -6,6 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
 from damaged_files import execute
 from hostile_files import full_profile
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import pytest
 
 MOST = 2**63 - 1
 
@@ -51,13 +51,21 @@ def integer_columns() -> Iterator[str]:
                 yield f"UPDATE {table.name} SET {column.name} = {MOST}"  # noqa: S608
 
 
-def accepted(folder: Path) -> list[str]:
-    """Return those changes of a file with which it can be read."""
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """Give a file with rows in every table."""
+    file = tmp_path_factory.mktemp("content") / "one.lprof"
+    save(full_profile(), file)
+    return file.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def accepted(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Give those changes of the file with which it can be read."""
     found = []
-    file = folder / "one.lprof"
-    profile = full_profile()
+    file = tmp_path_factory.mktemp("accepted") / "one.lprof"
     for change in integer_columns():
-        save(profile, file)
+        file.write_bytes(content)
         execute(file, change)
         try:
             load(file)
@@ -90,20 +98,32 @@ def check_all(
 
 
 def test_every_number_may_be_the_greatest(
-    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+    content: bytes,
+    accepted: list[str],
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    changes = accepted(tmp_path)
-    assert "UPDATE cells SET hits = 9223372036854775807" in changes
+    assert "UPDATE cells SET hits = 9223372036854775807" in accepted
     file = tmp_path / "all.lprof"
-    save(full_profile(), file)
-    execute(file, *changes)
+    file.write_bytes(content)
+    execute(file, *accepted)
     check_all(file, capfdbinary)
-    binary = [command for command in COMMANDS if command[-1] in BINARY]
-    profile = full_profile()
-    for change in changes:  # one by one, as the first number beyond 64 bits is refused
-        save(profile, file)
+
+
+@pytest.mark.parametrize("name", sorted(BINARY))
+def test_each_number_alone_may_be_the_greatest(
+    content: bytes,
+    accepted: list[str],
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    name: str,
+) -> None:
+    """All at once have one error: the first number beyond 64 bits is refused."""
+    file = tmp_path / "one.lprof"
+    for change in accepted:
+        file.write_bytes(content)
         execute(file, change)
-        check_all(file, capfdbinary, binary)
+        check_all(file, capfdbinary, [["export", "-o", "-", "-f", name]])
 
 
 def test_sums_of_threads_and_files_are_exact(

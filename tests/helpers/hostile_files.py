@@ -116,14 +116,16 @@ def evil_file(folder: Path, *, names_of_columns: bool) -> Path:
     The names of packed columns are changed only if `names_of_columns`: events and
     slices then have no values.
     """
-    stats, file = full_profile(), folder / "evil.lprof"
+    file = folder / "evil.lprof"
+    save(full_profile(), file)
+    content = file.read_bytes()
     changes = []
     for table, column in text_columns():
         is_name = table.name.endswith("_columns")
         if is_name and not names_of_columns:
             continue
         change = _change(table, column)
-        save(stats, file)
+        file.write_bytes(content)
         execute(file, change[0], data=change[1])  # type: ignore[arg-type]
         try:
             load(file)
@@ -131,7 +133,7 @@ def evil_file(folder: Path, *, names_of_columns: bool) -> Path:
             check_no_controls(str(error))
         else:
             changes.append(change)
-    save(stats, file)
+    file.write_bytes(content)
     for statement, text in changes:
         execute(file, statement, data=text)  # type: ignore[arg-type]
     load(file)
