@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from as_python import kernprof, viewer
 from example_ranks import (
     MS,
     START,
@@ -26,7 +24,7 @@ from lineprof.line_stats import LineStats
 from lineprof.model.rank_lines import ranks_of
 from lineprof.model.rank_spread import line_spreads
 from lineprof.model.records import FunctionStats, Thread
-from lineprof.storage import load, save
+from lineprof.storage import load, reader_gpu, save
 
 PROGRAM = """\
 import os
@@ -49,27 +47,28 @@ SUMS = pytest.mark.parametrize("form", ["--full", "--sums"])
 def merged(files: list[str], *flags: str) -> dict[str, object]:
     """Merge files, and return the result as JSON."""
     assert main(["merge", *files, "-o", "all.lprof", *flags]) == 0
-    done = subprocess.run(
-        [sys.executable, "-m", "lineprof", "view", "--json", "all.lprof"],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    return json.loads(done.stdout)  # type: ignore[no-any-return]
+    done = viewer("view", "--json", "all.lprof", cwd=Path.cwd())
+    assert done.status == 0
+    return json.loads(done.out)  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the program with four ranks."""
+    folder = tmp_path_factory.mktemp("ranks")
+    (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
+    for rank in range(4):
+        environ = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "4"}
+        name = f"r.r{rank:04}.lprof"
+        done = kernprof("-lq", "-o", name, "program.py", cwd=folder, env=environ)
+        assert done.status == 0, done.err
+    return folder
 
 
 @SUMS
-def test_the_files_of_ranks_are_added_up(here: Path, form: str) -> None:
-    for rank in range(4):
-        (here / "program.py").write_text(PROGRAM, encoding="utf-8")
-        environ = {
-            **os.environ,
-            "OMPI_COMM_WORLD_RANK": str(rank),
-            "OMPI_COMM_WORLD_SIZE": "4",
-        }
-        command = ["-m", "kernprof", "-l", "-o", f"r.r{rank:04}.lprof", "program.py"]
-        subprocess.run([sys.executable, *command], check=True, env=environ)
-    profile = merged(["."], form)
+@pytest.mark.usefixtures("here")
+def test_the_files_of_ranks_are_added_up(recorded: Path, form: str) -> None:
+    profile = merged([str(recorded)], form)
     (function,) = profile["functions"]  # type: ignore[misc]
     hits = {line["line"]: line["hits"] for line in function["lines"]}
     assert hits == {8: 2 + 3 + 4 + 5, 9: 1 + 2 + 3 + 4}
@@ -455,13 +454,17 @@ def test_the_merge_of_an_older_run_is_replaced(here: Path) -> None:
     assert [one.pid for one in load("all.lprof").processes] == [900, 901, 902, 903]
 
 
-def test_many_lines_that_all_ranks_ran_alike_can_be_read_again(here: Path) -> None:
+def test_many_lines_that_all_ranks_ran_alike_can_be_read_again(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_gpu, "_FREE_ITEMS", 100)  # lines that need no bytes
+    monkeypatch.setattr(reader_gpu, "_ITEMS_PER_BYTE", 1)
     for rank in range(8):
         alike = FunctionStats(
             file="/project/long.py",
             name="long",
             line=1,
-            thread_lines=tuple(cell(line, 1, 1) for line in range(2, 60_002)),
+            thread_lines=tuple(cell(line, 1, 1) for line in range(2, 2_002)),
             calls=1,
         )
         profile = LineStats.from_functions(
@@ -471,6 +474,18 @@ def test_many_lines_that_all_ranks_ran_alike_can_be_read_again(here: Path) -> No
         )
         save(profile, f"a.r{rank:04}.lprof")
     assert main(["merge", ".", "-o", "all.lprof", "--sums"]) == 0
+    lines = [
+        sum(batch.events for batch in run.batches)
+        for run in load("all.lprof").ranks.runs
+    ]
+    size = sum(
+        len(data)
+        for run in load("all.lprof").ranks.runs
+        for batch in run.batches
+        for _, data in batch.columns
+    )
+    assert lines == [2_001] * 8  # with the function itself
+    assert sum(lines) > 100 + size  # so many need bytes, were they not alike
     assert main(["view", "--ranks", "all.lprof", "-o", "ranks.txt"]) == 0
     assert (here / "ranks.txt").read_text(encoding="utf-8").startswith("8 ranks, ")
 
