@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import example_calls
 import example_gpu
@@ -15,6 +15,9 @@ from lineprof.export import EXPORTS
 from lineprof.export.timeline import MAX_DEPTH
 from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import line_self_ns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CPUPROFILE = EXPORTS["cpuprofile"]
 Node = dict[str, Any]
@@ -153,19 +156,23 @@ def test_time_outside_of_profiled_functions_is_of_the_program() -> None:
     assert self_us(file)[node["id"]] == 2_600
 
 
-@pytest.mark.parametrize("stats", [falling(3_000), example_calls.deep(50_000)])
+@pytest.mark.parametrize(
+    "make",
+    [lambda: falling(3_000), lambda: example_calls.deep(20_000)],
+    ids=["traced", "summed"],
+)
 def test_deep_chains_are_complete_and_no_deeper_than_readers_can_go(
-    stats: LineStats,
+    make: Callable[[], LineStats],
 ) -> None:
-    file = exported(stats)
+    file = exported(make())
     self_us(file)
     depths = {1: 0}
     for node in file["nodes"]:
         depths.update(dict.fromkeys(node["children"], depths[node["id"]] + 1))
     assert max(depths.values()) == MAX_DEPTH
     names = {one["callFrame"]["functionName"] for one in file["nodes"]}
-    assert len(names) in {3_001, 50_001}  # with the root
-    assert file["endTime"] in {60, 500}
+    assert len(names) in {3_001, 20_001}  # with the root
+    assert file["endTime"] in {60, 200}
 
 
 @pytest.mark.parametrize("stats", sparse())

@@ -17,7 +17,7 @@ from lineprof.model.call_graph import line_self_ns
 from lineprof.model.gpu import numbers_of_lines, totals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lineprof.line_stats import LineStats
 
@@ -180,9 +180,13 @@ def test_more_events_than_the_memory_limit_are_the_same(
     assert exported(steps()) == expected
 
 
-@pytest.mark.parametrize("stats", [falling(5_000), example_calls.deep(2_000)])
-def test_deep_stacks_are_cut(stats: LineStats) -> None:
-    file = exported(stats)
+@pytest.mark.parametrize(
+    "make",
+    [lambda: falling(5_000), lambda: example_calls.deep(2_000)],
+    ids=["traced", "summed"],
+)
+def test_deep_stacks_are_cut(make: Callable[[], LineStats]) -> None:
+    file = exported(make())
     for profile in file["profiles"]:
         if profile["type"] == "sampled":
             assert max(map(len, profile["samples"])) <= 256

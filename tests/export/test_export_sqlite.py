@@ -19,6 +19,7 @@ from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.gpu import numbers_of_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 SQLITE = EXPORTS["sqlite"]
@@ -38,21 +39,21 @@ class Database:
 
 
 @pytest.mark.parametrize(
-    "stats",
+    "make",
     [
-        *(steps(), example_calls.example(), example_calls.deep(50_000)),
-        *(
-            falling(100),
-            LineStats({}, 1e-9),
-            LineStats({("a", 1, "f"): [(2, 1, 5)]}, 1e-9),
-        ),
+        steps,
+        example_calls.example,
+        lambda: example_calls.deep(20_000),
+        lambda: falling(100),
+        lambda: LineStats({}, 1e-9),
+        lambda: LineStats({("a", 1, "f"): [(2, 1, 5)]}, 1e-9),
     ],
     ids=["steps", "calls", "deep", "falling", "nothing", "no calls"],
 )
 def test_all_tables_and_views_exist_and_can_be_read(
-    stats: LineStats, tmp_path: Path
+    make: Callable[[], LineStats], tmp_path: Path
 ) -> None:
-    ask = Database(stats, tmp_path)
+    ask = Database(make(), tmp_path)
     names = ask("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
     assert {name for (name,) in names} == {*TABLES, *VIEWS}
     for name in (*TABLES, *VIEWS):

@@ -107,9 +107,9 @@ def test_functions_of_one_file_have_one_colour() -> None:
 
 
 def test_tiny_boxes_are_not_drawn_and_are_remarked_on() -> None:
-    stats = wide(2000, 20_000)
+    stats = wide(1000, 10_000)
     (boxes,) = drawn(stats)
-    assert min(box.ns for box in boxes) * 2000 >= boxes[0].ns == 20_000_000
+    assert min(box.ns for box in boxes) * 2000 >= boxes[0].ns == 10_000_000
     (said,) = remarks(stats, "svg")
     assert re.fullmatch(r"boxes of less than 0\.05 % are not drawn: \d+", said)
     assert said in content(stats, "svg").decode()

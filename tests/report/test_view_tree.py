@@ -108,10 +108,10 @@ def test_a_chain_of_50000_levels_is_a_few_rows() -> None:
 
 
 def test_all_levels_of_such_a_chain_are_readable() -> None:
-    rows = tree(deep(50_000), min_percent=0.0)
-    assert len(rows) == 50_000
+    rows = tree(deep(20_000), min_percent=0.0)
+    assert len(rows) == 20_000
     assert max(map(len, rows)) < 130
-    assert re.search(r"  \[49\d\d\d\] ", rows[-1])
+    assert re.search(r"  \[19\d\d\d\] ", rows[-1])
 
 
 def test_without_calls_functions_are_roots() -> None:

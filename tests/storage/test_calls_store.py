@@ -31,6 +31,7 @@ from lineprof.storage import load, save
 from lineprof.storage.schema import CALL_TABLES, MERGED_CALLS, TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NAMES = {table.name for table in CALL_TABLES}
@@ -57,11 +58,14 @@ def without_lines() -> LineStats:
 
 
 @pytest.mark.parametrize(
-    "stats",
-    [example(), without_lines(), deep(50_000), wide(200, 2000)],
+    "make",
+    [example, without_lines, lambda: deep(50_000), lambda: wide(200, 2000)],
     ids=["example", "without lines", "deep", "wide"],
 )
-def test_loaded_calls_are_those_saved(tmp_path: Path, stats: LineStats) -> None:
+def test_loaded_calls_are_those_saved(
+    tmp_path: Path, make: Callable[[], LineStats]
+) -> None:
+    stats = make()
     file = tmp_path / "a.lprof"
     save(stats, file)
     loaded = load(file)
