@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 import sysconfig
@@ -31,8 +32,10 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from codes_in(part)
 
 
-def some_codes() -> Iterator[tuple[CodeType, bytes]]:
-    """Yield code of the standard library, and the spans of its file's statements."""
+@functools.cache
+def some_codes() -> list[tuple[CodeType, bytes]]:
+    """Return code of the standard library, and the spans of its file's statements."""
+    found = []
     files = sorted(LIBRARY.rglob("*.py"))
     names = {f"test_{name}.py" for name in UNUSUAL.split()}
     chosen = [*files[::EVERY], *(file for file in files if file.name in names)]
@@ -45,8 +48,8 @@ def some_codes() -> Iterator[tuple[CodeType, bytes]]:
             except (SyntaxError, ValueError, RecursionError):
                 continue  # a file for tests of the compiler
         spans = _core.Tracer.statement_spans(data)
-        for part in codes_in(code):
-            yield part, spans
+        found += [(part, spans) for part in codes_in(code)]
+    return found
 
 
 def tables_of(

@@ -6,6 +6,7 @@ See csrc/bytecode/code_tables.h. The two share no code.
 from __future__ import annotations
 
 import dis
+import functools
 import itertools
 import opcode
 import sys
@@ -255,7 +256,8 @@ def handlers(code: CodeType) -> list[int]:
     return [entry.target for entry in entries]
 
 
-def _steps(raw: bytes) -> list[Step]:
+@functools.lru_cache(maxsize=4)  # a table is built in many steps of the same code
+def _steps(raw: bytes) -> tuple[Step, ...]:
     """Return the instructions without caches."""
     steps = []
     extended = 0
@@ -270,7 +272,7 @@ def _steps(raw: bytes) -> list[Step]:
             kind = _JUMP_TARGETS[op]
             target = offset + kind.base + kind.step * arg
         steps.append((offset, op, target))
-    return steps
+    return tuple(steps)
 
 
 def _is_comprehension(steps: Sequence[Step], head: int) -> bool:
