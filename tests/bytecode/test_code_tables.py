@@ -17,7 +17,7 @@ from lineprof import _core
 from lineprof.bytecode.opcodes import OPCODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import CodeType
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -35,11 +35,15 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 @functools.cache
 def some_codes() -> list[tuple[CodeType, bytes]]:
     """Return code of the standard library, and the spans of its file's statements."""
-    found = []
     files = sorted(LIBRARY.rglob("*.py"))
     names = {f"test_{name}.py" for name in UNUSUAL.split()}
     chosen = [*files[::EVERY], *(file for file in files if file.name in names)]
-    for file in chosen:
+    return [*codes_of(chosen)]
+
+
+def codes_of(files: Iterable[Path]) -> Iterator[tuple[CodeType, bytes]]:
+    """Yield the code in some files, and the spans of its file's statements."""
+    for file in files:
         data = file.read_bytes()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -48,8 +52,8 @@ def some_codes() -> list[tuple[CodeType, bytes]]:
             except (SyntaxError, ValueError, RecursionError):
                 continue  # a file for tests of the compiler
         spans = _core.Tracer.statement_spans(data)
-        found += [(part, spans) for part in codes_in(code)]
-    return found
+        for part in codes_in(code):
+            yield part, spans
 
 
 def tables_of(
@@ -77,6 +81,7 @@ def once(values, limit, row):
 """
 
 
+@pytest.mark.smoke
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="they cost nothing there")
 def test_instructions_of_a_line_are_those_of_one_event() -> None:
     """What is before a loop's first turn, or after its last, is no cost of each."""
@@ -105,6 +110,7 @@ def once(values):
 """
 
 
+@pytest.mark.smoke
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="each instruction counts there")
 def test_lines_that_begin_with_a_global_are_marked() -> None:
     module = compile(GLOBALS, "globals.py", "exec", dont_inherit=True)
@@ -143,7 +149,7 @@ def take_added_code(tables: dict[str, Any], statements: bytes | None) -> None:
     tables["statements"] = statements
 
 
-@pytest.mark.parametrize(
+EVENTS = pytest.mark.parametrize(
     "event",
     [
         tables_oracle.BY_LINE,
@@ -151,9 +157,12 @@ def take_added_code(tables: dict[str, Any], statements: bytes | None) -> None:
         tables_oracle.BY_INSTRUCTION,
     ],
 )
-def test_tables_of_the_standard_library_are_those_of_the_oracle(event: int) -> None:
+
+
+def check_tables(codes: Iterable[tuple[CodeType, bytes]], event: int) -> dict[str, int]:
+    """Compare the tables with the oracle's; return how many of each kind there are."""
     seen = dict.fromkeys(tables_oracle.Tables._fields, 0)
-    for code, packed in some_codes():
+    for code, packed in codes:
         lines = memoryview(packed).cast("I")
         spans = list(zip(lines[::2], lines[1::2], strict=True))
         truth = tables_oracle.build_tables(code, spans, event)
@@ -166,8 +175,23 @@ def test_tables_of_the_standard_library_are_those_of_the_oracle(event: int) -> N
         assert tables == truth._asdict(), code
         for name, table in tables.items():
             seen[name] += bool(table)
+    return seen
+
+
+@EVENTS
+def test_tables_of_the_standard_library_are_those_of_the_oracle(event: int) -> None:
+    seen = check_tables(some_codes(), event)
     assert seen["first_line"] > 400
     assert seen["statements"] > 50
+
+
+@pytest.mark.smoke
+@EVENTS
+def test_tables_of_two_modules_are_those_of_the_oracle(event: int) -> None:
+    files = [LIBRARY / "asyncio" / "base_events.py", LIBRARY / "contextlib.py"]
+    seen = check_tables(codes_of(files), event)
+    assert seen["first_line"] > 100
+    assert seen["statements"] > 20
 
 
 def test_nonsense_in_a_code_object_does_no_harm() -> None:

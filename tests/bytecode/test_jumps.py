@@ -30,6 +30,7 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
             yield from codes_in(constant)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
 def test_instructions_and_jumps_are_those_of_dis(module: ModuleType) -> None:
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
@@ -46,6 +47,7 @@ def test_instructions_and_jumps_are_those_of_dis(module: ModuleType) -> None:
     assert seen > 100
 
 
+@pytest.mark.smoke
 def test_loops_are_found_and_await_is_no_loop() -> None:
     def loops(n: int) -> int:
         while n:

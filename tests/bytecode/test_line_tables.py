@@ -39,6 +39,7 @@ def random_tables(code: CodeType, count: int) -> Iterator[FunctionType]:
         yield FunctionType(code.replace(co_linetable=table), globals())
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("function", [looping, stepping])
 def test_functions_with_nonsense_for_line_numbers_can_be_decorated(
     function: FunctionType,

@@ -82,6 +82,7 @@ def test_programs_are_profiled_with_a_warning(future: str) -> None:
     assert hits == "1 4 1"
 
 
+@pytest.mark.smoke
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="no jump matters")
 def test_a_known_python_gets_no_warning() -> None:
     status, out, err = run_python(PROGRAM)

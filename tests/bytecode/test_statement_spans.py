@@ -156,6 +156,7 @@ def truth(text: str) -> list[Span]:
     return sorted(set(spans_of(text).values()))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_statements_of_several_lines_are_those_of_ast(text: str, ends: str) -> None:

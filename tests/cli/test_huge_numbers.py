@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # sums of fixed numbers
+
 
 MOST = 2**63 - 1
 

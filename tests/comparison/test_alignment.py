@@ -11,6 +11,8 @@ from lineprof.comparison.alignment import (
     paired_functions,
 )
 
+pytestmark = pytest.mark.once  # text beside text
+
 Key = tuple[str, int, str]
 
 

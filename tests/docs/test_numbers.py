@@ -27,6 +27,8 @@ from lineprof.storage import save
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+pytestmark = pytest.mark.once  # pages beside names of columns
+
 ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
 ASSETS = Path(lineprof.report.__file__).with_name("html") / "assets"
 TITLE = re.compile(r'title: "([^"]+)", (?:left|tip|text|value|width):')

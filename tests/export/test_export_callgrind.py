@@ -29,6 +29,8 @@ from lineprof.model.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 OUTSIDE = "[outside of profiled functions]"
 
 

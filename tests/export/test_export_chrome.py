@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 CHROME = EXPORTS["chrome"]
 SUMMED = "Calls, summed: not in time order"
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from as_python import Outcome
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 S, MS, US = 1_000_000_000, 1_000_000, 1_000  # in ns
 NOON = 1_700_000_000 * S  # since the epoch
 WORK, SOLVE = ("/p/solve.py", 1, "work"), ("/p/solve.py", 9, "solve")

@@ -16,6 +16,8 @@ from lineprof.model.records import FunctionStats, ThreadLine
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 
 def collapsed(stats: LineStats) -> dict[tuple[str, ...], int]:
     """Return the stacks as scripts read them: the number follows the last blank."""

@@ -19,6 +19,8 @@ from lineprof.model.call_graph import line_self_ns
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 CPUPROFILE = EXPORTS["cpuprofile"]
 Node = dict[str, Any]
 

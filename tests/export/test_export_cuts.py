@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from example_calls import MAIN, PROCESS, example
 from export_shapes import content
 from pprof_file import read
@@ -15,7 +16,7 @@ from lineprof.storage import save
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
+pytestmark = pytest.mark.once  # files of fixed profiles
 
 LINE = "main (/p/main.py:6): counted until 0.03 s of 4.10 s"
 

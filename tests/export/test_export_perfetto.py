@@ -21,6 +21,8 @@ from lineprof.line_stats import LineStats
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 PERFETTO, CHROME = EXPORTS["perfetto"], EXPORTS["chrome"]
 BEGIN, END, COUNTER = 1, 2, 4
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from lineprof.line_stats import LineStats
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 
 def pprof(stats: LineStats) -> Profile:
     return read(content(stats, "pprof"))

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 A, B, C = (("/p/a.py", line, name) for line, name in ((1, "a"), (10, "b"), (20, "c")))
 SUMS = selection.SUMS_NAME
 TIMELINES = [one.name for one in EXPORTS.values() if one.has_timeline]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     Profile = dict[str, Any]
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 SPEEDSCOPE = EXPORTS["speedscope"]
 UNITS = {"bytes", "microseconds", "milliseconds", "nanoseconds", "none", "seconds"}
 

@@ -40,6 +40,8 @@ from lineprof.model.records import (
     ThreadLine,
 )
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 SHAPES = list(shapes())
 
 

@@ -18,6 +18,8 @@ from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.once  # files of fixed profiles
+
 SVG = "{http://www.w3.org/2000/svg}"
 HTML = "{http://www.w3.org/1999/xhtml}"
 

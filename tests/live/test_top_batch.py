@@ -159,6 +159,7 @@ def test_times_with_callees_are_those_of_the_calling_line(tmp_path: Path) -> Non
     assert 95 < (functions["program.py:5"].now or 0) < 105
 
 
+@pytest.mark.smoke
 def test_a_program_that_ends_is_shown_with_its_final_counts(tmp_path: Path) -> None:
     with live_program(tmp_path, WAITING) as process:
         command = ("-m", "lineprof", "top", str(process.pid), "-d", "0.2")
@@ -187,6 +188,7 @@ def test_a_program_that_ends_is_shown_with_its_final_counts(tmp_path: Path) -> N
     assert not any(line.mark for line in rows.values())
 
 
+@pytest.mark.smoke
 def test_a_live_file_is_read_while_its_program_runs_and_after_it_was_killed(
     tmp_path: Path,
 ) -> None:

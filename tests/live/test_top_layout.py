@@ -12,6 +12,8 @@ from lineprof.live.layout import State, View, screen
 from lineprof.live.rates import Row, Scope, never_less, ordered, rows_of
 from lineprof.live.reading import Numbers, OpenLine, Sample
 
+pytestmark = pytest.mark.once  # text of fixed samples
+
 MS = 1_000_000  # ns
 S = 1000 * MS
 

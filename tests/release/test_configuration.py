@@ -11,6 +11,8 @@ import pytest
 
 from lineprof.version import VERSION
 
+pytestmark = pytest.mark.once  # text of files of the checkout
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 WHEELS = PROJECT["tool"]["cibuildwheel"]

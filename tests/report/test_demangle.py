@@ -11,6 +11,8 @@ import pytest
 from lineprof.report import gpu_format
 from lineprof.report.gpu_format import demangled
 
+pytestmark = pytest.mark.once  # arithmetic and text
+
 needs_runtime = pytest.mark.skipif(
     not gpu_format._demanglers(), reason="no C++ runtime was found"
 )

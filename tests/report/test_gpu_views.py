@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
     from lineprof.model.timelines import GpuEvent
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 GOLDENS: list[tuple[str, str, dict[str, object]]] = [
     ("gpu_summary.txt", "gpu-summary", {}),

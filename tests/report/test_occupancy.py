@@ -6,6 +6,8 @@ import pytest
 
 from lineprof.report.gpu_format import occupancy, warps_per_block
 
+pytestmark = pytest.mark.once  # arithmetic and text
+
 
 def device(major: int, minor: int, *limits: int) -> dict[str, int]:
     threads, blocks, smem = limits

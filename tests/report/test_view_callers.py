@@ -11,6 +11,8 @@ from lineprof.errors import LineprofError
 from lineprof.model.call_graph import edges, function_totals
 from lineprof.report.lookup import Finder
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 
 def rows(*targets: str) -> list[str]:
     """Return the rows of the callers, with single blanks between words."""

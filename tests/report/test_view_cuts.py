@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from lineprof.line_stats import LineStats
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 RUN = PROCESS._replace(wall_ns=4_100_000_000)
 UNTIL = "  (counted until 0.03 s of 4.10 s)"
 NOTE = (

@@ -18,6 +18,8 @@ from lineprof.report import VIEWS
 from lineprof.report.options import Options
 from lineprof.storage import save
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 ODD = "%\udcff)"  # the last word of an unusual name
 
 

@@ -37,6 +37,8 @@ from lineprof.report.options import Options
 from lineprof.source import sources_of
 from lineprof.storage import save
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 

@@ -20,6 +20,8 @@ from lineprof.storage import save
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 VIEWS = (
     *(["--hot"], ["--functions"], ["--tree", "--min-percent", "0"]),
     *(["--callers", "fib"], ["--drill", "main", "--depth", "9"]),

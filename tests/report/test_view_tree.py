@@ -14,6 +14,8 @@ from lineprof.console.terminal import PLAIN, Terminal, terminal_of
 from lineprof.line_stats import LineStats
 from lineprof.model.records import NO_NODE, CallNode, CallTree
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 SHOWN = """\
 Time (us)   Share  Calls  Function, and its hottest line
  6292.469  80.4 %      1  <module> (main.py:1)  → 29: main()

@@ -18,6 +18,8 @@ from lineprof.report.options import parse_columns
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # text of fixed profiles
+
 WAITING = "Waiting: 24.3 % of these times: 1.500 ms for locks"
 
 

@@ -59,6 +59,7 @@ def test_unreadable_files_have_no_text(tmp_path: Path) -> None:
         assert read_source(name) == SourceFile(name, None, "")
 
 
+@pytest.mark.smoke
 def test_the_text_that_ran_in_a_notebook_is_found() -> None:
     linecache.cache["<cell 1>"] = (9, None, ["def f():\n", "    pass"], "<cell 1>")
     try:
@@ -67,6 +68,7 @@ def test_the_text_that_ran_in_a_notebook_is_found() -> None:
         del linecache.cache["<cell 1>"]
 
 
+@pytest.mark.smoke
 def test_text_that_linecache_read_before_an_edit_is_not_used(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text("old\n")
@@ -83,6 +85,7 @@ def test_a_relative_name_is_found_through_sys_path(
     assert read_source("only_here.py").text == TEXT
 
 
+@pytest.mark.smoke
 def test_a_module_in_a_zip_file_has_its_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +142,7 @@ def test_lines_are_those_that_python_counts() -> None:
     assert lines_of("") == []
 
 
+@pytest.mark.smoke
 def test_a_block_is_the_function_with_its_decorators() -> None:
     text = "x = 1\n@deco(\n  1)\ndef f():\n    a\n\n    # c\n    b\n# not f's\ny = 2\n"
     assert block(text, 2) == text.split("\n")[1:8]
@@ -203,6 +207,7 @@ cdef int added(int a,
 """
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("first", "name", "count"),
     [

@@ -205,6 +205,7 @@ def test_a_version_that_was_not_profiled_does_not_matter(tmp_path: Path) -> None
     assert viewed.err == ""
 
 
+@pytest.mark.smoke
 def test_functions_that_a_reload_did_not_change_have_their_text(tmp_path: Path) -> None:
     mod = save(tmp_path, "mod.py", MODULE)
     program = RELOADS.format(change=change("mod.__file__", "edited with its times"))
@@ -270,6 +271,7 @@ def test_text_of_a_file_that_appeared_after_its_functions_is_left_out(
     check_left_out(outcome, tmp_path / "x.lprof", mod, why)
 
 
+@pytest.mark.smoke
 def test_a_block_is_shown_as_it_ran(tmp_path: Path) -> None:
     script = (
         "from lineprof import profile\nwith profile.block('load'):\n"

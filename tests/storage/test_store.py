@@ -69,6 +69,7 @@ def odd_profile() -> LineStats:
     )
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     "stats", [example(), odd_profile(), LineStats({}, 1e-9), example() + odd_profile()]
 )
