@@ -85,12 +85,12 @@ def test_the_file_of_another_user_is_not_used_and_that_is_said(
 ) -> None:
     file = configure(here / name, EVIL.format(table=table), STRANGER)
     before = files_in(here)
-    outcome = kernprof("-l", "-o", "mine.lprof", "x.py", cwd=below)
+    outcome = kernprof_here("-l", "-o", "mine.lprof", "x.py", cwd=below)
     assert outcome.out.startswith("ran\n")
     assert outcome.err == refused(file, f"it belongs to user {STRANGER}")
     assert outcome.status == 0
     assert files_in(here) == sorted([*before, "mine.lprof"])
-    assert kernprof("-lq", "x.py", cwd=below).err == ""
+    assert kernprof_here("-lq", "x.py", cwd=below).err == ""
 
 
 @needs_root
@@ -101,7 +101,7 @@ def test_the_file_of_another_user_is_used_if_it_is_named(
     words = ["--config", "../lineprof.toml", "x.py"]
     variable: Mapping[str, str] = {"LINE_PROFILER_RC": str(file)}
     for outcome in (
-        kernprof(*words, cwd=below),
+        kernprof_here(*words, cwd=below),
         kernprof("x.py", cwd=below, env=variable),
     ):
         assert (outcome.status, outcome.err) == (0, "")
@@ -112,7 +112,7 @@ def test_the_file_of_another_user_is_used_if_it_is_named(
 def test_a_file_of_ones_own_further_up_is_used_then(here: Path, below: Path) -> None:
     configure(below / "lineprof.toml", EVIL.format(table="lineprof"), STRANGER)
     configure(here / "lineprof.toml", "[tool.lineprof.kernprof]\nunit = 1\nquiet = 1\n")
-    outcome = kernprof("-l", "x.py", cwd=below)
+    outcome = kernprof_here("-l", "x.py", cwd=below)
     assert outcome.out == "ran\n"
     assert outcome.err.startswith(f"kernprof: ignoring {below}/lineprof.toml: ")
     assert outcome.err.count("\n") == 1
@@ -128,7 +128,7 @@ def test_the_file_of_another_user_that_has_no_effect_is_not_mentioned(
     file = here / "pyproject.toml"
     file.write_bytes(text.encode("latin-1"))
     os.chown(file, STRANGER, STRANGER)
-    outcome = kernprof("-l", "x.py", cwd=below)
+    outcome = kernprof_here("-l", "x.py", cwd=below)
     assert (outcome.status, outcome.err) == (0, "")
 
 
@@ -157,7 +157,7 @@ def test_a_file_that_others_can_write_is_not_used(
 ) -> None:
     file = configure(here / "lineprof.toml", EVIL.format(table="lineprof"), mode=mode)
     here.chmod(folder)
-    outcome = kernprof("x.py", cwd=below)
+    outcome = kernprof_here("x.py", cwd=below)
     assert outcome.status == 0
     if reason:
         assert outcome.err == refused(file, reason)
@@ -179,7 +179,7 @@ def test_only_the_users_own_group_may_write(
     changed = here if in_folder else file
     os.chown(changed, 0, group)
     changed.chmod(0o775 if in_folder else 0o664)
-    outcome = kernprof("x.py", cwd=below)
+    outcome = kernprof_here("x.py", cwd=below)
     if what == "private":
         assert outcome.out.startswith("EVIL RAN\nran\n")
     else:
@@ -191,7 +191,7 @@ def test_only_the_users_own_group_may_write(
 def test_the_folder_may_not_belong_to_another_user(here: Path, below: Path) -> None:
     file = configure(here / "lineprof.toml", EVIL.format(table="lineprof"))
     os.chown(here, STRANGER, STRANGER)
-    outcome = kernprof("x.py", cwd=below)
+    outcome = kernprof_here("x.py", cwd=below)
     assert outcome.err == refused(file, f"its folder belongs to user {STRANGER}")
 
 
@@ -202,18 +202,18 @@ def test_neither_a_link_nor_its_target_may_belong_to_another_user(
     target = configure(here / "real.toml", EVIL.format(table="lineprof"))
     link = below / "lineprof.toml"
     link.symlink_to(target)
-    assert kernprof("x.py", cwd=below).out.startswith("EVIL RAN\nran\n")
+    assert kernprof_here("x.py", cwd=below).out.startswith("EVIL RAN\nran\n")
     os.chown(target, STRANGER, STRANGER)
     reason = f"it belongs to user {STRANGER}"
-    assert kernprof("x.py", cwd=below).err == refused(link, reason)
+    assert kernprof_here("x.py", cwd=below).err == refused(link, reason)
     os.chown(target, 0, 0)
     os.chown(link, STRANGER, STRANGER, follow_symlinks=False)
-    assert kernprof("x.py", cwd=below).err == refused(link, reason)
+    assert kernprof_here("x.py", cwd=below).err == refused(link, reason)
     os.chown(link, 0, 0, follow_symlinks=False)
     reason = "everyone can write to its folder"
     for folder in (here, below):
         folder.chmod(0o777)
-        assert kernprof("x.py", cwd=below).err == refused(link, reason)
+        assert kernprof_here("x.py", cwd=below).err == refused(link, reason)
         folder.chmod(0o755)
 
 
@@ -291,10 +291,10 @@ def test_a_file_that_was_not_named_says_what_it_runs_and_writes(
     text = EVIL.format(table="lineprof") + "quiet = 1\n"
     file = configure(here / "lineprof.toml", text)
     line = f"kernprof: {file} sets {sets}; --no-config ignores that file\n"
-    outcome = kernprof(*words, "x.py", cwd=below)
+    outcome = kernprof_here(*words, "x.py", cwd=below)
     assert outcome.err == (line if sets else "")
     assert outcome.status == 0
-    named = kernprof("--config", str(file), "x.py", cwd=below)
+    named = kernprof_here("--config", str(file), "x.py", cwd=below)
     assert named.err == ""
 
 
@@ -390,10 +390,10 @@ def test_control_characters_in_the_name_of_a_folder_are_not_printed(
     write(folder, "x.py", PROGRAM)
     configure(folder / "lineprof.toml", EVIL.format(table="lineprof"), mode=0o666)
     for words in (["-l", "x.py"], ["x.py"]):
-        outcome = kernprof(*words, cwd=folder)
+        outcome = kernprof_here(*words, cwd=folder)
         assert "\\x1b[31m" in outcome.err
         assert "\x1b" not in outcome.err
     configure(folder / "lineprof.toml", "[tool.lineprof.kernprof]\noutfile = 'o'\n")
-    outcome = kernprof("x.py", cwd=folder)
+    outcome = kernprof_here("x.py", cwd=folder)
     assert "\\x1b[31m" in outcome.err
     assert "\x1b" not in outcome.err
