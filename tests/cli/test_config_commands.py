@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import Outcome, kernprof, kernprof_here, run, viewer, write
+from as_python import Outcome, kernprof_here, run, viewer, write
 
 from kernprof.options import fill, parse
 from kernprof.run_options import RunOptions, UsageError
@@ -59,7 +59,7 @@ def test_unknown_keys_are_reported_only_in_tables_of_lineprof(here: Path) -> Non
     """
     write(here, "lineprof.toml", text)
     write(here, "x.py", PROGRAM)
-    outcome = kernprof("-l", "x.py", cwd=here)
+    outcome = kernprof_here("-l", "x.py", cwd=here)
     where = f"kernprof: {here}/lineprof.toml: "
     assert outcome.err == (
         f"{where}[tool.lineprof.show] knows no 'stripzeroes'; known are: sort,"
@@ -69,7 +69,7 @@ def test_unknown_keys_are_reported_only_in_tables_of_lineprof(here: Path) -> Non
         f"{where}[tool.lineprof.kernprof] knows no 'gppu'; kernprof --help lists all"
         " flags\n"
     )
-    assert kernprof("-lq", "x.py", cwd=here).err == ""
+    assert kernprof_here("-lq", "x.py", cwd=here).err == ""
     viewed = viewer("view", "x.lprof", cwd=here)
     assert viewed.status == 0
     assert viewed.err.splitlines(keepends=True)[-1] == (
@@ -179,7 +179,7 @@ def test_the_outfile_of_the_configuration_overrides_the_variable(
         (["-o", "flag"], "flag"),
         (["--no-config"], "x.py.lprof"),
     ):
-        assert kernprof("-lq", *words, "x.py", cwd=here).status == 0
+        assert kernprof_here("-lq", *words, "x.py", cwd=here).status == 0
         assert (here / name).exists()
         (here / name).unlink()
     (here / "pyproject.toml").write_text(text.replace('"out"', '""'))
@@ -206,7 +206,7 @@ def test_kernprof_and_the_viewer_take_their_options(here: Path) -> None:
         assert (outcome.status, outcome.err) == (0, err)
         return [text in outcome.out for text in (" 0.001 s", "never", "seconds - ")]
 
-    first = kernprof("x.py", cwd=here)
+    first = kernprof_here("x.py", cwd=here)
     assert "Wrote profile results to 'mine.lprof'" in first.out
     said = f"kernprof: {here}/pyproject.toml sets outfile = 'mine.lprof';"
     err = f"{said} --no-config ignores that file\n"
@@ -237,7 +237,7 @@ def test_flags_that_only_lineprof_has_are_keys_of_the_viewer(here: Path) -> None
     """
     write(here, "lineprof.toml", text)
     write(here, "x.py", PROGRAM)
-    kernprof("-lq", "x.py", cwd=here)
+    kernprof_here("-lq", "x.py", cwd=here)
     flags = ["-u", "auto", "--raw", "--columns=await", "--no-config"]
     assert viewer("x.lprof", cwd=here) == viewer("x.lprof", *flags, cwd=here)
 
@@ -247,7 +247,7 @@ def test_a_program_that_changes_folder_keeps_its_configuration(here: Path) -> No
     write(here, "lineprof.toml", text)
     end = f"import os; os.mkdir('d'); os.chdir('d'); os.unlink('{here}/lineprof.toml')"
     write(here, "x.py", PROGRAM + end)
-    assert "\n       4         1 " in kernprof("-lv", "x.py", cwd=here).out
+    assert "\n       4         1 " in kernprof_here("-lv", "x.py", cwd=here).out
 
 
 @pytest.mark.parametrize(
@@ -307,11 +307,15 @@ def test_a_file_named_by_config_must_be_valid(here: Path) -> None:
     write(here, "x.py", "print('ran')")
     (here / "bad.toml").write_text("[broken")
     for name in ("no.toml", "bad.toml"):
-        for command in (["kernprof"], ["lineprof", "run"], ["lineprof"]):
-            words = ["-m", *command, "--config", name, "x.py"]
-            outcome = run(words, cwd=here)
+        commands = {
+            "kernprof": kernprof_here,
+            "lineprof run": run_command,
+            "lineprof": viewer,
+        }
+        for name_of, command in commands.items():
+            outcome = command("--config", name, "x.py", cwd=here)
             assert (outcome.status, outcome.out) == (2, "")
-            assert outcome.err.startswith(f"{' '.join(command)}: ")
+            assert outcome.err.startswith(f"{name_of}: ")
             assert f"{here}/{name}" in outcome.err
             assert outcome.err.count("\n") == 1
 
@@ -358,7 +362,7 @@ def test_a_program_with_the_global_profiler_ignores_an_invalid_configuration(
 def test_an_invalid_pyproject_is_reported_and_ignored(here: Path) -> None:
     write(here, "x.py", "profile(lambda: print('ran'))()")
     (here / "pyproject.toml").write_text("[tool.lineprof")
-    outcome = kernprof("-l", "x.py", cwd=here)
+    outcome = kernprof_here("-l", "x.py", cwd=here)
     assert (outcome.status, outcome.out[:4]) == (0, "ran\n")
     assert outcome.err.startswith(f"kernprof: ignoring {here}/pyproject.toml: it is no")
     assert outcome.err.count("\n") == 1

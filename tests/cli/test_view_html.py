@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import kernprof, run, viewer
+from as_python import kernprof, kernprof_here, run, viewer
 from report_page import Page
 
 PROGRAM = """\
@@ -131,7 +131,7 @@ def test_kernprof_writes_a_page_beside_the_profile(
     tmp_path: Path, flags: list[str], name: str
 ) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
-    outcome = kernprof(
+    outcome = kernprof_here(
         *("-l", "--whole", *flags, "-o", "out.lprof", "program.py"), cwd=tmp_path
     )
     assert outcome.status == 0
@@ -149,7 +149,7 @@ def test_a_page_that_kernprof_cannot_write_in_the_end_costs_nothing_else(
     text = f"import os\nos.rmdir('there')\n{PROGRAM}"
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     flags = ("-lq", "--whole", "--html=there/page.html", "-o", "out.lprof")
-    outcome = kernprof(*flags, "program.py", cwd=tmp_path)
+    outcome = kernprof_here(*flags, "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (0, "45\n")
     assert outcome.err.startswith("kernprof: cannot write the report to ")
     assert outcome.err.count("\n") == 1
@@ -163,7 +163,7 @@ def test_the_page_is_where_it_was_asked_for_if_the_program_changes_folders(
     text = f"import os\nos.chdir('inner')\n{PROGRAM}"
     (tmp_path / "program.py").write_text(text, encoding="utf-8")
     flags = ("-l", "--whole", "--html", "page.html", "-o", "out.lprof")
-    outcome = kernprof(*flags, "program.py", cwd=tmp_path)
+    outcome = kernprof_here(*flags, "program.py", cwd=tmp_path)
     assert outcome.status == 0
     assert (tmp_path / "page.html").exists()
     assert f"Wrote report to '{tmp_path / 'page.html'}'\n" in outcome.out
@@ -172,7 +172,7 @@ def test_the_page_is_where_it_was_asked_for_if_the_program_changes_folders(
 def test_the_name_of_a_page_has_the_placeholders_of_profiles(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     flags = ("-lq", "--whole", "--html=%s-%n.html", "-o", "out.lprof")
-    assert kernprof(*flags, "program.py", cwd=tmp_path).status == 0
+    assert kernprof_here(*flags, "program.py", cwd=tmp_path).status == 0
     assert (tmp_path / "program-1.html").exists()
 
 
@@ -205,7 +205,7 @@ def test_kernprof_refuses_a_page_that_it_cannot_make(
     tmp_path: Path, flags: list[str], message: str
 ) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
-    outcome = kernprof(*flags, "program.py", cwd=tmp_path)
+    outcome = kernprof_here(*flags, "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (2, "")
     assert message in outcome.err
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import example_ranks
 import pytest
-from as_python import kernprof, viewer, write
+from as_python import kernprof_here, viewer, write
 from example_advice import FILE, MS, RUN, Called, made
 from example_calls import wide
 from example_gpu import example as gpu_example
@@ -259,7 +259,7 @@ def test_a_loop_of_a_real_run_dominates_it(tmp_path: Path) -> None:
         print(work(60) > 0)
         """,
     )
-    ran = kernprof("-lq", program, cwd=tmp_path)
+    ran = kernprof_here("-lq", program, cwd=tmp_path)
     assert (ran.status, ran.out) == (0, "True\n")
     done = viewer("view", "--advice", "--json", "script.lprof", cwd=tmp_path)
     rows = [
@@ -293,7 +293,7 @@ def test_the_page_shows_what_its_program_gets(tmp_path: Path) -> None:
     [program] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     [shown] = re.findall(r"```text\n(2 findings.*?)```", page, re.DOTALL)
     write(tmp_path, "plan.py", program)
-    assert kernprof("-lq", "plan.py", cwd=tmp_path).status == 0
+    assert kernprof_here("-lq", "plan.py", cwd=tmp_path).status == 0
     done = viewer("view", "--advice", "plan.lprof", cwd=tmp_path)
     wanted, found = findings_of(shown), findings_of(done.out)
     assert [*wanted.values()] == [{"the end of a sleep"}, set()]

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_here, write
 from example_calls import IS_EVEN, LAUNCH, MODULE, SOLVE, WEIGHTS, example
 from example_stats import example as without_calls
 from view_text import lines_of, rows_below
@@ -85,7 +85,7 @@ def test_an_event_loop_that_waits_is_io(
         asyncio.run(serve())
         """
     write(tmp_path, "x.py", text)
-    assert kernprof("-l", "x.py", cwd=tmp_path).status == 0
+    assert kernprof_here("-l", "x.py", cwd=tmp_path).status == 0
     assert main(["view", "--hot", str(tmp_path / "x.lprof")]) == 0
     out = capsys.readouterr().out
     [row] = [line.split() for line in out.splitlines() if "asyncio.run(se" in line]
