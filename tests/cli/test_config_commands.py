@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import Outcome, kernprof_here, run, viewer, write
+from as_python import Outcome, kernprof, kernprof_here, run, viewer, write
 
 from kernprof.options import fill, parse
 from kernprof.run_options import RunOptions, UsageError
