@@ -74,6 +74,7 @@ def test_a_line_that_calls_shows_how_long_it_waited_or_at_most() -> None:
     assert recursive.startswith("1.200 0.0 % <= 0.900 a lock 4 ")
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no causes")
 def test_an_event_loop_that_waits_is_io(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
