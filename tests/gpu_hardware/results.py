@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import platform
@@ -98,14 +99,17 @@ def cuda_of_driver() -> str:
 
 def version_of(name: str) -> dict[str, str]:
     """Return the version of an installed distribution by its name or name-cuda."""
+    pattern = re.compile(rf"{name}(-cuda\d+x|-cu\d+)?")
+    return dict([one for one in installed() if pattern.fullmatch(one[0])][:1])
+
+
+@functools.cache
+def installed() -> list[tuple[str, str]]:
+    """Return the names and versions of all installed distributions, sorted."""
     from importlib.metadata import distributions  # noqa: PLC0415 - seldom needed
 
-    found = {
-        one.metadata["Name"]: one.version
-        for one in distributions()
-        if re.fullmatch(rf"{name}(-cuda\d+x|-cu\d+)?", one.metadata["Name"] or "")
-    }
-    return dict(sorted(found.items())[:1])
+    found = {one.metadata["Name"] or "": one.version for one in distributions()}
+    return sorted(found.items())
 
 
 class Results:

@@ -715,11 +715,11 @@ def test_a_program_that_hangs_is_killed_with_its_children(tmp_path: Path) -> Non
         program += "print(child.pid, flush=True); time.sleep(1000)"
         lab.environment = lambda: {**os.environ, "PYTHONFAULTHANDLER": "1",
             "PYTHONPATH": str(main.HERE / "inside")}
-        ran = lab.python(program, limit_s=3)
-        lab.expect(ran.status == "none after 3 s", str(ran))
+        ran = lab.python(program, limit_s=6)
+        lab.expect(ran.status == "none after 6 s", str(ran))
         lab.expect('program.py", line 6 in <module>' in ran.gist, ran.gist)
         child = Path("/proc", ran.out.strip(), "stat")
-        late = time.monotonic() + 60
+        late = time.monotonic() + 300
         while child.exists() and ") Z" not in child.read_text():
             assert time.monotonic() < late, "it is still running"
         lab.expect(ran.out, str(ran))

@@ -40,7 +40,7 @@ def test_two_threads_make_the_first_profilers_at_the_same_time(rig: Rig) -> None
         [run] = profiler.get_stats().gpu.runs
         print(run.backend, sum(one.ns for one in profiler.get_stats().gpu.sums))
     """
-    rig.python(program).ok("cupti\ncupti 20\ncupti 20\n")
+    rig.python(program, fresh=True).ok("cupti\ncupti 20\ncupti 20\n")
 
 
 @pytest.mark.smoke
@@ -57,7 +57,7 @@ def test_an_exit_handler_registered_before_the_first_profiler(rig: Rig) -> None:
         gpu.fk_launch(b"k", 0, 10)  #> gpu=10 kernels=1
     f()
     """
-    [run] = rig.python(program).ok().check().gpu.runs
+    [run] = rig.python(program, fresh=True).ok().check().gpu.runs
     assert lost(run) == (0, 0, 0, 0)
 
 

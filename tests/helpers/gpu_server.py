@@ -8,6 +8,7 @@ of NVIDIA, clock, environment, folder and output, and ends as any Python does.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import faulthandler
 import gc
 import importlib
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST = 1 << 18  # bytes of a request
+AT_START = ("LD_PRELOAD", "LINEPROF_CLOCK", "PYTHONPATH")  # heeded at the start alone
 # Imported once. Programs import the same modules, or kernprof does for them.
 PRELOADED = (
     "gpu_client",
@@ -52,7 +54,6 @@ PRELOADED = (
     "lineprof.report",
     "lineprof.snapshot.gpu",
     "lineprof.storage.reader_gpu",
-    "multiprocessing",
     "resource",
     "running",
     "threading",
@@ -83,8 +84,7 @@ class GpuServer:
     ) -> Ended:
         """Run Python with `words` in a folder; an error if it is not over in time.
 
-        The first program's environment has the variables that only a new process
-        can heed, like LD_PRELOAD; they are the same for all programs.
+        Variables that only a new process heeds are those of the first program.
         """
         link = self._socket or self._start(environment)
         request = {"words": words, "folder": str(folder), "env": dict(environment)}
@@ -93,8 +93,8 @@ class GpuServer:
             socket.send_fds(link, [json.dumps(request).encode()], files)
             link.settimeout(deadline)
             try:
-                status = int(link.recv(MOST) or b"-1")
-            except TimeoutError:
+                status = int(link.recv(MOST))
+            except (TimeoutError, ValueError):  # ValueError: it has died
                 self._kill()
                 raise
             texts = []
@@ -116,7 +116,11 @@ class GpuServer:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 cwd="/",
-                env=dict(environment),
+                env={
+                    name: value
+                    for name, value in environment.items()
+                    if name in AT_START or os.environ.get(name) == value
+                },
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
@@ -133,7 +137,8 @@ class GpuServer:
     def _kill(self) -> None:
         """Kill the process and the program that hangs; the next one has another."""
         if self._process:
-            os.killpg(self._process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._socket = self._process = None
 
