@@ -15,7 +15,6 @@
 #include <time.h>
 
 #if defined(__x86_64__) || defined(__i386__)
-#  include <x86intrin.h>
 #  define LP_HAVE_COUNTER 1
 #elif defined(__aarch64__)
 #  define LP_HAVE_COUNTER 1
@@ -75,7 +74,7 @@ static inline lp_ticks
 lp_clock_counter(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-    return __rdtsc();
+    return __builtin_ia32_rdtsc(); /* the header of __rdtsc has 48,000 lines */
 #elif defined(__aarch64__)
     uint64_t value;
     __asm__ volatile("mrs %0, cntvct_el0" : "=r"(value));

@@ -15,8 +15,7 @@ from compiled_doubles import OPTIONS, compiler
 if TYPE_CHECKING:
     from gpu_double import Play
 
-# All intrinsic functions are forty thousand lines in front of each source, for one.
-QUICK = "-O0 -D_X86INTRIN_H_INCLUDED -D__X86INTRIN_H -D__rdtsc=__builtin_ia32_rdtsc"
+QUICK = "-O0"
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 pytestmark = [
