@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import py_compile
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -108,37 +109,82 @@ def test_a_script_that_changes_itself_is_shown_as_it_ran(
     check_view(tmp_path / "x.lprof", how, "total += i", "return 2")
 
 
-@pytest.mark.parametrize("how", CHANGES)
-@pytest.mark.parametrize("flags", [("-p", "mod"), ("--all",), ("--all", "-i", "60")])
-def test_a_module_that_changes_after_its_import_is_shown_as_it_ran(
-    tmp_path: Path, how: str, flags: tuple[str, ...]
-) -> None:
-    mod = save(tmp_path, "mod.py", MODULE)
-    program = f"import mod\nmod.work(3)\n{change('mod.__file__', how)}"
-    save(tmp_path, "x.py", f"{program}mod.work(3)\nmod.later()\n")
-    outcome = kernprof("-l", *flags, "x.py", cwd=tmp_path)
+MODULES = {how: f"mod_{number}" for number, how in enumerate(CHANGES)}
+
+
+def program_of_changes(folder: Path, first: str, later: str) -> str:
+    """Write a module for each way to change it; return a program that does so.
+
+    In it, `mod` is the module in `first`, before the change, and in `later`.
+    """
+    parts = []
+    for how, name in MODULES.items():
+        save(folder, f"{name}.py", MODULE)
+        part = f"import mod\n{first}{change('mod.__file__', how)}{later}"
+        parts.append(re.sub(r"\bmod\b", name, part))
+    return "".join(parts)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("-p", ",".join(MODULES.values())), ("--all",), ("--all", "-i", "60")],
+    ids=["-p", "--all", "--all -i"],
+)
+def under_kernprof(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Run a program that changes its modules under kernprof; return its profile."""
+    folder = tmp_path_factory.mktemp("kernprof")
+    text = program_of_changes(folder, "mod.work(3)\n", "mod.work(3)\nmod.later()\n")
+    save(folder, "x.py", text)
+    outcome = kernprof("-l", *request.param, "x.py", cwd=folder)
     assert outcome.status == 0
-    check_text(tmp_path / "x.lprof", mod, MODULE)
-    check_view(tmp_path / "x.lprof", how, "total += i", "return 2")
+    return folder / "x.lprof"
+
+
+@pytest.fixture(scope="module")
+def without_kernprof(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run such a program that profiles its modules itself; return its profile."""
+    folder = tmp_path_factory.mktemp("alone")
+    text = "from lineprof import LineProfiler\nprofiler = LineProfiler()\n"
+    text += program_of_changes(
+        folder,
+        "profiler.add_function(mod.work)\nwith profiler: mod.work(3)\n",
+        "profiler.add_function(mod.later)\nwith profiler: mod.later()\n",
+    )
+    save(
+        folder, "x.py", f"{text}profiler.dump_stats('x.lprof')\nprofiler.print_stats()"
+    )
+    outcome = run(["x.py"], cwd=folder)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.count("total += i") == len(CHANGES)
+    return folder / "x.lprof"
+
+
+def check_module(path: Path, how: str) -> None:
+    """Check the text of the module that was changed so."""
+    file = path.with_name(f"{MODULES[how]}.py")
+    check_text(path, file, MODULE)
+    names = [f"{file.name}::work", f"{file.name}::later"]
+    viewed = viewer("view", *names, path.name, cwd=path.parent)
+    for line in ("total += i", "return 2"):
+        assert viewed.out.count(f"  {line}\n") == 1
+    assert (f"{file} {CHANGED}" in viewed.out) == (how != "deleted")
+    assert CHANGED not in viewed.err
 
 
 @pytest.mark.parametrize("how", CHANGES)
-def test_a_module_is_shown_as_it_ran_without_kernprof(tmp_path: Path, how: str) -> None:
-    mod = save(tmp_path, "mod.py", MODULE)
-    save(
-        tmp_path,
-        "x.py",
-        "import mod\nfrom lineprof import LineProfiler\n"
-        "profiler = LineProfiler(mod.work)\nwith profiler: mod.work(3)\n"
-        f"{change('mod.__file__', how)}"
-        "profiler.add_function(mod.later)\nwith profiler: mod.later()\n"
-        "profiler.dump_stats('x.lprof')\nprofiler.print_stats()\n",
-    )
-    outcome = run(["x.py"], cwd=tmp_path)
-    assert (outcome.status, outcome.err) == (0, "")
-    check_text(tmp_path / "x.lprof", mod, MODULE)
-    check_view(tmp_path / "x.lprof", how, "total += i", "return 2")
-    assert "total += i" in outcome.out
+def test_a_module_that_changes_after_its_import_is_shown_as_it_ran(
+    under_kernprof: Path, how: str
+) -> None:
+    check_module(under_kernprof, how)
+
+
+@pytest.mark.parametrize("how", CHANGES)
+def test_a_module_is_shown_as_it_ran_without_kernprof(
+    without_kernprof: Path, how: str
+) -> None:
+    check_module(without_kernprof, how)
 
 
 @pytest.mark.parametrize("how", TEXTS)
