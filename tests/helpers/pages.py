@@ -21,6 +21,9 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
+
+from as_python import viewer
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -55,6 +58,13 @@ esac
 NUMBER = re.compile(
     r"[-+~]?\d[\d,]*(?:\.\d+(?:e[+-]\d+)?|e[+-]\d+)"
     r"|\d[\d.,]*(?= ?[nuµm]s\b| s\b| %)"
+)
+# Lines of a script that has neither syntax of the shell nor its variables, and those of
+# them that show a profile.
+PLAIN = re.compile(r"(?:python|kernprof|lineprof) [\w ./:=,%+@*-]+(?: #.*)?")
+VIEWER = re.compile(
+    r"(?:python -m )?lineprof "
+    r"((?:view|export|diff|check|merge|[\w./-]+\.lprof)\b[^#]*(?: #.*)?)"
 )
 UNIT = re.compile(r"(?<=#) ?(?:[nuµm]?s)\b|(?<=\()(?:us|ms)(?=\))")
 
@@ -163,6 +173,28 @@ class Shell:
 
     def run(self, script: str) -> str:
         """Run a script, which must succeed; return its standard output."""
+        lines = [line for line in script.splitlines() if line.strip()]
+        if not all(map(PLAIN.fullmatch, lines)):
+            return self._run(script)
+        return "".join(
+            self._view(words[1])
+            if (words := VIEWER.fullmatch(line))
+            else self._run(line)
+            for line in lines
+        )
+
+    def _view(self, text: str) -> str:
+        """Run the command lineprof in this process, which saves a start of Python."""
+        words: list[str] = []
+        for word in text.partition(" #")[0].split():
+            found = sorted(self.folder.glob(word)) if "*" in word else []
+            words += [str(one.relative_to(self.folder)) for one in found] or [word]
+        with patch.dict(os.environ, self.environment):
+            done = viewer(*words, cwd=self.folder)
+        assert done.status == 0, f"{text}\n{done.out}\n{done.err}"
+        return done.out.replace(f"{self.folder}/", "")
+
+    def _run(self, script: str) -> str:
         kept = self.folder / ".variables"
         text = f". {kept}\nset -ea\n{script}\nexport -p > {kept}\n"
         kept.touch()
