@@ -117,7 +117,7 @@ def test_snakeviz_serves_the_file(tmp_path: Path) -> None:
             assert server.stdout
             port = int(server.stdout.readline())
             address = f"http://127.0.0.1:{port}/snakeviz/{quote(file, safe='')}"
-            with urlopen(address, timeout=30) as answer:
+            with urlopen(address, timeout=300) as answer:
                 page = answer.read().decode()
         finally:
             server.kill()

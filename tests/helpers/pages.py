@@ -32,7 +32,7 @@ PAGES = {path.name: path for path in (README, *sorted(DOCS.glob("*.md")))}
 RUN = ("sh", "console", "python")  # languages of blocks that are run
 DONE = ("file", "changes", "query of")  # marks of blocks that change or read files
 FILES = ("toml", "ini", *RUN)  # those of blocks that may be files
-DEADLINE = 120  # s; only a command that hangs reaches it
+DEADLINE = 300  # s; only a command that hangs reaches it
 
 FENCE = re.compile(
     r"(?:^<!-- ([a-z ]+): ([^\n]+) -->\n)?^```(\w*)\n(.*?)^```$",
