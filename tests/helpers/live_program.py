@@ -49,9 +49,15 @@ def live_program(
     finally:
         process.kill()
         process.communicate()
+        for file in _live_files_of(process):  # each later view would read them
+            file.unlink(missing_ok=True)
 
 
 def live_file_of(process: subprocess.Popen[bytes]) -> str:
     """Return the live file of a program."""
-    [file] = Path(os.environ["LINEPROF_LIVE"]).glob(f"{process.pid}-*.live")
+    [file] = _live_files_of(process)
     return str(file)
+
+
+def _live_files_of(process: subprocess.Popen[bytes]) -> list[Path]:
+    return [*Path(os.environ["LINEPROF_LIVE"]).glob(f"{process.pid}-*.live")]
