@@ -139,8 +139,8 @@ _PACKAGES = (
     *("lineprof.recording",),
     *("lineprof.report", "lineprof.snapshot", "lineprof.storage"),
 )
-# Not for a program under kernprof.
-_NOT_HERE = ("__main__", "ipython_extension", "pytest_plugin")
+# Not for a program under kernprof; some import packages that it may not use.
+_NOT_HERE = ("__main__", "dask", "ipython_extension", "pytest_plugin")
 # Imported inside functions of lineprof, so perhaps while the program runs.
 _IN_FUNCTIONS = (
     *("ast", "ctypes", "hashlib", "inspect", "linecache", "pstats", "shlex"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _signal  # signal.getsignal makes an enum of each handler
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gpu_rig import Rig
 
 
+MODULES = itertools.count()
 SIGNALS = sorted(signal.valid_signals())
 
 
@@ -155,11 +157,13 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _own_live_folder(shared_folder: Path) -> Iterator[None]:
-    """Keep live files, also of programs that tests kill, in a folder of this run."""
+    """Keep live files, also of programs that tests kill, in a folder of the module."""
+    number = next(MODULES)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LINEPROF_LIVE", str(shared_folder / "live"))
+        folder = shared_folder / "live" / f"{os.getpid()}-{number}"
+        patch.setenv("LINEPROF_LIVE", str(folder))
         yield
 
 

@@ -10,19 +10,7 @@ from example_stats import example
 from lineprof.storage import save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_live_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Give each file of tests a folder for live files of its own.
-
-    A view reads the live files of programs that were killed, which other tests leave.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LINEPROF_LIVE", str(tmp_path_factory.mktemp("live") / "live"))
-        yield
 
 
 @pytest.fixture
