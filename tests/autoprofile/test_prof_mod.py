@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, kernprof, run, write
+from as_python import check_same, kernprof_forked, run, write
 from prof_mod import library, profiled
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def test_nothing_of_the_program_is_replaced(tmp_path: Path) -> None:
     write(tmp_path, "x.py", text)
     plain = run(["x.py", "a"], cwd=tmp_path)
     for flag in ("--preimports", "--no-preimports"):
-        ours = kernprof("-lq", "-p", "x.py,pkg", flag, "x.py", "a", cwd=tmp_path)
+        ours = kernprof_forked("-lq", "-p", "x.py,pkg", flag, "x.py", "a", cwd=tmp_path)
         assert ours == plain
 
 
@@ -282,7 +282,9 @@ def test_a_module_run_with_m_runs_as_under_python(tmp_path: Path) -> None:
     for module in ("pkg", "one", "pkg.tools", "none", "pkg.none"):
         words = ("-m", module, "a")
         plain = run(words, cwd=tmp_path)
-        ours = kernprof("-lq", "-p", f"pkg.shapes,{module}", *words, cwd=tmp_path)
+        ours = kernprof_forked(
+            "-lq", "-p", f"pkg.shapes,{module}", *words, cwd=tmp_path
+        )
         err = ours.err.replace("kernprof: ", f"{sys.executable}: ", 1)
         known = (ours.status, ours.out) == (plain.status, plain.out)
         assert known, (plain, ours)
@@ -330,7 +332,7 @@ def test_bytecode_is_profiled(tmp_path: Path) -> None:
 
 def test_p_has_no_effect_without_l(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "print('out')\n")
-    outcome = kernprof("-q", "-p", "none.none", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked("-q", "-p", "none.none", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "out\n", "")
 
 
@@ -340,7 +342,7 @@ def test_without_p_its_modules_are_not_imported(tmp_path: Path) -> None:
         print([m for m in sys.modules if 'autoprofile' in m or 'prof_mod' in m])
         """
     write(tmp_path, "x.py", look)
-    assert kernprof("-lq", "x.py", cwd=tmp_path).out == "[]\n"
+    assert kernprof_forked("-lq", "x.py", cwd=tmp_path).out == "[]\n"
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="syntax of 3.12")
@@ -378,5 +380,5 @@ def test_exceptions_and_exits_are_as_under_python(tmp_path: Path) -> None:
         write(tmp_path, name, text)
         for flag in ("--preimports", "--no-preimports"):
             words = ("-lq", "-p", f"{name},pkg", flag, name)
-            assert kernprof(*words, cwd=tmp_path) == run([name], cwd=tmp_path)
+            assert kernprof_forked(*words, cwd=tmp_path) == run([name], cwd=tmp_path)
     check_same("error.py", cwd=tmp_path)

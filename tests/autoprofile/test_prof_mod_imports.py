@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, run, write
+from as_python import kernprof_forked, run, write
 from prof_mod import hits, library, profiled
 
 if TYPE_CHECKING:
@@ -402,7 +402,7 @@ def test_an_invalid_target_is_reported_in_one_line_and_the_program_runs(
 
 def test_a_syntax_error_in_a_target_is_reported_in_one_line(folder: Path) -> None:
     write(folder, "syntax.py", BAD["syntax.py"])
-    outcome = kernprof("-lq", "-p", "syntax", "x.py", cwd=folder)
+    outcome = kernprof_forked("-lq", "-p", "syntax", "x.py", cwd=folder)
     assert outcome.status == 0
     assert outcome.err.count("\n") == 1
     assert "['syntax'] (SyntaxError: " in outcome.err
@@ -462,7 +462,7 @@ def test_imports_have_the_tracebacks_warnings_and_frames_of_python(
     write(folder, "y.py", script)
     words = ("y.py", "again")
     plain = run(words, cwd=folder)
-    ours = kernprof("-lq", "--no-preimports", "-p", "early", *words, cwd=folder)
+    ours = kernprof_forked("-lq", "--no-preimports", "-p", "early", *words, cwd=folder)
     assert ours == plain
     assert plain.err.count("ZeroDivisionError") == 2
     assert plain.err.count("DeprecationWarning") == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from prof_mod import hits, profiled
 
 if TYPE_CHECKING:
@@ -93,9 +93,9 @@ def test_what_never_comes_is_said_with_what_to_do(folder: Path) -> None:
         "kernprof: 1 -p target cannot be imported: ['shop.models']"
         " (RuntimeError: settings are not configured)\n"
     )
-    outcome = kernprof("-l", "-p", "shop", "x.py", cwd=folder)
+    outcome = kernprof_forked("-l", "-p", "shop", "x.py", cwd=folder)
     assert outcome.err == failed + empty
-    outcome = kernprof("-l", "--no-preimports", "-p", "shop", "x.py", cwd=folder)
+    outcome = kernprof_forked("-l", "--no-preimports", "-p", "shop", "x.py", cwd=folder)
     never = "kernprof: -p shop named nothing that was imported\n"
     assert outcome.err == never + empty
     assert hits(folder, "x.lprof") == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from prof_mod import profiled
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def test_a_wrong_name_gets_the_right_spelling(
 ) -> None:
     script = "my-script.py" if name.startswith("my") else "hello.py"
     (folder / "my-script.py").rename(folder / script)
-    done = kernprof("-lo", "out", "-p", name, script, cwd=folder)
+    done = kernprof_forked("-lo", "out", "-p", name, script, cwd=folder)
     assert (done.status, done.out.splitlines()[0]) == (0, "2 3 1")
     wrong, empty = done.err.splitlines()
     assert said in wrong

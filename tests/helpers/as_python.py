@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernprof_server import KernprofServer
+
 from kernprof import main as kernprof_main
 from lineprof import load_stats
 from lineprof.cli.main import main as lineprof_main
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     import pytest
 
+SERVER = KernprofServer()
 DEADLINE = 300  # s; only a program that hangs reaches it
 
 
@@ -64,6 +67,30 @@ def kernprof(*argv: str, cwd: Path | None, **options: object) -> Outcome:
     return run(["-m", "kernprof", *argv], cwd=cwd, **options)  # type: ignore[arg-type]
 
 
+def kernprof_forked(
+    *argv: str,
+    cwd: Path | None,
+    text: str = "",
+    env: Mapping[str, str] | None = None,
+) -> Outcome:
+    """Run the command kernprof in a process that has imported it before.
+
+    For a test of what kernprof counts, writes and prints, not of its start.
+    """
+    environment = {**os.environ, **(env or {})}
+    if cwd is None or not SERVER.can_run(environment):
+        return kernprof(*argv, cwd=cwd, text=text, env=env)
+    done = SERVER.run(
+        argv,
+        cwd=str(cwd),
+        text=text.encode(),
+        environment=environment,
+        timeout=DEADLINE,
+    )
+    out, err = (s.decode(errors="backslashreplace") for s in (done.out, done.err))
+    return Outcome(done.status, out, err)
+
+
 def viewer(*argv: str, cwd: Path) -> Outcome:
     """Run the command lineprof in this process, which saves a start of Python."""
     return _here(lineprof_main, argv, cwd)
@@ -94,10 +121,16 @@ def _here(
     return Outcome(status, *texts)
 
 
-def check_same(*argv: str, cwd: Path, mode: str = "-lq", **options: object) -> Outcome:
+def check_same(
+    *argv: str,
+    cwd: Path,
+    mode: str = "-lq",
+    command: Callable[..., Outcome] = kernprof,
+    **options: object,
+) -> Outcome:
     """Run `argv` under python and kernprof; fail unless both outcomes are equal."""
     plain = run(argv, cwd=cwd, **options)  # type: ignore[arg-type]
-    ours = kernprof(mode, *argv, cwd=cwd, **options)
+    ours = command(mode, *argv, cwd=cwd, **options)
     assert ours == plain, _difference(plain, ours)
     return plain
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 
 from lineprof import load_stats
 
@@ -74,6 +74,6 @@ def profiled(
 ) -> tuple[Outcome, Hits]:
     """Run kernprof -l; return its outcome and the hits of its profile."""
     (cwd / "out").unlink(missing_ok=True)  # an empty profile would not replace it
-    outcome = kernprof("-lqo", "out", *words, cwd=cwd, **options)
+    outcome = kernprof_forked("-lqo", "out", *words, cwd=cwd, **options)
     assert (outcome.status, outcome.err) == (status, err), outcome
     return outcome, hits(cwd)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from as_python import kernprof
+from as_python import kernprof_forked
 
 from lineprof import load_stats
 
@@ -40,7 +40,7 @@ def profiled(
     options["env"] = {"HOME": os.sep, **(options.get("env") or {})}  # type: ignore[dict-item]
     flags = "-lo" if err is not None else "-lqo"
     (cwd / "out").unlink(missing_ok=True)  # an empty profile would not replace it
-    outcome = kernprof(flags, "out", *words, cwd=cwd, **options)
+    outcome = kernprof_forked(flags, "out", *words, cwd=cwd, **options)
     assert (outcome.status, outcome.err) == (status, err or ""), outcome
     return outcome, load_stats(cwd / "out")
 

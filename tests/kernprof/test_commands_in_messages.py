@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import kernprof, run, viewer, write
+from as_python import kernprof_forked, run, viewer, write
 
 from lineprof.console import output
 
@@ -18,6 +18,13 @@ NAMES = [
     *("-x.py", "--hot.py", "a b.py", "it's.py", 'q"x.py', "$HOME`x`.py", "[a]*?.py"),
     *("new\nline.py", "tab\tx.py", "back\\x.py", "~.py", "#x.py"),
 ]
+PYTHONS = {
+    sys.executable,
+    *(
+        shutil.which(name, path=Path(sys.executable).parent)
+        for name in ("python", "python3")
+    ),
+}
 DECORATED = "@profile\ndef work():\n    return 1\nwork()\n"
 # Functions of one name, so that a function is named with its file.
 WHOLE = """\
@@ -41,8 +48,46 @@ work(1)
 """
 
 
+def words_of(command: str, folder: Path) -> list[str]:
+    """Return the words of a command of python or kernprof, as a shell reads them.
+
+    In place of that program, the shell finds a script that prints them.
+    """
+    assert BASH
+    name = command.partition(" ")[0]
+    assert name == "kernprof" or shutil.which(name) in PYTHONS
+    place = folder.with_name("shell")
+    place.mkdir(exist_ok=True)
+    python = place / Path(name).name
+    python.write_text("#!/bin/sh\nprintf '%s\\0' \"$@\"\n")
+    python.chmod(0o755)
+    done = subprocess.run(
+        [BASH, "-c", f"{python.name}{command[len(name) :]}"],
+        cwd=folder,
+        env={**os.environ, "PATH": f"{place}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), command
+    return [name, *done.stdout.split("\0")[:-1]]
+
+
 def typed(command: str, folder: Path) -> str:
     """Return what a command prints that a user copies into a shell."""
+    name, *words = words_of(command, folder)
+    if name == "kernprof":
+        done = kernprof_forked(*words, cwd=folder)
+    elif words[:2] == ["-m", "lineprof"]:
+        done = viewer(*words[2:], cwd=folder)
+    else:
+        done = run(words, cwd=folder)
+    assert done.status == 0, f"{command}: {done.err}"
+    return done.out
+
+
+def run_in_shell(command: str, folder: Path) -> str:
+    """Return what a command prints in a shell that finds the programs themselves."""
     assert BASH
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
@@ -68,7 +113,7 @@ def _has_bash() -> None:
 def test_the_command_that_shows_a_profile(tmp_path: Path, name: str) -> None:
     write(tmp_path, name, DECORATED)
     for flag, shown in (("-l", "Function: work at line 1"), ("-b", "Welcome")):
-        said = kernprof(flag, "--", name, cwd=tmp_path).out.splitlines()
+        said = kernprof_forked(flag, "--", name, cwd=tmp_path).out.splitlines()
         assert said[-2] == "Inspect results with:"
         assert shown in typed(said[-1], tmp_path)
 
@@ -76,7 +121,7 @@ def test_the_command_that_shows_a_profile(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_commands_to_try_next(tmp_path: Path, name: str) -> None:
     write(tmp_path, name, WHOLE)
-    said = kernprof("-l", "--", name, cwd=tmp_path).out.splitlines()
+    said = kernprof_forked("-l", "--", name, cwd=tmp_path).out.splitlines()
     commands = [
         line.partition(": ")[2] for line in said if " -m lineprof view --" in line
     ]
@@ -92,7 +137,7 @@ def test_a_function_is_named_with_a_file_that_looks_like_a_flag(
     write(tmp_path, "other.py", other + "work(), a(), b(), c()\n")
     program = "import other\ndef work():\n    return sum(range(10**7))\nwork()\n"
     write(tmp_path, "-x.py", program)
-    said = kernprof("-l", "--", "-x.py", cwd=tmp_path).out.splitlines()[-1]
+    said = kernprof_forked("-l", "--", "-x.py", cwd=tmp_path).out.splitlines()[-1]
     assert "--drill '*/-x.py:work' ./-x.lprof" in said
     assert "return sum(" in typed(said.partition(": ")[2], tmp_path)
 
@@ -103,25 +148,27 @@ def test_the_command_that_defines_profile(tmp_path: Path, name: str) -> None:
     for words in (["--", name, "a b", "-c"], ["-m", Path(name).stem, "--", "*"]):
         if words[0] == "-m" and not Path(name).stem.isidentifier():
             continue
-        said = kernprof(*words, cwd=tmp_path).err.splitlines()[-1]
+        said = kernprof_forked(*words, cwd=tmp_path).err.splitlines()[-1]
         command = said.partition("try: ")[2]
         assert f"{words[2:]}" in typed(command, tmp_path)
 
 
 def test_the_command_that_defines_profile_for_a_module(tmp_path: Path) -> None:
     write(tmp_path, "mod.py", DECORATED + "import sys\nprint(sys.argv[1:])\n")
-    said = kernprof("-m", "mod", "--", "*", cwd=tmp_path).err.splitlines()[-1]
-    assert "['--', '*']" in typed(said.partition("try: ")[2], tmp_path)
+    said = kernprof_forked("-m", "mod", "--", "*", cwd=tmp_path).err.splitlines()[-1]
+    assert "['--', '*']" in run_in_shell(said.partition("try: ")[2], tmp_path)
     code = "@profile\ndef f(): print('it\\'s')\nf()\n"
-    said = kernprof("-c", code, cwd=tmp_path).err.partition("try: ")[2]
-    assert "it's\n" in typed(said, tmp_path)
+    said = kernprof_forked("-c", code, cwd=tmp_path).err.partition("try: ")[2]
+    assert "it's\n" in run_in_shell(said, tmp_path)
 
 
 def test_the_command_that_merges_ranks(tmp_path: Path) -> None:
     write(tmp_path, "-x.py", DECORATED)
     for rank in (1, 0):
         env = {"RANK": f"{rank}", "WORLD_SIZE": "2"}
-        said = kernprof("-l", "--", "-x.py", cwd=tmp_path, env=env).out.splitlines()
+        said = kernprof_forked(
+            "-l", "--", "-x.py", cwd=tmp_path, env=env
+        ).out.splitlines()
     [command] = [line for line in said if " -m lineprof merge " in line]
     typed(command, tmp_path)
     [merged] = set(tmp_path.glob("*.lprof")) - set(tmp_path.glob("*.r*.lprof"))

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import hits_in, kernprof, kernprof_here, run, write
+from as_python import hits_in, kernprof_forked, kernprof_here, run, write
 
 import kernprof as kernprof_module
 from kernprof.options import fill, parse
@@ -42,7 +42,7 @@ def run_twice(folder: Path, first: list[str], second: list[str], name: str) -> b
     assert kernprof_here("-lq", *first, cwd=folder).status == 0
     before = (folder / name).read_bytes()
     assert hits_in(folder / name)
-    outcome = kernprof("-l", *second, cwd=folder)
+    outcome = kernprof_forked("-l", *second, cwd=folder)
     assert outcome.status == 0
     assert "Wrote" not in outcome.out
     assert outcome.err.count(KEPT) == 1
@@ -64,7 +64,7 @@ def test_the_status_of_a_run_that_counts_nothing_is_the_programs(
 ) -> None:
     write(tmp_path, "x.py", DECORATED)
     kernprof_here("-lq", "x.py", cwd=tmp_path)
-    outcome = kernprof("-lq", "x.py", "quiet", "fail", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "x.py", "quiet", "fail", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (3, "")
     assert outcome.err == f"kernprof: nothing was counted: 'x.lprof' {KEPT}"
 
@@ -87,7 +87,7 @@ def test_a_whole_program_without_functions(tmp_path: Path) -> None:
 def test_without_an_earlier_profile_an_empty_one_is_written(tmp_path: Path) -> None:
     write(tmp_path, "x.py", DECORATED)
     for _ in range(2):  # and the empty one is replaced
-        outcome = kernprof("-l", "x.py", "quiet", cwd=tmp_path)
+        outcome = kernprof_forked("-l", "x.py", "quiet", cwd=tmp_path)
         assert "Wrote profile results" in outcome.out
         assert "keeps" not in outcome.err
         assert hits_in(tmp_path / "x.lprof") == {"search": {}}
@@ -96,7 +96,7 @@ def test_without_an_earlier_profile_an_empty_one_is_written(tmp_path: Path) -> N
 def test_a_file_that_is_no_profile_is_replaced(tmp_path: Path) -> None:
     write(tmp_path, "x.py", DECORATED)
     (tmp_path / "x.lprof").write_text("something else")
-    kernprof("-l", "x.py", "quiet", cwd=tmp_path)
+    kernprof_forked("-l", "x.py", "quiet", cwd=tmp_path)
     assert hits_in(tmp_path / "x.lprof") == {"search": {}}
 
 
@@ -106,18 +106,20 @@ def test_hits_of_children_alone_replace_the_earlier_profile(
 ) -> None:
     text = f"{DECORATED}\nimport os\nif not os.fork():\n    search()\n    search()\n"
     write(tmp_path, "x.py", f"{text}else:\n    os.wait()\n")
-    kernprof("-lq", "x.py", cwd=tmp_path)
-    outcome = kernprof("-lq", "--require-hits", "x.py", "quiet", cwd=tmp_path, env=live)
+    kernprof_forked("-lq", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked(
+        "-lq", "--require-hits", "x.py", "quiet", cwd=tmp_path, env=live
+    )
     assert (outcome.status, outcome.err) == (0, "")
     assert hits_in(tmp_path / "x.lprof") == {"search": {5: 2}}
 
 
 def test_cprofile_of_decorated_functions(tmp_path: Path) -> None:
     write(tmp_path, "x.py", DECORATED)
-    kernprof("-bq", "x.py", cwd=tmp_path)
+    kernprof_forked("-bq", "x.py", cwd=tmp_path)
     before = (tmp_path / "x.prof").read_bytes()
     assert marshal.loads(before)  # noqa: S302  # kernprof wrote it
-    outcome = kernprof("-b", "x.py", "quiet", cwd=tmp_path)
+    outcome = kernprof_forked("-b", "x.py", "quiet", cwd=tmp_path)
     assert outcome.status == 0
     assert KEPT in outcome.err
     assert (tmp_path / "x.prof").read_bytes() == before
@@ -146,7 +148,9 @@ def test_required_hits_that_are_missing_are_a_failure(
     tmp_path: Path, words: list[str], status: int
 ) -> None:
     write(tmp_path, "x.py", DECORATED)
-    outcome = kernprof("-lq", "--require-hits", "x.py", "quiet", *words, cwd=tmp_path)
+    outcome = kernprof_forked(
+        "-lq", "--require-hits", "x.py", "quiet", *words, cwd=tmp_path
+    )
     assert (outcome.status, outcome.out) == (status, "")
     assert outcome.err == (
         "kernprof: nothing was counted, which --require-hits makes a failure; see that"
@@ -157,7 +161,7 @@ def test_required_hits_that_are_missing_are_a_failure(
 
 def test_required_hits_that_are_there(tmp_path: Path) -> None:
     write(tmp_path, "x.py", PROGRAM)
-    outcome = kernprof("-lq", "--require-hits", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "--require-hits", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
 
 

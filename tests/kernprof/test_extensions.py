@@ -8,7 +8,7 @@ import sysconfig
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from compiled_doubles import compiler
 from whole_program import HINT, names
 
@@ -68,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("target", ["pk.tiny", "pk.tiny.twice", "pk/tiny.so", "pk"])
 def test_a_target_that_is_compiled_is_named(folder: Path, target: str) -> None:
-    outcome = kernprof("-lo", "out", "-p", target, "x.py", cwd=folder)
+    outcome = kernprof_forked("-lo", "out", "-p", target, "x.py", cwd=folder)
     why = f"the profile is empty: {MODULE}; without -p the whole program is profiled"
     assert outcome.err == f"kernprof: {why}\n"
     stats = load_stats(folder / "out")
@@ -76,7 +76,7 @@ def test_a_target_that_is_compiled_is_named(folder: Path, target: str) -> None:
 
 
 def test_a_whole_program_names_its_own_compiled_modules(folder: Path) -> None:
-    outcome = kernprof("-lvo", "out", "x.py", cwd=folder)
+    outcome = kernprof_forked("-lvo", "out", "x.py", cwd=folder)
     found = "no @profile was found: profiled 2 functions in 1 file"
     assert outcome.err == f"kernprof: {found}{HINT}kernprof: {MODULE}\n"
     assert MODULE in load_stats(folder / "out").warnings
@@ -90,13 +90,13 @@ def test_the_profilers_own_extension_is_not_the_programs(folder: Path) -> None:
         """
     write(folder, "z.py", source)
     found = "no @profile was found: profiled 1 function in 1 file"
-    assert kernprof("-l", "z.py", cwd=folder).err == f"kernprof: {found}{HINT}"
+    assert kernprof_forked("-l", "z.py", cwd=folder).err == f"kernprof: {found}{HINT}"
 
 
 def test_a_compiled_function_that_is_decorated_is_named(folder: Path) -> None:
-    outcome = kernprof("-lo", "out", "y.py", cwd=folder)
+    outcome = kernprof_forked("-lo", "out", "y.py", cwd=folder)
     found = "@profile is on compiled code alone: profiled 2 functions in 1 file"
     assert outcome.err == f"kernprof: {found}{HINT}kernprof: {FUNCTION}\n"
     assert names(load_stats(folder / "out")) == ["y.py:<module>", "y.py:main"]
-    outcome = kernprof("-l", "--no-whole", "y.py", cwd=folder)
+    outcome = kernprof_forked("-l", "--no-whole", "y.py", cwd=folder)
     assert outcome.err == f"kernprof: the profile is empty: {FUNCTION}\n"

@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, kernprof, run, write
+from as_python import DEADLINE, kernprof_forked, run, write
 
 from lineprof.files import write_atomically
 
@@ -37,7 +37,7 @@ f()
 
 
 def line_profile(folder: Path) -> None:
-    assert kernprof("-lq", "-o", "out", "x.py", cwd=folder).status == 0
+    assert kernprof_forked("-lq", "-o", "out", "x.py", cwd=folder).status == 0
 
 
 def line_profile_so_far(folder: Path) -> None:
@@ -48,16 +48,16 @@ while open("out", "rb").read() == b"old":
 os._exit(0)
 """
     write(folder, "y.py", PROGRAM + more)
-    assert kernprof("-lqi1", "-o", "out", "y.py", cwd=folder).status == 0
+    assert kernprof_forked("-lqi1", "-o", "out", "y.py", cwd=folder).status == 0
 
 
 def call_profile(folder: Path) -> None:
-    assert kernprof("-q", "-o", "out", "x.py", cwd=folder).status == 0
+    assert kernprof_forked("-q", "-o", "out", "x.py", cwd=folder).status == 0
 
 
 def of_lineprof(*words: str) -> Callable[[Path], None]:
     def write_it(folder: Path) -> None:
-        kernprof("-lq", "x.py", cwd=folder)
+        kernprof_forked("-lq", "x.py", cwd=folder)
         outcome = run(["-m", "lineprof", *words], cwd=folder)
         assert outcome.status == 0, outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import Outcome, kernprof, kernprof_here, write
+from as_python import Outcome, kernprof_forked, kernprof_here, write
 
 from kernprof.options import FLAGS, check, fill, help_text, parse
 from kernprof.run_options import RunOptions, UsageError
@@ -149,7 +149,7 @@ def test_an_interval_that_is_not_whole_is_not_taken_for_the_script(
 def test_a_script_may_be_called_like_a_number(tmp_path: Path) -> None:
     write(tmp_path, "0.5", "import sys; print(sys.argv)\n")
     for words in (["-i", "0.5", "x.py"], ["-i", "1", "0.5", "x.py"]):
-        outcome = kernprof("-lq", *words, cwd=tmp_path)
+        outcome = kernprof_forked("-lq", *words, cwd=tmp_path)
         assert outcome == Outcome(0, "['0.5', 'x.py']\n", "")
     for words in (["-i", "nan", "x.py"], ["-i", "0.7"]):  # the last word is a script
         outcome = kernprof_here("-lq", *words, cwd=tmp_path)
@@ -328,7 +328,7 @@ def test_flags_without_effect_are_refused_before_the_program_runs(
     tmp_path: Path, flags: str, message: str
 ) -> None:
     write(tmp_path, "x.py", "print('ran')")
-    outcome = kernprof(*flags.split(" "), "x.py", cwd=tmp_path)
+    outcome = kernprof_forked(*flags.split(" "), "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith(f"kernprof: {message}")
     assert outcome.err.count("\n") == 1
@@ -358,19 +358,19 @@ def test_a_configuration_file_may_set_options_without_effect(
     file = tmp_path / "lineprof.toml"
     file.write_text('[tool.lineprof.kernprof]\nwhole = false\nprof-mod = ["m"]\n')
     for flag in ("--max-overhead=2", "--whole", "--no-whole"):
-        assert kernprof("-lq", flag, "x.py", cwd=tmp_path).out == "ran\n"
-    assert kernprof("-l", "--all", "x.py", cwd=tmp_path).err == (
+        assert kernprof_forked("-lq", flag, "x.py", cwd=tmp_path).out == "ran\n"
+    assert kernprof_forked("-l", "--all", "x.py", cwd=tmp_path).err == (
         f"kernprof: --all cannot be used with whole = false of {file}; add --whole, or"
         " leave one of them out\n"
     )
     file.write_text('[tool.lineprof.kernprof]\nprof-mod = ["m"]\n')
     assert f"--all cannot be used with prof-mod of {file}; add --whole" in (
-        kernprof("-l", "--all", "x.py", cwd=tmp_path).err
+        kernprof_forked("-l", "--all", "x.py", cwd=tmp_path).err
     )
     file.write_text("[tool.lineprof.kernprof]\ntrace = true\nsplit = true\n")
-    assert kernprof("-q", "x.py", cwd=tmp_path).out == "ran\n"
+    assert kernprof_forked("-q", "x.py", cwd=tmp_path).out == "ran\n"
     file.write_text("[tool.lineprof.kernprof]\nline-by-line = true\n")
-    assert kernprof("-q", "--trace", "x.py", cwd=tmp_path).out == "ran\n"
+    assert kernprof_forked("-q", "--trace", "x.py", cwd=tmp_path).out == "ran\n"
 
 
 def test_help_and_version_stop_the_parsing() -> None:
@@ -392,7 +392,7 @@ def test_the_help_names_every_flag_and_fits_a_terminal() -> None:
 def test_the_program_after_long_flags_runs(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "import sys; print(sys.argv)")
     words = ["--line-by-line", "--skip-zero", "0", "--quiet", "x.py", "yes"]
-    outcome = kernprof(*words, cwd=tmp_path)
+    outcome = kernprof_forked(*words, cwd=tmp_path)
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out == "['x.py', 'yes']\n"
     assert (tmp_path / "x.lprof").exists()
@@ -401,7 +401,7 @@ def test_the_program_after_long_flags_runs(tmp_path: Path) -> None:
 def test_parsing_a_command_line_imports_no_argparse(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "import sys; print('argparse' in sys.modules)")
     for words in (["-lq", "--rich=no", "-p", "x.py"], ["-q", "--no-rich", "-i"]):
-        assert kernprof(*words, "x.py", cwd=tmp_path).out == "False\n"
+        assert kernprof_forked(*words, "x.py", cwd=tmp_path).out == "False\n"
 
 
 def test_options_are_filled_in_without_a_configuration_file(

@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, kernprof, write
+from as_python import check_same, kernprof_forked, write
 
 from lineprof import load_stats
 
@@ -56,8 +56,8 @@ def test_a_pool_works_as_under_python(tmp_path: Path, method: str) -> None:
 def test_profile_is_defined_in_children(tmp_path: Path, method: str) -> None:
     plain = write(tmp_path, "plain.py", POOL.format(decorator=""))
     pool = write(tmp_path, "pool.py", POOL.format(decorator="@profile"))
-    expected = kernprof("-lq", plain, method, cwd=tmp_path)
-    outcome = kernprof("-lq", "--no-children", pool, method, cwd=tmp_path)
+    expected = kernprof_forked("-lq", plain, method, cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "--no-children", pool, method, cwd=tmp_path)
     assert outcome.out == expected.out.replace("plain.py", "pool.py")
     assert (outcome.status, outcome.err) == (0, "")
     [square] = load_stats(tmp_path / "pool.lprof").functions
@@ -84,7 +84,7 @@ def test_profile_has_all_methods_in_children(
             print(child.exitcode)
         """
     write(tmp_path, "all.py", program)
-    outcome = kernprof("-lq", *flags, "all.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", *flags, "all.py", cwd=tmp_path)
     assert outcome.out == "1 1 0\n1 1 0\nchild\n0\n"
     assert (outcome.status, outcome.err) == (0, "")
 
@@ -131,7 +131,7 @@ def test_a_forked_child_does_not_write_if_nobody_wants_it(
             {ending}
         """
     write(tmp_path, "forks.py", program)
-    outcome = kernprof("-lq", "--no-children", "forks.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "--no-children", "forks.py", cwd=tmp_path)
     status = {"pass": 0, "sys.exit(3)": 768, "1 / 0": 256, "os._exit(4)": 1024}
     assert outcome.out == f"{status.get(ending, 15)}\n['forks.py']\n"
     assert outcome.status == 0
@@ -208,7 +208,7 @@ def test_children_that_are_not_measured_are_counted(tmp_path: Path, start: str) 
     imports = "import multiprocessing, os, subprocess, sys"
     text = f"{imports}\nif __name__ == '__main__':\n{body}\n"
     write(tmp_path, "starts.py", text)
-    outcome = kernprof("-l", "--no-children", "starts.py", cwd=tmp_path)
+    outcome = kernprof_forked("-l", "--no-children", "starts.py", cwd=tmp_path)
     said = "kernprof: 4 child processes were started and not measured\n"
     assert outcome.err.endswith(f"--all or -p\n{said}")
 
@@ -218,10 +218,10 @@ def test_one_child_and_none(tmp_path: Path) -> None:
     write(tmp_path, "none.py", "import subprocess\nsubprocess.run(['true'])\n")
     said = "kernprof: 1 child process was started and not measured\n"
     flags = ("-l", "--no-children")
-    assert kernprof(*flags, "one.py", cwd=tmp_path).err.endswith(said)
-    assert "child" not in kernprof(*flags, "none.py", cwd=tmp_path).err
+    assert kernprof_forked(*flags, "one.py", cwd=tmp_path).err.endswith(said)
+    assert "child" not in kernprof_forked(*flags, "none.py", cwd=tmp_path).err
     for name in ("one.py", "none.py"):
-        assert "child" not in kernprof("-l", name, cwd=tmp_path).err
+        assert "child" not in kernprof_forked("-l", name, cwd=tmp_path).err
 
 
 def test_the_traceback_of_a_child_that_cannot_start_is_pythons(tmp_path: Path) -> None:
@@ -241,5 +241,5 @@ def test_a_run_that_cannot_begin_leaves_no_folder(
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     write(tmp_path, "x.py", "pass")
-    assert kernprof("-l", "-s", "missing.py", "x.py", cwd=tmp_path).status == 2
+    assert kernprof_forked("-l", "-s", "missing.py", "x.py", cwd=tmp_path).status == 2
     assert not list((tmp_path / "tmp").iterdir())

@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, Outcome, hits_in, kernprof, run, viewer, write
+from as_python import DEADLINE, Outcome, hits_in, kernprof_forked, run, viewer, write
 
 from lineprof import load_stats
 
@@ -94,7 +94,7 @@ def die(folder: Path, how: str, *flags: str) -> Outcome:
     starter = "import builtins; builtins.profile = lambda f: f; import sys\n"
     starter += "exec(compile(open('x.py').read(), 'x.py', 'exec'))"
     plain = run(["-c", starter, how], cwd=folder)
-    ours = kernprof("-lq", *flags, "x.py", how, cwd=folder)
+    ours = kernprof_forked("-lq", *flags, "x.py", how, cwd=folder)
     assert ours.status == plain.status
     return ours
 
@@ -154,7 +154,7 @@ def test_calls_below_the_kept_call_paths_are_recovered_as_they_were_counted(
     monkeypatch.setenv("LINEPROF_MAX_PATHS", "4")
     write(folder, "deep.py", DEEP)
     for how in ("exit", "kill"):
-        kernprof("-lqo", how, "deep.py", how, cwd=folder)
+        kernprof_forked("-lqo", how, "deep.py", how, cwd=folder)
     assert viewer("recover", cwd=folder).status == 0
     found = []
     for how in ("exit", "kill"):
@@ -374,7 +374,7 @@ def test_a_damaged_file_of_one_child_leaves_the_others(
 
 def test_a_damaged_file_of_one_child_is_recovered_apart(folder: Path) -> None:
     write(folder, "c.py", CHILDREN + "os._exit(0)\n")
-    kernprof("-lqo", "x.lprof", "c.py", cwd=folder)
+    kernprof_forked("-lqo", "x.lprof", "c.py", cwd=folder)
     assert len(live_files(folder)) == 3
     assert viewer("recover", cwd=folder).out.startswith("Recovered ")
     assert hits_in(folder / "x.lprof") == {"f": {4: 10, 5: 8}}
@@ -403,7 +403,7 @@ def test_a_child_of_another_namespace_that_ended_well_is_measured(
         f()
         """,
     )
-    done = kernprof("-l", "u.py", cwd=folder)
+    done = kernprof_forked("-l", "u.py", cwd=folder)
     assert (done.status, done.err) == (0, "")
     assert hits_in(folder / "u.lprof") == {"f": {5: 1}, "g": {3: 1}}
     assert not live_files(folder)
@@ -412,7 +412,7 @@ def test_a_child_of_another_namespace_that_ended_well_is_measured(
 def test_several_that_recover_at_once_write_each_profile_once(folder: Path) -> None:
     names = [f"{number}.lprof" for number in range(6)]
     for name in names:
-        kernprof("-lqo", name, "x.py", "SIGKILL", cwd=folder)
+        kernprof_forked("-lqo", name, "x.py", "SIGKILL", cwd=folder)
     commands = [["recover"], ["recover"], ["recover"], ["view", names[-1]]]
     processes = [
         subprocess.Popen(
@@ -436,7 +436,7 @@ def test_several_that_recover_at_once_write_each_profile_once(folder: Path) -> N
 def test_merge_recovers_the_ranks_that_were_killed(folder: Path) -> None:
     for rank, how in enumerate(("sys.exit", "SIGKILL", "sys.exit", "SIGSEGV")):
         env = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "4"}
-        kernprof("-lq", "x.py", how, cwd=folder, env=env)
+        kernprof_forked("-lq", "x.py", how, cwd=folder, env=env)
     names = sorted(path.name for path in folder.glob("*.lprof"))
     assert names == ["x.r0000.lprof", "x.r0002.lprof"]
     done = viewer("merge", *names, "-o", "all.lprof", cwd=folder)
@@ -452,7 +452,7 @@ def test_merge_names_the_process_of_a_rank_that_still_runs(folder: Path) -> None
         return {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "2"}
 
     write_waiting(folder)
-    kernprof("-lq", "wait.py", cwd=folder, env=env(0))
+    kernprof_forked("-lq", "wait.py", cwd=folder, env=env(0))
     with waiting(folder, env(1)) as pid:
         done = viewer("merge", "wait.r0000.lprof", "-o", "all.lprof", cwd=folder)
         assert done.status == 0
@@ -464,7 +464,7 @@ def test_merge_names_the_process_of_a_rank_that_still_runs(folder: Path) -> None
 
 def test_merge_adds_no_killed_run_that_nobody_named(folder: Path) -> None:
     for number, how in enumerate(("sys.exit", "SIGKILL", "sys.exit")):
-        kernprof("-lqo", f"exp{number}.lprof", "x.py", how, cwd=folder)
+        kernprof_forked("-lqo", f"exp{number}.lprof", "x.py", how, cwd=folder)
     files = ["exp0.lprof", "exp2.lprof"]
     done = viewer("merge", *files, "-o", "all.lprof", cwd=folder)
     assert (done.status, done.err) == (0, "lineprof: wrote all.lprof: 2 profiles\n")
@@ -514,7 +514,7 @@ def test_a_recovered_profile_has_the_blocks_of_the_last_snapshot(
 ) -> None:
     """Hits go on to the end, and a line says up to when the block goes."""
     write(folder, "b.py", SNAPSHOT)
-    kernprof("-lq", "-i", "1", "b.py", cwd=folder)
+    kernprof_forked("-lq", "-i", "1", "b.py", cwd=folder)
     assert viewer("view", "b.lprof", cwd=folder).status == 0
     assert hits_in(folder / "b.lprof") == {"f": ALL, "phase one": {14: 1, 15: 1}}
     assert not list(folder.glob("b.*-*.lprof"))
@@ -527,7 +527,7 @@ def test_a_recovered_profile_has_the_blocks_of_the_last_snapshot(
 
 def test_a_snapshot_with_parts_of_times_gets_another_name(folder: Path) -> None:
     write(folder, "b.py", SNAPSHOT.replace("profile.block", "str and profile.block"))
-    kernprof("-lq", "-i", "1", "--split", "b.py", cwd=folder)
+    kernprof_forked("-lq", "-i", "1", "--split", "b.py", cwd=folder)
     assert viewer("view", "b.lprof", cwd=folder).status == 0
     assert hits_in(folder / "b.lprof")["f"] == ALL
     (aside,) = folder.glob("b.snapshot-*.lprof")
@@ -540,7 +540,7 @@ def test_a_snapshot_of_counts_that_were_dropped_later_is_replaced(
 ) -> None:
     dropped = SNAPSHOT.replace("written()\nf(4)", "written()\nprofile.reset()\nf(1)")
     write(folder, "b.py", dropped)
-    kernprof("-lq", "-i", "1", "b.py", cwd=folder)
+    kernprof_forked("-lq", "-i", "1", "b.py", cwd=folder)
     assert viewer("view", "b.lprof", cwd=folder).status == 0
     assert hits_in(folder / "b.lprof") == {"f": {5: 2, 6: 1}}
 
@@ -549,7 +549,7 @@ def test_a_file_with_other_processes_is_not_replaced(folder: Path) -> None:
     """Somebody has merged the last snapshot with another profile."""
     write(folder, "b.py", SNAPSHOT)
     die(folder, "sys.exit")
-    kernprof("-lq", "-i", "1", "b.py", cwd=folder)
+    kernprof_forked("-lq", "-i", "1", "b.py", cwd=folder)
     (live,) = live_files(folder)
     aside = live.rename(folder / "aside")
     names = ("b.lprof", "x.lprof", "-o", "all.lprof")
@@ -565,7 +565,7 @@ def test_a_file_with_other_processes_is_not_replaced(folder: Path) -> None:
 
 def test_a_program_that_is_killed_before_it_begins_leaves_nothing(folder: Path) -> None:
     write(folder, "setup.py", "import os; os._exit(0)")
-    kernprof("-lq", "-s", "setup.py", "x.py", cwd=folder)
+    kernprof_forked("-lq", "-s", "setup.py", "x.py", cwd=folder)
     assert len(live_files(folder)) == 1
     done = viewer("recover", cwd=folder)
     assert done == Outcome(0, "there is nothing to recover\n", "")
@@ -591,7 +591,7 @@ def test_children_are_recovered_with_the_first_process(folder: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         """,
     )
-    kernprof("-lq", "c.py", cwd=folder)
+    kernprof_forked("-lq", "c.py", cwd=folder)
     assert len(live_files(folder)) == 3
     assert viewer("view", "c.lprof", cwd=folder).status == 0
     assert hits_in(folder / "c.lprof")["f"] == {5: 3}
@@ -621,7 +621,7 @@ for n in range(8):
 print([os.waitstatus_to_exitcode(os.waitpid(one, 0)[1]) for one in children])
 """,
     )
-    outcome = kernprof("-lq", "g.py", cwd=folder)
+    outcome = kernprof_forked("-lq", "g.py", cwd=folder)
     assert outcome == Outcome(0, f"{[7] * 8}\n", "")
     hits = hits_in(folder / "g.lprof")
     assert [sum(hits[f"f{n}"].values()) for n in names] == [9] * len(names)
@@ -669,7 +669,7 @@ def limited(program: str) -> str:
 
 def test_a_disk_that_is_full_at_the_end_loses_nothing(folder: Path) -> None:
     write(folder, "x.py", limited(PROGRAM))
-    outcome = kernprof("-lq", "x.py", cwd=folder)
+    outcome = kernprof_forked("-lq", "x.py", cwd=folder)
     assert outcome.status == 0
     assert outcome.err.count("\n") == 1
     assert "the counts are kept for `lineprof recover`" in outcome.err
@@ -685,7 +685,7 @@ def test_counts_are_not_said_to_be_kept_where_the_live_file_is_gone(
 ) -> None:
     program = limited(PROGRAM) + 'import shutil\nshutil.rmtree("live")\n'
     write(folder, "x.py", program)
-    outcome = kernprof("-lq", "x.py", cwd=folder)
+    outcome = kernprof_forked("-lq", "x.py", cwd=folder)
     assert outcome.status == 1
     assert outcome.err.count("\n") == 1
     assert "are kept" not in outcome.err
@@ -708,7 +708,9 @@ def test_a_profile_that_did_not_fit_is_recovered_once_there_is_room(
 ) -> None:
     blocker = small_disk / "blocker"
     blocker.write_bytes(bytes(60_000))
-    outcome = kernprof("-lq", "-o", "small/x.lprof", "x.py", "exception", cwd=folder)
+    outcome = kernprof_forked(
+        "-lq", "-o", "small/x.lprof", "x.py", "exception", cwd=folder
+    )
     assert outcome.status == 1
     assert "small/x.lprof" in outcome.err
     refused = viewer("recover", cwd=folder)
@@ -750,7 +752,7 @@ def test_a_source_that_was_edited_since_is_left_out(folder: Path) -> None:
 
 def test_a_program_from_the_command_line_keeps_its_text(folder: Path) -> None:
     program = "def f():\n    import os; os._exit(0)\nf()"
-    kernprof("-lq", "-o", "c.lprof", "-c", program, cwd=folder)
+    kernprof_forked("-lq", "-o", "c.lprof", "-c", program, cwd=folder)
     done = viewer("view", "c.lprof", cwd=folder)
     assert "import os; os._exit(0)" in done.out
 
@@ -865,7 +867,7 @@ def test_handlers_of_the_program_are_its_own(folder: Path, number: int) -> None:
     )
     plain = run(["h.py"], cwd=folder)
     assert plain.status == 0
-    assert kernprof("-lq", "h.py", cwd=folder) == plain
+    assert kernprof_forked("-lq", "h.py", cwd=folder) == plain
 
 
 def test_a_child_that_is_forked_does_not_touch_the_counts(folder: Path) -> None:
@@ -888,10 +890,10 @@ def test_a_child_that_is_forked_does_not_touch_the_counts(folder: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         """,
     )
-    kernprof("-lq", "--no-children", "f.py", cwd=folder)
+    kernprof_forked("-lq", "--no-children", "f.py", cwd=folder)
     viewer("recover", cwd=folder)
     assert hits_in(folder / "f.lprof")["f"] == {5: 8, 6: 6}
-    kernprof("-lq", "f.py", cwd=folder)
+    kernprof_forked("-lq", "f.py", cwd=folder)
     viewer("recover", cwd=folder)
     assert hits_in(folder / "f.lprof")["f"] == {5: 8 + 1001, 6: 6 + 1000}
 
@@ -915,7 +917,7 @@ def test_threads_and_calls_are_recovered(folder: Path) -> None:
         os._exit(0)
         """,
     )
-    kernprof("-lq", "t.py", cwd=folder)
+    kernprof_forked("-lq", "t.py", cwd=folder)
     done = viewer("view", "--tree", "t.lprof", cwd=folder)
     assert done.status == 0
     profile = folder / "t.lprof"
@@ -936,7 +938,7 @@ def test_a_program_that_cannot_be_compiled_leaves_the_last_profile(
     die(folder, "sys.exit")
     for text in ("def (", "x = '\0'"):
         write(folder, "x.py", text)
-        done = kernprof("-l", "x.py", cwd=folder)
+        done = kernprof_forked("-l", "x.py", cwd=folder)
         assert done.status == 1
         assert not live_files(folder)
         view = viewer("view", "x.lprof", cwd=folder)

@@ -9,7 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import hits_in, kernprof, run, viewer, write
+from as_python import hits_in, kernprof_forked, run, viewer, write
 
 from kernprof.output_file import output_name
 from kernprof.run_options import UsageError
@@ -57,7 +57,7 @@ def test_each_rank_writes_a_file_and_the_first_one_prints_how_to_merge_them(
     folder: Path,
 ) -> None:
     for rank in range(RANKS):
-        done = kernprof("-l", "r.py", cwd=folder, env=open_mpi(rank))
+        done = kernprof_forked("-l", "r.py", cwd=folder, env=open_mpi(rank))
         assert (done.status, done.err) == (0, "")
         program, *lines = done.out.splitlines()
         assert program == f"total {rank + 1}"
@@ -85,7 +85,7 @@ def test_a_program_of_one_rank_is_named_as_one_that_runs_alone(
     folder: Path, more: dict[str, str]
 ) -> None:
     env = {**open_mpi(0, ranks=1), **more}
-    done = kernprof("-l", "r.py", cwd=folder, env=env)
+    done = kernprof_forked("-l", "r.py", cwd=folder, env=env)
     assert "Wrote profile results to 'r.lprof'\n" in done.out
     assert "merge" not in done.out
     assert profiles(folder) == ["r.lprof"]
@@ -94,7 +94,7 @@ def test_a_program_of_one_rank_is_named_as_one_that_runs_alone(
 def test_ranks_of_an_unknown_number_write_a_file_each(tmp_path: Path) -> None:
     write(tmp_path, "r.py", "@profile\ndef work(): pass\nwork()\n")
     for rank in range(2):
-        kernprof("-l", "r.py", cwd=tmp_path, env={"PMI_RANK": str(rank)})
+        kernprof_forked("-l", "r.py", cwd=tmp_path, env={"PMI_RANK": str(rank)})
     assert profiles(tmp_path) == ["r.r0000.lprof", "r.r0001.lprof"]
 
 
@@ -102,23 +102,25 @@ def test_tables_and_notes_are_printed_by_the_first_rank(folder: Path) -> None:
     write(folder, "idle.py", "@profile\ndef never(): pass\n")
     for rank in (0, 1):
         env = open_mpi(rank)
-        shown = kernprof("-lv", "r.py", cwd=folder, env=env).out
+        shown = kernprof_forked("-lv", "r.py", cwd=folder, env=env).out
         assert ("Total time" in shown) == (rank == 0)
-        details = kernprof("-lvv", "r.py", cwd=folder, env=env).out
+        details = kernprof_forked("-lvv", "r.py", cwd=folder, env=env).out
         assert ("core:" in details) == (rank == 0)
-        quiet = kernprof("-lq", "r.py", cwd=folder, env=env)
+        quiet = kernprof_forked("-lq", "r.py", cwd=folder, env=env)
         assert (quiet.out, quiet.err) == (f"total {rank + 1}\n", "")
-        assert bool(kernprof("-l", "idle.py", cwd=folder, env=env).err) == (rank == 0)
+        assert bool(kernprof_forked("-l", "idle.py", cwd=folder, env=env).err) == (
+            rank == 0
+        )
 
 
 def test_errors_are_printed_by_every_rank(folder: Path) -> None:
     write(folder, "gone.py", PROGRAM + "import shutil\nshutil.rmtree('out')\n")
     for rank in (0, 1):
         env = open_mpi(rank)
-        wrong = kernprof("-lo", "%x", "r.py", cwd=folder, env=env)
+        wrong = kernprof_forked("-lo", "%x", "r.py", cwd=folder, env=env)
         assert (wrong.status, wrong.err.count("\n")) == (2, 1)
         (folder / "out").mkdir()
-        lost = kernprof("-lo", "out/", "gone.py", cwd=folder, env=env)
+        lost = kernprof_forked("-lo", "out/", "gone.py", cwd=folder, env=env)
         assert (lost.status, lost.err.count("\n")) == (0, 1)  # its counts are kept
         assert f"out/gone.r000{rank}.lprof" in lost.err
 
@@ -126,7 +128,7 @@ def test_errors_are_printed_by_every_rank(folder: Path) -> None:
 def test_a_name_without_the_rank_gets_it(folder: Path) -> None:
     for rank in (0, 1):
         env = open_mpi(rank)
-        done = kernprof("-lo", "my run.lprof", "r.py", cwd=folder, env=env)
+        done = kernprof_forked("-lo", "my run.lprof", "r.py", cwd=folder, env=env)
         if rank == 0:
             assert (
                 "Wrote profile results to 'my run.r0000.lprof' (rank 0 of 4;"
@@ -139,7 +141,7 @@ def test_a_name_without_the_rank_gets_it(folder: Path) -> None:
 def test_the_command_that_merges_can_be_repeated(folder: Path) -> None:
     for rank in (0, 1):
         env = open_mpi(rank, ranks=2)
-        done = kernprof("-lo", "%r.lprof", "r.py", cwd=folder, env=env)
+        done = kernprof_forked("-lo", "%r.lprof", "r.py", cwd=folder, env=env)
         if rank == 0:
             command = done.out.splitlines()[-1]
     for _ in range(2):
@@ -151,13 +153,13 @@ def test_the_command_that_merges_can_be_repeated(folder: Path) -> None:
 def test_a_folder_gets_files_with_the_default_names(folder: Path, name: str) -> None:
     (folder / "out").mkdir()
     where = folder / name
-    kernprof("-lqo", name, "r.py", cwd=folder, env=open_mpi(3))
-    kernprof("-lqo", name, "r.py", cwd=folder, env=open_mpi(0, ranks=1))
+    kernprof_forked("-lqo", name, "r.py", cwd=folder, env=open_mpi(3))
+    kernprof_forked("-lqo", name, "r.py", cwd=folder, env=open_mpi(0, ranks=1))
     assert profiles(where) == ["r.lprof", "r.r0003.lprof"]
 
 
 def test_a_folder_that_cannot_be_made_is_refused(folder: Path) -> None:
-    done = kernprof("-lo", "no/new/", "r.py", cwd=folder, env=open_mpi(3))
+    done = kernprof_forked("-lo", "no/new/", "r.py", cwd=folder, env=open_mpi(3))
     assert done.status == 2
     assert done.err == (
         "kernprof: cannot write the profile to 'no/new/r.r0003.lprof':"
@@ -169,7 +171,7 @@ def test_a_folder_that_cannot_be_made_is_refused(folder: Path) -> None:
 def test_programs_without_a_file_have_one_name_in_all_ranks(folder: Path) -> None:
     for rank in (0, 1):
         env = open_mpi(rank)
-        done = kernprof("-l", "-c", PROGRAM, cwd=folder, env=env)
+        done = kernprof_forked("-l", "-c", PROGRAM, cwd=folder, env=env)
         if rank == 0:
             words = shlex.split(done.out.splitlines()[-1])
             assert words[-3] == "kernprof-command.r*.lprof"

@@ -12,7 +12,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, run, write
+from as_python import check_same, kernprof_forked, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -218,7 +218,7 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_ends_as_under_python(tmp_path: Path, ending: str) -> None:
     write(tmp_path, "program.py", ENDINGS[ending])
-    check_same("program.py", cwd=tmp_path)
+    check_same("program.py", cwd=tmp_path, command=kernprof_forked)
 
 
 @pytest.mark.parametrize(
@@ -230,11 +230,15 @@ def test_programs_of_other_kinds_end_as_under_python(
     write(tmp_path, "program.py", ENDINGS[ending])
     write(tmp_path, "folder/__main__.py", ENDINGS[ending])
     text = (tmp_path / "program.py").read_text()
-    check_same("-m", "program", cwd=tmp_path)
-    check_same("folder", cwd=tmp_path)
-    check_same("-c", text, cwd=tmp_path)
-    check_same("-", cwd=tmp_path, text=text)
-    check_same("program.py", cwd=tmp_path, mode="-q")
+    for words, mode in (
+        (["-m", "program"], "-lq"),
+        (["folder"], "-lq"),
+        (["-c", text], "-lq"),
+        (["-"], "-lq"),
+        (["program.py"], "-q"),
+    ):
+        given = text if words == ["-"] else ""
+        check_same(*words, cwd=tmp_path, mode=mode, text=given, command=kernprof_forked)
 
 
 INVALID_SOURCE = {
@@ -279,7 +283,7 @@ UNUSUAL_SOURCE = {
 @pytest.mark.parametrize("which", INVALID_SOURCE)
 def test_files_with_invalid_source(tmp_path: Path, which: str) -> None:
     (tmp_path / "program.py").write_bytes(INVALID_SOURCE[which])
-    outcome = check_same("program.py", cwd=tmp_path)
+    outcome = check_same("program.py", cwd=tmp_path, command=kernprof_forked)
     assert outcome.status == 1
     assert not (tmp_path / "program.lprof").exists()
 
@@ -287,12 +291,12 @@ def test_files_with_invalid_source(tmp_path: Path, which: str) -> None:
 @pytest.mark.parametrize("which", UNUSUAL_SOURCE)
 def test_files_with_unusual_source(tmp_path: Path, which: str) -> None:
     (tmp_path / "program.py").write_bytes(UNUSUAL_SOURCE[which])
-    check_same("program.py", cwd=tmp_path)
+    check_same("program.py", cwd=tmp_path, command=kernprof_forked)
 
 
 def test_commands_with_invalid_source(tmp_path: Path) -> None:
     for program in ("x = = 1", "if 1:\nx", "x = (1,", "return 1", "'\\d'; print(1)"):
-        check_same("-c", program, cwd=tmp_path)
+        check_same("-c", program, cwd=tmp_path, command=kernprof_forked)
 
 
 def test_a_module_that_cannot_be_imported(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, check_same, kernprof, run, write
+from as_python import DEADLINE, check_same, kernprof_forked, run, write
 
 from lineprof import load_stats
 
@@ -182,7 +182,9 @@ def test_a_signal_while_the_profile_is_written_changes_nothing(
             pass
         wait()
         """
-    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    outcome = kernprof_forked(
+        "-lq", write(tmp_path, "program.py", program), cwd=tmp_path
+    )
     assert (outcome.status, outcome.err) == (0, "")
     assert profile_of(tmp_path) == ("", 1)
 
@@ -254,7 +256,9 @@ def test_a_writing_that_takes_long_is_ended_by_ctrl_c(tmp_path: Path) -> None:
             print("not reached", flush=True)
         LineStats.to_file = to_file
         """
-    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    outcome = kernprof_forked(
+        "-lq", write(tmp_path, "program.py", program), cwd=tmp_path
+    )
     assert (outcome.status, outcome.out) == (0, "patient\n")
     assert outcome.err == INTERRUPTED
 
@@ -305,7 +309,9 @@ def test_a_program_that_puts_the_handler_back(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
         wait()
         """
-    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    outcome = kernprof_forked(
+        "-lq", write(tmp_path, "program.py", program), cwd=tmp_path
+    )
     assert outcome.status == -signal.SIGTERM
     assert profile_of(tmp_path) == ("SIGTERM", 1)
 
@@ -350,7 +356,9 @@ def test_ctrl_c_while_the_profile_is_written(tmp_path: Path) -> None:
             raise KeyboardInterrupt
         LineStats.to_file = to_file
         """
-    outcome = kernprof("-lq", write(tmp_path, "program.py", program), cwd=tmp_path)
+    outcome = kernprof_forked(
+        "-lq", write(tmp_path, "program.py", program), cwd=tmp_path
+    )
     assert outcome.status == 0
     assert outcome.err == INTERRUPTED
     assert not (tmp_path / "program.lprof").exists()

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, kernprof, write
+from as_python import check_same, kernprof_forked, write
 from check_trace import nested
 
 from lineprof import load_stats
@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 
 def trace_of(folder: Path, *flags: str, **options: object) -> Trace | None:
     """Run the program and return its trace."""
-    done = kernprof("-l", *flags, "x.py", cwd=folder, **options)
+    done = kernprof_forked("-l", *flags, "x.py", cwd=folder, **options)
     assert (done.status, done.err) == (0, "")
     traces = load_stats(folder / "x.lprof").traces
     assert len(traces) <= 1
@@ -119,7 +119,7 @@ def test_an_invalid_variable_is_reported(
     folder: Path, name: str, value: str, hint: str
 ) -> None:
     env = {"LINEPROF_TRACE": "1", name: value}
-    done = kernprof("-l", "x.py", cwd=folder, env=env)
+    done = kernprof_forked("-l", "x.py", cwd=folder, env=env)
     assert done.status != 0
     assert done.err == f"kernprof: {value!r} is no value of {name}; {hint}\n"
 
@@ -135,7 +135,7 @@ def test_an_invalid_variable_is_reported(
     ],
 )
 def test_an_invalid_flag_is_reported(folder: Path, flag: str, said: str) -> None:
-    done = kernprof("-l", flag, "x.py", cwd=folder)
+    done = kernprof_forked("-l", flag, "x.py", cwd=folder)
     assert (done.status, done.out) == (2, "")
     assert said in done.err
 
@@ -154,7 +154,7 @@ def test_a_full_buffer_is_reported_and_earlier_slices_are_kept(tmp_path: Path) -
         main()
         """
     write(tmp_path, "x.py", program)
-    done = kernprof("-lv", "--trace-memory", "1", "x.py", cwd=tmp_path)
+    done = kernprof_forked("-lv", "--trace-memory", "1", "x.py", cwd=tmp_path)
     stats = load_stats(tmp_path / "x.lprof")
     (trace,) = stats.traces
     made = [one for one in trace if not one.line]
@@ -185,7 +185,7 @@ def test_a_program_ended_by_sigterm_has_its_timeline(tmp_path: Path) -> None:
         f()
         """
     write(tmp_path, "x.py", program)
-    kernprof("-l", "--trace", "x.py", cwd=tmp_path)
+    kernprof_forked("-l", "--trace", "x.py", cwd=tmp_path)
     (trace,) = load_stats(tmp_path / "x.lprof").traces
     assert counts(trace) == {"f": 1}
 
@@ -205,7 +205,7 @@ def test_a_periodic_dump_says_that_it_has_no_timeline(
         f()
         """
     write(tmp_path, "x.py", program)
-    done = kernprof("-l", "--trace", "-i1", "x.py", cwd=tmp_path)
+    done = kernprof_forked("-l", "--trace", "-i1", "x.py", cwd=tmp_path)
     assert (done.status, done.err) == (0, "")
     so_far, whole = (load_stats(tmp_path / f"{n}.lprof") for n in ("so_far", "x"))
     assert so_far.traces == ()
@@ -241,7 +241,7 @@ def test_hundreds_of_threads_fit_in_a_small_memory(tmp_path: Path) -> None:
         for thread in threads: thread.join()
         """
     write(tmp_path, "x.py", program)
-    kernprof("-l", "--trace", "--trace-memory", "1", "x.py", cwd=tmp_path)
+    kernprof_forked("-l", "--trace", "--trace-memory", "1", "x.py", cwd=tmp_path)
     (trace,) = load_stats(tmp_path / "x.lprof").traces
     assert counts(trace) == {"f": 200}
     assert trace.left_out == 0
@@ -255,5 +255,5 @@ def test_the_module_of_timelines_is_imported_only_with_trace(tmp_path: Path) -> 
         "import sys; print('lineprof.recording.trace' in sys.modules)\n",
     )
     for flags, asked in (((), False), (("--trace",), True)):
-        done = kernprof("-lq", *flags, "x.py", cwd=tmp_path)
+        done = kernprof_forked("-lq", *flags, "x.py", cwd=tmp_path)
         assert (done.out, done.err) == (f"{asked}\n", ""), sys.version

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof
+from as_python import kernprof_forked
 from running import plain
 
 from lineprof import load_stats
@@ -52,7 +52,7 @@ def test_ten_times_the_lines_take_about_ten_times_as_long(
 ) -> None:
     (tmp_path / "long.py").write_text(PROGRAM)
     argv = ("-lq", "--core", core, "-o", "p.lprof", "long.py")
-    done = kernprof(*argv, cwd=tmp_path)
+    done = kernprof_forked(*argv, cwd=tmp_path)
     assert float(done.out) < 30
     stats = load_stats(str(tmp_path / "p.lprof"))
     hits = [{row.hits for row in f.rows if row.line > 1} for f in stats.functions]

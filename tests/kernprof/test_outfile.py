@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import enter_removed_folder, kernprof, write
+from as_python import enter_removed_folder, kernprof_forked, write
 
 from kernprof.output_file import OutputFile, expand
 from kernprof.run_options import UsageError
@@ -161,7 +161,7 @@ def test_the_program_is_not_replaced_by_its_profile(tmp_path: Path) -> None:
     write(tmp_path, "s.py", "print(1)")
     (tmp_path / "link.lprof").symlink_to("s.py")
     for name in ("s.py", "link.lprof"):
-        outcome = kernprof("-l", "-o", name, "s.py", cwd=tmp_path)
+        outcome = kernprof_forked("-l", "-o", name, "s.py", cwd=tmp_path)
         assert (outcome.status, outcome.out) == (2, "")
         assert "it is the program; name another file with -o" in outcome.err
     assert (tmp_path / "s.py").read_text().strip() == "print(1)"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from whole_program import names, profiled
 
 from lineprof import load_stats
@@ -55,13 +55,13 @@ def packages(stats: LineStats) -> set[str]:
 def test_the_functions_of_a_runner_are_profiled_only_if_asked_for(
     folder: Path, words: list[str], runner: str, package: str
 ) -> None:
-    outcome = kernprof("-lo", "out", *words, cwd=folder)
+    outcome = kernprof_forked("-lo", "out", *words, cwd=folder)
     assert names(load_stats(folder / "out")) == OWN
     assert outcome.err.endswith(
         "kernprof: no @profile was found: profiled 5 functions in 2 files, without"
         f" {runner}'s own; choose with --include {package}, --exclude, --all or -p\n"
     )
-    kernprof("-lqo", "out", "--include", package, *words, cwd=folder)
+    kernprof_forked("-lqo", "out", "--include", package, *words, cwd=folder)
     stats = load_stats(folder / "out")
     assert set(OWN) < set(names(stats))
     assert package in packages(stats)

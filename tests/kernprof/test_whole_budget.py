@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from running import hook_name
 from whole_program import names, profiled, summary
 
@@ -390,7 +390,7 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     tmp_path: Path, words: list[str]
 ) -> None:
     program(tmp_path)
-    outcome = kernprof(
+    outcome = kernprof_forked(
         "-l", "-i1", "--max-overhead", "1.01", "-oout", *words, "x.py", cwd=tmp_path
     )
     assert (outcome.status, "never" in outcome.out) == (0, False), outcome
@@ -435,7 +435,9 @@ def main():
 main()
 """,
     )
-    outcome = kernprof("-l", "-oout", "--max-overhead", "1.1", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked(
+        "-l", "-oout", "--max-overhead", "1.1", "x.py", cwd=tmp_path
+    )
     said = "has counted calls and totals alone, without lines, from some moment on, of"
     assert f"--max-overhead 1.1 {said} step: every view marks them" in outcome.err
     assert "switched off" not in outcome.err
@@ -461,7 +463,7 @@ def test_a_budget_leaves_out_functions_for_which_there_is_no_time(
     lines = [f"def f{number}(): return {number}" for number in range(3000)]
     lines += [f"f{number}()" for number in range(3000)]
     write(tmp_path, "x.py", "\n".join(lines))
-    outcome = kernprof("-lo", "out", "--max-overhead=1.01", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lo", "out", "--max-overhead=1.01", "x.py", cwd=tmp_path)
     stats = load_stats(tmp_path / "out")
     [left_out] = re.findall(r"has left out (\d+) functions", outcome.err)
     assert int(left_out) > 0
@@ -485,7 +487,7 @@ def test_a_budget_that_is_kept_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["0.9", "x", "", "-1", "inf", "nan", "1,2"])
 def test_an_invalid_budget_is_refused(tmp_path: Path, word: str) -> None:
-    outcome = kernprof("-l", f"--max-overhead={word}", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked("-l", f"--max-overhead={word}", "x.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err == (
         f"kernprof: bad overhead {word!r}; give times from 1 on, as in"

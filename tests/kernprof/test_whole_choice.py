@@ -8,7 +8,7 @@ from pathlib import Path
 from types import CodeType
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from whole_program import HINT, names, profiled
 
 from kernprof.project import Folder, ProjectFiles, around
@@ -299,7 +299,7 @@ def test_modules_of_the_project_beside_the_scripts_folder(tmp_path: Path) -> Non
 
 
 def test_the_help_lists_the_flags(tmp_path: Path) -> None:
-    said = " ".join(kernprof("--help", cwd=tmp_path).out.split())
+    said = " ".join(kernprof_forked("--help", cwd=tmp_path).out.split())
     for flag in ("--whole", "--include NAME", "--exclude NAME", "--all"):
         assert f" {flag} " in said
     assert "--max-overhead N" in said
@@ -336,20 +336,20 @@ def test_the_help_lists_the_flags(tmp_path: Path) -> None:
 def test_a_pattern_that_matched_nothing_is_reported(
     folder: Path, flag: str, hint: str
 ) -> None:
-    err = kernprof("-lo", "out", flag, "x.py", cwd=folder).err
+    err = kernprof_forked("-lo", "out", flag, "x.py", cwd=folder).err
     assert err.endswith(f"; {hint}\n")
     assert err.count("\n") == 1
 
 
 def test_excluding_all_is_said_to_leave_nothing(folder: Path) -> None:
-    err = kernprof("-lo", "out", "--exclude=*", "x.py", cwd=folder).err
+    err = kernprof_forked("-lo", "out", "--exclude=*", "x.py", cwd=folder).err
     said = "no @profile was found: --exclude has left out all that ran of the program;"
     assert err.startswith(f"kernprof: {said} choose with ")
     assert err.count("\n") == 1
 
 
 def test_a_bad_pattern_is_an_error_before_the_program_runs(folder: Path) -> None:
-    done = kernprof("-l", "--include", "a,[", "-c", "print(1)", cwd=folder)
+    done = kernprof_forked("-l", "--include", "a,[", "-c", "print(1)", cwd=folder)
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("kernprof: bad pattern '[': its '[' is not closed; ")
     assert done.err.count("\n") == 1
@@ -359,7 +359,7 @@ def test_patterns_that_matched_are_not_reported(
     folder: Path,
 ) -> None:
     flags = ("--include", "::f,json::loads", "--exclude", "pkg.b,pkg.a::f,::f,::g")
-    assert kernprof("-lo", "out", *flags, "x.py", cwd=folder).err.endswith(HINT)
+    assert kernprof_forked("-lo", "out", *flags, "x.py", cwd=folder).err.endswith(HINT)
 
 
 def test_a_table_of_thousands_of_lines_is_a_statement_like_others(
@@ -370,7 +370,7 @@ def test_a_table_of_thousands_of_lines_is_a_statement_like_others(
         folder, "table.py", f"ROWS = {{\n{rows}\n}}\ndef row(i):\n    return ROWS[i]\n"
     )
     write(folder, "big.py", "import table\ndef f():\n    return table.row(3)\nf()\n")
-    kernprof("-lo", "out", "big.py", cwd=folder)
+    kernprof_forked("-lo", "out", "big.py", cwd=folder)
     stats = load_stats(folder / "out")
     hits = {
         (Path(function.file).name, function.name): function.rows[0].hits

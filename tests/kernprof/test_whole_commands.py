@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from whole_program import names, profiled, summary
 
 from kernprof import distribution
@@ -232,7 +232,9 @@ def test_a_command_that_is_not_python_is_an_error_of_one_line(
     environment: Environment, data: bytes, why: str, flags: str
 ) -> None:
     (environment.bin / "dp").write_bytes(data)
-    outcome = kernprof(flags, "dp", "--help", cwd=environment.data, env=environment.env)
+    outcome = kernprof_forked(
+        flags, "dp", "--help", cwd=environment.data, env=environment.env
+    )
     assert (outcome.status, outcome.out) == (2, "")
     place = environment.bin / "dp"
     assert outcome.err.startswith(f"kernprof: {str(place)!r} is not Python: {why}; ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from whole_program import calls, names, profiled, summary
 
 from kernprof.selection import decorates, may_decorate
@@ -47,7 +47,7 @@ def test_only_decorated_functions_are_reported(tmp_path: Path, text: str) -> Non
 def test_with_whole_all_functions_are_reported(tmp_path: Path, text: str) -> None:
     write(tmp_path, "decorated.py", "@profile\ndef h(): return 1\n")
     write(tmp_path, "x.py", f"{BEGIN}{text}\ng()\n")
-    outcome = kernprof("-lv", "--whole", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lv", "--whole", "x.py", cwd=tmp_path)
     assert outcome.status == 0
     assert outcome.err.startswith("kernprof: profiled ")
     for name in ("<module>", "f", "g"):

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from as_python import check_same, kernprof, run, write
+from as_python import check_same, kernprof_forked, run, write
 from running import hook_name
 from whole_program import calls, names, profiled, summary
 
@@ -59,9 +59,9 @@ def test_the_programs_own_functions_are_profiled_and_no_others(folder: Path) -> 
 
 
 def test_the_next_command_to_type_is_printed(folder: Path) -> None:
-    outcome = kernprof("-l", "x.py", cwd=folder)
+    outcome = kernprof_forked("-l", "x.py", cwd=folder)
     assert "view --hot x.lprof" in outcome.out
-    assert kernprof("-lq", "x.py", cwd=folder).out == "[1, 3, 5]\n"
+    assert kernprof_forked("-lq", "x.py", cwd=folder).out == "[1, 3, 5]\n"
 
 
 def test_a_module_is_counted_from_its_first_line_on(folder: Path) -> None:
@@ -223,7 +223,7 @@ def test_an_empty_module_is_no_reason_to_warn(tmp_path: Path) -> None:
 
 def test_an_empty_program_gets_a_warning(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "")
-    outcome = kernprof("-lv", "x.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lv", "x.py", cwd=tmp_path)
     said = "kernprof: no @profile was found: none of the program's own functions ran;"
     assert outcome.status == 0
     assert outcome.err.startswith(said)

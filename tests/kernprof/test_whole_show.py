@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from as_python import kernprof, viewer
+from as_python import kernprof_forked, viewer
 
 from lineprof import LineStats, load_stats
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a folder with the profile of one run of the example."""
     folder = tmp_path_factory.mktemp("show")
     shutil.copytree(ROOT / "examples" / "three_modules", folder / "modules")
-    done = kernprof("-l", "modules/near_duplicates.py", cwd=folder)
+    done = kernprof_forked("-l", "modules/near_duplicates.py", cwd=folder)
     assert done.status == 0, done.err
     return folder
 
@@ -141,6 +141,6 @@ def test_the_calls_are_those_that_the_program_makes(stats: LineStats) -> None:
 def test_what_the_profile_lacks_is_below_the_tables(tmp_path: Path) -> None:
     text = "import lineprof\ndef f(): return 1\nf()\nlineprof.stop()\n"
     (tmp_path / "x.py").write_text(text)
-    done = kernprof("-l", "-v", "x.py", cwd=tmp_path)
+    done = kernprof_forked("-l", "-v", "x.py", cwd=tmp_path)
     assert "\nNote: nothing was counted since a call of cuda" in done.out
     assert "nothing was counted" not in done.err

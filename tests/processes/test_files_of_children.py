@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, run, viewer, write
+from as_python import kernprof_forked, run, viewer, write
 from live_program import live_program
 
 from lineprof import load_stats
@@ -85,7 +85,7 @@ def test_a_spawned_child_counts_in_the_functions_of_its_parent(
     (tmp_path / tmp_path.name).mkdir()  # {folder}, from tmp_path
     path = tmp_path / "sp.py"
     given = name.format(folder=tmp_path.name, path=path)
-    outcome = kernprof("-lq", "-o", "x.lprof", given, cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "-o", "x.lprof", given, cwd=tmp_path)
     assert (outcome.status, outcome.err) == (0, "")
     assert functions_in(tmp_path / "x.lprof") == both(path)
 
@@ -97,7 +97,7 @@ def test_a_link_to_a_script_keeps_its_name(tmp_path: Path, method: str) -> None:
     (tmp_path / "folder").symlink_to("real")
     for given in ("link.py", "folder/sp.py"):
         flags = ("-lq", "-o", "x.lprof")
-        assert kernprof(*flags, f"./{given}", cwd=tmp_path).status == 0
+        assert kernprof_forked(*flags, f"./{given}", cwd=tmp_path).status == 0
         assert functions_in(tmp_path / "x.lprof") == both(tmp_path / given)
 
 
@@ -108,7 +108,7 @@ def test_a_module_that_spawns_is_one_file(tmp_path: Path, method: str) -> None:
     other = tmp_path / "other"
     other.mkdir()
     words = ("-lq", "-o", "x.lprof", "-m", "package.sp")
-    outcome = kernprof(*words, cwd=other, env={"PYTHONPATH": "../other/.."})
+    outcome = kernprof_forked(*words, cwd=other, env={"PYTHONPATH": "../other/.."})
     assert (outcome.status, outcome.err) == (0, "")
     file = tmp_path / "package" / "sp.py"
     assert functions_in(other / "x.lprof") == both(file)
@@ -117,7 +117,7 @@ def test_a_module_that_spawns_is_one_file(tmp_path: Path, method: str) -> None:
 def test_a_child_that_names_its_script_otherwise_counts_in_it(tmp_path: Path) -> None:
     name = f"./{tmp_path.name}/../{tmp_path.name}/./self.py"
     write(tmp_path, "self.py", RESTARTS.format(name=name))
-    assert kernprof("-lq", "-o", "x.lprof", "self.py", cwd=tmp_path).status == 0
+    assert kernprof_forked("-lq", "-o", "x.lprof", "self.py", cwd=tmp_path).status == 0
     assert functions_in(tmp_path / "x.lprof") == both(tmp_path / "self.py")
     words = ("-q", "-o", "y.lprof", "--", "sh", "-c", 'exec "$0" ./self.py')
     flags = ("-m", "lineprof", "run", "--children", *words)
@@ -131,7 +131,10 @@ def test_the_folder_around_a_links_target_is_another_one(tmp_path: Path) -> None
     meant = write(tmp_path, "far/x.py", "@profile\ndef work():\n    return 1\nwork()\n")
     (tmp_path / "far" / "target").mkdir()
     (tmp_path / "link").symlink_to("far/target")
-    assert kernprof("-lq", "-o", "x.lprof", "./link/../x.py", cwd=tmp_path).status == 0
+    assert (
+        kernprof_forked("-lq", "-o", "x.lprof", "./link/../x.py", cwd=tmp_path).status
+        == 0
+    )
     file = f"{tmp_path}/link/../x.py"
     assert functions_in(tmp_path / "x.lprof") == {(file, "work"): [1]}
     stats = load_stats(tmp_path / "x.lprof")
@@ -142,7 +145,10 @@ def test_profiles_of_one_script_by_several_names_add_up(tmp_path: Path) -> None:
     write(tmp_path, "f.py", "@profile\ndef work():\n    return 1\nwork()\n")
     names = ("f.py", "./f.py", f"../{tmp_path.name}/f.py")
     for number, name in enumerate(names):
-        assert kernprof("-lq", "-o", f"{number}.lprof", name, cwd=tmp_path).status == 0
+        assert (
+            kernprof_forked("-lq", "-o", f"{number}.lprof", name, cwd=tmp_path).status
+            == 0
+        )
     files = [f"{number}.lprof" for number in range(len(names))]
     assert viewer("merge", *files, "-o", "all.lprof", cwd=tmp_path).status == 0
     assert functions_in(tmp_path / "all.lprof") == {(f"{tmp_path}/f.py", "work"): [3]}
@@ -161,7 +167,7 @@ def test_a_program_sees_the_file_names_of_its_code(tmp_path: Path) -> None:
         assert key in profile.get_stats().timings
         """
     write(tmp_path, "f.py", program)
-    outcome = kernprof("-lq", "./f.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "./f.py", cwd=tmp_path)
     assert (outcome.status, outcome.err) == (0, "")
 
 
@@ -175,7 +181,7 @@ def test_a_profile_that_is_recovered_has_normal_names(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
         """
     write(tmp_path, "f.py", program)
-    kernprof("-lq", "-o", "x.lprof", "./f.py", cwd=tmp_path)
+    kernprof_forked("-lq", "-o", "x.lprof", "./f.py", cwd=tmp_path)
     assert viewer("view", "x.lprof", cwd=tmp_path).status == 0
     assert functions_in(tmp_path / "x.lprof") == {(f"{tmp_path}/f.py", "work"): [1]}
     assert load_stats(tmp_path / "x.lprof").sources[f"{tmp_path}/f.py"].text

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof, run, write
+from as_python import check_same, hits_in, kernprof_forked, run, write
 
 from lineprof import load_stats
 
@@ -47,7 +47,7 @@ def hits_of_work(
     """
     write(folder, "leaf.py", LEAF)
     write(folder, "program.py", PROGRAM + textwrap.indent(body, "    "))
-    outcome = kernprof("-l", *flags, "program.py", cwd=folder)
+    outcome = kernprof_forked("-l", *flags, "program.py", cwd=folder)
     assert outcome.status == 0, outcome.err
     assert may_miss or "not measured" not in outcome.err
     sums: dict[int, int] = {}
@@ -182,7 +182,7 @@ def test_a_whole_program_has_its_children(tmp_path: Path, start: str) -> None:
     write(tmp_path, "undecorated.py", (tmp_path / "program.py").read_text())
     text = (tmp_path / "undecorated.py").read_text()
     (tmp_path / "undecorated.py").write_text(text.replace("@profile", ""))
-    assert kernprof("-lq", "undecorated.py", cwd=tmp_path).status == 0
+    assert kernprof_forked("-lq", "undecorated.py", cwd=tmp_path).status == 0
     stats = load_stats(tmp_path / "undecorated.lprof")
     found = [one for one in stats.functions if one.name == "work"]
     assert sum(one.calls for one in found) == calls
@@ -205,7 +205,7 @@ def test_a_named_function_is_profiled_in_children(tmp_path: Path) -> None:
             subprocess.run([sys.executable, "-c", "import named; named.f(1)"])
         """
     write(tmp_path, "program.py", program)
-    outcome = kernprof("-lq", "-p", "named.f", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "-p", "named.f", "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.err) == (0, "")
     assert hits_in(tmp_path / "program.lprof") == {"f": {2: 3}}
 
@@ -223,7 +223,7 @@ def test_lines_that_are_open_at_a_fork_count_once(tmp_path: Path) -> None:
             os.wait()
         """
     write(tmp_path, "forks.py", program)
-    assert kernprof("-lq", "forks.py", cwd=tmp_path).status == 0
+    assert kernprof_forked("-lq", "forks.py", cwd=tmp_path).status == 0
     assert hits_in(tmp_path / "forks.lprof") == {"outer": {4: 1, 5: 1, 6: 2, 7: 2}}
 
 
@@ -239,7 +239,7 @@ def test_each_child_is_a_process_of_the_profile(tmp_path: Path) -> None:
         """
     write(tmp_path, "leaf.py", LEAF)
     write(tmp_path, "starts.py", program)
-    outcome = kernprof("-lq", "starts.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "starts.py", cwd=tmp_path)
     parent, child = load_stats(tmp_path / "starts.lprof").processes
     assert outcome.out == f"{parent.pid} {child.pid}\n"
     assert (parent.parent_pid, child.parent_pid) == (None, parent.pid)
@@ -266,13 +266,13 @@ def test_children_that_cannot_be_measured_are_counted(tmp_path: Path) -> None:
     program += "for _ in range(2):\n    subprocess.run([{words}, '-c', ''])\n"
     write(tmp_path, "bare.py", program.format(words="sys.executable, '-S'"))
     said = "kernprof: 2 child processes were not measured: they ran with -S, "
-    assert said in kernprof("-l", "bare.py", cwd=tmp_path).err
+    assert said in kernprof_forked("-l", "bare.py", cwd=tmp_path).err
     other = tmp_path / "python"
     other.write_text("#!/bin/sh\nexit 0\n")
     other.chmod(0o755)
     write(tmp_path, "other.py", program.format(words=repr(str(other))))
     said = f"2 child processes were not measured: they ran another Python, {other}\n"
-    assert said in kernprof("-l", "other.py", cwd=tmp_path).err
+    assert said in kernprof_forked("-l", "other.py", cwd=tmp_path).err
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -303,7 +303,7 @@ def test_what_a_fork_server_runs_itself_counts(tmp_path: Path) -> None:
                 child.join()
         """
     write(tmp_path, "serves.py", program)
-    assert kernprof("-lq", "serves.py", cwd=tmp_path).status == 0
+    assert kernprof_forked("-lq", "serves.py", cwd=tmp_path).status == 0
     counted = load_stats(tmp_path / "serves.lprof").functions
     assert sum(one.calls for one in counted if one.name == "work") == 8
 
@@ -355,7 +355,7 @@ def test_a_killed_child_that_leaves_nothing_is_counted(
             os.kill(os.getpid(), signal.SIGKILL)
         os.wait()
         """
-    outcome = kernprof("-l", write(tmp_path, "killed.py", program), cwd=tmp_path)
+    outcome = kernprof_forked("-l", write(tmp_path, "killed.py", program), cwd=tmp_path)
     said = "1 child process was not measured: it was killed, or still ran at the end\n"
     assert said in outcome.err
 
@@ -422,7 +422,7 @@ def test_a_childs_live_file_may_be_read_while_the_child_ends(tmp_path: Path) -> 
         """
     write(tmp_path, "program.py", program)
     live = {"LINEPROF_LIVE": str(tmp_path / "live")}
-    outcome = kernprof("-lq", "program.py", cwd=tmp_path, env=live)
+    outcome = kernprof_forked("-lq", "program.py", cwd=tmp_path, env=live)
     assert (outcome.status, outcome.out) == (0, "True\nTrue\n"), outcome.err
     [counted] = load_stats(tmp_path / "program.lprof").functions
     assert counted.calls == 2
@@ -434,11 +434,13 @@ def test_nothing_of_a_run_is_left(tmp_path: Path) -> None:
     body = "import os\nos.fork() or os._exit(0)\nos.wait()\n"
     write(tmp_path, "program.py", body)
     environment = {"TMPDIR": str(place)}
-    assert kernprof("-l", "program.py", cwd=tmp_path, env=environment).status == 0
+    assert (
+        kernprof_forked("-l", "program.py", cwd=tmp_path, env=environment).status == 0
+    )
     for end in ("os.kill(os.getpid(), 15)", "os._exit(0)"):
         write(tmp_path, "ends.py", f"import os\n{end}\n")
-        kernprof("-l", "ends.py", cwd=tmp_path, env=environment)
-    kernprof("-l", "-m", "no_such_module", cwd=tmp_path, env=environment)
+        kernprof_forked("-l", "ends.py", cwd=tmp_path, env=environment)
+    kernprof_forked("-l", "-m", "no_such_module", cwd=tmp_path, env=environment)
     assert not [path for path in place.iterdir() if "run" in path.name]
 
 
@@ -504,7 +506,7 @@ def test_a_program_that_may_die_of_a_large_file_does_not_die_of_a_profile(
     monkeypatch.setenv("LINEPROF_LIVE", live)
     write(tmp_path, "limits.py", LIMITED)
     plain = run(["limits.py", where], cwd=tmp_path)
-    outcome = kernprof("-lq", "--trace", "limits.py", where, cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "--trace", "limits.py", where, cwd=tmp_path)
     assert outcome.out == plain.out
     is_written = where == "after"
     is_lost = not is_written and live == "off"
@@ -527,6 +529,6 @@ if not os.fork():
 work(1)
 """
     write(tmp_path, "x.py", program)
-    kernprof("-lq", "--trace", "x.py", cwd=tmp_path)
+    kernprof_forked("-lq", "--trace", "x.py", cwd=tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["x.lprof", "x.py"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import hits_in, kernprof, viewer, write
+from as_python import hits_in, kernprof_forked, viewer, write
 from other_user import USER, become_other_user, skip_without_other_user
 
 from kernprof.__main__ import command
@@ -73,7 +73,7 @@ def leave_runs(folder: Path) -> None:
         sys.argv = ["kernprof", "-lq", "killed.py"]
         command()
 
-    assert kernprof("-lq", "killed.py", cwd=folder / "root").status == -9
+    assert kernprof_forked("-lq", "killed.py", cwd=folder / "root").status == -9
     assert as_nobody(run) == -9
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof, run, write
+from as_python import check_same, hits_in, kernprof_forked, run, write
 
 from lineprof import load_stats
 
@@ -87,7 +87,7 @@ def test_a_child_with_a_copy_of_the_environment_is_profiled(
     words = f"sys.executable, *{flags}, 'leaf.py'"
     program = f"{STARTS}pid = {start}({words}, environment=os.environ.copy())\n{WAIT}"
     write(tmp_path, "program.py", program)
-    outcome = kernprof("-l", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-l", "program.py", cwd=tmp_path)
     assert (outcome.status, "not measured" in outcome.err) == (0, False)
     assert hits_in(tmp_path / "program.lprof")["work"] == HITS
     # A process that is forked and then runs another program is two.
@@ -108,7 +108,7 @@ pid = spawn("/bin/sh", "-c", command, environment={{}})
 os.system("env -i " + sys.executable + " leaf.py")
 """
     write(tmp_path, "program.py", program)
-    assert kernprof("-l", "program.py", cwd=tmp_path).status == 0
+    assert kernprof_forked("-l", "program.py", cwd=tmp_path).status == 0
     [work] = [
         function
         for function in load_stats(tmp_path / "program.lprof").functions
@@ -146,7 +146,7 @@ pid = f()
 {WAIT}
 """
     write(tmp_path, "program.py", program)
-    outcome = kernprof("-l", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-l", "program.py", cwd=tmp_path)
     assert outcome.err == ""
     assert len(load_stats(tmp_path / "program.lprof").processes) == 1
 
@@ -173,7 +173,7 @@ if {wait}:
     os.waitpid(pid, 0)
 """
     write(tmp_path, "program.py", program)
-    outcome = kernprof("-l", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-l", "program.py", cwd=tmp_path)
     said = "kernprof: 1 child process was not measured: it ran with -S, "
     assert said in outcome.err
 
@@ -217,7 +217,7 @@ f()
 """
     write(tmp_path, "program.py", program)
     said = f"1 child process was not measured: it ran another Python, {other}\n"
-    assert said in kernprof("-l", "program.py", cwd=tmp_path).err
+    assert said in kernprof_forked("-l", "program.py", cwd=tmp_path).err
 
 
 def test_profile_is_defined_in_children_of_packages_like_multiprocessing(
@@ -237,7 +237,7 @@ def test_profile_is_defined_in_children_of_packages_like_multiprocessing(
         """
     write(tmp_path, "leaf.py", "@profile\ndef f(): print(1)\nf()\n")
     write(tmp_path, "program.py", program)
-    outcome = kernprof("-lq", "--no-children", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "--no-children", "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "1\n1\n", "")
 
 

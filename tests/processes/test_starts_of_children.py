@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import check_same, kernprof, write
+from as_python import check_same, kernprof_forked, write
 
 import kernprof as kernprof_package
 from lineprof import load_stats
@@ -69,7 +69,7 @@ def test_ctrl_c_while_a_child_starts_is_not_raised_in_lineprof(
         pytest.skip("no signals for changes of folders here")
     write(tmp_path, "program.py", INTERRUPTED)
     write(tmp_path, "endless.py", "while 1: 0")
-    outcome = kernprof("-lq", "program.py", *words, cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "program.py", *words, cwd=tmp_path)
     # As if it came while Python imports site.
     assert "\nKeyboardInterrupt\n" in outcome.out
     assert outcome.out.endswith(" 1\n")
@@ -88,15 +88,17 @@ print(f())
 """
 
 
-@pytest.mark.parametrize("name", ["fnmatch", "token", "keyword", "optparse", "stat"])
+NAMED = ("fnmatch", "token", "keyword", "optparse", "stat")
+
+
 @pytest.mark.parametrize("path", ["mine", ""])
 def test_only_the_program_of_a_child_runs_modules_named_like_standard_ones(
-    tmp_path: Path, live: Path, name: str, path: str
+    tmp_path: Path, live: Path, path: str
 ) -> None:
-    write(tmp_path, f"mine/{name}.py", "print('side effect')")
-    leaf = write(
-        tmp_path, "leaf.py" if path else "mine/leaf.py", f"{LEAF}import {name}"
-    )
+    for name in NAMED:
+        write(tmp_path, f"mine/{name}.py", "print('side effect of', __name__)")
+    imports = "".join(f"import {name}\n" for name in NAMED)
+    leaf = write(tmp_path, "leaf.py" if path else "mine/leaf.py", f"{LEAF}{imports}")
     program = f"""
         import os, subprocess, sys
         environment = {{**os.environ, "PYTHONPATH": {path!r}}}
@@ -105,7 +107,8 @@ def test_only_the_program_of_a_child_runs_modules_named_like_standard_ones(
             subprocess.run([sys.executable, *words], env=environment)
         """
     write(tmp_path, "program.py", program)
-    check_same("program.py", cwd=tmp_path)
+    out = check_same("program.py", cwd=tmp_path).out
+    assert out.count("side effect of") >= 3
     stats = load_stats(tmp_path / "program.lprof")
     assert [one.calls for one in stats.functions if one.name == "f"] == [1]
     assert [process.exit for process in stats.processes] == ["", "", ""]
@@ -121,7 +124,7 @@ def test_a_child_writes_its_profile_with_standard_modules(tmp_path: Path) -> Non
         subprocess.run([sys.executable, "leaf.py"], env=environment)
         """
     write(tmp_path, "program.py", program)
-    outcome = kernprof("-lq", "--trace", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "--trace", "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.out, outcome.err) == (0, "1\n", "")
     stats = load_stats(tmp_path / "program.lprof")
     assert [process.exit for process in stats.processes] == ["", ""]

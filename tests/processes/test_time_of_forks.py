@@ -10,7 +10,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof, write
+from as_python import kernprof_forked, write
 from running import new_profiler
 
 from lineprof import load_stats
@@ -72,7 +72,7 @@ FORKS = {
 def measured(folder: Path, program: str) -> tuple[LineStats, int]:
     """Return the profile of a program, and the ns that it printed in seconds."""
     write(folder, "forks.py", program)
-    outcome = kernprof("-lq", "forks.py", cwd=folder)
+    outcome = kernprof_forked("-lq", "forks.py", cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
     return load_stats(folder / "forks.lprof"), int(float(outcome.out) * 1e9)
 
