@@ -78,6 +78,7 @@ SCRIPT_HITS = {
 }
 
 
+@pytest.mark.smoke
 def test_all_functions_of_a_script_are_profiled_in_source_order(
     tmp_path: Path,
 ) -> None:
@@ -250,6 +251,7 @@ def test_code_from_the_command_line_and_standard_input_is_profiled(
             assert lines == {**own, **other}
 
 
+@pytest.mark.smoke
 def test_a_module_run_with_m(tmp_path: Path) -> None:
     library(tmp_path)
     out = "8 ['1'] __main__ pkg\n"

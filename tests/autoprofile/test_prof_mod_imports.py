@@ -112,6 +112,7 @@ def test_without_preimports_only_imports_of_the_script_are_profiled(
         assert sorted(found) == sorted(names)
 
 
+@pytest.mark.smoke
 def test_calls_count_after_the_end_of_the_import(folder: Path) -> None:
     text = """\
         import sys
@@ -126,6 +127,7 @@ def test_calls_count_after_the_end_of_the_import(folder: Path) -> None:
         assert hits == {"early.py:2 f": {3: 1}}
 
 
+@pytest.mark.smoke
 def test_relative_imports_of_a_module_run_with_m(folder: Path) -> None:
     words = ("--no-preimports", "-p", "pkg.shapes,pkg.deep", "-m", "pkg")
     _, hits = profiled(*words, cwd=folder)

@@ -75,6 +75,7 @@ def test_a_file_that_is_in_no_folder_of_the_path_counts_when_it_comes(
     assert found == {"extra.py:1 load": {2: 1}}
 
 
+@pytest.mark.smoke
 def test_the_import_of_a_modules_own_package_counts(folder: Path) -> None:
     write(folder, "pk/__init__.py", "def heavy():\n    return 1\nheavy()\n")
     write(folder, "pk/__main__.py", "from pk import heavy\nheavy()\n")

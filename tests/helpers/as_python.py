@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from kernprof_server import KernprofServer
 
 from kernprof import main as kernprof_main
@@ -20,9 +21,9 @@ from lineprof import load_stats
 from lineprof.cli.main import main as lineprof_main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    import pytest
+    from _pytest.mark.structures import ParameterSet
 
 SERVER = KernprofServer()
 DEADLINE = 300  # s; only a program that hangs reaches it
@@ -151,6 +152,14 @@ def write(folder: Path, name: str, program: str) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(textwrap.dedent(program), encoding="utf-8")
     return name
+
+
+def with_smoke(cases: Iterable[str], chosen: Collection[str]) -> list[ParameterSet]:
+    """Return the cases of a test, of which those chosen run with every Python."""
+    return [
+        pytest.param(case, marks=[pytest.mark.smoke] if case in chosen else [])
+        for case in cases
+    ]
 
 
 def error_line(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> str:

@@ -25,6 +25,7 @@ def double(values):
 """
 
 
+@pytest.mark.smoke
 def test_a_function_of_a_cell_is_shown_with_its_source(tmp_path: Path) -> None:
     out = cells(FUNCTION, "%lprun -f double double(range(3))", cwd=tmp_path)
     assert lines(out) == {
@@ -42,6 +43,7 @@ def test_a_function_of_a_module_is_shown_with_its_source(tmp_path: Path) -> None
     assert lines(out)["        out.append(2 * value)"] == "1"
 
 
+@pytest.mark.smoke
 def test_each_named_function_and_method_counts(tmp_path: Path) -> None:
     program = """
     class Box:

@@ -39,6 +39,7 @@ def functions(output: str) -> list[str]:
     return [name.rpartition(" at line ")[0] for name in found]
 
 
+@pytest.mark.smoke
 def test_a_cell_is_shown_whole_and_each_function_in_it(tmp_path: Path) -> None:
     out = cells(f"%%lprun_all{CELL}", "print('size', size)", cwd=tmp_path)
     tables, size = out.split("size 16")

@@ -110,6 +110,7 @@ def test_calls_left_out_to_save_stack_are_reported(tmp_path: Path) -> None:
     assert warning.startswith(f"from {hits} nested profiled calls on, 1 calls, and")
 
 
+@pytest.mark.smoke
 def test_calls_of_a_stack_with_room_are_all_counted(tmp_path: Path) -> None:
     (tmp_path / "deep.py").write_text(PROGRAM)
     done = kernprof("-lqo", "p.lprof", "deep.py", "map", "700", "0", cwd=tmp_path)

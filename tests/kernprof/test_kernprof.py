@@ -37,6 +37,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.smoke
 def test_kernprof_writes_a_profile_and_prints_the_command_that_shows_it(
     folder: Path,
 ) -> None:
@@ -424,6 +425,7 @@ def test_a_full_disk_fails_a_program_that_succeeded_if_its_counts_are_lost(
         assert names(folder) == ["x.lprof", "x.py"]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize(
     ("ending", "how"),
     [("", ""), ("sys.exit(3)", ""), ("1 / 0", "exception"), ("double('a' / 2)", None)],
@@ -439,6 +441,7 @@ def test_the_profile_says_how_the_program_ended(
     assert hits_in(folder / "x.lprof") == {"double": {4: 1}}
 
 
+@pytest.mark.smoke
 def test_threads_and_exit_handlers_are_counted(folder: Path) -> None:
     with (folder / "x.py").open("a") as stream:
         stream.write(
@@ -453,6 +456,7 @@ def test_threads_and_exit_handlers_are_counted(folder: Path) -> None:
     assert hits_in(folder / "x.lprof") == {"double": {4: 3}}
 
 
+@pytest.mark.smoke
 def test_profile_can_also_be_imported(folder: Path) -> None:
     source = PROGRAM.replace("import sys", "import sys; from lineprof import profile")
     write(folder, "x.py", source)
@@ -465,6 +469,7 @@ def functions(path: Path) -> set[str]:
     return {name for _, _, name in pstats.Stats(str(path)).stats}  # type: ignore[attr-defined]
 
 
+@pytest.mark.smoke
 def test_without_l_calls_are_recorded(folder: Path) -> None:
     write(folder, "x.py", PROGRAM.replace("@profile\n", ""))
     outcome = kernprof_forked("x.py", cwd=folder)
@@ -478,6 +483,7 @@ def test_without_l_calls_are_recorded(folder: Path) -> None:
     assert "(double)" in table
 
 
+@pytest.mark.smoke
 def test_b_records_calls_of_decorated_functions_and_blocks(folder: Path) -> None:
     with (folder / "x.py").open("a") as stream:
         stream.write("with profile:\n    len([])\n")
@@ -501,6 +507,7 @@ def test_b_warns_if_no_decorated_function_was_called(folder: Path) -> None:
     assert marshal.loads((folder / "x.prof").read_bytes()) == {}  # noqa: S302
 
 
+@pytest.mark.smoke
 def test_the_installed_command(folder: Path) -> None:
     entry = "import sys\nfrom kernprof.__main__ import command\nsys.exit(command())"
     write(folder, "bin/kernprof", entry)

@@ -119,6 +119,7 @@ def test_a_decorated_function_is_counted() -> None:
     assert counts(profile) == {"work": 1}
 
 
+@pytest.mark.smoke
 def test_only_decorated_functions_and_their_callees_are_in_the_table() -> None:
     profile = ContextualProfile()
 
@@ -192,6 +193,7 @@ def numbers(start: int) -> Iterator[Any]:
     return "returned"
 
 
+@pytest.mark.smoke
 def test_a_generator_is_the_same_generator() -> None:
     profile = ContextualProfile()
     decorated = profile(numbers)
@@ -246,6 +248,7 @@ def test_close_runs_the_cleanup_of_a_generator() -> None:
         steps.close()
 
 
+@pytest.mark.smoke
 def test_a_coroutine_is_recorded_while_it_runs() -> None:
     profile = ContextualProfile()
     meanwhile = []
@@ -289,6 +292,7 @@ def test_a_generator_based_coroutine() -> None:
     assert end.value.value == 5
 
 
+@pytest.mark.smoke
 def test_an_asynchronous_generator() -> None:
     profile = ContextualProfile()
     ended = []
@@ -356,6 +360,7 @@ def test_methods_properties_and_classes() -> None:
         profile(1)  # type: ignore[type-var]
 
 
+@pytest.mark.smoke
 def test_c_functions_and_caches() -> None:
     profile = ContextualProfile()
     assert profile(sorted)([2, 1]) == [1, 2]
@@ -367,6 +372,7 @@ def test_c_functions_and_caches() -> None:
     assert stats["work"][1] == 1
 
 
+@pytest.mark.smoke
 def test_two_threads_at_the_same_time() -> None:
     profile = ContextualProfile()
     both, first_is_over = threading.Barrier(2), threading.Event()

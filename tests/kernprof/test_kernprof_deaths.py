@@ -44,7 +44,7 @@ END = {
     "SIGINT": lambda: killed(signal.SIGINT),
     "SIGHUP": lambda: killed(signal.SIGHUP),
     "SIGUSR1": lambda: killed(signal.SIGUSR1),
-    "SIGALRM": lambda: (signal.alarm(1), time.sleep(60)),
+    "SIGALRM": lambda: (signal.setitimer(signal.ITIMER_REAL, 0.01), time.sleep(60)),
     "SIGABRT": os.abort,
     "SIGSEGV": lambda: ctypes.string_at(0),
     "os._exit": lambda: os._exit(3),
@@ -99,6 +99,7 @@ def die(folder: Path, how: str, *flags: str) -> Outcome:
     return ours
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("how", [*WRITTEN, *REASONS])
 def test_view_has_all_hits_of_a_program_that_died(folder: Path, how: str) -> None:
     die(folder, how)
@@ -870,6 +871,7 @@ def test_handlers_of_the_program_are_its_own(folder: Path, number: int) -> None:
     assert kernprof_forked("-lq", "h.py", cwd=folder) == plain
 
 
+@pytest.mark.smoke
 def test_a_child_that_is_forked_does_not_touch_the_counts(folder: Path) -> None:
     write(
         folder,
@@ -898,6 +900,7 @@ def test_a_child_that_is_forked_does_not_touch_the_counts(folder: Path) -> None:
     assert hits_in(folder / "f.lprof")["f"] == {5: 8 + 1001, 6: 6 + 1000}
 
 
+@pytest.mark.smoke
 def test_threads_and_calls_are_recovered(folder: Path) -> None:
     write(
         folder,

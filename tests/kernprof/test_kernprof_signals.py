@@ -202,6 +202,7 @@ def test_two_ctrl_c(tmp_path: Path, distance: int) -> None:
     assert profile_of(tmp_path)[1] == 1
 
 
+@pytest.mark.smoke
 def test_sighup_writes_the_profile_and_kills(tmp_path: Path) -> None:
     process, _ = start(tmp_path, PROGRAM.format(wait="time.sleep(60)"), "-q")
     process.send_signal(signal.SIGHUP)
@@ -337,6 +338,7 @@ def test_a_program_that_ignores_sigterm_from_the_start(tmp_path: Path) -> None:
     assert outputs[0].stdout == outputs[1].stdout
 
 
+@pytest.mark.smoke
 def test_ctrl_c_writes_the_profile_and_kills(tmp_path: Path) -> None:
     # Short sleeps: the signal may come between Python's last check and a sleep.
     wait = "while True: time.sleep(0.05)"

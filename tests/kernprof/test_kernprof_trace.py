@@ -67,6 +67,7 @@ def counts(trace: Trace | None, *, lines: bool = False) -> dict[str, int]:
     return found
 
 
+@pytest.mark.smoke
 def test_each_call_is_in_the_file(folder: Path) -> None:
     trace = trace_of(folder, "--trace")
     assert counts(trace) == {"leaf": 150, "work": 2, "main": 1}

@@ -43,6 +43,7 @@ PROGRAM = plain(
 )
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(
     sys.version_info < (3, 13), reason="sys.settrace itself is quadratic in 3.12"
 )

@@ -54,6 +54,7 @@ def test_with_whole_all_functions_are_reported(tmp_path: Path, text: str) -> Non
         assert f"Function: {name} at line" in outcome.out
 
 
+@pytest.mark.smoke
 def test_a_block_counts_as_a_decorator(tmp_path: Path) -> None:
     write(tmp_path, "x.py", f"{BEGIN}with profile.block('one'):\n    g()\n")
     assert names(profiled("x.py", cwd=tmp_path, err="")[1]) == ["x.py:one"]
@@ -143,6 +144,7 @@ def test_code_without_a_file_is_profiled_with_decorated_functions(
     assert [name.rpartition(":")[2] for name in names(stats)] == ["f", "h"]
 
 
+@pytest.mark.smoke
 def test_no_whole_and_p_profile_only_the_functions_they_name(tmp_path: Path) -> None:
     write(tmp_path, "x.py", BEGIN)
     empty = (

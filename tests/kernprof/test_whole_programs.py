@@ -50,6 +50,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.smoke
 def test_the_programs_own_functions_are_profiled_and_no_others(folder: Path) -> None:
     outcome, stats = profiled("x.py", cwd=folder, err=summary(6, 2))
     assert outcome.out.startswith("[1, 3, 5]\nWrote profile results to 'out'\n")
@@ -64,6 +65,7 @@ def test_the_next_command_to_type_is_printed(folder: Path) -> None:
     assert kernprof_forked("-lq", "x.py", cwd=folder).out == "[1, 3, 5]\n"
 
 
+@pytest.mark.smoke
 def test_a_module_is_counted_from_its_first_line_on(folder: Path) -> None:
     _, stats = profiled("x.py", cwd=folder)
     [module] = [one for one in stats.functions if one.line == 1 and "x.py" in one.file]
@@ -77,6 +79,7 @@ def test_a_module_is_counted_from_its_first_line_on(folder: Path) -> None:
     assert module.total_ns > 0
 
 
+@pytest.mark.smoke
 def test_calls_from_line_to_function_are_known(folder: Path) -> None:
     _, stats = profiled("x.py", cwd=folder)
     found = {
@@ -151,6 +154,7 @@ def test_a_folder_and_a_zip_file(folder: Path, *, zipped: bool) -> None:
     assert names(stats) == ["__main__.py:<module>", "part.py:<module>", "part.py:f"]
 
 
+@pytest.mark.smoke
 def test_every_kind_of_function_counts_and_comprehensions_do_not(
     tmp_path: Path,
 ) -> None:
@@ -202,6 +206,7 @@ def test_every_kind_of_function_counts_and_comprehensions_do_not(
     assert names(profiled("x.py", cwd=tmp_path)[1]) == [f"x.py:{n}" for n in expected]
 
 
+@pytest.mark.smoke
 def test_code_of_the_programs_files_is_profiled_if_exec_runs_it(tmp_path: Path) -> None:
     write(tmp_path, "part.py", "def f():\n    return 1\nf()\n")
     program = """\
@@ -318,6 +323,7 @@ def test_a_child_process_writes_nothing(tmp_path: Path) -> None:
     assert calls(stats)["x.py:f"] == 3
 
 
+@pytest.mark.smoke
 def test_functions_called_by_exit_handlers_and_late_threads_are_profiled(
     tmp_path: Path,
 ) -> None:

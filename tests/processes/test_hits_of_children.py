@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof_forked, run, write
+from as_python import check_same, hits_in, kernprof_forked, run, with_smoke, write
 
 from lineprof import load_stats
 
@@ -165,9 +165,19 @@ STARTS = {
         )
     },
 }
+# The cases that run with every Python and core.
+SMOKE_STARTS = {
+    "os.fork",
+    "os._exit",
+    "subprocess",
+    "os.execv",
+    "processes by fork",
+    "processes by spawn",
+    "processes by forkserver",
+}
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", with_smoke(STARTS, SMOKE_STARTS))
 def test_hits_of_children_are_in_the_profile(tmp_path: Path, start: str) -> None:
     body, calls = STARTS[start]
     assert hits_of_work(tmp_path, body) == hits_of(calls)
@@ -210,6 +220,7 @@ def test_a_named_function_is_profiled_in_children(tmp_path: Path) -> None:
     assert hits_in(tmp_path / "program.lprof") == {"f": {2: 3}}
 
 
+@pytest.mark.smoke
 def test_lines_that_are_open_at_a_fork_count_once(tmp_path: Path) -> None:
     program = """\
         import os

@@ -108,6 +108,7 @@ def times(profiler: LineProfiler) -> dict[str, list[int]]:
     return found
 
 
+@pytest.mark.smoke
 @pytest.mark.usefixtures("hook")
 def test_a_child_counts_from_its_next_line_on(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
@@ -141,6 +142,7 @@ def test_a_child_counts_from_its_next_line_on(clock: Clock) -> None:
     assert child["inner"] == [200, 200]
 
 
+@pytest.mark.smoke
 @pytest.mark.usefixtures("hook")
 def test_calls_in_a_child_are_outermost_though_its_parent_is_in_the_function(
     clock: Clock,
@@ -176,6 +178,7 @@ def test_calls_in_a_child_are_outermost_though_its_parent_is_in_the_function(
     assert times(profiler)["recurse"][-1] == 20
 
 
+@pytest.mark.smoke
 @pytest.mark.usefixtures("hook")
 def test_threads_of_the_parent_have_no_time_in_a_child(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule)
