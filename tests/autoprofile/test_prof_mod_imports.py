@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import kernprof_forked, run, write
+from as_python import kernprof, kernprof_forked, run, write
 from prof_mod import hits, library, profiled
 
 if TYPE_CHECKING:
@@ -464,7 +464,7 @@ def test_imports_have_the_tracebacks_warnings_and_frames_of_python(
     write(folder, "y.py", script)
     words = ("y.py", "again")
     plain = run(words, cwd=folder)
-    ours = kernprof_forked("-lq", "--no-preimports", "-p", "early", *words, cwd=folder)
+    ours = kernprof("-lq", "--no-preimports", "-p", "early", *words, cwd=folder)
     assert ours == plain
     assert plain.err.count("ZeroDivisionError") == 2
     assert plain.err.count("DeprecationWarning") == 2

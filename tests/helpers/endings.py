@@ -18,6 +18,10 @@ import textwrap
 import time
 from signal import SIGHUP, SIGINT, SIGTERM
 from typing import TYPE_CHECKING, NamedTuple
+from unittest import mock
+
+from as_python import viewer
+from kernprof_server import EARLY_IMPORTS, KernprofServer
 
 from lineprof import load_stats
 from lineprof.errors import LineprofError
@@ -25,6 +29,8 @@ from lineprof.errors import LineprofError
 if TYPE_CHECKING:
     from pathlib import Path
 
+# What is imported late is imported by a process in that state.
+SERVER = KernprofServer(EARLY_IMPORTS)
 DEADLINE = 60  # s; only a process that hangs reaches it
 MODES = {
     **dict.fromkeys(("-l", "-lv"), "out.lprof"),
@@ -496,11 +502,10 @@ class Run(NamedTuple):
 
 def run(words: list[str], ending: Ending, folder: Path) -> Run:
     """Run python with `words`, and send the signals."""
-    places = {"LINEPROF_LIVE": str(folder / "live"), "TMPDIR": str(folder / "tmp")}
     process = subprocess.Popen(
         [sys.executable, *words],
         cwd=folder,
-        env={**os.environ, **places},
+        env={**os.environ, **places(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -518,6 +523,24 @@ def run(words: list[str], ending: Ending, folder: Path) -> Run:
     return Run(status=process.returncode, out=out, err=err.replace(str(folder), "."))
 
 
+def forked(words: list[str], folder: Path) -> Run:
+    """Run kernprof with `words` in a process that has imported what is early."""
+    done = SERVER.run(
+        words,
+        cwd=str(folder),
+        text=b"",
+        environment={**os.environ, **places(folder)},
+        timeout=DEADLINE,
+    )
+    out, err = (text.decode(errors="backslashreplace") for text in done[1:])
+    return Run(status=done.status, out=out, err=err.replace(str(folder), "."))
+
+
+def places(folder: Path) -> dict[str, str]:
+    """Return the variables that keep the files of a run in `folder`."""
+    return {"LINEPROF_LIVE": str(folder / "live"), "TMPDIR": str(folder / "tmp")}
+
+
 def plain_run(ending: Ending, folder: Path) -> Run:
     """Run the program under plain python, in an empty `folder`."""
     write(ending, folder)
@@ -531,7 +554,8 @@ def faults(ending: Ending, mode: str, plain: Run, folder: Path) -> list[str]:
     out = folder / "out" / MODES[mode]
     flags = mode if is_shown else f"{mode}q"
     words = ["-m", "kernprof", flags, "-o", f"out/{out.name}", "program.py"]
-    ours = run(words, ending, folder)
+    is_started = ending.timed or not SERVER.can_run(os.environ)
+    ours = run(words, ending, folder) if is_started else forked(words[2:], folder)
     found = []
     status = plain.status if ending.status is None else ending.status
     if ours.status != status:
@@ -548,7 +572,8 @@ def faults(ending: Ending, mode: str, plain: Run, folder: Path) -> list[str]:
     if not is_written:
         if (folder / "away").exists():
             (folder / "away").rename(folder / "out")
-        recovered = run(["-m", "lineprof", "recover"], Ending(""), folder)
+        with mock.patch.dict(os.environ, places(folder)):
+            recovered = viewer("recover", cwd=folder)
         if not has_profile(out, ending):
             found.append(f"the counts are lost: {recovered.out}{recovered.err}")
     left = [path for place in LEFT for path in folder.glob(place)]

@@ -34,6 +34,11 @@ from kernprof import main
 main(["-lqo", os.devnull, "-c", "@profile\\ndef f(): pass\\nf()"])
 print(*sys.modules, sep="\\n")
 """
+# Prints the modules that a run imports before the program.
+EARLY_IMPORTS = """\
+from kernprof import main
+main(["-lqo", "/dev/null", "-c", "import sys; print(*sys.modules, sep='\\\\n')"])
+"""
 # A process that is being started reads these.
 AT_START = ("PYTHON", "COVERAGE", "LINE_PROFILE")
 
@@ -54,8 +59,9 @@ class Ended(NamedTuple):
 class KernprofServer:
     """The process: it starts with the first run and ends with this one."""
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
+    def __init__(self, imports: str = IMPORTS) -> None:
+        """Have it import what this program prints; start nothing yet."""
+        self._imports = imports
         self._door: socket.socket | None = None
         self._start: dict[str, str] = {}
 
@@ -96,7 +102,7 @@ class KernprofServer:
     def _begin(self) -> None:
         environment = {**os.environ}
         done = subprocess.run(
-            [sys.executable, "-c", IMPORTS],
+            [sys.executable, "-c", self._imports],
             capture_output=True,
             text=True,
             check=True,
