@@ -28,6 +28,7 @@ def serve() -> None:
         if child:
             for fd in fds:
                 os.close(fd)
+            door.send(pickle.dumps(child))
             door.send(pickle.dumps(os.waitpid(child, 0)[1]))
             continue
         door.close()

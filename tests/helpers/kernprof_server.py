@@ -14,6 +14,7 @@ import atexit
 import os
 import pickle
 import selectors
+import signal
 import socket
 import subprocess
 import sys
@@ -82,22 +83,34 @@ class KernprofServer:
     ) -> Ended:
         """Run the command kernprof; its standard input is `text`."""
         assert self._door is not None
+        if len(text) > 1 << 15:
+            raise ValueError("the text is longer than a pipe is deep")
         request = pickle.dumps(([*argv], cwd, dict(environment)))
         pipes = [os.pipe() for _ in range(3)]
         (given, give), (out, to_out), (err, to_err) = pipes
         theirs = [given, to_out, to_err]
-        socket.send_fds(self._door, [request], theirs)
-        for fd in theirs:
-            os.close(fd)
-        if len(text) > 1 << 15:
-            raise ValueError("the text is longer than a pipe is deep")
         if text:
             os.write(give, text)
         os.close(give)
-        texts = _read([out, err], timeout)
-        self._door.settimeout(timeout)
-        status = pickle.loads(self._door.recv(1 << 10))  # noqa: S301 - of our process
+        socket.send_fds(self._door, [request], theirs)
+        for fd in theirs:
+            os.close(fd)
+        pid = self._answer()
+        try:
+            texts = _read([out, err], timeout)
+            self._door.settimeout(timeout)  # for one that closed both, and goes on
+            status = self._answer()
+        except BaseException:
+            os.kill(pid, signal.SIGKILL)
+            self._door.settimeout(None)
+            self._answer()
+            raise
+        self._door.settimeout(None)
         return Ended(os.waitstatus_to_exitcode(status), *texts)
+
+    def _answer(self) -> int:
+        assert self._door is not None
+        return int(pickle.loads(self._door.recv(1 << 10)))  # noqa: S301 - of our process
 
     def _begin(self) -> None:
         environment = {**os.environ}
