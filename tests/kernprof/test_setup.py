@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, kernprof, write
+from as_python import check_same, kernprof_forked, write
 
 import kernprof as command
 from lineprof import load_stats
@@ -41,7 +41,7 @@ def test_the_setup_file_runs_first_in_its_own_namespace(
 ) -> None:
     (folder / "before" / "setup_it").write_text("import builtins; builtins.ready = 1")
     path = f"{folder / 'before'}{os.pathsep}{os.environ['PATH']}"
-    outcome = kernprof("-lq", *words, "x.py", cwd=folder, env={"PATH": path})
+    outcome = kernprof_forked("-lq", *words, "x.py", cwd=folder, env={"PATH": path})
     ready = "1" if words[-1] == "setup_it" else "ready"
     assert outcome.out == f"{ready} __main__ ['builtins', 'f', 'sys']\n"
     assert (outcome.status, outcome.err) == (0, "")
@@ -67,7 +67,7 @@ def test_the_setup_file_has_the_programs_arguments_and_its_own_folder(
     write(folder, "before/beside.py", "name = 'beside'")
     more = "import beside; print(sys.path[0] == sys.argv[1])\n"
     write(folder, "x.py", PROGRAM + more)
-    outcome = kernprof(
+    outcome = kernprof_forked(
         "-lq", "-s", "before/setup_it.py", "x.py", str(folder), cwd=folder
     )
     first, same, ran, path = outcome.out.splitlines()
@@ -83,7 +83,7 @@ def test_the_setup_file_runs_before_programs_of_all_kinds(
     folder: Path, words: list[str]
 ) -> None:
     setup = folder / "before" / "setup_it.py"
-    outcome = kernprof("-lqs", str(setup), *words, cwd=folder, text=PROGRAM)
+    outcome = kernprof_forked("-lqs", str(setup), *words, cwd=folder, text=PROGRAM)
     assert outcome.out.startswith("ready __main__ ")
     assert (outcome.status, outcome.err) == (0, "")
 
@@ -101,7 +101,7 @@ def test_the_setup_file_may_change_the_folder_and_the_path(folder: Path) -> None
     )
     program = PROGRAM + "print(sys.path[1])\nimport os; print(os.listdir('.'))\n"
     write(folder, "x.py", program)
-    outcome = kernprof("-lq", "-s", "before/setup_it.py", "x.py", cwd=folder)
+    outcome = kernprof_forked("-lq", "-s", "before/setup_it.py", "x.py", cwd=folder)
     assert outcome.out.splitlines()[1:] == ["added", "['setup_it.py']"]
     assert (folder / "x.lprof").exists()
 
@@ -110,7 +110,7 @@ def test_the_setup_file_is_not_in_the_call_profile(folder: Path) -> None:
     text = "import builtins\ndef prepare():\n    builtins.ready = 1\nprepare()\n"
     write(folder, "before/setup_it.py", text)
     write(folder, "x.py", PROGRAM.replace("@profile\n", ""))
-    outcome = kernprof("-v", "-s", "before/setup_it.py", "x.py", cwd=folder)
+    outcome = kernprof_forked("-v", "-s", "before/setup_it.py", "x.py", cwd=folder)
     assert "x.py:2(f)" in outcome.out
     assert "prepare" not in outcome.out
 
@@ -131,7 +131,7 @@ def test_modules_that_the_setup_file_imports_may_use_profile(folder: Path) -> No
         """,
     )
     write(folder, "x.py", "import beside; beside.g(); beside.h()\n")
-    outcome = kernprof("-lq", "-s", "before/setup_it.py", "x.py", cwd=folder)
+    outcome = kernprof_forked("-lq", "-s", "before/setup_it.py", "x.py", cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
     functions = load_stats(folder / "x.lprof").functions
     assert {(f.name, f.calls) for f in functions} == {("g", 1), ("h", 1)}
@@ -150,7 +150,7 @@ def test_an_error_in_the_setup_file_is_shown_and_the_program_is_not_run(
     folder: Path, text: str, what: str, status: int
 ) -> None:
     write(folder, "before/setup_it.py", f"\n{text}\n")
-    outcome = kernprof("-l", "-s", "before/setup_it.py", "x.py", cwd=folder)
+    outcome = kernprof_forked("-l", "-s", "before/setup_it.py", "x.py", cwd=folder)
     assert (outcome.status, outcome.out) == (status, "")
     first, *traceback = outcome.err.splitlines()
     assert first == (
@@ -165,11 +165,11 @@ def test_an_error_in_the_setup_file_is_shown_and_the_program_is_not_run(
 
 
 def test_a_missing_setup_file_is_an_error_of_one_line(folder: Path) -> None:
-    outcome = kernprof("-l", "-s", "no.py", "x.py", cwd=folder)
+    outcome = kernprof_forked("-l", "-s", "no.py", "x.py", cwd=folder)
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith("kernprof: cannot find setup file 'no.py'; check")
     assert outcome.err.count("\n") == 1
-    outcome = kernprof("-l", "-s", "before", "x.py", cwd=folder)
+    outcome = kernprof_forked("-l", "-s", "before", "x.py", cwd=folder)
     assert outcome.err.startswith("kernprof: cannot read setup file 'before': ")
     assert outcome.err.count("\n") == 1
 
@@ -180,7 +180,7 @@ def test_modules_beside_the_setup_file_may_be_named_like_standard_ones(
     write(folder, "before/random.py", "name = 'mine'")
     text = "import builtins, random\nbuiltins.ready = random.name\n"
     write(folder, "before/setup_it.py", text)
-    outcome = kernprof("-lv", "-s", "before/setup_it.py", "x.py", cwd=folder)
+    outcome = kernprof_forked("-lv", "-s", "before/setup_it.py", "x.py", cwd=folder)
     assert (outcome.status, outcome.err) == (0, "")
     assert outcome.out.startswith("mine __main__")
     assert "Function: f at line 2" in outcome.out
