@@ -19,6 +19,7 @@ from lineprof import load_stats
 from lineprof.attach import task_state
 from lineprof.attach.bundle import OWN, STANDARD, bundle
 
+pytestmark = pytest.mark.serial
 FOLDER = Path(os.environ.get("TMPDIR", "/tmp"), f"lineprof-{os.getuid()}")  # noqa: S108
 COMMAND = (sys.executable, "-m", "lineprof", "attach")
 
@@ -74,6 +75,7 @@ sys.exit(7)
 """
 
 
+@pytest.mark.smoke
 def test_a_busy_program_is_profiled_and_goes_on(tmp_path: Path) -> None:
     with Target(BUSY) as target:
         done = attach(target.pid, tmp_path, "--duration", "0.5")
@@ -328,7 +330,8 @@ begun, begin = threading.Event(), AttachedProfile.begin
 
 def begin_late(self):
     begun.set()
-    time.sleep(0.5)  # the main thread gets to its end
+    while not threading._SHUTTING_DOWN:  # the main thread gets to its end
+        time.sleep(0.001)
     return begin(self)
 
 AttachedProfile.begin = begin_late

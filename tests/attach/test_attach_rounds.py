@@ -12,7 +12,8 @@ from target_process import why_not
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROUNDS = 4
+pytestmark = pytest.mark.serial
+ROUNDS = 2
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.serial
 by_ptrace = pytest.mark.skipif(
     sys.version_info >= injection.REMOTE_EXEC, reason="sys.remote_exec has no ptrace"
 )

@@ -68,6 +68,7 @@ def test_far_lines_have_the_time_until_the_next_line(clock: Clock) -> None:
     )
 
 
+@pytest.mark.serial
 def test_a_short_line_far_down_keeps_its_time(tmp_path: Path) -> None:
     many = MANY.replace("            ", "    ") * 20
     write(tmp_path, "far.py", FAR_SUM.replace("    ...\n", many))

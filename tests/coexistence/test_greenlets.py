@@ -625,6 +625,7 @@ top()
 """
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize(
     "end",
     [

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from running import hits_by_name, new_profiler
 
-pytestmark = pytest.mark.usefixtures("hook")
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.smoke]
 
 C_FUNCTIONS = [
     len,

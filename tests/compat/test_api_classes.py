@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from running import hits_by_name, new_profiler
 
-pytestmark = pytest.mark.usefixtures("hook")
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.smoke]
 
 
 def unrelated(x: object) -> str:

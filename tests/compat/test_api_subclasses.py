@@ -12,7 +12,7 @@ from running import hits_of, hook_name
 from lineprof import LineProfiler
 from lineprof.decorate.wrappers import ByCountProfilerMixin
 
-pytestmark = pytest.mark.usefixtures("hook")
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.smoke]
 
 
 def plain(n: int) -> int:

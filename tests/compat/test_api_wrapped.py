@@ -10,7 +10,7 @@ import pytest
 from check import check_lines
 from running import hits_of, new_profiler
 
-pytestmark = pytest.mark.usefixtures("hook")
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.smoke]
 
 
 def decorator(function: Any) -> Any:

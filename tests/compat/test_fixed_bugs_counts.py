@@ -11,7 +11,7 @@ from tables import profiled
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.usefixtures("hook")
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.smoke]
 
 
 def test_a_call_over_several_lines_is_one_hit(tmp_path: Path) -> None:

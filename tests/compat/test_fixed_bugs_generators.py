@@ -11,7 +11,7 @@ from tables import profiled
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.usefixtures("hook")
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.serial]
 
 HEAD = """\
 import builtins, time, types

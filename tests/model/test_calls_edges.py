@@ -233,6 +233,7 @@ def test_gpu_time_counts_on_edges_of_c_functions() -> None:
     }
 
 
+@pytest.mark.serial
 def test_a_large_profile_is_computed_quickly() -> None:
     stats = wide()
     assert len(stats.functions) == 2000

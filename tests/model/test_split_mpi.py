@@ -100,6 +100,7 @@ def test_a_collective_counts_once_on_each_line_of_its_call_path() -> None:
     assert line_mpi_ns(stats(lines={MAIN: {2: 5}})) == {}
 
 
+@pytest.mark.serial
 def test_deep_calls_are_summed_without_recursion() -> None:
     depth = 20_000
     functions = [("/p/a.py", n + 1, f"f{n}") for n in range(depth)]

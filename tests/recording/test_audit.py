@@ -118,6 +118,7 @@ def test_exceptions_of_the_audit_are_ignored_and_the_call_continues() -> None:
     assert audited.end() > 5
 
 
+@pytest.mark.serial
 def test_the_time_of_the_audit_is_not_charged_to_the_program() -> None:
     # A cost that is below the real one: otherwise nothing is left of the lines' time.
     audited = Audited(act=lambda: time.sleep(0.002), cost=COST // 5)
@@ -183,6 +184,7 @@ def test_the_audit_may_end_or_replace_itself() -> None:
     assert run_python(text) == (0, "['first', 'gone', 'second']\n", "")
 
 
+@pytest.mark.serial
 def test_time_of_an_unwatched_running_function_is_charged_to_its_caller() -> None:
     profiler = new_profiler()
 

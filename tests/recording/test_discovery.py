@@ -411,6 +411,7 @@ def test_the_first_calls_of_refused_files_call_no_python() -> None:
     assert found.asked["<module>"] == 1
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(
     not hasattr(time, "pthread_getcpuclockid"), reason="waits need a thread's clock"
 )

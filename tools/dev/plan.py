@@ -40,7 +40,7 @@ COUNTING = ("behaviour", "coexistence", "recording")
 
 # Further files of where events come from.
 EVENTS = (
-    *("attach", "gpu_simulated", "model", "snapshot"),
+    *("attach", "gpu_simulated", "leaks", "model", "snapshot", "waits"),
     *("kernprof/test_kernprof.py", "kernprof/test_whole_"),
 )
 

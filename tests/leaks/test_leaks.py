@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.usefixtures("hook")
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.serial]
 
 
 class Members:

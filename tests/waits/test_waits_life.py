@@ -14,6 +14,7 @@ from lineprof.model.records import SLEEP
 if TYPE_CHECKING:
     from settable_clock import Clock
 
+pytestmark = pytest.mark.serial
 COUNT_SAMPLERS = """
 import os
 import sys

@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
     from lineprof import LineStats
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="other systems do not report causes"
-)
+pytestmark = [
+    pytest.mark.serial,
+    pytest.mark.skipif(
+        sys.platform != "linux", reason="other systems do not report causes"
+    ),
+]
 LONG = 0.4  # s; a busy machine may not let the sampler run for 0.2 s
 
 
@@ -59,6 +62,7 @@ def later(run: Callable[[], object]) -> threading.Timer:
     return timer
 
 
+@pytest.mark.smoke
 def test_sleep_is_a_wait_and_computing_is_not() -> None:
     profiler = new_profiler()
 
