@@ -154,12 +154,11 @@ def write(folder: Path, name: str, program: str) -> str:
     return name
 
 
-def with_smoke(cases: Iterable[str], chosen: Collection[str]) -> list[ParameterSet]:
-    """Return the cases of a test, of which those chosen run with every Python."""
-    return [
-        pytest.param(case, marks=[pytest.mark.smoke] if case in chosen else [])
-        for case in cases
-    ]
+def marked(
+    cases: Iterable[str], mark: pytest.MarkDecorator, some: Collection[str]
+) -> list[ParameterSet]:
+    """Return the cases of a test, some of them with a mark."""
+    return [pytest.param(one, marks=[mark] if one in some else []) for one in cases]
 
 
 def error_line(capsys: pytest.CaptureFixture[str], status: int, *words: str) -> str:

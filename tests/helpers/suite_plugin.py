@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,22 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.user_properties += [("timing test", item.nodeid), ("suspicion", suspicion)]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Refuse marks that tools/dev/plan.py does not find, and too many of one."""
+    try:
+        check_marks(items)
+    except pytest.UsageError as error:
+        # A process of pytest-xdist tells nobody why it ends.
+        capture = config.pluginmanager.getplugin("capturemanager")
+        with capture.global_and_fixture_disabled():
+            print(f"ERROR: {error}", file=sys.stderr)
+        raise
+
+
+def check_marks(items: list[pytest.Item]) -> None:
+    """Raise UsageError for wrong marks."""
     for mark in ("serial", "smoke"):
         marked = {i.path for i in items if i.get_closest_marker(mark)}
         for path in marked:

@@ -12,7 +12,7 @@ import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, kernprof_forked, run, with_smoke, write
+from as_python import check_same, kernprof_forked, marked, run, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -217,7 +217,7 @@ ENDINGS = {
 SMOKE_ENDINGS = {"exception", "chained", "group", "os._exit", "exit 3"}
 
 
-@pytest.mark.parametrize("ending", with_smoke(ENDINGS, SMOKE_ENDINGS))
+@pytest.mark.parametrize("ending", marked(ENDINGS, pytest.mark.smoke, SMOKE_ENDINGS))
 def test_a_program_ends_as_under_python(tmp_path: Path, ending: str) -> None:
     write(tmp_path, "program.py", ENDINGS[ending])
     check_same("program.py", cwd=tmp_path, command=kernprof_forked)
@@ -446,7 +446,7 @@ PROGRAMS = {
 SMOKE_PROGRAMS = {"threads", "fork", "torn down", "asyncio", "traceback", "killed"}
 
 
-@pytest.mark.parametrize("which", with_smoke(PROGRAMS, SMOKE_PROGRAMS))
+@pytest.mark.parametrize("which", marked(PROGRAMS, pytest.mark.smoke, SMOKE_PROGRAMS))
 def test_programs_run_as_under_python(tmp_path: Path, which: str) -> None:
     write(tmp_path, "program.py", PROGRAMS[which])
     write(tmp_path, "sibling.py", "name = __name__")

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof_forked, run, with_smoke, write
+from as_python import check_same, hits_in, kernprof_forked, marked, run, write
 
 from lineprof import load_stats
 
@@ -177,7 +177,7 @@ SMOKE_STARTS = {
 }
 
 
-@pytest.mark.parametrize("start", with_smoke(STARTS, SMOKE_STARTS))
+@pytest.mark.parametrize("start", marked(STARTS, pytest.mark.smoke, SMOKE_STARTS))
 def test_hits_of_children_are_in_the_profile(tmp_path: Path, start: str) -> None:
     body, calls = STARTS[start]
     assert hits_of_work(tmp_path, body) == hits_of(calls)
