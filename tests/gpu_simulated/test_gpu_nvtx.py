@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from gpu_server import PYTHONS
+from gpu_pythons import run_with_doubles
 from nvtx_spy import POP, Heard, Spy, make_spy, nesting
 from running import plain, run_python
 
@@ -56,9 +56,9 @@ def expected(file: Path, mode: str, functions: tuple[str, ...]) -> Any:
     """Return the oracle's threads, output and result of a program."""
     words = [str(ORACLE), str(file), mode, *functions]
     found = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = PYTHONS[False].run(words, Path.cwd(), found, 120)
-    assert done.status == 0, done.err
-    return json.loads(done.out)
+    status, out, err = run_with_doubles(words, Path.cwd(), found)
+    assert status == 0, err
+    return json.loads(out)
 
 
 def check_ranges(

@@ -10,11 +10,12 @@ import sys
 import textwrap
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from kernprof_server import KernprofServer
+from forked_python import ForkedPython, modules_after
 
 from kernprof import main as kernprof_main
 from lineprof import load_stats
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 
     from _pytest.mark.structures import ParameterSet
 
-SERVER = KernprofServer()
+# Prints the modules that a run imports, up to those that write its profile.
+IMPORTS = """\
+import os, sys
+from kernprof import main
+main(["-lqo", os.devnull, "-c", "@profile\\ndef f(): pass\\nf()"])
+print(*sys.modules, sep="\\n")
+"""
+SERVER = ForkedPython(partial(modules_after, IMPORTS))
 DEADLINE = 300  # s; only a program that hangs reaches it
 
 
@@ -82,11 +90,11 @@ def kernprof_forked(
     if cwd is None or not SERVER.can_run(environment):
         return kernprof(*argv, cwd=cwd, text=text, env=env)
     done = SERVER.run(
-        argv,
-        cwd=str(cwd),
+        ["-m", "kernprof", *argv],
+        folder=cwd,
         text=text.encode(),
         environment=environment,
-        timeout=DEADLINE,
+        deadline=DEADLINE,
     )
     out, err = (s.decode(errors="backslashreplace") for s in (done.out, done.err))
     return Outcome(done.status, out, err)

@@ -10,6 +10,7 @@ says so, and `lineprof recover` has them. No other file is left.
 
 from __future__ import annotations
 
+import functools
 import marshal
 import os
 import subprocess
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from unittest import mock
 
 from as_python import viewer
-from kernprof_server import EARLY_IMPORTS, KernprofServer
+from forked_python import ForkedPython, modules_after
 
 from lineprof import load_stats
 from lineprof.errors import LineprofError
@@ -29,9 +30,14 @@ from lineprof.errors import LineprofError
 if TYPE_CHECKING:
     from pathlib import Path
 
+# Prints the modules that a run imports before the program.
+EARLY_IMPORTS = """\
+from kernprof import main
+main(["-lqo", "/dev/null", "-c", "import sys; print(*sys.modules, sep='\\\\n')"])
+"""
 # What is imported late is imported by a process in that state.
-SERVER = KernprofServer(EARLY_IMPORTS)
-DEADLINE = 60  # s; only a process that hangs reaches it
+SERVER = ForkedPython(functools.partial(modules_after, EARLY_IMPORTS))
+DEADLINE = 300  # s; only a process that hangs reaches it
 MODES = {
     **dict.fromkeys(("-l", "-lv"), "out.lprof"),
     **dict.fromkeys(("-b", "-bv"), "out.prof"),
@@ -527,10 +533,9 @@ def forked(words: list[str], folder: Path) -> Run:
     """Run kernprof with `words` in a process that has imported what is early."""
     done = SERVER.run(
         words,
-        cwd=str(folder),
-        text=b"",
+        folder=folder,
         environment={**os.environ, **places(folder)},
-        timeout=DEADLINE,
+        deadline=DEADLINE,
     )
     out, err = (text.decode(errors="backslashreplace") for text in done[1:])
     return Run(status=done.status, out=out, err=err.replace(str(folder), "."))
@@ -555,7 +560,7 @@ def faults(ending: Ending, mode: str, plain: Run, folder: Path) -> list[str]:
     flags = mode if is_shown else f"{mode}q"
     words = ["-m", "kernprof", flags, "-o", f"out/{out.name}", "program.py"]
     is_started = ending.timed or not SERVER.can_run(os.environ)
-    ours = run(words, ending, folder) if is_started else forked(words[2:], folder)
+    ours = run(words, ending, folder) if is_started else forked(words, folder)
     found = []
     status = plain.status if ending.status is None else ending.status
     if ours.status != status:

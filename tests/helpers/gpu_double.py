@@ -285,7 +285,7 @@ class Play:
         **knobs: object,
     ) -> subprocess.CompletedProcess[str]:
         """Run a script, which may fail; driver: LINEPROF_CUDA is set."""
-        from gpu_server import PYTHONS  # noqa: PLC0415 - programs do not need it
+        from gpu_pythons import run_with_doubles  # noqa: PLC0415 - programs do not need it
 
         settings = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
         prelude = SCRIPT_PRELUDE
@@ -293,7 +293,7 @@ class Play:
             settings.pop("LINEPROF_CUDA")
             prelude = prelude.replace("gpu = workload()", "")
         words = ["-c", prelude + textwrap.dedent(script)]
-        ended = PYTHONS[frozen].run(words, self.folder, settings, 120)
+        ended = run_with_doubles(words, self.folder, settings, frozen=frozen)
         return subprocess.CompletedProcess(words, *ended)
 
     def __call__(self, script: str, **knobs: Any) -> str:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
-from gpu_server import PYTHONS
+from gpu_pythons import DEADLINE, run_with_doubles
 from running import plain
 
 from lineprof import LineStats
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 MARK = re.compile(r"#> (.+)$")
 PLAYER = Path(__file__).with_name("gpu_player.py")
-DEADLINE = 300  # s; only a process that hangs reaches it
 AT_START = ("PYTHON", "LD_", "LINEPROF_CLOCK", "LINEPROF_CORE")
 OF_THE_PROCESSOR = ("hits", "time")
 
@@ -263,7 +262,7 @@ class Rig:
         found = environment(self.doubles, frozen=frozen, cupti=cupti, **knobs)
         found = {name: value for name, value in found.items() if value}
         if not fresh and not any(name.startswith(AT_START) for name in knobs):
-            ended = PYTHONS[frozen].run(words, self.folder, found, DEADLINE)
+            ended = run_with_doubles(words, self.folder, found, frozen=frozen)
             return Ran(*ended, text, self.folder)
         done = subprocess.run(
             [sys.executable, *words],

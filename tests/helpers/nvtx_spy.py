@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from compiled_doubles import double
-from gpu_server import PYTHONS
+from gpu_pythons import run_with_doubles
 from running import hook_name, plain, run_python
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Spy:
                 **environment,
             }
             words = [str(file), *arguments]
-            ended = PYTHONS[False].run(words, Path.cwd(), found, 120)
+            ended = run_with_doubles(words, Path.cwd(), found)
             return Heard(*ended, tuple(read(out)))
 
     def check(self, program: str, *arguments: str, **environment: str) -> Heard:

@@ -12,7 +12,7 @@ from _imp import is_frozen
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, check_same, kernprof_forked, run, write
+from as_python import DEADLINE, check_same, kernprof, kernprof_forked, run, write
 
 from kernprof.periodic_dump import PeriodicDump
 from lineprof import load_stats
@@ -45,6 +45,21 @@ def calls(path: Path) -> int:
     """Number of calls of the only function in a line profile."""
     [function] = load_stats(path).functions
     return function.calls
+
+
+# Packages that lineprof works with, but a program that uses none of them does not.
+OTHERS = ("dask", "distributed", "IPython", "pandas", "pynvml", "pytest", "rich")
+
+
+def test_packages_of_others_are_not_imported(tmp_path: Path) -> None:
+    installed = tmp_path / "installed"
+    installed.mkdir()
+    for name in OTHERS:
+        write(installed, f"{name}.py", f"print('{name} is imported')")
+    write(tmp_path, "x.py", "@profile\ndef f(): print('done')\nf()")
+    environment = {"PYTHONPATH": str(installed)}
+    outcome = kernprof("-lqi60", "x.py", cwd=tmp_path, env=environment)
+    assert (outcome.status, outcome.out, outcome.err) == (0, "done\n", "")
 
 
 def test_a_program_that_is_killed_leaves_its_last_profile(tmp_path: Path) -> None:
