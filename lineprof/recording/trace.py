@@ -9,6 +9,7 @@ from lineprof.config import parse_bool
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from lineprof._core import Tracer
@@ -87,6 +88,27 @@ def _invalid(name: str, word: str, hint: str) -> LineprofError:
     return LineprofError(f"{word!r} is no value of {name}", hint=f"give {hint}")
 
 
+class _Requests:
+    """The requests for slices that are alive, of which timelines are some.
+
+    A request may be the last object of a process, when module globals are gone:
+    its end needs none.
+    """
+
+    def __init__(self) -> None:
+        self.alive = 0
+        self.timelines = 0
+
+    def end(self, trace_start: Callable[[int, int | None], None]) -> None:
+        """Forget a request; the core stops recording after the last one."""
+        self.alive -= 1
+        if not self.alive:
+            trace_start(0, None)
+
+
+_REQUESTS = _Requests()
+
+
 class SliceRecorder:
     """One profiler's request for the long slices that explain a GPU's idle time.
 
@@ -96,16 +118,17 @@ class SliceRecorder:
 
     def __init__(self, core: ModuleType) -> None:
         """Record from now on; the clock must be open."""
-        self._core = core
+        self._core, self._trace_start = core, core.trace_start
         self._began = core.ticks()
-        TraceRecorder.alive += 1
-        if not TraceRecorder.timelines:
+        self._requests = _REQUESTS
+        self._requests.alive += 1
+        if not self._requests.timelines:
             ticks = (_IDLE_NS << 32) // core.scale()
             core.trace_start(_IDLE_MB * _MB, ticks, ticks)
 
     def __del__(self) -> None:
         """Stop recording after the last request."""
-        _end_request(self._core)
+        self._requests.end(self._trace_start)
 
     def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
         """Return the slices of `tracer`, as `TraceRecorder.of` does."""
@@ -122,12 +145,6 @@ class SliceRecorder:
         )
 
 
-def _end_request(core: ModuleType) -> None:
-    TraceRecorder.alive -= 1
-    if not TraceRecorder.alive:
-        core.trace_start(0, None)
-
-
 def _origin_of(gpu: Taken | None) -> int | None:
     """Return where the time of GPU work begins, on CLOCK_MONOTONIC."""
     return gpu.raw["origin_ns"] if gpu and gpu.raw else None
@@ -140,23 +157,22 @@ class TraceRecorder:
     request hold, and recording continues while any request is alive.
     """
 
-    alive = 0  # requests, those of `SliceRecorder` too
-    timelines = 0  # of them
-
     def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
         """Record functions from now on, so that calibration includes their cost."""
-        self._core, self._lines_us = core, lines_us
+        self._core, self._trace_start = core, core.trace_start
+        self._lines_us = lines_us
         self._memory_mb = memory_mb
         self._bytes = min(memory_mb, _MAX_MB) * _MB
         self._began = 0
         core.trace_start(self._bytes, None)
-        TraceRecorder.alive += 1
-        TraceRecorder.timelines += 1
+        self._requests = _REQUESTS
+        self._requests.alive += 1
+        self._requests.timelines += 1
 
     def __del__(self) -> None:
         """Stop recording after the last request."""
-        TraceRecorder.timelines -= 1
-        _end_request(self._core)
+        self._requests.timelines -= 1
+        self._requests.end(self._trace_start)
 
     def begin(self) -> None:
         """Also record lines, now that the clock is open."""

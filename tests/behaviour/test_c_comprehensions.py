@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from as_python import kernprof, write
 from c_events import needs_c_events
 
@@ -97,6 +98,7 @@ def test_calls_in_comprehensions_count_on_their_line(tmp_path: Path) -> None:
     assert calls_of(stats, "builtins.sorted") == {("work", WORK + 10): 2}
 
 
+@pytest.mark.serial
 def test_time_of_c_functions_in_comprehensions_is_native(tmp_path: Path) -> None:
     stats = profiled(DIGESTS, "--split", tmp_path)
     ((key, lines),) = line_time_splits(stats).items()

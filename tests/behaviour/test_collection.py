@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from gpu_double import environment
-from running import hook_name, new_profiler
+from running import hook_name, new_profiler, run_python
 
 import lineprof
 from lineprof import LineStats
@@ -194,3 +194,16 @@ def test_a_program_that_switches_collection_off_for_good_gets_a_warning() -> Non
     assert profiler.get_stats().warnings == (said,)
     lineprof.start()
     assert profiler.get_stats().warnings == ()
+
+
+def test_a_timeline_may_end_after_the_names_of_its_module_are_gone() -> None:
+    """A program that freezes its garbage may have a profiler at its very end."""
+    assert run_python("""
+import gc, sys
+from lineprof import LineProfiler
+profiler = LineProfiler(trace=True)
+names = vars(sys.modules["lineprof.recording.trace"])
+names.update(dict.fromkeys([name for name in names if name[:2] != "__"]))
+del profiler
+gc.collect()
+""") == (0, "", "")

@@ -104,6 +104,7 @@ def test_a_module_of_thousands_of_lines_is_profiled_quickly(tmp_path: Path) -> N
     assert [row.hits for row in body.rows] == [1] * 30_000
 
 
+@pytest.mark.serial
 def test_far_lines_take_as_long_as_near_ones(tmp_path: Path, hook: str) -> None:
     if hook == "settrace" and (3, 12) <= sys.version_info < (3, 14):
         pytest.skip("its line events are equally slow for a trace function")

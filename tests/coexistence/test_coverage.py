@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import functools
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,10 @@ from running import hook_name
 from lineprof import load_stats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
-pytest.importorskip("coverage")
+coverage = pytest.importorskip("coverage")
 pytestmark = pytest.mark.usefixtures("hook")
 
 CORES = ["ctrace", "pytrace", *(["sysmon"] if sys.version_info >= (3, 12) else [])]
@@ -103,21 +103,47 @@ HITS = {
 }
 
 
+def program_in(folder: Path) -> Path:
+    """Write the program, and what coverage is to look at, into a folder."""
+    write(folder, "x.py", PROGRAM)
+    write(folder, ".coveragerc", "[run]\ninclude = x.py\n")
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with the program."""
-    write(tmp_path, "x.py", PROGRAM)
-    write(tmp_path, ".coveragerc", "[run]\ninclude = x.py\n")
-    return tmp_path
+    return program_in(tmp_path)
 
 
-def covered(folder: Path, env: Mapping[str, str]) -> list[int]:
+def covered(folder: Path) -> list[int]:
     """Return the lines of the program in coverage's data file."""
-    written = run(["-m", "coverage", "json", "-q"], cwd=folder, env=env)
-    assert (written.status, written.err) == (0, "")
-    report = json.loads((folder / "coverage.json").read_text(encoding="utf-8"))
-    (folder / ".coverage").unlink()
-    return list(report["files"]["x.py"]["executed_lines"])
+    file = folder / ".coverage"
+    data = coverage.CoverageData(str(file))
+    data.read()
+    (program,) = data.measured_files()
+    lines = data.lines(program)
+    data.close()
+    file.unlink()
+    return sorted(lines)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[int]]:
+    """Return the lines that coverage alone reports, by its core."""
+
+    @functools.cache
+    def lines(core: str) -> list[int]:
+        folder = program_in(tmp_path_factory.mktemp("alone"))
+        env = {"COVERAGE_CORE": core}
+        outcome = run(["-m", "coverage", "run", "x.py"], cwd=folder, env=env)
+        assert (outcome.status, outcome.out) == (0, "done\n"), outcome.err
+        found = covered(folder)
+        assert {9, 24, 36, 41, 49, 55} <= set(found)
+        assert 16 not in found
+        return found
+
+    return lines
 
 
 def hits(folder: Path) -> dict[str, dict[int, int]]:
@@ -129,36 +155,36 @@ def hits(folder: Path) -> dict[str, dict[int, int]]:
     return counted
 
 
-def check(folder: Path, core: str, *words: str) -> None:
+def check(folder: Path, core: str, lines: list[int], *words: str) -> None:
     """Compare coverage's lines alone with those of a run of `words` with lineprof."""
-    env = {"COVERAGE_CORE": core}
-    alone = run(["-m", "coverage", "run", "x.py"], cwd=folder, env=env)
-    assert (alone.status, alone.out) == (0, "done\n"), alone.err
-    lines = covered(folder, env)
-    assert {9, 24, 36, 41, 49, 55} <= set(lines)
-    assert 16 not in lines
-    both = run(["-m", *words], cwd=folder, env=env)
+    both = run(["-m", *words], cwd=folder, env={"COVERAGE_CORE": core})
     assert (both.status, both.out, both.err) == (0, "done\n", "")
-    assert covered(folder, env) == lines
+    assert covered(folder) == lines
     if REPLACES_LINEPROF and core == "ctrace":
         return
     assert hits(folder) == HITS
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_coverage_that_runs_kernprof_reports_all_lines(folder: Path, core: str) -> None:
+def test_coverage_that_runs_kernprof_reports_all_lines(
+    folder: Path, core: str, alone: Callable[[str], list[int]]
+) -> None:
     words = ["coverage", "run", "-m", "kernprof", "-lq", "-o", "x.py.lprof"]
-    check(folder, core, *words, "x.py")
+    check(folder, core, alone(core), *words, "x.py")
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_coverage_that_kernprof_runs_reports_all_lines(folder: Path, core: str) -> None:
+def test_coverage_that_kernprof_runs_reports_all_lines(
+    folder: Path, core: str, alone: Callable[[str], list[int]]
+) -> None:
     words = ["kernprof", "-lq", "-o", "x.py.lprof", "-m", "coverage", "run", "x.py"]
-    check(folder, core, *words)
+    check(folder, core, alone(core), *words)
 
 
 @pytest.mark.parametrize("core", CORES)
-def test_coverage_that_the_program_starts_and_stops(folder: Path, core: str) -> None:
+def test_coverage_that_the_program_starts_and_stops(
+    folder: Path, core: str, alone: Callable[[str], list[int]]
+) -> None:
     write(
         folder,
         "starts.py",
@@ -171,7 +197,8 @@ def test_coverage_that_the_program_starts_and_stops(folder: Path, core: str) -> 
         cover.save()
         """,
     )
-    check(folder, core, "kernprof", "-lq", "-o", "x.py.lprof", "starts.py")
+    words = ["kernprof", "-lq", "-o", "x.py.lprof", "starts.py"]
+    check(folder, core, alone(core), *words)
 
 
 @pytest.mark.parametrize("core", CORES)
@@ -186,10 +213,10 @@ def test_coverage_started_in_the_middle_of_a_profiled_function(
     program = f"{head}@profile\ndef work():\n    cover.start()\n{body}"
     write(folder, "x.py", program + "    cover.stop()\nwork()\ncover.save()\n")
     env = {"COVERAGE_CORE": core}
-    alone = run(["x.py"], cwd=folder, env=env)
-    assert (alone.status, alone.out) == (0, "done\n"), alone.err
-    lines = covered(folder, env)
+    plain = run(["x.py"], cwd=folder, env=env)
+    assert (plain.status, plain.out) == (0, "done\n"), plain.err
+    lines = covered(folder)
     assert {24, 36, 41, 49, 55} <= set(lines)
     both = kernprof("-lq", "x.py", cwd=folder, env=env)
-    assert both == alone
-    assert covered(folder, env) == lines
+    assert both == plain
+    assert covered(folder) == lines

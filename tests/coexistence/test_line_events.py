@@ -27,7 +27,7 @@ print([row.hits for row in stats.functions[0].rows if row.hits])
 
 @pytest.mark.filterwarnings("ignore:.* in a 'finally' block:SyntaxWarning")
 @pytest.mark.parametrize("core", CORES)
-@pytest.mark.parametrize("seed", range(2, 300, 4))
+@pytest.mark.parametrize("seed", range(2, 300, 60))
 def test_a_random_program_with_one_kind_of_events(
     core: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 MAIN = Path(__file__).with_name("forked_python_main.py")
-AT_START = ("PYTHON", "COVERAGE", "LD_", "LINE_PROFILE")  # read by a new process alone
+# Variables that a new process alone reads.
+AT_START = ("PYTHON", "COVERAGE", "LD_", "LINE_PROFILE", "LINEPROF_CLOCK")
 MOST = 1 << 18  # bytes of a request
 PIPE = 1 << 15  # bytes that a pipe holds in any case
 
@@ -50,8 +51,8 @@ def at_start(environment: Mapping[str, str]) -> dict[str, str]:
 class ForkedPython:
     """The process: it starts with the first run and ends with this one.
 
-    Its environment, of which forks cannot change what a start reads, is that of the
-    first run, or of this process.
+    Variables that a new process alone reads are those of the first run, if that is not
+    asked for by `can_run`; all others are those of each run.
     """
 
     def __init__(self, modules: Callable[[], Sequence[str]]) -> None:
@@ -116,7 +117,11 @@ class ForkedPython:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 cwd="/",
-                env=dict(environment),
+                env={
+                    name: value
+                    for name, value in environment.items()
+                    if name in self._start or os.environ.get(name) == value
+                },
             )
         self._door = ours
         SERVERS.add(process.pid)

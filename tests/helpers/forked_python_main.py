@@ -69,7 +69,9 @@ if __name__ == "__main__":
         runpy._run_module_as_main(given[1])  # what -m calls
     else:
         source, name = program(given)
-        main = sys.modules["__main__"] = ModuleType("__main__")
+        # Nothing else holds the module, so that its objects go before other modules.
+        sys.modules["__main__"] = ModuleType("__main__")
         if given[0] != "-c":
-            main.__dict__.update(__file__=name, __cached__=None)
-        exec(compile(source, name, "exec", dont_inherit=True), main.__dict__)
+            vars(sys.modules["__main__"]).update(__file__=name, __cached__=None)
+        code = compile(source, name, "exec", dont_inherit=True)
+        exec(code, vars(sys.modules["__main__"]))

@@ -188,7 +188,7 @@ def run_python(program: str, *arguments: str) -> tuple[int, str, str]:
     """
     environment = {
         **os.environ,
-        "LINEPROF_CORE": hook_name(),
+        "LINEPROF_CORE": core_name(),
         "PYTHONPATH": os.pathsep.join(sys.path),
         "PYTHONFAULTHANDLER": "1",
     }

@@ -166,6 +166,7 @@ def share(split: TimeSplit, ns: int) -> float:
     return ns / (split.python_ns + split.native_ns + split.system_ns)
 
 
+@pytest.mark.serial
 @measured
 def test_arithmetic_is_python_time(make: Make) -> None:
     profiler = make()
@@ -182,6 +183,7 @@ def test_arithmetic_is_python_time(make: Make) -> None:
     assert share(split, split.python_ns) > 0.8
 
 
+@pytest.mark.serial
 @measured
 @needs_c_events
 def test_sorting_is_native_time(make: Make) -> None:
@@ -197,6 +199,7 @@ def test_sorting_is_native_time(make: Make) -> None:
     assert share(split, split.native_ns) > 0.6
 
 
+@pytest.mark.serial
 @measured
 @pytest.mark.skipif(not LINUX, reason="other systems do not report system time")
 def test_reading_random_numbers_is_system_time(make: Make) -> None:
@@ -212,6 +215,7 @@ def test_reading_random_numbers_is_system_time(make: Make) -> None:
     assert share(split, split.system_ns) > 0.5
 
 
+@pytest.mark.serial
 @measured
 def test_a_sleep_is_own_wait_of_its_line_alone(make: Make) -> None:
     profiler = make()
@@ -231,6 +235,7 @@ def test_a_sleep_is_own_wait_of_its_line_alone(make: Make) -> None:
     assert above.callees_ns > 80_000_000
 
 
+@pytest.mark.serial
 @measured
 @needs_c_events
 def test_a_function_called_back_by_c_is_a_callee(make: Make) -> None:

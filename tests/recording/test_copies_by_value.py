@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import check_same, hits_in, kernprof, write
+from as_python import check_same, hits_in, kernprof_forked, write
 
 from lineprof import LineProfiler, load_stats
 from lineprof.recording.profiler import close
@@ -103,7 +103,7 @@ def test_a_copy_in_the_same_process_counts_as_the_function(
     for first, times in (("pass", 1), ("work(3)", 2)):
         text = WORK.format(decorator=decorator) + HERE.format(first=first, way=way)
         write(tmp_path, "program.py", text)
-        outcome = kernprof("-l", *flags, "program.py", cwd=tmp_path)
+        outcome = kernprof_forked("-l", *flags, "program.py", cwd=tmp_path)
         assert (outcome.status, "never called" in outcome.err) == (0, False)
         assert outcome.out.startswith("3 False\n")
         hits = {line: count * times for line, count in HITS.items()}
@@ -118,7 +118,7 @@ def test_a_copy_in_a_child_counts_as_the_function(
     write(tmp_path, "copies.py", COPIES)
     text = WORK.format(decorator=decorator) + THERE.format(way=way, flags="")
     write(tmp_path, "program.py", text)
-    outcome = kernprof("-l", *flags, "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-l", *flags, "program.py", cwd=tmp_path)
     assert (outcome.status, "never called" in outcome.err) == (0, False)
     assert outcome.out.startswith("3\n")
     assert hits_of_work(tmp_path / "program.lprof") == HITS
@@ -131,7 +131,7 @@ def test_a_copy_of_a_decorated_function_runs_where_lineprof_is_not(
     write(tmp_path, "copies.py", COPIES)
     text = WORK.format(decorator="@profile") + THERE.format(way=way, flags='"-S",')
     write(tmp_path, "program.py", text)
-    outcome = kernprof("-lq", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-lq", "program.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (0, "3\n")
 
 
@@ -141,7 +141,7 @@ def test_a_function_is_not_said_to_be_uncalled_if_its_copy_ran_unmeasured(
     write(tmp_path, "copies.py", COPIES)
     text = WORK.format(decorator="@profile") + THERE.format(way="parts", flags="")
     write(tmp_path, "program.py", text)
-    outcome = kernprof("-l", "--no-children", "program.py", cwd=tmp_path)
+    outcome = kernprof_forked("-l", "--no-children", "program.py", cwd=tmp_path)
     said = "the profile is empty: no call of the one function registered was counted"
     assert said in outcome.err
     assert "1 child process was started and not measured" in outcome.err
@@ -157,7 +157,7 @@ def test_a_copy_by_replace_counts_under_its_qualified_name(
     text += f"code = work.__code__.replace({change})\n"
     text += "print(types.FunctionType(code, globals())(3))\n"
     write(tmp_path, "program.py", text)
-    assert kernprof("-lq", "program.py", cwd=tmp_path).status == 0
+    assert kernprof_forked("-lq", "program.py", cwd=tmp_path).status == 0
     hits = hits_in(tmp_path / "program.lprof")
     name = "g" if "qual" in change else "work"
     assert [*hits[name].values()] == [*HITS.values()]
@@ -244,7 +244,7 @@ def test_a_nameless_copy_of_generated_code_is_not_taken_for_the_files(
         print(types.FunctionType(code, {"__file__": __file__})(1))
         """
     write(tmp_path, "program.py", program)
-    assert kernprof("-lq", "--whole", "program.py", cwd=tmp_path).status == 0
+    assert kernprof_forked("-lq", "--whole", "program.py", cwd=tmp_path).status == 0
     assert "f" not in hits_in(tmp_path / "program.lprof")
 
 

@@ -305,7 +305,7 @@ class Suite:
             command = ["tools/run", f"checks/{folder}/check"]
             with self._progress.doing(name):
                 status = call(command, log, ARGS=arguments, ONLY=only)
-            result = Result(name, log, passed=not status, failed=bool(status))
+            result = Result(name, log, passed=int(not status), failed=int(bool(status)))
             self._results.append(tell(result, time.monotonic() - begun))
 
     def _again(self) -> None:
