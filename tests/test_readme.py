@@ -15,6 +15,7 @@ import pytest
 
 import lineprof
 
+pytestmark = pytest.mark.once
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^( *\d+ +\d+) +([\d.e+]+) +[\d.e+]+ +[\d.]+ (.*)$")

@@ -55,7 +55,7 @@ from tools.dev.results import (
 from tools.dev.sessions import SILENT_S, Sessions, running_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from tools.dev.plan import Run
     from tools.dev.pythons import Python
@@ -198,10 +198,13 @@ class Suite:
             first = (self._found or pythons)[0]
             runs = [run for run in self._runs(first, pythons) if run not in done]
             self._spread(runs)
-            self._side_by_side([run for run in runs if not run.spread])
+            jobs = [
+                functools.partial(self._pytest, run.beside())
+                for run in runs
+                if not run.spread
+            ]
+            self._side_by_side([*self._checks(), *jobs])
             self._alone([*done, *runs])
-            if os.environ.get("REST") and self._found:
-                self._checks(first)
         self._again()
 
     def _runs(self, first: Python, pythons: list[Python]) -> list[Run]:
@@ -270,11 +273,11 @@ class Suite:
             if run.spread:
                 self._pytest(run if self._words else run.beside())
 
-    def _side_by_side(self, runs: list[Run]) -> None:
-        """Run some that take one process each."""
+    def _side_by_side(self, jobs: list[Callable[[], None]]) -> None:
+        """Do what takes one process each, several at once."""
         with ThreadPoolExecutor(workers()) as pool:
             try:
-                list(pool.map(self._pytest, [run.beside() for run in runs]))
+                list(pool.map(lambda job: job(), jobs))
             except KeyboardInterrupt:
                 self._sessions.close()
                 pool.shutdown(cancel_futures=True)
@@ -287,26 +290,35 @@ class Suite:
             if alone:
                 self._pytest(alone, spread=False)
 
-    def _checks(self, python: Python) -> None:
-        """Run a small part of the checks that are no tests of pytest."""
+    def _checks(self) -> Iterator[Callable[[], None]]:
+        """Yield small parts of the checks that are no tests of pytest."""
+        if self._words or not (os.environ.get("REST") and self._found):
+            return
+        python = self._found[0]
         env = self._envs[python].result()
         if env is None:
             return
-        checks = [("line_profiler's own tests", "upstream", QUICK, python.version)]
+        check = functools.partial(self._check, env)
+        name = "line_profiler's own tests"
+        yield functools.partial(check, name, "upstream", QUICK, python.version)
         if any(map(shutil.which, BROWSERS)):
             words = f"--only small --python {shlex.quote(str(env.python))}"
-            checks.append(("a page in Chromium", "report", words, ""))
+            yield functools.partial(check, "a page in Chromium", "report", words)
         else:
             say("left out a page in Chromium: there is none on this machine")
-        for name, folder, arguments, only in checks:
-            begun = time.monotonic()
-            log = env.folder / "log" / f"check-{folder}.txt"
-            log.unlink(missing_ok=True)
-            command = ["tools/run", f"checks/{folder}/check"]
-            with self._progress.doing(name):
-                status = call(command, log, ARGS=arguments, ONLY=only)
-            result = Result(name, log, passed=int(not status), failed=int(bool(status)))
-            self._results.append(tell(result, time.monotonic() - begun))
+
+    def _check(
+        self, env: Env, name: str, folder: str, arguments: str, only: str = ""
+    ) -> None:
+        """Run a check, and keep its result."""
+        begun = time.monotonic()
+        log = env.folder / "log" / f"check-{folder}.txt"
+        log.unlink(missing_ok=True)
+        command = ["tools/run", f"checks/{folder}/check"]
+        with self._progress.doing(name):
+            status = call(command, log, ARGS=arguments, ONLY=only)
+        result = Result(name, log, passed=int(not status), failed=int(bool(status)))
+        self._results.append(tell(result, time.monotonic() - begun))
 
     def _again(self) -> None:
         """Run failed tests that are marked `timing` again, alone."""
