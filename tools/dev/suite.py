@@ -180,7 +180,9 @@ class Suite:
         return close(self._results)
 
     def _run_all(self, stack: contextlib.ExitStack, pool: ThreadPoolExecutor) -> None:
-        newest_ones = pool.submit(self._newest, stack) if self._with_newest else None
+        newest_ones = None
+        if self._with_newest:
+            newest_ones = pool.submit(self._newest, stack, pool)
         self._set_up_all(pool, self._found)
         self._native()
         done: list[Run] = []
@@ -191,9 +193,8 @@ class Suite:
             self._spread(done)
         pythons = self._found
         if newest_ones:
-            others = newest_ones.result()
-            self._set_up_all(pool, others)
-            pythons = sorted([*pythons, *others], key=lambda p: p.number, reverse=True)
+            pythons = [*pythons, *newest_ones.result()]
+            pythons.sort(key=lambda python: python.number, reverse=True)
         if pythons:
             first = (self._found or pythons)[0]
             runs = [run for run in self._runs(first, pythons) if run not in done]
@@ -223,20 +224,21 @@ class Suite:
         for python in pythons:
             self._envs[python] = pool.submit(self._set_up, python)
 
-    def _newest(self, stack: contextlib.ExitStack) -> list[Python]:
-        """Return the newest Pythons; their lack is a failure."""
-        name = "the newest Pythons"
+    def _newest(
+        self, stack: contextlib.ExitStack, pool: ThreadPoolExecutor
+    ) -> list[Python]:
+        """Return the newest Pythons, which are set up then; their lack is a failure."""
         try:
             with self._progress.doing("installing a Debian with the newest Pythons"):
                 folder = stack.enter_context(newest.locked())
-                return wanted(newest.pythons(folder))
+                found = wanted(newest.pythons(folder))
         except (StepError, OSError) as error:
-            result = Result(
-                f"{name} are not tested: {error}", native.TEST_LOG, failed=1
-            )
-            say(result.name)
-            self._results.append(result)
-        return []
+            name = f"the newest Pythons are not tested: {error}"
+            say(name)
+            self._results.append(Result(name, native.TEST_LOG, failed=1))
+            return []
+        self._set_up_all(pool, found)
+        return found
 
     def _native(self) -> None:
         """Build the C tests and the doubles, and run the tests."""

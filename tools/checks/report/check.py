@@ -507,7 +507,9 @@ def chosen(words: Sequence[str]) -> argparse.Namespace:
         "--only", action="append", help="check only the report of this name"
     )
     parser.add_argument(
-        "--python", type=Path, help="a Python with lineprof; default: that of .venv"
+        "--python",
+        type=Path,
+        help="a Python with lineprof, where the simulated GPU is built; else .venv's",
     )
     return parser.parse_args([*words, *shlex.split(os.environ.get("ARGS", ""))])
 
@@ -555,8 +557,8 @@ def main() -> int:
         if not asked.python:
             make_env(env, this())
             install(env, editable=True)
-        log = native.BUILD_LOG
-        native.build(this(), strict=False)
+            log = native.BUILD_LOG
+            native.build(this(), strict=False)
     except StepError as error:
         return explain(error, log)
     with tempfile.TemporaryDirectory() as scratch:
