@@ -13,6 +13,7 @@ from as_python import kernprof_forked, run, viewer, write
 
 from lineprof.console import output
 
+pytestmark = pytest.mark.once  # shells split words, whatever runs them
 BASH = shutil.which("bash")
 NAMES = [
     *("-x.py", "--hot.py", "a b.py", "it's.py", 'q"x.py', "$HOME`x`.py", "[a]*?.py"),

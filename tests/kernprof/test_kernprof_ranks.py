@@ -18,6 +18,7 @@ from lineprof.ranks import rank_of_process
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # launchers set the same variables for each
 PROGRAM = """\
 import os
 @profile

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.once  # bytes of files are the same with each Python
 PROGRAM = """
     import os, signal, threading
     def fib(n):

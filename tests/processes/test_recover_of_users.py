@@ -20,6 +20,7 @@ from lineprof.processes import recovery
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.once  # users and permissions are the same with each Python
 KILLED = """
     import os, signal
     @profile
