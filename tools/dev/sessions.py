@@ -2,8 +2,8 @@
 
 No limit ends a run that goes on: a run is only ended if it is silent, that is if no
 test has finished for some minutes. Then the processes with the tests that have hung
-are ended, and their names are told. tests/conftest.py keeps a file for each process,
-beside the report, with its pid and the test that it runs.
+are ended, and their names are told. tests/helpers/suite_plugin.py keeps a file for
+each process, beside the report, with its pid and the test that it runs.
 """
 
 from __future__ import annotations
