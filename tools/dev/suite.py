@@ -52,7 +52,7 @@ from tools.dev.results import (
     say,
     tell,
 )
-from tools.dev.sessions import SILENT_S, Sessions, running_tests
+from tools.dev.sessions import SILENT_S, End, Sessions, running_tests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -365,45 +365,55 @@ class Suite:
         self, env: Env, run: Run, arguments: list[object], log: Path, *, spread: bool
     ) -> Result:
         """Run pytest in an environment; return the result."""
-        report, running = log.with_suffix(".xml"), log.with_suffix(".running")
-        for old in (log, report):
-            old.unlink(missing_ok=True)
-        shutil.rmtree(running, ignore_errors=True)
-        running.mkdir(parents=True)
-        command: list[object] = [env.python, "-m", "pytest", f"--junitxml={report}"]
         if spread:
-            command += [f"--numprocesses={workers()}", "--dist=worksteal"]
-        command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
-        command += ["-o", f"cache_dir={env.folder / 'cache' / run.log}", *arguments]
-        changes = {"LINEPROF_CORE": run.core, "LINEPROF_DOUBLES": str(native.DOUBLES)}
-        if other_user := os.environ.get(OTHER_USER):
-            changes[OTHER_USER] = other_user
-        changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile helpers
-        # Outside of the checkout: neither its lineprof nor its configuration is found.
-        root = env.debian
-        with (
-            self._progress.doing(run.name, lambda: progress(log)),
-            tempfile.TemporaryDirectory(
-                prefix="lineprof-tests-", dir=root and root / "tmp"
-            ) as folder,
-        ):
-            cwd = Path("/", Path(folder).relative_to(root)) if root else Path(folder)
-            place = where(command, cwd, root, changes)
-            end = self._sessions.run(place, log, running)
+            several = [f"--numprocesses={workers()}", "--dist=worksteal"]
+            arguments = [*several, *arguments]
+        with self._progress.doing(run.name, lambda: progress(log)):
+            end = run_pytest(self._sessions, env, run.core, log, arguments)
         result = Result(run.name, log)
         if end.status == NO_TESTS and run.may_be_empty:
             return result
-        result = read_report(result, report, end.status)
+        result = read_report(result, log.with_suffix(".xml"), end.status)
         if end.hung:
             hung = " and ".join(end.hung)
             name = (
                 f"{result.name}: no test ended for {SILENT_S:.0f} s, while {hung} ran"
             )
             return replace(result, name=name)
-        cut_off = " and ".join(test for _, test in running_tests(running))
+        cut_off = " and ".join(test for _, test in running_tests(running_of(log)))
         if cut_off and result.failed:
             return replace(result, name=f"{result.name}, while {cut_off} ran")
         return result
+
+
+def running_of(log: Path) -> Path:
+    """Return the folder of files that name the tests that run, beside a log."""
+    return log.with_suffix(".running")
+
+
+def run_pytest(
+    sessions: Sessions, env: Env, core: str, log: Path, arguments: list[object]
+) -> End:
+    """Run pytest in an environment, with its output in a log and its report beside."""
+    report, running = log.with_suffix(".xml"), running_of(log)
+    for old in (log, report):
+        old.unlink(missing_ok=True)
+    shutil.rmtree(running, ignore_errors=True)
+    running.mkdir(parents=True)
+    command: list[object] = [env.python, "-m", "pytest", f"--junitxml={report}"]
+    command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
+    command += ["-o", f"cache_dir={env.folder / 'cache' / log.stem}", *arguments]
+    changes = {"LINEPROF_CORE": core, "LINEPROF_DOUBLES": str(native.DOUBLES)}
+    if other_user := os.environ.get(OTHER_USER):
+        changes[OTHER_USER] = other_user
+    changes["PYTHONDONTWRITEBYTECODE"] = ""  # each process would compile helpers
+    # Outside of the checkout: neither its lineprof nor its configuration is found.
+    root = env.debian
+    with tempfile.TemporaryDirectory(
+        prefix="lineprof-tests-", dir=root and root / "tmp"
+    ) as folder:
+        cwd = Path("/", Path(folder).relative_to(root)) if root else Path(folder)
+        return sessions.run(where(command, cwd, root, changes), log, running)
 
 
 def log_of(python: Python) -> Path:

@@ -12,17 +12,23 @@ import shlex
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tools.dev import native
-from tools.dev.envs import ROOT, StepError, explain, require, where
+from tools.dev.envs import StepError, explain, require
 from tools.dev.pythons import find
 from tools.dev.results import Progress, Result, progress, read_report
 from tools.dev.sessions import Sessions
-from tools.dev.suite import cores, locked, log_of, set_up, wanted, with_full_paths
+from tools.dev.suite import (
+    cores,
+    locked,
+    log_of,
+    run_pytest,
+    set_up,
+    wanted,
+    with_full_paths,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,21 +86,9 @@ def busy_loops() -> Iterator[None]:
 def run(env: Env, core: str, arguments: list[object]) -> int:
     """Run pytest and print how often each test failed; return the exit status."""
     log = env.folder / "log" / "unstable.txt"
-    report, running = log.with_suffix(".xml"), log.with_suffix(".running")
-    running.mkdir(parents=True, exist_ok=True)
-    for old in (log, report):
-        old.unlink(missing_ok=True)
-    command: list[object] = [env.python, "-m", "pytest", f"--junitxml={report}"]
-    command += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT, *arguments]
-    changes = {"LINEPROF_CORE": core, "LINEPROF_DOUBLES": str(native.DOUBLES)}
-    with (
-        Progress() as telling,
-        telling.doing("tests", lambda: progress(log)),
-        tempfile.TemporaryDirectory(prefix="lineprof-tests-") as folder,
-    ):
-        place = where(command, Path(folder), None, changes)
-        end = Sessions().run(place, log, running)
-    result = read_report(Result("tests", log), report, end.status)
+    with Progress() as telling, telling.doing("tests", lambda: progress(log)):
+        end = run_pytest(Sessions(), env, core, log, arguments)
+    result = read_report(Result("tests", log), log.with_suffix(".xml"), end.status)
     failed = Counter(one.name.partition("[")[0] for one in result.failures)
     for name, times in failed.most_common():
         print(f"failed {times} times: {name}")
