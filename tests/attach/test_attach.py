@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, Outcome, viewer
+from as_python import Outcome, viewer
+from deadline import DEADLINE
 from target_process import Target, wait_until, why_not
 
 from lineprof import load_stats
@@ -105,7 +106,7 @@ def test_it_attaches_again_and_leaves_nothing_behind(tmp_path: Path) -> None:
             assert hits(tmp_path, "step")[6] > 0
             wait_until(lambda: len([*threads.iterdir()]) == 2)
             wait_until(lambda: len([*files.iterdir()]) == 3)
-        assert [*FOLDER.glob(f"{target.pid}*")] == []
+        assert [*FOLDER.glob(f"{target.pid}[!0-9]*")] == []
         target.tell("")
         assert target.rest()[1][-1] == "wrong 0 None 1 0.005"
 
@@ -192,7 +193,7 @@ def test_a_client_gives_up_a_program_that_does_not_answer(tmp_path: Path) -> Non
             " longer with --timeout\n"
         )
         # Python 3.14 still opens its script, which then does nothing.
-        left = {file.suffix for file in FOLDER.glob(f"{target.pid}*")}
+        left = {file.suffix for file in FOLDER.glob(f"{target.pid}[!0-9]*")}
         assert left == (set() if sys.version_info < (3, 14) else {".py"})
         target.tell("")  # nothing runs in it, now that nobody waits
         assert attach(target.pid, tmp_path, "-d", "0.1").status == 0
@@ -269,14 +270,9 @@ import sys, threading
 def work():
     return sum(range(100))
 
-def listen():
-    for line in iter(sys.stdin.readline, "\\n"):
-        print(line, end="", flush=True)
-    done.set()
-
 print("ready", flush=True)
 done = threading.Event()
-threading.Thread(target=listen, daemon=True).start()
+threading.Thread(target=lambda: (input(), done.set()), daemon=True).start()
 rounds = 0
 while not done.is_set():
     work()
@@ -303,10 +299,7 @@ def start_attach(target: Target, folder: Path) -> subprocess.Popen[str]:
     )
     line = client.stdout.readline()
     assert line.startswith("Attached"), (line, client.communicate())
-    target.tell("attached")
-    target.until("attached")  # lines printed before may have been waiting
-    for _ in range(3):
-        target.line()
+    target.wait_for_lines(3)  # it has been counted
     return client
 
 
@@ -565,7 +558,7 @@ def test_a_profile_that_cannot_be_written_is_kept(tmp_path: Path) -> None:
         assert kept, err
         Path(kept[1]).rename(tmp_path / "a.lprof")
         assert hits(tmp_path, "work")[4] > 0
-        assert [*FOLDER.glob(f"{target.pid}*")] == []
+        assert [*FOLDER.glob(f"{target.pid}[!0-9]*")] == []
 
 
 def test_functions_are_chosen(tmp_path: Path) -> None:

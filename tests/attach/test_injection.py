@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE
+from deadline import DEADLINE
 from target_process import (
     COUNTING,
     Target,

@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, Outcome, kernprof, kernprof_here, run, viewer, write
+from as_python import Outcome, kernprof, kernprof_here, run, viewer, write
+from deadline import DEADLINE
 from ipython_shell import cells, needs_ipython
 
 if TYPE_CHECKING:

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from as_python import DEADLINE, error_line, viewer
+from as_python import error_line, viewer
+from deadline import DEADLINE
 from example_calls import example as calls
 from example_stats import example
 from pages import DOCS, blocks_of

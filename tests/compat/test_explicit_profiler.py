@@ -8,7 +8,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, Outcome, run, write
+from as_python import Outcome, run, write
+from deadline import DEADLINE
 
 from lineprof.line_stats import LineStats
 

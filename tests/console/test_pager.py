@@ -12,7 +12,8 @@ from termios import TIOCSWINSZ
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, viewer
+from as_python import viewer
+from deadline import DEADLINE
 from example_whole import example
 
 from lineprof.storage import save

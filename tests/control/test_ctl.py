@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, Outcome, kernprof, viewer, write
+from as_python import Outcome, kernprof, viewer, write
+from deadline import DEADLINE
 from target_process import (
     COUNTING,
     Target,

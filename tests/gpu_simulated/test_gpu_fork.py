@@ -8,8 +8,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from deadline import DEADLINE
 from gpu_double import environment
-from gpu_rig import DEADLINE, Ran, Rig, check_sums, lost, run_of
+from gpu_rig import Ran, Rig, check_sums, lost, run_of
 
 from lineprof.model.gpu import totals, unattributed
 

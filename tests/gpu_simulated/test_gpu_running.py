@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE
+from deadline import DEADLINE
 from gpu_double import environment
 from target_process import Target, why_not
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from deadline import DEADLINE
 from forked_python import ForkedPython, modules_after
 
 from kernprof import main as kernprof_main
@@ -34,7 +35,6 @@ main(["-lqo", os.devnull, "-c", "@profile\\ndef f(): pass\\nf()"])
 print(*sys.modules, sep="\\n")
 """
 SERVER = ForkedPython(partial(modules_after, IMPORTS))
-DEADLINE = 300  # s; only a program that hangs reaches it
 
 
 @dataclass(frozen=True)

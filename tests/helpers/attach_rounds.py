@@ -13,7 +13,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from as_python import DEADLINE
+from deadline import DEADLINE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,7 +111,7 @@ def fault(name: str, number: int, folder: Path) -> str:
     finally:
         program.kill()
         said, _ = program.communicate(timeout=DEADLINE)
-    left = [one.name for one in folder.glob(f"lineprof-*/{program.pid}*")]
+    left = [one.name for one in folder.glob(f"lineprof-*/{program.pid}[!0-9]*")]
     allowed = {f"{program.pid}.sock"} if kind.ends else set()
     if not found and {one for one in left if not one.endswith(".live")} - allowed:
         found = f"left behind: {left}"

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from unittest import mock
 
 from as_python import viewer
+from deadline import DEADLINE
 from forked_python import ForkedPython, modules_after
 
 from lineprof import load_stats
@@ -37,7 +38,6 @@ main(["-lqo", "/dev/null", "-c", "import sys; print(*sys.modules, sep='\\\\n')"]
 """
 # What is imported late is imported by a process in that state.
 SERVER = ForkedPython(functools.partial(modules_after, EARLY_IMPORTS))
-DEADLINE = 300  # s; only a process that hangs reaches it
 MODES = {
     **dict.fromkeys(("-l", "-lv"), "out.lprof"),
     **dict.fromkeys(("-b", "-bv"), "out.prof"),

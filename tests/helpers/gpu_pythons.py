@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deadline import DEADLINE
 from forked_python import ForkedPython
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-DEADLINE = 300  # s; only a process that hangs reaches it
 # Imported once. Programs import the same modules, or kernprof does for them.
 PRELOADED = (
     "gpu_client",

@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from deadline import DEADLINE
 from gpu_double import FROZEN_PRELUDE, PRELUDE, environment
-from gpu_pythons import DEADLINE, run_with_doubles
+from gpu_pythons import run_with_doubles
 from running import plain
 
 from lineprof import LineStats

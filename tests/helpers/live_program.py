@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from deadline import DEADLINE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-DEADLINE = 300  # s; only a program that hangs reaches it
 
 
 def wait_until(done: Callable[[], object], what: str) -> None:

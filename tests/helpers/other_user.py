@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE
+from deadline import DEADLINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

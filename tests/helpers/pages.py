@@ -24,6 +24,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from as_python import viewer
+from deadline import DEADLINE
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -32,7 +33,6 @@ PAGES = {path.name: path for path in (README, *sorted(DOCS.glob("*.md")))}
 RUN = ("sh", "console", "python")  # languages of blocks that are run
 DONE = ("file", "changes", "query of")  # marks of blocks that change or read files
 FILES = ("toml", "ini", *RUN)  # those of blocks that may be files
-DEADLINE = 300  # s; only a command that hangs reaches it
 
 FENCE = re.compile(
     r"(?:^<!-- ([a-z ]+): ([^\n]+) -->\n)?^```(\w*)\n(.*?)^```$",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import select
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE
+from deadline import DEADLINE
 
 import lineprof
 from lineprof.attach import injection, refusal, task_state
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+_POLL = 0.005  # s
+_ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108
 COUNTING = """\
 n = 0
@@ -36,7 +38,10 @@ while True:
 
 
 class Target:
-    """A program that runs; it prints lines, and is killed at the end of ``with``."""
+    """A program that runs; it prints lines, and is killed at the end of ``with``.
+
+    It prints to a file, which never blocks it, however much of that nobody has read.
+    """
 
     def __init__(
         self,
@@ -50,15 +55,17 @@ class Target:
 
         `before` is a command that starts it.
         """
+        self._printed = TemporaryFile()  # noqa: SIM115  # `end` closes it
+        self._read = 0  # bytes of it
+        self._pending = b""  # read, but not returned
         self.process = subprocess.Popen(
             [*before, sys.executable, *flags, "-c", program],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdout=self._printed,
             stderr=subprocess.STDOUT,
             env={**os.environ, **(env or {})},
         )
         self.pid = self.process.pid
-        self._pending = b""
         try:
             line = self.line()
             assert line == "ready", line
@@ -76,31 +83,48 @@ class Target:
         trace: TracebackType | None,
     ) -> None:
         if error and (status := self.process.poll()) is not None:
-            error.add_note(f"the program had ended ({status}): {self._pending!r}")
+            error.add_note(f"the program had ended ({status}): {self._unread()!r}")
         self.end()
 
     def end(self) -> None:
         """Kill it."""
         self.process.kill()
         self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            stream.close()
+        self.process.stdin.close()
+        self._printed.close()
+
+    def _unread(self) -> bytes:
+        """Return what it has printed that no method has returned."""
+        # The program writes where the descriptor's offset is, which it shares.
+        while data := os.pread(self._printed.fileno(), 1 << 16, self._read):
+            self._pending += data
+            self._read += len(data)
+        return self._pending
+
+    def _has_ended(self) -> bool:
+        # `poll` would take the stops from a thread of this process that traces it.
+        event = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        return event is not None and event.si_code in _ENDS
 
     def line(self) -> str:
         """Return the next line that it prints."""
         end = time.monotonic() + DEADLINE
-        descriptor = self.process.stdout.fileno()
         while b"\n" not in self._pending:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-                raise AssertionError("the program printed nothing")
-            data = os.read(descriptor, 1 << 16)
-            if not data:
-                status = self.process.wait(DEADLINE)
-                raise AssertionError(f"the program ended ({status}): {self._pending}")
-            self._pending += data
+            has_ended = self._has_ended()
+            if b"\n" in self._unread():
+                break
+            assert not has_ended, f"the program ended: {self._pending!r}"
+            assert time.monotonic() < end, "the program printed nothing"
+            time.sleep(_POLL)
         line, _, self._pending = self._pending.partition(b"\n")
         return line.decode()
+
+    def wait_for_lines(self, number: int) -> None:
+        """Skip what it has printed, and wait until it has printed so many lines."""
+        self._unread()
+        self._pending = b""
+        for _ in range(number):
+            self.line()
 
     def until(self, text: str) -> None:
         """Skip lines up to one that has the text."""
@@ -114,8 +138,8 @@ class Target:
 
     def rest(self) -> tuple[int, list[str]]:
         """Return its exit status, and the lines that it still prints."""
-        rest, _ = self.process.communicate(timeout=DEADLINE)
-        return self.process.returncode, (self._pending + rest).decode().splitlines()
+        self.process.stdin.close()
+        return self.process.wait(DEADLINE), self._unread().decode().splitlines()
 
     def join(self, source: str) -> None:
         """Make it run a source text."""
@@ -127,17 +151,16 @@ class Target:
 
     def goes_on(self) -> bool:
         """Whether it, a program that counts, is not stopped and goes on counting."""
-        for _ in range(3):
-            self.line()
+        self.wait_for_lines(3)
         return read_status(self.pid)["State"][0] in "RS"
 
 
 def wait_until(done: Callable[[], bool]) -> None:
-    """Wait for a condition; fail after a minute."""
+    """Wait for a condition, until the deadline."""
     end = time.monotonic() + DEADLINE
     while not done():
         assert time.monotonic() < end
-        time.sleep(0.005)
+        time.sleep(_POLL)
 
 
 def why_not() -> str:

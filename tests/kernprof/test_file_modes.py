@@ -9,7 +9,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, kernprof_forked, run, write
+from as_python import kernprof_forked, run, write
+from deadline import DEADLINE
 
 from lineprof.files import write_atomically
 

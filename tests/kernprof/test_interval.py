@@ -12,7 +12,8 @@ from _imp import is_frozen
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, check_same, kernprof, kernprof_forked, run, write
+from as_python import check_same, kernprof, kernprof_forked, run, write
+from deadline import DEADLINE
 
 from kernprof.periodic_dump import PeriodicDump
 from lineprof import load_stats

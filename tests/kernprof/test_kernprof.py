@@ -12,7 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, hits_in, kernprof_forked, run, viewer, write
+from as_python import hits_in, kernprof_forked, run, viewer, write
+from deadline import DEADLINE
 
 from lineprof import load_stats
 

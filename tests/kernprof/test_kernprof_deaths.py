@@ -14,7 +14,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, Outcome, hits_in, kernprof_forked, run, viewer, write
+from as_python import Outcome, hits_in, kernprof_forked, run, viewer, write
+from deadline import DEADLINE
 
 from lineprof import load_stats
 

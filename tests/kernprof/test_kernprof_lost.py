@@ -9,7 +9,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, check_same, hits_in, kernprof, run, viewer, write
+from as_python import check_same, hits_in, kernprof, run, viewer, write
+from deadline import DEADLINE
 
 from lineprof import load_stats
 

@@ -12,7 +12,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from as_python import DEADLINE, check_same, kernprof_forked, run, write
+from as_python import check_same, kernprof_forked, run, write
+from deadline import DEADLINE
 
 from lineprof import load_stats
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from as_python import run, viewer, write
-from live_program import DEADLINE, live_file_of, live_program, wait_until
+from deadline import DEADLINE
+from live_program import live_file_of, live_program, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
-from live_program import DEADLINE, live_program
+from deadline import DEADLINE
+from live_program import live_program
 
 from lineprof.live.layout import State, pressed
 from lineprof.live.rates import COLUMNS

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from as_python import DEADLINE, Outcome, hits_in, run, write
+from as_python import Outcome, hits_in, run, write
+from deadline import DEADLINE
 
 from lineprof import load_stats
 
