@@ -203,6 +203,26 @@ def test_two_ctrl_c(tmp_path: Path, distance: int) -> None:
     assert profile_of(tmp_path)[1] == 1
 
 
+def test_a_second_ctrl_c_before_kernprof_knows_of_the_first(tmp_path: Path) -> None:
+    program = """
+        import atexit, signal
+        plain = atexit._ncallbacks
+        def interrupted():  # called by kernprof, as soon as the program has ended
+            atexit._ncallbacks = plain
+            signal.raise_signal(signal.SIGINT)
+        atexit._ncallbacks = interrupted
+        @profile
+        def wait():
+            signal.raise_signal(signal.SIGINT)
+        wait()
+        """
+    outcome = run(
+        ["-m", "kernprof", "-lq", write(tmp_path, "program.py", program)], cwd=tmp_path
+    )
+    assert outcome.status == -signal.SIGINT
+    assert profile_of(tmp_path) == ("KeyboardInterrupt", 1)
+
+
 @pytest.mark.smoke
 def test_sighup_writes_the_profile_and_kills(tmp_path: Path) -> None:
     process, _ = start(tmp_path, PROGRAM.format(wait="time.sleep(60)"), "-q")
