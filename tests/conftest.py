@@ -22,6 +22,7 @@ from suite_plugin import (  # noqa: F401  # pytest finds hooks by their names
     pytest_collection_modifyitems,
     pytest_itemcollected,
     pytest_runtest_protocol,
+    register_rooms,
 )
 
 if TYPE_CHECKING:
@@ -143,13 +144,14 @@ def nothing_left_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     assert held or not live_profilers(), "left behind: a profiler"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Give the processes that tests start the usual signal handlers.
 
     Under nohup, or as a background job, the suite is started with signals ignored,
     and its child processes would also ignore them. A handler in Python becomes the
     default one again after exec.
     """
+    register_rooms(config)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         if signal.getsignal(number) is signal.SIG_IGN:
             interrupt = number == signal.SIGINT

@@ -1,4 +1,4 @@
-"""Hooks of pytest for tools/dev/suite.py: marks, and the name of the test that runs."""
+"""Hooks of pytest for tools/dev/suite.py: marks, rooms, and which test runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_TIMING = 5  # tests that may be marked so
+TESTS = "tests"  # the folder of rooms
+
+
+def register_rooms(config: pytest.Config) -> None:
+    """Register the rooms, which are marks of their tests."""
+    for folder in config.rootpath.joinpath(TESTS).glob("*/"):
+        config.addinivalue_line("markers", f"{folder.name}: is in that room")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Add what the mark `timing` implies."""
+    """Mark a test with its room, and add what the mark `timing` implies."""
+    folder = item.config.rootpath / TESTS
+    if item.path.is_relative_to(folder) and item.path.parent != folder:
+        item.add_marker(item.path.relative_to(folder).parts[0])
     for mark in item.iter_markers("timing"):
         item.add_marker("serial")
         (suspicion,) = mark.args

@@ -47,7 +47,7 @@ EVENTS = (
 GPU = ("gpu_simulated",)
 Files = tuple[str, ...]
 PARTS = 10  # of the rest; each run of CI has one
-MANY = 65  # files, from which on the tests of a run are worth several processes
+MANY = 120  # files, from which on the tests of a run are worth several processes
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Run:
     @property
     def spread(self) -> bool:
         """Whether its tests are spread over processes."""
-        return not self.files or (self.part != "smoke" and len(self.files) >= MANY)
+        return not self.files or len(self.files) >= MANY
 
     @property
     def may_be_empty(self) -> bool:
@@ -98,6 +98,11 @@ def both(marks: str, others: str) -> str:
     return f"({marks}) and {others}" if marks else others
 
 
+def any_of(rooms: Iterable[str]) -> str:
+    """Return pytest's expression of rooms: each test has its room as a mark."""
+    return " or ".join(rooms)
+
+
 def gate(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
     """Yield the runs of the gate; `pythons` are sorted, the newest first."""
     for python, core in configurations(first, pythons):
@@ -107,14 +112,14 @@ def gate(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
             continue
         if python in {pythons[0], pythons[-1]} and usual:
             left_out = (*READING, *GPU, *(COUNTING if kinds else ()))
-            yield Run(python, core, files(without=left_out), "not once")
-            smoke = files((*READING, *GPU))
+            chosen, marks = files(without=left_out), f"not ({any_of(left_out)})"
+        elif usual and kinds:
+            chosen, marks = (), ""
         else:
-            if not (usual and kinds):
-                yield Run(python, core, files(COUNTING), "not once")
-            smoke = files()
-        smoke = tuple(file for file in smoke if file in having("smoke"))
-        yield Run(python, core, smoke, "smoke and not once", "smoke")
+            chosen, marks = files(COUNTING), any_of(COUNTING)
+        chosen = tuple(sorted({*chosen, *having("smoke")}))
+        marks = f"smoke or {marks}" if marks else "smoke"
+        yield Run(python, core, chosen, both(marks, "not once"))
 
 
 def rest(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
