@@ -99,7 +99,6 @@ f()
 """
 
 
-@pytest.mark.smoke
 def test_freeing_waits_for_the_work_that_was_launched(rig: Rig) -> None:
     """It is no wait before the first launch, and after a wait for the device."""
     waits = {"first": "", "second": "#> wait=100/1 time=100", "third": ""}

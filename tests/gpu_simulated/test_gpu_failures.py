@@ -277,7 +277,6 @@ def test_failures_while_calls_are_recorded(rig: Rig) -> None:
     assert names == {"?"}
 
 
-@pytest.mark.smoke
 def test_without_a_settable_clock_of_cupti(rig: Rig) -> None:
     """The offset of the two clocks is measured instead, exactly in this test."""
     program = """

@@ -137,7 +137,6 @@ def test_a_childs_own_gpu_work_takes_no_memory(rig: Rig) -> None:
     rig.kernprof(program, ready=False, **QUIET).ok("True\n0\n")
 
 
-@pytest.mark.smoke
 def test_a_fork_before_the_first_profiler(rig: Rig) -> None:
     """Parent and child each have a session of their own."""
     program = """
@@ -372,7 +371,6 @@ def test_an_exit(rig: Rig) -> None:
     assert run_of(ran.check()).outstanding == 0
 
 
-@pytest.mark.smoke
 def test_an_exception(rig: Rig) -> None:
     ran = ended(rig, "raise ValueError('here')")
     text = ran.text.partition("gpu.fk_init()\n")[2].replace("@profile", "")
@@ -383,7 +381,6 @@ def test_an_exception(rig: Rig) -> None:
     assert ran.check().processes[0].exit == "exception"
 
 
-@pytest.mark.smoke
 def test_sigterm(rig: Rig) -> None:
     ran = ended(rig, "os.kill(os.getpid(), signal.SIGTERM); signal.pause()")
     assert (ran.status, ran.err) == (-signal.SIGTERM, "")

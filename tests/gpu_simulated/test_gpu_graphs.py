@@ -202,7 +202,6 @@ f()
 OUTSIDE = "gpu=10 kernels=1"  # unattributed work
 
 
-@pytest.mark.smoke
 def test_other_graphs(rig: Rig) -> None:
     played = rig.play(OTHERS, FAKE_CUPTI_BUFFER_LIMIT=100000)
     for name, one in played.items():

@@ -86,7 +86,6 @@ profile(train)()
 """
 
 
-@pytest.mark.smoke
 @pytest.mark.parametrize("flags", [[], ["--trace"]])
 def test_idle_time_is_charged_to_lines_by_cause(rig: Rig, flags: list[str]) -> None:
     ran = run(rig, CAUSES, *flags)
@@ -295,7 +294,6 @@ def test_time_outside_of_profiled_lines_is_unattributed(rig: Rig) -> None:
     check(ran, device, Causes(unknown=300_000))
 
 
-@pytest.mark.smoke
 def test_the_launches_of_worker_threads_end_gaps_of_the_only_thread_with_lines(
     rig: Rig,
 ) -> None:

@@ -271,7 +271,6 @@ for _ in range(2):
 """
 
 
-@pytest.mark.smoke
 def test_calls_of_the_api(rig: Rig) -> None:
     """Each call of the program counts once, by its outermost function."""
     ran = rig.kernprof(API, "--gpu-api")
@@ -365,7 +364,6 @@ def test_an_invalid_option_in_a_program(rig: Rig) -> None:
 # -- the program's state -----------------------------------------------------------
 
 
-@pytest.mark.smoke
 def test_cuda_is_not_initialised(rig: Rig) -> None:
     """A profiler, a report and the end of the program do not call cuInit."""
     program = """

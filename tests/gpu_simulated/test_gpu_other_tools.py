@@ -99,7 +99,6 @@ sys.exit(3)
 """
 
 
-@pytest.mark.smoke
 def test_a_tool_that_comes_later_takes_the_records(rig: Rig) -> None:
     ran = rig.kernprof(LATER, "-v", **SHARED)
     said, _, table = ran.out.partition("Wrote profile")

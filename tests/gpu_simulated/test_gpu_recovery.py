@@ -85,7 +85,6 @@ def test_a_killed_program_without_gpu_work_has_its_last_counts(
     assert "GPU" not in warning
 
 
-@pytest.mark.smoke
 def test_a_killed_program_has_the_gpu_work_of_its_snapshot_and_its_last_counts(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
