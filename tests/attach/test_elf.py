@@ -120,6 +120,7 @@ def test_a_truncated_file_is_an_error_at_each_length(tmp_path: Path) -> None:
             read_bytes(tmp_path, whole[:length])
 
 
+@pytest.mark.once
 def test_a_damaged_file_is_an_error_or_has_other_addresses(tmp_path: Path) -> None:
     whole = small_file()
     choice = random.Random(1)  # noqa: S311  # guards nothing

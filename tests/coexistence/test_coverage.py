@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 coverage = pytest.importorskip("coverage")
 pytestmark = pytest.mark.usefixtures("hook")
 
-CORES = ["ctrace", "pytrace", *(["sysmon"] if sys.version_info >= (3, 12) else [])]
+# A trace function in Python is for lineprof what one in C is.
+PYTHON = pytest.param("pytrace", marks=pytest.mark.once)
+CORES = ["ctrace", PYTHON, *(["sysmon"] if sys.version_info >= (3, 12) else [])]
 # Without a frame evaluator, a trace function that C code sets replaces lineprof's
 # (docs/design.md): coverage reports all lines, lineprof has no hits.
 REPLACES_LINEPROF = hook_name() == "settrace" and sys.version_info >= (3, 12)
