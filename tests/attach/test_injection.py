@@ -145,10 +145,10 @@ asyncio.run(main())
 @pytest.mark.parametrize(
     ("wait", "call"),
     [
-        ("time.sleep(1)", "nanosleep"),
-        ("select.poll().poll(1000)", "poll"),
-        ("select.select([], [], [], 1)", "select"),
-        ("lock.acquire(timeout=1)", "futex"),
+        ("time.sleep(1.5)", "nanosleep"),
+        ("select.poll().poll(1500)", "poll"),
+        ("select.select([], [], [], 1.5)", "select"),
+        ("lock.acquire(timeout=1.5)", "futex"),
     ],
 )
 def test_a_wait_takes_as_long_as_before_and_it_runs_afterwards(
@@ -171,13 +171,13 @@ print(took)
         state = task_state.read(target.pid)
         blocked = f"the main thread is blocked in {state.call}: it is joined when"
         assert task_state.blocked_notice(state).startswith(blocked)
-        time.sleep(0.5)  # what has been waited is not waited again
+        time.sleep(1)  # what has been waited is not waited again
         count = 1 if sys.version_info >= injection.REMOTE_EXEC else 3
         for _ in range(count):
             target.join(SAY)
         status, lines = target.rest()
         assert (status, lines[:-1]) == (0, ["joined"] * count)
-        assert 0.99 < float(lines[-1]) < 1.49
+        assert 1.49 < float(lines[-1]) < 2.49
 
 
 @pytest.mark.parametrize(
