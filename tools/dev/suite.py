@@ -276,11 +276,8 @@ class Suite:
                 self._pytest(run if self._words else run.beside())
 
     def _side_by_side(self, jobs: list[Callable[[], None]]) -> None:
-        """Do what takes one process each, several at once.
-
-        One more than there are processors, as they wait a third of their time.
-        """
-        with ThreadPoolExecutor(workers() + 1) as pool:
+        """Do what takes one process each, several at once."""
+        with ThreadPoolExecutor(workers()) as pool:
             try:
                 list(pool.map(lambda job: job(), jobs))
             except KeyboardInterrupt:
