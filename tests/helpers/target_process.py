@@ -82,8 +82,8 @@ class Target:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error and (status := self.process.poll()) is not None:
-            error.add_note(f"the program had ended ({status}): {self._unread()!r}")
+        if error and self._has_ended():
+            error.add_note(f"the program had ended: {self._unread()!r}")
         self.end()
 
     def end(self) -> None:
