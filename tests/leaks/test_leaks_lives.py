@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lineprof import LineProfiler
 
-pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.serial, pytest.mark.smoke]
+pytestmark = [pytest.mark.usefixtures("hook"), pytest.mark.serial]
 
 
 def test_a_hundred_thousand_closures_are_one_function_and_leak_no_memory() -> None:
@@ -58,6 +58,7 @@ def test_code_compiled_again_is_one_function_and_is_deleted() -> None:
     assert list(lines.values()) == [calls[0], calls[0]]
 
 
+@pytest.mark.smoke
 def test_code_that_is_deleted_while_it_is_profiled() -> None:
     profiler = new_profiler()
 
@@ -81,6 +82,7 @@ def test_code_that_is_deleted_while_it_is_profiled() -> None:
     assert list(lines.values()) == [1] * 5
 
 
+@pytest.mark.smoke
 def test_the_numbers_of_deleted_code_are_kept() -> None:
     profiler = new_profiler()
     codes: list[CodeType] = []
@@ -97,6 +99,7 @@ def test_the_numbers_of_deleted_code_are_kept() -> None:
     assert [list(lines.values()) for lines in hits_of(profiler).values()] == [[1]] * 3
 
 
+@pytest.mark.smoke
 def test_a_profiler_that_is_deleted_while_its_function_runs() -> None:
     kept: list[LineProfiler] = [new_profiler()]
 
@@ -125,6 +128,7 @@ def test_a_generator_that_outlives_its_profiler() -> None:
     must_not_grow(once)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("end", ["finish", "close", "throw", "drop"])
 def test_generators_leak_no_memory_however_they_end(end: str) -> None:
     wrapped = new_profiler()(numbers)
@@ -143,6 +147,7 @@ def test_generators_leak_no_memory_however_they_end(end: str) -> None:
     must_not_grow(once, 2000)
 
 
+@pytest.mark.smoke
 def test_coroutines_and_exceptions_leak_no_memory() -> None:
     profiler = new_profiler()
 

@@ -4,8 +4,9 @@ The gate has all tests with the first Python found, by its usual core. The oldes
 the newest Python run all but those marked `once`, which depend on no Python, the rooms
 that read files (`READING`), and tests of simulated GPUs that are not marked `smoke`.
 Every other Python, and every other core, runs the rooms that count events (`COUNTING`)
-and the tests marked `smoke`. The rooms that count events run with each kind of events,
-so that no calibration chooses it; a core with kinds then needs them no second time.
+and the tests marked `smoke`. The rooms that count events run with each kind of events
+(and `LAUNCHES` of their `smoke` tests), so that no calibration chooses it; a core with
+kinds then needs them no second time.
 
 The rest is what else may depend on a Python or a core: `make test-all` runs it as well,
 and each run of CI a tenth of it, by files that the hash of the commit chooses.
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tools.dev.envs import ROOT
-from tools.dev.pythons import HOOKS
+from tools.dev.pythons import HOOKS, KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,6 +38,9 @@ READING = (
 
 # Rooms of what depends on the core and the kind of its events.
 COUNTING = ("behaviour", "coexistence", "recording")
+
+# The lines that launch GPU work, which depend on the kind of events as well.
+LAUNCHES = ("gpu_simulated/test_gpu_attribution",)
 
 # Further files of where events come from.
 EVENTS = (
@@ -98,9 +102,9 @@ def both(marks: str, others: str) -> str:
     return f"({marks}) and {others}" if marks else others
 
 
-def any_of(rooms: Iterable[str]) -> str:
-    """Return pytest's expression of rooms: each test has its room as a mark."""
-    return " or ".join(rooms)
+def any_of(marks: Iterable[str]) -> str:
+    """Return pytest's expression of some marks; the room of a test is one as well."""
+    return " or ".join(marks)
 
 
 def gate(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
@@ -110,16 +114,18 @@ def gate(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
         if python == first and usual:
             yield Run(python, core, files())
             continue
-        if python in {pythons[0], pythons[-1]} and usual:
+        chosen, smoke = files(COUNTING), having("smoke")
+        marks: tuple[str, ...] = ("smoke", *COUNTING)
+        if core in KINDS:
+            smoke = frozenset(files(LAUNCHES))
+        elif usual and python in {pythons[0], pythons[-1]}:
             left_out = (*READING, *GPU, *(COUNTING if kinds else ()))
-            chosen, marks = files(without=left_out), f"not ({any_of(left_out)})"
+            chosen = files(without=left_out)
+            marks = ("smoke", f"not ({any_of(left_out)})")
         elif usual and kinds:
-            chosen, marks = (), ""
-        else:
-            chosen, marks = files(COUNTING), any_of(COUNTING)
-        chosen = tuple(sorted({*chosen, *having("smoke")}))
-        marks = f"smoke or {marks}" if marks else "smoke"
-        yield Run(python, core, chosen, both(marks, "not once"))
+            chosen, marks = (), ("smoke",)
+        found = tuple(sorted({*chosen, *smoke}))
+        yield Run(python, core, found, both(any_of(marks), "not once"))
 
 
 def rest(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
