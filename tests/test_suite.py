@@ -239,6 +239,8 @@ def test_the_rest_is_what_the_gate_leaves_out_and_ten_parts_have_all_of_it() -> 
     assert set(chosen) == {(one.name, file) for one in rest for file in one.files}
     share = sum(chosen.values()) / len(chosen) / 100
     assert 0.09 < share < 0.11
+    by_file = Counter(f for one in plan.tenth(rest, "0" * 40) for f in one.files)
+    assert max(by_file.values()) <= -(-len(rest) // plan.PARTS)
 
 
 def test_one_python_has_every_core_and_nothing_twice() -> None:
