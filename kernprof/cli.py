@@ -75,29 +75,29 @@ def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
     for _ in range(2):  # a signal's handler may raise at the first one's start
         atexit.register(at_exit.finish)
     try:
-        session.begin(path)
-        session.run()
-    except BaseException as last_error:
-        program = session.program
+        try:
+            session.begin(path)
+            session.run()
+        except BaseException as last_error:
+            program = session.program
+            if not program.has_ended:  # or else a signal's handler raised
+                ended_by = program.error or last_error
+                program.error = None
+                not_run = _not_run(ended_by, session)
+                if not_run:
+                    _exit(not_run)
+                if not isinstance(ended_by, SystemExit):
+                    _show_uncaught(ended_by, session)
+                if ended_by is not last_error:
+                    raise ended_by from None
+                raise
         at_exit.remain()
-        if program.has_ended:  # and then a signal's handler raised
-            at_exit.set_end(None)
-            program.leave()
-            return
-        ended_by = program.error or last_error
-        at_exit.set_end(ended_by)
-        program.error = None
-        not_run = _not_run(ended_by, session)
-        if not_run:
-            _exit(not_run)
-        if not isinstance(ended_by, SystemExit):
-            _show_uncaught(ended_by, session)
-        if ended_by is not last_error:
-            raise ended_by from None
+        session.program.leave()
+    except BaseException as error:
+        # It may be another one than `ended_by`: a second Ctrl-C.
+        at_exit.error = error
+        at_exit.remain()
         raise
-    at_exit.remain()
-    at_exit.set_end(None)
-    session.program.leave()
 
 
 def _show_uncaught(error: BaseException, session: Session) -> None:
@@ -117,24 +117,8 @@ class _AtExit:
     """The end of a process of the program's own: the profile, and the exit status."""
 
     def __init__(self, session: Session) -> None:
+        self.error: BaseException | None = None  # that python is about to show
         self._session: Session | None = session
-        self._error: BaseException | None = None
-        self._is_end_known = False
-
-    def set_end(self, error: BaseException | None) -> None:
-        """Note what has ended the program; None if it has ended by itself."""
-        self._error, self._is_end_known = error, True
-
-    def _take_error(self) -> BaseException | None:
-        """Return what has ended the program, and forget it.
-
-        If a signal's handler raised before that was noted, it is what python has shown.
-        """
-        error = self._error
-        if not self._is_end_known:
-            error = getattr(sys, "last_value", None)
-        self._error = None
-        return error
 
     def remain(self) -> None:
         """Finish even if the program has removed all exit functions."""
@@ -154,7 +138,7 @@ class _AtExit:
         session.hold_signals()
         timers = pause_timers()
         self._session = None
-        error = self._take_error()
+        error, self.error = self.error, None
         write_error = session.end(_exit_reason(error))
         if write_error:
             messages.print_error(write_error)

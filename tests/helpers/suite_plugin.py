@@ -17,9 +17,9 @@ TESTS = "tests"  # the folder of rooms
 
 
 def register_rooms(config: pytest.Config) -> None:
-    """Register the rooms, which are marks of their tests."""
+    """Register the folders of tests as marks: each test has its folder's name."""
     for folder in config.rootpath.joinpath(TESTS).glob("*/"):
-        config.addinivalue_line("markers", f"{folder.name}: is in that room")
+        config.addinivalue_line("markers", f"{folder.name}: is in that folder")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

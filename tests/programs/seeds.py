@@ -16,11 +16,11 @@ STEP = 7  # so that programs of each size are among them, with ways out of each 
 
 
 def seeds(count: int, after: int = 0) -> range:
-    """Return so many numbers for `programs.generate.program`.
+    """Return `count` numbers for `programs.generate.program`, STEP apart.
 
-    Those `after` a distance that is below STEP are others than without it.
+    A test that shifts them by `after`, less than STEP, has none that others have.
     """
     configuration = f"{sys.version_info[:3]} {core_name()}"
-    first = zlib.crc32(configuration.encode()) % 10**6
-    first = int(os.environ.get("LINEPROF_TEST_SEED", first)) + after
+    given = os.environ.get("LINEPROF_TEST_SEED")
+    first = int(given or zlib.crc32(configuration.encode()) % 10**6) + after
     return range(first, first + STEP * count, STEP)

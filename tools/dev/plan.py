@@ -4,9 +4,9 @@ The gate has all tests with the first Python found, by its usual core. The oldes
 the newest Python run all but those marked `once`, which depend on no Python, the rooms
 that read files (`READING`), and tests of simulated GPUs that are not marked `smoke`.
 Every other Python, and every other core, runs the rooms that count events (`COUNTING`)
-and the tests marked `smoke`. The rooms that count events run with each kind of events
-(and `LAUNCHES` of their `smoke` tests), so that no calibration chooses it; a core with
-kinds then needs them no second time.
+and the tests marked `smoke`. The rooms that count events, and the `smoke` tests of
+`LAUNCHES`, run with each kind of events, so that no calibration chooses it; a core with
+kinds then needs those rooms no second time.
 
 The rest is what else may depend on a Python or a core: `make test-all` runs it as well,
 and each run of CI a tenth of it, by files that the hash of the commit chooses.
