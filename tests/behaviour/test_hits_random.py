@@ -12,7 +12,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.* in a 'finally' block:SyntaxWarning"),
 ]
 
-COUNT = 40
+COUNT = 20
 
 
 @pytest.mark.parametrize("seed", seeds(COUNT))

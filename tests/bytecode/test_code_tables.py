@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 UNUSUAL = "listcomps generators coroutines with sys_settrace patma grammar monitoring"
-EVERY = 16
+EVERY = 32
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:

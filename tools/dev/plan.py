@@ -4,12 +4,15 @@ The gate has all tests with the first Python found, by its usual core. The oldes
 the newest Python run all but those marked `once`, which depend on no Python, the rooms
 that read files (`READING`), and tests of simulated GPUs that are not marked `smoke`.
 Every other Python, and every other core, runs the rooms that count events (`COUNTING`)
-and the tests marked `smoke`. The rooms that count events, and the `smoke` tests of
-`LAUNCHES`, run with each kind of events, so that no calibration chooses it; a core with
-kinds then needs those rooms no second time.
+and the tests marked `smoke`; if another Python of its minor version does that, `smoke`
+alone. The rooms that count events, and the `smoke` tests of `LAUNCHES`, run with each
+kind of events, so that no calibration chooses it; a core with kinds then needs those
+rooms no second time; beside other tools (`coexistence`) a kind with another Python than
+the first runs what counts most (`KINDS_BESIDE`). Tests marked `serial` run with all
+cores of the first Python, and with the usual cores of the oldest and the newest.
 
 The rest is what else may depend on a Python or a core: `make test-all` runs it as well,
-and each run of CI a tenth of it, by files that the hash of the commit chooses.
+and each run of CI a tenth of it, by runs and files that the hash of the commit chooses.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tools.dev.envs import ROOT
-from tools.dev.pythons import HOOKS, KINDS
+from tools.dev.pythons import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,6 +45,10 @@ COUNTING = ("behaviour", "coexistence", "recording")
 # The lines that launch GPU work, which depend on the kind of events as well.
 LAUNCHES = ("gpu_simulated/test_gpu_attribution",)
 
+# Files of the room of other tools that run with each kind of events and each Python.
+BESIDE = "coexistence"
+KINDS_BESIDE = (f"{BESIDE}/test_greenlets", f"{BESIDE}/test_line_events")
+
 # Further files of where events come from.
 EVENTS = (
     *("attach", "gpu_simulated", "leaks", "model", "snapshot", "waits"),
@@ -50,7 +57,9 @@ EVENTS = (
 
 GPU = ("gpu_simulated",)
 Files = tuple[str, ...]
-PARTS = 10  # of the rest; each run of CI has one
+# Each run of CI has a third of the runs of the rest and, of each, three of ten parts.
+RUNS, PARTS, CHOSEN = 3, 10, 3
+SERIAL = "serial"  # the mark of tests that run alone
 MANY = 120  # files, from which on the tests of a run are worth several processes
 
 
@@ -84,17 +93,19 @@ class Run:
         """Whether its files may have no test with its marks."""
         return self.part.startswith("rest") or self.part.endswith("alone")
 
-    def beside(self) -> Run:
-        """Return the run of its tests that may run beside others."""
-        return replace(self, marks=both(self.marks, "not serial"))
+    def beside(self) -> Run | None:
+        """Return the run of its tests that may run beside others, if it has any."""
+        if self.marks.endswith(f"and {SERIAL}"):
+            return None
+        return replace(self, marks=both(self.marks, f"not {SERIAL}"))
 
     def alone(self) -> Run | None:
         """Return the run of its other tests; None if its files have none."""
-        files = tuple(file for file in self.files if file in having("serial", "timing"))
-        if not files:
+        files = tuple(file for file in self.files if file in having(SERIAL, "timing"))
+        if not files or self.marks.endswith(f"not {SERIAL}"):
             return None
         part = f"{self.part} alone".strip()
-        return replace(self, files=files, marks=both(self.marks, "serial"), part=part)
+        return replace(self, files=files, marks=both(self.marks, SERIAL), part=part)
 
 
 def both(marks: str, others: str) -> str:
@@ -110,62 +121,117 @@ def any_of(marks: Iterable[str]) -> str:
 def gate(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
     """Yield the runs of the gate; `pythons` are sorted, the newest first."""
     for python, core in configurations(first, pythons):
-        usual, kinds = core == python.cores[0], len(python.cores) > 1
-        if python == first and usual:
-            yield Run(python, core, files())
-            continue
-        chosen, smoke = files(COUNTING), having("smoke")
-        marks: tuple[str, ...] = ("smoke", *COUNTING)
-        if core in KINDS:
-            smoke = frozenset(files(LAUNCHES))
-        elif usual and python in {pythons[0], pythons[-1]}:
-            left_out = (*READING, *GPU, *(COUNTING if kinds else ()))
-            chosen = files(without=left_out)
-            marks = ("smoke", f"not ({any_of(left_out)})")
-        elif usual and kinds:
-            chosen, marks = (), ("smoke",)
-        found = tuple(sorted({*chosen, *smoke}))
-        yield Run(python, core, found, both(any_of(marks), "not once"))
+        run = _gate(first, pythons, python, core)
+        if run and not _has_serial(first, pythons, run):
+            run = replace(run, marks=both(run.marks, f"not {SERIAL}"))
+        if run:
+            yield run
+
+
+def _gate(
+    first: Python, pythons: Sequence[Python], python: Python, core: str
+) -> Run | None:
+    """Return the run of a Python and core in the gate, with tests that run alone."""
+    usual, kinds = core == python.cores[0], len(python.cores) > 1
+    if python == first and usual:
+        return Run(python, core, files())
+    chosen, smoke = files(COUNTING), having("smoke")
+    marks: tuple[str, ...] = ("smoke", *COUNTING)
+    if python in twins(first, pythons):
+        if not usual:
+            return None
+        chosen, marks = (), ("smoke",)
+    elif core in KINDS:
+        smoke = frozenset(files(LAUNCHES))
+        if python != first:
+            chosen = (*files(COUNTING, without=(BESIDE,)), *files(KINDS_BESIDE))
+    elif usual and python in {pythons[0], pythons[-1]}:
+        left_out = (*READING, *GPU, *(COUNTING if kinds else ()))
+        chosen = files(without=left_out)
+        marks = ("smoke", f"not ({any_of(left_out)})")
+    elif usual and kinds:
+        chosen, marks = (), ("smoke",)
+    found = tuple(sorted({*chosen, *smoke}))
+    return Run(python, core, found, both(any_of(marks), "not once"))
+
+
+def twins(first: Python, pythons: Sequence[Python]) -> set[Python]:
+    """Return the Pythons of whose minor version another one counts events.
+
+    That is the first one, the newest, the oldest, or the newest of that version.
+    """
+    known = {first, pythons[0], pythons[-1]}
+    seen = {python.number[:2] for python in known}
+    found = set()
+    for python in pythons:
+        if python not in known and python.number[:2] in seen:
+            found.add(python)
+        seen.add(python.number[:2])
+    return found
+
+
+def _has_serial(first: Python, pythons: Sequence[Python], run: Run) -> bool:
+    """Tell whether the gate runs the tests of a run that run alone."""
+    is_end = run.python in {pythons[0], pythons[-1]}
+    return run.python == first or (is_end and run.core == run.python.cores[0])
 
 
 def rest(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
     """Yield the runs of what the gate leaves out."""
-    ends = {pythons[0], pythons[-1]}
-    seen = {python.number[:2] for python in (first, *ends)}  # minor versions
-    others = "not once and not smoke"
     for python, core in configurations(first, pythons):
-        usual, minor = core == python.cores[0], python.number[:2]
-        if core not in HOOKS or (python == first and usual):
-            continue  # the gate leaves nothing out
-        if usual and python in ends:
-            chosen = files(GPU)
-        elif not usual or minor in seen:
-            chosen = files(EVENTS)
-        else:
-            chosen = files(without=(*READING, *COUNTING))
-            seen.add(minor)
-        yield Run(python, core, chosen, others, "rest")
-        if usual and python == pythons[-1]:
-            yield Run(python, core, files(READING), others, "rest reading")
+        yield from _beyond(first, pythons, python, core)
+        run = _gate(first, pythons, python, core)
+        if run and not _has_serial(first, pythons, run):
+            clocks = tuple(file for file in run.files if file in having(SERIAL))
+            marks = both(run.marks, SERIAL)
+            yield replace(run, files=clocks, marks=marks, part="rest serial")
+
+
+def _beyond(
+    first: Python, pythons: Sequence[Python], python: Python, core: str
+) -> Iterator[Run]:
+    """Yield the tests of a Python and core that no run of the gate has."""
+    usual, ends = core == python.cores[0], {pythons[0], pythons[-1]}
+    is_twin = python in twins(first, pythons)
+    others = "not once and not smoke"
+    if python == first and (usual or core in KINDS):
+        return  # the gate leaves nothing out
+    if core in KINDS and not is_twin:
+        chosen = files((BESIDE,), without=KINDS_BESIDE)
+    elif usual and python in ends:
+        chosen = files(GPU)
+    elif is_twin:
+        chosen = files(COUNTING if core in KINDS else (*EVENTS, *COUNTING))
+    elif not usual or python == first:
+        chosen = files(EVENTS)
+    else:
+        chosen = files(without=(*READING, *COUNTING))
+    yield Run(python, core, chosen, others, "rest")
+    if usual and python == pythons[-1]:
+        yield Run(python, core, files(READING), others, "rest reading")
 
 
 def tenth(runs: Iterable[Run], commit: str) -> Iterator[Run]:
-    """Yield a part of the rest: the files that the hash of a commit chooses.
+    """Yield a part of the rest: the runs and files that the hash of a commit chooses.
 
-    A file is chosen in every tenth run, so that a slow one is not in many of them.
+    These are all files in few runs, because each run takes a while to begin.
     """
-    for number, run in enumerate(runs):
+    for run in runs:
+        if number_of(commit, run.name) % RUNS:
+            continue
         chosen = tuple(
-            f for f in run.files if (number + part_of(commit, f)) % PARTS == 0
+            file
+            for file in run.files
+            if number_of(commit, f"{run.name} {file}") % PARTS < CHOSEN
         )
         if chosen:
             yield replace(run, files=chosen)
 
 
-def part_of(commit: str, file: str) -> int:
-    """Return the part that a file of the first run is in: 0 to PARTS - 1."""
-    digest = hashlib.sha256(f"{commit} {file}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") % PARTS
+def number_of(commit: str, name: str) -> int:
+    """Return a number that a commit has for the name of a run, or of its file."""
+    digest = hashlib.sha256(f"{commit} {name}".encode()).digest()
+    return int.from_bytes(digest[:8], "big")
 
 
 def configurations(

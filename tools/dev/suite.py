@@ -199,11 +199,8 @@ class Suite:
             first = (self._found or pythons)[0]
             runs = [run for run in self._runs(first, pythons) if run not in done]
             self._spread(runs)
-            jobs = [
-                functools.partial(self._pytest, run.beside())
-                for run in runs
-                if not run.spread
-            ]
+            beside = [run.beside() for run in runs if not run.spread]
+            jobs = [functools.partial(self._pytest, run) for run in beside if run]
             self._side_by_side([*self._checks(), *jobs])
             self._alone([*done, *runs])
         self._again()
@@ -272,8 +269,9 @@ class Suite:
     def _spread(self, runs: Iterable[Run]) -> None:
         """Run those that are spread over processes, one after the other."""
         for run in runs:
-            if run.spread:
-                self._pytest(run if self._words else run.beside())
+            beside = run if self._words else run.beside()
+            if run.spread and beside:
+                self._pytest(beside)
 
     def _side_by_side(self, jobs: list[Callable[[], None]]) -> None:
         """Do what takes one process each, several at once."""
