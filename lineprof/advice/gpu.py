@@ -15,6 +15,7 @@ from lineprof.model.gpu import (
     NO_PATH,
     RUNTIME,
     WAIT,
+    of_unknown_clock,
 )
 from lineprof.model.gpu_idle import device_idle, has_launches
 from lineprof.model.timelines import event_column
@@ -238,7 +239,7 @@ def pageable_copies(evidence: Evidence) -> Iterator[Finding]:
     found: dict[Line, _Copies] = {}
     for timeline in gpu.timelines:
         _add_copies(found, gpu, timeline)
-    lacks = any(run.left_out or run.undated for run in gpu.runs)
+    lacks = any(run.left_out for run in gpu.runs) or of_unknown_clock(gpu) > 0
     for line, copies in found.items():
         if _is_worth(evidence, copies.ns):
             yield _of_copies(evidence, line, copies, lacks=lacks)

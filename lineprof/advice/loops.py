@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Finding, counted, in_words, percent
-from lineprof.advice.pure_calls import (
-    Constants,
-    PureCalls,
-    is_only_read,
-    may_go_on,
-    sure_calls,
-)
-from lineprof.advice.source_trees import first_line, statements
+from lineprof.advice.source_trees import bound_names, statements, walk_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,19 +129,13 @@ def _rounds(evidence: Evidence, loop: _HotLoop) -> int:
     return row.hits if row else 0
 
 
-# Calls that give the same result in each round.
-
-
-class _Module(NamedTuple):
-    tree: SourceTree
-    pure: PureCalls
+# Calls with the same arguments in each round.
 
 
 def repeated_calls(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the calls of pure functions with the same arguments, in loops."""
+    """Yield the calls in loops whose arguments are the same in each round."""
     min_ns = MIN_REPEATED_SHARE * evidence.run_ns
     cut = {one.function for one in evidence.profile.cuts}
-    modules: dict[str, _Module | None] = {}
     found: dict[Key, dict[int, Statement]] = {}
     for (key, line), edges in evidence.calls.items():
         called = [edge for edge in edges if edge.callee[0]]
@@ -158,17 +146,14 @@ def repeated_calls(evidence: Evidence) -> Iterator[Finding]:
             continue
         if edge.callee[0] != key[0] or not _is_often(evidence, edge):
             continue
-        if key[0] not in modules:
-            tree = evidence.trees.of(key[0])
-            modules[key[0]] = _Module(tree, PureCalls(tree)) if tree else None
-        module = modules[key[0]]
-        function = module.tree.function(key) if module else None
-        if module is None or function is None:
+        tree = evidence.trees.of(key[0])
+        function = tree.function(key) if tree else None
+        if tree is None or function is None:
             continue
         if key not in found:
             found[key] = {one.node.lineno: one for one in statements(function)}
         statement = found[key].get(line)
-        if statement and _is_repeated(module, function, statement, edge):
+        if statement and _is_repeated(tree, function, statement, edge.callee[2]):
             yield _of_calls(evidence, edge)
 
 
@@ -187,31 +172,64 @@ def _is_often(evidence: Evidence, edge: Edge) -> bool:
 
 
 def _is_repeated(
-    module: _Module, function: Function, statement: Statement, edge: Edge
+    tree: SourceTree, function: Function, statement: Statement, name: str
 ) -> bool:
-    """Return whether a statement makes the same call in all rounds of its loops."""
+    """Return whether a statement calls a function alike in all rounds of its loops.
+
+    The arguments of its only call of `name` are constants, and variables that are set
+    to constants before the loops.
+    """
     node, loops = statement
-    header = module.tree.header(node.lineno)
+    header = tree.header(node.lineno)
     if isinstance(node, ast.While):
         loops = (*loops, node)
     if not loops or header is None or header.statements > 1:
         return False
-    name = edge.callee[2]
-    calls = [call for call in sure_calls(node) if _called_name(call) == name]
-    definition = module.pure.function(name)
-    if len(calls) != 1 or definition is None:
+    calls = [
+        one
+        for one in walk_scope(node)
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Name)
+        and one.func.id == name
+    ]
+    if len(calls) != 1 or any(one.arg is None for one in calls[0].keywords):
         return False
-    if edge.callee[1] != first_line(definition):
+    arguments = [*calls[0].args, *(one.value for one in calls[0].keywords)]
+    if not arguments or not all(map(_is_constant, arguments)):
         return False
-    if may_go_on(node, loops[0]):
-        return False
-    if not Constants(module.pure, function).are_same(calls[0], loops[0]):
-        return False
-    return is_only_read(module.pure, node, calls[0]) or module.pure.is_frozen(name)
+    names = {
+        part.id
+        for one in arguments
+        for part in ast.walk(one)
+        if isinstance(part, ast.Name)
+    }
+    in_loop = {name for part in ast.walk(loops[0]) for name in bound_names(part)}
+    return names <= _constants(function) - in_loop
 
 
-def _called_name(call: ast.Call) -> str:
-    return call.func.id if isinstance(call.func, ast.Name) else ""
+def _is_constant(value: ast.expr) -> bool:
+    """Return whether an expression is computed from constants and variables alone."""
+    return all(isinstance(part, _CONSTANT_PARTS) for part in ast.walk(value))
+
+
+_CONSTANT_PARTS = (
+    *(ast.BinOp, ast.Constant, ast.Name, ast.Tuple, ast.UnaryOp),
+    *(ast.expr_context, ast.operator, ast.unaryop),
+)
+
+
+def _constants(function: Function) -> set[str]:
+    """Return the variables of a function that are only ever set to constants."""
+    bound: Counter[str] = Counter()
+    for node in () if isinstance(function, ast.Module) else ast.walk(function):
+        bound.update(bound_names(node))
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = [one.id for one in targets if isinstance(one, ast.Name)]
+            is_plain = not any(isinstance(p, ast.Name) for p in ast.walk(node.value))
+            if is_plain and _is_constant(node.value):
+                bound.subtract(names)
+    return {name for name, others in bound.items() if not others}
 
 
 def _of_calls(evidence: Evidence, edge: Edge) -> Finding:
@@ -232,10 +250,10 @@ def _of_calls(evidence: Evidence, edge: Edge) -> Finding:
             f"{name} was called {edge.calls:,} times from this line, in"
             f" {counted(callers, 'call')} of {edge.caller[2]}, for"
             f" {in_words(edge.inclusive_ns)}, {percent(share)} of the run; the loop"
-            " does not change its arguments, and it computes its result from them"
-            " alone."
+            " does not change its arguments."
         ),
         advice=(
-            "It usually helps to call it once before the loop, and to keep the result."
+            "If its result depends on them alone, it usually helps to call it once"
+            " before the loop, and to keep the result."
         ),
     )
