@@ -13,6 +13,20 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
+from lineprof.model.relation import (
+    DEVICE,
+    NAME,
+    NONE,
+    PATH,
+    PROCESS,
+    THREAD,
+    Field,
+    Relation,
+    naturals,
+    others,
+    refers,
+    summed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -27,9 +41,9 @@ if TYPE_CHECKING:
 
     Kernels = tuple["GpuKernel", ...]
 
-NO_PATH = -1  # launched outside of any line of the profile, or by an unknown line
+NO_PATH = NONE  # launched outside of any line of the profile, or by an unknown line
 
-NO_DEVICE = -1  # of waits and API calls, which are the host's
+NO_DEVICE = NONE  # of waits and API calls, which are the host's
 
 KERNEL, MEMCPY, MEMSET, WAIT = "kernel", "memcpy", "memset", "wait"
 
@@ -79,6 +93,18 @@ class GpuPath(NamedTuple):
     range: int = 0  # the payload of the innermost line's NVTX range; 0 if unknown
 
 
+GPU_PATHS = Relation(
+    "gpu_paths",
+    GpuPath,
+    "a path",
+    (
+        refers(THREAD),
+        *others(bool, "adopted"),
+        Field("range", column="nvtx_payload", natural=True),
+    ),
+)
+
+
 class GpuSum(NamedTuple):
     """All records of one kind, name and device from one call path, summed."""
 
@@ -94,6 +120,24 @@ class GpuSum(NamedTuple):
     bytes: int = 0
 
 
+GPU_SUMS = Relation(
+    "gpu_sums",
+    GpuSum,
+    "a sum",
+    (
+        refers(PATH),
+        refers(PATH, "origin"),
+        *others(str, "kind"),
+        refers(NAME),
+        refers(DEVICE),
+        *summed("count", "ns"),
+        *naturals("min_ns", add=min),
+        *naturals("max_ns", add=max),
+        *summed("bytes"),
+    ),
+)
+
+
 class GpuDevice(NamedTuple):
     """One GPU as one process saw it."""
 
@@ -103,6 +147,21 @@ class GpuDevice(NamedTuple):
     busy_ns: int  # while it did anything: overlaps count once
     busy_exact: bool  # if False, it was busy for busy_ns or longer
     attributes: tuple[tuple[str, int], ...] = ()  # its limits, by name
+
+
+GPU_DEVICES = Relation(
+    "gpu_devices",
+    GpuDevice,
+    "a device",
+    (
+        refers(PROCESS),
+        *naturals("device"),
+        *others(str, "name"),
+        *naturals("busy_ns"),
+        *others(bool, "busy_exact"),
+        *others(str, "attributes"),  # a JSON object
+    ),
+)
 
 
 class GpuRun(NamedTuple):
@@ -125,6 +184,29 @@ class GpuRun(NamedTuple):
     cut_ns: int | None = None
     foreign_buffers: int = 0  # of another tool, which CUPTI gave to lineprof
     taken: int = 0  # the outstanding ones that another tool seems to have taken
+
+
+# Counts of a run since its profiler began: of records, and of what took them.
+RECORD_COUNTS = (
+    *("dropped", "invalid", "outstanding", "left_out", "realigned", "undated"),
+    "unfinished",
+)
+COUNTS = (*RECORD_COUNTS, "foreign_buffers", "taken")
+
+GPU_RUNS = Relation(
+    "gpu_runs",
+    GpuRun,
+    "a run",
+    (
+        refers(PROCESS),
+        *others(str, "backend", "reason"),
+        *others(bool, "present"),
+        *naturals("version", *COUNTS[:4]),
+        *naturals(*COUNTS[4:7], optional=True, added=True, absent=0),
+        *naturals("cut_ns", optional=True, added=True),
+        *naturals(*COUNTS[7:], optional=True, added=True, absent=0),
+    ),
+)
 
 
 class Gpu(NamedTuple):
@@ -394,6 +476,11 @@ def missing_records(gpu: Gpu) -> MissingRecords:
         outstanding=outstanding,
         calls=outstanding + found,
     )
+
+
+def of_unknown_clock(gpu: Gpu) -> int:
+    """Return the number of records that timelines lack, as their times fit no clock."""
+    return sum(run.undated for run in gpu.runs)
 
 
 def kernels_of_lines(

@@ -9,30 +9,34 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
+from lineprof.model.gpu import GPU_DEVICES, GPU_PATHS, GPU_RUNS, GPU_SUMS, Gpu
 from lineprof.model.profile import Profile, sum_timings
 from lineprof.model.records import (
+    CALL_NODES,
+    CELLS,
+    CUTS,
+    MERGED_CALLS,
     NO_CALLS,
     NO_NODE,
     NO_RANKS,
-    UNKNOWN_THREAD,
-    CallNode,
+    OWN_TIMES,
+    THREADS,
+    WAITS,
     CallTree,
-    FunctionStats,
     SourceFile,
     ranked,
-    sum_parts,
 )
+from lineprof.model.relation import DEVICE, NONE, PATH, PROCESS, THREAD
 from lineprof.model.units import NANOSECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import TypeVar
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from lineprof.model.gpu import GpuDevice, GpuPath, GpuRun, GpuSum
     from lineprof.model.profile import Timings
     from lineprof.model.records import (
+        CallNode,
         Cut,
+        FunctionStats,
         Key,
         LineBreakdown,
         MergedCall,
@@ -41,9 +45,7 @@ if TYPE_CHECKING:
         Thread,
         Wait,
     )
-    from lineprof.model.timelines import Timeline, Trace
-
-    Counted = TypeVar("Counted", CallNode, MergedCall)
+    from lineprof.model.timelines import Trace
 
     NodeKey = tuple[int, int, Key, int]  # parent, line, function, thread
 
@@ -56,15 +58,31 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     differs, the first is kept and a warning added.
     """
     unit = max(profile.unit for profile in profiles)
-    functions: list[FunctionStats] = []
     processes: list[Process] = []
     threads: list[Thread] = []
+    functions: list[FunctionStats] = []
+    waits: list[Wait] = []
+    breakdowns: list[LineBreakdown] = []
+    cuts: list[Cut] = []
+    traces: list[Trace] = []
+    gpu = Gpu()
+    trees: list[tuple[CallTree, Mapping[str, int]]] = []
     for profile in profiles:
-        functions += _shifted_functions(profile.functions, len(threads))
-        threads += [
-            thread._replace(process=thread.process + len(processes))
-            for thread in profile.threads
-        ]
+        offsets = {
+            PROCESS: len(processes),
+            THREAD: len(threads),
+            PATH: len(gpu.paths),
+            DEVICE: len(gpu.devices),
+        }
+        functions += _moved_functions(profile.functions, offsets)
+        waits += WAITS.moved(profile.waits, offsets)
+        breakdowns += OWN_TIMES.moved(profile.breakdowns, offsets)
+        cuts += CUTS.moved(profile.cuts, offsets)
+        traces += _moved_traces(profile.traces, offsets)
+        gpu = _with_gpu(gpu, profile.gpu, offsets)
+        if profile.calls != NO_CALLS:
+            trees.append((profile.calls, offsets))
+        threads += THREADS.moved(profile.threads, offsets)
         processes += ranked(profile.processes)
     sources, changes = _merge_sources(profiles)
     warnings = [warning for profile in profiles for warning in profile.warnings]
@@ -75,12 +93,12 @@ def merge(profiles: Sequence[Profile]) -> Profile:
         sources=sources,
         warnings=dict.fromkeys(warnings + changes + _missing_call_trees(profiles)),
         unit=unit,
-        gpu=_merge_gpu(profiles),
-        calls=_merge_calls(profiles),
-        waits=_merge_waits(profiles),
-        traces=_merge_traces(profiles),
-        breakdowns=_merge_breakdowns(profiles),
-        cuts=_merge_cuts(profiles),
+        gpu=gpu,
+        calls=_merge_calls(trees),
+        waits=WAITS.added_up(waits),
+        traces=traces,
+        breakdowns=OWN_TIMES.added_up(breakdowns),
+        cuts=cuts,
         ranks=_merge_ranks(profiles),
         timings=_merge_timings(profiles, unit),
         source_roots=_merge_source_roots(profiles),
@@ -104,38 +122,16 @@ def _merge_timings(profiles: Sequence[Profile], unit: float) -> Timings | None:
     return sum_timings(profiles, unit)
 
 
-# Threads: their indexes in the merged profile.
-
-
-def _thread_offsets(profiles: Iterable[Profile]) -> Iterator[tuple[Profile, int]]:
-    """Yield each profile and the number of threads in the profiles before it."""
-    threads = 0
-    for profile in profiles:
-        yield profile, threads
-        threads += len(profile.threads)
-
-
-def _shifted(thread: int, offset: int) -> int:
-    """Return the index of a thread in the merged profile."""
-    return thread if thread == UNKNOWN_THREAD else thread + offset
-
-
-def _shifted_functions(
-    functions: Iterable[FunctionStats], offset: int
+def _moved_functions(
+    functions: Iterable[FunctionStats], offsets: Mapping[str, int]
 ) -> Iterator[FunctionStats]:
     """Yield `functions` with the indexes of threads in the merged profile."""
-    if not offset:
-        yield from functions
-        return
     for function in functions:
-        yield function._replace(
-            thread_lines=tuple(
-                line
-                if line.thread == UNKNOWN_THREAD
-                else line._replace(thread=line.thread + offset)
-                for line in function.thread_lines
-            ),
-        )
+        if not offsets[THREAD]:
+            yield function
+            continue
+        lines = CELLS.moved(function.thread_lines, offsets)
+        yield function._replace(thread_lines=tuple(lines))
 
 
 # Source files.
@@ -171,75 +167,47 @@ def differ(first: SourceFile, second: SourceFile) -> bool:
     return bool(first.sha256 and second.sha256) and first.sha256 != second.sha256
 
 
-# Calls, waits and breakdowns of lines.
+# Calls.
 
 
-def _merge_calls(profiles: Sequence[Profile]) -> CallTree:
-    """Return one tree of all calls.
+def _merge_calls(trees: Sequence[tuple[CallTree, Mapping[str, int]]]) -> CallTree:
+    """Return one tree of all calls; each tree has the offsets of its references.
 
     Nodes become one if thread, function and calling line are the same for them and
     for all nodes above them, up to the root.
     """
-    trees = [
-        (profile.calls, offset)
-        for profile, offset in _thread_offsets(profiles)
-        if profile.calls != NO_CALLS
-    ]
     if not trees:
         return NO_CALLS
-    if len(trees) == 1 and not trees[0][1]:
-        return trees[0][0]
+    (first, offsets), *others = trees
+    if not others and not offsets[THREAD]:
+        return first
     indexes: dict[NodeKey, int] = {}
     nodes: list[CallNode] = []
-    for tree, offset in trees:
-        _add_tree(tree, offset, indexes, nodes)
+    merged: list[MergedCall] = []
+    for tree, offsets in trees:
+        _add_tree(CALL_NODES.moved(tree.nodes, offsets), indexes, nodes)
+        merged += MERGED_CALLS.moved(tree.merged, offsets)
     return CallTree(
         nodes=tuple(nodes),
         folded=sum(tree.folded for tree, _ in trees),
-        merged=sum_merged(
-            one._replace(thread=_shifted(one.thread, offset))
-            for tree, offset in trees
-            for one in tree.merged
-        ),
+        merged=MERGED_CALLS.added_up(merged),
     )
-
-
-def sum_merged(calls: Iterable[MergedCall]) -> tuple[MergedCall, ...]:
-    """Return merged calls with one record for each caller, line, callee and thread."""
-    found: dict[tuple[Key | None, int, Key, int], MergedCall] = {}
-    for one in calls:
-        key = (one.caller, one.line, one.function, one.thread)
-        known = found.get(key)
-        found[key] = one if known is None else _sum_of_nodes(known, one)
-    return tuple(found.values())
 
 
 def _add_tree(
-    tree: CallTree, offset: int, indexes: dict[NodeKey, int], nodes: list[CallNode]
+    tree: Iterable[CallNode], indexes: dict[NodeKey, int], nodes: list[CallNode]
 ) -> None:
     """Add a tree to `nodes`; `indexes` has the index in `nodes` of each node."""
     new: list[int] = []  # by the index in the tree
-    for node in tree.nodes:
+    for node in tree:
         parent = node.parent if node.parent == NO_NODE else new[node.parent]
-        thread = _shifted(node.thread, offset)
-        key = (parent, node.line, node.function, thread)
+        key = (parent, node.line, node.function, node.thread)
         index = indexes.setdefault(key, len(nodes))
         new.append(index)
         if index < len(nodes):
-            nodes[index] = _sum_of_nodes(nodes[index], node)
+            nodes[index] = CALL_NODES.sum(nodes[index], node)
         else:
-            nodes.append(node._replace(parent=parent, thread=thread))
-
-
-def _sum_of_nodes(one: Counted, other: Counted) -> Counted:
-    """Return the node `one` with the numbers of `other` added to its own."""
-    return one._replace(
-        calls=one.calls + other.calls,
-        primitive_calls=one.primitive_calls + other.primitive_calls,
-        self_ns=one.self_ns + other.self_ns,
-        total_ns=one.total_ns + other.total_ns,
-        inclusive_ns=one.inclusive_ns + other.inclusive_ns,
-    )
+            nodes.append(node._replace(parent=parent))
 
 
 def _missing_call_trees(profiles: Sequence[Profile]) -> list[str]:
@@ -251,34 +219,6 @@ def _missing_call_trees(profiles: Sequence[Profile]) -> list[str]:
     some = f"{without} of the {len(ran)} merged profiles"
     have = "has" if without == 1 else "have"
     return [f"{some} {have} no call tree: callers are known for the others only"]
-
-
-def _merge_waits(profiles: Sequence[Profile]) -> tuple[Wait, ...]:
-    """Return all waits, summed by function, line, thread and cause."""
-    return sum_parts(
-        wait._replace(thread=_shifted(wait.thread, offset))
-        for profile, offset in _thread_offsets(profiles)
-        for wait in profile.waits
-    )
-
-
-def _merge_breakdowns(profiles: Sequence[Profile]) -> tuple[LineBreakdown, ...]:
-    """Return all breakdowns, summed by function, line, thread and part."""
-    return sum_parts(
-        one._replace(thread=_shifted(one.thread, offset))
-        for profile, offset in _thread_offsets(profiles)
-        for one in profile.breakdowns
-    )
-
-
-def _merge_cuts(profiles: Sequence[Profile]) -> tuple[Cut, ...]:
-    """Return the cuts of all profiles: each process keeps its own."""
-    cuts: list[Cut] = []
-    processes = 0
-    for profile in profiles:
-        cuts += [cut._replace(process=cut.process + processes) for cut in profile.cuts]
-        processes += len(profile.processes)
-    return tuple(cuts)
 
 
 def _merge_ranks(profiles: Sequence[Profile]) -> Ranks:
@@ -296,74 +236,33 @@ def _merge_ranks(profiles: Sequence[Profile]) -> Ranks:
 # Traces and GPU data.
 
 
-def _merge_traces(profiles: Sequence[Profile]) -> tuple[Trace, ...]:
-    """Return all traces, with the indexes in the merged profile."""
-    traces: list[Trace] = []
-    processes = 0
-    for profile, offset in _thread_offsets(profiles):
-        traces += [_shifted_trace(one, processes, offset) for one in profile.traces]
-        processes += len(profile.processes)
-    return tuple(traces)
+def _moved_traces(
+    traces: Iterable[Trace], offsets: Mapping[str, int]
+) -> Iterator[Trace]:
+    """Yield traces with the indexes in the merged profile."""
+    for trace in traces:
+        threads = [
+            one if one == NONE else one + offsets[THREAD] for one in trace.threads
+        ]
+        process = trace.process + offsets[PROCESS]
+        yield replace(trace, process=process, threads=tuple(threads))
 
 
-def _shifted_trace(trace: Trace, processes: int, threads: int) -> Trace:
-    """Return a trace with the indexes of its process and its threads moved up."""
-    return replace(
-        trace,
-        process=trace.process + processes,
-        threads=tuple([_shifted(thread, threads) for thread in trace.threads]),
-    )
-
-
-def _merge_gpu(profiles: Iterable[Profile]) -> Gpu:
-    """Return the GPU data of all profiles, with the indexes in the merged profile."""
-    paths: list[GpuPath] = []
-    sums: list[GpuSum] = []
-    devices: list[GpuDevice] = []
-    runs: list[GpuRun] = []
-    timelines: list[Timeline] = []
-    slices: list[Trace] = []
-    processes = 0
-    for profile, threads in _thread_offsets(profiles):
-        gpu = profile.gpu
-        offsets = (len(paths), len(devices))
-        sums += [
-            _shifted_sum(one, *offsets) if any(offsets) else one for one in gpu.sums
-        ]
-        timelines += [
-            replace(
-                timeline,
-                process=timeline.process + processes,
-                first_path=timeline.first_path + len(paths),
-            )
-            for timeline in gpu.timelines
-        ]
-        slices += [_shifted_trace(one, processes, threads) for one in gpu.slices]
-        paths += [
-            one
-            if one.thread == UNKNOWN_THREAD or not threads
-            else one._replace(thread=one.thread + threads)
-            for one in gpu.paths
-        ]
-        devices += [
-            one._replace(process=one.process + processes) for one in gpu.devices
-        ]
-        runs += [one._replace(process=one.process + processes) for one in gpu.runs]
-        processes += len(profile.processes)
+def _with_gpu(before: Gpu, gpu: Gpu, offsets: Mapping[str, int]) -> Gpu:
+    """Return the GPU data of both, with the indexes in the merged profile."""
+    timelines = [
+        replace(
+            one,
+            process=one.process + offsets[PROCESS],
+            first_path=one.first_path + offsets[PATH],
+        )
+        for one in gpu.timelines
+    ]
     return Gpu(
-        paths=tuple(paths),
-        sums=tuple(sums),
-        devices=tuple(devices),
-        runs=tuple(runs),
-        timelines=tuple(timelines),
-        slices=tuple(slices),
-    )
-
-
-def _shifted_sum(one: GpuSum, paths: int, devices: int) -> GpuSum:
-    """Return a sum with the indexes of its paths and its device moved up."""
-    return one._replace(
-        path=one.path if one.path == NO_PATH else one.path + paths,
-        origin=one.origin if one.origin == NO_PATH else one.origin + paths,
-        device=one.device if one.device == NO_DEVICE else one.device + devices,
+        paths=(*before.paths, *GPU_PATHS.moved(gpu.paths, offsets)),
+        sums=(*before.sums, *GPU_SUMS.moved(gpu.sums, offsets)),
+        devices=(*before.devices, *GPU_DEVICES.moved(gpu.devices, offsets)),
+        runs=(*before.runs, *GPU_RUNS.moved(gpu.runs, offsets)),
+        timelines=(*before.timelines, *timelines),
+        slices=(*before.slices, *_moved_traces(gpu.slices, offsets)),
     )

@@ -9,11 +9,22 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 from typing import Any, NamedTuple, TypeVar, overload
 
+from lineprof.model.relation import (
+    FUNCTION,
+    NONE,
+    PROCESS,
+    THREAD,
+    Relation,
+    naturals,
+    others,
+    refers,
+    summed,
+)
+
 Key = tuple[str, int, str]  # of a function: file, first line, qualified name
-PartOfLine = TypeVar("PartOfLine", "Wait", "LineBreakdown")
 Record = TypeVar("Record", bound=tuple[Any, ...])
 
-UNKNOWN_THREAD = -1
+UNKNOWN_THREAD = NONE
 
 
 def maker_of(
@@ -53,12 +64,43 @@ class Process(NamedTuple):
     parent_pid: int | None = None  # of a child in a run; None for the first process
 
 
+PROCESSES = Relation(
+    "processes",
+    Process,
+    "a process",
+    (
+        *naturals("pid"),
+        *others(str, "host"),
+        *naturals("rank", optional=True),
+        *others(str, "argv", "cwd", "python"),  # `argv` is a JSON list
+        *others(int, "start_unix_ns"),
+        *naturals("wall_ns"),
+        *others(str, "core", "core_reason", "clock"),
+        *others(int, "overhead_ns"),
+        *others(str, "version", "exit"),
+        *others(int, "cpu_ns", optional=True, added=True),
+        *others(bool, "is_whole", optional=True, added=True, absent=False),
+        *naturals("ranks", optional=True, added=True),
+        *others(int, "unix_offset_ns", optional=True, added=True),
+        *naturals("parent_pid", optional=True, added=True),
+    ),
+)
+
+
 class Thread(NamedTuple):
     """One thread that ran profiled lines."""
 
     process: int  # its index in Profile.processes
     native_id: int
     name: str
+
+
+THREADS = Relation(
+    "threads",
+    Thread,
+    "a thread",
+    (refers(PROCESS), *others(int, "native_id"), *others(str, "name")),
+)
 
 
 class ThreadLine(NamedTuple):
@@ -72,6 +114,19 @@ class ThreadLine(NamedTuple):
     raw_ns: int = 0  # time_ns before the profiler's own cost was subtracted
     min_ns: int | None = None  # of the shortest execution; None if unknown
     max_ns: int | None = None  # of the longest execution; None if unknown
+
+
+CELLS = Relation(
+    "cells",
+    ThreadLine,
+    "a line",
+    (
+        *others(int, "line"),
+        refers(THREAD),
+        *others(int, "hits", "time_ns", "await_ns", "raw_ns"),
+        *others(int, "min_ns", "max_ns", optional=True),
+    ),
+)
 
 
 class CellColumns(NamedTuple):
@@ -177,6 +232,20 @@ class Cut(NamedTuple):
     lines_until_ns: int | None = None
 
 
+CUTS = Relation(
+    "cuts",
+    Cut,
+    "a cut",
+    (
+        refers(FUNCTION),
+        refers(PROCESS),
+        *naturals("from_ns"),
+        *naturals("until_ns", optional=True),
+        *naturals("lines_until_ns", optional=True, added=True),
+    ),
+)
+
+
 class SourceFile(NamedTuple):
     """The text of a source file as it was when the program ran."""
 
@@ -193,7 +262,7 @@ class SourceFile(NamedTuple):
 # Call trees.
 
 
-NO_NODE = -1  # called from outside of every profiled function
+NO_NODE = NONE  # called from outside of every profiled function
 
 DEEPER: Key = ("", 0, "deeper calls")
 """The function of nodes for calls whose own call paths were not kept.
@@ -224,9 +293,22 @@ class CallNode(NamedTuple):
     inclusive_ns: int  # with callees, of every call, however deep in recursion
 
 
-NODE_COLUMNS = (
-    *("parent", "line", "function", "thread", "calls", "primitive_calls"),
-    *("self_ns", "total_ns", "inclusive_ns"),
+# Numbers of calls, which are added up.
+CALL_NUMBERS = ("calls", "primitive_calls", "self_ns", "total_ns", "inclusive_ns")
+
+NODE_COLUMNS = ("parent", "line", "function", "thread", *CALL_NUMBERS)
+
+CALL_NODES = Relation(
+    "call_nodes",
+    CallNode,
+    "a node",
+    (
+        refers("node", "parent", optional=True),
+        refers(FUNCTION),
+        *naturals("line"),
+        refers(THREAD),
+        *summed(*CALL_NUMBERS),
+    ),
 )
 
 
@@ -317,6 +399,20 @@ class MergedCall(NamedTuple):
     inclusive_ns: int
 
 
+MERGED_CALLS = Relation(
+    "merged_calls",
+    MergedCall,
+    "a merged call",
+    (
+        refers(FUNCTION, "caller", optional=True),
+        *naturals("line"),
+        refers(FUNCTION),
+        refers(THREAD),
+        *summed(*CALL_NUMBERS),
+    ),
+)
+
+
 class CallTree(NamedTuple):
     """All calls of profiled functions; the default is an empty tree.
 
@@ -394,6 +490,20 @@ class Wait(NamedTuple):
     ns: int
 
 
+WAITS = Relation(
+    "waits",
+    Wait,
+    "a wait",
+    (
+        refers(FUNCTION),
+        *naturals("line"),
+        refers(THREAD),
+        *others(str, "cause"),
+        *summed("ns"),
+    ),
+)
+
+
 # Breakdown of lines: time of the line itself, and of C functions that it called.
 
 
@@ -423,6 +533,20 @@ class LineBreakdown(NamedTuple):
     ns: int
 
 
+OWN_TIMES = Relation(
+    "own_times",
+    LineBreakdown,
+    "an own time",
+    (
+        refers(FUNCTION),
+        *naturals("line"),
+        refers(THREAD),
+        *others(str, "part"),
+        *summed("ns"),
+    ),
+)
+
+
 # Ranks: see `lineprof.model.rank_lines`.
 
 
@@ -433,6 +557,16 @@ class RankRun(NamedTuple):
     wall_ns: int  # of its longest process
     mpi_ns: int  # in collectives and messages, called from profiled lines
     batches: tuple[Any, ...] = ()  # of model.timelines.Batch
+
+    @property
+    def lines(self) -> int:
+        """The number of its lines."""
+        return sum(batch.events for batch in self.batches)
+
+
+RANK_RUNS = Relation(
+    "rank_runs", RankRun, "a rank", naturals("rank", "lines", "wall_ns", "mpi_ns")
+)
 
 
 class Ranks(NamedTuple):
@@ -483,15 +617,6 @@ def cell_columns(functions: Sequence[FunctionStats]) -> CellColumns:
 _OF_CELLS = (
     *("line", "thread", "hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns"),
 )
-
-
-def sum_parts(records: Iterable[PartOfLine]) -> tuple[PartOfLine, ...]:
-    """Return `records` with one for each line, thread and cause (or part)."""
-    sums: dict[PartOfLine, int] = {}
-    for one in records:
-        identity = one._replace(ns=0)
-        sums[identity] = sums.get(identity, 0) + one.ns
-    return tuple([identity._replace(ns=ns) for identity, ns in sums.items()])
 
 
 def merge_functions(functions: Iterable[FunctionStats]) -> tuple[FunctionStats, ...]:

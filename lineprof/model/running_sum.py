@@ -8,14 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu, GpuPath, GpuSum
-from lineprof.model.merge import differ, sum_merged, text_differs
+from lineprof.model.gpu import (
+    GPU_DEVICES,
+    GPU_RUNS,
+    GPU_SUMS,
+    NO_DEVICE,
+    NO_PATH,
+    Gpu,
+    GpuPath,
+    GpuSum,
+)
+from lineprof.model.merge import differ, text_differs
 from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import Layout, RanksBuilder, add_profile
 from lineprof.model.records import (
+    CUTS,
+    MERGED_CALLS,
     NO_CALLS,
     NO_NODE,
+    OWN_TIMES,
     UNKNOWN_THREAD,
+    WAITS,
     CallNodes,
     CallTree,
     FunctionStats,
@@ -23,8 +36,8 @@ from lineprof.model.records import (
     maker_of,
     node_columns,
     ranked,
-    sum_parts,
 )
+from lineprof.model.relation import PROCESS, THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,18 +113,16 @@ class RunningSum:
         self._add_sources(profile)
         self._warnings.update(dict.fromkeys(profile.warnings))
         processes = len(self._processes)
-        self._cuts += [
-            cut._replace(process=cut.process + processes) for cut in profile.cuts
-        ]
+        self._cuts += CUTS.moved(profile.cuts, {PROCESS: processes})
         self._gpu.add(profile.gpu, processes)
         self._processes += ranked(profile.processes)
         self._tree.add(profile.calls)
         if profile.waits:
-            waits = [wait._replace(thread=UNKNOWN_THREAD) for wait in profile.waits]
-            self._waits = sum_parts([*self._waits, *waits])
+            waits = WAITS.without(THREAD, profile.waits)
+            self._waits = WAITS.added_up([*self._waits, *waits])
         if profile.breakdowns:
-            own = [one._replace(thread=UNKNOWN_THREAD) for one in profile.breakdowns]
-            self._breakdowns = sum_parts([*self._breakdowns, *own])
+            own = OWN_TIMES.without(THREAD, profile.breakdowns)
+            self._breakdowns = OWN_TIMES.added_up([*self._breakdowns, *own])
         self._threads += len(profile.threads)
         self._timelines += len(profile.traces) + len(profile.gpu.timelines)
 
@@ -272,8 +283,8 @@ class _Tree:
         """Add a tree."""
         self._folded += tree.folded
         if tree.merged:
-            added = [one._replace(thread=UNKNOWN_THREAD) for one in tree.merged]
-            self._merged = sum_merged([*self._merged, *added])
+            added = MERGED_CALLS.without(THREAD, tree.merged)
+            self._merged = MERGED_CALLS.added_up([*self._merged, *added])
         nodes = node_columns(tree.nodes)
         parents, lines, called, _, *numbers = nodes.columns
         known, places = self._functions, self._nodes
@@ -322,13 +333,11 @@ class _GpuSums:
             for one in gpu.paths
         ]
         devices = []
-        for device in gpu.devices:
-            index = len(self._devices)
+        for index, device in enumerate(gpu.devices, len(self._devices)):
             devices.append(self._first.setdefault((device.device, device.name), index))
-            self._devices.append(device._replace(process=device.process + processes))
-        self._runs += [
-            one._replace(process=one.process + processes) for one in gpu.runs
-        ]
+        offsets = {PROCESS: processes}
+        self._devices += GPU_DEVICES.moved(gpu.devices, offsets)
+        self._runs += GPU_RUNS.moved(gpu.runs, offsets)
         for one in gpu.sums:
             moved = one._replace(
                 path=one.path if one.path == NO_PATH else paths[one.path],
@@ -337,15 +346,7 @@ class _GpuSums:
             )
             key = (moved.path, moved.origin, moved.kind, moved.name, moved.device)
             before = self._sums.get(key)
-            if before is not None:
-                moved = moved._replace(
-                    count=before.count + moved.count,
-                    ns=before.ns + moved.ns,
-                    min_ns=min(before.min_ns, moved.min_ns),
-                    max_ns=max(before.max_ns, moved.max_ns),
-                    bytes=before.bytes + moved.bytes,
-                )
-            self._sums[key] = moved
+            self._sums[key] = GPU_SUMS.sum(before, moved) if before else moved
 
     def gpu(self) -> Gpu:
         """Return the sum of all GPU data."""

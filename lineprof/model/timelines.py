@@ -26,6 +26,14 @@ from lineprof.model.gpu import (
     UNKNOWN,
     WAIT,
 )
+from lineprof.model.relation import (
+    PROCESS,
+    Field,
+    Relation,
+    naturals,
+    others,
+    refers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -193,6 +201,11 @@ class Launch(NamedTuple):
     dynamic_smem: int
 
 
+GPU_LAUNCHES = Relation(
+    "gpu_launches", Launch, "a launch", others(int, *Launch._fields)
+)
+
+
 class GpuEvent(NamedTuple):
     """One GPU event: work of a device, a wait, or a call of CUDA's API."""
 
@@ -258,6 +271,18 @@ class Timeline:
 
     def __iter__(self) -> Iterator[GpuEvent]:
         return events(self)
+
+
+GPU_TIMELINES = Relation(
+    "gpu_timelines",
+    Timeline,
+    "a timeline",
+    (
+        refers(PROCESS),
+        Field("count", column="events"),
+        *naturals("origin_ns", "first_path"),
+    ),
+)
 
 
 def pack_events(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
@@ -410,6 +435,20 @@ class Trace:
 
     def __iter__(self) -> Iterator[Slice]:
         return slices(self)
+
+
+TRACES = Relation(
+    "traces",
+    Trace,
+    "a trace",
+    (
+        refers(PROCESS),
+        Field("count", column="slices"),
+        *naturals("left_out", "origin_ns"),
+        *naturals("min_ns", optional=True, added=True, absent=0),
+        *naturals("min_line_ns", "full_ns", optional=True, added=True),
+    ),
+)
 
 
 SLICES_PER_BATCH = 65_536

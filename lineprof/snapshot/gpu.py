@@ -6,6 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import (
+    COUNTS,
     DRIVER,
     KINDS,
     NO_DEVICE,
@@ -190,17 +191,9 @@ class Baseline(NamedTuple):
 
     sums: Mapping[SumKey, Numbers]
     busy_ns: Mapping[int, int]  # by device
+    counts: Mapping[str, int] = {}  # those of COUNTS
     events: int = 0
-    dropped: int = 0
-    invalid: int = 0
-    outstanding: int = 0
-    left_out: int = 0
-    realigned: int = 0
-    undated: int = 0
-    unfinished: int = 0
     waits: int = 0
-    foreign_buffers: int = 0
-    taken: int = 0
 
 
 class Taken(NamedTuple):
@@ -221,17 +214,9 @@ def baseline_of(raw: GpuSnapshot | None) -> Baseline | None:
     return Baseline(
         sums=_sums(raw),
         busy_ns={row.device: row.busy_ns for row in _device_rows(raw)},
+        counts={name: raw[name] for name in COUNTS},  # type: ignore[literal-required]
         events=len(raw["events"]["kind"]),
-        dropped=raw["dropped"],
-        invalid=raw["invalid"],
-        outstanding=raw["outstanding"],
-        left_out=raw["left_out"],
-        realigned=raw["realigned"],
-        undated=raw["undated"],
-        unfinished=raw["unfinished"],
         waits=len(raw["waits"]["path"]) // EVENT_SIZES["path"],
-        foreign_buffers=raw["foreign_buffers"],
-        taken=raw["taken"],
     )
 
 
@@ -371,19 +356,12 @@ def _devices(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuDevice]:
 
 
 def _run(run: GpuRun, raw: GpuSnapshot, before: Baseline) -> GpuRun:
-    return run._replace(
-        version=raw["version"],
-        dropped=raw["dropped"] - before.dropped,
-        invalid=raw["invalid"] - before.invalid,
-        outstanding=max(0, raw["outstanding"] - before.outstanding),
-        left_out=raw["left_out"] - before.left_out,
-        realigned=raw["realigned"] - before.realigned,
-        undated=raw["undated"] - before.undated,
-        unfinished=raw["unfinished"] - before.unfinished,
-        cut_ns=raw["cut_ns"],
-        foreign_buffers=raw["foreign_buffers"] - before.foreign_buffers,
-        taken=max(0, raw["taken"] - before.taken),
-    )
+    counts = {
+        # Launches of before may have got their records since.
+        name: max(0, raw[name] - before.counts.get(name, 0))  # type: ignore[literal-required]
+        for name in COUNTS
+    }
+    return run._replace(version=raw["version"], cut_ns=raw["cut_ns"], **counts)
 
 
 def _timelines(

@@ -13,6 +13,7 @@ from lineprof.model.records import (
     CAUSES,
     NO_CALLS,
     OTHER,
+    OWN_TIMES,
     PARTS,
     RUNNABLE,
     UNKNOWN_THREAD,
@@ -24,7 +25,6 @@ from lineprof.model.records import (
     ThreadLine,
     Wait,
     maker_of,
-    sum_parts,
 )
 from lineprof.process_info import thread_names
 from lineprof.snapshot.arithmetic import line_records
@@ -554,7 +554,7 @@ def own_times_of(
     If no time was measured, returns a breakdown of 0 ns, which shows that the run asked
     for breakdowns.
     """
-    found = sum_parts(
+    found = OWN_TIMES.added_up(
         LineBreakdown(
             function=keys[row.serial],
             line=row.line,

@@ -19,33 +19,30 @@ from lineprof.model.records import (
     NODE_COLUMNS,
     OTHER,
     PARTS,
-    UNKNOWN_THREAD,
     CallNodes,
     CallTree,
     CellColumns,
-    Cut,
     FunctionStats,
-    LineBreakdown,
-    MergedCall,
     Process,
     SourceFile,
-    Thread,
     ThreadLine,
-    Wait,
     cell_columns,
     maker_of,
-    sum_parts,
 )
+from lineprof.model.records import WAITS as WAIT_RECORDS
+from lineprof.model.relation import FUNCTION, NONE, PROCESS, THREAD
 from lineprof.model.units import MAX_UNIT, MIN_UNIT, NANOSECOND
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
     check_table,
     check_tables,
-    chunks_of,
-    columns_of,
+    fields_of,
     indexes_of,
     known,
+    named_rows_of,
+    records_from,
+    records_of,
     rows_of,
 )
 from lineprof.storage.schema import (
@@ -57,24 +54,24 @@ from lineprof.storage.schema import (
     FILES,
     FOLDED,
     FUNCTIONS,
-    GPU_RUNS,
     MERGED_CALLS,
     META,
     OWN_TIMES,
     PROCESSES,
-    RANK_RUNS,
     SCHEMA_VERSION,
     THREADS,
-    TRACES,
     WAITS,
     WARNINGS,
     database_uri,
 )
+from lineprof.storage.schema_gpu import GPU_RUNS, RANK_RUNS, TRACES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-    from lineprof.storage.rows import Indexes, Keys
+    from lineprof.model.records import Key, LineBreakdown, MergedCall, Wait
+    from lineprof.storage.rows import Lookup
     from lineprof.storage.schema import Table
 
 _MAGIC = b"SQLite format 3\0"
@@ -144,7 +141,7 @@ def load_processes(path: str | os.PathLike[str]) -> list[Process]:
     try:
         with closing(_opened(full_name)) as db:
             check_table(db, PROCESSES)
-            return [_process(row) for row in PROCESSES.named(rows_of(db, PROCESSES))]
+            return _processes(fields_of(db, PROCESSES, {}))
     except _DAMAGE as error:
         raise LineprofError(
             f"{name} is damaged ({str(error) or type(error).__name__})", hint=_AGAIN
@@ -262,9 +259,8 @@ def _profile(
     columns: list[CellColumns] | None,
 ) -> Profile:
     """Return the profile in an open and checked database that has `tables`."""
-    file_rows = list(FILES.named(rows_of(db, FILES)))
-    process_rows, thread_rows = rows_of(db, PROCESSES), rows_of(db, THREADS)
-    function_rows = list(FUNCTIONS.named(rows_of(db, FUNCTIONS)))
+    file_rows = named_rows_of(db, FILES)
+    function_rows = named_rows_of(db, FUNCTIONS)
     paths = {row["id"]: row["path"] for row in file_rows}
     keys = {
         row["id"]: (
@@ -274,12 +270,15 @@ def _profile(
         )
         for row in function_rows
     }
-    processes, threads = indexes_of(process_rows), indexes_of(thread_rows)
+    processes = fields_of(db, PROCESSES, {})
+    lookup: Lookup = {FUNCTION: keys, PROCESS: indexes_of(processes["id"])}
+    threads = fields_of(db, THREADS, lookup)
+    lookup[THREAD] = {None: NONE, **indexes_of(threads["id"])}
     cells: dict[object, list[ThreadLine]] = {}
     if columns is None:
-        cells = _cells(db, keys, threads)
+        cells = _cells(db, lookup)
     else:
-        columns.append(_cell_columns(db, keys, threads))
+        columns.append(_cell_columns(db, lookup))
     meta: dict[str, str] = dict(rows_of(db, META))
     return Profile.from_functions(
         [
@@ -295,15 +294,8 @@ def _profile(
                 function_rows, key=lambda row: (row["position"], row["id"])
             )
         ],
-        processes=[_process(row) for row in PROCESSES.named(process_rows)],
-        threads=[
-            Thread(
-                process=known(processes, row["process_id"], "process"),
-                native_id=row["native_id"],
-                name=row["name"],
-            )
-            for row in THREADS.named(thread_rows)
-        ],
+        processes=_processes(processes),
+        threads=records_from(THREADS, threads),
         sources={
             row["path"]: SourceFile(
                 file=row["path"], text=row["text"], sha256=row["sha256"] or ""
@@ -313,7 +305,7 @@ def _profile(
         },
         warnings=[text for (text,) in rows_of(db, WARNINGS)],
         unit=_unit(meta.get("unit", str(NANOSECOND))),
-        **_optional(db, tables, keys, (processes, threads), meta.get(FOLDED, "0")),
+        **_optional(db, tables, lookup, meta.get(FOLDED, "0")),
     )
 
 
@@ -326,37 +318,38 @@ def _unit(text: str) -> float:
 
 
 def _optional(
-    db: sqlite3.Connection,
-    tables: frozenset[Table],
-    keys: Keys,
-    indexes: tuple[Indexes, Indexes],
-    folded: str,
+    db: sqlite3.Connection, tables: frozenset[Table], lookup: Lookup, folded: str
 ) -> dict[str, Any]:
-    """Return the parts that not every profile has, as arguments of `from_functions`.
-
-    `indexes` are those of processes and of threads.
-    """
+    """Return the parts that not every profile has, as arguments of `from_functions`."""
     found: dict[str, Any] = {}
-    processes, threads = indexes
     if GPU_RUNS in tables:
         from lineprof.storage.reader_gpu import gpu_of  # noqa: PLC0415  # few have any
 
-        found["gpu"] = gpu_of(db, keys, processes, threads)
+        found["gpu"] = gpu_of(db, lookup)
     if CUTS in tables:
-        found["cuts"] = _cuts(db, keys, processes)
+        found["cuts"] = records_of(db, CUTS, lookup)
     if CALL_NODES in tables:
-        keys = _with_called(db, keys)
-        found["calls"] = _calls(db, keys, threads, int(folded))
+        lookup = {**lookup, FUNCTION: _with_called(db, lookup[FUNCTION])}
+        check_natural([int(folded)], "a call tree")
+        callers = {None: None, **lookup[FUNCTION]}
+        merged: list[MergedCall] = []
         if MERGED_CALLS in tables:
-            merged = _merged_calls(db, keys, threads)
-            found["calls"] = found["calls"]._replace(merged=merged)
-        found["waits"] = _waits(db, keys, threads)
+            merged = records_of(db, MERGED_CALLS, {**lookup, FUNCTION: callers})
+        found["calls"] = CallTree(
+            nodes=_nodes(db, lookup), folded=int(folded), merged=tuple(merged)
+        )
+        waits: list[Wait] = records_of(db, WAITS, lookup)
+        # A cause that only a later version knows is another one.
+        found["waits"] = WAIT_RECORDS.added_up(
+            one if one.cause in CAUSES else one._replace(cause=OTHER) for one in waits
+        )
         if OWN_TIMES in tables:
-            found["breakdowns"] = _own_times(db, keys, threads)
+            parts: list[LineBreakdown] = records_of(db, OWN_TIMES, lookup)
+            found["breakdowns"] = [one for one in parts if one.part in PARTS]
         if TRACES in tables:
             from lineprof.storage.reader_gpu import traces_of  # noqa: PLC0415
 
-            traces = traces_of(db, keys, processes, threads)
+            traces = traces_of(db, lookup)
             found["traces"] = tuple([one for one in traces if not one.min_ns])
             slices = tuple([one for one in traces if one.min_ns])
             if slices and "gpu" in found:
@@ -364,187 +357,75 @@ def _optional(
     if RANK_RUNS in tables:
         from lineprof.storage.reader_gpu import rank_lines_of  # noqa: PLC0415
 
-        found["ranks"] = rank_lines_of(db, keys)
+        found["ranks"] = rank_lines_of(db, lookup)
     return found
 
 
-_NATURAL = ("pid", "rank", "ranks", "parent_pid", "wall_ns")  # if not None
+def _processes(fields: dict[str, list[Any]]) -> list[Process]:
+    """Return the processes with these fields, whose arguments are JSON."""
+    return records_from(PROCESSES, {**fields, "argv": [*map(_argv, fields["argv"])]})
 
 
-def _process(row: dict[str, Any]) -> Process:
-    argv = json.loads(row.pop("argv"))
+def _argv(text: str) -> tuple[str, ...]:
+    argv = json.loads(text)
     if not isinstance(argv, list) or not all(type(one) is str for one in argv):
         raise Damaged("the arguments of a process are no list of texts")
-    del row["id"]
-    is_whole = bool(row.pop("is_whole"))
-    check_natural([row.get(name) or 0 for name in _NATURAL], "a process")
-    return Process(**row, argv=tuple(argv), is_whole=is_whole)
+    return tuple(argv)
 
 
-def _cells(
-    db: sqlite3.Connection, keys: Keys, threads: Indexes
-) -> dict[object, list[ThreadLine]]:
+def _cells(db: sqlite3.Connection, lookup: Lookup) -> dict[object, list[ThreadLine]]:
     """Return the measured lines of each function, by its id."""
-    found: dict[object, list[ThreadLine]] = {row_id: [] for row_id in keys}
-    threads = {None: UNKNOWN_THREAD, **threads}
-    make = maker_of(ThreadLine, _CELL_FIELDS)
-    for chunk in chunks_of(db, CELLS):
-        for function_id, line, thread_id, *numbers in chunk:
-            if function_id not in found or thread_id not in threads:
-                known(found, function_id, "function")
-                known(threads, thread_id, "thread")
-            found[function_id].append(make((line, threads[thread_id], *numbers)))
+    fields = fields_of(db, CELLS, lookup)
+    function_ids = fields.pop("function_id")
+    found: dict[object, list[ThreadLine]] = {one: [] for one in lookup[FUNCTION]}
+    make = maker_of(ThreadLine, tuple(fields))
+    for function_id, cell in zip(function_ids, map(make, zip(*fields.values()))):
+        known(found, function_id, FUNCTION).append(cell)
     return found
 
 
-def _cell_columns(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> CellColumns:
+def _cell_columns(db: sqlite3.Connection, lookup: Lookup) -> CellColumns:
     """Return the measured lines of all functions as columns."""
-    named = columns_of(db, CELLS)
-    functions = {row_id: index for index, row_id in enumerate(keys)}
-    threads = {None: UNKNOWN_THREAD, **threads}
-    function_ids, thread_ids = named.pop("function_id"), named.pop("thread_id")
+    fields = fields_of(db, CELLS, lookup)
+    keys = lookup[FUNCTION]
+    functions = indexes_of(keys)
+    function_ids = fields.pop("function_id")
     for row_id in {*function_ids}:
-        known(functions, row_id, "function")
-    for row_id in {*thread_ids}:
-        known(threads, row_id, "thread")
+        known(functions, row_id, FUNCTION)
     return CellColumns(
         keys=tuple(keys.values()),
         function=[functions[row_id] for row_id in function_ids],
-        thread=[threads[row_id] for row_id in thread_ids],
-        **named,
+        **fields,
     )
 
 
-# Fields of `ThreadLine` in the order of the columns after the function.
-_CELL_FIELDS = tuple([name.removesuffix("_id") for name in CELLS.names[1:]])
-
-
-def _with_called(db: sqlite3.Connection, keys: Keys) -> Keys:
+def _with_called(
+    db: sqlite3.Connection, keys: Mapping[object, Key]
+) -> dict[object, Key]:
     """Return `keys`, and the functions that only calls, waits and traces name."""
     found = dict(keys)
-    for row in CALL_FUNCTIONS.named(rows_of(db, CALL_FUNCTIONS)):
+    for row in named_rows_of(db, CALL_FUNCTIONS):
         if row["id"] in found:
             raise Damaged(f"there are two functions {row['id']}")
         found[row["id"]] = (row["file"], row["first_line"], row["name"])
     return found
 
 
-def _calls(
-    db: sqlite3.Connection, keys: Keys, threads: Indexes, folded: int
-) -> CallTree:
-    """Return the call tree; Damaged if its values are invalid."""
-    check_natural([folded], "a call tree")
-    columns = columns_of(db, CALL_NODES)
-    return CallTree(nodes=_nodes(columns, keys, threads), folded=folded)
-
-
-def _nodes(columns: dict[str, list[Any]], keys: Keys, threads: Indexes) -> CallNodes:
-    """Return the nodes in the columns of `CALL_NODES`; Damaged if they are invalid."""
-    ids, thread_ids = columns["id"], columns["thread_id"]
-    indexes = {row_id: index for index, row_id in enumerate(ids)}
+def _nodes(db: sqlite3.Connection, lookup: Lookup) -> CallNodes:
+    """Return the nodes of the call tree; Damaged if they are invalid."""
+    keys = lookup[FUNCTION]
+    fields = fields_of(db, CALL_NODES, {**lookup, FUNCTION: indexes_of(keys)})
+    ids, threads = fields["id"], fields["thread"]
+    indexes = {None: NO_NODE, **indexes_of(ids)}
     parents = []
-    for index, parent_id in enumerate(columns["parent_id"]):
-        parent = NO_NODE if parent_id is None else indexes.get(parent_id, index)
+    for index, parent_id in enumerate(fields["parent"]):
+        parent = indexes.get(parent_id, index)
         if parent >= index:
             raise Damaged(f"there is no node before its child, called {parent_id}")
-        if parent != NO_NODE and thread_ids[parent] != thread_ids[index]:
+        if parent != NO_NODE and threads[parent] != threads[index]:
             message = f"node {ids[index]} has another thread than node {parent_id}"
             raise Damaged(message)
         parents.append(parent)
-    functions = {row_id: index for index, row_id in enumerate(keys)}
-    threads = {None: UNKNOWN_THREAD, **threads}
-    for name in ("line", *_NODE_NUMBERS):
-        if min(columns[name], default=0) < 0:
-            wrong = next(i for i, number in enumerate(columns[name]) if number < 0)
-            raise Damaged(f"node {ids[wrong]} has a number below 0")
-    made = {
-        "parent": parents,
-        "line": columns["line"],
-        "function": [known(functions, i, "function") for i in columns["function_id"]],
-        "thread": [known(threads, i, "thread") for i in thread_ids],
-        **{name: columns[name] for name in _NODE_NUMBERS},
-    }
-    packed = [array("q", made[name]) for name in NODE_COLUMNS]
+    fields["parent"] = parents
+    packed = [array("q", fields[name]) for name in NODE_COLUMNS]
     return CallNodes(tuple(keys.values()), tuple(packed))
-
-
-_NODE_NUMBERS = ("calls", "primitive_calls", "self_ns", "total_ns", "inclusive_ns")
-
-
-def _merged_calls(
-    db: sqlite3.Connection, keys: Keys, threads: Indexes
-) -> tuple[MergedCall, ...]:
-    """Return the merged calls; Damaged if their values are invalid."""
-    threads = {None: UNKNOWN_THREAD, **threads}
-    found: list[MergedCall] = []
-    for row in MERGED_CALLS.named(rows_of(db, MERGED_CALLS)):
-        numbers = {name: row[name] for name in ("line", *_NODE_NUMBERS)}
-        check_natural(numbers.values(), "a merged call")
-        caller = row["caller_id"]
-        one = MergedCall(
-            caller=None if caller is None else known(keys, caller, "function"),
-            function=known(keys, row["function_id"], "function"),
-            thread=known(threads, row["thread_id"], "thread"),
-            **numbers,
-        )
-        found.append(one)
-    return tuple(found)
-
-
-def _waits(db: sqlite3.Connection, keys: Keys, threads: Indexes) -> tuple[Wait, ...]:
-    """Return the waits; Damaged if their values are invalid.
-
-    A cause that only a later version knows becomes OTHER.
-    """
-    threads = {None: UNKNOWN_THREAD, **threads}
-    found: list[Wait] = []
-    for row in WAITS.named(rows_of(db, WAITS)):
-        check_natural([row["line"], row["ns"]], "a wait")
-        one = Wait(
-            function=known(keys, row["function_id"], "function"),
-            line=row["line"],
-            thread=known(threads, row["thread_id"], "thread"),
-            cause=row["cause"] if row["cause"] in CAUSES else OTHER,
-            ns=row["ns"],
-        )
-        found.append(one)
-    return sum_parts(found)
-
-
-def _own_times(
-    db: sqlite3.Connection, keys: Keys, threads: Indexes
-) -> tuple[LineBreakdown, ...]:
-    """Return the breakdown of lines' own times; Damaged if it is invalid.
-
-    Parts that only a later version knows are left out.
-    """
-    threads = {None: UNKNOWN_THREAD, **threads}
-    found: list[LineBreakdown] = []
-    for row in OWN_TIMES.named(rows_of(db, OWN_TIMES)):
-        check_natural([row["line"], row["ns"]], "an own time")
-        one = LineBreakdown(
-            function=known(keys, row["function_id"], "function"),
-            line=row["line"],
-            thread=known(threads, row["thread_id"], "thread"),
-            part=row["part"],
-            ns=row["ns"],
-        )
-        if one.part in PARTS:
-            found.append(one)
-    return tuple(found)
-
-
-def _cuts(db: sqlite3.Connection, keys: Keys, processes: Indexes) -> tuple[Cut, ...]:
-    found = []
-    for row in CUTS.named(rows_of(db, CUTS)):
-        ends = (row["until_ns"] or 0, row["lines_until_ns"] or 0)
-        check_natural([row["from_ns"], *ends], "a cut")
-        cut = Cut(
-            function=known(keys, row["function_id"], "function"),
-            process=known(processes, row["process_id"], "process"),
-            from_ns=row["from_ns"],
-            until_ns=row["until_ns"],
-            lines_until_ns=row["lines_until_ns"],
-        )
-        found.append(cut)
-    return tuple(found)

@@ -10,17 +10,10 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from lineprof.model.gpu import (
-    NO_DEVICE,
-    NO_PATH,
-    Gpu,
-    GpuDevice,
-    GpuPath,
-    GpuRun,
-    GpuSum,
-)
+from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
 from lineprof.model.rank_lines import LINE_COLUMNS, LINES_PER_BATCH
-from lineprof.model.records import UNKNOWN_THREAD, RankRun, Ranks
+from lineprof.model.records import Ranks
+from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
     EVENTS_PER_BATCH,
@@ -30,7 +23,6 @@ from lineprof.model.timelines import (
     UNSURE_COLUMN,
     WAIT_COLUMN,
     Batch,
-    Launch,
     Timeline,
     Trace,
     slice_columns,
@@ -41,11 +33,14 @@ from lineprof.model.timelines import (
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
+    fields_of,
     indexes_of,
     known,
+    records_from,
+    records_of,
     rows_of,
 )
-from lineprof.storage.schema import (
+from lineprof.storage.schema_gpu import (
     EVENT_BATCHES,
     GPU_DEVICES,
     GPU_LAUNCHES,
@@ -68,14 +63,15 @@ from lineprof.storage.schema import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from lineprof.model.records import Key
-    from lineprof.storage.rows import Indexes, Keys
-    from lineprof.storage.schema import BatchTables, Rows, Table
-
-    Names = Mapping[object, str]  # by id
+    from lineprof.model.gpu import GpuPath, GpuSum
+    from lineprof.model.records import Key, RankRun
+    from lineprof.model.timelines import Launch
+    from lineprof.storage.rows import Lookup
+    from lineprof.storage.schema import Rows, Table
+    from lineprof.storage.schema_gpu import BatchTables
 
 # A file may have so many events, or slices, without any data, and some more for each
 # byte of packed columns. Measured ones, whose starts and lengths vary, take a byte or
@@ -86,120 +82,54 @@ _INTEGER_END = 1 << 63  # of SQLite's integers
 _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 
 
-def gpu_of(
-    db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
-) -> Gpu:
-    """Return the GPU data in a checked database; Damaged if their values are invalid.
-
-    `keys` has the functions, `processes` and `threads` the indexes, by their ids.
-    """
-    names: Names = dict(rows_of(db, GPU_NAMES))
-    path_rows = rows_of(db, GPU_PATHS)
-    device_rows = rows_of(db, GPU_DEVICES)
-    paths, devices = indexes_of(path_rows), indexes_of(device_rows)
+def gpu_of(db: sqlite3.Connection, lookup: Lookup) -> Gpu:
+    """Return the GPU data in a checked database; Damaged if a value is invalid."""
+    names: dict[object, str] = dict(rows_of(db, GPU_NAMES))
+    paths = fields_of(db, GPU_PATHS, lookup)
+    devices = fields_of(db, GPU_DEVICES, lookup)
+    lookup = {
+        **lookup,
+        NAME: names,
+        PATH: {None: NO_PATH, **indexes_of(paths["id"])},
+        DEVICE: {None: NO_DEVICE, **indexes_of(devices["id"])},
+    }
+    devices["attributes"] = [*map(_attributes, devices["attributes"])]
+    sums: list[GpuSum] = records_of(db, GPU_SUMS, lookup)
+    for one in sums:
+        if one.min_ns > one.max_ns:
+            raise Damaged(f"a sum has min_ns {one.min_ns} above max_ns {one.max_ns}")
     return Gpu(
-        paths=tuple(_paths(db, path_rows, keys, threads)),
-        sums=tuple(_sums(db, names, paths, devices)),
-        devices=tuple(
-            _device(row, processes) for row in GPU_DEVICES.named(device_rows)
-        ),
-        runs=tuple(
-            _run(row, processes) for row in GPU_RUNS.named(rows_of(db, GPU_RUNS))
-        ),
-        timelines=tuple(_timelines(db, names, processes, len(path_rows))),
+        paths=tuple(_paths(db, paths, lookup)),
+        sums=tuple(sums),
+        devices=tuple(records_from(GPU_DEVICES, devices)),
+        runs=tuple(records_of(db, GPU_RUNS, lookup)),
+        timelines=tuple(_timelines(db, lookup, len(paths["id"]))),
     )
 
 
 def _paths(
-    db: sqlite3.Connection, rows: Rows, keys: Keys, threads: Indexes
-) -> Iterator[GpuPath]:
-    lines: dict[object, list[tuple[Key, int]]] = {one: [] for one in indexes_of(rows)}
-    for row in GPU_PATH_LINES.named(rows_of(db, GPU_PATH_LINES)):
-        key = known(keys, row["function_id"], "function")
-        known(lines, row["path_id"], "path").append((key, row["line"]))
-    threads = {None: UNKNOWN_THREAD, **threads}
-    for row in GPU_PATHS.named(rows):
-        if not lines[row["id"]]:
-            raise Damaged(f"path {row['id']} has no lines")
-        check_natural([row["nvtx_payload"]], "a path")
-        yield GpuPath(
-            thread=known(threads, row["thread_id"], "thread"),
-            adopted=_bool(row["adopted"]),
-            lines=tuple(lines[row["id"]]),
-            range=row["nvtx_payload"],
-        )
+    db: sqlite3.Connection, fields: dict[str, list[Any]], lookup: Lookup
+) -> list[GpuPath]:
+    lines: dict[object, list[tuple[Key, int]]] = {one: [] for one in fields["id"]}
+    for path_id, function_id, line in rows_of(db, GPU_PATH_LINES):
+        key = known(lookup[FUNCTION], function_id, FUNCTION)
+        known(lines, path_id, PATH).append((key, line))
+    for path_id, own in lines.items():
+        if not own:
+            raise Damaged(f"path {path_id} has no lines")
+    every = [tuple(lines[path_id]) for path_id in fields["id"]]
+    return records_from(GPU_PATHS, {**fields, "lines": every})
 
 
-def _sums(
-    db: sqlite3.Connection, names: Names, paths: Indexes, devices: Indexes
-) -> Iterator[GpuSum]:
-    paths = {None: NO_PATH, **paths}
-    devices = {None: NO_DEVICE, **devices}
-    for row in GPU_SUMS.named(rows_of(db, GPU_SUMS)):
-        one = GpuSum(
-            path=known(paths, row["path_id"], "path"),
-            origin=known(paths, row["origin_id"], "path"),
-            kind=row["kind"],
-            name=known(names, row["name_id"], "name"),
-            device=known(devices, row["device_id"], "device"),
-            count=row["count"],
-            ns=row["ns"],
-            min_ns=row["min_ns"],
-            max_ns=row["max_ns"],
-            bytes=row["bytes"],
-        )
-        check_natural([one.count, one.ns, one.min_ns, one.max_ns, one.bytes], "a sum")
-        if one.min_ns > one.max_ns:
-            raise Damaged(f"a sum has min_ns {one.min_ns} above max_ns {one.max_ns}")
-        yield one
-
-
-def _device(row: Mapping[str, Any], processes: Indexes) -> GpuDevice:
-    check_natural([row["device"], row["busy_ns"]], "a device")
-    attributes = json.loads(row["attributes"])
+def _attributes(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the attributes of a device by name, from JSON."""
+    attributes = json.loads(text)
     if not isinstance(attributes, dict) or not all(
         type(value) is int and 0 <= value < _INTEGER_END
         for value in attributes.values()
     ):
         raise Damaged("the attributes of a device are no numbers by name")
-    return GpuDevice(
-        process=known(processes, row["process_id"], "process"),
-        device=row["device"],
-        name=row["name"],
-        busy_ns=row["busy_ns"],
-        busy_exact=_bool(row["busy_exact"]),
-        attributes=tuple(attributes.items()),
-    )
-
-
-def _run(row: Mapping[str, Any], processes: Indexes) -> GpuRun:
-    one = GpuRun(
-        process=known(processes, row["process_id"], "process"),
-        backend=row["backend"],
-        reason=row["reason"],
-        present=_bool(row["present"]),
-        version=row["version"],
-        dropped=row["dropped"],
-        invalid=row["invalid"],
-        outstanding=row["outstanding"],
-        left_out=row["left_out"],
-        realigned=row["realigned"] or 0,
-        undated=row["undated"] or 0,
-        unfinished=row["unfinished"] or 0,
-        cut_ns=row["cut_ns"],
-        foreign_buffers=row["foreign_buffers"] or 0,
-        taken=row["taken"] or 0,
-    )
-    counts = (one.version, one.dropped, one.invalid, one.outstanding, one.left_out)
-    clocks = (one.realigned, one.undated, one.unfinished, one.cut_ns or 0)
-    check_natural((*counts, *clocks, one.foreign_buffers, one.taken), "a run")
-    return one
-
-
-def _bool(number: int) -> bool:
-    if number not in {0, 1}:
-        raise Damaged(f"{number} where yes or no is due")
-    return number == 1
+    return tuple(attributes.items())
 
 
 # Batches of packed columns: timelines and traces have some.
@@ -214,27 +144,29 @@ class _Batches:
     max_items: int  # in one batch
 
     def read(
-        self, db: sqlite3.Connection, owners: Rows, free_items: int = _FREE_ITEMS
-    ) -> dict[object, list[Batch]]:
-        """Return the batches in order, by the id that is first in `owners`' rows.
+        self,
+        db: sqlite3.Connection,
+        owners: Sequence[object],
+        free_items: int = _FREE_ITEMS,
+    ) -> dict[object, tuple[Batch, ...]]:
+        """Return the batches in order, by the ids of their `owners`.
 
         Damaged if a batch is empty or too long, or all of them together are too long,
         or have many more items than data, of which `free_items` need none.
         """
         owner, items = self.tables.owner, self.tables.items
-        rows = list(self.tables.batches.named(rows_of(db, self.tables.batches)))
+        rows = rows_of(db, self.tables.batches)
         columns = self._columns(db, rows)
         room = MAX_EVENTS
         size = 0  # of packed columns, in bytes
-        found: dict[object, list[Batch]] = {one: [] for one in indexes_of(owners)}
-        for row in rows:
-            count = row[items]
+        found: dict[object, list[Batch]] = {one: [] for one in owners}
+        for batch_id, owner_id, count in rows:
             if not 0 < count <= self.max_items:
                 raise Damaged(f"a batch has {count} {items}")
             room -= count
             if room < 0:
                 raise Damaged(f"the {owner}s have more than {MAX_EVENTS} {items}")
-            data = columns[row["id"]]
+            data = columns[batch_id]
             batch = Batch(
                 events=count,
                 columns=tuple(
@@ -242,35 +174,46 @@ class _Batches:
                 ),
             )
             size += sum(len(column) for _, column in batch.columns)
-            known(found, row[self.tables.owner_id], owner).append(batch)
+            known(found, owner_id, owner).append(batch)
         total = MAX_EVENTS - room
         if total > free_items + size * _ITEMS_PER_BYTE:
             raise Damaged(f"the {owner}s have {total} {items} in {size} bytes")
-        return found
+        return {owner_id: tuple(batches) for owner_id, batches in found.items()}
 
     def _columns(
-        self, db: sqlite3.Connection, batches: Iterable[Mapping[str, Any]]
+        self, db: sqlite3.Connection, batches: Rows
     ) -> dict[object, dict[str, bytes]]:
         """Return the packed columns of each batch by their names, by its id."""
-        columns: dict[object, dict[str, bytes]] = {row["id"]: {} for row in batches}
-        for row in self.tables.columns.named(rows_of(db, self.tables.columns)):
-            of_batch = known(columns, row["batch_id"], "batch")
-            if row["name"] in of_batch:
-                raise Damaged(f"a batch has two columns {row['name']}")
-            of_batch[row["name"]] = row["data"]
+        columns: dict[object, dict[str, bytes]] = {one[0]: {} for one in batches}
+        for batch_id, name, data in rows_of(db, self.tables.columns):
+            of_batch = known(columns, batch_id, "batch")
+            if name in of_batch:
+                raise Damaged(f"a batch has two columns {name}")
+            of_batch[name] = data
         return columns
 
-    def grouped(
-        self, db: sqlite3.Connection, owners: Rows, table: Table
-    ) -> dict[object, list[dict[str, Any]]]:
-        """Return the rows of a table, without the owner's id, by that id."""
-        groups: dict[object, list[dict[str, Any]]] = {
-            one: [] for one in indexes_of(owners)
-        }
-        for row in table.named(rows_of(db, table)):
-            owner_id = row.pop(self.tables.owner_id)
-            known(groups, owner_id, self.tables.owner).append(row)
-        return groups
+    def check_count(
+        self, owner_id: object, batches: Iterable[Batch], count: int
+    ) -> None:
+        """Raise Damaged unless the batches of an owner have so many items."""
+        if sum(batch.events for batch in batches) != count:
+            owner, items = self.tables.owner, self.tables.items
+            raise Damaged(f"{owner} {owner_id} has other than {count} {items}")
+
+
+def _grouped(
+    db: sqlite3.Connection,
+    owners: Sequence[object],
+    table: Table,
+    lookup: Mapping[object, Any],
+    kind: str,
+) -> dict[object, tuple[Any, ...]]:
+    """Return what the rows of a table refer to, by the ids of their `owners`."""
+    groups: dict[object, list[Any]] = {one: [] for one in owners}
+    for owner_id, row_id in rows_of(db, table):
+        own = known(groups, owner_id, table.names[0].removesuffix("_id"))
+        own.append(known(lookup, row_id, kind))
+    return {owner_id: tuple(found) for owner_id, found in groups.items()}
 
 
 _EVENT_BATCHES = _Batches(
@@ -287,37 +230,30 @@ _RANK_BATCHES = _Batches(
 
 
 def _timelines(
-    db: sqlite3.Connection, names: Names, processes: Indexes, n_paths: int
+    db: sqlite3.Connection, lookup: Lookup, n_paths: int
 ) -> Iterator[Timeline]:
     """Yield the timelines; Damaged or ValueError if their values are invalid."""
-    rows = rows_of(db, GPU_TIMELINES)
-    used_names = _EVENT_BATCHES.grouped(db, rows, GPU_TIMELINE_NAMES)
-    launches = _EVENT_BATCHES.grouped(db, rows, GPU_LAUNCHES)
-    batches = _EVENT_BATCHES.read(db, rows)
-    for row in GPU_TIMELINES.named(rows):
-        row_id, events = row["id"], row["events"]
-        check_natural([row["origin_ns"], row["first_path"]], "a timeline")
+    fields = fields_of(db, GPU_TIMELINES, lookup)
+    ids = fields.pop("id")
+    names = _grouped(db, ids, GPU_TIMELINE_NAMES, lookup[NAME], NAME)
+    batches = _EVENT_BATCHES.read(db, ids)
+    launches: dict[object, list[Launch]] = {one: [] for one in ids}
+    launch_fields = fields_of(db, GPU_LAUNCHES, {})
+    owners = launch_fields.pop("timeline_id")
+    for owner_id, launch in zip(owners, records_from(GPU_LAUNCHES, launch_fields)):
+        if not all(number in _LAUNCH for number in launch):
+            raise Damaged("a launch has numbers beyond 32 bits")
+        known(launches, owner_id, "timeline").append(launch)
+    for row_id, *values in zip(ids, *fields.values()):
         timeline = Timeline(
-            process=known(processes, row["process_id"], "process"),
-            count=events,
-            origin_ns=row["origin_ns"],
-            first_path=row["first_path"],
-            names=tuple(
-                [known(names, one["name_id"], "name") for one in used_names[row_id]]
-            ),
-            launches=tuple(map(_launch, launches[row_id])),
-            batches=tuple(batches[row_id]),
+            **dict(zip(fields, values)),
+            names=names[row_id],
+            launches=tuple(launches[row_id]),
+            batches=batches[row_id],
         )
-        if sum(batch.events for batch in timeline.batches) != events:
-            raise Damaged(f"timeline {row_id} has other than {events} events")
+        _EVENT_BATCHES.check_count(row_id, timeline.batches, timeline.count)
         _check_timeline(timeline, n_paths)
         yield timeline
-
-
-def _launch(row: dict[str, int]) -> Launch:
-    if not all(number in _LAUNCH for number in row.values()):
-        raise Damaged("a launch has numbers beyond 32 bits")
-    return Launch(**row)
 
 
 def _check_timeline(timeline: Timeline, n_paths: int) -> None:
@@ -342,47 +278,22 @@ def _check_timeline(timeline: Timeline, n_paths: int) -> None:
                 raise Damaged(f"an event has the {name} {max(values)}")
 
 
-def traces_of(
-    db: sqlite3.Connection, keys: Keys, processes: Indexes, threads: Indexes
-) -> tuple[Trace, ...]:
-    """Return the traces in a checked database; Damaged if their values are invalid.
-
-    `keys` has the functions, `processes` and `threads` the indexes, by their ids.
-    """
-    rows = rows_of(db, TRACES)
-    threads = {None: UNKNOWN_THREAD, **threads}
-    functions = _SLICE_BATCHES.grouped(db, rows, TRACE_FUNCTIONS)
-    used_threads = _SLICE_BATCHES.grouped(db, rows, TRACE_THREADS)
-    batches = _SLICE_BATCHES.read(db, rows)
+def traces_of(db: sqlite3.Connection, lookup: Lookup) -> tuple[Trace, ...]:
+    """Return the traces in a checked database; Damaged if their values are invalid."""
+    fields = fields_of(db, TRACES, lookup)
+    ids = fields.pop("id")
+    functions = _grouped(db, ids, TRACE_FUNCTIONS, lookup[FUNCTION], FUNCTION)
+    threads = _grouped(db, ids, TRACE_THREADS, lookup[THREAD], THREAD)
+    batches = _SLICE_BATCHES.read(db, ids)
     traces = []
-    for row in TRACES.named(rows):
-        row_id = row["id"]
-        names = ("left_out", "origin_ns", "min_ns", "min_line_ns", "full_ns")
-        check_natural([row[name] or 0 for name in names], "a trace")
-        if sum(batch.events for batch in batches[row_id]) != row["slices"]:
-            raise Damaged(f"trace {row_id} has other than {row['slices']} slices")
+    for row_id, *values in zip(ids, *fields.values()):
         trace = Trace(
-            process=known(processes, row["process_id"], "process"),
-            count=row["slices"],
-            left_out=row["left_out"],
-            origin_ns=row["origin_ns"],
-            functions=tuple(
-                [
-                    known(keys, one["function_id"], "function")
-                    for one in functions[row_id]
-                ]
-            ),
-            threads=tuple(
-                [
-                    known(threads, one["thread_id"], "thread")
-                    for one in used_threads[row_id]
-                ]
-            ),
-            batches=tuple(batches[row_id]),
-            min_ns=row["min_ns"] or 0,
-            min_line_ns=row["min_line_ns"],
-            full_ns=row["full_ns"],
+            **dict(zip(fields, values)),
+            functions=functions[row_id],
+            threads=threads[row_id],
+            batches=batches[row_id],
         )
+        _SLICE_BATCHES.check_count(row_id, trace.batches, trace.count)
         _check_trace(trace)
         traces.append(trace)
     return tuple(traces)
@@ -449,36 +360,30 @@ def _max_of(planes: bytes, count: int) -> int:
     return highest << 8 | max(set(low))
 
 
-def rank_lines_of(db: sqlite3.Connection, keys: Keys) -> Ranks:
+def rank_lines_of(db: sqlite3.Connection, lookup: Lookup) -> Ranks:
     """Return the lines of each rank in a checked database, packed.
 
-    `keys` has the functions by their ids. Damaged if the tables are invalid; the
-    packed numbers are checked when they are unpacked (`rank_lines.values_of`).
+    Damaged if the tables are invalid; the packed numbers are checked when they are
+    unpacked (`rank_lines.values_of`).
     """
     places = []
-    for row in RANK_LINES.named(rows_of(db, RANK_LINES)):
-        check_natural([row["line"]], "a line of ranks")
-        places.append((known(keys, row["function_id"], "function"), row["line"]))
+    for _, function_id, line in rows_of(db, RANK_LINES):
+        check_natural([line], "a line of ranks")
+        places.append((known(lookup[FUNCTION], function_id, FUNCTION), line))
     if len({*places}) < len(places):
         raise Damaged("a line of ranks is there twice")
-    rows = rows_of(db, RANK_RUNS)
+    fields = fields_of(db, RANK_RUNS, {})
+    ids, lines = fields.pop("id"), fields.pop("lines")
     # Lines that all ranks ran alike take few bytes: rows of lines and ranks bound them.
-    free_lines = max(_FREE_ITEMS, len(places) * len(rows))
-    batches = _RANK_BATCHES.read(db, rows, free_lines)
+    free_lines = max(_FREE_ITEMS, len(places) * len(ids))
+    batches = _RANK_BATCHES.read(db, ids, free_lines)
+    fields["batches"] = [batches[row_id] for row_id in ids]
     runs: dict[int, RankRun] = {}
-    for row in RANK_RUNS.named(rows):
-        check_natural([row["rank"], row["wall_ns"], row["mpi_ns"]], "a rank")
-        own = tuple(batches[row["id"]])
-        if sum(batch.events for batch in own) != row["lines"]:
-            raise Damaged(f"rank {row['rank']} has other than {row['lines']} lines")
-        if row["lines"] > len(places):
-            raise Damaged(f"rank {row['rank']} has more lines than there are")
-        if row["rank"] in runs:
-            raise Damaged(f"rank {row['rank']} is there twice")
-        runs[row["rank"]] = RankRun(
-            rank=row["rank"],
-            wall_ns=row["wall_ns"],
-            mpi_ns=row["mpi_ns"],
-            batches=own,
-        )
+    for run, count in zip(records_from(RANK_RUNS, fields), lines):
+        _RANK_BATCHES.check_count(run.rank, run.batches, count)
+        if count > len(places):
+            raise Damaged(f"rank {run.rank} has more lines than there are")
+        if run.rank in runs:
+            raise Damaged(f"rank {run.rank} is there twice")
+        runs[run.rank] = run
     return Ranks(places=tuple(places), runs=tuple(runs[rank] for rank in sorted(runs)))

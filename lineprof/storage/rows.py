@@ -8,17 +8,19 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING
 
-from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
+from lineprof.model.records import maker_of
+from lineprof.storage.schema import TABLES, column_of
+from lineprof.storage.schema_gpu import OPTIONAL_TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from lineprof.model.records import Key
+    from lineprof.model.relation import Field
     from lineprof.storage.schema import Column, Rows, Table
 
-    Indexes = Mapping[object, int]  # by id
-    Keys = Mapping[object, Key]  # of functions, by id
+    # What ids stand for, by what is referred to: keys of functions, and indexes.
+    Lookup = dict[str, Mapping[object, Any]]
 
 _MAX_ROWS = 20_000_000  # of one table
 _ROWS_AT_ONCE = 1000
@@ -76,24 +78,11 @@ def _allow_only_reading(db: sqlite3.Connection) -> None:
 
 def rows_of(db: sqlite3.Connection, table: Table) -> Rows:
     """Return all rows of a table; Damaged if a value has not its column's type."""
-    return [row for chunk in chunks_of(db, table) for row in chunk]
-
-
-def chunks_of(db: sqlite3.Connection, table: Table) -> Iterator[Rows]:
-    """Yield the same rows, some at a time."""
-    cursor = db.execute(table.select(_columns(db, table)))
-    count = 0
-    while chunk := cursor.fetchmany(_ROWS_AT_ONCE):
-        count += len(chunk)
-        if count > _MAX_ROWS:
-            raise Damaged(f"too many rows in {table.name}")
-        if not _fit(chunk, table):
-            chunk = [_checked(row, table.columns) for row in chunk]
-        yield chunk
+    return [*zip(*columns_of(db, table).values())]
 
 
 def columns_of(db: sqlite3.Connection, table: Table) -> dict[str, list[Any]]:
-    """Return the values of each column of a table; Damaged as for `rows_of`."""
+    """Return the values of each column; Damaged if one has not its column's type."""
     found: list[list[Any]] = [[] for _ in table.columns]
     cursor = db.execute(table.select(_columns(db, table)))
     while chunk := cursor.fetchmany(_ROWS_AT_ONCE):
@@ -101,22 +90,68 @@ def columns_of(db: sqlite3.Connection, table: Table) -> dict[str, list[Any]]:
             values.extend(more)
         if len(found[0]) > _MAX_ROWS:
             raise Damaged(f"too many rows in {table.name}")
-    named = dict(zip(table.names, found))
-    for column, values in zip(table.columns, found):
+    for index, (column, values) in enumerate(zip(table.columns, found)):
         kinds = {column.kind, type(None)} if column.optional else {column.kind}
         if not {*map(type, values)} <= kinds:
-            fitting = (_checked((value,), (column,)) for value in values)
-            named[column.name] = [value for (value,) in fitting]
-    return named
+            found[index] = [_checked(value, column) for value in values]
+    return dict(zip(table.names, found))
 
 
-def _fit(chunk: Rows, table: Table) -> bool:
-    """Tell whether each value has its column's type, so that none needs a change."""
-    return all(
-        set(map(type, values))
-        <= ({column.kind, type(None)} if column.optional else {column.kind})
-        for column, values in zip(table.columns, zip(*chunk))
-    )
+def named_rows_of(db: sqlite3.Connection, table: Table) -> list[dict[str, Any]]:
+    """Return the rows of a table by the names of its columns, as `columns_of`."""
+    columns = columns_of(db, table)
+    return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+
+def fields_of(
+    db: sqlite3.Connection, table: Table, lookup: Lookup
+) -> dict[str, list[Any]]:
+    """Return the values of each field of a table's relation, and its other columns.
+
+    Damaged if a reference is to nothing, or a number is below 0 that must not be.
+    """
+    columns = columns_of(db, table)
+    if table.relation is not None:
+        for field in table.relation.fields:
+            values = columns.pop(column_of(field))
+            owner = table.relation.owner
+            columns[field.name] = _field_values(field, values, lookup, owner)
+    return columns
+
+
+def _field_values(
+    field: Field, values: list[Any], lookup: Lookup, owner: str
+) -> list[Any]:
+    """Return the values of a field, as the records have them."""
+    if field.refers:
+        found = lookup.get(field.refers)
+        if found is None:
+            return values
+        for row_id in {*values} - found.keys():
+            raise Damaged(f"there is no {field.refers} {row_id}")
+        return [found[row_id] for row_id in values]
+    if field.kind is bool:
+        for number in {*values} - {0, 1, None}:
+            raise Damaged(f"{number} where yes or no is due")
+        return [field.absent if one is None else one == 1 for one in values]
+    if field.natural:
+        check_natural([one for one in values if one is not None], owner)
+    if field.absent is not None:
+        return [field.absent if one is None else one for one in values]
+    return values
+
+
+def records_of(db: sqlite3.Connection, table: Table, lookup: Lookup) -> list[Any]:
+    """Return the records of a table, as `fields_of` has their fields."""
+    return records_from(table, fields_of(db, table, lookup))
+
+
+def records_from(table: Table, fields: Mapping[str, list[Any]]) -> list[Any]:
+    """Return the records with these fields; their ids are left out."""
+    values = {name: column for name, column in fields.items() if name != "id"}
+    assert table.relation is not None  # noqa: S101  # such a table has one
+    make = maker_of(table.relation.record, tuple(values))
+    return [*map(make, zip(*values.values()))]
 
 
 def _columns(db: sqlite3.Connection, table: Table) -> set[str]:
@@ -125,30 +160,20 @@ def _columns(db: sqlite3.Connection, table: Table) -> set[str]:
     return {name for name, *_ in cursor.description}
 
 
-def _checked(
-    row: tuple[object, ...], columns: tuple[Column, ...]
-) -> tuple[object, ...]:
-    """Return a row in Python's types; Damaged if a value has not its column's."""
-    return tuple(
-        [
-            None if value is None and column.optional else _value(value, column.kind)
-            for column, value in zip(columns, row)
-        ]
-    )
-
-
-def _value(value: object, kind: type) -> object:
-    """Return a stored value in Python's type; Damaged if that is not `kind`."""
-    if isinstance(value, bytes) and kind is str:
+def _checked(value: object, column: Column) -> object:
+    """Return a stored value in Python's type; Damaged if it has not its column's."""
+    if value is None and column.optional:
+        return None
+    if isinstance(value, bytes) and column.kind is str:
         return value.decode("utf-8", "surrogatepass")
-    if type(value) is not kind:
-        raise Damaged(f"{value!r:.40} where {kind.__name__} is due")
+    if type(value) is not column.kind:
+        raise Damaged(f"{value!r:.40} where {column.kind.__name__} is due")
     return value
 
 
-def indexes_of(rows: Rows) -> dict[object, int]:
-    """Return the index of each row by the id in its first column."""
-    return {row_id: index for index, (row_id, *_) in enumerate(rows)}
+def indexes_of(ids: Iterable[object]) -> dict[object, int]:
+    """Return the index of each id."""
+    return {row_id: index for index, row_id in enumerate(ids)}
 
 
 def known(found: Mapping[Any, Any], row_id: object, kind: str) -> Any:  # noqa: ANN401

@@ -12,12 +12,13 @@ from lineprof.errors import LineprofError, file_error
 from lineprof.files import write_atomically
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.records import (
+    CALL_NUMBERS,
     NO_CALLS,
     NO_NODE,
-    UNKNOWN_THREAD,
     CallNodes,
     node_columns,
 )
+from lineprof.model.relation import FUNCTION, NONE, PROCESS, THREAD
 from lineprof.storage.schema import (
     APPLICATION_ID,
     CALL_FUNCTIONS,
@@ -39,17 +40,20 @@ from lineprof.storage.schema import (
     WITHOUT_MERGED,
     Column,
     Table,
+    column_of,
     database_uri,
 )
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, Key
 
     Row = Iterable[object]
+    Ids = dict[str, Callable[[Any], int | None]]
     Value = int | str | bytes | None
 
 _PLAIN = frozenset({int, type(None)})
@@ -204,13 +208,20 @@ def _text(text: str) -> str | bytes:
 def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     """Yield the tables of the file, each with its rows."""
     ids = function_ids(stats)
+    by_key: dict[Any, int | None] = {**ids, None: None}
+    refer: Ids = {
+        FUNCTION: by_key.__getitem__,
+        PROCESS: Indexes(stats.processes, "process").__getitem__,
+        THREAD: Indexes(stats.threads, "thread").__getitem__,
+    }
+    processes = [one._replace(argv=json.dumps(one.argv)) for one in stats.processes]  # type: ignore[arg-type]
     rows = {
         META: _meta(stats),
         FILES: _files(stats),
-        PROCESSES: _processes(stats),
-        THREADS: _threads(stats),
+        PROCESSES: rows_of(PROCESSES, processes, refer, id=count()),
+        THREADS: rows_of(THREADS, stats.threads, refer, id=count()),
         FUNCTIONS: _functions(stats),
-        CELLS: _cells(stats),
+        CELLS: _cells(stats, refer),
         WARNINGS: ((text,) for text in stats.warnings),
     }
     for table in TABLES:
@@ -218,27 +229,45 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     if stats.gpu != NO_GPU:
         from lineprof.storage.writer_gpu import gpu_tables  # noqa: PLC0415  # few have
 
-        yield from gpu_tables(stats)
+        yield from gpu_tables(stats, refer)
     traces = (*stats.traces, *stats.gpu.slices)
     has_calls = stats.calls != NO_CALLS or stats.waits or stats.breakdowns
     if has_calls or traces or len(ids) > len(stats.functions):
         yield CALL_FUNCTIONS, _call_functions(stats, ids)
-        yield CALL_NODES, _call_nodes(stats, ids)
-        yield WAITS, _waits(stats, ids)
+        yield CALL_NODES, _call_nodes(stats, ids, refer)
+        yield WAITS, rows_of(WAITS, stats.waits, refer)
     if stats.calls.merged:
-        yield MERGED_CALLS, _merged_calls(stats, ids)
+        yield MERGED_CALLS, rows_of(MERGED_CALLS, stats.calls.merged, refer)
     if stats.breakdowns:
-        yield OWN_TIMES, _own_times(stats, ids)
+        yield OWN_TIMES, rows_of(OWN_TIMES, stats.breakdowns, refer)
     if stats.cuts:
-        yield CUTS, _cuts(stats, ids)
+        shown = {function.key for function in stats.functions}
+        # The user may have taken functions away.
+        cuts = [cut for cut in stats.cuts if cut.function in shown]
+        yield CUTS, rows_of(CUTS, cuts, refer)
     if traces:
         from lineprof.storage.writer_gpu import trace_tables  # noqa: PLC0415
 
-        yield from trace_tables(stats, ids)
+        yield from trace_tables(stats, refer)
     if stats.ranks.runs:
         from lineprof.storage.writer_gpu import rank_tables  # noqa: PLC0415
 
-        yield from rank_tables(stats, ids)
+        yield from rank_tables(stats, refer)
+
+
+def rows_of(
+    table: Table, records: Sequence[object], refer: Ids, **columns: Iterable[object]
+) -> Iterable[Row]:
+    """Return the rows of records; `columns` are those that are no fields of them.
+
+    `refer` has what returns the id of a reference, by what it refers to.
+    """
+    for field in table.relation.fields if table.relation else ():
+        values = map(attrgetter(field.name), records)
+        columns[column_of(field)] = (
+            map(refer[field.refers], values) if field.refers else values
+        )
+    return zip(*(columns[name] for name in table.names))
 
 
 def function_ids(stats: Profile) -> dict[Key, int]:
@@ -266,22 +295,27 @@ def _called(nodes: Sequence[CallNode]) -> Iterable[Key]:
     return [node.function for node in nodes]
 
 
-def id_of(index: int, records: Sequence[object], none: int, kind: str) -> int | None:
-    """Return the id of the record with `index`, or None (NULL) if that is `none`.
+class Indexes(dict[int, "int | None"]):
+    """The ids of records by their indexes in a profile; None (NULL) for NONE.
 
     IndexError if there is no such record; `kind` is its name in the message.
     """
-    if index == none:
-        return None
-    if not 0 <= index < len(records):
-        raise IndexError(f"there is no {kind} {index} in the profile")
-    return index
+
+    def __init__(self, records: Sequence[object], kind: str) -> None:
+        self._count, self._kind = len(records), kind
+        self[NONE] = None
+
+    def __missing__(self, index: int) -> int:
+        if not 0 <= index < self._count:
+            raise IndexError(f"there is no {self._kind} {index} in the profile")
+        self[index] = index
+        return index
 
 
 def _meta(stats: Profile) -> Iterator[Row]:
-    yield META.row(key="unit", value=repr(stats.unit))
+    yield "unit", repr(stats.unit)
     if stats.calls.folded:
-        yield META.row(key=FOLDED, value=stats.calls.folded)
+        yield FOLDED, stats.calls.folded
 
 
 def _path_ids(stats: Profile) -> dict[str, int]:
@@ -294,164 +328,53 @@ def _path_ids(stats: Profile) -> dict[str, int]:
 def _files(stats: Profile) -> Iterator[Row]:
     for path, index in _path_ids(stats).items():
         source = stats.sources.get(path)
-        yield FILES.row(
-            id=index,
-            path=path,
-            sha256=source.sha256 if source else None,
-            text=source.text if source else None,
-        )
+        yield (index, path, *((source.sha256, source.text) if source else (None, None)))
 
 
-def _processes(stats: Profile) -> Iterator[Row]:
-    for index, process in enumerate(stats.processes):
-        yield PROCESSES.row(
-            id=index,
-            pid=process.pid,
-            host=process.host,
-            rank=process.rank,
-            argv=json.dumps(process.argv),
-            cwd=process.cwd,
-            python=process.python,
-            start_unix_ns=process.start_unix_ns,
-            wall_ns=process.wall_ns,
-            core=process.core,
-            core_reason=process.core_reason,
-            clock=process.clock,
-            overhead_ns=process.overhead_ns,
-            version=process.version,
-            exit=process.exit,
-            cpu_ns=process.cpu_ns,
-            is_whole=process.is_whole,
-            ranks=process.ranks,
-            unix_offset_ns=process.unix_offset_ns,
-            parent_pid=process.parent_pid,
-        )
+def _functions(stats: Profile) -> Iterable[Row]:
+    paths, functions = _path_ids(stats), stats.functions
+    columns = {
+        "id": count(),
+        "file_id": [paths[one.file] for one in functions],
+        "first_line": [one.line for one in functions],
+        "position": count(),
+        **{
+            name: [getattr(one, name) for one in functions]
+            for name in ("name", "calls", "recursive_ns")
+        },
+    }
+    return zip(*(columns[name] for name in FUNCTIONS.names))
 
 
-def _threads(stats: Profile) -> Iterator[Row]:
-    for index, thread in enumerate(stats.threads):
-        yield THREADS.row(
-            id=index,
-            process_id=thread.process,
-            native_id=thread.native_id,
-            name=thread.name,
-        )
-
-
-def _functions(stats: Profile) -> Iterator[Row]:
-    paths = _path_ids(stats)
-    for index, function in enumerate(stats.functions):
-        yield FUNCTIONS.row(
-            id=index,
-            file_id=paths[function.file],
-            name=function.name,
-            first_line=function.line,
-            calls=function.calls,
-            recursive_ns=function.recursive_ns,
-            position=index,
-        )
-
-
-_CELL = attrgetter(
-    *("line", "thread", "hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns")
-)
-_THREAD = attrgetter("thread")
-
-
-def _cells(stats: Profile) -> Iterator[Row]:
-    """Yield the columns of `CELLS` in their order, as there are many rows."""
-    threads = _ThreadIds(stats)
-    for index, function in enumerate(stats.functions):
-        rows = list(map(_CELL, function.thread_lines))
-        for thread in set(map(_THREAD, function.thread_lines)):
-            if threads[thread] != thread:
-                rows = [(row[0], threads[row[1]], *row[2:]) for row in rows]
-                break
-        for row in rows:
-            yield (index, *row)
-
-
-class _ThreadIds(dict[int, "int | None"]):
-    """The ids of threads by their indexes in a profile: see `id_of`."""
-
-    def __init__(self, stats: Profile) -> None:
-        self._threads = stats.threads
-
-    def __missing__(self, index: int) -> int | None:
-        found = self[index] = id_of(index, self._threads, UNKNOWN_THREAD, "thread")
-        return found
+def _cells(stats: Profile, refer: Ids) -> Iterable[Row]:
+    cells = [one for function in stats.functions for one in function.thread_lines]
+    function_ids = [
+        index
+        for index, function in enumerate(stats.functions)
+        for _ in function.thread_lines
+    ]
+    return rows_of(CELLS, cells, refer, function_id=function_ids)
 
 
 def _call_functions(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
     for (file, line, name), index in list(ids.items())[len(stats.functions) :]:
-        yield CALL_FUNCTIONS.row(id=index, file=file, name=name, first_line=line)
+        yield index, file, name, line
 
 
-def _call_nodes(stats: Profile, ids: Mapping[Key, int]) -> Iterable[Row]:
+def _call_nodes(stats: Profile, ids: Mapping[Key, int], refer: Ids) -> Iterable[Row]:
     """Return the rows of `CALL_NODES`, column by column, as there are many."""
     nodes = node_columns(stats.calls.nodes)
-    parents, lines, functions, threads, *numbers = nodes.columns
+    parents = nodes.column("parent")
     function_ids = [ids.get(key) for key in nodes.functions]  # not all are called
     if min(parents, default=0) < NO_NODE or any(map(ge, parents, count())):
         known = (range(NO_NODE, index) for index in count())
         wrong = next(one for one, above in zip(nodes, known) if one.parent not in above)
         raise IndexError(f"{wrong} stands before its parent")
-    return zip(
-        count(),
-        [None if parent == NO_NODE else parent for parent in parents],
-        map(function_ids.__getitem__, functions),
-        lines,
-        map(_ThreadIds(stats).__getitem__, threads),
-        *numbers,
-    )
-
-
-def _merged_calls(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
-    for one in stats.calls.merged:
-        yield MERGED_CALLS.row(
-            caller_id=None if one.caller is None else ids[one.caller],
-            line=one.line,
-            function_id=ids[one.function],
-            thread_id=id_of(one.thread, stats.threads, UNKNOWN_THREAD, "thread"),
-            calls=one.calls,
-            primitive_calls=one.primitive_calls,
-            self_ns=one.self_ns,
-            total_ns=one.total_ns,
-            inclusive_ns=one.inclusive_ns,
-        )
-
-
-def _waits(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
-    for wait in stats.waits:
-        yield WAITS.row(
-            function_id=ids[wait.function],
-            line=wait.line,
-            thread_id=id_of(wait.thread, stats.threads, UNKNOWN_THREAD, "thread"),
-            cause=wait.cause,
-            ns=wait.ns,
-        )
-
-
-def _own_times(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
-    for one in stats.breakdowns:
-        yield OWN_TIMES.row(
-            function_id=ids[one.function],
-            line=one.line,
-            thread_id=id_of(one.thread, stats.threads, UNKNOWN_THREAD, "thread"),
-            part=one.part,
-            ns=one.ns,
-        )
-
-
-def _cuts(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
-    shown = {function.key for function in stats.functions}
-    for cut in stats.cuts:
-        if cut.function not in shown:  # the user has taken it away
-            continue
-        yield CUTS.row(
-            function_id=ids[cut.function],
-            process_id=id_of(cut.process, stats.processes, -1, "process"),
-            from_ns=cut.from_ns,
-            until_ns=cut.until_ns,
-            lines_until_ns=cut.lines_until_ns,
-        )
+    columns: dict[str, Iterable[object]] = {
+        "id": count(),
+        "parent_id": [None if parent == NO_NODE else parent for parent in parents],
+        "function_id": map(function_ids.__getitem__, nodes.column("function")),
+        "thread_id": map(refer[THREAD], nodes.column("thread")),
+        **{name: nodes.column(name) for name in ("line", *CALL_NUMBERS)},
+    }
+    return zip(*(columns[name] for name in CALL_NODES.names))

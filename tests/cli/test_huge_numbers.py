@@ -15,7 +15,8 @@ from lineprof.errors import LineprofError
 from lineprof.export import EXPORTS
 from lineprof.report import VIEWS
 from lineprof.storage import load, save
-from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
+from lineprof.storage.schema import TABLES
+from lineprof.storage.schema_gpu import OPTIONAL_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -101,6 +101,7 @@ def fault(name: str, number: int, folder: Path) -> str:
         env={**os.environ, "TMPDIR": str(folder)},
     )
     try:
+        assert program.stdout
         assert program.stdout.readline() == b"ready\n"
         client = _client(program.pid, folder / "x.lprof", kind)
         try:

@@ -18,7 +18,8 @@ from lineprof.model.rank_lines import RanksBuilder, RankValues
 from lineprof.model.records import PARTS, Cut, LineBreakdown, MergedCall, RankRun
 from lineprof.model.timelines import SLICE_COLUMNS, Trace, pack_slices
 from lineprof.storage import load, save
-from lineprof.storage.schema import OPTIONAL_TABLES, TABLES
+from lineprof.storage.schema import TABLES
+from lineprof.storage.schema_gpu import OPTIONAL_TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -33,7 +33,7 @@ from lineprof.model.gpu import (
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.model.timelines import EVENT_SIZES, Batch, Launch, Timeline
 from lineprof.storage import load, save
-from lineprof.storage.schema import GPU_TABLES
+from lineprof.storage.schema_gpu import GPU_TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

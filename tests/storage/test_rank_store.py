@@ -19,7 +19,7 @@ from lineprof.errors import LineprofError
 from lineprof.model.rank_lines import LINE_COLUMNS
 from lineprof.model.rank_spread import line_spreads
 from lineprof.storage import load, save
-from lineprof.storage.schema import RANK_TABLES
+from lineprof.storage.schema_gpu import RANK_TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

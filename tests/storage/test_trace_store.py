@@ -26,7 +26,7 @@ from lineprof.model.timelines import (
     pack_slices,
 )
 from lineprof.storage import load, save
-from lineprof.storage.schema import MAX_EVENTS, TRACE_TABLES
+from lineprof.storage.schema_gpu import MAX_EVENTS, TRACE_TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,85 @@
+"""Tables of a ``.lprof`` file that few profiles have: of GPUs, traces and ranks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lineprof.model import gpu, records, timelines
+from lineprof.storage.schema import (
+    CALL_TABLES,
+    CUTS,
+    MERGED_CALLS,
+    OWN_TIMES,
+    Column,
+    Table,
+    ints,
+    table_of,
+    texts,
+)
+
+MAX_EVENTS = 100_000_000  # of all timelines together; of all traces, slices
+
+
+class BatchTables(NamedTuple):
+    """The tables of packed columns: of events in timelines, or of slices in traces."""
+
+    batches: Table
+    columns: Table
+    owner: str  # "timeline": `batches` has its id as timeline_id
+    items: str  # "events": the column of `batches` with their number
+
+    @property
+    def owner_id(self) -> str:
+        """The column with the id of a timeline, or of a trace."""
+        return f"{self.owner}_id"
+
+
+def _batches(prefix: str, owner: str, items: str) -> BatchTables:
+    return BatchTables(
+        batches=Table(f"{prefix}_batches", ints("id", f"{owner}_id", items)),
+        columns=Table(
+            f"{prefix}_columns",
+            (*ints("batch_id"), *texts("name"), Column("data", bytes)),
+        ),
+        owner=owner,
+        items=items,
+    )
+
+
+GPU_RUNS = table_of(gpu.GPU_RUNS)
+GPU_DEVICES = table_of(gpu.GPU_DEVICES, "id")
+GPU_NAMES = Table("gpu_names", (*ints("id"), *texts("name")))
+GPU_PATHS = table_of(gpu.GPU_PATHS, "id")
+GPU_PATH_LINES = Table("gpu_path_lines", ints("path_id", "function_id", "line"))
+GPU_SUMS = table_of(gpu.GPU_SUMS)
+GPU_TIMELINES = table_of(timelines.GPU_TIMELINES, "id")
+GPU_TIMELINE_NAMES = Table("gpu_timeline_names", ints("timeline_id", "name_id"))
+GPU_LAUNCHES = table_of(timelines.GPU_LAUNCHES, "timeline_id")
+EVENT_BATCHES = _batches("gpu", "timeline", "events")
+
+# The functions of traces are those of the calls.
+
+TRACES = table_of(timelines.TRACES, "id")
+TRACE_FUNCTIONS = Table("trace_functions", ints("trace_id", "function_id"))
+TRACE_THREADS = Table(
+    "trace_threads", (*ints("trace_id"), Column("thread_id", int, optional=True))
+)
+SLICE_BATCHES = _batches("trace", "trace", "slices")
+
+# Only profiles that were merged from many files have these. Line 0 is a function.
+
+RANK_LINES = Table("rank_lines", ints("id", "function_id", "line"))
+RANK_RUNS = table_of(records.RANK_RUNS, "id")
+RANK_LINE_BATCHES = _batches("rank", "rank", "lines")
+
+GPU_TABLES = (
+    *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
+    *(GPU_TIMELINES, GPU_TIMELINE_NAMES, GPU_LAUNCHES, *EVENT_BATCHES[:2]),
+)
+TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, *SLICE_BATCHES[:2])
+RANK_TABLES = (RANK_LINES, RANK_RUNS, *RANK_LINE_BATCHES[:2])
+# A file has all tables of such a group, or none of them.
+OPTIONAL_TABLES = (
+    *(GPU_TABLES, CALL_TABLES, (MERGED_CALLS,), (OWN_TIMES,), (CUTS,)),
+    *(TRACE_TABLES, RANK_TABLES),
+)
