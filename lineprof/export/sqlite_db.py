@@ -25,7 +25,13 @@ from lineprof.model.call_graph import (
     line_self_ns,
 )
 from lineprof.model.clocks import Clock
-from lineprof.model.gpu import KERNEL, NO_DEVICE, NO_PATH, numbers_of_lines
+from lineprof.model.gpu import (
+    KERNEL,
+    NO_DEVICE,
+    NO_PATH,
+    numbers_of_lines,
+    of_unknown_clock,
+)
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 from lineprof.report.gpu_format import call_name, kernel_name
 from lineprof.source import sources_of
@@ -202,10 +208,10 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
-    undated = sum(run.undated for run in profile.gpu.runs)
-    if undated:
+    unknown = of_unknown_clock(profile.gpu)
+    if unknown:
         yield (
-            f"{undated} GPU records with times of an unknown clock are not in"
+            f"{unknown} GPU records with times of an unknown clock are not in"
             " gpu_events"
         )
     yield from csv_remarks(profile)

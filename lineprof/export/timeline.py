@@ -43,6 +43,7 @@ from lineprof.model.gpu import (
     NO_PATH,
     RUNTIME,
     WAIT,
+    of_unknown_clock,
 )
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
@@ -94,10 +95,10 @@ def remarks(profile: Profile) -> Iterator[str]:
     left_out = sum(run.left_out for run in profile.gpu.runs)
     if left_out:
         yield f"{left_out} GPU records are not in the timeline: it was full"
-    undated = sum(run.undated for run in profile.gpu.runs)
-    if undated:
+    unknown = of_unknown_clock(profile.gpu)
+    if unknown:
         yield (
-            f"{undated} GPU records with times of an unknown clock are not in the"
+            f"{unknown} GPU records with times of an unknown clock are not in the"
             " timeline"
         )
     if profile.traces and any(one.count for one in profile.gpu.timelines):

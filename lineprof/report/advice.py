@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.advice.advise import KINDS, advise
 from lineprof.advice.finding import in_words, percent
 from lineprof.model.names import short_names
+from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
-from lineprof.report.rows import Rows
+from lineprof.report.rows import rows_of
 from lineprof.report.text_grid import counted, more_rows
 from lineprof.snapshot.arithmetic import idle_sums
 
@@ -23,13 +23,10 @@ if TYPE_CHECKING:
     from lineprof.console.terminal import Terminal
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
+    from lineprof.report.columns import Columns
     from lineprof.report.options import Options
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
-
-_COLUMNS = (
-    *("kind", "file", "function", "function_line", "line", "cost_ns", "share"),
-    *("measured", "advice", "numbers", "places", "source"),
-)
 
 _INDENT = "   "
 
@@ -82,37 +79,15 @@ def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the findings for other programs."""
     found = advice_of(profile, sources)
     shown = _shown(found, options)
-    return Rows(
-        columns=_COLUMNS,
-        rows=[_row(one, sources, as_text=options.csv) for one in shown],
-        more=len(found.findings) - len(shown),
-        totals={
-            "run_ns": found.run_ns,
-            "unchecked": [
-                {"kind": kind, "reason": reason} for kind, reason in found.unchecked
-            ],
-            "missing": [*found.missing],
-        },
-    )
-
-
-def _row(one: Finding, sources: Sources, *, as_text: bool) -> dict[str, object]:
-    (file, _, _), number = one.places[0]
-    numbers: object = dict(one.numbers)
-    places: object = [_place(place) for place in one.places]
-    if as_text:  # a field of CSV is one value
-        numbers, places = json.dumps(numbers), json.dumps(places)
-    return {
-        "kind": one.kind,
-        **_place(one.places[0]),
-        "cost_ns": one.cost_ns,
-        "share": one.share,
-        "measured": one.measured,
-        "advice": one.advice,
-        "numbers": numbers,
-        "places": places,
-        "source": sources.line(file, number),
+    totals = {
+        "run_ns": found.run_ns,
+        "unchecked": [
+            {"kind": kind, "reason": reason} for kind, reason in found.unchecked
+        ],
+        "missing": [*found.missing],
     }
+    more = len(found.findings) - len(shown)
+    return rows_of(_FINDINGS, shown, sources, more=more, totals=totals)
 
 
 def _place(place: Line) -> dict[str, object]:
@@ -123,6 +98,19 @@ def _place(place: Line) -> dict[str, object]:
         "function_line": first_line,
         "line": line or None,
     }
+
+
+_FINDINGS: Columns = {
+    "kind": Column(WORDS),
+    "place": Column(PLACE, value=lambda one: one.places[0]),
+    "cost_ns": Column(NS),
+    "share": Column(SHARE),
+    "measured": Column(WORDS),
+    "advice": Column(WORDS),
+    "numbers": Column(DATA, value=lambda one: dict(one.numbers)),
+    "places": Column(DATA, value=lambda one: [*map(_place, one.places)]),
+    "source": Column(SOURCE, value=lambda one: one.places[0]),
+}
 
 
 def _shown(found: Advice, options: Options) -> list[Finding]:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
 from lineprof.model.rank_lines import WHOLE, processes_of, ranks_of, values_of
 from lineprof.model.rank_spread import useful_ns
 from lineprof.model.records import ranked
+from lineprof.report.columns import COUNT, NS, PLACE, SOURCE, WORDS, Column
 from lineprof.report.options import BY_PROCESS
 from lineprof.report.ranks import NO_RANKS_KNOWN
-from lineprof.report.rows import Rows
-from lineprof.report.text_grid import grid, more_rows, time_unit_for
+from lineprof.report.rows import rows_of
+from lineprof.report.text_grid import Context, grid, more_rows, table, time_unit_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, Process, Ranks
+    from lineprof.report.columns import Columns
     from lineprof.report.options import Options
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _NO_PROCESSES = "The profile does not say which processes ran"
@@ -33,8 +37,6 @@ _BESIDE = 34  # columns of the line number and the source, at least
 
 _TITLE = 6  # more columns if titles are ranges
 
-_COMM = 4  # the column of communication
-
 _MIN_COLUMNS, _MAX_COLUMNS = 2, 16  # of times
 
 
@@ -42,18 +44,69 @@ class _Item(NamedTuple):
     """One rank or process."""
 
     number: int  # the rank, or the index of the process
+    process: int | None  # its index, if it is one process
     processes: Sequence[Process]
     wall_ns: int
-    mpi_ns: int | None  # None: not known
-    useful_ns: int | None  # in its lines, without communication
-    hits: int | None
-    lines: int | None
+    mpi_ns: int | None = None  # None: not known
+    useful_ns: int | None = None  # in its lines, without communication
+    hits: int | None = None
+    lines: int | None = None
 
     @property
     def cpu_ns(self) -> int | None:
         """Time of its processes on processors; None if unknown."""
         times = [process.cpu_ns for process in self.processes]
         return None if None in times or not times else sum(filter(None, times))
+
+
+class _LineOfItem(NamedTuple):
+    """One line of a rank or process."""
+
+    process: int | None
+    processes: Sequence[Process]
+    place: tuple[Key, int]
+    hits: int
+    time_ns: int
+    mpi_ns: int
+    callees_ns: int
+
+
+def _pids(row: _Item, _: object) -> str:
+    more = len(row.processes) - 1
+    return f"{row.processes[0].pid}" + (f" +{more}" if more else "")
+
+
+_PROCESS: Columns = {  # of an _Item and of a _LineOfItem
+    "rank": Column(COUNT, "Rank", value=lambda row: row.processes[0].rank),
+    "process": Column(COUNT),
+    "pid": Column(COUNT, "PID", value=lambda row: row.processes[0].pid, shown=_pids),
+    "host": Column(WORDS, "Host", value=lambda row: row.processes[0].host),
+    "command": Column(
+        WORDS, "Command", value=lambda row: " ".join(row.processes[0].argv)
+    ),
+}
+
+_ITEMS: Columns = {
+    **_PROCESS,
+    "processes": Column(COUNT, value=lambda row: len(row.processes)),
+    "start_unix_ns": Column(NS, value=lambda row: row.processes[0].start_unix_ns),
+    "wall_ns": Column(NS, "Wall"),
+    "cpu_ns": Column(NS, "CPU", spare=2),
+    "mpi_ns": Column(NS, "Comm"),
+    "useful_ns": Column(NS, "In lines"),
+    "hits": Column(COUNT, "Hits", spare=3),
+    "lines": Column(COUNT, "Lines", spare=1),
+}
+
+_MATRIX: Columns = {
+    **_PROCESS,
+    "place": Column(PLACE),
+    "hits": Column(COUNT),
+    "time_ns": Column(NS),
+    "mpi_ns": Column(NS),
+    "callees_ns": Column(NS),
+    "source": Column(SOURCE, value=lambda row: row.place),
+}
 
 
 def by(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
@@ -68,41 +121,10 @@ def by(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
         return
     shown = items[: options.limit or None]
     unit = time_unit_for(item.wall_ns for item in shown)
-    titles = [
-        *("Rank", "PID"),
-        *unit.titles("Wall", "CPU", "Comm", "In lines"),
-        *("Hits", "Lines", "Host", "Command"),
-    ]
-    cells = [
-        [
-            "" if item.processes[0].rank is None else f"{item.processes[0].rank}",
-            _pids(item),
-            *(
-                "" if ns is None else unit.text(ns)
-                for ns in (item.wall_ns, item.cpu_ns, item.mpi_ns, item.useful_ns)
-            ),
-            "" if item.hits is None else f"{item.hits}",
-            "" if item.lines is None else f"{item.lines}",
-            item.processes[0].host,
-            _command(item),
-        ]
-        for item in shown
-    ]
-    spare = (7, 3, 6)
-    if options.named:  # communication is that of the whole run
-        titles, *cells = ([*row[:_COMM], *row[_COMM + 1 :]] for row in [titles, *cells])
-        spare = (6, 3, 5)
-    yield from grid(titles, cells, options.terminal, words=2, spare=spare)
+    hidden = ["mpi_ns"] if options.named else []  # it is that of the whole run
+    context = Context(terminal=options.terminal)
+    yield from table(_ITEMS, shown, context, unit=unit, hidden=hidden)
     yield from more_rows(len(items) - len(shown))
-
-
-def _pids(item: _Item) -> str:
-    more = len(item.processes) - 1
-    return f"{item.processes[0].pid}" + (f" +{more}" if more else "")
-
-
-def _command(item: _Item) -> str:
-    return " ".join(item.processes[0].argv)
 
 
 def _groups(profile: Profile, options: Options) -> Ranks:
@@ -127,34 +149,25 @@ def _items(profile: Profile, groups: Ranks, options: Options) -> list[_Item]:
         some = members.get(number)
         if not some:
             continue  # a damaged file has ranks without processes
+        item = _Item(
+            number=number,
+            process=number if options.by == BY_PROCESS else None,
+            processes=some,
+            wall_ns=max(process.wall_ns for process in some),
+        )
         run = runs.get(number)
-        if run is None:
-            items.append(
-                _Item(
-                    number=number,
-                    processes=some,
-                    wall_ns=max(process.wall_ns for process in some),
-                    mpi_ns=None,
-                    useful_ns=None,
-                    hits=None,
-                    lines=None,
-                )
-            )
-            continue
-        values = values_of(groups, run)
-        own = useful_ns(values)[1]
-        is_chosen = [chosen[place] for place in values.places]
-        items.append(
-            _Item(
-                number=number,
-                processes=some,
+        if run is not None:
+            values = values_of(groups, run)
+            own = useful_ns(values)[1]
+            is_chosen = [chosen[place] for place in values.places]
+            item = item._replace(
                 wall_ns=run.wall_ns,
                 mpi_ns=None if options.named else run.mpi_ns,
                 useful_ns=sum(ns for ns, one in zip(own, is_chosen) if one),
                 hits=sum(hits for hits, one in zip(values.hits, is_chosen) if one),
                 lines=sum(is_chosen),
             )
-        )
+        items.append(item)
     return items
 
 
@@ -220,18 +233,6 @@ def _matrix(
 
 # For other programs.
 
-_OF_PROCESS = ("rank", "process", "pid", "host", "command")
-
-_COLUMNS = (
-    *(*_OF_PROCESS, "processes", "start_unix_ns", "wall_ns", "cpu_ns", "mpi_ns"),
-    *("useful_ns", "hits", "lines"),
-)
-
-_MATRIX = (
-    *(*_OF_PROCESS, "file", "function", "function_line", "line"),
-    *("hits", "time_ns", "mpi_ns", "callees_ns", "source"),
-)
-
 
 def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the rows of --by, those of its lines with --matrix.
@@ -240,79 +241,42 @@ def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """
     groups = _groups(profile, options)
     items = _items(profile, groups, options)
-    heads = {item.number: _head(item, options) for item in items}
-    if options.matrix:
-        return _matrix_rows(profile, groups, sources, heads, options)
-    made = [
-        {
-            **heads[item.number],
-            "processes": len(item.processes),
-            "start_unix_ns": item.processes[0].start_unix_ns,
-            "wall_ns": item.wall_ns,
-            "cpu_ns": item.cpu_ns,
-            "mpi_ns": item.mpi_ns,
-            "useful_ns": item.useful_ns,
-            "hits": item.hits,
-            "lines": item.lines,
-        }
-        for item in items[: options.limit or None]
-    ]
-    return Rows(columns=_COLUMNS, rows=made, more=len(items) - len(made))
-
-
-def _head(item: _Item, options: Options) -> dict[str, object]:
-    first = item.processes[0]
-    return {
-        "rank": first.rank,
-        "process": item.number if options.by == BY_PROCESS else None,
-        "pid": first.pid,
-        "host": first.host,
-        "command": _command(item),
-    }
-
-
-def _matrix_rows(
-    profile: Profile,
-    groups: Ranks,
-    sources: Sources,
-    heads: dict[int, dict[str, object]],
-    options: Options,
-) -> Rows:
-    """Return a row for each line and group."""
+    if not options.matrix:
+        shown = items[: options.limit or None]
+        return rows_of(_ITEMS, shown, sources, more=len(items) - len(shown))
     every = [function.key for function in profile.functions]
     known = {*every[: options.limit or None]}
-    total = 0
-    made: list[dict[str, object]] = []
+    lines = list(islice(_lines(groups, items, known), _MAX_ROWS + 1))
+    if len(lines) > _MAX_ROWS:
+        raise LineprofError(
+            f"the matrix has more than {_MAX_ROWS:,} rows",
+            hint="name the functions to show, or give --limit N",
+        )
+    return rows_of(_MATRIX, lines, sources, more=len(every) - len(known))
+
+
+def _lines(
+    groups: Ranks, items: Sequence[_Item], known: Container[Key]
+) -> Iterator[_LineOfItem]:
+    """Yield each line of the `known` functions, by rank or process."""
+    by_number = {item.number: item for item in items}
     for run in groups.runs:
-        if run.rank not in heads:
+        item = by_number.get(run.rank)
+        if item is None:
             continue
         values = values_of(groups, run)
-        numbers = zip(
+        for place, hits, time_ns, mpi_ns, callees_ns in zip(
             *(values.places, values.hits, values.time_ns),
             *(values.mpi_ns, values.callees_ns),
-        )
-        for place, hits, time_ns, mpi_ns, callees_ns in numbers:
+        ):
             key, line = groups.places[place]
-            if key not in known or line == WHOLE:
-                continue
-            total += 1
-            if total > _MAX_ROWS:
-                raise LineprofError(
-                    f"the matrix has more than {_MAX_ROWS:,} rows",
-                    hint="name the functions to show, or give --limit N",
+            if key in known and line != WHOLE:
+                yield _LineOfItem(
+                    process=item.process,
+                    processes=item.processes,
+                    place=(key, line),
+                    hits=hits,
+                    time_ns=time_ns,
+                    mpi_ns=mpi_ns,
+                    callees_ns=callees_ns,
                 )
-            made.append(
-                {
-                    **heads[run.rank],
-                    "file": key[0],
-                    "function": key[2],
-                    "function_line": key[1],
-                    "line": line,
-                    "hits": hits,
-                    "time_ns": time_ns,
-                    "mpi_ns": mpi_ns,
-                    "callees_ns": callees_ns,
-                    "source": sources.line(key[0], line),
-                }
-            )
-    return Rows(columns=_MATRIX, rows=made, more=len(every) - len(known))

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import BoxCharacters, box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
 from lineprof.model.names import short_names
+from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column
 from lineprof.report.marks import Marks
 from lineprof.report.options import min_percent_of_calls
+from lineprof.report.rows import rows_of
 from lineprof.report.text_grid import (
     grid,
     more_rows,
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+    from lineprof.report.columns import Columns
+    from lineprof.report.marks import Part
     from lineprof.report.options import Options
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _HOT_PERCENT = 20  # of the total, in the function itself
@@ -253,10 +258,7 @@ class _Walk:
             elif index == skipped[0]:
                 text = f"{self._characters.dots} {len(skipped)} levels, one call each"
                 yield _Row(
-                    position=position,
-                    ns=path.inclusive_ns,
-                    calls=path.calls,
-                    text=text,
+                    position=position, ns=path.inclusive_ns, calls=path.calls, text=text
                 )
         stack.append(_Leave(functions=tuple(path.function for path in chain)))
         self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
@@ -322,3 +324,60 @@ class _Walk:
             before_children=indent + (characters.blank if is_last else characters.bar),
             depth=depth,
         )
+
+
+# For other programs.
+
+
+class _PathRow(NamedTuple):
+    """One call path."""
+
+    id: int
+    parent_id: int | None
+    depth: int
+    path: CallPath
+    part: Part | None
+
+
+TREE: Columns = {
+    "id": Column(COUNT),
+    "parent_id": Column(COUNT),
+    "depth": Column(COUNT),
+    "call_line": Column(COUNT, value=lambda row: row.path.line or None),
+    "function": Column(FUNCTION, value=lambda row: row.path.function or ("", 0, "")),
+    "calls": Column(COUNT, "Calls", value=lambda row: row.path.calls),
+    "self_ns": Column(NS, value=lambda row: row.path.self_ns),
+    "inclusive_ns": Column(NS, "Time", value=lambda row: row.path.inclusive_ns),
+    "part": Column(PART),
+}
+
+
+def tree_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
+    """Return the rows of --tree: every call path, each before those below it."""
+    root, marks = call_path_tree(profile), Marks(profile)
+    least_ns = min_percent_of_calls(options) / 100 * root.inclusive_ns
+    rows: list[_PathRow] = []
+    more = 0
+    todo: list[tuple[CallPath, int | None, int]] = [
+        (path, None, 1) for path in reversed(root.children.values())
+    ]
+    while todo:
+        path, parent, depth = todo.pop()
+        is_full = options.limit and len(rows) == options.limit
+        if is_full or path.inclusive_ns < least_ns:
+            more += 1
+            continue
+        row = _PathRow(
+            id=len(rows),
+            parent_id=parent,
+            depth=depth,
+            path=path,
+            part=marks.part(path.function),
+        )
+        rows.append(row)
+        if not options.depth or depth < options.depth:
+            todo += [
+                (below, row.id, depth + 1) for below in reversed(path.children.values())
+            ]
+    totals = {"inclusive_ns": root.inclusive_ns}
+    return rows_of(TREE, rows, sources, more=more, totals=totals)

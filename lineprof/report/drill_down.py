@@ -7,21 +7,36 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.output import shell_word
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
-from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals
+from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.gpu import numbers_of_lines
+from lineprof.report.columns import (
+    COUNT,
+    DATA,
+    FUNCTION,
+    NS,
+    PART,
+    PLACE,
+    SOURCE,
+    Column,
+)
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
 from lineprof.report.options import min_percent_of_calls
+from lineprof.report.rows import rows_of
 from lineprof.report.text import table_layout
 from lineprof.report.text_grid import counted, in_words, more_rows, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.call_graph import Edge
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
+    from lineprof.report.columns import Columns
+    from lineprof.report.marks import Part
     from lineprof.report.options import Options
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _MAX_CALLERS = 4  # named above a table
@@ -60,24 +75,6 @@ def drill(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
     the profile, or is ambiguous.
     """
     return _Drill(profile, sources, options).lines()
-
-
-def sections(
-    profile: Profile, sources: Sources, options: Options
-) -> tuple[Calls, list[tuple[str, Key]], int]:
-    """Return all calls, the call path and key of each function to show, and the rest.
-
-    The rest is the number of functions that --limit leaves out. Raises LineprofError
-    as `drill` does.
-    """
-    below = _Drill(profile, sources, options)
-    parts, more = below.parts()
-    shown = [
-        (" -> ".join(section.path), section.function)
-        for _, of_start in parts
-        for section in of_start
-    ]
-    return below.calls, shown, more
 
 
 class Calls:
@@ -427,3 +424,82 @@ class _Drill:
         )
         gpu_ns = self.calls.gpu.get((edge.caller, edge.line, edge.callee), 0)
         return f"{text}, {in_words(gpu_ns)} on GPUs" if gpu_ns else text
+
+
+# For other programs.
+
+
+class _DrillRow(NamedTuple):
+    """A line of a function, or a function that it calls."""
+
+    path: str
+    place: tuple[Key, int]
+    line: LineTotals | None
+    edge: Edge | None
+    self_ns: int | None
+    gpu_ns: int | None
+    part: Part | None
+
+
+def _of_edge(name: str) -> Callable[[_DrillRow], object]:
+    return lambda row: row.edge and getattr(row.edge, name)
+
+
+DRILL: Columns = {
+    "path": Column(DATA),
+    "place": Column(PLACE),
+    "hits": Column(COUNT, value=lambda row: row.line and row.line.hits),
+    "time_ns": Column(NS, value=lambda row: row.line and row.line.time_ns),
+    "self_ns": Column(NS),
+    "callee": Column(FUNCTION, value=_of_edge("callee")),
+    **{
+        name: Column(COUNT, value=_of_edge(name))
+        for name in ("calls", "primitive_calls")
+    },
+    **{name: Column(NS, value=_of_edge(name)) for name in ("total_ns", "inclusive_ns")},
+    "gpu_ns": Column(NS),
+    "part": Column(PART),
+    "source": Column(SOURCE, value=lambda row: row.line and row.place),
+}
+
+
+def drill_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
+    """Return the rows of --drill: each line, and below it its callees.
+
+    Raises LineprofError as `drill` does.
+    """
+    below = _Drill(profile, sources, options)
+    parts, more = below.parts()
+    calls = below.calls
+    functions = {function.key: function for function in profile.functions}
+    own, marks = line_self_ns(profile), Marks(profile)
+    gpu_lines = numbers_of_lines(profile.gpu) if profile.gpu.sums else {}
+    rows: list[_DrillRow] = []
+    for section in (one for _, of_start in parts for one in of_start):
+        key = section.function
+        callees: dict[int, list[Edge]] = {}
+        for edge in calls.by(key):
+            callees.setdefault(edge.line, []).append(edge)
+        for line in functions[key].rows:
+            numbers = gpu_lines.get(key, {}).get(line.line)
+            row = _DrillRow(
+                path=" -> ".join(section.path),
+                place=(key, line.line),
+                line=line,
+                edge=None,
+                self_ns=own.get(key, {}).get(line.line),
+                gpu_ns=numbers.gpu_ns if numbers else None,
+                part=marks.part(key),
+            )
+            rows.append(row)
+            rows += [
+                row._replace(
+                    line=None,
+                    edge=edge,
+                    self_ns=None,
+                    gpu_ns=calls.gpu.get((key, edge.line, edge.callee)),
+                    part=marks.part(edge.callee),
+                )
+                for edge in callees.get(line.line, ())
+            ]
+    return rows_of(DRILL, rows, sources, more=more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lineprof.model.call_graph import (
     edge_gpu_ns,
@@ -15,19 +15,32 @@ from lineprof.model.call_graph import (
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.names import OUTSIDE, short_names
 from lineprof.model.own_waits import own_waits
+from lineprof.report.columns import (
+    COUNT,
+    DATA,
+    FUNCTION,
+    NS,
+    PART,
+    PLACE,
+    SHARE,
+    SOURCE,
+    WORDS,
+    UpTo,
+    Column,
+)
 from lineprof.report.limits import limited
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
 from lineprof.report.options import FUNCTION_ORDERS
+from lineprof.report.rows import rows_of
 from lineprof.report.text_grid import (
-    TimeUnit,
+    Context,
     counted,
-    grid,
     in_words,
     more_rows,
-    percent,
     percent_of,
+    table,
     time_unit_for,
 )
 
@@ -39,7 +52,10 @@ if TYPE_CHECKING:
     from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+    from lineprof.report.columns import Columns, Place
+    from lineprof.report.marks import Part
     from lineprof.report.options import Options
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 UNKNOWN_CALLER = "not known from where"
@@ -62,12 +78,15 @@ def call_notes(profile: Profile, _: Options) -> Iterator[str]:
 # --functions: all functions with calls and times, as cProfile prints them.
 
 
-class _FunctionRow(NamedTuple):
+class _Function(NamedTuple):
     """One row of --functions."""
 
-    key: Key
+    function: Key
     numbers: FunctionTotals
-    gpu_ns: int
+    gpu_ns: int | None
+    part: Part | None
+    mark: str
+    is_counted: bool
 
     @property
     def per_call(self) -> float:
@@ -75,103 +94,121 @@ class _FunctionRow(NamedTuple):
         return self.numbers.total_ns / (self.numbers.primitive_calls or 1)
 
 
+def _calls(numbers: FunctionTotals | Edge | _Sums) -> str:
+    """Return the number of calls and, if it is another one, that of primitive calls."""
+    if numbers.calls == numbers.primitive_calls:
+        return f"{numbers.calls}"
+    return f"{numbers.calls}/{numbers.primitive_calls}"
+
+
+def _each(ns: int, count: int) -> str:
+    """Return a time per call; "" if there was no call."""
+    return in_words(ns / count) if count else ""
+
+
+FUNCTIONS: Columns = {
+    "function": Column(
+        FUNCTION,
+        "Function",
+        shown=lambda row, names: names.function(row.function) + row.mark,
+    ),
+    "calls": Column(
+        COUNT,
+        "Calls",
+        value=lambda row: row.numbers.calls,
+        shown=lambda row, _: _calls(row.numbers) if row.is_counted else "",
+    ),
+    "primitive_calls": Column(COUNT, value=lambda row: row.numbers.primitive_calls),
+    "self_ns": Column(NS, "Self", value=lambda row: row.numbers.self_ns),
+    "self_per_call": Column(
+        DATA,
+        "Per Call",
+        value=lambda row: _each(row.numbers.self_ns, row.numbers.calls),
+        spare=2,
+        is_data=False,
+    ),
+    "total_ns": Column(NS, "Cumulative", value=lambda row: row.numbers.total_ns),
+    "per_call": Column(
+        DATA,
+        "Per Call",
+        value=lambda row: _each(row.numbers.total_ns, row.numbers.primitive_calls),
+        spare=1,
+        is_data=False,
+    ),
+    "gpu_ns": Column(NS, "GPU", optional=True),
+    "part": Column(PART),
+}
+
 # Sort keys of the orders; times and counts are negative, so that the greatest come
 # first.
-_ORDERS: Mapping[str, Callable[[_FunctionRow], tuple[object, ...]]] = {
+_ORDERS: Mapping[str, Callable[[_Function], tuple[object, ...]]] = {
     "calls": lambda row: (-row.numbers.calls,),
     "primitive": lambda row: (-row.numbers.primitive_calls,),
     "self": lambda row: (-row.numbers.self_ns,),
     "cumulative": lambda row: (-row.numbers.total_ns,),
     "per-call": lambda row: (-row.per_call,),
-    "gpu": lambda row: (-row.gpu_ns,),
-    "name": lambda row: (row.key[2], row.key[0], row.key[1]),
-    "file": lambda row: row.key,
+    "gpu": lambda row: (-(row.gpu_ns or 0),),
+    "name": lambda row: (row.function[2], row.function),
+    "file": lambda row: row.function,
 }
 
 
 def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each function, in the order of `options.sort_by`."""
-    rows, shown = listed_functions(profile, options)
+    rows, shown = _functions(profile, options)
     numbers = [row.numbers for row in rows]
     calls = sum(one.calls for one in numbers)
     primitive = sum(one.primitive_calls for one in numbers)
-    unknown = uncounted(profile)
     summary = counted(len(rows), "function")
-    if not any(row.key in unknown for row in rows):
+    if all(row.is_counted for row in rows):
         more = f" ({primitive} of them primitive)" if primitive != calls else ""
         summary = f"{counted(calls, 'call')}{more} of {summary}"
     if profile.calls.nodes:
         summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
     yield summary
     yield ""
-    has_gpu = any(row.gpu_ns for row in rows)
-    times = time_unit_for(max(row.numbers.total_ns, row.gpu_ns) for row in rows)
-    self_time, cumulative, gpu = times.titles("Self", "Cumulative", "GPU")
-    titles = ["Calls", self_time, "Per Call", cumulative, "Per Call", "Function"]
-    if has_gpu:
-        titles.insert(-1, gpu)
-    names, marks = short_names(row.key for row in rows), Marks(profile)
-    cells = [
-        (
-            "" if row.key in unknown else _calls_of(row),
-            *_function_texts(row, times, has_gpu=has_gpu),
-            names.function(row.key) + marks.after(row.key),
-        )
-        for row in shown
-    ]
-    per_call = [titles.index("Per Call", 3), titles.index("Per Call")]
-    yield from grid(titles, cells, options.terminal, spare=per_call)
+    names = short_names(row.function for row in rows)
+    context = Context(terminal=options.terminal, names=names)
+    unit = time_unit_for(max(row.numbers.total_ns, row.gpu_ns or 0) for row in rows)
+    yield from table(FUNCTIONS, shown, context, unit=unit)
     yield from more_rows(len(rows) - len(shown))
 
 
-def listed_functions(
+def function_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
+    """Return the rows of --functions for other programs."""
+    every, shown = _functions(profile, options)
+    totals = {"self_ns": sum(row.numbers.self_ns for row in every)}
+    more = len(every) - len(shown)
+    return rows_of(FUNCTIONS, shown, sources, more=more, totals=totals)
+
+
+def _functions(
     profile: Profile, options: Options
-) -> tuple[list[_FunctionRow], list[_FunctionRow]]:
+) -> tuple[list[_Function], list[_Function]]:
     """Return the rows of all functions, and those to show, in the order asked for."""
-    rows = _function_rows(profile, options)
-    rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
-    whole_ns = sum(row.numbers.self_ns for row in rows)
-    return rows, limited(rows, options, lambda row: row.numbers.total_ns, whole_ns)
-
-
-def _function_rows(profile: Profile, options: Options) -> list[_FunctionRow]:
     gpu = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
     ran = {
         function.key
         for function in profile.functions
         if any(cell.hits or cell.time_ns for cell in function.thread_lines)
     }
-    return [
-        _FunctionRow(
-            key=key, numbers=numbers, gpu_ns=gpu[key].gpu_ns if key in gpu else 0
+    marks, unknown = Marks(profile), uncounted(profile)
+    rows = [
+        _Function(
+            function=key,
+            numbers=numbers,
+            gpu_ns=(gpu[key].gpu_ns if key in gpu else 0) if profile.gpu.sums else None,
+            part=marks.part(key),
+            mark=marks.after(key),
+            is_counted=key not in unknown,
         )
         for key, numbers in function_totals(profile).items()
         if not options.skip_zero
         or (numbers.calls or numbers.total_ns or key in ran or key in gpu)
     ]
-
-
-def _calls_of(row: _FunctionRow) -> str:
-    calls, primitive = row.numbers.calls, row.numbers.primitive_calls
-    return f"{calls}" if calls == primitive else f"{calls}/{primitive}"
-
-
-def _function_texts(
-    row: _FunctionRow, times: TimeUnit, *, has_gpu: bool
-) -> Iterator[str]:
-    """Yield the times of a row; those per call are blank if there was no call."""
-    numbers = row.numbers
-    calls, primitive = numbers.calls, numbers.primitive_calls
-    yield times.text(numbers.self_ns)
-    yield _each(numbers.self_ns, calls)
-    yield times.text(numbers.total_ns)
-    yield _each(numbers.total_ns, primitive)
-    if has_gpu:
-        yield times.text(row.gpu_ns) if row.gpu_ns else ""
-
-
-def _each(ns: int, count: int) -> str:
-    return in_words(ns / count) if count else ""
+    rows.sort(key=_ORDERS[FUNCTION_ORDERS[options.sort_by or "cumulative"]])
+    whole_ns = sum(row.numbers.self_ns for row in rows)
+    return rows, limited(rows, options, lambda row: row.numbers.total_ns, whole_ns)
 
 
 # --hot: the lines of the whole program that took most time themselves.
@@ -180,80 +217,117 @@ def _each(ns: int, count: int) -> str:
 class _HotLine(NamedTuple):
     """One line that took time."""
 
-    key: Key
-    line: int
+    place: Place
     self_ns: int  # without its callees
-    gpu_ns: int  # of work that it launched itself
+    gpu_self_ns: int  # of work that it launched itself
+
+    @property
+    def ns(self) -> int:
+        """Self time or GPU time, whichever is longer: it may only launch a kernel."""
+        return max(self.self_ns, self.gpu_self_ns)
 
 
-class _HottestLines(NamedTuple):
-    """The lines with the most time of their own, and the sums of all lines."""
+class _HotRow(NamedTuple):
+    """One row of --hot."""
 
-    shown: list[_HotLine]
-    lines: int  # that took time, in all
+    place: Place
+    hits: int
     self_ns: int
-    gpu_ns: int
+    wait: OwnWait | None
+    gpu_self_ns: int | None
+    part: Part | None
+    function: str  # with its mark
 
 
-def hottest_lines(profile: Profile, options: Options) -> _HottestLines:
-    """Return the `options.lines` most expensive lines, the most expensive first.
+def _own_wait(row: _HotRow, _: ShortNames) -> int | None:
+    """Return the time that a line waited, which may be an upper bound."""
+    if row.wait is None or row.wait.is_known:
+        return row.wait and row.wait.max_ns
+    return UpTo(row.wait.max_ns)
 
-    They are sorted by self time or GPU time, whichever is greater: a line may
-    only launch a kernel.
-    """
-    rows = _hot_lines(profile)
-    shown = nlargest(options.lines, rows, key=lambda row: max(row.self_ns, row.gpu_ns))
-    self_ns, gpu_ns = sum(row.self_ns for row in rows), sum(row.gpu_ns for row in rows)
-    shown = limited(
-        shown, options, lambda row: max(row.self_ns, row.gpu_ns), max(self_ns, gpu_ns)
-    )
-    return _HottestLines(shown=shown, lines=len(rows), self_ns=self_ns, gpu_ns=gpu_ns)
+
+HOT: Columns = {
+    "place": Column(PLACE, "Line"),
+    "hits": Column(COUNT, "Hits"),
+    "self_ns": Column(NS, "Own"),
+    "self_share": Column(SHARE, "% Own", of="self_ns"),
+    "own_wait_min_ns": Column(NS, value=lambda row: row.wait and row.wait.min_ns),
+    "own_wait_max_ns": Column(
+        NS,
+        "Wait",
+        value=lambda row: row.wait and row.wait.max_ns,
+        shown=_own_wait,
+        optional=True,
+    ),
+    "own_wait_cause": Column(
+        DATA,
+        "For",
+        value=lambda row: (row.wait and row.wait.cause) or None,
+        shown=lambda row, _: row.wait and WAITS_FOR.get(row.wait.cause, row.wait.cause),
+        optional=True,
+        spare=2,
+    ),
+    "gpu_self_ns": Column(NS, "GPU", optional=True),
+    "gpu_share": Column(SHARE, "% GPU", of="gpu_self_ns", optional=True),
+    "part": Column(PART),
+    "function": Column(WORDS, "Function", spare=1, is_data=False),
+    "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
+}
 
 
 def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each of the hottest lines."""
-    hottest = hottest_lines(profile, options)
-    shown, self_ns, gpu_ns = hottest.shown, hottest.self_ns, hottest.gpu_ns
+    rows, lines, totals = _hottest_lines(profile, options)
+    self_ns, gpu_ns = totals["self_ns"], totals["gpu_self_ns"]
     gpu_words = f" and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
     yield (
-        f"{len(shown)} of {hottest.lines} lines, of all that took {in_words(self_ns)}"
+        f"{len(rows)} of {lines} lines, of all that took {in_words(self_ns)}"
         f"{gpu_words} themselves:"
     )
     yield ""
-    times = time_unit_for(max(row.self_ns, row.gpu_ns) for row in shown)
-    own_title, gpu_title, wait_title = times.titles("Own", "GPU", "Wait")
-    waits = own_waits(profile, [(row.key, row.line) for row in shown])
-    has_waits = any(wait.max_ns for wait in waits.values())
-    titles = [own_title, "% Own"]
-    titles += [wait_title, "For"] if has_waits else []
-    titles += [gpu_title, "% GPU"] if gpu_ns else []
     names = short_names(function.key for function in profile.functions)
+    context = Context(terminal=options.terminal, names=names, sources=sources)
+    is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in rows]
+    yield from table(HOT, rows, context, late=("hits",), hot=is_hot, totals=totals)
+
+
+def hot_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
+    """Return the rows of --hot for other programs."""
+    rows, lines, totals = _hottest_lines(profile, options)
+    of_all = {"self_ns": totals["self_ns"]}
+    return rows_of(HOT, rows, sources, more=lines - len(rows), totals=of_all)
+
+
+def _hottest_lines(
+    profile: Profile, options: Options
+) -> tuple[list[_HotRow], int, dict[str, int]]:
+    """Return the `options.lines` most expensive lines, the most expensive first.
+
+    Also the number of all lines that took time, and their sums.
+    """
+    every = _hot_lines(profile)
+    totals = {
+        "self_ns": sum(one.self_ns for one in every),
+        "gpu_self_ns": sum(one.gpu_self_ns for one in every),
+    }
+    longest = nlargest(options.lines, every, key=lambda one: one.ns)
+    shown = limited(longest, options, lambda one: one.ns, max(totals.values()))
+    places = [one.place for one in shown]
+    hits, waits = hits_of_lines(profile, {*places}), own_waits(profile, places)
     marks = Marks(profile)
-    hits = hits_of_lines(profile, {(row.key, row.line) for row in shown})
-    cells = []
-    for row in shown:
-        texts = [times.text(row.self_ns), percent(row.self_ns, self_ns)]
-        if has_waits:
-            wait = waits[row.key, row.line]
-            texts += [_wait_text(wait, times), WAITS_FOR.get(wait.cause, wait.cause)]
-        if gpu_ns:
-            shares = (times.text(row.gpu_ns), percent(row.gpu_ns, gpu_ns))
-            texts += shares if row.gpu_ns else ("", "")
-        texts += [f"{hits[row.key, row.line]}", names.line(row.key[0], row.line)]
-        source = sources.line(row.key[0], row.line) or ""
-        cells.append([*texts, row.key[2] + marks.after(row.key), source.strip()])
-    titles += ["Hits", "Line", "Function", "Line Contents"]
-    is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in shown]
-    spare = [titles.index(one) for one in ("Function", "For") if one in titles]
-    terminal = options.terminal
-    yield from grid(titles, cells, terminal, words=3, hot=is_hot, spare=spare)
-
-
-def _wait_text(wait: OwnWait, times: TimeUnit) -> str:
-    """Return the time that a line waited; "" if it did not."""
-    if not wait.max_ns:
-        return ""
-    return f"{'' if wait.is_known else '<= '}{times.text(wait.max_ns)}"
+    rows = [
+        _HotRow(
+            place=one.place,
+            hits=hits[one.place],
+            self_ns=one.self_ns,
+            wait=waits.get(one.place),
+            gpu_self_ns=one.gpu_self_ns if profile.gpu.sums else None,
+            part=marks.part(one.place[0]),
+            function=one.place[0][2] + marks.after(one.place[0]),
+        )
+        for one in shown
+    ]
+    return rows, len(every), totals
 
 
 def _hot_lines(profile: Profile) -> list[_HotLine]:
@@ -266,9 +340,8 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
         for line in dict.fromkeys((*of_cpu, *of_gpu)):
             gpu_ns = of_gpu[line].self_ns if line in of_gpu else 0
             if of_cpu.get(line) or gpu_ns:
-                self_ns = of_cpu.get(line, 0)
-                row = _HotLine(key=key, line=line, self_ns=self_ns, gpu_ns=gpu_ns)
-                rows.append(row)
+                self_ns, place = of_cpu.get(line, 0), (key, line)
+                rows.append(_HotLine(place=place, self_ns=self_ns, gpu_self_ns=gpu_ns))
     return rows
 
 
@@ -289,8 +362,8 @@ def hits_of_lines(
 # --callers: the lines that call a function, how often, and their cost.
 
 
-class _CallSums(NamedTuple):
-    """Sums over calls of one function."""
+class _Sums(NamedTuple):
+    """Sums over calls of one function, as an `Edge` has them."""
 
     calls: int
     primitive_calls: int
@@ -298,119 +371,152 @@ class _CallSums(NamedTuple):
     inclusive_ns: int  # each call counts, however deep in a recursion
 
 
-class _CallerRow(NamedTuple):
-    """One row of --callers: a line that calls the function, or the sum of all."""
+class _Caller(NamedTuple):
+    """One row of --callers: a line that calls the function, or the sum of several."""
 
-    caller: str
-    sums: _CallSums
-    place: str = ""
-    source: str = ""
-    gpu_ns: int = 0
+    function: Key
+    part: Part | None
+    sums: Edge | _Sums
+    label: str = ""  # of a sum
+    caller: Key | None = None
+    line: int = 0
+    caller_part: Part | None = None
+    mark: str = ""  # of the caller
+    gpu_ns: int | None = None
+
+    @property
+    def place(self) -> Place | None:
+        """The calling line; a C function has no lines."""
+        return (self.caller, self.line) if self.caller and self.caller[0] else None
 
 
-def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    """Yield the callers of each of `options.targets`; LineprofError if unknown."""
-    numbers = function_totals(profile)
-    finder, marks = Finder(numbers), Marks(profile)
-    every = edges(profile.calls)
-    gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
-    gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
-    for index, target in enumerate(options.targets):
-        key = finder.called(target, sources)
-        if index:
-            yield ""
-        into = edges_into(every, key)
+def _caller_name(row: _Caller, names: ShortNames) -> str:
+    """Return the name of a caller."""
+    if row.label or row.caller is None:
+        return row.label or OUTSIDE
+    name = row.caller[2] if row.caller[0] else names.function(row.caller)
+    return f"{name}{' (itself)' if row.caller == row.function else ''}{row.mark}"
+
+
+CALLERS: Columns = {
+    "function": Column(FUNCTION),
+    "part": Column(PART),
+    "place": Column(PLACE, "Line", is_data=False),
+    "caller": Column(FUNCTION, "Caller", shown=_caller_name),
+    "caller_part": Column(PART),
+    "call_line": Column(COUNT, value=lambda row: row.line or None),
+    "calls": Column(
+        COUNT,
+        "Calls",
+        value=lambda row: row.sums.calls,
+        shown=lambda row, _: _calls(row.sums),
+    ),
+    "primitive_calls": Column(COUNT, value=lambda row: row.sums.primitive_calls),
+    "total_ns": Column(NS, "Time", value=lambda row: row.sums.total_ns),
+    "share": Column(SHARE, "Share", of="total_ns"),
+    "inclusive_ns": Column(NS, "Inclusive", value=lambda row: row.sums.inclusive_ns),
+    "gpu_ns": Column(NS, "GPU", optional=True),
+    "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
+}
+
+
+class _Callers:
+    """The calls of each function of a profile, by their callers."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.totals = function_totals(profile)
+        self.finder = Finder(self.totals)
+        self.marks = Marks(profile)
+        self._edges = edges(profile.calls)
+        self._gpu = edge_gpu_ns(profile) if profile.gpu.sums else None
+
+    def rows(
+        self, key: Key, options: Options
+    ) -> tuple[list[_Caller], list[_Caller], list[_Caller]]:
+        """Return the callers to show, the others, and those that are not known."""
+        into = [edge for edge in self._edges if edge.callee == key]
+        into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
+        rest = _unknown_calls(self.totals[key], into)
         rows = [
-            _caller_row(
-                edge, gpu.get((edge.caller, edge.line, key), 0), sources, finder.names
+            self.row(key, edge)._replace(
+                caller=edge.caller,
+                line=edge.line,
+                caller_part=self.marks.part(edge.caller),
+                mark=self.marks.after(edge.caller),
+                gpu_ns=self._gpu_ns(edge),
             )
             for edge in into
         ]
-        rows = [
-            row._replace(caller=row.caller + marks.after(edge.caller))
-            for row, edge in zip(rows, into)
-        ]
-        name = options.terminal.clean(finder.names.called(key))
-        yield f"{name}{marks.after(key)} is called from:"
-        yield ""
-        gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else 0
-        rows = _folded(rows, options)
-        yield from _caller_table(rows, numbers[key], gpu_ns, options)
+        nobody = cast("Key", (None, None, UNKNOWN_CALLER))
+        unknown = [self.row(key, rest, UNKNOWN_CALLER)] if rest else []
+        unknown = [row._replace(caller=nobody) for row in unknown]
+        known_ns = _sum_of(into).total_ns
+        shown = limited(rows, options, lambda row: row.sums.total_ns, known_ns)
+        return shown, rows[len(shown) :], unknown  # they are sorted
+
+    def row(self, key: Key, sums: Edge | _Sums, label: str = "") -> _Caller:
+        """Return a row for calls of a function, without their caller."""
+        part = self.marks.part(key)
+        return _Caller(function=key, part=part, sums=sums, label=label)
+
+    def _gpu_ns(self, edge: Edge) -> int | None:
+        if self._gpu is None:
+            return None
+        return self._gpu.get((edge.caller, edge.line, edge.callee), 0)
 
 
-def edges_into(every: Iterable[Edge], key: Key) -> list[Edge]:
-    """Return the calls of a function among all edges, the longest first."""
-    into = [edge for edge in every if edge.callee == key]
-    into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
-    return into
+def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the callers of each of `options.targets`; LineprofError if unknown.
 
-
-def _caller_row(
-    edge: Edge, gpu_ns: int, sources: Sources, names: ShortNames
-) -> _CallerRow:
-    place, caller, text = "", OUTSIDE, ""
-    if edge.caller is not None:
-        file, _, caller = edge.caller
-        if file:
-            place = names.line(file, edge.line)
-            text = (sources.line(file, edge.line) or "").strip()
-        else:  # a C function has no lines
-            caller = names.function(edge.caller)
-    if edge.caller == edge.callee:
-        caller += " (itself)"
-    sums = _CallSums(
-        calls=edge.calls,
-        primitive_calls=edge.primitive_calls,
-        total_ns=edge.total_ns,
-        inclusive_ns=edge.inclusive_ns,
-    )
-    return _CallerRow(place=place, caller=caller, source=text, sums=sums, gpu_ns=gpu_ns)
-
-
-def _folded(rows: list[_CallerRow], options: Options) -> list[_CallerRow]:
-    """Return the rows that `options` leave, and one with the sums of the others."""
-    whole_ns = _added(rows).total_ns
-    shown = limited(rows, options, lambda row: row.sums.total_ns, whole_ns)
-    rest = rows[len(shown) :]  # they are sorted
-    if not rest:
-        return rows
-    return [*shown, _CallerRow(caller=f"{len(rest)} more", sums=_added(rest))]
-
-
-def _caller_table(
-    rows: list[_CallerRow], function: FunctionTotals, gpu_ns: int, options: Options
-) -> Iterator[str]:
-    """Yield the rows and below them their sum, which is the function's numbers.
-
-    GPU time is not summed: work that a recursive function launched counts for
-    each line on the call path.
+    Below them is their sum, which is the function's numbers. GPU time is not summed:
+    work that a recursive function launched counts for each line on the call path.
     """
-    rest = unknown_calls(function, [row.sums for row in rows])
-    if rest is not None:
-        rows = [*rows, _CallerRow(caller=UNKNOWN_CALLER, sums=rest)]
-    total = _CallerRow(caller="all together", sums=_added(rows), gpu_ns=gpu_ns)
-    shown = [*rows, total]
-    times = time_unit_for(max(row.sums.inclusive_ns, row.gpu_ns) for row in shown)
-    once, inclusive, gpu = times.titles("Time", "Inclusive", "GPU")
-    titles = ["Calls", once, "Share", "Line", "Caller", "Line Contents"]
-    recursive = any(row.sums.inclusive_ns != row.sums.total_ns for row in rows)
-    if total.gpu_ns:
-        titles.insert(3, gpu)
-    if recursive:
-        titles.insert(3, inclusive)
-    cells = [_caller_texts(row, total, times, recursive=recursive) for row in shown]
-    yield from grid(titles, cells, options.terminal, words=3)
+    every = _Callers(profile)
+    names = every.finder.names
+    context = Context(terminal=options.terminal, names=names, sources=sources)
+    gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
+    for index, target in enumerate(options.targets):
+        key = every.finder.called(target, sources)
+        if index:
+            yield ""
+        name = options.terminal.clean(names.called(key))
+        yield f"{name}{every.marks.after(key)} is called from:"
+        yield ""
+        shown, others, unknown = every.rows(key, options)
+        total = _sum_of(row.sums for row in (*shown, *others, *unknown))
+        rows = [*shown, *unknown]
+        if others:
+            more, sums = f"{len(others)} more", _sum_of(row.sums for row in others)
+            rows.insert(len(shown), every.row(key, sums, more))
+        hidden = ["inclusive_ns"]
+        if any(row.sums.inclusive_ns != row.sums.total_ns for row in rows):
+            hidden = []
+        gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else None
+        rows.append(every.row(key, total, "all together")._replace(gpu_ns=gpu_ns))
+        totals = {"total_ns": total.total_ns}
+        yield from table(CALLERS, rows, context, hidden=hidden, totals=totals)
 
 
-def unknown_calls(
-    function: FunctionTotals, known: Sequence[_CallSums | Edge]
-) -> _CallSums | None:
+def caller_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
+    """Return the rows of --callers; LineprofError for an unknown function."""
+    every = _Callers(profile)
+    rows: list[_Caller] = []
+    more = 0
+    for target in options.targets:
+        key = every.finder.called(target, sources)
+        shown, others, unknown = every.rows(key, options)
+        rows += [*shown, *unknown]
+        more += len(others)
+    return rows_of(CALLERS, rows, sources, more=more)
+
+
+def _unknown_calls(function: FunctionTotals, known: Sequence[Edge]) -> _Sums | None:
     """Return the calls of a function that are not among the `known`, if any."""
-    sums = _sum_of_calls(known)
+    sums = _sum_of(known)
     rest_ns = function.total_ns - sums.total_ns
     if known and function.calls <= sums.calls and rest_ns <= 0:
         return None
-    return _CallSums(
+    return _Sums(
         calls=max(0, function.calls - sums.calls),
         primitive_calls=max(0, function.primitive_calls - sums.primitive_calls),
         total_ns=max(0, rest_ns),
@@ -418,31 +524,12 @@ def unknown_calls(
     )
 
 
-def _added(rows: list[_CallerRow]) -> _CallSums:
-    """Return the sums over all rows."""
-    return _sum_of_calls([row.sums for row in rows])
-
-
-def _sum_of_calls(calls: Sequence[_CallSums | Edge]) -> _CallSums:
-    return _CallSums(
-        calls=sum(one.calls for one in calls),
-        primitive_calls=sum(one.primitive_calls for one in calls),
-        total_ns=sum(one.total_ns for one in calls),
-        inclusive_ns=sum(one.inclusive_ns for one in calls),
+def _sum_of(calls: Iterable[Edge | _Sums]) -> _Sums:
+    """Return the sums over calls."""
+    every = [*calls]
+    return _Sums(
+        calls=sum(one.calls for one in every),
+        primitive_calls=sum(one.primitive_calls for one in every),
+        total_ns=sum(one.total_ns for one in every),
+        inclusive_ns=sum(one.inclusive_ns for one in every),
     )
-
-
-def _caller_texts(
-    row: _CallerRow, total: _CallerRow, times: TimeUnit, *, recursive: bool
-) -> Sequence[str]:
-    sums = row.sums
-    calls = f"{sums.calls}"
-    if sums.primitive_calls != sums.calls:
-        calls += f"/{sums.primitive_calls}"
-    share = percent(sums.total_ns, total.sums.total_ns)
-    texts = [calls, times.text(sums.total_ns), share]
-    if recursive:
-        texts.append(times.text(sums.inclusive_ns))
-    if total.gpu_ns:
-        texts.append(times.text(row.gpu_ns) if row.gpu_ns else "")
-    return [*texts, row.place, row.caller, row.source]

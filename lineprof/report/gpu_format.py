@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,6 @@ def kernel_filter(pattern: str | None) -> Callable[[str], bool] | None:
     """
     if pattern is None:
         return None
-    from fnmatch import fnmatchcase  # noqa: PLC0415  # few ask for it
 
     def matches(name: str) -> bool:
         return fnmatchcase(name, pattern) or fnmatchcase(demangled(name), pattern)

@@ -2,44 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import python_command
 from lineprof.errors import printable
-from lineprof.model.gpu import BUSY_KINDS, missing_records
-from lineprof.model.gpu_idle import (
-    CAUSES,
-    Causes,
-    DeviceIdle,
-    IdleLine,
-    device_idle,
-    has_launches,
-)
+from lineprof.model.gpu import BUSY_KINDS, missing_records, of_unknown_clock
+from lineprof.model.gpu_idle import device_idle, has_launches
 from lineprof.model.names import short_names
+from lineprof.report.columns import COUNT, DATA, NS, PLACE, SOURCE, Column
 from lineprof.report.gpu_summary import why_nothing
 from lineprof.report.limits import limited
-from lineprof.report.rows import Rows
+from lineprof.report.rows import rows_of
 from lineprof.report.text_grid import (
-    TimeUnit,
+    Context,
     counted,
-    grid,
     in_words,
     more_rows,
     percent,
-    time_unit_for,
+    table,
 )
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from lineprof.model.gpu_idle import Causes, DeviceIdle, IdleLine
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+    from lineprof.report.columns import Columns, Place
     from lineprof.report.options import Options
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
-
-_TITLES = dict(zip(CAUSES, ("Python", "Wait", "Sync", "Launch", "Python/Wait")))
 
 _LEGEND = (
     "Python: the line computed. Wait: it waited for a lock, input, the GIL, another"
@@ -58,11 +52,62 @@ _EITHER = (
     " another part of the line, or in short lines before it."
 )
 
-_COLUMNS = (
-    *("process", "device", "name", "file", "function", "function_line", "line"),
-    *("idle_ns", "inclusive_ns", "computing_ns", "waiting_ns", "syncing_ns"),
-    *("launching_ns", "unknown_ns", "adopted_ns", "source"),
-)
+
+class _Row(NamedTuple):
+    """Idle time of one device because of a line, or of no known line."""
+
+    device: DeviceIdle
+    model: str  # of the device
+    causes: Causes
+    line: IdleLine | None = None
+
+    @property
+    def place(self) -> Place | None:
+        """The line, or the function of lines too short for slices."""
+        return (self.line.key, self.line.line) if self.line else None
+
+
+def _label(row: _Row, names: ShortNames) -> str:
+    """Return the name of a row's line."""
+    if row.line is None:
+        return "unattributed"
+    mark = "~" if row.line.adopted_ns * _ADOPTED_PARTS > row.causes.total else ""
+    if not row.line.line:
+        return f"{mark}{names.function(row.line.key)}, short lines"
+    return f"{mark}{names.line(row.line.key[0], row.line.line)}"
+
+
+def _cause(name: str, title: str) -> Column:
+    """Return the column of a cause."""
+
+    def ns(row: _Row) -> int:
+        return getattr(row.causes, name)  # type: ignore[no-any-return]
+
+    return Column(NS, title, value=ns, optional=True)
+
+
+GPU_IDLE: Columns = {
+    "process": Column(COUNT, value=lambda row: row.device.process),
+    "device": Column(COUNT, value=lambda row: row.device.device),
+    "name": Column(DATA, value=lambda row: row.model),
+    "place": Column(PLACE, "Line", shown=_label),
+    "idle_ns": Column(NS, "Idle", value=lambda row: row.causes.total),
+    "inclusive_ns": Column(NS, value=lambda row: row.line and row.line.inclusive_ns),
+    "computing_ns": _cause("computing", "Python"),
+    "waiting_ns": _cause("waiting", "Wait"),
+    "syncing_ns": _cause("syncing", "Sync"),
+    "launching_ns": _cause("launching", "Launch"),
+    "unknown_ns": Column(
+        NS,
+        "Python/Wait",
+        value=lambda row: row.causes.unknown,
+        # Of what is unattributed nothing is known but launches.
+        shown=lambda row, _: row.causes.unknown if row.line else 0,
+        optional=True,
+    ),
+    "adopted_ns": Column(NS, value=lambda row: row.line and row.line.adopted_ns),
+    "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
+}
 
 
 def gpu_idle(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
@@ -72,19 +117,18 @@ def gpu_idle(profile: Profile, sources: Sources, options: Options) -> Iterator[s
     if profile.gpu.sums and profile.gpu.timelines and not devices:
         yield "No kernel, copy or memset was recorded"
     names = short_names(one.key for device in devices for one in device.lines)
-    either = False
+    context = Context(terminal=options.terminal, names=names, sources=sources)
     for number, device in enumerate(devices):
         if number:
             yield ""
         yield _summary(profile, device)
         if device.idle_ns:
             yield ""
-            yield from _table(device, names, sources, options)
-        either |= _has_unknown(device)
+            yield from _table(profile, device, context, options)
     if any(device.idle_ns for device in devices):
         yield ""
         yield _LEGEND
-        if either:
+        if any(map(_has_unknown, devices)):
             yield _EITHER
 
 
@@ -105,7 +149,7 @@ def idle_notes(profile: Profile, options: Options) -> Iterator[str]:
     if any(one.kind in BUSY_KINDS for one in gpu.sums):
         yield from _causes_lack(profile)
     lacking = missing_records(gpu).work
-    lacking += sum(run.undated + run.unfinished for run in gpu.runs)
+    lacking += of_unknown_clock(gpu) + sum(run.unfinished for run in gpu.runs)
     if lacking:
         pieces = counted(lacking, "piece")
         yield f"the timeline lacks {pieces} of GPU work: a GPU may have been idle less"
@@ -171,7 +215,7 @@ def idle_note(profile: Profile, options: Options, min_share: float) -> Iterator[
     )
     worst = next(iter(device.lines), None)
     if worst is not None and worst.causes.total > device.unattributed.total:
-        place = _place(worst, short_names([worst.key]))
+        place = _label(_rows(profile, device, [worst])[0], short_names([worst.key]))
         text += f", {in_words(worst.causes.total)} of it because of {place}"
     yield f"{text}: {python_command()} -m lineprof view --gpu-idle {options.file}"
 
@@ -206,39 +250,12 @@ def _summary(profile: Profile, device: DeviceIdle) -> str:
 
 
 def _table(
-    device: DeviceIdle, names: ShortNames, sources: Sources, options: Options
+    profile: Profile, device: DeviceIdle, context: Context, options: Options
 ) -> Iterator[str]:
     own = [one for one in device.lines if one.causes.total]
     shown = limited(own, options, lambda one: one.causes.total, device.idle_ns)
-    rows = [
-        (one.causes.total, one.causes, _place(one, names), _text(one, sources))
-        for one in shown
-    ]
-    # Of what is unattributed nothing is known but launches.
-    nowhere = device.unattributed._replace(unknown=0)
-    if device.unattributed.total:
-        rows.append((device.unattributed.total, nowhere, "unattributed", ""))
-    every = [nowhere, *(one.causes for one in own)]
-    used = [
-        name
-        for name in CAUSES
-        if any(getattr(one, name) for one in every)
-        and (name != "unknown" or _has_unknown(device))
-    ]
-    unit = time_unit_for(idle_ns for idle_ns, _, _, _ in rows)
-    titles = [
-        *unit.titles("Idle", *[_TITLES[name] for name in used]),
-        *("Line", "Line Contents"),
-    ]
-    cells = [
-        (
-            unit.text(idle_ns),
-            *[_cell(unit, getattr(causes, name)) for name in used],
-            *(place, text),
-        )
-        for idle_ns, causes, place, text in rows
-    ]
-    yield from grid(titles, cells, options.terminal)
+    hidden = [] if _has_unknown(device) else ["unknown_ns"]
+    yield from table(GPU_IDLE, _rows(profile, device, shown), context, hidden=hidden)
     yield from more_rows(len(own) - len(shown))
 
 
@@ -248,82 +265,36 @@ def _has_unknown(device: DeviceIdle) -> bool:
     return unknown > _MIN_UNKNOWN * device.idle_ns
 
 
-def _cell(unit: TimeUnit, ns: int) -> str:
-    return unit.text(ns) if ns else ""
-
-
-def _place(one: IdleLine, names: ShortNames) -> str:
-    mark = "~" if one.adopted_ns * _ADOPTED_PARTS > one.causes.total else ""
-    if not one.line:
-        return f"{mark}{names.function(one.key)}, short lines"
-    return f"{mark}{names.line(one.key[0], one.line)}"
-
-
-def _text(one: IdleLine, sources: Sources) -> str:
-    return (sources.line(one.key[0], one.line) or "").strip()
+def _rows(
+    profile: Profile, device: DeviceIdle, lines: Iterable[IdleLine]
+) -> list[_Row]:
+    """Return a row for each of the lines, and one for what is unattributed."""
+    row = _Row(device=device, model=_model(profile, device), causes=device.unattributed)
+    rows = [row._replace(causes=one.causes, line=one) for one in lines]
+    return [*rows, row] if row.causes.total else rows
 
 
 def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the rows of --gpu-idle for other programs."""
     devices = device_idle(profile, idle_sums)
-    made: list[dict[str, object]] = []
+    every: list[_Row] = []
     more = 0
     for device in devices:
         shown = limited(
             device.lines, options, lambda one: one.causes.total, device.idle_ns
         )
         more += len(device.lines) - len(shown)
-        head = {
+        every += _rows(profile, device, shown)
+    totals = [
+        {
             "process": device.process,
             "device": device.device,
-            "name": _model(profile, device),
+            "span_ns": device.span_ns,
+            "idle_ns": device.idle_ns,
+            "gaps": device.gaps,
+            "is_cut": device.is_cut,
+            "unattributed_ns": device.unattributed.total,
         }
-        for one in shown:
-            file, first_line, function = one.key
-            made.append(
-                {
-                    **head,
-                    "file": file,
-                    "function": function,
-                    "function_line": first_line,
-                    "line": one.line or None,
-                    "inclusive_ns": one.inclusive_ns,
-                    **_causes(one.causes),
-                    "adopted_ns": one.adopted_ns,
-                    "source": sources.line(file, one.line),
-                }
-            )
-        if device.unattributed.total:
-            made.append(
-                {
-                    **dict.fromkeys(_COLUMNS),
-                    **head,
-                    **_causes(device.unattributed),
-                }
-            )
-    return Rows(
-        columns=_COLUMNS,
-        rows=made,
-        more=more,
-        totals={
-            "devices": [
-                {
-                    "process": device.process,
-                    "device": device.device,
-                    "span_ns": device.span_ns,
-                    "idle_ns": device.idle_ns,
-                    "gaps": device.gaps,
-                    "is_cut": device.is_cut,
-                    "unattributed_ns": device.unattributed.total,
-                }
-                for device in devices
-            ]
-        },
-    )
-
-
-def _causes(causes: Causes) -> dict[str, int]:
-    return {
-        "idle_ns": causes.total,
-        **{f"{name}_ns": ns for name, ns in causes._asdict().items()},
-    }
+        for device in devices
+    ]
+    return rows_of(GPU_IDLE, every, sources, more=more, totals={"devices": totals})

@@ -13,12 +13,14 @@ from lineprof.model.gpu import (
     missing_records,
     numbers_of_functions,
     numbers_of_lines,
+    of_unknown_clock,
     totals,
     unattributed,
 )
 from lineprof.model.gpu_idle import idle_share
 from lineprof.model.units import NANOSECOND, format_seconds
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
+from lineprof.report.gpu_idle import idle_note, idle_of_lines
 from lineprof.report.line_table import ExtraColumns, decimal
 from lineprof.report.options import USUAL_GPU_COLUMNS
 from lineprof.report.text_grid import counted
@@ -183,8 +185,6 @@ def with_gpu(
     gpu = profile.gpu
     idle: Mapping[Key, Mapping[int, int]] = {}
     if _IDLE in (options.gpu_columns or ()):
-        from lineprof.report.gpu_idle import idle_of_lines  # noqa: PLC0415  # seldom
-
         idle = idle_of_lines(profile, alone=options.gpu_self)
     kernel, capture = kernel_filter(options.kernel), options.graph_origin
     alone = options.gpu_self
@@ -352,8 +352,6 @@ def _devices(profile: Profile) -> Iterator[str]:
 def _idle(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the line that left a GPU idle for longest, if that is a large share."""
     if idle_share(profile.gpu) > _LARGE_IDLE:
-        from lineprof.report.gpu_idle import idle_note  # noqa: PLC0415  # few need it
-
         yield from idle_note(profile, options, _LARGE_IDLE)
 
 
@@ -415,10 +413,10 @@ def _lost(gpu: Gpu) -> Iterator[str]:
     left_out = sum(run.left_out for run in gpu.runs)
     if left_out:
         yield f"Left out of the timeline: {left_out} records; the sums have them"
-    undated = sum(run.undated for run in gpu.runs)
-    if undated:
+    unknown = of_unknown_clock(gpu)
+    if unknown:
         yield (
-            f"Left out of the timeline: {undated} records with times of an unknown"
+            f"Left out of the timeline: {unknown} records with times of an unknown"
             " clock; the sums have them"
         )
 

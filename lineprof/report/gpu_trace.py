@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.model.gpu import DRIVER, KERNEL, NO_PATH, RUNTIME
+from lineprof.model.gpu import DRIVER, KERNEL, NO_PATH, RUNTIME, of_unknown_clock
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.report.gpu_format import (
     LINE_TITLE,
@@ -114,10 +114,10 @@ def _missing_activities(gpu: Gpu) -> Iterator[str]:
             f"The timeline was full: {count} records are in --gpu-summary alone;"
             " kernprof -l --gpu-events N keeps more"
         )
-    undated = sum(run.undated for run in gpu.runs)
-    if undated:
+    unknown = of_unknown_clock(gpu)
+    if unknown:
         yield (
-            f"{undated} records with times of an unknown clock are in --gpu-summary"
+            f"{unknown} records with times of an unknown clock are in --gpu-summary"
             " alone"
         )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
 from lineprof.model.collectives import line_mpi_ns
 from lineprof.model.gpu import (
+    RECORD_COUNTS,
     GpuNumbers,
     numbers_of_functions,
     numbers_of_lines,
@@ -274,13 +275,7 @@ def _gpu_totals(gpu: Gpu) -> Fields | None:
         "total_ns": total.gpu_ns,
         "unattributed_ns": rest.gpu_ns,
         "busy_ns": sum(device.busy_ns for device in gpu.devices),
-        "dropped": sum(run.dropped for run in runs),
-        "invalid": sum(run.invalid for run in runs),
-        "outstanding": sum(run.outstanding for run in runs),
-        "left_out": sum(run.left_out for run in runs),
-        "realigned": sum(run.realigned for run in runs),
-        "undated": sum(run.undated for run in runs),
-        "unfinished": sum(run.unfinished for run in runs),
+        **{name: sum(getattr(run, name) for run in runs) for name in RECORD_COUNTS},
         "totals": fields(total),
         "unattributed": fields(rest),
         "devices": [

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MIN_SECONDS = 0.01  # below that, seconds get more than two digits after the point
 
 
-class _Span(NamedTuple):
+class Part(NamedTuple):
     """The part of a run in which a function was counted."""
 
     from_ns: int
@@ -49,6 +49,9 @@ class _Span(NamedTuple):
         if self.of_ns:
             words.append(f"of {_seconds(self.of_ns)}")
         return " ".join(words)
+
+
+PART_FIELDS = Part._fields
 
 
 class Marks:
@@ -80,7 +83,7 @@ class Marks:
         If it was cut in several processes, the time is that of the process in which it
         was counted for the smallest part of the run.
         """
-        first = self._shortest(key)
+        first = self.part(key)
         if first is None:
             return ""
         text = str(first)
@@ -91,19 +94,14 @@ class Marks:
     def fields(self, key: Key) -> list[dict[str, int | None]]:
         """Return the cuts of a function for JSON."""
         return [
-            {"process": cut.process, **self._span(cut)._asdict()}
+            {"process": cut.process, **self._part(cut)._asdict()}
             for cut in self._cuts.get(key, ())
         ]
 
-    def columns(self, key: Key | None, prefix: str = "") -> dict[str, object]:
-        """Return the columns of a function's mark in rows for other programs."""
-        span = self._shortest(key)
-        return {
-            f"{prefix}from_ns": span.from_ns if span else None,
-            f"{prefix}until_ns": span.until_ns if span else None,
-            f"{prefix}lines_until_ns": span.lines_until_ns if span else None,
-            f"{prefix}of_ns": span.of_ns or None if span else None,
-        }
+    def part(self, key: Key | None) -> Part | None:
+        """Return the smallest part of a run that a function was cut to, if any."""
+        parts = [self._part(cut) for cut in self._cuts.get(key, ())]
+        return min(parts, key=lambda part: part.share, default=None)
 
     def note(self) -> Iterator[str]:
         """Yield a sentence for each kind of marks that there is."""
@@ -135,15 +133,10 @@ class Marks:
             if key is not None:
                 yield f"{key[2]} ({key[0]}:{key[1]}): counted {self.span(key)}"
 
-    def _shortest(self, key: Key | None) -> _Span | None:
-        """Return the smallest part of a run that a function was cut to, if any."""
-        spans = [self._span(cut) for cut in self._cuts.get(key, ())]
-        return min(spans, key=lambda span: span.share, default=None)
-
-    def _span(self, cut: Cut) -> _Span:
+    def _part(self, cut: Cut) -> Part:
         known = 0 <= cut.process < len(self._processes)
         of_ns = self._processes[cut.process].wall_ns if known else 0
-        return _Span(
+        return Part(
             from_ns=cut.from_ns,
             until_ns=cut.until_ns,
             lines_until_ns=cut.lines_until_ns,

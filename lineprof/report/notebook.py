@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
 from lineprof.model.units import AUTO_UNIT
+from lineprof.report.html import render
 from lineprof.report.line_table import (
     AWAIT,
     COLUMNS,
@@ -58,8 +59,6 @@ def report_of(profile: Profile, *, skip_zero: bool = False) -> str:
 
     Where frames are taken out, as code hosts do, the tables are what is left.
     """
-    from lineprof.report.html import render  # noqa: PLC0415  # the tables need none
-
     page = "\n".join(render(profile, sources_of(profile), Options()))
     frame = f'<iframe {_FRAME} srcdoc="{escape(page)}"></iframe>'
     if sum(len(one.thread_lines) for one in profile.functions) > _MAX_LINES:

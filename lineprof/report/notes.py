@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_path, shell_word
@@ -99,7 +100,6 @@ def _wrapped(text: str, width: int | None) -> list[str]:
     """Return a text as lines of a terminal of that width; one line if it is None."""
     if width is None or len(text) <= width or width < _MIN_WIDTH:
         return [text]
-    from textwrap import wrap  # noqa: PLC0415  # for terminals
 
     return wrap(
         text,

@@ -5,6 +5,8 @@ Its formulas are those of docs/ranks.md. "Computing" is time without communicati
 
 from __future__ import annotations
 
+from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.collectives import is_collective
@@ -17,25 +19,28 @@ from lineprof.model.rank_spread import (
     run_spread,
 )
 from lineprof.model.records import called_functions
+from lineprof.report.columns import COUNT, NS, PLACE, SHARE, SOURCE, Column
 from lineprof.report.limits import limited
 from lineprof.report.line_table import NO_MPI
-from lineprof.report.rows import Rows
+from lineprof.report.rows import rows_of
 from lineprof.report.text_grid import (
+    Context,
     counted,
-    grid,
     in_words,
     percent,
+    table,
     time_unit_for,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from lineprof.model.profile import Profile
     from lineprof.model.rank_spread import Efficiency, LineSpread, RunSpread
     from lineprof.model.records import Key
+    from lineprof.report.columns import Columns
     from lineprof.report.options import Options
-    from lineprof.report.text_grid import TimeUnit
+    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 NO_RANKS_KNOWN = (
@@ -55,10 +60,88 @@ _LEGEND = (
     " (max - mean) x ranks, the time for which others may have waited."
 )
 
-_METRICS = (
+_EFFICIENCY = (
     "Load balance is mean / max of the computing time; communication efficiency is the"
     " max of it / run time."
 )
+
+
+_SPREAD: Columns = {  # of a `Spread`
+    "max_ns": Column(NS, "Max"),
+    "mean_ns": Column(NS, "Mean", spare=3),
+    "min_ns": Column(NS, "Min", spare=2),
+    "sd_ns": Column(NS, "SD", spare=1),
+    "max_rank": Column(COUNT, "Rank"),
+    "imbalance": Column(SHARE, "Imbal"),
+    "lost_ns": Column(NS, "Lost"),
+}
+
+_BLANK = ("max_rank", "imbalance", "lost_ns")  # for people, if the max is 0
+
+
+def _spread(of: str, prefix: str, *names: str) -> Columns:
+    """Return columns of the attribute `of` of a line; people see those of `useful`."""
+
+    def one(name: str) -> Column:
+        get = attrgetter(f"{of}.{name.removesuffix('_ns')}")
+        made = replace(_SPREAD[name], value=get)
+        if of != "useful":
+            return replace(made, title="")
+        if name not in _BLANK:
+            return made
+        return replace(made, shown=lambda row, _: get(row) if row.useful.max else None)
+
+    return {f"{prefix}{name}": one(name) for name in names or _SPREAD}
+
+
+def _efficiency_column(name: str) -> Column:
+    """Return the column of a metric, which only a whole function has."""
+
+    def value(one: LineSpread) -> float | None:
+        if one.line != WHOLE:
+            return None
+        return getattr(efficiency(one.useful, one.time.max), name)  # type: ignore[no-any-return]
+
+    return Column(SHARE, value=value)
+
+
+_METRICS = {  # attributes of an `Efficiency`
+    "load_balance": "load_balance",
+    "communication_efficiency": "communication",
+    "parallel_efficiency": "parallel",
+}
+
+RANKS: Columns = {
+    "place": Column(PLACE, value=lambda one: (one.key, max(0, one.line))),
+    "number": Column(COUNT, "Line #", value=lambda one: one.line, is_data=False),
+    "hits": Column(COUNT, "Hits", spare=4),
+    "time_ns": Column(NS, "Time", value=lambda one: one.time.sum),
+    "mpi_ns": Column(NS, "Comm", optional=True),
+    **_spread("time", "time_", "max_ns", "mean_ns", "min_ns", "sd_ns", "max_rank"),
+    **_spread("useful", ""),
+    **_spread("own", "own_", "max_ns", "mean_ns", "max_rank", "imbalance", "lost_ns"),
+    "ran_on": Column(
+        COUNT, "Ran on", value=lambda one: one.ran, shown=lambda one, _: _ran_on(one)
+    ),
+    "ranks": Column(COUNT, value=lambda one: one.time.ranks),
+    **{name: _efficiency_column(one) for name, one in _METRICS.items()},
+    "source": Column(
+        SOURCE,
+        "Line Contents",
+        value=lambda one: None if one.line == WHOLE else (one.key, one.line),
+    ),
+}
+
+_OWN_TITLES = {
+    "own_lost_ns": "Lost",
+    "own_imbalance": "Imbal",
+    "own_max_ns": "Max",
+    "own_mean_ns": "Mean",
+    "own_max_rank": "Rank",
+    "ran_on": "Ran on",
+    "place": "Line",
+    "source": "Line Contents",
+}
 
 
 class _Found(NamedTuple):
@@ -85,7 +168,7 @@ def ranks(profile: Profile, sources: Sources, options: Options) -> Iterator[str]
         yield from _table(key, found, sources, options)
     yield ""
     yield _LEGEND
-    yield _METRICS
+    yield _EFFICIENCY
     if found.more:
         yield (
             f"{counted(found.more, 'more function')} with less lost time not shown;"
@@ -178,29 +261,11 @@ def _worst(found: _Found, sources: Sources, options: Options) -> Iterator[str]:
     if not shown:
         yield "No line took longer on one rank than on another"
         return
-    names = short_names(one.key for one in shown)
-    unit = time_unit_for(one.own.lost for one in shown)
-    lost, top, mean = unit.titles("Lost", "Max", "Mean")
-    titles = [lost, "Imbal", top, mean, "Rank", "Ran on", "Line", "Line Contents"]
-    cells = [
-        (
-            unit.text(one.own.lost),
-            _imbalance(one.own.imbalance),
-            unit.text(one.own.max),
-            unit.text(one.own.mean),
-            f"{one.own.max_rank}",
-            _ran_on(one),
-            names.line(one.key[0], one.line),
-            (sources.line(one.key[0], one.line) or "").strip(),
-        )
-        for one in shown
-    ]
     yield "Lines with the most lost time, by their own computing, without callees:"
-    yield from grid(titles, cells, options.terminal, words=2)
-
-
-def _imbalance(share: float) -> str:
-    return percent(share, 1)
+    names = short_names(one.key for one in shown)
+    context = Context(terminal=options.terminal, names=names, sources=sources)
+    unit = time_unit_for(one.own.lost for one in shown)
+    yield from table(RANKS, shown, context, titles=_OWN_TITLES, unit=unit)
 
 
 def _ran_on(one: LineSpread) -> str:
@@ -208,11 +273,6 @@ def _ran_on(one: LineSpread) -> str:
 
 
 # The table of a function.
-
-_COMM = 3  # the column of communication
-
-# Columns that a narrow terminal lacks: SD, Min, Comm if it is empty, ...
-_SPARE = (7, 6, _COMM, 5, 1)
 
 
 def _table(
@@ -228,50 +288,13 @@ def _table(
         yield f"{calls}ran on {_ran_on(whole)} ranks; {metrics}"
     yield ""
     unit = time_unit_for(one.time.sum for one in some)
-    rows = [_cells(one, unit, sources) for one in some]
-    time, comm, top, mean, low, sd, lost = unit.titles(
-        "Time", "Comm", "Max", "Mean", "Min", "SD", "Lost"
-    )
-    titles = [
-        *("Line #", "Hits", time, comm, top, mean, low, sd, "Rank", "Imbal", lost),
-        *("Ran on", "Line Contents"),
-    ]
     most = max((one.own.lost for one in some), default=0)
     hot = [bool(most) and one.own.lost == most for one in some]
-    has_comm = any(row[_COMM] for row in rows)
-    spare = [index for index in _SPARE if index != _COMM or not has_comm]
-    yield from grid(titles, rows, options.terminal, hot=hot, spare=spare)
-
-
-def _cells(one: LineSpread, unit: TimeUnit, sources: Sources) -> Sequence[str]:
-    useful = one.useful
-    return [
-        f"{one.line}",
-        f"{one.hits}",
-        unit.text(one.time.sum),
-        unit.text(one.mpi_ns) if one.mpi_ns else "",
-        unit.text(useful.max),
-        unit.text(useful.mean),
-        unit.text(useful.min),
-        unit.text(useful.sd),
-        f"{useful.max_rank}" if useful.max else "",
-        _imbalance(useful.imbalance) if useful.max else "",
-        unit.text(useful.lost) if useful.lost else "",
-        _ran_on(one),
-        (sources.line(one.key[0], one.line) or "").rstrip(),
-    ]
+    context = Context(terminal=options.terminal, sources=sources, indented=True)
+    yield from table(RANKS, some, context, unit=unit, hot=hot)
 
 
 # For other programs.
-
-_COLUMNS = (
-    *("file", "function", "function_line", "line", "hits", "time_ns", "mpi_ns"),
-    *("time_max_ns", "time_mean_ns", "time_min_ns", "time_sd_ns", "time_max_rank"),
-    *("max_ns", "mean_ns", "min_ns", "sd_ns", "max_rank", "imbalance", "lost_ns"),
-    *("own_max_ns", "own_mean_ns", "own_max_rank", "own_imbalance", "own_lost_ns"),
-    *("ran_on", "ranks", "load_balance", "communication_efficiency"),
-    *("parallel_efficiency", "source"),
-)
 
 
 def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
@@ -280,14 +303,12 @@ def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
         options = options._replace(all_functions=True)
     found = _found(profile, options)
     if found is None:
-        return Rows(columns=_COLUMNS, rows=(), totals={"ranks": 0})
-    made: list[dict[str, object]] = []
+        return rows_of(RANKS, (), sources, totals={"ranks": 0})
+    every: list[LineSpread] = []
     for key in found.shown:
         whole = found.wholes.get(key)
-        if whole is not None:
-            metrics = efficiency(whole.useful, whole.time.max)
-            made.append({**_row(whole, None), **_metrics(metrics)})
-        made += [_row(one, sources.line(key[0], one.line)) for one in found.lines[key]]
+        every += [whole] if whole is not None else []
+        every += found.lines[key]
     run = found.run
     totals: dict[str, object] = {
         "ranks": run.wall.ranks,
@@ -297,51 +318,6 @@ def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
         "useful_max_rank": run.useful.max_rank,
         "mpi_mean_ns": run.mpi.mean,
         "mpi_max_ns": run.mpi.max,
-        **_metrics(run.efficiency),
+        **{name: getattr(run.efficiency, one) for name, one in _METRICS.items()},
     }
-    return Rows(columns=_COLUMNS, rows=made, more=found.more, totals=totals)
-
-
-def _row(one: LineSpread, source: str | None) -> dict[str, object]:
-    file, first_line, name = one.key
-    useful = one.useful
-    return {
-        "file": file,
-        "function": name,
-        "function_line": first_line,
-        "line": None if one.line == WHOLE else one.line,
-        "hits": one.hits,
-        "time_ns": one.time.sum,
-        "mpi_ns": one.mpi_ns,
-        "time_max_ns": one.time.max,
-        "time_mean_ns": one.time.mean,
-        "time_min_ns": one.time.min,
-        "time_sd_ns": one.time.sd,
-        "time_max_rank": one.time.max_rank,
-        "max_ns": useful.max,
-        "mean_ns": useful.mean,
-        "min_ns": useful.min,
-        "sd_ns": useful.sd,
-        "max_rank": useful.max_rank,
-        "imbalance": useful.imbalance,
-        "lost_ns": useful.lost,
-        "own_max_ns": one.own.max,
-        "own_mean_ns": one.own.mean,
-        "own_max_rank": one.own.max_rank,
-        "own_imbalance": one.own.imbalance,
-        "own_lost_ns": one.own.lost,
-        "ran_on": one.ran,
-        "ranks": one.time.ranks,
-        "load_balance": None,
-        "communication_efficiency": None,
-        "parallel_efficiency": None,
-        "source": source,
-    }
-
-
-def _metrics(found: Efficiency) -> dict[str, object]:
-    return {
-        "load_balance": found.load_balance,
-        "communication_efficiency": found.communication,
-        "parallel_efficiency": found.parallel,
-    }
+    return rows_of(RANKS, every, sources, more=found.more, totals=totals)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineprof.console.terminal import box_characters_of
+from lineprof.console.terminal import PLAIN, Terminal, box_characters_of
+from lineprof.model.names import ShortNames
 from lineprof.model.units import NANOSECOND, format_seconds
+from lineprof.report.columns import (
+    FUNCTION,
+    NS,
+    OF_WORDS,
+    PLACE,
+    SHARE,
+    UpTo,
+    text_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from lineprof.console.terminal import Terminal
+    from lineprof.report.columns import Column, Columns
+    from lineprof.source import Sources
 
 MARK = "  (counted "  # the mark of a function that was switched off begins so
 
@@ -64,6 +76,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def share_of(ns: float, total_ns: float) -> float:
+    """Return the share of `ns` in `total_ns`, 0 to 1; 0 if `total_ns` is 0."""
+    return ns / total_ns if total_ns else 0.0
+
+
 def percent_of(ns: float, total_ns: float) -> float:
     """Return the share of `ns` in `total_ns`, in %; 0 if `total_ns` is 0."""
     return 100 * ns / total_ns if total_ns else 0.0
@@ -72,6 +89,113 @@ def percent_of(ns: float, total_ns: float) -> float:
 def percent(ns: float, total_ns: float) -> str:
     """Return the share of `ns` in `total_ns` as text: ``12.5 %``."""
     return f"{percent_of(ns, total_ns):.1f} %"
+
+
+class Context(NamedTuple):
+    """The surroundings of a table for people."""
+
+    terminal: Terminal = PLAIN
+    names: ShortNames = ShortNames(())
+    sources: Sources | None = None
+    indented: bool = False  # source is shown with its indentation
+
+
+def table(  # noqa: PLR0913  # all but the first three are rare
+    columns: Columns,
+    rows: Sequence[object],
+    context: Context,
+    *,
+    titles: Mapping[str, str] | None = None,
+    hidden: Collection[str] = (),
+    late: Collection[str] = (),
+    hot: Sequence[bool] = (),
+    unit: TimeUnit | None = None,
+    totals: Mapping[str, float] = MappingProxyType({}),
+) -> Iterator[str]:
+    """Yield `rows` in those of `columns` that have a title.
+
+    `titles` are the columns to show by name, if these are others, and `hidden` those
+    to leave out. Numbers keep the order of their columns, but for the `late` ones.
+    `unit` is that of all times, by default one that suits the longest of them. Rows
+    that are `hot` are emphasized. `totals` are the sums of columns `of` which shares
+    are shown.
+    """
+    titles = titles or {name: one.title for name, one in columns.items() if one.title}
+    shown = {name: columns[name] for name in titles if name not in hidden}
+    # Numbers are to the left of words.
+    order = sorted(shown, key=lambda name: (shown[name].kind in OF_WORDS, name in late))
+    values = {name: [*_seen(name, columns, rows, context, totals)] for name in order}
+    values = {
+        name: cells
+        for name, cells in values.items()
+        if any(cells) or not shown[name].optional
+    }
+    unit = unit or time_unit_for(
+        ns
+        for name, cells in values.items()
+        if shown[name].kind == NS
+        for ns in cells
+        if isinstance(ns, (int, float))
+    )
+    texts = [
+        [_text(shown[name], cell, unit, context) for cell in cells]
+        for name, cells in values.items()
+    ]
+    spare = sorted(
+        (shown[name].spare, index)
+        for index, name in enumerate(values)
+        if shown[name].spare
+    )
+    yield from grid(
+        [
+            unit.titles(titles[name])[0] if shown[name].kind == NS else titles[name]
+            for name in values
+        ],
+        [*zip(*texts)],
+        context.terminal,
+        words=sum(shown[name].kind in OF_WORDS for name in values),
+        hot=hot,
+        spare=[index for _, index in spare],
+    )
+
+
+def _seen(
+    name: str,
+    columns: Columns,
+    rows: Sequence[object],
+    context: Context,
+    totals: Mapping[str, float],
+) -> Iterable[object]:
+    """Return the value of each row as people see it."""
+    column = columns[name]
+    if column.of:
+        get = columns[column.of].getter(column.of)
+        return (share_of(get(row) or 0, totals[column.of]) for row in rows)  # type: ignore[arg-type]
+    show, get = column.shown, column.getter(name)
+    return (show(row, context.names) if show else get(row) for row in rows)
+
+
+def _text(column: Column, value: Any, unit: TimeUnit, context: Context) -> str:  # noqa: ANN401  # of the column's kind
+    """Return a value as text."""
+    if value is None or (column.optional and not value):
+        return ""
+    if isinstance(value, str):
+        return value
+    if column.kind in OF_WORDS:
+        return _words(column.kind, value, context)
+    if column.kind == NS:
+        return f"{'<= ' if isinstance(value, UpTo) else ''}{unit.text(value)}"
+    return percent(value, 1) if column.kind == SHARE else f"{value}"
+
+
+def _words(kind: str, value: Any, context: Context) -> str:  # noqa: ANN401  # of that kind
+    if kind == FUNCTION:
+        return context.names.function(value)
+    (file, _, _), line = value
+    if kind == PLACE:
+        return context.names.line(file, line)
+    text = text_of(value, context.sources) if context.sources else None
+    return (text or "").rstrip() if context.indented else (text or "").strip()
 
 
 def grid(  # noqa: PLR0913  # all but the first three are rare

@@ -7,11 +7,12 @@ shows their bodies as one row.
 
 from __future__ import annotations
 
+import ast
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
@@ -64,8 +65,6 @@ class UnmeasuredBodies:
 
         A body is between the lines `first` and `last`, and has none that is `measured`.
         """
-        import ast  # noqa: PLC0415  # few tables are shortened
-
         tree = self._tree(file)
         todo: list[ast.AST] = [tree] if tree else []
         while todo:
@@ -84,9 +83,6 @@ class UnmeasuredBodies:
 
     def _tree(self, file: str) -> ast.Module | None:
         """Return the syntax tree of a file; None if it has none."""
-        import ast  # noqa: PLC0415  # few tables are shortened
-        import warnings  # noqa: PLC0415
-
         if file not in self._trees:
             self._trees[file] = None
             text = "\n".join(self._sources.lines(file) or ())

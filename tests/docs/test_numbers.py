@@ -19,6 +19,8 @@ from pages import DOCS, PAGES, blocks_of
 
 import lineprof.report
 from lineprof.report import diff
+from lineprof.report.columns import NS
+from lineprof.report.gpu_idle import GPU_IDLE
 from lineprof.report.gpu_table import GPU_COLUMNS
 from lineprof.report.line_table import COLUMNS, EXTRA_COLUMNS, NUMBER
 from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS
@@ -162,9 +164,8 @@ def test_every_column_of_nvprofs_tables_has_an_entry(tmp_path: Path) -> None:
 
 
 def test_every_column_of_idle_time_has_an_entry() -> None:
-    from lineprof.report.gpu_idle import _TITLES  # noqa: PLC0415
-
-    assert {"Idle", *_TITLES.values()} <= entries("Idle time of a GPU")
+    shown = {one.title for one in GPU_IDLE.values() if one.kind == NS} - {""}
+    assert {"Idle", "Python/Wait"} <= shown <= entries("Idle time of a GPU")
 
 
 def test_every_column_of_the_html_report_has_an_entry() -> None:

@@ -405,7 +405,10 @@ class Collector:
             }
             for row in made.rows
         ]
-        return {"rows": rows, **(made.totals or {})}
+        causes = {
+            name: one.title for name, one in gpu_idle.GPU_IDLE.items() if one.optional
+        }
+        return {"rows": rows, "causes": causes, **made.totals}
 
     # Advice.
 

@@ -183,7 +183,6 @@ class GpuView {
   idle(panel) {
     const { idle } = data.gpu;
     if (!idle?.rows.length) return;
-    const causes = { computing_ns: "Python", waiting_ns: "Wait", syncing_ns: "Sync", launching_ns: "Launch", unknown_ns: "Unknown" };
     const total = sum(idle.devices.map((one) => one.idle_ns));
     const rows = idle.rows.filter((one) => one.idle_ns);
     const most = maximum(rows.map((one) => one.idle_ns));
@@ -191,7 +190,7 @@ class GpuView {
     const table = new Table([
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, text: (r) => time(r.idle_ns) },
       { title: "%", width: 130, value: (r) => r.idle_ns, text: (r) => [bar(r.idle_ns / most), ` ${percent(r.idle_ns, total)}`] },
-      ...Object.entries(causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, text: (r) => (r[name] ? time(r[name]) : "") })),
+      ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, text: (r) => (r[name] ? time(r[name]) : "") })),
       { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
       { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? h("code", {}, sourceLine(...place(r))) : "") },
     ], rows, { label: "Idle time of GPUs by line", search: () => "", open: (r) => place(r) && go(lineAddress(...place(r))) });
