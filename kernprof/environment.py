@@ -140,7 +140,10 @@ _PACKAGES = (
     *("lineprof.report", "lineprof.snapshot", "lineprof.storage"),
 )
 # Not for a program under kernprof; some import packages that it may not use.
-_NOT_HERE = ("__main__", "dask", "ipython_extension", "pytest_plugin")
+_NOT_HERE = (
+    *("__main__", "dask", "ipython_extension"),
+    *("pytest_plugin", "pytest_profile", "pytest_screen"),
+)
 # Imported inside functions of lineprof, so perhaps while the program runs.
 _IN_FUNCTIONS = (
     *("ast", "ctypes", "hashlib", "inspect", "linecache", "pstats", "shlex"),

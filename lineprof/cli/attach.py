@@ -8,6 +8,7 @@ import signal
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lineprof.attach.joining import new_patience, start
 from lineprof.cli.command import (
     Command,
     add_pid,
@@ -21,8 +22,17 @@ from lineprof.console.output import (
     python_command,
     shell_path,
 )
+from lineprof.control.client import GoneError, check_size
+from lineprof.control.watch import LateError
 from lineprof.errors import LineprofError
+from lineprof.files import absolute_path
+from lineprof.line_stats import LineStats
 from lineprof.patterns import check as check_pattern
+from lineprof.private_folder import PrivateFolder, own_folder
+from lineprof.processes.recovery import profile_of_file
+from lineprof.snapshot.counts import COUNTS, read_profile
+from lineprof.snapshot.live_file import LiveFileReader
+from lineprof.storage import load, save
 
 if TYPE_CHECKING:
     import argparse
@@ -31,9 +41,7 @@ if TYPE_CHECKING:
 
     from lineprof.control.client import Connection
     from lineprof.control.place import Place
-    from lineprof.line_stats import LineStats
 
-_HELP = "profile a program that runs already, for a time"
 _CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "settrace")
 
 
@@ -88,14 +96,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Attach, wait, detach and write the profile; LineprofError."""
-    from lineprof.attach.joining import (  # noqa: PLC0415  # not for --help
-        new_patience,
-        start,
-    )
-    from lineprof.control.client import GoneError  # noqa: PLC0415
-    from lineprof.control.watch import LateError  # noqa: PLC0415
-    from lineprof.files import absolute_path  # noqa: PLC0415
-
     pid: int = parsed.pid
     out = absolute_path(parsed.outfile or f"{pid}.lprof")
     _check_folder(out)
@@ -199,9 +199,6 @@ class _Interruptible:
 
 def _take(pid: int, file: int, kind: str, out: str) -> None:
     """Make the profile of the open `file` of a process, at `out`; LineprofError."""
-    from lineprof.line_stats import LineStats  # noqa: PLC0415
-    from lineprof.snapshot.counts import COUNTS, read_profile  # noqa: PLC0415
-
     what = f"process {pid}"
     with open(file, "rb") as stream:
         # The process may go on writing: no more is read than there is now.
@@ -221,10 +218,6 @@ def _take(pid: int, file: int, kind: str, out: str) -> None:
 
 def _loaded(pid: int, data: bytes) -> LineStats:
     """Return the profile in the `data` of a process; LineprofError if it is none."""
-    from lineprof.line_stats import LineStats  # noqa: PLC0415
-    from lineprof.private_folder import PrivateFolder, own_folder  # noqa: PLC0415
-    from lineprof.storage import load  # noqa: PLC0415
-
     with PrivateFolder.open(own_folder(), make=True) as folder:
         name = f"{pid}-{os.urandom(6).hex()}.new"
         folder.create(name, data)
@@ -241,8 +234,6 @@ def _loaded(pid: int, data: bytes) -> LineStats:
 
 def _write(pid: int, out: str, save: Callable[[str], None]) -> None:
     """Let `save` write a profile to `out`, or to this user's folder; LineprofError."""
-    from lineprof.private_folder import PrivateFolder, own_folder  # noqa: PLC0415
-
     try:
         save(out)
     except LineprofError as error:
@@ -269,11 +260,6 @@ def _recover(left: _Left, out: str) -> None:
     Raises LineprofError. The source files that the process names are read only if it
     is this user's.
     """
-    from lineprof.control.client import check_size  # noqa: PLC0415
-    from lineprof.processes.recovery import profile_of_file  # noqa: PLC0415
-    from lineprof.snapshot.live_file import LiveFileReader  # noqa: PLC0415
-    from lineprof.storage import save  # noqa: PLC0415
-
     pid, place = left.pid, left.place
     if left.live is None:
         end = "has ended" if left.has_ended else "does not answer"
@@ -308,4 +294,4 @@ def _say_written(out: str, how: str) -> None:
     )
 
 
-COMMAND = Command(name="attach", help=_HELP, add_flags=_add_flags, run=_attach)
+COMMAND = Command(add_flags=_add_flags, run=_attach)

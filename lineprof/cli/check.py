@@ -10,6 +10,7 @@ import os
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from lineprof.cli.budget_file import read_budgets
 from lineprof.cli.command import (
     Command,
     add_source_root,
@@ -17,10 +18,14 @@ from lineprof.cli.command import (
     keep_profiles,
 )
 from lineprof.cli.diff import compared, read_runs, runs_in
+from lineprof.cli.view import report_name
 from lineprof.console.output import clean_line, print_error, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, write_file
+from lineprof.report.budgets import FORMATS, HOLDS, outcomes, slowdowns, summary
+from lineprof.report.options import parse_percent
+from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     import argparse
@@ -28,9 +33,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.report.budgets import Outcome
 
-_HELP = (
-    "compare profiles with budgets, or with a baseline; status 1 if they exceed them"
-)
 
 _FORMATS = ("text", "github", "gitlab", "json")
 
@@ -106,28 +108,17 @@ _MAX_DIGITS = 18
 
 
 def _percent(word: str) -> float:
-    from lineprof.report.options import parse_percent  # noqa: PLC0415  # not for --help
-
     return parse_percent(word.removesuffix("%").strip())
 
 
 def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     """Print the budgets that do not hold; return 1 if there are any, else 0."""
-    from lineprof.cli.budget_file import read_budgets  # noqa: PLC0415  # not for --help
-
     for flag in ("max_slowdown", "min_percent"):
         if getattr(parsed, flag) is not None and not parsed.baseline:
             name = f"--{flag.replace('_', '-')}"
             parser.error(f"{name} is for a --baseline, which is missing")
     has_budget = parsed.budget is not None or not parsed.baseline
     budgets = read_budgets(parsed.budget) if has_budget else None
-    from lineprof.report.budgets import (  # noqa: PLC0415
-        FORMATS,
-        HOLDS,
-        outcomes,
-        summary,
-    )
-    from lineprof.source import sources_of  # noqa: PLC0415
 
     files = runs_in(parsed.files)
     with Progress() as progress:
@@ -149,8 +140,6 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     if parsed.log_file is None:
         print_lines(lines)
     else:
-        from lineprof.cli.view import report_name  # noqa: PLC0415  # few write a file
-
         target = report_name(parsed.log_file, profile.processes)
         keep_profiles(files, target)
         write_file(lines, target)
@@ -181,8 +170,6 @@ def _slowdowns(
     runs: list[Profile], parsed: argparse.Namespace, progress: Progress
 ) -> list[Outcome]:
     """Return the outcomes of the comparison of the runs with the baseline."""
-    from lineprof.report.budgets import slowdowns  # noqa: PLC0415  # not for --help
-
     files = runs_in(parsed.baseline)
     baseline = read_runs(files, progress, parsed.source_root)
     progress.say(lambda: "comparing with the baseline")
@@ -206,4 +193,4 @@ def _script(profile: Profile) -> str:
     return os.path.join(profile.processes[0].cwd, argv[0]) if argv else ""
 
 
-COMMAND = Command("check", _HELP, _add_flags, _check)
+COMMAND = Command(add_flags=_add_flags, run=_check)

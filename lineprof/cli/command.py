@@ -6,19 +6,21 @@ import argparse
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.cli.runs import Runs
 from lineprof.console.output import print_error, shell_path, shell_word
 from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
 from lineprof.files import SOURCE, real_path
+from lineprof.model.profile import Profile
 from lineprof.patterns import parse
+from lineprof.processes.recovery import recover, running_program, runs_of
+from lineprof.storage import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import NoReturn
 
-    from lineprof.cli.runs import Runs
     from lineprof.console.progress import Progress
-    from lineprof.model.profile import Profile
     from lineprof.processes.recovery import DeadRun
 
 
@@ -30,10 +32,8 @@ def _unchanged(arguments: Sequence[str]) -> Sequence[str]:
 
 
 class Command(NamedTuple):
-    """One command; ``lineprof NAME --help`` shows its flags."""
+    """One command, whose module has its name; `main.COMMANDS` has all."""
 
-    name: str
-    help: str
     add_flags: Callable[[argparse.ArgumentParser], None]
     # Returns the exit status if that is not 0.
     run: Callable[[argparse.ArgumentParser, argparse.Namespace], int | None]
@@ -198,7 +198,6 @@ def read_profiles(
     two are of the same rank.
     """
     check_source_roots(roots)
-    from lineprof.model.profile import Profile  # noqa: PLC0415  # --help needs none
 
     once: dict[str, str] = {}
     for file in files:
@@ -217,8 +216,6 @@ def read_profiles(
 
 def _runs_of(profiles: dict[str, Profile]) -> Runs:
     """Return the ranks of the files; LineprofError if two are of the same rank."""
-    from lineprof.cli.runs import Runs  # noqa: PLC0415  # few views need them
-
     runs = Runs()
     for file, profile in profiles.items():
         runs.add(file, profile.processes)
@@ -227,15 +224,11 @@ def _runs_of(profiles: dict[str, Profile]) -> Runs:
 
 def _read_profile(file: str) -> Profile:
     """Return the profile in `file`, which is recovered if its program was killed."""
-    from lineprof.storage import load  # noqa: PLC0415  # --help needs none
-
     if file.endswith(".lprof"):
         _recover_profile(file)
     try:
         return load(file)
     except LineprofError as error:
-        from lineprof.processes.recovery import running_program  # noqa: PLC0415
-
         pid = None if os.path.exists(file) else running_program(file)
         if pid is None:
             raise
@@ -247,8 +240,6 @@ def _read_profile(file: str) -> Profile:
 
 def _recover_profile(file: str) -> None:
     """Write the profiles of programs that were killed before they wrote `file`."""
-    from lineprof.processes.recovery import runs_of  # noqa: PLC0415
-
     for run in runs_of(file):
         recover_run(run)
 
@@ -258,8 +249,6 @@ def recover_run(run: DeadRun) -> str:
 
     "" if that fails, or another process has done it in the meantime.
     """
-    from lineprof.processes.recovery import recover  # noqa: PLC0415
-
     try:
         done = recover(run)
     except LineprofError as error:

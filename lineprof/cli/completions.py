@@ -12,8 +12,10 @@ import re
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernprof.options import BOOLEAN, COUNT, FLAGS, OPTIONAL, PROGRAM, PROGRAMS, SWITCH
 from lineprof.cli import run
 from lineprof.cli.command import ArgumentType, Command
+from lineprof.cli.main import COMMANDS, parsers_of
 from lineprof.console.output import print_lines
 from lineprof.errors import printable
 
@@ -87,8 +89,6 @@ def command_lines(
 
     `parser` is that of all, and `texts` are the help of the commands by name.
     """
-    from kernprof.options import FLAGS, PROGRAMS  # noqa: PLC0415  # not for --help
-
     of_kernprof = CommandLine(
         tuple(found for flag in (*FLAGS, *PROGRAMS) for found in _of_flag(flag)),
         suffix=_SCRIPT,
@@ -102,8 +102,6 @@ def command_lines(
 
 def _of_flag(flag: Flag) -> Iterator[Completed]:
     """Yield a flag of kernprof, and its opposite if it has one."""
-    from kernprof.options import BOOLEAN, COUNT, OPTIONAL, PROGRAM, SWITCH  # noqa: PLC0415
-
     names = tuple(filter(None, (flag.short, flag.long)))
     text = printable(flag.text)
     if flag.kind in {SWITCH, COUNT, BOOLEAN, OPTIONAL}:  # a next word may be no value
@@ -515,18 +513,9 @@ fish: lineprof completions fish > ~/.config/fish/completions/lineprof.fish, and 
 
 
 def _print_script(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    from lineprof.cli.main import all_commands, parsers_of  # noqa: PLC0415  # a circle
-
-    commands = all_commands()
-    texts = {command.name: command.help for command in commands.values()}
-    texts[run.NAME] = run.HELP
-    parser, parsers = parsers_of(commands)
+    parser, parsers = parsers_of(COMMANDS)
+    texts = {**COMMANDS, run.NAME: run.HELP}
     print_lines(SHELLS[parsed.shell](command_lines(parser, parsers, texts)))
 
 
-COMMAND = Command(
-    "completions",
-    "print a script that completes command lines in a shell",
-    _add_flags,
-    _print_script,
-)
+COMMAND = Command(add_flags=_add_flags, run=_print_script)

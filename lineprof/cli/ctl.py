@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command, add_pid, add_timeout
 from lineprof.console.output import print_error, print_lines
+from lineprof.control.client import Connection
+from lineprof.control.place import place_of
+from lineprof.control.watch import Patience
 from lineprof.errors import LineprofError
+from lineprof.files import absolute_path
 
 if TYPE_CHECKING:
     import argparse
 
-_HELP = "tell a profiled program to start or stop counting, or to write its profile"
 _WAITING = "it has not answered yet"
 _ACTIONS = ("start", "stop", "reset", "write", "status")
 
@@ -40,11 +43,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _ctl(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Send one request and print the answer; LineprofError."""
-    from lineprof.control.client import Connection  # noqa: PLC0415  # not for --help
-    from lineprof.control.place import place_of  # noqa: PLC0415
-    from lineprof.control.watch import Patience  # noqa: PLC0415
-    from lineprof.files import absolute_path  # noqa: PLC0415
-
     pid, action, out = parsed.pid, parsed.action, parsed.outfile
     if out and action != "write":
         parser.error(f"{action} writes no file")
@@ -62,4 +60,4 @@ def _ctl(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
 
 
-COMMAND = Command(name="ctl", help=_HELP, add_flags=_add_flags, run=_ctl)
+COMMAND = Command(add_flags=_add_flags, run=_ctl)

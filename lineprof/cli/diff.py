@@ -17,11 +17,17 @@ from lineprof.cli.command import (
     keep_profiles,
     read_profiles,
 )
+from lineprof.cli.view import report_name, size_in_words
 from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.pager import print_paged
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, real_path, write_file
+from lineprof.report import diff
+from lineprof.report.diff import difference_of
+from lineprof.report.html.comparison import render
+from lineprof.report.options import Options, parse_count, parse_percent
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +38,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_LIMIT = 20  # rows of each table
 
-_HELP = "compare two profiles, or several runs before and after a change"
 
 _EPILOG = """\
 BEFORE and AFTER each are a profile, or several runs: names separated by commas, or a
@@ -104,15 +109,11 @@ def page_name(word: str) -> str:
 
 def _limit(word: str) -> int:
     """Return a number of rows, 0 for all; LineprofError for anything else."""
-    from lineprof.report.options import parse_count  # noqa: PLC0415  # not for --help
-
     is_zero = word.isascii() and word.isdigit() and not word.strip("0")
     return 0 if is_zero else parse_count(word)
 
 
 def _percent(word: str) -> float:
-    from lineprof.report.options import parse_percent  # noqa: PLC0415  # not for --help
-
     return parse_percent(word.removesuffix("%").strip())
 
 
@@ -160,8 +161,6 @@ def read_runs(files: list[str], progress: Progress, roots: list[str]) -> list[Pr
 
 def compared(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
-    from lineprof.report.diff import difference_of  # noqa: PLC0415  # not for --help
-
     was_on = gc.isenabled()
     gc.disable()  # a million records and no cycles: a quarter of the time
     try:
@@ -201,8 +200,6 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
                 f"--html takes no --{flag.replace('_', '-')}: the page has every change"
             )
     before, after = _sides(parser, parsed)
-    from lineprof.report import diff  # noqa: PLC0415  # not for --help
-    from lineprof.report.options import Options  # noqa: PLC0415
 
     with Progress() as progress:
         runs = read_runs(before, progress, parsed.source_root)
@@ -223,16 +220,12 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     render = diff.as_json if parsed.as_json else diff.text
     if to_file:
-        from lineprof.cli.view import report_name  # noqa: PLC0415  # few write a file
-
         target = report_name(parsed.log_file, runs_after[0].processes)
         keep_profiles([*before, *after], target)
         with Progress() as progress:
             lines = map(clean_line, render(difference, options))
             write_file(progress.each(lines, "writing line"), target)
     elif parsed.pager:
-        from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
-
         print_paged(lambda: render(difference, options))
     else:
         print_lines(render(difference, options))
@@ -242,13 +235,10 @@ def _write_page(
     difference: Difference, name: str, before: list[str], after: list[str]
 ) -> None:
     """Write the page of a comparison; LineprofError if that fails."""
-    from lineprof.report.html.comparison import render  # noqa: PLC0415  # few ask
-
     page = render(difference, before, after)
     if name == STANDARD_OUTPUT:
         print_lines(page)
         return
-    from lineprof.cli.view import report_name, size_in_words  # noqa: PLC0415  # few do
 
     target = report_name(name, difference.after[0].processes)
     keep_profiles([*before, *after], target)
@@ -256,4 +246,4 @@ def _write_page(
     print_error(f"wrote {target}{size_in_words(target)}")
 
 
-COMMAND = Command("diff", _HELP, _add_flags, _diff)
+COMMAND = Command(add_flags=_add_flags, run=_diff)

@@ -5,17 +5,18 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from lineprof.attach.dump import stacks
 from lineprof.cli.command import Command, add_pid
 from lineprof.console.output import print_lines
+from lineprof.control.place import place_of
 from lineprof.errors import LineprofError, printable
+from lineprof.source import disk_text
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
     from lineprof.attach.dump import ThreadStack
-
-_HELP = "print the stack of every thread of a process, one that hangs for example"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -24,8 +25,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _dump(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the stacks; LineprofError."""
-    from lineprof.attach.dump import stacks  # noqa: PLC0415  # not for --help
-
     threads, how = stacks(parsed.pid)
     lines_of = _reader(parsed.pid)
     count = f"{len(threads)} thread{'s' * (len(threads) != 1)}"
@@ -40,9 +39,6 @@ def _reader(pid: int) -> Callable[[str], Sequence[str]]:
     It returns none for a process of another user, which may name any file, or for one
     with other mounts, whose names are those of other files.
     """
-    from lineprof.control.place import place_of  # noqa: PLC0415  # not for --help
-    from lineprof.source import disk_text  # noqa: PLC0415
-
     try:
         place = place_of(pid)
     except LineprofError:  # it has ended
@@ -68,4 +64,4 @@ def _lines(
             yield printable(f"    {text}")
 
 
-COMMAND = Command(name="dump", help=_HELP, add_flags=_add_flags, run=_dump)
+COMMAND = Command(add_flags=_add_flags, run=_dump)

@@ -19,20 +19,27 @@ from lineprof.cli.command import (
 from lineprof.console.output import print_bytes, print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
+from lineprof.export import EXPORTS
+from lineprof.export.selection import (
+    DEFAULT_LIMIT,
+    SliceChoice,
+    estimated_bytes,
+    select,
+    shows_all,
+)
 from lineprof.files import write_bytes
+from lineprof.model.clocks import aligned
 from lineprof.patterns import did_you_mean, near
+from lineprof.report.marks import Marks
 
 if TYPE_CHECKING:
     import argparse
 
     from lineprof.export import Export
-    from lineprof.export.selection import SliceChoice
     from lineprof.model.profile import Profile
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
-
     formats = "; ".join(f"{one.name}: {one.help}" for one in EXPORTS.values())
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="profiles; several are added up"
@@ -87,8 +94,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _with_timeline() -> list[str]:
     """Return the formats that have a timeline."""
-    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
-
     return [one.name for one in EXPORTS.values() if one.has_timeline]
 
 
@@ -129,8 +134,6 @@ def _choice(export: Export, parsed: argparse.Namespace) -> SliceChoice | None:
 
     LineprofError if the flags do not go together.
     """
-    from lineprof.export.selection import DEFAULT_LIMIT, SliceChoice  # noqa: PLC0415
-
     flags = {
         "--min-duration": parsed.min_duration,
         "--from": parsed.from_ns,
@@ -166,11 +169,6 @@ def _select(
     """Return what is to be exported, and say what is left out and what is large."""
     if choice is None:
         return profile
-    from lineprof.export.selection import (  # noqa: PLC0415
-        estimated_bytes,
-        select,
-        shows_all,
-    )
 
     remarks: tuple[str, ...] = ()
     if not shows_all(profile, choice):
@@ -202,8 +200,6 @@ _ALIASES = {
 
 def _format(name: str) -> str:
     """Return the name of a format; LineprofError, with a near one, if unknown."""
-    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
-
     if name in EXPORTS:
         return name
     alias = _ALIASES.get(name.lower())
@@ -215,8 +211,6 @@ def _format(name: str) -> str:
 
 
 def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    from lineprof.export import EXPORTS  # noqa: PLC0415  # `view` needs none
-
     export = EXPORTS[parsed.format]
     choice = _choice(export, parsed)
     files = [find_profile(file) for file in parsed.files]
@@ -224,8 +218,6 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         stats = read_profiles(files, progress, parsed.source_root)
         clocks = ""
         if export.has_timeline:
-            from lineprof.model.clocks import aligned  # noqa: PLC0415
-
             stats, clocks = aligned(stats)
         stats = _select(stats, export, choice, progress)
     target = parsed.output or f"{os.path.splitext(files[0])[0]}{export.suffix}"
@@ -242,11 +234,10 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             content = progress.written(export.content(stats), f"{export.name},")
             write_bytes(content, target, what="the export")
         print_error(f"wrote {target}")
-    from lineprof.report.marks import Marks  # noqa: PLC0415  # not for --help
 
     remarks = (*Marks(stats).note(), *stats.warnings, clocks, *export.remarks(stats))
     for remark in filter(None, remarks):
         print_error(remark)
 
 
-COMMAND = Command("export", "write a profile for other programs", _add_flags, _export)
+COMMAND = Command(add_flags=_add_flags, run=_export)

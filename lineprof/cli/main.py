@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 from lineprof.cli import run
 from lineprof.console.output import drop_output, print_error
@@ -11,9 +12,27 @@ from lineprof.errors import LineprofError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lineprof.cli.command import Command, Parser
+
+# The commands but `run`, each with its help; its module is imported if it is asked for.
+COMMANDS = {
+    "view": "show one profile, or several added up",
+    "serve": "show a profile, or those of a folder, in a browser, and follow their"
+    " changes",
+    "diff": "compare two profiles, or several runs before and after a change",
+    "check": "compare profiles with budgets, or with a baseline; status 1 if they"
+    " exceed them",
+    "merge": "make one profile of many, such as those of all ranks",
+    "export": "write a profile for other programs",
+    "recover": "write the profiles of programs that were killed before they could",
+    "attach": "profile a program that runs already, for a time",
+    "top": "show the hottest lines of a program that runs, refreshed",
+    "ctl": "tell a profiled program to start or stop counting, or to write its profile",
+    "dump": "print the stack of every thread of a process, one that hangs for example",
+    "completions": "print a script that completes command lines in a shell",
+}
 
 _INTERRUPTED = 130  # as a shell reports a command that Ctrl-C ended
 
@@ -43,50 +62,31 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(arguments: list[str]) -> int:
     """Parse `arguments`, run their command and return its exit status."""
-    from lineprof.cli import view  # noqa: PLC0415  # not for `run`
-
-    commands = all_commands()
-    if arguments and arguments[0] not in {*commands, "-h", "--help", "-V", "--version"}:
-        arguments = [view.COMMAND.name, *arguments]  # files alone are viewed
-    parser, parsers = parsers_of(commands)
+    if not arguments:
+        arguments = ["--help"]
+    elif arguments[0] not in {*COMMANDS, "-h", "--help", "-V", "--version"}:
+        arguments = ["view", *arguments]  # files alone are viewed
+    name, *rest = arguments
+    parser, parsers = parsers_of([name] if name in COMMANDS else [])
     try:
-        if arguments and arguments[0] in commands:
-            name, *rest = arguments
-            arguments = [name, *_prepared(commands[name], rest, parsers[name])]
-        parsed, unknown = parser.parse_known_args(arguments or ["--help"])
+        if name in COMMANDS:
+            prepared = _prepared(command_of(name), rest, parsers[name])
+            arguments = [name, *prepared]
+        parsed, unknown = parser.parse_known_args(arguments)
         if unknown and not any(word.startswith("-") for word in unknown):
             parsed.files += unknown  # behind a flag: argparse takes one row of files
         elif unknown:
             message = f"unrecognized arguments: {' '.join(unknown)}"
-            parsers[parsed.command].error(message)  # whose help lists the flags
-        return commands[parsed.command].run(parsers[parsed.command], parsed) or 0
+            parsers[name].error(message)  # whose help lists the flags
+        return command_of(name).run(parsers[name], parsed) or 0
     except SystemExit as done:
         return int(done.code or 0)
 
 
-def all_commands() -> dict[str, Command]:
-    """Return the commands by name; `run` is not one of them."""
-    from lineprof.cli import (  # noqa: PLC0415  # not for `run`
-        attach,
-        check,
-        completions,
-        ctl,
-        diff,
-        dump,
-        export,
-        merge,
-        recover,
-        serve,
-        top,
-        view,
-    )
-
-    modules = (
-        *(view, serve, diff, check, merge, export, recover),
-        *(attach, top, ctl, dump),
-        completions,
-    )
-    return {module.COMMAND.name: module.COMMAND for module in modules}
+def command_of(name: str) -> Command:
+    """Return the command with a name in `COMMANDS`."""
+    command: Command = import_module(f"lineprof.cli.{name}").COMMAND
+    return command
 
 
 def _prepared(
@@ -100,9 +100,12 @@ def _prepared(
 
 
 def parsers_of(
-    commands: Mapping[str, Command],
+    names: Iterable[str],
 ) -> tuple[Parser, dict[str, argparse.ArgumentParser]]:
-    """Return the parser of the whole command line, and that of each command."""
+    """Return the parser of the whole command line, and those of commands by name.
+
+    Only the commands `names` have their flags.
+    """
     from lineprof.cli.command import Parser  # noqa: PLC0415  # `run` needs no argparse
     from lineprof.version import VERSION  # noqa: PLC0415
 
@@ -115,11 +118,9 @@ def parsers_of(
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     parsers: dict[str, argparse.ArgumentParser] = {}
-    for command in commands.values():
-        one = subparsers.add_parser(
-            command.name, help=command.help, description=command.help
-        )
-        command.add_flags(one)
-        parsers[command.name] = one
+    for name, text in COMMANDS.items():
+        parsers[name] = subparsers.add_parser(name, help=text, description=text)
+        if name in names:
+            command_of(name).add_flags(parsers[name])
     subparsers.add_parser(run.NAME, help=run.HELP)  # listed here, parsed by kernprof
     return parser, parsers

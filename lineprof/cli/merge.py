@@ -13,13 +13,16 @@ from lineprof.console.output import print_error
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
+from lineprof.model.profile import Profile
+from lineprof.model.running_sum import RunningSum
+from lineprof.processes.recovery import runs_beside
+from lineprof.storage import load, load_columns, save
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
-    from lineprof.model.profile import Profile
     from lineprof.model.running_sum import LeftOut
 
     T = TypeVar("T")
@@ -60,8 +63,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    from lineprof.storage import save  # noqa: PLC0415  # not for --help
-
     if parsed.output == STANDARD_OUTPUT:
         raise LineprofError(
             "merge cannot write to standard output", hint="name a file with -o"
@@ -90,9 +91,6 @@ def _full(
     files: Sequence[str], runs: Runs, progress: Progress
 ) -> tuple[Profile, list[str]]:
     """Return the sum of a few profiles, with all that they hold, and notes on it."""
-    from lineprof.model.profile import Profile  # noqa: PLC0415  # not for --help
-    from lineprof.storage import load  # noqa: PLC0415
-
     profiles = []
     each = progress.each(files, "reading profile", len(files))
     for file, profile in _readable(load, each):
@@ -107,9 +105,6 @@ def _summed(
     files: Sequence[str], runs: Runs, progress: Progress
 ) -> tuple[Profile, list[str]]:
     """Return the sum of many profiles without their threads, and notes on it."""
-    from lineprof.model.running_sum import RunningSum  # noqa: PLC0415  # not for --help
-    from lineprof.storage import load_columns  # noqa: PLC0415
-
     total = RunningSum()
     was_on = gc.isenabled()
     gc.disable()  # millions of numbers and no cycles: a sixth of the time
@@ -168,8 +163,6 @@ def _check_output(output: str, runs: Runs) -> None:
     of a pattern for the name after -o. An older merge may be replaced: all of its
     processes are in `runs`, or it has several ranks of such a program.
     """
-    from lineprof.storage import load_columns  # noqa: PLC0415  # not for --help
-
     try:
         processes = load_columns(output)[0].processes
     except LineprofError:
@@ -194,8 +187,6 @@ def _files(words: Iterable[str], output: str) -> list[str]:
     In a folder, or among the files that match a pattern, `output` is left out: it may
     be there from the last time.
     """
-    from lineprof.processes.recovery import runs_beside  # noqa: PLC0415  # not for help
-
     found: dict[str, str] = {}
     target = real_path(output)
     words = list(words)
@@ -229,6 +220,4 @@ def _files(words: Iterable[str], output: str) -> list[str]:
     return list(found.values())
 
 
-COMMAND = Command(
-    "merge", "make one profile of many, such as those of all ranks", _add_flags, _merge
-)
+COMMAND = Command(add_flags=_add_flags, run=_merge)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 from typing import TYPE_CHECKING
 
+from kernprof.environment import import_all
 from lineprof.cli.command import Command
 from lineprof.console.output import print_error, print_lines
 from lineprof.errors import LineprofError
+from lineprof.processes import recovery
+from lineprof.processes.recovery import folders_of_users, recover, state_of
+from lineprof.snapshot.live_file import read_notes
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.processes.recovery import DeadRun
-
-_HELP = "write the profiles of programs that were killed before they could"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -77,8 +80,6 @@ def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
 
     Returns whether there was anything.
     """
-    from lineprof.processes import recovery  # noqa: PLC0415  # not for --help
-
     files = list(recovery.live_files(places))
     runs = recovery.dead_runs(files, force=parsed.force, clean=not parsed.only_list)
     taken = {process.path for run in runs for process in run.processes}
@@ -111,9 +112,6 @@ def _recover_all_users(parsed: argparse.Namespace) -> None:
     A live file names the file to write, so what is another user's is read and written
     with no more than that user's rights.
     """
-    from kernprof.environment import import_all  # noqa: PLC0415  # rare
-    from lineprof.processes.recovery import folders_of_users  # noqa: PLC0415
-
     others = folders_of_users()
     if others:
         import_all()  # others may not read the folder of this Python
@@ -167,8 +165,6 @@ def _as_user(user: int, act: Callable[[], bool]) -> int:
 
 def _become(user: int) -> None:
     """Give this process, which is root's, the rights of a user for good."""
-    import pwd  # noqa: PLC0415  # rare
-
     try:
         known = pwd.getpwuid(user)
     except KeyError:  # without an entry there is no group either
@@ -181,8 +177,6 @@ def _become(user: int) -> None:
 
 
 def _write_all(runs: list[DeadRun], out: str | None) -> None:
-    from lineprof.processes.recovery import recover  # noqa: PLC0415
-
     failed: LineprofError | None = None
     for run in runs:
         try:
@@ -206,9 +200,6 @@ def _left_alone(paths: Iterable[str], *, force: bool) -> list[str]:
     There is one for each run, and one for all files of a folder that cannot be read for
     the same reason, such as those of an earlier version.
     """
-    from lineprof.processes.recovery import state_of  # noqa: PLC0415
-    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415
-
     lines: dict[str, None] = {}
     unread: dict[tuple[str, str, str], list[str]] = {}
     known: dict[str, str] = {}
@@ -237,4 +228,4 @@ def _described(runs: list[DeadRun]) -> Iterator[str]:
             yield f"{run.out}: process {process.pid}, {command} (in {process.path})"
 
 
-COMMAND = Command(name="recover", help=_HELP, add_flags=_add_flags, run=_recover)
+COMMAND = Command(add_flags=_add_flags, run=_recover)

@@ -7,6 +7,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
+from lineprof.model.rank_spread import missing_ranks
+from lineprof.model.records import ranked
+from lineprof.processes.recovery import running_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,8 +44,6 @@ class Runs:
 
     def add(self, file: str, processes: Sequence[Process]) -> None:
         """Add a file; LineprofError if another file has the same rank or process."""
-        from lineprof.model.records import ranked  # noqa: PLC0415  # not for --help
-
         for process in processes:
             other_file = self._files.setdefault(_identity(process), file)
             if other_file != file:
@@ -86,8 +87,6 @@ class Runs:
 
     def warnings(self) -> list[str]:
         """Return the remarks on all files, those on missing ranks first."""
-        from lineprof.model.rank_spread import missing_ranks  # noqa: PLC0415
-
         found = []
         if self._ranks:
             missing = missing_ranks(self._ranks, self._count)
@@ -129,8 +128,6 @@ class Runs:
 
     def _why_missing(self, rank: int) -> str:
         """Tell which file of `rank` is not there; "" if its name is unclear."""
-        from lineprof.processes.recovery import running_program  # noqa: PLC0415
-
         paths = {
             os.path.join(os.path.dirname(part.file), name)
             for other, (part, *_) in self._ranks.items()

@@ -8,6 +8,8 @@ import os
 import socket
 import sys
 import threading
+import webbrowser
+from argparse import BooleanOptionalAction
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
@@ -22,23 +24,26 @@ from lineprof.console.output import print_error, print_lines, shell_word
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import terminal_of
 from lineprof.errors import LineprofError
+from lineprof.report.html import render
+from lineprof.report.options import Options
+from lineprof.server.access import Access, in_url
+from lineprof.server.profiles import Folder, OneProfile
+from lineprof.server.server import ReportServer
+from lineprof.server.site import Site
+from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
     from lineprof.model.profile import Profile
-    from lineprof.server.access import Access
     from lineprof.server.profiles import Profiles
-    from lineprof.server.server import ReportServer
 
 _LOOPBACK = "127.0.0.1"
 
 _MAX_PORT = 65535
 
 _SSH_PORT = "22"
-
-_HELP = "show a profile, or those of a folder, in a browser, and follow their changes"
 
 
 def _port(text: str) -> int:
@@ -49,8 +54,6 @@ def _port(text: str) -> int:
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    from argparse import BooleanOptionalAction  # noqa: PLC0415  # `run` needs none
-
     parser.add_argument(
         "files",
         nargs=1,
@@ -83,10 +86,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _serve(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Serve until Ctrl-C; LineprofError if there is nothing to serve."""
-    from lineprof.server.access import Access  # noqa: PLC0415  # not for --help
-    from lineprof.server.server import ReportServer  # noqa: PLC0415
-    from lineprof.server.site import Site  # noqa: PLC0415
-
     if len(parsed.files) > 1:
         parser.error("serve takes one FILE, or one folder of profiles")
     roots: list[str] = parsed.source_root
@@ -109,8 +108,6 @@ def _serve(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
 
 def _profiles(place: str, roots: list[str]) -> Profiles:
     """Return what there is to serve; LineprofError if there is nothing."""
-    from lineprof.server.profiles import Folder, OneProfile  # noqa: PLC0415
-
     if os.path.isdir(place):
         return Folder(place)
     file = find_profile(place)
@@ -126,10 +123,6 @@ def _read(file: str, roots: list[str]) -> Profile:
 
 def _report(path: str, roots: list[str]) -> Iterator[str]:
     """Return the lines of the report of a profile; LineprofError if there is none."""
-    from lineprof.report.html import render  # noqa: PLC0415  # not for --help
-    from lineprof.report.options import Options  # noqa: PLC0415
-    from lineprof.source import sources_of  # noqa: PLC0415
-
     profile = _read(path, roots)
     return render(profile, sources_of(profile), Options())
 
@@ -161,8 +154,6 @@ def _has_display() -> bool:
 
 def _ssh(server: ReportServer) -> str:
     """Return the command that makes the server's port one of the user's machine."""
-    from lineprof.server.access import in_url  # noqa: PLC0415  # not for --help
-
     *_, ssh_port = os.environ.get("SSH_CONNECTION", "").split() or [_SSH_PORT]
     other = "" if ssh_port == _SSH_PORT else f" -p {shell_word(ssh_port)}"
     host = shell_word(socket.gethostname())
@@ -180,8 +171,6 @@ def _is_opened(asked: bool | None) -> bool:  # noqa: FBT001  # of a flag
 
 def _open(url: str) -> None:
     """Open a browser; some block until they end."""
-    import webbrowser  # noqa: PLC0415  # few ask for it
-
     try:
         is_open = webbrowser.open(url)
     except (OSError, webbrowser.Error):
@@ -190,4 +179,4 @@ def _open(url: str) -> None:
         print_error("no browser could be opened; open the address above")
 
 
-COMMAND = Command(name="serve", help=_HELP, add_flags=_add_flags, run=_serve)
+COMMAND = Command(add_flags=_add_flags, run=_serve)

@@ -10,14 +10,15 @@ from lineprof.cli.command import Command, argument_type
 from lineprof.console.output import print_lines
 from lineprof.console.terminal import terminal_of
 from lineprof.errors import LineprofError
+from lineprof.live.layout import State, screen
+from lineprof.live.monitor import Monitor
+from lineprof.live.rates import Scope
+from lineprof.live.reading import find_live_file
+from lineprof.live.screen import show
 
 if TYPE_CHECKING:
     import argparse
 
-    from lineprof.live.layout import State
-    from lineprof.live.monitor import Monitor
-
-_HELP = "show the hottest lines of a program that runs, refreshed"
 
 _SORTS = (
     "now",
@@ -115,10 +116,6 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Show the program; LineprofError if there is no such program."""
-    from lineprof.live.layout import State  # noqa: PLC0415  # not for --help
-    from lineprof.live.monitor import Monitor  # noqa: PLC0415
-    from lineprof.live.rates import Scope  # noqa: PLC0415
-
     if len(parsed.files) > 1:
         parser.error("top takes one PID, or one live file")
     is_batch = parsed.batch or parsed.count or not _has_terminal()
@@ -129,7 +126,6 @@ def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         if is_batch:
             _print_screens(monitor, state, parsed.count)
             return
-        from lineprof.live.screen import show  # noqa: PLC0415  # needs a terminal
 
         show(monitor, state)
 
@@ -141,16 +137,12 @@ def _has_terminal() -> bool:
 
 def _live_file(word: str) -> str:
     """Return the live file that an argument means."""
-    from lineprof.live.reading import find_live_file  # noqa: PLC0415  # not for --help
-
     is_pid = word.isascii() and word.isdigit() and len(word) < len(str(1 << 63))
     return find_live_file(int(word)) if is_pid else word
 
 
 def _print_screens(monitor: Monitor, state: State, count: int | None) -> None:
     """Print `count` screens, or all until the program ends."""
-    from lineprof.live.layout import screen  # noqa: PLC0415  # not for --help
-
     printed = 0
     terminal = terminal_of(sys.stdout)
     while True:
@@ -165,4 +157,4 @@ def _print_screens(monitor: Monitor, state: State, count: int | None) -> None:
             time.sleep(min(_LOOK, left))
 
 
-COMMAND = Command(name="top", help=_HELP, add_flags=_add_flags, run=_top)
+COMMAND = Command(add_flags=_add_flags, run=_top)

@@ -29,12 +29,15 @@ from lineprof.config import (
     parse_bool,
 )
 from lineprof.console.output import clean_line, print_error, print_lines, shell_path
+from lineprof.console.pager import print_paged
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, name_of, write_file
 from lineprof.patterns import FORMS
-from lineprof.report import VIEWS, default_view
+from lineprof.report import VIEWS, default_view, rows
+from lineprof.report.lookup import chosen
+from lineprof.report.notes import next_steps, notes, view_with_notes
 from lineprof.report.options import (
     ALL_FUNCTIONS,
     ALL_ORDERS,
@@ -48,6 +51,7 @@ from lineprof.report.options import (
     TARGETS,
     Options,
 )
+from lineprof.source import sources_of
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -102,10 +106,6 @@ above. A file that another user could have written is ignored, unless you name i
 
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the view that was chosen, or write it to the file of --log-file."""
-    from lineprof.report.lookup import chosen  # noqa: PLC0415  # not for --help
-    from lineprof.report.notes import next_steps  # noqa: PLC0415
-    from lineprof.source import sources_of  # noqa: PLC0415
-
     view = _chosen(parser, parsed)
     settings = configuration(
         parsed.config or None, off=parsed.config is False, program=os.curdir
@@ -185,7 +185,6 @@ def _print(lines: Callable[[], Iterable[str]], *, paged: bool) -> None:
     if not paged:
         print_lines(lines())
         return
-    from lineprof.console.pager import print_paged  # noqa: PLC0415  # not for --help
 
     print_paged(lines)
 
@@ -221,8 +220,6 @@ def _lines(
 ) -> Iterable[str]:
     """Return the lines of a view, with notes unless other programs read it."""
     if view.rows is not None and (as_json or options.csv):
-        from lineprof.report import rows  # noqa: PLC0415  # few ask for them
-
         made = view.rows(profile, sources, options)
         if as_json:
             # As for CSV: a view's lines for people may have some of the notes.
@@ -231,7 +228,6 @@ def _lines(
         return rows.as_csv(made)
     if view.is_file or not _has_notes(profile, options, as_json=as_json):
         return view.render(profile, sources, options)
-    from lineprof.report.notes import notes, view_with_notes  # noqa: PLC0415  # not for --help
 
     remarks = notes(profile, sources, tables=view.has_tables)
     return view_with_notes(view, profile, sources, options, remarks)
@@ -249,8 +245,6 @@ def _remarks(
     view: View, profile: Profile, sources: Sources, options: Options
 ) -> Iterator[str]:
     """Yield what the view lacks, once its lines have been made."""
-    from lineprof.report.notes import notes  # noqa: PLC0415  # not for --help
-
     yield from view.notes(profile, options)
     yield from notes(profile, sources, tables=view.has_tables)
 
@@ -622,6 +616,4 @@ def _value(option: Option, value: object, where: str) -> object:
         raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
 
 
-COMMAND = Command(
-    "view", "show one profile, or several added up", _add_flags, _view, _prepare
-)
+COMMAND = Command(add_flags=_add_flags, run=_view, prepare=_prepare)

@@ -23,6 +23,7 @@ from lineprof.private_folder import (
     own_folder_name,
     temporary_folder,
 )
+from lineprof.processes.last_snapshot import completed, identities
 from lineprof.processes.parts import (
     Part,
     has_profiles,
@@ -31,6 +32,12 @@ from lineprof.processes.parts import (
     remove_folder,
 )
 from lineprof.recording.live_file import SUFFIX, VARIABLE, live_folder
+from lineprof.snapshot.live_file import (
+    profile_of_counts,
+    read_counts,
+    read_notes,
+    scale_at,
+)
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
@@ -210,8 +217,6 @@ def state_of(
 
 def _state_of_file(path: str, *, force: bool) -> str:
     """Return the state of the process of a live file; "" if that is not there."""
-    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
-
     try:
         return _state_of_process(path, read_notes(path), force=force)
     except LineprofError:
@@ -292,8 +297,6 @@ def dead_runs(
     ended. Files that cannot be read are passed over, and so are those whose counts are
     in a profile, or whose program never began: `clean` removes these.
     """
-    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
-
     runs: dict[tuple[str, str], list[DeadProcess]] = {}
     known: dict[str, str] = {}
     for path in paths:
@@ -422,11 +425,6 @@ def _completed(run: DeadRun, end: EndOfProcess) -> tuple[EndOfProcess, int]:
     And what happens to the snapshot: it is replaced; it gets another name, because it
     has what the profile does not take; or it is of other processes as well, and stays.
     """
-    from lineprof.processes.last_snapshot import (  # noqa: PLC0415  # seldom needed
-        completed,
-        identities,
-    )
-
     try:
         snapshot = load(run.out) if run.out and os.path.lexists(run.out) else None
     except (OSError, LineprofError):
@@ -469,11 +467,6 @@ def profile_of_process(process: DeadProcess) -> EndOfProcess:
 
     The profile of one that has not counted says why it ended, and no more.
     """
-    from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
-        profile_of_counts,
-        read_counts,
-    )
-
     live = read_counts(process.path)
     name, reason = _end_of(process.path, live)
     warning = (
@@ -492,8 +485,6 @@ def children_of(folder: str, run: str) -> Iterator[Part]:
 
     This process is the first of the run, and not one of them.
     """
-    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
-
     found: list[DeadProcess] = []
     with suppress(LineprofError):
         for path in _files_in(folder):
@@ -526,11 +517,6 @@ def _has_hits(profile: Profile | None) -> bool:
 
 def _profile_of_child(child: DeadProcess) -> Profile:
     """Return what a child counted, without a warning that it was recovered."""
-    from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
-        profile_of_counts,
-        read_counts,
-    )
-
     live = read_counts(child.path)
     more = child.notes.more
     name = str(more.get("ended", ""))
@@ -564,11 +550,6 @@ def profile_of_file(
     Raises LineprofError if the file is damaged. `has_sources` is whether the profile
     gets the texts of files that the live file names.
     """
-    from lineprof.snapshot.live_file import (  # noqa: PLC0415  # seldom needed
-        profile_of_counts,
-        scale_at,
-    )
-
     live, moment = file.read(is_running=not has_ended)
     name, reason = _end_of(file.path, live) if has_ended else _NO_END
     warning = f"recovered: the process did not give its profile: {reason}"
@@ -680,8 +661,6 @@ _DIGITS = re.compile(r"\d+")
 
 def running_program(path: str) -> int | None:
     """Return the id of the process that will write the profile at `path`, or None."""
-    from lineprof.snapshot.live_file import read_notes  # noqa: PLC0415  # seldom needed
-
     wanted = real_path(path)
     for file in live_files():
         with suppress(LineprofError):

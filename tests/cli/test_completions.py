@@ -21,7 +21,8 @@ from lineprof.cli.completions import (
     fish,
     zsh,
 )
-from lineprof.cli.main import all_commands, main, parsers_of
+from lineprof.cli.main import COMMANDS as HELP_OF
+from lineprof.cli.main import main, parsers_of
 from lineprof.export import EXPORTS
 from lineprof.report import VIEWS
 from lineprof.report.line_table import EXTRA_COLUMNS
@@ -35,7 +36,7 @@ HOSTILE = (
     "'\"`touch broken`$(touch broken)\\'; touch broken; (touch broken) [x]: {a,b} $x"
 )
 BASH = shutil.which("bash") or "/bin/bash"
-COMMANDS = {*all_commands(), "run"}
+COMMANDS = {*HELP_OF, "run"}
 
 
 def offered(script: str, folder: Path, *words: str) -> set[str]:
@@ -74,7 +75,7 @@ def _cut(word: str) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def script() -> str:
     """Return the script for bash."""
-    return "\n".join(bash(command_lines(*parsers_of(all_commands()), {})))
+    return "\n".join(bash(command_lines(*parsers_of(HELP_OF), {})))
 
 
 @pytest.fixture

@@ -73,12 +73,12 @@ def test_pictures_are_small() -> None:
 
 
 def test_the_help_of_every_command_is_put_into_its_page() -> None:
-    from lineprof.cli.main import all_commands  # noqa: PLC0415
+    from lineprof.cli.main import COMMANDS  # noqa: PLC0415
 
     page = (DOCS / "commands.md").read_text(encoding="utf-8")
     assert HELP in page
     made = for_site("commands", page)
-    names = ["kernprof", "lineprof", *(f"lineprof {one}" for one in all_commands())]
+    names = ["kernprof", "lineprof", *(f"lineprof {one}" for one in COMMANDS)]
     assert re.findall(r"^## (.+)$", made, re.MULTILINE) == [*names, "lineprof run"]
     listed = re.findall(r"^\| `([a-z ]+)` \|", page, re.MULTILINE)
     assert sorted(listed) == sorted({*names, "lineprof run"} - {"lineprof"})

@@ -283,7 +283,7 @@ def test_without_a_limit_the_file_is_that_of_all_slices(
     save(profile(KNOWN), tmp_path / "x.lprof")
     whole = b"".join(EXPORTS[name].content(load(tmp_path / "x.lprof")))
     file = tmp_path / "out"
-    monkeypatch.setattr(selection, "DEFAULT_LIMIT", 8)
+    monkeypatch.setattr("lineprof.cli.export.DEFAULT_LIMIT", 8)
     for flags, is_whole in (
         (("--limit=0",), True),
         (("--limit=9",), True),

@@ -41,11 +41,11 @@ def with_contents(index: str) -> str:
 
 def help_texts() -> Iterator[tuple[str, str]]:
     """Yield each command with the help text that it prints."""
-    from lineprof.cli.main import all_commands  # noqa: PLC0415  # for the site alone
+    from lineprof.cli.main import COMMANDS  # noqa: PLC0415  # for the site alone
 
     yield "kernprof", _help("kernprof")
     yield "lineprof", _help("lineprof")
-    for name in (*all_commands(), "run"):
+    for name in (*COMMANDS, "run"):
         yield f"lineprof {name}", _help("lineprof", name)
 
 

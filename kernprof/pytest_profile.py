@@ -1,0 +1,163 @@
+"""The profile of one run of pytest, from before the first module of the project."""
+
+from __future__ import annotations
+
+import builtins
+import os
+
+import pytest
+
+from kernprof.earlier_profile import has_profile, how_kept
+from kernprof.options import targets
+from kernprof.output_file import OutputFile, output_name
+from kernprof.project import around
+from kernprof.recorders import marked
+from kernprof.selection import FunctionFilter
+from lineprof.errors import LineprofError
+from lineprof.files import current_folder
+from lineprof.held_signals import HeldSignals
+from lineprof.line_stats import LineStats
+from lineprof.patterns import check, patterns
+from lineprof.ranks import rank_of_process
+from lineprof.recording.descriptors import with_descriptors
+from lineprof.recording.profiler import LineProfiler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
+
+_WORKER = "PYTEST_XDIST_WORKER"  # of pytest-xdist, in the environment of its workers
+
+
+class TestProfile:
+    """The profile of one run of pytest.
+
+    With pytest-xdist each worker writes a part of it, and the process that starts
+    the workers adds the parts up.
+    """
+
+    __test__ = False  # no class of tests
+
+    def __init__(self, config: pytest.Config, options: argparse.Namespace) -> None:
+        """Begin to profile; LineprofError if that is not possible."""
+        self._pid = os.getpid()
+        named = output_name(
+            options.lineprof_file,
+            suffix=".lprof",
+            stem="pytest",
+            file_name="pytest",
+            place=rank_of_process(),
+        )
+        self._out = OutputFile(named.name)
+        self._parts: list[str] = []  # files of the workers
+        self._stats: LineStats | None = None
+        self._problem = ""
+        self._started = False
+        self._profiler: LineProfiler | None = None
+        self._has_workers = _WORKER not in os.environ and bool(
+            getattr(options, "numprocesses", None) or getattr(options, "tx", None)
+        )
+        self._worker_part = ""  # of the name of this worker's file
+        if not self._has_workers:
+            self._profiler = _begin(str(config.rootpath), options)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Note that tests will run, and whether this process is a worker."""
+        self._started = True
+        worker = getattr(session.config, "workerinput", None)
+        if worker is not None:
+            self._worker_part = _part(worker)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401  # of pytest-xdist
+        """Note the file of a worker that pytest-xdist is about to start."""
+        self._parts.append(self._out.path + _part(node.workerinput))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the profile, after the last fixture has ended."""
+        self._write()
+
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> None:
+        """Print the first screen."""
+        if self._problem:
+            terminalreporter.write_line(f"lineprof: {self._problem}", red=True)
+        elif self._stats is not None:
+            from kernprof.pytest_screen import print_screen  # noqa: PLC0415  # at the end
+
+            terminalreporter.section(f"lineprof: {self._out.shown}")
+            print_screen(self._stats, self._out.shown, terminalreporter, config)
+
+    def end(self) -> None:
+        """Stop, and write the profile if another plugin's error has prevented that."""
+        if self._started:
+            self._write()
+        if self._profiler is not None:
+            self._profiler.discover(None)
+            self._profiler = None
+
+    def _write(self) -> None:
+        """Write the profile once, and not in a process that a test forked."""
+        profiler, self._profiler = self._profiler, None
+        if os.getpid() != self._pid or not (profiler or self._has_workers):
+            return
+        self._has_workers = False
+        if profiler:
+            profiler.discover(None)
+        try:
+            with HeldSignals():
+                with_descriptors(lambda: self._write_file(profiler))
+        except LineprofError as error:
+            self._problem = str(error)
+
+    def _write_file(self, profiler: LineProfiler | None) -> None:
+
+        self._stats = self._new_stats(profiler)
+        path = self._out.path + self._worker_part
+        if self._stats.is_empty and has_profile(path):
+            self._problem = how_kept(self._out.shown)
+        else:
+            self._stats.to_file(path)
+
+    def _new_stats(self, profiler: LineProfiler | None) -> LineStats:
+        """Return the profile of this process, or the sum of the workers' profiles."""
+        if profiler is None:
+            return self._sum()
+        return marked(profiler.final_stats(), is_whole=True)
+
+    def _sum(self) -> LineStats:
+        """Return the sum of the workers' profiles, and remove these."""
+        parts = [path for path in self._parts if os.path.exists(path)]
+        if not parts:
+            raise LineprofError("no worker of pytest-xdist has written a profile")
+        stats = LineStats.from_files(*parts)
+        for path in parts:
+            os.unlink(path)
+        return stats
+
+
+def _part(worker: dict[str, Any]) -> str:
+    """Return the end of the name of a worker's file."""
+    return f".{worker['testrunuid']}-{worker['workerid']}"
+
+
+def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
+    """Return a profiler of the project in `folder`, which records from now on."""
+    if isinstance(getattr(builtins, "profile", None), LineProfiler):
+        raise LineprofError("kernprof profiles this run already: leave out one of them")
+    here = current_folder()
+    include = targets(options.lineprof_include)
+    exclude = targets(options.lineprof_exclude)
+    for name in (*include, *exclude):
+        check(name)
+    selected = FunctionFilter(
+        include=patterns(include, here), exclude=patterns(exclude, here)
+    )
+    selected.begin_packages(around(folder))
+    profiler = LineProfiler()
+    profiler.discover(selected)
+    return profiler
