@@ -25,8 +25,8 @@ from lineprof.report.columns import (
     SHARE,
     SOURCE,
     WORDS,
-    UpTo,
     Column,
+    UpTo,
 )
 from lineprof.report.limits import limited
 from lineprof.report.line_table import WAITS_FOR
