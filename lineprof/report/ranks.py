@@ -68,7 +68,7 @@ _EFFICIENCY = (
 
 _SPREAD: Columns = {  # of a `Spread`
     "max_ns": Column(NS, "Max"),
-    "mean_ns": Column(NS, "Mean", spare=3),
+    "mean_ns": Column(NS, "Mean", spare=4),
     "min_ns": Column(NS, "Min", spare=2),
     "sd_ns": Column(NS, "SD", spare=1),
     "max_rank": Column(COUNT, "Rank"),
@@ -114,9 +114,9 @@ _METRICS = {  # attributes of an `Efficiency`
 RANKS: Columns = {
     "place": Column(PLACE, value=lambda one: (one.key, max(0, one.line))),
     "number": Column(COUNT, "Line #", value=lambda one: one.line, is_data=False),
-    "hits": Column(COUNT, "Hits", spare=4),
+    "hits": Column(COUNT, "Hits", spare=5),
     "time_ns": Column(NS, "Time", value=lambda one: one.time.sum),
-    "mpi_ns": Column(NS, "Comm", optional=True),
+    "mpi_ns": Column(NS, "Comm", shown=lambda one, _: one.mpi_ns or None, spare=3),
     **_spread("time", "time_", "max_ns", "mean_ns", "min_ns", "sd_ns", "max_rank"),
     **_spread("useful", ""),
     **_spread("own", "own_", "max_ns", "mean_ns", "max_rank", "imbalance", "lost_ns"),
@@ -291,7 +291,10 @@ def _table(
     most = max((one.own.lost for one in some), default=0)
     hot = [bool(most) and one.own.lost == most for one in some]
     context = Context(terminal=options.terminal, sources=sources, indented=True)
-    yield from table(RANKS, some, context, unit=unit, hot=hot)
+    columns = RANKS
+    if any(one.mpi_ns for one in some):  # a narrow terminal leaves it out if empty
+        columns = {**RANKS, "mpi_ns": replace(RANKS["mpi_ns"], spare=0)}
+    yield from table(columns, some, context, unit=unit, hot=hot)
 
 
 # For other programs.
