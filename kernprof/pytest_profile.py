@@ -25,6 +25,7 @@ from lineprof.recording.profiler import LineProfiler
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
     from typing import Any
 
 _WORKER = "PYTEST_XDIST_WORKER"  # of pytest-xdist, in the environment of its workers
@@ -87,10 +88,13 @@ class TestProfile:
         if self._problem:
             terminalreporter.write_line(f"lineprof: {self._problem}", red=True)
         elif self._stats is not None:
-            from kernprof.pytest_screen import print_screen  # noqa: PLC0415  # at the end
-
             terminalreporter.section(f"lineprof: {self._out.shown}")
-            print_screen(self._stats, self._out.shown, terminalreporter, config)
+            lines: list[str] = []
+            with_descriptors(
+                lambda: lines.extend(self._screen(terminalreporter, config))
+            )
+            for line in lines:
+                terminalreporter.write_line(line)
 
     def end(self) -> None:
         """Stop, and write the profile if another plugin's error has prevented that."""
@@ -138,6 +142,15 @@ class TestProfile:
         for path in parts:
             os.unlink(path)
         return stats
+
+    def _screen(
+        self, reporter: pytest.TerminalReporter, config: pytest.Config
+    ) -> Iterable[str]:
+        """Return the lines of the first screen of the profile."""
+        from kernprof.pytest_screen import screen_of  # noqa: PLC0415  # at the end
+
+        assert self._stats is not None  # noqa: S101  # for mypy: it was written
+        return screen_of(self._stats, self._out.shown, reporter, config)
 
 
 def _part(worker: dict[str, Any]) -> str:

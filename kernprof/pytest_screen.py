@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from lineprof.console.output import clean_line, shell_path
 from lineprof.console.terminal import Terminal, terminal_of
-from lineprof.recording.descriptors import with_descriptors
 from lineprof.report import Options, default_view
 from lineprof.report.notes import view_with_notes
 from lineprof.source import sources_of
@@ -20,25 +19,13 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
 
 
-def print_screen(
-    stats: LineStats,
-    file: str,
-    reporter: pytest.TerminalReporter,
-    config: pytest.Config,
-) -> None:
-    """Print what `lineprof view` shows of a profile, which is in `file`."""
-    lines: list[str] = []
-    with_descriptors(lambda: lines.extend(_screen(stats, file, reporter, config)))
-    for line in lines:
-        reporter.write_line(line)
-
-
-def _screen(
+def screen_of(
     stats: LineStats,
     file: str,
     reporter: pytest.TerminalReporter,
     config: pytest.Config,
 ) -> Iterator[str]:
+    """Yield what `lineprof view` shows of a profile, which is in `file`."""
     if stats.why_empty:
         yield f"no function of {config.rootpath} was called"
         return
