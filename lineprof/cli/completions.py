@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
+from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernprof.options import BOOLEAN, COUNT, FLAGS, OPTIONAL, PROGRAM, PROGRAMS, SWITCH
@@ -155,113 +156,38 @@ def _choices(value: str) -> tuple[str, ...]:
     return tuple(found[1].split(",") if found[1] else found[2].split("|"))
 
 
+def _filled(shell: str, **words: str) -> list[str]:
+    """Return the lines of the script of a shell, with words in place of its marks."""
+    file = files("lineprof.cli").joinpath("shells", f"completion.{shell}")
+    text = file.read_text(encoding="utf-8")
+    for name, word in words.items():
+        text = text.replace(f"@{name}@", word)
+    return text.splitlines()
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return " ".join(map(shlex.quote, words))
+
+
 # bash.
-
-
-_BASH = r"""# bash completion of kernprof and lineprof: lineprof completions bash
-
-# Adds those of the words $2... that continue what is typed, behind the text $1.
-_lineprof_add() {
-    local before=$1 word
-    shift
-    for word; do
-        if [[ $before$word == "$cur"* ]]; then COMPREPLY+=("$before$word"); fi
-    done
-}
-
-# Adds files that end in $1, and folders.
-_lineprof_add_files() {
-    local path
-    while IFS= read -r path; do COMPREPLY+=("$path"); done < <(
-        compgen -f -X "!*$1" -- "$cur"
-        compgen -d -- "$cur"
-    )
-}
-
-# Completes the command $1, whose arguments begin at the word $2.
-_lineprof_complete() {
-    local flags=() words=() values=() kind separator waiting= word before= i
-    for ((i = $2; i < COMP_CWORD; i++)); do
-        word=${COMP_WORDS[i]}
-        if [[ $word == = ]]; then
-            waiting=${waiting:-=}
-        elif [[ -n $waiting ]]; then
-            _lineprof_value "$1" "$waiting"
-            if [[ $kind == program ]]; then return; fi
-            waiting=
-        elif [[ $word == -[!-]* ]]; then
-            waiting=-${word: -1}
-            _lineprof_value "$1" "$waiting" || waiting=
-        elif [[ $word == --?* ]]; then
-            waiting=$word
-            _lineprof_value "$1" "$waiting" || waiting=
-        else
-            _lineprof_flags "$1"
-            if [[ $kind == program ]]; then return; fi
-        fi
-    done
-    if [[ $cur == = ]]; then cur=; fi
-    if [[ -z $waiting && $cur == --*=* ]]; then
-        waiting=${cur%%=*} before=$waiting=
-    fi
-    if [[ -n $waiting ]]; then
-        _lineprof_value "$1" "$waiting" || return
-        if [[ -n $separator && $cur == *"$separator"* ]]; then
-            before=${cur%"$separator"*}$separator
-        fi
-        _lineprof_add "$before" "${values[@]}"
-        return
-    fi
-    _lineprof_flags "$1"
-    if [[ $cur == -* ]]; then
-        _lineprof_add "" "${flags[@]}"
-    else
-        _lineprof_add "" "${words[@]}"
-        if [[ $kind != none ]]; then _lineprof_add_files "$suffix"; fi
-    fi
-}
-
-_kernprof() {
-    local cur=${COMP_WORDS[COMP_CWORD]} suffix=
-    COMPREPLY=()
-    _lineprof_complete @KERNPROF@ 1
-}
-
-_lineprof() {
-    local cur=${COMP_WORDS[COMP_CWORD]} suffix= flags=() words=() kind
-    COMPREPLY=()
-    if ((COMP_CWORD == 1)); then
-        _lineprof_add "" @COMMANDS@
-        if [[ $cur == -* ]]; then _lineprof_add "" @GENERAL@; fi
-        _lineprof_complete @DEFAULT@ 1
-    elif _lineprof_flags "${COMP_WORDS[1]}"; then
-        _lineprof_complete "${COMP_WORDS[1]}" 2
-    else
-        _lineprof_complete @DEFAULT@ 1
-    fi
-}
-
-complete -o filenames -o default -F _kernprof kernprof
-complete -o filenames -o default -F _lineprof lineprof
-"""
 
 
 def bash(lines: CommandLines) -> Iterator[str]:
     """Yield the script for bash, which shows no help of a flag."""
-    kinds = lines.commands
     yield from _filled(
-        _BASH,
+        "bash",
         KERNPROF=shlex.quote(run.NAME),
-        COMMANDS=_quoted(kinds),
+        COMMANDS=_quoted(lines.commands),
         GENERAL=_quoted(name for flag in lines.general for name in flag.names),
         DEFAULT=_DEFAULT,
+        FLAGS="\n".join(_bash_flags(lines.commands)),
+        VALUES="\n".join(_bash_values(lines.commands)),
     )
-    yield ""
-    yield "# Sets the flags, words and files of the command $1."
-    yield "_lineprof_flags() {"
-    yield "    flags=() words=() suffix= kind=none"
-    yield '    case "$1" in'
-    for name, line in kinds.items():
+
+
+def _bash_flags(commands: Mapping[str, CommandLine]) -> Iterator[str]:
+    """Yield a case for each command, which sets its flags, words and files."""
+    for name, line in commands.items():
         names = _quoted(word for flag in line.flags for word in flag.names)
         kind = "files" if line.suffix is not None else "none"
         yield f"    {shlex.quote(name)})"
@@ -270,15 +196,11 @@ def bash(lines: CommandLines) -> Iterator[str]:
         yield f"        suffix={shlex.quote(line.suffix or '')}"
         yield f"        kind={'program' if line.runs_program else kind}"
         yield "        ;;"
-    yield "    *) return 1 ;;"
-    yield "    esac"
-    yield "}"
-    yield ""
-    yield "# Sets the values of the flag $2 of the command $1; fails if it takes none."
-    yield "_lineprof_value() {"
-    yield "    values=() separator= kind=value"
-    yield '    case "$1 $2" in'
-    for name, line in kinds.items():
+
+
+def _bash_values(commands: Mapping[str, CommandLine]) -> Iterator[str]:
+    """Yield a case for each flag of a command that takes a value."""
+    for name, line in commands.items():
         for flag in line.flags:
             if flag.value:
                 cases = "|".join(shlex.quote(f"{name} {one}") for one in flag.names)
@@ -288,58 +210,9 @@ def bash(lines: CommandLines) -> Iterator[str]:
                 if flag.ends_flags:
                     sets.append("kind=program")
                 yield " ".join([f"    {cases})", *sets, ";;"])
-    yield "    *) return 1 ;;"
-    yield "    esac"
-    yield "}"
-
-
-def _filled(template: str, **words: str) -> list[str]:
-    for name, word in words.items():
-        template = template.replace(f"@{name}@", word)
-    return template.splitlines()
-
-
-def _quoted(words: Iterable[str]) -> str:
-    return " ".join(map(shlex.quote, words))
 
 
 # zsh.
-
-
-_ZSH = r"""#compdef kernprof lineprof
-# zsh completion of kernprof and lineprof: lineprof completions zsh
-
-_lineprof() {
-    local context state state_descr line
-    typeset -A opt_args
-    local -a commands=(@COMMANDS@)
-    _arguments -C @GENERAL@ '1: :->command' '*:: :->arguments'
-    case $state in
-    command)
-        _describe -t commands command commands
-        _files -g '*.lprof'
-        ;;
-    arguments)
-        case $words[1] in
-        @NAMES@) _lineprof_$words[1] ;;
-        *) _lineprof_@DEFAULT@ ;;
-        esac
-        ;;
-    esac
-}
-"""
-
-_ZSH_END = r"""
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    case $service in
-    kernprof) _kernprof "$@" ;;
-    *) _lineprof "$@" ;;
-    esac
-else
-    compdef _kernprof kernprof
-    compdef _lineprof lineprof
-fi
-"""
 
 
 def zsh(lines: CommandLines) -> Iterator[str]:
@@ -347,17 +220,20 @@ def zsh(lines: CommandLines) -> Iterator[str]:
     described = (
         f"{_no_colon(name)}:{lines.help.get(name, '')}" for name in lines.commands
     )
+    functions = {
+        _KERNPROF: lines.kernprof,
+        **{f"lineprof_{name}": line for name, line in lines.commands.items()},
+    }
     yield from _filled(
-        _ZSH,
+        "zsh",
         COMMANDS=_quoted(described),
         GENERAL=_quoted(spec for flag in lines.general for spec in _zsh_specs(flag)),
         NAMES="|".join(map(shlex.quote, lines.commands)),
         DEFAULT=_DEFAULT,
+        FUNCTIONS="\n".join(
+            text for one in functions.items() for text in _zsh_function(*one)
+        ),
     )
-    yield from _zsh_function(_KERNPROF, lines.kernprof)
-    for name, line in lines.commands.items():
-        yield from _zsh_function(f"lineprof_{name}", line)
-    yield from _ZSH_END.splitlines()
 
 
 def _zsh_function(name: str, line: CommandLine) -> Iterator[str]:
@@ -410,27 +286,14 @@ def _no_colon(text: str) -> str:
 # fish.
 
 
-_FISH = r"""# fish completion of kernprof and lineprof: lineprof completions fish
-
-# Whether the command line is of lineprof's command $argv[1], or of none.
-function __lineprof_uses
-    set -l words (commandline -opc)
-    set -q words[2]; and contains -- $words[2] @COMMANDS@; or set words x @DEFAULT@
-    contains -- $words[2] $argv
-end
-
-# Whether the first word is still to be typed.
-function __lineprof_is_first
-    test (count (commandline -opc)) -eq 1
-end
-"""
-
-
 def fish(lines: CommandLines) -> Iterator[str]:
     """Yield the script for fish."""
     names = " ".join(map(_fish_quoted, lines.commands))
-    yield from _filled(_FISH, COMMANDS=names, DEFAULT=_DEFAULT)
-    yield ""
+    flags = "\n".join(_fish_completions(lines))
+    yield from _filled("fish", COMMANDS=names, DEFAULT=_DEFAULT, FLAGS=flags)
+
+
+def _fish_completions(lines: CommandLines) -> Iterator[str]:
     for flag in lines.general:
         yield _fish_flag("complete -c lineprof -n __lineprof_is_first", flag)
     for name in lines.commands:
