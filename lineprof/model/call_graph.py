@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
     EdgeKey = tuple[Key | None, int, Key]  # caller, its line, callee
 
-_NUMBERS = ("calls", "primitive_calls", "total_ns", "inclusive_ns")  # of an edge
-_TOTALS = ("calls", "primitive_calls", "self_ns", "total_ns")  # of a function
+# Numbers of an edge, and of a function.
+COUNTS_OF_CALLS = ("calls", "primitive_calls")
+TIMES_OF_CALLS = ("total_ns", "inclusive_ns")
+_NUMBERS = (*COUNTS_OF_CALLS, *TIMES_OF_CALLS)
+_TOTALS = (*COUNTS_OF_CALLS, "self_ns", "total_ns")
 
 _C_KEY = ("", 0)  # first two fields of the keys of C functions
 
@@ -48,6 +51,11 @@ class Edge(NamedTuple):
     total_ns: int  # of primitive calls: a function's edges add up to its total
     inclusive_ns: int  # of every call: the callee's part of the line's time
 
+    @property
+    def recurses(self) -> bool:
+        """Whether some calls began while another one of the callee was open."""
+        return self.primitive_calls != self.calls
+
 
 class FunctionTotals(NamedTuple):
     """One function, summed over all its call paths."""
@@ -56,6 +64,11 @@ class FunctionTotals(NamedTuple):
     primitive_calls: int  # while no other call of it was open
     self_ns: int  # in its own lines, without profiled functions that these called
     total_ns: int  # with callees; recursion counts once
+
+    @property
+    def recurses(self) -> bool:
+        """Whether some calls began while another one of the function was open."""
+        return self.primitive_calls != self.calls
 
 
 def edges(tree: CallTree) -> tuple[Edge, ...]:

@@ -87,7 +87,7 @@ class _OwnWaits:
             self._into_ns[edge.callee] = into_ns
             if edge.caller is not None:
                 self._from.setdefault((edge.caller, edge.line), []).append(edge)
-            if edge.primitive_calls != edge.calls:
+            if edge.recurses:
                 self._recursive.add(edge.callee)
 
     def of(self, lines: Collection[Line]) -> dict[Line, OwnWait]:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.output import shell_word
 from lineprof.console.terminal import box_characters_of
 from lineprof.errors import LineprofError
-from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.call_graph import (
+    COUNTS_OF_CALLS,
+    TIMES_OF_CALLS,
+    edge_gpu_ns,
+    edges,
+    function_totals,
+    line_self_ns,
+)
 from lineprof.model.gpu import numbers_of_lines
 from lineprof.report.columns import (
     COUNT,
@@ -452,11 +459,8 @@ DRILL: Columns = {
     "time_ns": Column(NS, value=lambda row: row.line and row.line.time_ns),
     "self_ns": Column(NS),
     "callee": Column(FUNCTION, value=_of_edge("callee")),
-    **{
-        name: Column(COUNT, value=_of_edge(name))
-        for name in ("calls", "primitive_calls")
-    },
-    **{name: Column(NS, value=_of_edge(name)) for name in ("total_ns", "inclusive_ns")},
+    **{name: Column(COUNT, value=_of_edge(name)) for name in COUNTS_OF_CALLS},
+    **{name: Column(NS, value=_of_edge(name)) for name in TIMES_OF_CALLS},
     "gpu_ns": Column(NS),
     "part": Column(PART),
     "source": Column(SOURCE, value=lambda row: row.line and row.place),

@@ -6,7 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lineprof.model.call_graph import edge_gpu_ns, edges, function_totals, line_self_ns
+from lineprof.model.call_graph import (
+    COUNTS_OF_CALLS,
+    TIMES_OF_CALLS,
+    edge_gpu_ns,
+    edges,
+    function_totals,
+    line_self_ns,
+)
 from lineprof.model.collectives import line_mpi_ns
 from lineprof.model.gpu import (
     RECORD_COUNTS,
@@ -193,6 +200,9 @@ def call_fields(profile: Profile, *, raw: bool) -> CallFields:
     )
 
 
+_OF_CALLS = (*COUNTS_OF_CALLS, *TIMES_OF_CALLS)
+
+
 def _calls(profile: Profile) -> Iterator[Fields]:
     """Yield the fields of each edge of the call graph."""
     gpu = edge_gpu_ns(profile)
@@ -201,10 +211,7 @@ def _calls(profile: Profile) -> Iterator[Fields]:
             "caller": edge.caller,
             "line": edge.line,
             "callee": edge.callee,
-            "calls": edge.calls,
-            "primitive_calls": edge.primitive_calls,
-            "total_ns": edge.total_ns,
-            "inclusive_ns": edge.inclusive_ns,
+            **{name: getattr(edge, name) for name in _OF_CALLS},
         }
         ns = gpu.get((edge.caller, edge.line, edge.callee))
         yield fields if ns is None else {**fields, "gpu_ns": ns}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
@@ -199,27 +200,7 @@ _MIN_SHARE = 0.01  # of the time, for a line to be coloured
 
 _MIN_OPACITY, _MAX_OPACITY = 0.08, 0.55  # of the heat colour
 
-# The class twice, to win over the page's own styles for tables.
-STYLE = """
-.lineprof.lineprof{font-size:13px;line-height:1.35}
-.lineprof.lineprof details{margin:.3em 0 .9em}
-.lineprof.lineprof summary{cursor:pointer;padding:.2em 0}
-.lineprof.lineprof code{background:none;color:inherit;padding:0}
-.lineprof.lineprof .lp-dim{opacity:.6}
-.lineprof.lineprof .lp-wide{overflow-x:auto}
-.lineprof.lineprof table{border-collapse:collapse;border:0;margin:0;
-table-layout:auto;font:12px/1.4 ui-monospace,Menlo,Consolas,monospace}
-.lineprof.lineprof th,.lineprof.lineprof td{padding:0 .55em;border:0;
-text-align:right;white-space:nowrap;vertical-align:top;max-width:none;
-background:none;color:inherit}
-.lineprof.lineprof th{font-weight:600;border-bottom:1px solid currentColor}
-.lineprof.lineprof tbody tr{background-color:transparent}
-.lineprof.lineprof tbody tr:hover{outline:1px solid rgba(128,128,128,.5)}
-.lineprof.lineprof .lp-no{opacity:.6;border-right:1px solid rgba(128,128,128,.4)}
-.lineprof.lineprof .lp-src{text-align:left;width:100%}
-.lineprof.lineprof pre{margin:0;padding:0;border:0;background:none;color:inherit;
-font:inherit;white-space:pre;overflow:visible}
-""".strip()
+STYLE = files("lineprof.report").joinpath("notebook.css").read_text("utf-8").strip()
 
 
 def heat(share: float) -> str:

@@ -143,7 +143,7 @@ class Collector:
             "self": [one.self_ns for one in totals],
             "total": [one.total_ns for one in totals],
         }
-        if any(one.primitive_calls != one.calls for one in totals):
+        if any(one.recurses for one in totals):
             table["primitive"] = [one.primitive_calls for one in totals]
         gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
         if gpu:
