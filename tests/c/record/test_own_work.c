@@ -2,6 +2,7 @@
  * microseconds, and the thread's processor time. */
 #include "record/own_work.h"
 
+#include <sys/resource.h>
 #include <time.h>
 
 #include "check.h"
@@ -90,13 +91,23 @@ leave(fixture *made)
     lp_recorder_leave(made->rec, made->rec->top, false, now());
 }
 
-/* The thread gives its processor up of its own accord. */
+/* The thread gives its processor up of its own accord.  A sleep does not if
+ * its timer has run out before the thread is off the processor. */
 static void
 block(void)
 {
-    const struct timespec moment = {0, 1000};
+    const struct timespec moment = {0, 1000 * 1000};
+#ifdef RUSAGE_THREAD
+    struct rusage before, after;
 
+    getrusage(RUSAGE_THREAD, &before);
+    do {
+        nanosleep(&moment, NULL);
+        getrusage(RUSAGE_THREAD, &after);
+    } while (after.ru_nvcsw == before.ru_nvcsw);
+#else
     nanosleep(&moment, NULL);
+#endif
 }
 
 /* Work that takes so long. */
