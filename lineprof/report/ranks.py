@@ -76,8 +76,6 @@ _SPREAD: Columns = {  # of a `Spread`
     "lost_ns": Column(NS, "Lost"),
 }
 
-_BLANK = ("max_rank", "imbalance", "lost_ns")  # for people, if the max is 0
-
 
 def _spread(of: str, prefix: str, *names: str) -> Columns:
     """Return columns of the attribute `of` of a line; people see those of `useful`."""
@@ -87,9 +85,13 @@ def _spread(of: str, prefix: str, *names: str) -> Columns:
         made = replace(_SPREAD[name], value=get)
         if of != "useful":
             return replace(made, title="")
-        if name not in _BLANK:
-            return made
-        return replace(made, shown=lambda row, _: get(row) if row.useful.max else None)
+        if name == "lost_ns":
+            return replace(made, shown=lambda row, _: get(row) or None)
+        if name in {"max_rank", "imbalance"}:  # there are none if no rank took time
+            return replace(
+                made, shown=lambda row, _: get(row) if row.useful.max else None
+            )
+        return made
 
     return {f"{prefix}{name}": one(name) for name in names or _SPREAD}
 
