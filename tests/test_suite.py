@@ -261,17 +261,18 @@ def test_the_rest_is_what_the_gate_leaves_out_and_ten_parts_have_all_of_it() -> 
                 file in plan.files(plan.COUNTING)
             )
     assert whole[VERSIONS[-1], "settrace"] == set(plan.files())
-    chosen: Counter[tuple[str, str]] = Counter()
-    few = []
-    for number in range(1000):
-        tenth = list(plan.tenth(rest, f"{number:040x}"))
-        few.append(len(tenth))
-        for one in tenth:
-            chosen.update((one.name, file) for file in one.files)
-    assert set(chosen) == {(one.name, file) for one in rest for file in one.files}
-    share = sum(chosen.values()) / len(chosen) / 1000
-    assert 0.09 < share < 0.11
-    assert sum(few) / 1000 < len(rest) / 2  # each run takes a while to begin
+    parts = {
+        tuple((one.name, file) for one in tenth for file in one.files)
+        for number in range(200)
+        for tenth in [list(plan.tenth(rest, f"{number:040x}"))]
+    }
+    assert len(parts) == plan.PARTS
+    chosen = Counter(one for part in parts for one in part)
+    assert chosen == Counter((one.name, file) for one in rest for file in one.files)
+    sizes = [len(part) for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+    runs = [len({name for name, _ in part}) for part in parts]
+    assert sum(runs) < len(rest) + plan.PARTS  # each run takes a while to begin
 
 
 def test_one_python_has_every_core_and_nothing_twice() -> None:

@@ -12,7 +12,7 @@ the first runs what counts most (`KINDS_BESIDE`). Tests marked `serial` run with
 cores of the first Python, and with the usual cores of the oldest and the newest.
 
 The rest is what else may depend on a Python or a core: `make test-all` runs it as well,
-and each run of CI a tenth of it, by runs and files that the hash of the commit chooses.
+and each run of CI one of ten parts of it, which the hash of the commit chooses.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ EVENTS = (
 
 GPU = ("gpu_simulated",)
 Files = tuple[str, ...]
-# Each run of CI has a third of the runs of the rest and, of each, three of ten parts.
-RUNS, PARTS, CHOSEN = 3, 10, 3
+PARTS = 10  # of the rest; each run of CI has one
 SERIAL = "serial"  # the mark of tests that run alone
 MANY = 120  # files, from which on the tests of a run are worth several processes
 
@@ -212,26 +211,29 @@ def _beyond(
 
 
 def tenth(runs: Iterable[Run], commit: str) -> Iterator[Run]:
-    """Yield a part of the rest: the runs and files that the hash of a commit chooses.
+    """Yield the part of the rest that the hash of a commit chooses.
 
-    These are all files in few runs, because each run takes a while to begin.
+    The parts have as many files each, of few runs: a run takes a while to begin.
+    The files of a run are in a random order, so that no part has all the slow ones.
     """
+    runs = list(runs)
+    every = [
+        (run, file)
+        for run in runs
+        for file in sorted(run.files, key=lambda file: hashed(f"{run.name} {file}"))
+    ]
+    part = hashed(commit) % PARTS
+    ends = [len(every) * number // PARTS for number in (part, part + 1)]
+    chosen = every[slice(*ends)]
     for run in runs:
-        if number_of(commit, run.name) % RUNS:
-            continue
-        chosen = tuple(
-            file
-            for file in run.files
-            if number_of(commit, f"{run.name} {file}") % PARTS < CHOSEN
-        )
-        if chosen:
-            yield replace(run, files=chosen)
+        files = tuple(file for one, file in chosen if one is run)
+        if files:
+            yield replace(run, files=files)
 
 
-def number_of(commit: str, name: str) -> int:
-    """Return a number that a commit has for the name of a run, or of its file."""
-    digest = hashlib.sha256(f"{commit} {name}".encode()).digest()
-    return int.from_bytes(digest[:8], "big")
+def hashed(text: str) -> int:
+    """Return a number that is the same in each run for a text."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 
 def configurations(
