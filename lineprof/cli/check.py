@@ -17,14 +17,13 @@ from lineprof.cli.command import (
     argument_type,
     keep_profiles,
 )
-from lineprof.cli.diff import compared, read_runs, runs_in
+from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
 from lineprof.cli.view import report_name
 from lineprof.console.output import clean_line, print_error, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, write_file
 from lineprof.report.budgets import FORMATS, HOLDS, outcomes, slowdowns, summary
-from lineprof.report.options import parse_percent
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.report.budgets import Outcome
-
 
 _FORMATS = ("text", "github", "gitlab", "json")
 
@@ -74,7 +72,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--min-percent",
-        type=argument_type(_percent),
+        type=argument_type(percent_of),
         metavar="SHARE",
         help="let functions pass whose slowdown is a smaller share of the time of all"
         f" lines, in %% (default: {_MIN_PERCENT:g})",
@@ -105,10 +103,6 @@ def _slowdown(word: str) -> Fraction:
 
 
 _MAX_DIGITS = 18
-
-
-def _percent(word: str) -> float:
-    return parse_percent(word.removesuffix("%").strip())
 
 
 def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:

@@ -26,7 +26,6 @@ from lineprof.errors import LineprofError
 from lineprof.files import checked_name, real_path, write_file
 from lineprof.report import diff
 from lineprof.report.diff import difference_of
-from lineprof.report.html.comparison import render
 from lineprof.report.options import Options, parse_count, parse_percent
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from lineprof.report.diff import Difference
 
 _DEFAULT_LIMIT = 20  # rows of each table
-
 
 _EPILOG = """\
 BEFORE and AFTER each are a profile, or several runs: names separated by commas, or a
@@ -67,7 +65,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--min-percent",
-        type=argument_type(_percent),
+        type=argument_type(percent_of),
         metavar="SHARE",
         help="leave out changes that are a smaller share of the time of all lines, in"
         " %% (default: 0)",
@@ -113,7 +111,8 @@ def _limit(word: str) -> int:
     return 0 if is_zero else parse_count(word)
 
 
-def _percent(word: str) -> float:
+def percent_of(word: str) -> float:
+    """Return the number of a word such as "5" or "5%"; LineprofError if it is none."""
     return parse_percent(word.removesuffix("%").strip())
 
 
@@ -235,6 +234,8 @@ def _write_page(
     difference: Difference, name: str, before: list[str], after: list[str]
 ) -> None:
     """Write the page of a comparison; LineprofError if that fails."""
+    from lineprof.report.html.comparison import render  # noqa: PLC0415  # slow; rare
+
     page = render(difference, before, after)
     if name == STANDARD_OUTPUT:
         print_lines(page)
