@@ -35,7 +35,9 @@ def test_several_buffers_are_in_flight(play: Play) -> None:
         client = Client()
         client.enable(KERNEL)
         gpu.fk_init()
-        gpu.fk_launch_many(b"kernel", 4, 10**15)  # not delivered before the sync
+        gpu.fk_launch_many(b"kernel", 4, 10**15)
+        client.flush()  # CUPTI's thread has seen all four; none is finished
+        assert client.order == []
         gpu.fk_sync(0, 0, 0)
         client.flush()
         assert client.order == [*["asked"] * 3, *["came"] * 3, "asked", "came"]
