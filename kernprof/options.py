@@ -8,7 +8,6 @@ they do for `python`: at the first word that is not a flag, and after ``-m NAME`
 
 from __future__ import annotations
 
-import optparse
 import os
 from collections import namedtuple
 
@@ -34,7 +33,6 @@ from lineprof.patterns import check as check_pattern
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
 
     from lineprof.config import ConfigSource
 
@@ -477,6 +475,12 @@ PROGRAMS = (
     Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
 )
 FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
+_NO = "--no-"
+_SHORT = {flag.short: flag for flag in (*FLAGS, *PROGRAMS) if flag.short}
+_LONG = {
+    **{flag.long: flag for flag in FLAGS},
+    **{_NO + flag.name: flag for flag in FLAGS if flag.kind == BOOLEAN},
+}
 
 # The parser.
 
@@ -520,7 +524,7 @@ its counts be kept; 2 for an error in the command line."""
 ANY_COMMAND = "lineprof run --children -- COMMAND [arguments...]"
 
 _CONFIG = {"config", "no_config"}
-_NO, _NO_WHOLE = "--no-", "--no-whole"
+_NO_WHOLE = "--no-whole"
 _THE_PROGRAM = "program (or the name of a script, or - for standard input)"
 _COLUMN, _WIDTH = 31, 80
 
@@ -533,7 +537,25 @@ def usage(called: str) -> str:
 
 def help_text(called: str = "kernprof") -> str:
     """Return the help of the command `called`."""
-    return _Parser(called).format_help().rstrip()
+    lines = [usage(called), "", _DESCRIPTION]
+    for title, flags in {**GROUPS, _THE_PROGRAM: PROGRAMS}.items():
+        lines += ["", f"{title}:"]
+        for flag in flags:
+            lines += _described(flag)
+    return "\n".join([*lines, _EPILOG])
+
+
+def _described(flag: Flag) -> Iterator[str]:
+    """Yield a flag and, to its right or below, what it does."""
+    from textwrap import wrap  # noqa: PLC0415  # for help alone
+
+    names = f"  {flag.usage}"
+    for line in wrap(flag.text, _WIDTH - _COLUMN):
+        if len(names) > _COLUMN - 2:
+            yield names
+            names = ""
+        yield f"{names:{_COLUMN}}{line}"
+        names = ""
 
 
 def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
@@ -541,10 +563,15 @@ def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
 
     Raises UsageError if it is wrong.
     """
-    options = RunOptions(called)
-    parser = _Parser(called)
-    values: Any = options  # it has the attributes that are set
-    _, rest = parser.parse_args(list(argv), values)
+    options, rest = RunOptions(called), list(argv)
+    while not options.complete and rest and rest[0].startswith("-") and rest[0] != "-":
+        word = rest.pop(0)
+        if word == "--":
+            break
+        if word.startswith("--"):
+            _take_long(options, word, rest)
+        else:
+            _take_short(options, word[1:], rest)
     if rest and not options.complete:
         options.target = rest.pop(0)
         options.kind = STDIN if options.target == "-" else SCRIPT
@@ -557,112 +584,63 @@ def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
     return options
 
 
-class _Parser(optparse.OptionParser):
-    """Parser that sets attributes of `RunOptions`.
+def _take_long(options: RunOptions, word: str, rest: list[str]) -> None:
+    """Take a long flag, and its value from the words after it if it needs one."""
+    begun, equals, given = word.partition("=")
+    name = _whole_name(options, begun)
+    flag = _LONG[name]
+    if flag.kind not in {SWITCH, COUNT}:
+        _take(options, flag, name, given if equals else _next(options, name, rest))
+    elif equals:
+        raise _no_value(flag, name, f"={given}")
+    else:
+        _take(options, flag, name)
 
-    The `callback_args` of each optparse option are its `Flag`.
-    """
 
-    def __init__(self, called: str) -> None:
-        super().__init__(
-            prog=called,
-            usage=usage(called),
-            description=_DESCRIPTION,
-            epilog=_EPILOG,
-            formatter=_Help(2, _COLUMN, _WIDTH),
-            add_help_option=False,
-        )
-        self.disable_interspersed_args()
-        for title, flags in {**GROUPS, _THE_PROGRAM: PROGRAMS}.items():
-            group = optparse.OptionGroup(self, title)
-            for flag in flags:
-                group.add_options(list(_options(flag)))
-            self.add_option_group(group)
-
-    def format_option_help(
-        self, formatter: optparse.HelpFormatter | None = None
-    ) -> str:
-        """Return the help of the groups: every option is in one."""
-        formatter = formatter or self.formatter
-        formatter.store_option_strings(self)
-        return "\n".join(group.format_help(formatter) for group in self.option_groups)
-
-    def _match_long_opt(self, opt: str) -> str:
-        """Return the flag called `opt`, or the only one whose name begins with it.
-
-        Flags of line_profiler may be abbreviated as there, even if a flag of lineprof
-        begins in the same way.
-        """
-        names = self._long_opt
-        found = matching(opt, names, {n for n in names if not _flag(names[n]).ours})
-        if len(found) == 1:
-            return found[0]
-        if not found:
-            raise self._unknown(opt)
-        raise UsageError(
-            f"{opt} could be {' or '.join(found)}", hint="write it in full"
-        )
-
-    def _process_long_opt(self, rargs: list[str], values: optparse.Values) -> None:
-        word, equals, given = rargs[0].partition("=")
-        name = self._match_long_opt(word)
-        option = self._long_opt[name]
-        if equals and not option.takes_value():
-            raise _no_value(_flag(option), name, f"={given}")
-        if option.takes_value() and not equals:
-            self._ensure_value(_flag(option), name, rargs)
-        super()._process_long_opt(rargs, values)
-
-    def _process_short_opts(self, rargs: list[str], values: optparse.Values) -> None:
-        word = rargs[0]
-        for place, letter in enumerate(word[1:], start=2):
-            name, attached = f"-{letter}", word[place:]
-            option = self._short_opt.get(name)
-            if option is None:
-                raise self._unknown(name)
-            flag = _flag(option)
-            if option.takes_value():
-                if not attached:
-                    self._ensure_value(flag, name, rargs)
-                elif attached.startswith("=") and flag.kind != PROGRAM:
-                    rargs[:1] = [word[:place], attached[1:]]
-                break
-            if attached.startswith("="):
-                raise _no_value(flag, name, attached)
-        super()._process_short_opts(rargs, values)
-
-    def _ensure_value(self, flag: Flag, name: str, rargs: list[str]) -> None:
-        """Insert the default of an optional value, unless a value follows.
-
-        The last word is never a value: it is the program's name.
-        """
-        if not flag.bare:
-            if len(rargs) == 1:
-                raise UsageError(f"{name} needs a value", hint=usage(self.prog or ""))
+def _take_short(options: RunOptions, letters: str, rest: list[str]) -> None:
+    """Take short flags, and the value of the last one if it needs one."""
+    while letters:
+        name, letters = f"-{letters[0]}", letters[1:]
+        flag = _SHORT.get(name)
+        if flag is None:
+            raise _unknown(options, name)
+        if flag.kind in {SWITCH, COUNT, BOOLEAN}:
+            if letters.startswith("="):
+                raise _no_value(flag, name, letters)
+            _take(options, flag, name)
+        else:
+            value = letters or _next(options, name, rest)
+            is_equals = letters.startswith("=") and flag.kind != PROGRAM
+            _take(options, flag, name, value[1:] if is_equals else value)
             return
-        _, *rest = rargs
-        if not (rest[1:] and _follows(flag, rest[0])):
-            rargs.insert(1, flag.bare)
-
-    def _unknown(self, name: str) -> UsageError:
-        hint = f"{self.prog} --help lists all flags"
-        return UsageError(f"unknown flag {name}", hint=hint)
 
 
-class _Help(optparse.IndentedHelpFormatter):
-    """Help formatter that writes flags as the table does, and the epilog unchanged."""
+def _whole_name(options: RunOptions, begun: str) -> str:
+    """Return the long flag called `begun`, or the only one whose name begins with it.
 
-    def format_usage(self, usage: str) -> str:
-        """Return the line of usage."""
-        return f"usage: {usage}\n"
+    Flags of line_profiler may be abbreviated as there, even if a flag of lineprof
+    begins in the same way.
+    """
+    found = matching(begun, _LONG, {name for name in _LONG if not _LONG[name].ours})
+    if not found:
+        raise _unknown(options, begun)
+    if len(found) > 1:
+        what = f"{begun} could be {' or '.join(found)}"
+        raise UsageError(what, hint="write it in full")
+    return found[0]
 
-    def format_epilog(self, epilog: str | None) -> str:
-        """Return the epilog with its own lines."""
-        return epilog or ""
 
-    def format_option_strings(self, option: optparse.Option) -> str:
-        """Return the names and the value of a flag."""
-        return _flag(option).usage
+def _next(options: RunOptions, name: str, rest: list[str]) -> str:
+    """Return the value of a flag: the next word, or what an optional value defaults to.
+
+    The last word is no value of a flag that can do without: it is the program's name.
+    """
+    flag = _SHORT.get(name) or _LONG[name]
+    if not (flag.bare or rest):
+        raise UsageError(f"{name} needs a value", hint=usage(options.called))
+    if flag.bare and not (rest[1:] and _follows(flag, rest[0])):
+        return flag.bare
+    return rest.pop(0)
 
 
 def _follows(flag: Flag, word: str) -> bool:
@@ -677,52 +655,12 @@ def _follows(flag: Flag, word: str) -> bool:
     return is_whole(word) or (is_number(word) and not os.path.exists(word))
 
 
-def _options(flag: Flag) -> Iterator[optparse.Option]:
-    """Yield the optparse options of one flag."""
-    takes_value = flag.kind not in {SWITCH, COUNT, BOOLEAN}
-    names = [name for name in (flag.short, flag.long) if name]
-    if flag.kind != BOOLEAN:
-        yield _option(flag, names, flag.text, takes_value=takes_value)
-        return
-    if flag.short:  # without a value: others may follow in the same word
-        yield _option(flag, [flag.short])
-    yield _option(flag, [flag.long], flag.text, takes_value=True)
-    yield _option(flag, [_NO + flag.name], takes_value=True)
-
-
-def _option(
-    flag: Flag,
-    names: list[str],
-    text: str = optparse.SUPPRESS_HELP,
-    *,
-    takes_value: bool = False,
-) -> optparse.Option:
-    return optparse.Option(
-        *names,
-        action="callback",
-        callback=_take,
-        callback_args=(flag,),
-        type="string" if takes_value else None,
-        help=text,
-    )
-
-
-def _flag(option: optparse.Option) -> Flag:
-    [flag] = option.callback_args or ()
-    return flag  # type: ignore[no-any-return]
-
-
-def _take(
-    _: optparse.Option, name: str, word: str | None, parser: _Parser, flag: Flag
-) -> None:
-    """Set the attribute of an option; `word` is its value, None if it takes none."""
-    options: RunOptions = parser.values  # type: ignore[assignment]
+def _take(options: RunOptions, flag: Flag, name: str, word: str | None = None) -> None:
+    """Set the attribute of a flag; `word` is its value, None if it takes none."""
     if flag.kind == PROGRAM:
         options.kind, options.target = flag.attribute, word or ""
     else:
         _set(options, flag, _value(options, flag, name, word))
-    if options.complete:  # what follows is the program's
-        (parser.rargs or []).insert(0, "--")
 
 
 def _value(options: RunOptions, flag: Flag, name: str, word: str | None) -> object:
@@ -754,6 +692,11 @@ def _no_value(flag: Flag, name: str, given: str) -> UsageError:
     if flag.kind == BOOLEAN:
         hint = f"write {flag.long}{given}"
     return UsageError(f"{name} takes no value", hint=hint)
+
+
+def _unknown(options: RunOptions, name: str) -> UsageError:
+    hint = f"{options.called} --help lists all flags"
+    return UsageError(f"unknown flag {name}", hint=hint)
 
 
 # Defaults from a configuration file.
