@@ -36,7 +36,7 @@ from harness.goals import Verdict
 
 from lineprof.attach.joining import start
 from lineprof.line_stats import LineStats
-from lineprof.snapshot.counts import read_profile
+from lineprof.snapshot.counts_reader import read_profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -38,7 +38,7 @@ def write_files(folder: Path, ranks: int, lines: int) -> None:
         Thread,
         ThreadLine,
     )
-    from lineprof.source import text_hash  # noqa: PLC0415
+    from lineprof.source_files import text_hash  # noqa: PLC0415
     from lineprof.storage import save  # noqa: PLC0415
 
     every = range(lines // LINES_OF_A_FUNCTION)

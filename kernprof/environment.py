@@ -216,7 +216,7 @@ def import_all() -> None:
     for name in names:
         with suppress(ImportError):  # python may be built without sqlite3 or ctypes
             import_module(name)
-    from lineprof.source import standard_readers  # noqa: PLC0415
+    from lineprof.source_files import standard_readers  # noqa: PLC0415
 
     standard_readers()  # sources are read while the program runs, too
 

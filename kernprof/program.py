@@ -17,7 +17,7 @@ from kernprof.options import ANY_COMMAND
 from kernprof.run_options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
 from lineprof.files import absolute_path, current_folder, real_path
 from lineprof.recording.sources import keep_script
-from lineprof.source import FileContent, disk_state
+from lineprof.source_files import FileContent, disk_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

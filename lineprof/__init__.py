@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from lineprof import line_profiler
     from lineprof.ipython import load_ipython_extension, unload_ipython_extension
     from lineprof.line_profiler import main
-    from lineprof.line_stats import LineStats, load_stats, show_func, show_text
+    from lineprof.line_stats import LineStats, load_stats
     from lineprof.recording.core import start, stop
     from lineprof.recording.gpu import GpuOptions, gpu_status
     from lineprof.recording.profiler import LineProfiler
     from lineprof.recording.trace import TraceOptions
+    from lineprof.report.line_profiler_tables import show_func, show_text
 
 __all__ = [
     "GpuOptions",
@@ -54,8 +55,8 @@ _HOMES = {
     "load_ipython_extension": "lineprof.ipython",
     "load_stats": "lineprof.line_stats",
     "main": "lineprof.line_profiler",
-    "show_func": "lineprof.line_stats",
-    "show_text": "lineprof.line_stats",
+    "show_func": "lineprof.report.line_profiler_tables",
+    "show_text": "lineprof.report.line_profiler_tables",
     "start": "lineprof.recording.core",
     "stop": "lineprof.recording.core",
     "unload_ipython_extension": "lineprof.ipython",

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from lineprof.decorate.callables import ScopingPolicy
     from lineprof.decorate.wrappers import ByCountProfilerMixin
     from lineprof.ipython import load_ipython_extension
-    from lineprof.line_stats import LineStats, load_stats, show_func, show_text
+    from lineprof.line_stats import LineStats, load_stats
+    from lineprof.report.line_profiler_tables import show_func, show_text
     from lineprof.source import is_generated_code
 
 __all__ = [
@@ -44,8 +45,8 @@ _HOMES = {
     "is_generated_code": "lineprof.source",
     "load_ipython_extension": "lineprof.ipython",
     "load_stats": "lineprof.line_stats",
-    "show_func": "lineprof.line_stats",
-    "show_text": "lineprof.line_stats",
+    "show_func": "lineprof.report.line_profiler_tables",
+    "show_text": "lineprof.report.line_profiler_tables",
 }
 
 

@@ -1,13 +1,10 @@
-"""Profiles with line_profiler's interface: `LineStats`, `show_text`, `show_func`.
+"""Profiles with line_profiler's interface: `LineStats`.
 
-Profilers return a `LineStats`, and files are loaded as one; `show_text` and
-`show_func` print line_profiler's plain numbers.
+Profilers return a `LineStats`, and files are loaded as one.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING
 
 from lineprof.model.profile import (
@@ -18,17 +15,18 @@ from lineprof.model.profile import (
 )
 from lineprof.model.records import merge_functions
 from lineprof.model.units import Ticks
+from lineprof.storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    import os
+    from collections.abc import Iterable
     from typing import Any, Self, TextIO
 
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     from lineprof.config import ConfigSource
-    from lineprof.model.profile import FrozenTimings, LineTicks, StatsLike, Timings
+    from lineprof.model.profile import FrozenTimings, StatsLike, Timings
     from lineprof.model.records import FunctionStats
-    from lineprof.report.options import Options
 
     Config = str | os.PathLike[str] | ConfigSource | bool | None
 
@@ -116,14 +114,10 @@ class LineStats(Profile):
 
         Raises LineprofError if one of them cannot be read.
         """
-        from lineprof.storage import load  # noqa: PLC0415  # printing needs none
-
         return cls.from_stats_objects(*[load(path) for path in (file, *files)])
 
     def to_file(self, filename: str | os.PathLike[str]) -> None:
         """Write a ``.lprof`` file; LineprofError if that fails."""
-        from lineprof.storage import save  # noqa: PLC0415  # printing needs none
-
         save(self, filename)
 
     def print(  # noqa: PLR0913, PLR0917  # line_profiler's signature
@@ -149,12 +143,10 @@ class LineStats(Profile):
         one that is found; False: none); `file` names the profile in the commands
         that the table suggests, as a word of a shell.
         """
-        from lineprof.console.terminal import write_lines  # noqa: PLC0415
-        from lineprof.report.text import render  # noqa: PLC0415
-        from lineprof.source import sources_of  # noqa: PLC0415  # only to print
+        from lineprof.report.line_profiler_tables import show  # noqa: PLC0415  # slow
 
-        stream = sys.stdout if stream is None else stream
-        options = _options(
+        show(
+            self,
             stream,
             config,
             unit=output_unit,
@@ -165,7 +157,6 @@ class LineStats(Profile):
             rich=rich,
             file=file,
         )
-        write_lines(render(self, sources_of(self), options), stream)
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each line, with the columns of ``export --format csv``.
@@ -184,106 +175,3 @@ class LineStats(Profile):
 
 
 load_stats = LineStats.from_files
-
-
-def show_text(  # noqa: PLR0913, PLR0917  # line_profiler's signature
-    stats: Timings,
-    unit: float,
-    output_unit: float | None = None,
-    stream: TextIO | None = None,
-    stripzeros: bool = False,  # noqa: FBT001, FBT002
-    details: bool = True,  # noqa: FBT001, FBT002
-    summarize: bool = False,  # noqa: FBT001, FBT002
-    sort: bool = False,  # noqa: FBT001, FBT002
-    rich: bool = False,  # noqa: FBT001, FBT002
-    *,
-    config: Config = None,
-) -> None:
-    """Print line_profiler's numbers as its table.
-
-    `stats` maps (file, first line, function) to (line, hits, ticks) of each
-    line; `unit` and `output_unit` (default: `unit`) are in seconds; `stream`
-    is standard output by default; `stripzeros` leaves out functions that
-    never ran; `details` are the lines, `summarize` adds one line a function;
-    `sort` puts the greatest total last; `rich` highlights source on a terminal
-    if that package is there. `config` is the TOML file with the minimum
-    widths of columns; by default it is searched for, False means none. Source is read
-    from the disk.
-    """
-    from lineprof.console.terminal import write_lines  # noqa: PLC0415
-    from lineprof.report.line_table import function_tables_of_timings  # noqa: PLC0415
-    from lineprof.report.text import render_tables  # noqa: PLC0415
-    from lineprof.source import Sources  # noqa: PLC0415  # only to print
-
-    stream = sys.stdout if stream is None else stream
-    options = _options(
-        stream,
-        config,
-        unit=output_unit,
-        skip_zero=stripzeros,
-        sort=sort,
-        details=details,
-        summarize=summarize,
-        rich=rich,
-    )
-    tables = function_tables_of_timings(stats)
-    write_lines(render_tables(tables, unit, Sources({}), options), stream)
-
-
-def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
-    filename: str,
-    start_lineno: int,
-    func_name: str,
-    timings: Sequence[LineTicks],
-    unit: float,
-    output_unit: float | None = None,
-    stream: TextIO | None = None,
-    stripzeros: bool = False,  # noqa: FBT001, FBT002
-    rich: bool = False,  # noqa: FBT001, FBT002
-    *,
-    config: Config = None,
-) -> None:
-    """Print the table of one function, as `show_text` does for all.
-
-    `timings` are (line, hits, ticks); `unit` and `output_unit` are in
-    seconds. Nothing is printed for a function that never ran if `stripzeros`.
-    """
-    from lineprof.console.terminal import write_lines  # noqa: PLC0415
-    from lineprof.report.line_table import function_tables_of_timings  # noqa: PLC0415
-    from lineprof.report.text import table_layout  # noqa: PLC0415
-    from lineprof.source import Sources  # noqa: PLC0415  # only to print
-
-    stream = sys.stdout if stream is None else stream
-    filename = os.fspath(filename)
-    key = (filename, start_lineno, func_name)
-    (table,) = function_tables_of_timings({key: timings})
-    if stripzeros and not table.ran:
-        return
-    options = _options(stream, config, unit=output_unit, rich=rich)
-    layout = table_layout(unit, options)
-    write_lines(layout.table(table, Sources({}).block(*key)), stream)
-
-
-def _options(stream: TextIO, config: Config, **asked: Any) -> Options:  # noqa: ANN401
-    """Return the options of `asked`, of `stream` and of the configuration."""
-    from lineprof.console.terminal import terminal_of  # noqa: PLC0415  # only to print
-    from lineprof.report.options import Options  # noqa: PLC0415
-
-    return Options(
-        terminal=terminal_of(stream), column_widths=_column_widths(config), **asked
-    )
-
-
-def _column_widths(config: Config = None) -> Mapping[str, int]:
-    """Return the minimum widths of columns from a TOML file.
-
-    `config` is the file; by default it is searched for, False means none.
-    The columns are line, hits, time, perhit and percent.
-    """
-    from lineprof.config import ConfigSource  # noqa: PLC0415  # only to print
-
-    file = os.fspath(config) if isinstance(config, os.PathLike) else config
-    table = ConfigSource.from_config(file).get_subconfig("show", "column_widths")
-    return {
-        name: width for name, width in table.conf_dict.items() if isinstance(width, int)
-    }

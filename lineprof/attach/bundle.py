@@ -47,7 +47,7 @@ OWN = (
     " lineprof.recording.global_profiler"
     " lineprof.recording.gpu lineprof.recording.legacy lineprof.recording.profiler"
     " lineprof.recording.registry lineprof.recording.sources lineprof.snapshot"
-    " lineprof.snapshot.counts lineprof.source lineprof.version"
+    " lineprof.snapshot.counts lineprof.source_files lineprof.version"
 )
 
 

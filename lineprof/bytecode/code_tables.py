@@ -11,7 +11,7 @@ import sys
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from lineprof.bytecode.opcodes import OPCODES
-from lineprof.source import FileContent, content_of, in_linecache, text_of
+from lineprof.source_files import FileContent, content_of, in_linecache, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from lineprof.source import FileContent, text_of
+from lineprof.source_files import FileContent, text_of
 
 if TYPE_CHECKING:
     from types import CodeType

@@ -30,7 +30,8 @@ from lineprof.line_stats import LineStats
 from lineprof.patterns import check as check_pattern
 from lineprof.private_folder import PrivateFolder, own_folder
 from lineprof.processes.recovery import profile_of_file
-from lineprof.snapshot.counts import COUNTS, read_profile
+from lineprof.snapshot.counts import COUNTS
+from lineprof.snapshot.counts_reader import read_profile
 from lineprof.snapshot.live_file import LiveFileReader
 from lineprof.storage import load, save
 

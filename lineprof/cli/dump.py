@@ -10,7 +10,7 @@ from lineprof.cli.command import Command, add_pid
 from lineprof.console.output import print_lines
 from lineprof.control.place import place_of
 from lineprof.errors import LineprofError, printable
-from lineprof.source import disk_text
+from lineprof.source_files import disk_text
 
 if TYPE_CHECKING:
     import argparse

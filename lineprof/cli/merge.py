@@ -16,7 +16,8 @@ from lineprof.files import real_path
 from lineprof.model.profile import Profile
 from lineprof.model.running_sum import RunningSum
 from lineprof.processes.recovery import runs_beside
-from lineprof.storage import load, load_columns, save
+from lineprof.storage import load, save
+from lineprof.storage.reader import load_columns
 
 if TYPE_CHECKING:
     import argparse

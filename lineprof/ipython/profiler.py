@@ -8,7 +8,8 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
 from lineprof.recording.profiler import LineProfiler
-from lineprof.source import read_source, text_of
+from lineprof.source import read_source
+from lineprof.source_files import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

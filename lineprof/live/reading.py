@@ -25,7 +25,7 @@ from lineprof.snapshot.live_file import (
     read_source_noted,
     scale_at,
 )
-from lineprof.source import lines_of
+from lineprof.source_files import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

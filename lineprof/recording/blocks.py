@@ -143,10 +143,7 @@ class _WithStatement:
 
         Without source, these are the line where it was entered, and infinity.
         """
-        from lineprof.source import (  # noqa: PLC0415  # at the end
-            block,
-            start_of_with,
-        )
+        from lineprof.source import block, start_of_with  # noqa: PLC0415  # at the end
 
         file, entered_at, name = self._key
         text = sources.texts.get(file) or sources.read(file).text

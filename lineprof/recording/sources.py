@@ -24,7 +24,7 @@ from lineprof import process_info
 from lineprof.decorate.code_copies import OwnCopying
 from lineprof.files import SOURCE, normal_path
 from lineprof.recording.descriptors import with_descriptors
-from lineprof.source import (
+from lineprof.source_files import (
     FileContent,
     content_of,
     disk_state,
@@ -81,7 +81,7 @@ class RecordedSources:
         """Return the source of `code`, which is about to be registered.
 
         "" if the text that ran cannot be had; None if there is no file, and
-        `source.text_of` may know a text.
+        `source_files.text_of` may know a text.
         """
         file = code.co_filename
         text = self.texts.get(file)
@@ -121,18 +121,12 @@ class RecordedSources:
         return (known or _File(content)).has(content, code)
 
     def read(self, file: str) -> SourceFile:
-        """Return `file` as it ran, for a profile.
+        """Return `file` as it ran, for a profile."""
+        from lineprof.source import left_out, source_file  # noqa: PLC0415  # at the end
 
-        An empty text without a hash is one that is left out.
-        """
-        from lineprof.model.records import SourceFile  # noqa: PLC0415  # at the end
-        from lineprof.source import text_hash  # noqa: PLC0415
-
-        if not self.keeps(file):
-            return SourceFile(file=file, text="", sha256="")
-        text = self.text(file)
-        found = "" if text is None else text_hash(text)
-        return SourceFile(file=file, text=text, sha256=found)
+        return (
+            source_file(file, self.text(file)) if self.keeps(file) else left_out(file)
+        )
 
     def keeps(self, file: str) -> bool:
         """Return whether a profile has the text of `file`; else it leaves it out."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lineprof.errors import LineprofError, printable
 from lineprof.files import absolute_path
-from lineprof.storage import load_processes
+from lineprof.storage.reader import load_processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,8 +1,9 @@
 """What one process counted, as plain values: all that its profile is made from.
 
-They can be written to a file, from which another process makes the profile. The first
-line of the file is JSON: an object with the fields of `Counts`, in which
-``{"at": OFFSET, "size": BYTES}`` stands for a part of the bytes after that line.
+They can be written to a file, from which another process makes the profile
+(`counts_reader`). The first line of the file is JSON: an object with the fields of
+`Counts`, in which ``{"at": OFFSET, "size": BYTES}`` stands for a part of the bytes
+after that line.
 """
 
 from __future__ import annotations
@@ -10,24 +11,16 @@ from __future__ import annotations
 import json
 from collections import namedtuple
 
-from lineprof.errors import LineprofError
-from lineprof.files import normal_path
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, BinaryIO
 
-    from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.profile import Code, RawWait
 
 COUNTS = "counts"  # the kind of such a file in a reply to a client
-_DAMAGE = (
-    *(ArithmeticError, AttributeError, LookupError, MemoryError),
-    *(RecursionError, TypeError, ValueError),
-)
 
 
 class Counts(
@@ -90,45 +83,3 @@ def write_counts(
     text = json.dumps(values, default=place_of)
     stream.write(text.encode() + b"\n")
     stream.writelines(parts)
-
-
-def read_profile(stream: BinaryIO, path: str) -> Profile:
-    """Return the profile of the counts in `stream`, which `write_counts` wrote.
-
-    Raises LineprofError, which names `path`, if they are damaged.
-    """
-    from lineprof.model.records import SourceFile  # noqa: PLC0415  # to read alone
-    from lineprof.snapshot.profile import profile_of_process  # noqa: PLC0415
-    from lineprof.source import text_hash  # noqa: PLC0415
-
-    head, data = stream.readline(), memoryview(stream.read())
-
-    def value_of(found: dict[str, Any]) -> object:
-        if found.keys() != {"at", "size"}:
-            return found
-        return bytes(data[found["at"] : found["at"] + found["size"]])
-
-    try:
-        values = json.loads(head, object_hook=value_of)
-        texts, names = dict(values.pop("texts")), dict(values.pop("names"))
-        for name in ("codes", "blocks"):
-            values[name] = [(tuple(key), *rest) for key, *rest in values[name]]
-        cuts = {tuple(key): tuple(span) for key, span in values["cuts"]}
-        process = {**values["process"], "argv": tuple(values["process"]["argv"])}
-        counts = Counts(**{**values, "cuts": cuts, "process": process})
-
-        def read_source(file: str) -> SourceFile:
-            if file not in texts:
-                return SourceFile(file=file, text="", sha256="")
-            text = texts[file]
-            found = "" if text is None else text_hash(text)
-            return SourceFile(file=file, text=text, sha256=found)
-
-        return profile_of_process(
-            counts, read_source=read_source, names=names, file_name=normal_path
-        )
-    except _DAMAGE as error:
-        raise LineprofError(
-            f"the counts in {path} are damaged: {error}",
-            hint="use the same version of lineprof on both sides",
-        ) from error

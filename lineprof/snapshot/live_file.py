@@ -27,7 +27,8 @@ from lineprof.snapshot.profile import (
     max_line_ticks,
     profile_of,
 )
-from lineprof.source import disk_state, read_source
+from lineprof.source import left_out, read_source, source_file
+from lineprof.source_files import disk_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -364,13 +365,11 @@ class _Sources:
 
     def read(self, file: str) -> SourceFile:
         """Return a file's text; one that is left out is empty, without a hash."""
-        from lineprof.source import text_hash  # noqa: PLC0415  # imports hashlib
-
         text = self._notes.texts.get(file)
         if text is not None:
-            return SourceFile(file=file, text=text, sha256=text_hash(text))
+            return source_file(file, text)
         if self._why_left_out(file):
-            return SourceFile(file=file, text="", sha256="")
+            return left_out(file)
         return read_source(file)
 
     def warnings(self, files: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.machinery import PathFinder
 
 from lineprof.errors import LineprofError
 from lineprof.held_signals import import_whole
@@ -13,34 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CellColumns, Process
 
 
 def load(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`, or raise LineprofError."""
-    from lineprof.storage.reader import load_file as read  # noqa: PLC0415  # not to write
+    from lineprof.storage.reader import load_file  # noqa: PLC0415  # not to write
 
-    return read(path).reading_below()
-
-
-def load_columns(path: str | os.PathLike[str]) -> tuple[Profile, CellColumns]:
-    """Return the profile in the file at `path`, its lines apart, as columns.
-
-    LineprofError if it cannot be read.
-    """
-    from lineprof.storage.reader import load_columns as read  # noqa: PLC0415  # as above
-
-    return read(path)
-
-
-def load_processes(path: str | os.PathLike[str]) -> list[Process]:
-    """Return the processes of the profile at `path`; [] for one of line_profiler.
-
-    LineprofError if the file cannot be read. Nothing else in it is read or checked.
-    """
-    from lineprof.storage.reader import load_processes as read  # noqa: PLC0415  # as above
-
-    return read(path)
+    return load_file(path).reading_below()
 
 
 def save(
@@ -79,8 +59,6 @@ def _load_library(name: str) -> None:
     """
     if name in sys.builtin_module_names or sys.modules.get(name):
         return
-    from importlib.machinery import PathFinder  # noqa: PLC0415  # not for a viewer
-
     is_barred = sys.modules.get(name, "") is None
     spec = None if is_barred else PathFinder.find_spec(name)
     if spec is None or spec.loader is None:

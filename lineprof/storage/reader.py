@@ -32,6 +32,8 @@ from lineprof.model.records import (
 from lineprof.model.records import WAITS as WAIT_RECORDS
 from lineprof.model.relation import FUNCTION, NONE, PROCESS, THREAD
 from lineprof.model.units import MAX_UNIT, MIN_UNIT, NANOSECOND
+from lineprof.storage.line_profiler_files import load_pickle
+from lineprof.storage.reader_gpu import gpu_of, rank_lines_of, traces_of
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
@@ -112,10 +114,6 @@ def load_file(
     name = os.fsdecode(path)
     full_name = _full_name(name)
     if full_name is None:
-        from lineprof.storage.line_profiler_files import (  # noqa: PLC0415  # rare
-            load_pickle,
-        )
-
         return load_pickle(name)
     tables: frozenset[Table] = frozenset()
     try:
@@ -323,8 +321,6 @@ def _optional(
     """Return the parts that not every profile has, as arguments of `from_functions`."""
     found: dict[str, Any] = {}
     if GPU_RUNS in tables:
-        from lineprof.storage.reader_gpu import gpu_of  # noqa: PLC0415  # few have any
-
         found["gpu"] = gpu_of(db, lookup)
     if CUTS in tables:
         found["cuts"] = records_of(db, CUTS, lookup)
@@ -347,16 +343,12 @@ def _optional(
             parts: list[LineBreakdown] = records_of(db, OWN_TIMES, lookup)
             found["breakdowns"] = [one for one in parts if one.part in PARTS]
         if TRACES in tables:
-            from lineprof.storage.reader_gpu import traces_of  # noqa: PLC0415
-
             traces = traces_of(db, lookup)
             found["traces"] = tuple([one for one in traces if not one.min_ns])
             slices = tuple([one for one in traces if one.min_ns])
             if slices and "gpu" in found:
                 found["gpu"] = found["gpu"]._replace(slices=slices)
     if RANK_RUNS in tables:
-        from lineprof.storage.reader_gpu import rank_lines_of  # noqa: PLC0415
-
         found["ranks"] = rank_lines_of(db, lookup)
     return found
 

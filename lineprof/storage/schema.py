@@ -5,17 +5,21 @@ The columns of most are the fields of a `Relation`, which is declared beside the
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model import records
+from lineprof.model.relation import NONE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable, Sequence
     from typing import Any
 
     from lineprof.model.relation import Field, Relation
 
     Rows = list[tuple[Any, ...]]
+    Row = Iterable[object]
+    Ids = dict[str, Callable[[Any], int | None]]
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
 SCHEMA_VERSION = 2  # raised when an old reader would misread a new file
@@ -114,6 +118,38 @@ def table_of(relation: Relation, *first: str) -> Table:
     """Return the table of a relation, with other columns of integers before its own."""
     columns = (*ints(*first), *map(_column, relation.fields))
     return Table(relation.name, columns, relation)
+
+
+def rows_of(
+    table: Table, records: Sequence[object], refer: Ids, **columns: Iterable[object]
+) -> Iterable[Row]:
+    """Return the rows of records; `columns` are those that are no fields of them.
+
+    `refer` has what returns the id of a reference, by what it refers to.
+    """
+    for field in table.relation.fields if table.relation else ():
+        values = map(attrgetter(field.name), records)
+        columns[column_of(field)] = (
+            map(refer[field.refers], values) if field.refers else values
+        )
+    return zip(*(columns[name] for name in table.names))
+
+
+class Indexes(dict[int, "int | None"]):
+    """The ids of records by their indexes in a profile; None (NULL) for NONE.
+
+    IndexError if there is no such record; `kind` is its name in the message.
+    """
+
+    def __init__(self, records: Sequence[object], kind: str) -> None:
+        self._count, self._kind = len(records), kind
+        self[NONE] = None
+
+    def __missing__(self, index: int) -> int:
+        if not 0 <= index < self._count:
+            raise IndexError(f"there is no {self._kind} {index} in the profile")
+        self[index] = index
+        return index
 
 
 # Every profile has these.

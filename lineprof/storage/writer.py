@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 from itertools import chain, count, islice
-from operator import attrgetter, ge
+from operator import ge
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, file_error
@@ -18,7 +19,7 @@ from lineprof.model.records import (
     CallNodes,
     node_columns,
 )
-from lineprof.model.relation import FUNCTION, NONE, PROCESS, THREAD
+from lineprof.model.relation import FUNCTION, PROCESS, THREAD
 from lineprof.storage.schema import (
     APPLICATION_ID,
     CALL_FUNCTIONS,
@@ -39,21 +40,21 @@ from lineprof.storage.schema import (
     WARNINGS,
     WITHOUT_MERGED,
     Column,
+    Indexes,
     Table,
-    column_of,
     database_uri,
+    rows_of,
 )
+from lineprof.storage.writer_gpu import gpu_tables, rank_tables, trace_tables
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, Key
+    from lineprof.storage.schema import Ids, Row
 
-    Row = Iterable[object]
-    Ids = dict[str, Callable[[Any], int | None]]
     Value = int | str | bytes | None
 
 _PLAIN = frozenset({int, type(None)})
@@ -72,8 +73,6 @@ def save(
     file cannot be written, and leaves no partial file behind; the error is also an
     OSError if an OSError was the reason.
     """
-    import sqlite3  # noqa: PLC0415  # a Python without SQLite imports this module
-
     name = os.fsdecode(path)
     try:
         _write(stats, os.path.realpath(name), progress or _silent)
@@ -125,8 +124,6 @@ def _sync_folder(folder: str) -> None:
 
 def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
     """Write all tables into the empty file at `path`."""
-    import sqlite3  # noqa: PLC0415  # as in `save`
-
     # Without locks, as some network file systems have none and no other process knows
     # the name; without journal and sync, as an incomplete file is deleted.
     uri = database_uri(path, "mode=rw&nolock=1")
@@ -227,8 +224,6 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     for table in TABLES:
         yield table, rows[table]
     if stats.gpu != NO_GPU:
-        from lineprof.storage.writer_gpu import gpu_tables  # noqa: PLC0415  # few have
-
         yield from gpu_tables(stats, refer)
     traces = (*stats.traces, *stats.gpu.slices)
     has_calls = stats.calls != NO_CALLS or stats.waits or stats.breakdowns
@@ -246,28 +241,9 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         cuts = [cut for cut in stats.cuts if cut.function in shown]
         yield CUTS, rows_of(CUTS, cuts, refer)
     if traces:
-        from lineprof.storage.writer_gpu import trace_tables  # noqa: PLC0415
-
         yield from trace_tables(stats, refer)
     if stats.ranks.runs:
-        from lineprof.storage.writer_gpu import rank_tables  # noqa: PLC0415
-
         yield from rank_tables(stats, refer)
-
-
-def rows_of(
-    table: Table, records: Sequence[object], refer: Ids, **columns: Iterable[object]
-) -> Iterable[Row]:
-    """Return the rows of records; `columns` are those that are no fields of them.
-
-    `refer` has what returns the id of a reference, by what it refers to.
-    """
-    for field in table.relation.fields if table.relation else ():
-        values = map(attrgetter(field.name), records)
-        columns[column_of(field)] = (
-            map(refer[field.refers], values) if field.refers else values
-        )
-    return zip(*(columns[name] for name in table.names))
 
 
 def function_ids(stats: Profile) -> dict[Key, int]:
@@ -293,23 +269,6 @@ def _called(nodes: Sequence[CallNode]) -> Iterable[Key]:
         used = dict.fromkeys(nodes.column("function"))
         return map(nodes.functions.__getitem__, used)
     return [node.function for node in nodes]
-
-
-class Indexes(dict[int, "int | None"]):
-    """The ids of records by their indexes in a profile; None (NULL) for NONE.
-
-    IndexError if there is no such record; `kind` is its name in the message.
-    """
-
-    def __init__(self, records: Sequence[object], kind: str) -> None:
-        self._count, self._kind = len(records), kind
-        self[NONE] = None
-
-    def __missing__(self, index: int) -> int:
-        if not 0 <= index < self._count:
-            raise IndexError(f"there is no {self._kind} {index} in the profile")
-        self[index] = index
-        return index
 
 
 def _meta(stats: Profile) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
+from lineprof.storage.schema import Indexes, rows_of
 from lineprof.storage.schema_gpu import (
     EVENT_BATCHES,
     GPU_DEVICES,
@@ -28,7 +29,6 @@ from lineprof.storage.schema_gpu import (
     TRACE_THREADS,
     TRACES,
 )
-from lineprof.storage.writer import Indexes, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,11 +36,9 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import RankRun
     from lineprof.model.timelines import Timeline, Trace
-    from lineprof.storage.schema import Table
+    from lineprof.storage.schema import Ids, Row, Table
     from lineprof.storage.schema_gpu import BatchTables
-    from lineprof.storage.writer import Ids
 
-    Row = Iterable[object]
     Tables = Iterator[tuple[Table, Iterable[Row]]]
 
 

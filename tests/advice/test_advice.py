@@ -38,7 +38,7 @@ from lineprof.model.records import (
 )
 from lineprof.model.timelines import Launch, Timeline, pack_events
 from lineprof.snapshot.arithmetic import idle_sums
-from lineprof.source import lines_of, text_hash
+from lineprof.source_files import lines_of, text_hash
 
 HALF, TENTH = RUN // 2, RUN // 10
 BUSY = "busy-processors"

@@ -13,7 +13,7 @@ import pytest
 from oracle import spans_of
 
 from lineprof import _core
-from lineprof.source import disk_text
+from lineprof.source_files import disk_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

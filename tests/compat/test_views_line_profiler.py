@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof import line_stats
 from lineprof.cli.main import main
 from lineprof.line_stats import LineStats
+from lineprof.report import line_profiler_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,7 @@ def escaped(text: str) -> str:
 
 def ours(timings: Timings, unit: float, **options: object) -> str:
     stream = io.StringIO()
-    line_stats.show_text(timings, unit, stream=stream, **options)  # type: ignore[arg-type]
+    line_profiler_tables.show_text(timings, unit, stream=stream, **options)  # type: ignore[arg-type]
     return stream.getvalue()
 
 
@@ -311,10 +311,10 @@ def test_characters_that_the_encoding_lacks_are_shown_alike(program: str) -> Non
         stream.flush()
         return stream.buffer.getvalue()  # type: ignore[attr-defined, no-any-return]
 
-    assert b'"\\xe9 \\u2014 \\u640d\\u5931"' in shown(line_stats)
+    assert b'"\\xe9 \\u2014 \\u640d\\u5931"' in shown(line_profiler_tables)
     if line_profiler.__version__ >= "5.1":  # earlier versions print a warning instead
         theirs = escaped(shown(line_profiler).decode()).encode()
-        assert shown(line_stats) == theirs
+        assert shown(line_profiler_tables) == theirs
 
 
 @pytest.mark.parametrize("hits", [0, 1])
@@ -327,7 +327,7 @@ def test_show_func_is_alike(program: str, hits: int, unit: float | None) -> None
         )
         return stream.getvalue()
 
-    assert shown(line_stats) == shown(line_profiler)
+    assert shown(line_profiler_tables) == shown(line_profiler)
 
 
 @pytest.mark.parametrize("unit", [unit for unit in UNITS if unit >= 1e-9])

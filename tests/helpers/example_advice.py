@@ -19,7 +19,8 @@ from lineprof.model.records import (
     ThreadLine,
 )
 from lineprof.snapshot.arithmetic import idle_sums
-from lineprof.source import Sources, text_hash
+from lineprof.source import Sources
+from lineprof.source_files import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -46,7 +46,7 @@ from lineprof.model.records import (
     ThreadLine,
     Wait,
 )
-from lineprof.source import text_hash
+from lineprof.source_files import text_hash
 
 Key = tuple[str, int, str]
 

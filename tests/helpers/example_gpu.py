@@ -34,7 +34,7 @@ from lineprof.model.records import (
     ThreadLine,
 )
 from lineprof.model.timelines import EVENT_COLUMNS, Launch, Timeline, pack_events
-from lineprof.source import text_hash
+from lineprof.source_files import text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

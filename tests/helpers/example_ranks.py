@@ -23,7 +23,7 @@ from lineprof.model.records import (
     cell_columns,
 )
 from lineprof.model.running_sum import RunningSum
-from lineprof.source import text_hash
+from lineprof.source_files import text_hash
 from lineprof.storage import save
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
 )
-from lineprof.source import text_hash
+from lineprof.source_files import text_hash
 
 FILE = "/project/plan.py"
 STEPS = 25

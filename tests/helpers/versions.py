@@ -21,7 +21,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
 )
-from lineprof.source import text_hash
+from lineprof.source_files import text_hash
 from lineprof.storage import save
 
 if TYPE_CHECKING:

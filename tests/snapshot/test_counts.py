@@ -15,7 +15,8 @@ from lineprof.model.records import NO_CALLS
 from lineprof.process_info import thread_names
 from lineprof.recording.profiler import counts_of
 from lineprof.recording.registry import Span
-from lineprof.snapshot.counts import Counts, read_profile, write_counts
+from lineprof.snapshot.counts import Counts, write_counts
+from lineprof.snapshot.counts_reader import read_profile
 from lineprof.snapshot.profile import profile_of_process
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from as_python import kernprof
 
-from lineprof.source import Sources, block, disk_text, lines_of
+from lineprof.source import Sources, block
+from lineprof.source_files import disk_text, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineprof.model.records import SourceFile
-from lineprof.source import (
-    Sources,
-    block,
-    changed,
-    disk_text,
-    get_code_block,
-    lines_of,
-    read_source,
-)
+from lineprof.source import Sources, block, changed, get_code_block, read_source
+from lineprof.source_files import disk_text, lines_of
 
 if TYPE_CHECKING:
     from pathlib import Path
