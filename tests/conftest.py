@@ -19,6 +19,7 @@ from fork_server import SERVERS
 from running import hook_name
 from settable_clock import Clock
 from suite_plugin import (  # noqa: F401  # pytest finds hooks by their names
+    pytest_addoption,
     pytest_collection_modifyitems,
     pytest_itemcollected,
     pytest_runtest_protocol,

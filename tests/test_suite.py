@@ -201,27 +201,60 @@ def test_the_gate_has_every_test_once_and_counts_on_every_core() -> None:
     found = pythons(*VERSIONS)
     first = found[FOUND][0]
     gate = list(plan.gate(first, found))
-    assert gate[0] == plan.Run(first, "monitoring", plan.files())
+    assert gate[0] == plan.Run(first, "monitoring", plan.files(), "not seldom")
     by_core = files_of(gate)
     assert set(by_core) == {(one.version, core) for one in found for core in one.cores}
     counting = set(plan.files(plan.COUNTING))
+    usual = {one.version: one.cores[0] for one in found}
     for (version, core), files in by_core.items():
         kinds = not version.startswith("3.11") and core == "monitoring"
         if version == TWIN:
             assert files == {*plan.having("smoke")}  # 3.11.2 has all others
         elif kinds and version != first.version:
             assert not files & counting  # each kind of events has a run of its own
-        elif core in KINDS and version != first.version:
+        elif core != usual[version] and version != first.version:
             beside = set(plan.files((plan.BESIDE,)))
-            assert files & beside == {*plan.files(plan.KINDS_BESIDE)}
+            assert files & beside == {*plan.files(plan.COUNTING_BESIDE)}
             assert files >= counting - beside
         else:
             assert files >= counting
         smoke = plan.files(plan.LAUNCHES) if core in KINDS else plan.having("smoke")
         assert files >= {*smoke}
     for version in (VERSIONS[0], VERSIONS[-1]):
-        usual = "monitoring" if version == VERSIONS[0] else "settrace"
-        assert by_core[version, usual] >= set(plan.files(("kernprof/", "compat/")))
+        assert by_core[version, usual[version]] >= set(plan.files(plan.STARTING))
+
+
+def test_the_oldest_and_the_newest_take_turns_with_programs(tmp_path: Path) -> None:
+    from tools.dev import plan  # noqa: PLC0415
+
+    found = pythons(*VERSIONS)
+    first = found[FOUND][0]
+    seen = set()
+    for commit in ("1", "2", "3", "4"):
+        gate = {o: o.turn for o in plan.gate(first, found, commit) if o.turns}
+        later = {o: o.turn for o in plan.rest(first, found, commit) if o.turns}
+        assert [one.python.version for one in gate] == [VERSIONS[0], VERSIONS[-1]]
+        assert [*gate.values()] == [*later.values()][::-1]
+        assert {*gate.values()} == {0, 1}
+        seen.add(tuple(gate.values()))
+        assert all(set(one.files) == {*plan.files(plan.STARTING)} for one in later)
+    assert len(seen) == 2
+    assert not any(one.turns for one in plan.gate(first, found[FOUND]))  # one end
+    text = "import pytest\n" + "\n".join(
+        f"@pytest.mark.{mark}\ndef test_{mark}_{n}(): pass\n"
+        for mark in ("a", "b", "smoke")
+        for n in range(20)
+    )
+    halves = []
+    for half in "01":
+        _, result = run(project(tmp_path / half, text), f"--turn={half},a", "-v")
+        log = result.log.read_text("utf-8")
+        assert (log.count("::test_b_"), log.count("::test_smoke_")) == (20, 20)
+        halves.append({n for n in range(20) if f"::test_a_{n} " in log})
+    first_half, second_half = halves
+    assert first_half ^ second_half == set(range(20))
+    assert first_half
+    assert second_half
 
 
 def test_tests_that_run_alone_run_with_the_first_python_and_at_the_ends() -> None:

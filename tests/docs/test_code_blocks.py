@@ -33,6 +33,7 @@ OLD = ROOT / "tests" / "golden" / "line_profiler" / "demo-4.2.0.lprof"
 MARKS = {"", "not run", "varies", "as in", "tested by", *DONE}
 PROGRAM = "@profile\ndef work():\n    return sum(range(100))\n\n\nwork()\n"
 SIMULATED = ("simulated_gpu.py", "starved_gpu.py")
+ALWAYS = {"README.md", "usage.md"}  # the others are left to the rest
 RUNNABLE = [name for name in PAGES if any(b.runs for b in blocks_of(PAGES[name]))]
 
 
@@ -62,7 +63,13 @@ def folder(tmp_path: Path, profile: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", RUNNABLE)
+@pytest.mark.parametrize(
+    "page",
+    [
+        page if page in ALWAYS else pytest.param(page, marks=pytest.mark.seldom)
+        for page in RUNNABLE
+    ],
+)
 def test_the_blocks_of_a_page_run_in_sequence(
     page: str, folder: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -133,6 +133,7 @@ def on_the_doubles(doubles: Path, *names: str) -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.seldom
 @pytest.mark.parametrize("share", range(SHARES))
 def test_items_without_a_framework_pass_on_the_doubles(
     doubles: Path, share: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
 
 MOST_TIMING = 5  # tests that may be marked so
 TESTS = "tests"  # the folder of rooms
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option by which two Pythons take turns."""
+    parser.addoption(
+        "--turn", help="0 or 1, and rooms of which only that half of the tests runs"
+    )
 
 
 def register_rooms(config: pytest.Config) -> None:
@@ -27,6 +35,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     folder = item.config.rootpath / TESTS
     if item.path.is_relative_to(folder) and item.path.parent != folder:
         item.add_marker(item.path.relative_to(folder).parts[0])
+    if item.get_closest_marker("seldom"):
+        item.add_marker("once")
     for mark in item.iter_markers("timing"):
         item.add_marker("serial")
         (suspicion,) = mark.args
@@ -45,11 +55,25 @@ def pytest_collection_modifyitems(
         with capture.global_and_fixture_disabled():
             print(f"ERROR: {error}", file=sys.stderr)
         raise
+    if turn := config.getoption("--turn"):
+        half, *rooms = turn.split(",")
+        left = [item for item in items if half_of(item, rooms) not in {"", half}]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
+
+
+def half_of(item: pytest.Item, rooms: list[str]) -> str:
+    """Return the half of its room that a test is in, "" if it runs in any case."""
+    if item.get_closest_marker("smoke") or not any(
+        item.get_closest_marker(room) for room in rooms
+    ):
+        return ""
+    return str(zlib.crc32(item.nodeid.encode()) % 2)
 
 
 def check_marks(items: list[pytest.Item]) -> None:
     """Raise UsageError for wrong marks."""
-    for mark in ("serial", "smoke"):
+    for mark in ("seldom", "serial", "smoke"):
         marked = {i.path for i in items if i.get_closest_marker(mark)}
         for path in marked:
             text = path.read_text(encoding="utf-8")

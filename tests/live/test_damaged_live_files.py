@@ -114,6 +114,7 @@ def test_a_header_may_have_any_numbers(reader: Reader) -> None:
     assert reader.refused
 
 
+@pytest.mark.seldom
 @pytest.mark.parametrize(
     ("ns_per_tick", "values"),
     [(1, (2**62, 2**63 - 1)), (41, (2**62,))],  # a greater one is refused as well
@@ -142,6 +143,7 @@ def test_nodes_may_be_of_any_kind(content: bytes, reader: Reader) -> None:
             reader.read((place, "<I", value))
 
 
+@pytest.mark.seldom
 def test_half_a_number_of_a_node_may_have_any_bits(
     content: bytes, reader: Reader
 ) -> None:

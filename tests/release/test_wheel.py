@@ -17,7 +17,7 @@ import pytest
 
 from lineprof.version import VERSION
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.seldom
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECK = ROOT / "tools" / "checks" / "installed.py"

@@ -1,15 +1,18 @@
 """The plan of the suite: which tests run with which Python and which core.
 
-The gate has all tests with the first Python found, by its usual core. The oldest and
-the newest Python run all but those marked `once`, which depend on no Python, the rooms
-that read files (`READING`), and tests of simulated GPUs that are not marked `smoke`.
+The gate has all tests with the first Python found, by its usual core, but those marked
+`seldom`. The oldest and the newest Python run all but those marked `once`, which depend
+on no Python, the rooms that read files (`READING`), and tests of simulated GPUs that
+are not marked `smoke`. They take turns: of the rooms that start programs (`STARTING`)
+each test runs with one of the two, which the hash of the commit chooses.
 Every other Python, and every other core, runs the rooms that count events (`COUNTING`)
 and the tests marked `smoke`; if another Python of its minor version does that, `smoke`
 alone. The rooms that count events, and the `smoke` tests of `LAUNCHES`, run with each
 kind of events, so that no calibration chooses it; a core with kinds then needs those
-rooms no second time; beside other tools (`coexistence`) a kind with another Python than
-the first runs what counts most (`KINDS_BESIDE`). Tests marked `serial` run with all
-cores of the first Python, and with the usual cores of the oldest and the newest.
+rooms no second time; beside other tools (`coexistence`) a kind, or an unusual core,
+with another Python than the first runs what counts most (`COUNTING_BESIDE`). Tests
+marked `serial` run with all cores of the first Python, and with the usual cores of the
+oldest and the newest.
 
 The rest is what else may depend on a Python or a core: `make test-all` runs it as well,
 and each run of CI one of ten parts of it, which the hash of the commit chooses.
@@ -42,12 +45,15 @@ READING = (
 # Rooms of what depends on the core and the kind of its events.
 COUNTING = ("behaviour", "coexistence", "recording")
 
+# Rooms whose tests start programs: the oldest and the newest Python take turns.
+STARTING = ("autoprofile", "compat", "control", "ipython", "kernprof", "processes")
+
 # The lines that launch GPU work, which depend on the kind of events as well.
 LAUNCHES = ("gpu_simulated/test_gpu_attribution",)
 
-# Files of the room of other tools that run with each kind of events and each Python.
+# Files of the room of other tools that run with each core and each Python.
 BESIDE = "coexistence"
-KINDS_BESIDE = (f"{BESIDE}/test_greenlets", f"{BESIDE}/test_line_events")
+COUNTING_BESIDE = (f"{BESIDE}/test_greenlets", f"{BESIDE}/test_line_events")
 
 # Further files of where events come from.
 EVENTS = (
@@ -59,6 +65,7 @@ GPU = ("gpu_simulated",)
 Files = tuple[str, ...]
 PARTS = 10  # of the rest; each run of CI has one
 SERIAL = "serial"  # the mark of tests that run alone
+SELDOM = "seldom"  # the mark of tests that the gate leaves to the rest
 MANY = 120  # files, from which on the tests of a run are worth several processes
 
 
@@ -71,6 +78,7 @@ class Run:
     files: Files  # below tests/; none: what ARGS names
     marks: str = ""  # pytest's expression; "": any
     part: str = ""  # of the tests with this Python and core
+    turn: int | None = None  # 0 or 1: which half of the tests of STARTING; None: all
 
     @property
     def name(self) -> str:
@@ -81,6 +89,13 @@ class Run:
     def log(self) -> str:
         """Name of its log and report, without a suffix."""
         return "-".join([self.core, *self.part.split()])
+
+    @property
+    def turns(self) -> list[str]:
+        """The option of pytest for half of the tests of STARTING, if it has half."""
+        if self.turn is None:
+            return []
+        return [f"--turn={','.join([str(self.turn), *STARTING])}"]
 
     @property
     def spread(self) -> bool:
@@ -117,10 +132,12 @@ def any_of(marks: Iterable[str]) -> str:
     return " or ".join(marks)
 
 
-def gate(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
+def gate(first: Python, pythons: Sequence[Python], commit: str = "") -> Iterator[Run]:
     """Yield the runs of the gate; `pythons` are sorted, the newest first."""
     for python, core in configurations(first, pythons):
         run = _gate(first, pythons, python, core)
+        if run and is_end(run.python, core, first, pythons):
+            run = replace(run, turn=turn_of(run.python, first, pythons, commit))
         if run and not _has_serial(first, pythons, run):
             run = replace(run, marks=both(run.marks, f"not {SERIAL}"))
         if run:
@@ -133,17 +150,18 @@ def _gate(
     """Return the run of a Python and core in the gate, with tests that run alone."""
     usual, kinds = core == python.cores[0], len(python.cores) > 1
     if python == first and usual:
-        return Run(python, core, files())
+        return Run(python, core, files(), f"not {SELDOM}")
     chosen, smoke = files(COUNTING), having("smoke")
     marks: tuple[str, ...] = ("smoke", *COUNTING)
     if python in twins(first, pythons):
         if not usual:
             return None
         chosen, marks = (), ("smoke",)
-    elif core in KINDS:
-        smoke = frozenset(files(LAUNCHES))
+    elif not usual:
+        if core in KINDS:
+            smoke = frozenset(files(LAUNCHES))
         if python != first:
-            chosen = (*files(COUNTING, without=(BESIDE,)), *files(KINDS_BESIDE))
+            chosen = (*files(COUNTING, without=(BESIDE,)), *files(COUNTING_BESIDE))
     elif usual and python in {pythons[0], pythons[-1]}:
         left_out = (*READING, *GPU, *(COUNTING if kinds else ()))
         chosen = files(without=left_out)
@@ -171,14 +189,37 @@ def twins(first: Python, pythons: Sequence[Python]) -> set[Python]:
 
 def _has_serial(first: Python, pythons: Sequence[Python], run: Run) -> bool:
     """Tell whether the gate runs the tests of a run that run alone."""
-    is_end = run.python in {pythons[0], pythons[-1]}
-    return run.python == first or (is_end and run.core == run.python.cores[0])
+    return run.python == first or is_end(run.python, run.core, first, pythons)
 
 
-def rest(first: Python, pythons: Sequence[Python]) -> Iterator[Run]:
+def is_end(python: Python, core: str, first: Python, pythons: Sequence[Python]) -> bool:
+    """Tell whether a core is the usual one of the oldest or the newest Python."""
+    ends = {pythons[0], pythons[-1]} - {first}
+    return python in ends and core == python.cores[0]
+
+
+def turn_of(
+    python: Python, first: Python, pythons: Sequence[Python], commit: str
+) -> int | None:
+    """Return the half of the tests of STARTING that an end has; None if it has all.
+
+    There are two ends only if the first Python is neither.
+    """
+    newest, oldest = pythons[0], pythons[-1]
+    if newest == oldest or first in {newest, oldest}:
+        return None
+    return (hashed(commit) + (python == newest)) % 2
+
+
+def rest(first: Python, pythons: Sequence[Python], commit: str = "") -> Iterator[Run]:
     """Yield the runs of what the gate leaves out."""
+    yield Run(first, first.cores[0], tuple(sorted(having(SELDOM))), SELDOM, "rest")
     for python, core in configurations(first, pythons):
         yield from _beyond(first, pythons, python, core)
+        turn = turn_of(python, first, pythons, commit)
+        if is_end(python, core, first, pythons) and turn is not None:
+            marks = f"({any_of(STARTING)}) and not once and not smoke"
+            yield Run(python, core, files(STARTING), marks, "rest turn", 1 - turn)
         run = _gate(first, pythons, python, core)
         if run and not _has_serial(first, pythons, run):
             clocks = tuple(file for file in run.files if file in having(SERIAL))
@@ -190,19 +231,22 @@ def _beyond(
     first: Python, pythons: Sequence[Python], python: Python, core: str
 ) -> Iterator[Run]:
     """Yield the tests of a Python and core that no run of the gate has."""
-    usual, ends = core == python.cores[0], {pythons[0], pythons[-1]}
+    usual = core == python.cores[0]
     is_twin = python in twins(first, pythons)
     others = "not once and not smoke"
     if python == first and (usual or core in KINDS):
         return  # the gate leaves nothing out
+    beside = files((BESIDE,), without=COUNTING_BESIDE)
     if core in KINDS and not is_twin:
-        chosen = files((BESIDE,), without=KINDS_BESIDE)
-    elif usual and python in ends:
+        chosen = beside
+    elif is_end(python, core, first, pythons):
         chosen = files(GPU)
     elif is_twin:
         chosen = files(COUNTING if core in KINDS else (*EVENTS, *COUNTING))
-    elif not usual or python == first:
+    elif python == first:
         chosen = files(EVENTS)
+    elif not usual:
+        chosen = (*files(EVENTS), *beside)
     else:
         chosen = files(without=(*READING, *COUNTING))
     yield Run(python, core, chosen, others, "rest")

@@ -209,13 +209,12 @@ class Suite:
         """Return the runs of the plan."""
         if self._words:
             return [plan.Run(p, core, ()) for p in pythons for core in p.cores]
-        runs = list(plan.gate(first, pythons))
-        rest = list(plan.rest(first, pythons))
-        if os.environ.get("REST") == "all":
+        commit = os.environ.get("REST", "")
+        runs = list(plan.gate(first, pythons, commit))
+        rest = list(plan.rest(first, pythons, commit))
+        if commit == "all":
             return [*runs, *rest]
-        if commit := os.environ.get("REST"):
-            return [*runs, *plan.tenth(rest, commit)]
-        return runs
+        return [*runs, *plan.tenth(rest, commit)] if commit else runs
 
     def _set_up_all(self, pool: ThreadPoolExecutor, pythons: list[Python]) -> None:
         for python in pythons:
@@ -348,7 +347,7 @@ class Suite:
             arguments = with_full_paths(self._words)
         else:
             marks = ["-m", run.marks] if run.marks else []
-            arguments = [*marks, *(plan.TESTS / file for file in run.files)]
+            arguments = [*marks, *run.turns, *(plan.TESTS / file for file in run.files)]
         if run.part.startswith("rest"):
             say(f"{run.name}, beyond the gate: {' '.join(run.files)}")
         result = self._pytest_in(
