@@ -15,12 +15,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernprof import messages
+from kernprof.child import settings_of
 from kernprof.children import place_of, why_missing
 from kernprof.earlier_profile import has_profile, how_kept, no_hits
+from kernprof.line_results import write_page
 from kernprof.options import check, fill, parse
 from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.profilers import new_profiler
-from kernprof.recorders import write_page
 from kernprof.signals import die_of
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
@@ -169,8 +170,6 @@ def _options(flags: list[str], command: list[str], name: str) -> RunOptions:
 
 def _new_run(options: RunOptions, live: Live | None) -> Run:
     """Return a run that is set up for `options`; LineprofError if that fails."""
-    from kernprof.child import settings_of  # noqa: PLC0415
-
     calibrated = new_profiler(options)
     try:
         run = Run.new()

@@ -230,7 +230,7 @@ class AttachedProfile:
     def _to_file(
         self, read: Callable[[], LineStats], path: str, *warnings: str
     ) -> None:
-        from kernprof.recorders import marked  # noqa: PLC0415  # seldom
+        from kernprof.line_recorder import marked  # noqa: PLC0415  # seldom
         from lineprof.storage import require_sqlite  # noqa: PLC0415  # seldom
 
         require_sqlite()

@@ -16,7 +16,9 @@ import os
 import sys
 from contextlib import ExitStack, nullcontext
 
-from kernprof.children import STANDARD, ChildHook, NullProfiler
+from kernprof.child_hook import STANDARD
+from kernprof.joining_hook import JoiningHook
+from kernprof.null_profiler import NullProfiler
 from kernprof.profilers import RECORDING, gpu_options, new_profiler
 from kernprof.safe_state import SafeNames, SafeState
 from lineprof.errors import LineprofError
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-    from kernprof.recorders import LineRecorder
+    from kernprof.line_recorder import LineRecorder
     from kernprof.run_options import RunOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
@@ -196,7 +198,7 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
     undo.callback(run.hand_on)  # after `end`: what this process starts may join
     undo.callback(member.end)
     member.begin()
-    hook_of_children = ChildHook(member, names)
+    hook_of_children = JoiningHook(member, names)
     undo.callback(hook_of_children.remove)
     hook_of_children.install()
     return member

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 
 from lineprof.errors import LineprofError
+from lineprof.storage import load
 
 
 def has_profile(path: str) -> bool:
     """Return whether the file at `path` has a profile that is not empty."""
-    from lineprof.storage import load  # noqa: PLC0415  # at the end, and seldom
-
     try:
         return os.path.isfile(path) and not load(path).is_empty
     except (LineprofError, OSError):  # it is something else

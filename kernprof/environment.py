@@ -11,10 +11,12 @@ from __future__ import annotations
 import builtins
 import os
 import sys
+from contextlib import suppress
+from importlib import import_module
 from importlib.machinery import BuiltinImporter
 from types import ModuleType
 
-from kernprof.children import NullProfiler
+from kernprof.null_profiler import NullProfiler
 from lineprof.files import current_folder, real_path
 
 TYPE_CHECKING = False
@@ -204,8 +206,6 @@ class ShadowedModules:
 
 def import_all() -> None:
     """Import all modules that recording, writing and showing a profile may need."""
-    from contextlib import suppress  # noqa: PLC0415
-    from importlib import import_module  # noqa: PLC0415  # seldom needed
     from pkgutil import iter_modules  # noqa: PLC0415
 
     names = [*_IN_FUNCTIONS]

@@ -8,9 +8,17 @@ from __future__ import annotations
 import os
 import sys
 import time
+from fnmatch import fnmatchcase
 
 from kernprof.run_options import COMMAND, MODULE, SCRIPT
-from lineprof.console.output import print_message, print_stderr
+from lineprof.console.output import (
+    StdoutBuffer,
+    print_message,
+    print_stderr,
+    python_command,
+    shell_path,
+    shell_word,
+)
 from lineprof.errors import printable
 
 TYPE_CHECKING = False
@@ -67,8 +75,6 @@ def hint_for(error: BaseException, options: RunOptions) -> str:
 
 def _program(options: RunOptions) -> str:
     """Return the words of a command line that name the program and its arguments."""
-    from lineprof.console.output import shell_path, shell_word  # noqa: PLC0415  # rare
-
     flag = {MODULE: "-m ", COMMAND: "-c "}.get(options.kind, "")
     as_word = shell_path if options.kind == SCRIPT else shell_word
     words = [f"{flag}{as_word(options.target)}", *map(shell_word, options.arguments)]
@@ -77,8 +83,6 @@ def _program(options: RunOptions) -> str:
 
 def table(recorder: Recorder, path: str) -> str:
     """Return what -v shows of the profile at `path`, for standard output."""
-    from lineprof.console.output import StdoutBuffer  # noqa: PLC0415  # at the end
-
     stream = StdoutBuffer()
     recorder.show(stream, path)
     return stream.getvalue()
@@ -86,8 +90,6 @@ def table(recorder: Recorder, path: str) -> str:
 
 def how_to_view(viewer: str, path: str) -> str:
     """Return two lines with the command that shows the profile at `path`."""
-    from lineprof.console.output import python_command, shell_path  # noqa: PLC0415
-
     command = f"{python_command()} -m {viewer} {shell_path(path)}"
     return f"Inspect results with:\n{command}"
 
@@ -110,13 +112,6 @@ def how_to_merge(pattern: Iterable[str], merged: str) -> str:
     well, it is in quotes: `merge`, unlike the shell, leaves its own output out.
     """
     import glob  # noqa: PLC0415  # after the program's last line
-    from fnmatch import fnmatchcase  # noqa: PLC0415
-
-    from lineprof.console.output import (  # noqa: PLC0415
-        python_command,
-        shell_path,
-        shell_word,
-    )
 
     first, *rest = pattern
     after = "".join(f"*{shell_word(part) if part else ''}" for part in rest)

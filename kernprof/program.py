@@ -8,6 +8,7 @@ program that a command line names.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
@@ -391,7 +392,6 @@ def code_of_command(text: str) -> CodeType:
 
 def _bytecode(data: bytes) -> CodeType | None:
     """Return the code in a ``.pyc`` file; None if it is of another version."""
-    import io  # noqa: PLC0415  # bytecode is rare
     import pkgutil  # noqa: PLC0415
 
     code: CodeType | None = pkgutil.read_code(io.BytesIO(data))
@@ -407,7 +407,6 @@ def _check_encoding(data: bytes, path: str) -> None:
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        import io  # noqa: PLC0415  # most programs are UTF-8
         import tokenize  # noqa: PLC0415
 
         try:

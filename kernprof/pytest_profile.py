@@ -8,10 +8,10 @@ import os
 import pytest
 
 from kernprof.earlier_profile import has_profile, how_kept
+from kernprof.line_recorder import marked
 from kernprof.options import targets
 from kernprof.output_file import OutputFile, output_name
 from kernprof.project import around
-from kernprof.recorders import marked
 from kernprof.selection import FunctionFilter
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder

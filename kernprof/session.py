@@ -6,12 +6,12 @@ import os
 import sys
 
 from kernprof import messages
-from kernprof.children import ChildHook, Children
+from kernprof.child_hook import ChildHook
 from kernprof.earlier_profile import how_kept, no_hits
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
 from kernprof.output_file import OutputFile, output_name, page_file
 from kernprof.program import code_of_file, find, read_file
-from kernprof.recorders import LineRecorder, recorder_class
+from kernprof.recorders import recorder_class
 from kernprof.run_options import COMMAND, STDIN
 from kernprof.safe_state import Departures, SafeNames, SafeState
 from kernprof.signals import DyingHandler
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
+    from kernprof.children import Children
     from kernprof.control import Control
+    from kernprof.line_recorder import LineRecorder
     from kernprof.overhead_budget import BudgetWatch
     from kernprof.periodic_dump import PeriodicDump
     from kernprof.program import Program
@@ -67,6 +69,9 @@ class Session:
         out = self._name.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
         self.recorder.page = page
+        self._lines: LineRecorder | None = None  # it, with -l
+        if options.line_by_line:
+            self._lines = self.recorder  # type: ignore[assignment]
         self._watchers = self._new_watchers()
         if self._watchers:
             self.program.before = self._watch
@@ -94,10 +99,10 @@ class Session:
         self._dying = DyingHandler(self._die)
         # Last of what may fail: it makes a folder.
         self._children = self._new_children()
-        member = self._children.member if self._children else None
-        self._child_hook = ChildHook(member, self.names)
-        if member:
-            member.safe = self._safe_state
+        self._child_hook = ChildHook(self.names)
+        if self._children:
+            self._child_hook = self._children.hook(self.names)
+            self._children.member.safe = self._safe_state
         self._environment = ProgramEnvironment(
             self.program, self.recorder.builtin, verbosity=options.verbosity
         )
@@ -201,21 +206,22 @@ class Session:
         return error
 
     def _new_watchers(self) -> list[Watcher]:
-        if not isinstance(self.recorder, LineRecorder):
+        if not self._lines:
             return []
         from kernprof.whole_program import watchers  # noqa: PLC0415  # with -l alone
 
-        return watchers(self._options, self.program, self.recorder)
+        return watchers(self._options, self.program, self._lines)
 
     def _new_children(self) -> Children | None:
-        is_wanted = self._options.line_by_line and self._options.children
-        if not (is_wanted and isinstance(self.recorder, LineRecorder)):
+        if not (self._lines and self._options.children):
             return None
+        from kernprof.children import Children  # noqa: PLC0415  # with -l alone
+
         try:
-            found = Children(self._options, self.recorder)
+            found = Children(self._options, self._lines)
         except OSError:  # there is no room for what children would leave
             return None
-        self.recorder.children = found
+        self._lines.children = found
         return found
 
     def _child_warnings(self) -> list[str]:
@@ -232,8 +238,8 @@ class Session:
         return PeriodicDump(seconds, self._dump_so_far)
 
     def _new_budget(self) -> BudgetWatch | None:
-        recorder, limit = self.recorder, self._options.max_overhead
-        if not limit or not isinstance(recorder, LineRecorder):
+        recorder, limit = self._lines, self._options.max_overhead
+        if not (recorder and limit):
             return None
         from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
 
@@ -369,8 +375,8 @@ class Session:
     @property
     def profiler(self) -> LineProfiler:
         """The profiler in use."""
-        assert isinstance(self.recorder, LineRecorder)  # noqa: S101  # as of --listen
-        return self.recorder.profiler
+        assert self._lines  # noqa: S101  # --listen needs -l
+        return self._lines.profiler
 
     def write_so_far(self, path: str) -> str:
         """Write the profile so far to `path`, or to the run's; LineprofError."""

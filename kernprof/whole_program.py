@@ -20,6 +20,8 @@ from kernprof.selection import (
 from lineprof.files import current_folder, real_path, short_path
 from lineprof.patterns import did_you_mean, patterns, suggestions
 from lineprof.recording import core
+from lineprof.recording.extensions import imported_extensions
+from lineprof.recording.profiler import extensions_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Protocol
 
+    from kernprof.line_recorder import LineRecorder
     from kernprof.named_targets import NamedTargets
     from kernprof.program import Program
-    from kernprof.recorders import LineRecorder
     from kernprof.run_options import RunOptions
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats
@@ -269,8 +271,6 @@ class WholeProgram:
         """Return the program's own extension modules, and their files."""
         if not self._open:
             return {}
-        from lineprof.recording.extensions import imported_extensions  # noqa: PLC0415
-
         return {
             name: file
             for name, file in imported_extensions().items()
@@ -279,8 +279,6 @@ class WholeProgram:
 
     def summary(self, profile: Profile) -> str:
         """Return one line on which functions were recorded and why, or ""."""
-        from lineprof.recording.profiler import extensions_in  # noqa: PLC0415
-
         if not self._open:
             return self._summary_if_closed(profile)
         functions = [one for one in profile.functions if one.thread_lines or one.calls]

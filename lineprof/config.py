@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import stat
 import sys
 from collections import namedtuple
@@ -254,8 +255,6 @@ def _other_writer(what: str, status: os.stat_result, owners: Collection[int]) ->
 
 def _user(number: int) -> str:
     """Return a user as messages show one: by name, or else by number."""
-    import pwd  # noqa: PLC0415  # for messages
-
     try:
         return f"user {pwd.getpwuid(number).pw_name!r}"
     except KeyError:
@@ -269,7 +268,6 @@ def _group(number: int, owners: Collection[int]) -> tuple[str, bool]:
     users and groups may have no names; the numbers are the same then.
     """
     import grp  # noqa: PLC0415  # few files can be written to by a group
-    import pwd  # noqa: PLC0415
 
     names = set()
     for owner in owners:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from contextlib import suppress
 
 from lineprof.errors import LineprofError, not_a_file
 
@@ -223,8 +224,6 @@ def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
                     _keep_access(stream.fileno(), old)
         os.replace(new, target)
     except BaseException:
-        from contextlib import suppress  # noqa: PLC0415  # not on the way to the program
-
         with suppress(OSError):
             os.unlink(new)
         raise

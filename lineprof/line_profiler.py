@@ -5,6 +5,7 @@ Each is imported from where it is at home when it is first asked for.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from lineprof.recording.profiler import LineProfiler
@@ -66,6 +67,5 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)
-    import importlib  # noqa: PLC0415
 
     return getattr(importlib.import_module(_HOMES[name]), name)

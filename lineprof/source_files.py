@@ -6,6 +6,7 @@ that need them, because this module is on the way to the program's first line.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -155,8 +156,6 @@ def _may_declare_encoding(data: bytes) -> bool:
 
 def _declared_encoding(data: bytes) -> str:
     """Return the encoding that source `data` declares, or raise SyntaxError."""
-    import io  # noqa: PLC0415  # few sources declare an encoding
-
     _, tokenize = standard_readers()
     return tokenize.detect_encoding(io.BytesIO(data).readline)[0]  # type: ignore[no-any-return]
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from lineprof.cli import run
 from lineprof.console.output import drop_output, print_error
 from lineprof.errors import LineprofError
+from lineprof.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +108,6 @@ def parsers_of(
     Only the commands `names` have their flags.
     """
     from lineprof.cli.command import Parser  # noqa: PLC0415  # `run` needs no argparse
-    from lineprof.version import VERSION  # noqa: PLC0415
 
     parser = Parser(
         prog="lineprof",

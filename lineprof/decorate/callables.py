@@ -8,11 +8,11 @@ import sys
 import types
 from _weakref import CallableProxyType, ProxyType  # `weakref` itself takes 0.7 ms
 from types import CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from lineprof.decorate.code_copies import original
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Self, TypedDict, TypeGuard

@@ -9,6 +9,7 @@ are called `<format>_content` and `<format>_remarks`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -54,8 +55,6 @@ class Export:
 
     def _function(self, name: str) -> tuple[ModuleType, str]:
         """Return the module of the format, and the function's name in it."""
-        from importlib import import_module  # noqa: PLC0415  # not for --help
-
         module = import_module(f"lineprof.export.{self.module or self.name}")
         return module, f"{self.name}_{name}" if self.module else name
 

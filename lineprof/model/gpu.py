@@ -9,6 +9,7 @@ Times are integers in nanoseconds (ns), sizes in bytes.
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -590,8 +591,6 @@ def _selected(gpu: Gpu, kernel: KernelFilter) -> Iterable[GpuSum]:
     if callable(kernel):
         matches = kernel
     else:
-        from fnmatch import fnmatchcase  # noqa: PLC0415  # few views use a pattern
-
         pattern = kernel
 
         def matches(name: str) -> bool:

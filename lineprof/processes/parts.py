@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import marshal
 import os
+import re
 import stat
 from collections import namedtuple
 
 from lineprof.private_folder import temporary_folder
 from lineprof.processes import entries
+from lineprof.storage import load
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
@@ -225,8 +227,6 @@ def has_profiles(folder: str) -> bool:
 
 def is_folder_of_run(folder: str) -> bool:
     """Return whether a path has the name of a folder that `Run.new` makes."""
-    import re  # noqa: PLC0415  # seldom needed
-
     name = os.path.basename(folder)
     return re.fullmatch(_FOLDER + r"-\d+-[0-9a-f]{12}", name) is not None
 
@@ -260,8 +260,6 @@ def parts_in(folder: str) -> Iterator[Part]:
 
 
 def _of_file(path: str) -> Profile | None:
-    from lineprof.storage import load  # noqa: PLC0415  # at the end
-
     try:
         return load(path)
     except Exception:  # noqa: BLE001  # damaged: the child was ended while it wrote

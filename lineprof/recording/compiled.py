@@ -9,12 +9,12 @@ import gc
 import os
 import sys
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING
 
 from lineprof.decorate.callables import held_in, is_cython_callable
 from lineprof.decorate.code_copies import identity
 from lineprof.patterns import listed
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import (
         Callable,

@@ -7,11 +7,13 @@ among the program's arguments, by `GlobalProfiler.enable`, or by running under
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import time
 from io import StringIO
 
+from lineprof.config import DEFAULTS, ConfigSource
 from lineprof.console.output import (
     StdoutBuffer,
     Styled,
@@ -22,7 +24,10 @@ from lineprof.console.output import (
     shell_path,
 )
 from lineprof.errors import LineprofError, printable
+from lineprof.files import current_folder, write_chunks
+from lineprof.process_info import arguments
 from lineprof.ranks import digits, rank_of_process
+from lineprof.recording.descriptors import with_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +35,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
-    from lineprof.config import ConfigSource
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
 
@@ -80,8 +84,6 @@ def _notices(profile: GlobalProfiler) -> list[str]:
     They are about configuration files: of other users, which have no effect, and one
     that the user did not name, but that says where to write.
     """
-    from lineprof.config import DEFAULTS  # noqa: PLC0415  # it has been imported
-
     source: ConfigSource | None = vars(profile).pop("_source", None)
     if source is None:
         return []
@@ -118,8 +120,6 @@ def _text_paths(prefix: str, write: Mapping[str, object]) -> list[str]:
 
 
 def _write_text(path: str, profile: GlobalProfiler, stats: LineStats) -> None:
-    from lineprof.files import write_chunks  # noqa: PLC0415
-
     options = {**profile.show_config, "details": True, "rich": False}
     stream = StringIO()
     stats.print(stream=stream, **options, config=profile.config)
@@ -181,7 +181,6 @@ class GlobalProfiler:
         """Read the configuration at the first access to one of its tables."""
         if name not in _CONFIGURED:
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        from lineprof.config import ConfigSource  # noqa: PLC0415  # only now
 
         self._source = source = ConfigSource.from_config(self._config)
         self.config = source.file if source.holds else False
@@ -254,8 +253,6 @@ class GlobalProfiler:
             self._profile.reset()
 
     def _decide(self) -> None:
-        from lineprof.process_info import arguments  # noqa: PLC0415  # at the first use
-
         environ = any(
             os.environ.get(name, "").lower() not in _OFF
             for name in self.setup_config["environ_flags"]
@@ -273,13 +270,6 @@ class GlobalProfiler:
             # Threads that decorate at the same time share one.
             self._profile = self.__dict__.setdefault("_own", LineProfiler())
         if "_registered" not in self.__dict__ and not self._taken_over:
-            import atexit  # noqa: PLC0415
-
-            from lineprof.files import current_folder  # noqa: PLC0415  # seldom needed
-            from lineprof.recording import descriptors  # noqa: PLC0415
-
-            # Now, as an import at the end takes a descriptor.
-            self._with_descriptors = descriptors.with_descriptors
             mine = object()
             if self.__dict__.setdefault("_registered", mine) is mine:  # the first
                 atexit.register(self._at_exit, os.getpid(), current_folder())
@@ -287,14 +277,12 @@ class GlobalProfiler:
 
     def _at_exit(self, owner: int, folder: str) -> None:
         """Write the files relative to `folder`, where the program started."""
-        from lineprof.files import current_folder  # noqa: PLC0415  # at the end
-
         profile = self._profile
         if profile is not None and os.getpid() == owner and not self._taken_over:
             there = "" if folder == current_folder() else folder
             place = rank_of_process()
             quiet = place is not None and place.rank > 0
-            self._with_descriptors(
+            with_descriptors(
                 lambda: show(self, profile.final_stats(), there, quiet=quiet)
             )
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _frozen_importlib_external import cache_from_source
 from types import CodeType
 
 from lineprof import process_info
@@ -245,8 +246,6 @@ def _has_stale_bytecode(content: FileContent) -> bool:
 
     It does if the .pyc file has a hash of its source that is not to be checked.
     """
-    from _frozen_importlib_external import cache_from_source  # noqa: PLC0415  # built in
-
     try:
         with open(cache_from_source(content.file), "rb") as stream:
             head = stream.read(16)

@@ -59,6 +59,7 @@ from lineprof.report.options import (
     Options,
     View,
 )
+from lineprof.report.overview import is_large
 
 if TYPE_CHECKING:
     from lineprof.model.profile import Profile
@@ -275,6 +276,4 @@ VIEWS = {
 
 def default_view(profile: Profile, sources: Sources, options: Options) -> View:
     """Return the view of `profile` for a reader who chose none."""
-    from lineprof.report.overview import is_large  # noqa: PLC0415  # no other view needs it
-
     return _OVERVIEW if is_large(profile, sources, options) else TEXT

@@ -26,6 +26,14 @@ from lineprof.model.records import (
     Wait,
     maker_of,
 )
+from lineprof.model.timelines import (
+    SLICE_COLUMNS,
+    SLICES_PER_BATCH,
+    UNSURE_COLUMN,
+    WAIT_COLUMN,
+    Trace,
+    pack_slices,
+)
 from lineprof.process_info import thread_names
 from lineprof.snapshot.arithmetic import line_records
 from lineprof.snapshot.calls import max_of_columns, of_c, remarks, tree_of
@@ -37,7 +45,7 @@ if TYPE_CHECKING:
 
     from lineprof._core import Tracer
     from lineprof.model.records import Key, SourceFile
-    from lineprof.model.timelines import Batch, Trace
+    from lineprof.model.timelines import Batch
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
@@ -427,11 +435,6 @@ class RawTrace(NamedTuple):
         own, from ticks to ns. Slices are packed as they are read, so that only a
         window of them is in memory unpacked.
         """
-        from lineprof.model.timelines import (  # noqa: PLC0415  # few profiles have any
-            SLICES_PER_BATCH,
-            Trace,
-        )
-
         functions: dict[Key, int] = {}
         wanted = array("I", bytes(4 * (max(keys, default=0) + 1)))
         for serial, key in keys.items():
@@ -474,13 +477,6 @@ class RawTrace(NamedTuple):
         used: set[int],
     ) -> Iterator[Batch]:
         """Yield all slices, window by window; the threads' numbers go to `used`."""
-        from lineprof.model.timelines import (  # noqa: PLC0415
-            SLICE_COLUMNS,
-            UNSURE_COLUMN,
-            WAIT_COLUMN,
-            pack_slices,
-        )
-
         for low, high in itertools.pairwise(windows.starts):
             columns = dict(
                 zip(

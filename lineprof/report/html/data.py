@@ -32,6 +32,7 @@ from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, node_columns
+from lineprof.report import gpu_idle
 from lineprof.report.advice import advice_of
 from lineprof.report.call_tree import deeper_sentence
 from lineprof.report.functions import call_notes
@@ -391,7 +392,6 @@ class Collector:
         """Return the lines that left a GPU idle; None without a timeline."""
         if not self._profile.gpu.timelines:
             return None
-        from lineprof.report import gpu_idle  # noqa: PLC0415  # few have timelines
 
         made = gpu_idle.rows(self._profile, self._sources, self._options)
         rows = [
