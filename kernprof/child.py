@@ -23,6 +23,7 @@ from kernprof.profilers import RECORDING, gpu_options, new_profiler
 from kernprof.safe_state import SafeNames, SafeState
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
+from lineprof.patterns import patterns
 from lineprof.processes.member import Member
 from lineprof.processes.parts import Live, Run, is_helper
 from lineprof.recording.core import (
@@ -312,7 +313,6 @@ class _Watcher:
     def _selection(self, profiler: LineProfiler) -> Callable[[CodeType], bool | None]:
         from kernprof.project import ProjectFiles  # noqa: PLC0415  # not with @profile
         from kernprof.selection import FunctionFilter  # noqa: PLC0415
-        from lineprof.patterns import patterns  # noqa: PLC0415
 
         told, options = self._told, self._options
         named = None

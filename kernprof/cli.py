@@ -18,6 +18,7 @@ from kernprof.tracebacks import hide_our_frames
 from lineprof.console.output import print_message
 from lineprof.errors import LineprofError
 from lineprof.held_signals import pause_timers, resume_timers
+from lineprof.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -200,8 +201,6 @@ def _session(
     if options.help:
         print_message(help_text(name) + "\n")
     elif options.version:
-        from lineprof.version import VERSION  # noqa: PLC0415  # seldom needed
-
         print_message(f"{VERSION}\n")
     else:
         fill(options)

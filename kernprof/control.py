@@ -19,6 +19,7 @@ from lineprof.control.listener import Listener, ReplyWithFile, failure
 from lineprof.errors import LineprofError
 from lineprof.quiet_threads import ForkGuard
 from lineprof.recording.core import call_soon, is_counting, start, stop
+from lineprof.recording.global_profiler import profile, profiler_of
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
@@ -58,11 +59,6 @@ class _Global:
     @property
     def profiler(self) -> LineProfiler:
         """The profiler of ``lineprof.profile``; LineprofError while it is off."""
-        from lineprof.recording.global_profiler import (  # noqa: PLC0415
-            profile,
-            profiler_of,
-        )
-
         found = profiler_of(profile)
         if found is None:
             raise _nothing()

@@ -18,6 +18,7 @@ from types import ModuleType
 
 from kernprof.null_profiler import NullProfiler
 from lineprof.files import current_folder, real_path
+from lineprof.source_files import standard_readers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -216,7 +217,6 @@ def import_all() -> None:
     for name in names:
         with suppress(ImportError):  # python may be built without sqlite3 or ctypes
             import_module(name)
-    from lineprof.source_files import standard_readers  # noqa: PLC0415
 
     standard_readers()  # sources are read while the program runs, too
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from kernprof import messages
 from kernprof.project import ProjectFiles
-from kernprof.run_options import COMMAND, STDIN
+from kernprof.run_options import COMMAND, MODULE, STDIN
 from kernprof.selection import FunctionFilter
-from lineprof.autoprofile.autoprofile import ProfileTargets, failures_text, is_part
+from lineprof.autoprofile.autoprofile import ANY, ProfileTargets, failures_text, is_part
 from lineprof.autoprofile.targets import (
     IN_FILE,
     is_pattern,
@@ -33,10 +33,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from types import CodeType
 
+    from kernprof.program import Program
     from kernprof.run_options import RunOptions
     from lineprof.recording.profiler import LineProfiler
 
 _INIT = ".__init__"  # end of the name of a package without its modules
+
+
+def named_targets(
+    options: RunOptions, program: Program, profiler: LineProfiler
+) -> NamedTargets:
+    """Return the watcher of the targets of -p.
+
+    All functions of a program from the command line or from standard input are
+    profiled, as under line_profiler.
+    """
+    own_names = {options.target, program.argv0}
+    if options.kind in {COMMAND, STDIN}:
+        own_names = {ANY}
+    elif options.kind == MODULE:
+        own_names = set()
+    return NamedTargets(options, profiler, own_names)
 
 
 class NamedTargets:

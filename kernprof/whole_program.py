@@ -9,7 +9,7 @@ are for what the program defines without a file, and for what -p names.
 from __future__ import annotations
 
 from kernprof.project import ProjectFiles, package_files, project_files, runner_of
-from kernprof.run_options import COMMAND, MODULE, STDIN
+from kernprof.run_options import COMMAND, STDIN
 from kernprof.runners import package_of
 from kernprof.selection import (
     FunctionFilter,
@@ -61,6 +61,8 @@ def watchers(
         whole = not options.prof_mod and "prof_mod" not in options.given
     no_file = options.kind in {COMMAND, STDIN}
     if options.prof_mod or (no_file and not whole and options.prof_imports):
+        from kernprof.named_targets import named_targets  # noqa: PLC0415  # rare
+
         recorder.named = named_targets(options, program, builtin)
         found.append(recorder.named)
     elif no_file and not whole:
@@ -73,25 +75,6 @@ def watchers(
             recorder.named.restart = recorder.whole.discover_again
         found.append(recorder.whole)
     return found
-
-
-def named_targets(
-    options: RunOptions, program: Program, profiler: LineProfiler
-) -> NamedTargets:
-    """Return the watcher of the targets of -p.
-
-    All functions of a program from the command line or from standard input are
-    profiled, as under line_profiler.
-    """
-    from kernprof.named_targets import NamedTargets  # noqa: PLC0415  # rare
-    from lineprof.autoprofile.autoprofile import ANY  # noqa: PLC0415
-
-    own_names = {options.target, program.argv0}
-    if options.kind in {COMMAND, STDIN}:
-        own_names = {ANY}
-    elif options.kind == MODULE:
-        own_names = set()
-    return NamedTargets(options, profiler, own_names)
 
 
 class DefinedFunctions:

@@ -14,6 +14,14 @@ from __future__ import annotations
 
 import _thread
 import sys
+from _frozen_importlib import ModuleSpec
+from _frozen_importlib_external import (
+    ExtensionFileLoader,
+    PathFinder,
+    SourceFileLoader,
+)
+from marshal import loads
+from time import monotonic, sleep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,8 +77,6 @@ def boot(parameters: dict[str, Any]) -> None:
 
 def _new_state() -> Any:  # a module  # noqa: ANN401
     """Return the module that makes forks wait for boots, and register its hook."""
-    from time import monotonic, sleep  # built in  # noqa: PLC0415
-
     state: Any = type(sys)(NAME)
     state.running = 0  # threads
     state.last = 0, 0.0  # the last one's number, and until when it may still exist
@@ -188,8 +194,6 @@ def _code(file: str, *, is_needed: bool) -> dict[str, Any]:
 
     The file is deleted. One that another user may have written is not used.
     """
-    from marshal import loads  # built in  # noqa: PLC0415
-
     try:
         data = _own_content(file) if is_needed else b""
         posix.unlink(file)
@@ -238,9 +242,6 @@ class _Finder:
 
         Raises RuntimeError if the program has other modules in their place.
         """
-        from _frozen_importlib import ModuleSpec  # noqa: PLC0415
-        from _frozen_importlib_external import SourceFileLoader  # noqa: PLC0415
-        from marshal import loads  # built in  # noqa: PLC0415
 
         class Loaded(SourceFileLoader):
             """A loader of code that is known, which leaves a usual one behind."""
@@ -292,10 +293,6 @@ class _Finder:
         return find and find(name, path, target)
 
     def _spec(self, name: str, file: str, folders: Any, code: Any = None) -> Any:  # noqa: ANN401
-        from _frozen_importlib_external import (  # noqa: PLC0415
-            ExtensionFileLoader,
-            SourceFileLoader,
-        )
 
         loader: Any = ExtensionFileLoader
         if code:
@@ -313,8 +310,6 @@ class _Finder:
         Returns None for one that has been imported, that is built in, or that this
         Python does not have. `elsewhere` is the result of `_searched_before`.
         """
-        from _frozen_importlib_external import PathFinder  # noqa: PLC0415
-
         if name not in sys.stdlib_module_names:
             return None
         module, code = sys.modules.get(name), self._code

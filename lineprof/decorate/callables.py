@@ -101,23 +101,23 @@ def is_function(func: object) -> bool:
 
 def is_coroutine(func: object) -> bool:
     """Return whether a call of `func` returns a coroutine."""
-    import inspect  # noqa: PLC0415  # seldom asked
-
-    return inspect.iscoroutinefunction(func)
+    return _inspected("iscoroutinefunction", func)
 
 
 def is_generator(func: object) -> bool:
     """Return whether a call of `func` returns a generator."""
-    import inspect  # noqa: PLC0415  # seldom asked
-
-    return inspect.isgeneratorfunction(func)
+    return _inspected("isgeneratorfunction", func)
 
 
 def is_async_generator(func: object) -> bool:
     """Return whether a call of `func` returns an asynchronous generator."""
+    return _inspected("isasyncgenfunction", func)
+
+
+def _inspected(question: str, func: object) -> bool:
     import inspect  # noqa: PLC0415  # seldom asked
 
-    return inspect.isasyncgenfunction(func)
+    return bool(getattr(inspect, question)(func))
 
 
 def is_classmethod(f: object) -> bool:

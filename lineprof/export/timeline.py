@@ -46,7 +46,7 @@ from lineprof.model.gpu import (
     of_unknown_clock,
 )
 from lineprof.model.names import names_of_profile
-from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
+from lineprof.model.records import CALL_NUMBERS, NO_NODE, UNKNOWN_THREAD
 from lineprof.model.timelines import GpuEvent, unpack_events
 
 if TYPE_CHECKING:
@@ -454,11 +454,10 @@ def _node_label(node: CallNode, labels: Labels) -> Label:
     return labels.with_arguments(
         labels.of_slice(node.function, 0),
         ("called from line", node.line),
-        ("calls", node.calls),
-        ("primitive calls", node.primitive_calls),
-        ("self_ns", node.self_ns),
-        ("total_ns", node.total_ns),
-        ("inclusive_ns", node.inclusive_ns),
+        *(
+            (name.replace("_calls", " calls"), getattr(node, name))
+            for name in CALL_NUMBERS
+        ),
     )
 
 

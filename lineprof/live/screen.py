@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from lineprof.console.terminal import Terminal, terminal_of
 from lineprof.errors import LineprofError
@@ -43,7 +43,7 @@ def show(monitor: Monitor, state: State) -> None:
         ) from error
     before = signal.signal(signal.SIGTERM, _end)
     try:
-        curses.wrapper(lambda window: _Screen(window, monitor, state).run())
+        curses.wrapper(lambda window: _Screen(window, monitor, state, curses).run())
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -56,42 +56,46 @@ def _end(number: int, _frame: object) -> NoReturn:
 class _Screen:
     """The screen while it is shown."""
 
-    def __init__(self, window: curses.window, monitor: Monitor, state: State) -> None:
-        import curses  # noqa: PLC0415
-
-        self._curses = curses
+    def __init__(
+        self,
+        window: curses.window,
+        monitor: Monitor,
+        state: State,
+        module: Any,  # noqa: ANN401  # curses
+    ) -> None:
+        self._curses = module
         self._window = window
         self._monitor = monitor
         self._state = state
         self._boxes = terminal_of(sys.stdout).boxes
         self._styles = {
-            "title": curses.A_BOLD,
-            "head": curses.A_REVERSE,
-            "hot": curses.A_BOLD,
-            "keys": curses.A_DIM,
+            "title": module.A_BOLD,
+            "head": module.A_REVERSE,
+            "hot": module.A_BOLD,
+            "keys": module.A_DIM,
         }
         self._names = {
-            curses.KEY_LEFT: "left",
-            curses.KEY_RIGHT: "right",
-            curses.KEY_UP: "up",
-            curses.KEY_DOWN: "down",
-            curses.KEY_PPAGE: "page_up",
-            curses.KEY_NPAGE: "page_down",
-            curses.KEY_HOME: "home",
-            curses.KEY_END: "end",
-            curses.KEY_ENTER: "enter",
-            curses.KEY_BACKSPACE: "backspace",
+            module.KEY_LEFT: "left",
+            module.KEY_RIGHT: "right",
+            module.KEY_UP: "up",
+            module.KEY_DOWN: "down",
+            module.KEY_PPAGE: "page_up",
+            module.KEY_NPAGE: "page_down",
+            module.KEY_HOME: "home",
+            module.KEY_END: "end",
+            module.KEY_ENTER: "enter",
+            module.KEY_BACKSPACE: "backspace",
             "\n": "enter",
             "\r": "enter",
             "\x1b": "escape",
             "\x7f": "backspace",
             "\b": "backspace",
         }
-        curses.set_escdelay(_ESCAPE_DELAY_MS)
-        with suppress(curses.error):  # some terminals always show it
-            curses.curs_set(0)
-        with suppress(curses.error):
-            curses.use_default_colors()  # the user's, not white on black
+        module.set_escdelay(_ESCAPE_DELAY_MS)
+        with suppress(module.error):  # some terminals always show it
+            module.curs_set(0)
+        with suppress(module.error):
+            module.use_default_colors()  # the user's, not white on black
 
     def run(self) -> None:
         """Show the screen until the user quits."""

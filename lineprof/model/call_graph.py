@@ -70,6 +70,11 @@ class FunctionTotals(NamedTuple):
         """Whether some calls began while another one of the function was open."""
         return self.primitive_calls != self.calls
 
+    @property
+    def per_call(self) -> tuple[int, int] | None:
+        """Time (ns) with callees, over the primitive calls; None without a call."""
+        return (self.total_ns, self.primitive_calls) if self.primitive_calls else None
+
 
 def edges(tree: CallTree) -> tuple[Edge, ...]:
     """Return the edges of `tree`, in the order in which they first appear.

@@ -13,7 +13,8 @@ from operator import lt
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
-from lineprof.model.collectives import is_collective, node_mpi_ns
+from lineprof.model.collectives import is_collective
+from lineprof.model.communication import node_mpi_ns
 from lineprof.model.records import (
     NO_NODE,
     UNKNOWN_THREAD,

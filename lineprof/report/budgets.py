@@ -183,13 +183,12 @@ class _Checker:
             raise LineprofError(f"{budget.name} was never called in this profile")
         for key in ran:
             one = self._totals.get(key) or FunctionTotals(0, 0, 0, 0)
-            calls, primitive_calls = one.calls, one.primitive_calls
-            if key in self._uncounted:
-                calls = primitive_calls = 0
+            is_counted = key not in self._uncounted
+            calls = one.calls if is_counted else 0
             values = {
                 "time": self._mean(one.total_ns),
                 "self": self._mean(one.self_ns if self._has_calls else None),
-                "per_call": _ratio(one.total_ns, primitive_calls),
+                "per_call": one.per_call if is_counted else None,
                 "calls": self._mean(calls or None),
                 "share": _ratio(100 * one.total_ns, self._whole_ns),
                 **self._gpu_values(self._gpu.get(key)),

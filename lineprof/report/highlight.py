@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from lineprof.files import current_folder
 
@@ -66,8 +67,6 @@ class Painter:
 
     def place(self, text: str, file: str) -> str:
         """Return `text` as a link to `file`, if that exists."""
-        from urllib.parse import quote  # noqa: PLC0415  # no other view needs it
-
         if not os.path.isabs(file):
             file = os.path.join(current_folder(), file)
         if not os.path.exists(file):

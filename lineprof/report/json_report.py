@@ -14,7 +14,7 @@ from lineprof.model.call_graph import (
     function_totals,
     line_self_ns,
 )
-from lineprof.model.collectives import line_mpi_ns
+from lineprof.model.communication import line_mpi_ns
 from lineprof.model.gpu import (
     RECORD_COUNTS,
     GpuNumbers,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.collectives import line_mpi_ns
+from lineprof.model.communication import line_mpi_ns
 from lineprof.model.records import (
     CAUSES,
     GIL,

@@ -23,6 +23,7 @@ from lineprof.report.line_table import (
     function_tables,
 )
 from lineprof.report.options import uncalibrated
+from lineprof.report.unmeasured import UnmeasuredBodies
 from lineprof.source import LEFT_OUT
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from lineprof.report.highlight import Painter
     from lineprof.report.line_table import ExtraColumns, FunctionTable
     from lineprof.report.options import Options
-    from lineprof.report.unmeasured import UnmeasuredBodies
     from lineprof.source import Sources
 
 _MAX_BLANK_ROWS = 100_000  # without source; no function is that long
@@ -112,8 +112,6 @@ def table_layout(
 
 
 def _bodies(sources: Sources) -> UnmeasuredBodies:
-    from lineprof.report.unmeasured import UnmeasuredBodies  # noqa: PLC0415  # seldom
-
     return UnmeasuredBodies(sources)
 
 

@@ -14,7 +14,8 @@ from view_text import lines_of
 from whole_program import names, profiled, summary
 
 from lineprof.line_stats import LineStats
-from lineprof.model.collectives import is_collective, is_torch, line_mpi_ns
+from lineprof.model.collectives import is_collective, is_torch
+from lineprof.model.communication import line_mpi_ns
 from lineprof.model.records import (
     NO_NODE,
     CallNode,

@@ -46,7 +46,6 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from lineprof.model.call_graph import FunctionTotals
     from lineprof.model.gpu import GpuNumbers, GpuSum
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -133,19 +132,18 @@ class Collector:
     def _function_table(self) -> Table:
         """Return the functions, registered ones first and then C functions."""
         keys = [*self._totals]
-        totals: list[FunctionTotals] = [*self._totals.values()]
+        totals = [*self._totals.values()]
+        numbers = [list(column) for column in zip(*totals)] or [[], [], [], []]
         marks = Marks(self._profile)
         table: Table = {
             "file": [self._files.get(key[0], NONE) for key in keys],
             "line": [key[1] for key in keys],
             "name": [key[2] for key in keys],
             "mark": [marks.after(key) for key in keys],
-            "calls": [one.calls for one in totals],
-            "self": [one.self_ns for one in totals],
-            "total": [one.total_ns for one in totals],
+            **dict(zip(("calls", "primitive", "self", "total"), numbers)),
         }
-        if any(one.recurses for one in totals):
-            table["primitive"] = [one.primitive_calls for one in totals]
+        if not any(one.recurses for one in totals):
+            del table["primitive"]
         gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
         if gpu:
             table |= _gpu_columns([gpu.get(key) for key in keys])
