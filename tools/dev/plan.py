@@ -3,16 +3,15 @@
 The gate has all tests with the first Python found, by its usual core, but those marked
 `seldom`. The oldest and the newest Python run all but those marked `once`, which depend
 on no Python, the rooms that read files (`READING`), and tests of simulated GPUs that
-are not marked `smoke`. They take turns: of the rooms that start programs (`STARTING`)
-each test runs with one of the two, which the hash of the commit chooses.
+are not marked `smoke`. They take turns: of the rooms that start programs, or wait
+(`IN_TURN`), each test runs with one of the two, which the hash of the commit chooses.
 Every other Python, and every other core, runs the rooms that count events (`COUNTING`)
 and the tests marked `smoke`; if another Python of its minor version does that, `smoke`
 alone. The rooms that count events, and the `smoke` tests of `LAUNCHES`, run with each
 kind of events, so that no calibration chooses it; a core with kinds then needs those
-rooms no second time; beside other tools (`coexistence`) a kind, or an unusual core,
-with another Python than the first runs what counts most (`COUNTING_BESIDE`). Tests
-marked `serial` run with all cores of the first Python, and with the usual cores of the
-oldest and the newest.
+rooms no second time; beside other tools (`coexistence`) it runs what counts most
+(`COUNTING_BESIDE`), as an unusual core does. Tests marked `serial` run with all cores
+of the first Python, and with the usual cores of the oldest and the newest.
 
 The rest is what else may depend on a Python or a core: `make test-all` runs it as well,
 and each run of CI one of ten parts of it, which the hash of the commit chooses.
@@ -45,8 +44,11 @@ READING = (
 # Rooms of what depends on the core and the kind of its events.
 COUNTING = ("behaviour", "coexistence", "recording")
 
-# Rooms whose tests start programs: the oldest and the newest Python take turns.
-STARTING = ("autoprofile", "compat", "control", "ipython", "kernprof", "processes")
+# Rooms whose tests start programs, or wait: the two ends of the Pythons take turns.
+IN_TURN = (
+    *("attach", "autoprofile", "compat", "control", "ipython", "kernprof", "leaks"),
+    *("processes", "waits"),
+)
 
 # The lines that launch GPU work, which depend on the kind of events as well.
 LAUNCHES = ("gpu_simulated/test_gpu_attribution",)
@@ -78,7 +80,7 @@ class Run:
     files: Files  # below tests/; none: what ARGS names
     marks: str = ""  # pytest's expression; "": any
     part: str = ""  # of the tests with this Python and core
-    turn: int | None = None  # 0 or 1: which half of the tests of STARTING; None: all
+    turn: int | None = None  # 0 or 1: which half of the tests of IN_TURN; None: all
 
     @property
     def name(self) -> str:
@@ -92,10 +94,10 @@ class Run:
 
     @property
     def turns(self) -> list[str]:
-        """The option of pytest for half of the tests of STARTING, if it has half."""
+        """The option of pytest for half of the tests of IN_TURN, if it has half."""
         if self.turn is None:
             return []
-        return [f"--turn={','.join([str(self.turn), *STARTING])}"]
+        return [f"--turn={','.join([str(self.turn), *IN_TURN])}"]
 
     @property
     def spread(self) -> bool:
@@ -160,8 +162,7 @@ def _gate(
     elif not usual:
         if core in KINDS:
             smoke = frozenset(files(LAUNCHES))
-        if python != first:
-            chosen = (*files(COUNTING, without=(BESIDE,)), *files(COUNTING_BESIDE))
+        chosen = (*files(COUNTING, without=(BESIDE,)), *files(COUNTING_BESIDE))
     elif usual and python in {pythons[0], pythons[-1]}:
         left_out = (*READING, *GPU, *(COUNTING if kinds else ()))
         chosen = files(without=left_out)
@@ -201,7 +202,7 @@ def is_end(python: Python, core: str, first: Python, pythons: Sequence[Python]) 
 def turn_of(
     python: Python, first: Python, pythons: Sequence[Python], commit: str
 ) -> int | None:
-    """Return the half of the tests of STARTING that an end has; None if it has all.
+    """Return the half of the tests of IN_TURN that an end has; None if it has all.
 
     There are two ends only if the first Python is neither.
     """
@@ -218,8 +219,8 @@ def rest(first: Python, pythons: Sequence[Python], commit: str = "") -> Iterator
         yield from _beyond(first, pythons, python, core)
         turn = turn_of(python, first, pythons, commit)
         if is_end(python, core, first, pythons) and turn is not None:
-            marks = f"({any_of(STARTING)}) and not once and not smoke"
-            yield Run(python, core, files(STARTING), marks, "rest turn", 1 - turn)
+            marks = f"({any_of(IN_TURN)}) and not once and not smoke"
+            yield Run(python, core, files(IN_TURN), marks, "rest turn", 1 - turn)
         run = _gate(first, pythons, python, core)
         if run and not _has_serial(first, pythons, run):
             clocks = tuple(file for file in run.files if file in having(SERIAL))
@@ -234,7 +235,7 @@ def _beyond(
     usual = core == python.cores[0]
     is_twin = python in twins(first, pythons)
     others = "not once and not smoke"
-    if python == first and (usual or core in KINDS):
+    if python == first and usual:
         return  # the gate leaves nothing out
     beside = files((BESIDE,), without=COUNTING_BESIDE)
     if core in KINDS and not is_twin:
@@ -243,8 +244,6 @@ def _beyond(
         chosen = files(GPU)
     elif is_twin:
         chosen = files(COUNTING if core in KINDS else (*EVENTS, *COUNTING))
-    elif python == first:
-        chosen = files(EVENTS)
     elif not usual:
         chosen = (*files(EVENTS), *beside)
     else:
