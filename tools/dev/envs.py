@@ -29,6 +29,7 @@ BUILT_FROM = (
 HOST = re.compile(
     r"(?<=https://)[^\s/'\"<>)]+|(?<=http://)[^\s/'\"<>)]+|(?<=host=')[^']+"
 )
+UNOPTIMISED = ("cmake.build-type=None", "cmake.define.LINEPROF_LTO=OFF")
 PURE = ("lineprof", "kernprof")  # an editable install uses these folders themselves
 
 
@@ -144,14 +145,17 @@ def make(env: Env, python: Python) -> None:
         write_stamp(env, "python", wanted)
 
 
-def install(env: Env, *, editable: bool = False, strict: bool = False) -> None:
+def install(
+    env: Env, *, editable: bool = False, strict: bool = False, quick: bool = False
+) -> None:
     """Install the checkout into an environment unless it is up to date.
 
     With `editable`, the Python files of the checkout itself are imported; with
-    `strict`, warnings of the C compiler are errors.
+    `strict`, warnings of the C compiler are errors; with `quick`, the core is compiled
+    without optimisation, in half the time.
     """
     wanted = fingerprint(*BUILT_FROM, *(() if editable else PURE))
-    wanted += f" editable={editable} strict={strict}"
+    wanted += f" editable={editable} strict={strict} quick={quick}"
     if stamp(env, "lineprof") == wanted:
         return
     pip(
@@ -160,6 +164,7 @@ def install(env: Env, *, editable: bool = False, strict: bool = False) -> None:
         "--no-deps",
         f"--config-settings=build-dir={env.folder / 'build'}",
         f"--config-settings=cmake.define.LINEPROF_WERROR={'ON' if strict else 'OFF'}",
+        *(f"--config-settings={one}" for one in (UNOPTIMISED if quick else ())),
         *(["--editable"] if editable else []),
         str(ROOT),
     )

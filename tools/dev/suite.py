@@ -55,7 +55,7 @@ from tools.dev.results import (
 from tools.dev.sessions import SILENT_S, End, Sessions, running_tests
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from tools.dev.plan import Run
     from tools.dev.pythons import Python
@@ -183,7 +183,7 @@ class Suite:
         newest_ones = None
         if self._with_newest:
             newest_ones = pool.submit(self._newest, stack, pool)
-        self._set_up_all(pool, self._found)
+        self._set_up_all(pool, self._found, quick=self._found[1:-1])
         self._native()
         done: list[Run] = []
         if self._found:  # its run is the longest: no other Python is waited for
@@ -216,9 +216,17 @@ class Suite:
             return [*runs, *rest]
         return [*runs, *plan.tenth(rest, commit)] if commit else runs
 
-    def _set_up_all(self, pool: ThreadPoolExecutor, pythons: list[Python]) -> None:
+    def _set_up_all(
+        self,
+        pool: ThreadPoolExecutor,
+        pythons: list[Python],
+        quick: Collection[Python],
+    ) -> None:
+        """Begin to set up; the core of Pythons amid the others is made `quick`."""
         for python in pythons:
-            self._envs[python] = pool.submit(self._set_up, python)
+            self._envs[python] = pool.submit(
+                self._set_up, python, quick=python in quick
+            )
 
     def _newest(
         self, stack: contextlib.ExitStack, pool: ThreadPoolExecutor
@@ -233,7 +241,7 @@ class Suite:
             say(name)
             self._results.append(Result(name, native.TEST_LOG, failed=1))
             return []
-        self._set_up_all(pool, found)
+        self._set_up_all(pool, found, quick=found[1:])
         return found
 
     def _native(self) -> None:
@@ -250,12 +258,12 @@ class Suite:
                 result = Result(f"{name}: {error}", native.BUILD_LOG, failed=1)
         self._results.append(tell(result, time.monotonic() - begun))
 
-    def _set_up(self, python: Python) -> Env | None:
+    def _set_up(self, python: Python, *, quick: bool) -> Env | None:
         """Return an environment with lineprof; None, and a failure, without one."""
         begun = time.monotonic()
         with self._progress.doing(f"setting up {python.version}"):
             try:
-                env = set_up(python)
+                env = set_up(python, quick=quick)
             except StepError as error:
                 result = Result(
                     f"{python.version} set-up: {error}", log_of(python), failed=1
@@ -423,13 +431,16 @@ def environment(python: Python) -> Env:
     return Env(ROOT / ".venv-test" / python.name, python.debian)
 
 
-def set_up(python: Python) -> Env:
-    """Return an environment with lineprof; StepError if that fails."""
+def set_up(python: Python, *, quick: bool = False) -> Env:
+    """Return an environment with lineprof; StepError if that fails.
+
+    A core that is made `quick` is not optimised.
+    """
     env = environment(python)
     make(env, python)
     require(env, "test.txt")
     install_peers(env)
-    install(env, strict=STRICT)
+    install(env, strict=STRICT, quick=quick)
     return env
 
 

@@ -133,7 +133,7 @@ def check_python(python: Python) -> tuple[int, dict[str, int]]:
     try:
         make(env, python)
         require_file(env, REQUIREMENTS)
-        install(env)
+        install(env, quick=True)
         tests = sources(env)
     except StepError as error:
         replay(env.log)
