@@ -32,7 +32,7 @@ from lineprof.model.gpu import (
     numbers_of_lines,
     of_unknown_clock,
 )
-from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
+from lineprof.model.records import NO_NODE, UNKNOWN_THREAD, LineTotals
 from lineprof.report.gpu_format import call_name, kernel_name
 from lineprof.source import sources_of
 from lineprof.version import VERSION
@@ -64,6 +64,9 @@ _CALLS = (
     "inclusive_ns INTEGER",  # of every call
 )
 
+# Times of a line; raw_ns is the time with the profiler's cost.
+_TIMES = tuple(n for n in LineTotals._fields if n not in {"line", "hits", "raw_ns"})
+
 TABLES: dict[str, tuple[str, ...]] = {
     "meta": ("key TEXT", "value TEXT"),
     "processes": (
@@ -85,9 +88,7 @@ TABLES: dict[str, tuple[str, ...]] = {
         *_LINE,
         "hits INTEGER",
         "own_ns INTEGER",  # without callees
-        "time_ns INTEGER",
-        "await_ns INTEGER",  # suspended, not in time_ns
-        *("min_ns INTEGER", "max_ns INTEGER"),
+        *(f"{name} INTEGER" for name in _TIMES),
         "source TEXT",
     ),
     "line_threads": (*_LINE, _THREAD, "hits INTEGER", "time_ns INTEGER"),
@@ -330,8 +331,8 @@ def _lines(profile: Profile, ids: Ids) -> Rows:
         key = function.key
         for row in function.rows:
             yield (
-                *(ids[key], row.line, row.hits, self_ns[key][row.line], row.time_ns),
-                *(row.await_ns, row.min_ns, row.max_ns),
+                *(ids[key], row.line, row.hits, self_ns[key][row.line]),
+                *(getattr(row, name) for name in _TIMES),
                 sources.line(function.file, row.line),
             )
 

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
     Fields = dict[str, object]
 
-COLUMNS = (
-    *("file", "function", "function_line", "line"),
-    *("hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns"),
-)
+COLUMNS = ("file", "function", "function_line", *LineTotals._fields)
 
 SOURCE = "source"  # the last column
 

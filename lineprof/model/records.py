@@ -169,6 +169,10 @@ class LineTotals(NamedTuple):
     min_ns: int | None = None
     max_ns: int | None = None
 
+    def known(self) -> dict[str, int]:
+        """Return the numbers that are known, by their names; `line` is one of them."""
+        return {name: one for name, one in self._asdict().items() if one is not None}
+
 
 class FunctionStats(NamedTuple):
     """One profiled function."""

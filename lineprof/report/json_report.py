@@ -126,24 +126,12 @@ def _lines(
         rows.setdefault(line, LineTotals(line=line))
     for line, row in sorted(rows.items()):
         values = {
-            "line": line,
-            "hits": row.hits,
-            "time_ns": row.time_ns,
-            "await_ns": row.await_ns,
-            "raw_ns": row.raw_ns,
-            **_extremes(row),
+            **row.known(),
             **calls.of_line(function.key, line),
             **gpu.of_line(function.key, line),
             "source": sources.line(function.file, line),
         }
         yield f"   {json.dumps(values)}"
-
-
-def _extremes(row: LineTotals) -> dict[str, object]:
-    """Return the minimum and maximum times of an execution, if known."""
-    if row.min_ns is None or row.max_ns is None:
-        return {}
-    return {"min_ns": row.min_ns, "max_ns": row.max_ns}
 
 
 # Fields of calls and waits.

@@ -1,8 +1,8 @@
 """The table of one function: its columns, and the values of its lines.
 
-The first columns are those of line_profiler 5.1. To add a column, put a `Column` into
-`EXTRA_COLUMNS`; --columns takes its name from there. A number that no column has yet
-is a new field of `Line`, filled in by `_lines`. `text` and `html` lay tables out.
+The first columns are those of line_profiler 5.1. To add a column, put it into
+`EXTRA_COLUMNS`; --columns takes its name from there. `text` and `notebook` lay tables
+out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from lineprof.model.records import (
     OTHER,
     RUNNABLE,
     SLEEP,
+    LineTotals,
 )
 from lineprof.model.time_split import line_time_splits
 from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
@@ -72,16 +73,14 @@ NO_SPLIT = (
 
 
 class Line(NamedTuple):
-    """The numbers of one line; its times are in ticks of the profile's unit."""
+    """The numbers of one line."""
 
     number: int
     hits: int
-    time: float
-    awaited: float = 0
-    min: float | None = None  # time of the shortest execution, if known
-    max: float | None = None  # and of the longest
-    waits: Mapping[str, float] | None = None  # by cause; None: not known
-    breakdown: Mapping[str, float] | None = None  # by column: see BREAKDOWN_COLUMNS
+    time: float  # in ticks of the profile's unit
+    row: LineTotals  # all that is known of the line; zeros in line_profiler's numbers
+    waits: Times | None = None  # by cause; None: not known
+    breakdown: Mapping[str, int] = {}  # by column: see BREAKDOWN_COLUMNS
 
 
 class ExtraColumns(NamedTuple):
@@ -140,6 +139,10 @@ class Scale(NamedTuple):
             return format_seconds(ticks * self.unit / count)
         number = ticks * (self.unit / self.output_unit) / count
         return decimal(number, self.width(column))
+
+    def ns_text(self, ns: int | None, column: Column) -> str:
+        """Return a time in ns as `text` does; "" for None."""
+        return "" if ns is None else self.text(Ticks(self.unit).from_ns(ns), column)
 
     def total(self, ticks: float) -> str:
         """Return a function's time: in seconds, unless the unit is AUTO_UNIT."""
@@ -211,66 +214,43 @@ COLUMNS = (HITS, TIME, PER_HIT, PERCENT)
 # More columns, by the names that --columns takes.
 
 
-def _awaited(line: Line, scale: Scale) -> str:
-    return scale.text(line.awaited, AWAIT) if line.awaited else ""
+def _ns_column(title: str, width: int, ns: Callable[[Line], int | None]) -> Column:
+    """Return the column of a time (ns), which is blank if it is None."""
+
+    def text(line: Line, scale: Scale) -> str:
+        return scale.ns_text(ns(line), column)
+
+    column = Column(title, width, text)
+    return column
 
 
-def _min(line: Line, scale: Scale) -> str:
-    return "" if line.min is None else scale.text(line.min, MIN)
-
-
-def _max(line: Line, scale: Scale) -> str:
-    return "" if line.max is None else scale.text(line.max, MAX)
-
-
-def _cpu(line: Line, scale: Scale) -> str:
+def _cpu_ns(line: Line) -> int | None:
     if line.waits is None:
-        return ""
-    return scale.text(max(0, line.time - sum(line.waits.values())), CPU)
+        return None
+    return max(0, line.row.time_ns - sum(line.waits.values()))
 
 
-def _wait(line: Line, scale: Scale) -> str:
-    ticks = sum((line.waits or {}).values())
-    return scale.text(ticks, WAIT) if ticks else ""
+def _wait_ns(line: Line) -> int | None:
+    return sum((line.waits or {}).values()) or None
 
 
 def _cause_column(cause: str) -> Column:
     """Return the column of the waits of one cause."""
-
-    def text(line: Line, scale: Scale) -> str:
-        ticks = (line.waits or {}).get(cause, 0)
-        return scale.text(ticks, column) if ticks else ""
-
     title = cause.upper() if len(cause) <= _MAX_ACRONYM else cause.capitalize()
-    column = Column(title, 9, text)
-    return column
+    return _ns_column(title, 9, lambda line: (line.waits or {}).get(cause) or None)
 
 
 def _breakdown_column(name: str, title: str) -> Column:
     """Return the column of one part of a line's time."""
-
-    def text(line: Line, scale: Scale) -> str:
-        ticks = (line.breakdown or {}).get(name, 0)
-        return scale.text(ticks, column) if ticks else ""
-
-    column = Column(title, 9, text)
-    return column
+    return _ns_column(title, 9, lambda line: line.breakdown.get(name) or None)
 
 
-AWAIT = Column("Await", 12, _awaited)
-
-MIN = Column("Min", 9, _min)
-
-MAX = Column("Max", 9, _max)
-
-CPU = Column("CPU", 12, _cpu)
-
-WAIT = Column("Wait", 12, _wait)
+AWAIT = _ns_column("Await", 12, lambda line: line.row.await_ns or None)
 
 # cpu (on a processor) and wait are a line's time; the causes are the line's wait.
 WAIT_COLUMNS = {
-    "cpu": CPU,
-    "wait": WAIT,
+    "cpu": _ns_column("CPU", 12, _cpu_ns),
+    "wait": _ns_column("Wait", 12, _wait_ns),
     **{cause: _cause_column(cause) for cause in CAUSES},
 }
 
@@ -286,8 +266,8 @@ BREAKDOWN_COLUMNS = {"mpi": _breakdown_column("mpi", "MPI"), **SPLIT_COLUMNS}
 
 EXTRA_COLUMNS = {
     "await": AWAIT,
-    "min": MIN,
-    "max": MAX,
+    "min": _ns_column("Min", 9, lambda line: line.row.min_ns),
+    "max": _ns_column("Max", 9, lambda line: line.row.max_ns),
     **WAIT_COLUMNS,
     **BREAKDOWN_COLUMNS,
 }
@@ -319,7 +299,7 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
             file=function.file,
             line=function.line,
             name=function.name,
-            lines=tuple(_lines(function, timed, ticks, own_waits, own_breakdowns)),
+            lines=tuple(_lines(function, timed, own_waits, own_breakdowns)),
             total=sum(time for *_, time in timed)
             if wall_ns is None
             else ticks.from_ns(wall_ns),
@@ -338,29 +318,20 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
 def _lines(
     function: FunctionStats,
     timed: Sequence[LineTicks],
-    ticks: Ticks,
     waits: ByLine | None,
     breakdowns: ByLine,
 ) -> Iterator[Line]:
     """Yield the lines of a function; `timed` has their times in exact ticks."""
     rows = {row.line: row for row in function.rows}
     for number, hits, time in timed:
-        row = rows[number]
         yield Line(
             number=number,
             hits=hits,
             time=time,
-            awaited=ticks.from_ns(row.await_ns),
-            min=None if row.min_ns is None else ticks.from_ns(row.min_ns),
-            max=None if row.max_ns is None else ticks.from_ns(row.max_ns),
-            waits=None if waits is None else _in_ticks(waits.get(number), ticks),
-            breakdown=_in_ticks(breakdowns.get(number), ticks),
+            row=rows[number],
+            waits=None if waits is None else waits.get(number, {}),
+            breakdown=breakdowns.get(number, {}),
         )
-
-
-def _in_ticks(times: Times | None, ticks: Ticks) -> dict[str, float]:
-    """Return times (ns) in ticks."""
-    return {name: ticks.from_ns(ns) for name, ns in (times or {}).items()}
 
 
 def function_tables_of_timings(timings: Timings) -> list[FunctionTable]:
@@ -371,7 +342,7 @@ def function_tables_of_timings(timings: Timings) -> list[FunctionTable]:
             line=line,
             name=name,
             lines=tuple(
-                Line(number=number, hits=hits, time=time)
+                Line(number=number, hits=hits, time=time, row=LineTotals(number))
                 for number, hits, time in lines
             ),
             total=sum(time for _, _, time in lines),

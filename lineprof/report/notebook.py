@@ -135,7 +135,7 @@ def _unit(unit: float) -> str:
 
 def _columns(function: FunctionTable) -> tuple[Column, ...]:
     """Return the columns of a table, with Await only if a line has such time."""
-    waits = any(line.awaited for line in function.lines)
+    waits = any(line.row.await_ns for line in function.lines)
     return (*COLUMNS, AWAIT) if waits else COLUMNS
 
 
