@@ -9,7 +9,6 @@ they do for `python`: at the first word that is not a flag, and after ``-m NAME`
 from __future__ import annotations
 
 import os
-from collections import namedtuple
 
 from kernprof.run_options import (
     COMMAND,
@@ -27,45 +26,39 @@ from lineprof.config import (
     parse_bool,
 )
 from lineprof.errors import LineprofError, printable
+from lineprof.flags import (
+    BOOLEAN,
+    COUNT,
+    LIST,
+    OPTIONAL,
+    PAGES,
+    PROGRAM,
+    SWITCH,
+    Flag,
+    number,
+    on_or_off,
+    one_of,
+    switch,
+    unit,
+    valued,
+    whole,
+)
 from lineprof.patterns import FORMS
 from lineprof.patterns import check as check_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
 
 
-# Values of flags: functions from a word to a value, which raise UsageError.
+# Values of flags: functions from a word to a value, which raise LineprofError.
 
 
 AUTO = "auto"  # the name of a page if none is given
 
-PAGES = (".html", ".htm")  # ends of names of pages
-
 _MAX_DIGITS = 10
-
-
-def boolean(word: str) -> bool:
-    """Return the meaning of yes, no and their synonyms, in any case; "" is False."""
-    value = parse_bool(word)
-    if value is None:
-        raise UsageError(f"bad value {word!r}", hint="give yes or no")
-    return value
-
-
-def seconds(word: str) -> float:
-    """Return a time above 0 in s; 0.0 for "auto"."""
-    if word == "auto":
-        return 0.0
-    try:
-        time = float(word)
-    except ValueError:
-        time = 0.0
-    if 0 < time < float("inf"):
-        return time
-    raise UsageError(f"bad unit {word!r}", hint="give seconds above 0, as in -u 1e-3")
 
 
 def is_whole(word: str) -> bool:
@@ -83,50 +76,23 @@ def is_number(word: str) -> bool:
     return word.lstrip("+-.")[:1].isdigit()
 
 
-def slow_down(word: str) -> float:
-    """Return how many times slower a program may become: 1 or more."""
-    try:
-        times = float(word)
-    except ValueError:
-        times = 0.0
-    if 1 <= times < float("inf"):
-        return times
-    raise UsageError(
-        f"bad overhead {word!r}", hint="give times from 1 on, as in --max-overhead 1.2"
-    )
-
-
 def page_name(word: str) -> str:
     """Return the name of a page; "auto" for the default name, "" for no page (0)."""
     if word == "0":
         return ""
     if word != AUTO and not word.lower().endswith(PAGES):
-        raise UsageError(f"bad page {word!r}", hint="give a name that ends in .html")
+        raise LineprofError(f"bad page {word!r}", hint="give a name that ends in .html")
     return word
 
 
 def interval(word: str) -> int:
     """Return a number of seconds: 0, or at least 1."""
     if not is_whole(word):
-        raise UsageError(
+        raise LineprofError(
             f"bad interval {word!r}", hint="give whole seconds, as in -i 10"
         )
     number = int(word)
     return number if number == 0 else max(1, number)
-
-
-def count(word: str) -> int:
-    """Return a whole number from 0 on."""
-    if is_whole(word) and word[0].isdigit():
-        return int(word)
-    raise UsageError(f"bad number {word!r}", hint="give a whole number from 0 on")
-
-
-def megabytes(word: str) -> int:
-    """Return a whole number from 1 on."""
-    if is_whole(word) and int(word) > 0:
-        return int(word)
-    raise UsageError(f"bad size {word!r}", hint="give megabytes from 1 on")
 
 
 def min_duration(word: str) -> float:
@@ -135,24 +101,8 @@ def min_duration(word: str) -> float:
 
     time = microseconds(word)
     if time is None:
-        raise UsageError(f"bad time {word!r}", hint="give microseconds, or off")
+        raise LineprofError(f"bad time {word!r}", hint="give microseconds, or off")
     return time
-
-
-def one_of(*words: str) -> Callable[[str], str]:
-    """Return a function that accepts one of `words`."""
-
-    def read(word: str) -> str:
-        if word in words:
-            return word
-        raise UsageError(f"bad value {word!r}", hint=f"give {' or '.join(words)}")
-
-    return read
-
-
-def on_or_off(word: str) -> bool:
-    """Return True for on and False for off."""
-    return one_of("on", "off")(word) == "on"
 
 
 def targets(chunks: Iterable[str]) -> tuple[str, ...]:
@@ -172,159 +122,94 @@ def targets(chunks: Iterable[str]) -> tuple[str, ...]:
 # Flags: the table that the parser, the help and the configuration file share.
 
 
-# Kinds of flags, by the value that they take.
-SWITCH = "switch"  # no value: it sets its attribute to True
-COUNT = "count"  # no value: it adds one
-BOOLEAN = "boolean"  # the long form has an optional value; --no-NAME is the opposite
-OPTIONAL = "optional"  # an optional value
-VALUE = "value"  # a value
-LIST = "list"  # a value, which is appended
-PROGRAM = "program"  # a value; the program's arguments follow
-
-
-class Flag(
-    namedtuple(
-        "Flag",
-        "short long attribute text kind value read bare ours words",
-        defaults=(VALUE, "", str, "", False, ()),
-    )
-):
-    """One flag: its names, its value, and the attribute of the options that it sets."""
-
-    __slots__ = ()
-
-    short: str
-    long: str
-    attribute: str
-    text: str  # for the help
-    kind: str
-    value: str  # the name of its value in the help
-    read: Callable[[str], object]  # from the word to the value; UsageError
-    bare: str  # the value if none is given; "": a value is required
-    ours: bool  # line_profiler has no such flag
-    words: tuple[str, ...]  # values that a shell can complete
-
-    @property
-    def usage(self) -> str:
-        """The flag as the help writes it."""
-        names = ", ".join(name for name in (self.short, self.long) if name)
-        if self.kind == OPTIONAL:
-            return f"{names} [{self.value}]"
-        return f"{names} {self.value}" if self.value else names
-
-    @property
-    def name(self) -> str:
-        """The flag without dashes: its key in a configuration file."""
-        return self.long[2:]
-
-
-def _boolean(
-    short: str, long: str, attribute: str, text: str, *, ours: bool = False
-) -> Flag:
-    return Flag(
-        *(short, long, attribute, text, BOOLEAN),
-        read=boolean,
-        bare="yes",
-        ours=ours,
-    )
-
-
-def _own(long: str, text: str, value: str, read: Callable[[str], object] = str) -> Flag:
-    attribute = long[2:].replace("-", "_")
-    return Flag("", long, attribute, text, VALUE, value, read, ours=True)
-
-
 def _choice(long: str, text: str, value: str, *words: str) -> Flag:
-    return _own(long, text, value, one_of(*words))._replace(words=words)
+    return valued(long, text, value, one_of(*words), ours=True, words=words)
 
 
-def _globs(long: str, text: str) -> Flag:
-    return Flag("", long, long[2:], text, LIST, "NAME", ours=True)
-
-
-_FILE, _TARGET = "FILE", "NAME"
+_COUNT = whole("number", "give a whole number from 0 on")
 _PROFILING = (
-    _boolean("-l", "--line-by-line", "line_by_line", "time every line under @profile"),
-    _boolean(
-        "-b",
-        "--builtin",
-        "builtin",
-        "without -l: run cProfile only in functions under @profile",
+    switch("--line-by-line", "time every line under @profile", "-l"),
+    switch(
+        "--builtin", "without -l: run cProfile only in functions under @profile", "-b"
     ),
-    Flag(
-        "-s",
-        "--setup",
-        "setup",
-        "run this script first, without profiling it",
-        value=_FILE,
+    valued(
+        "--setup", "run this script first, without profiling it", "FILE", short="-s"
     ),
-    Flag(
-        *("-p", "--prof-mod", "prof_mod"),
+    valued(
+        "--prof-mod",
         "profile the functions of this name, without @profile:"
         f" {FORMS}; separate several by commas, or repeat -p; '' forgets the earlier"
         " ones",
-        LIST,
-        _TARGET,
+        "NAME",
+        short="-p",
+        kind=LIST,
     ),
-    _boolean(
-        *("", "--preimports", "preimports"),
+    switch(
+        "--preimports",
         "import what -p names before the program begins (the default;"
         " --no-preimports: leave the imports to the program)",
     ),
-    _boolean(
-        *("", "--prof-imports", "prof_imports"),
+    switch(
+        "--prof-imports",
         "if -p names the script, also profile the modules that it imports",
     ),
-    _boolean(
-        *("", "--whole", "whole"),
+    switch(
+        "--whole",
         "profile all functions of the program, decorated or not (the default if"
         " it uses no @profile and there is no -p; --no-whole: never)",
         ours=True,
     ),
-    _globs(
+    valued(
         "--include",
         f"in a whole program, also profile these: {FORMS}; separate several by"
         " commas, or repeat the flag",
+        "NAME",
+        kind=LIST,
+        ours=True,
     ),
-    _globs("--exclude", "do not profile these, even if something else includes them"),
-    _boolean(
-        *("", "--all", "all"),
+    valued(
+        "--exclude",
+        "do not profile these, even if something else includes them",
+        "NAME",
+        kind=LIST,
+        ours=True,
+    ),
+    switch(
+        "--all",
         "in a whole program, also profile installed packages and the standard library",
         ours=True,
     ),
-    _boolean(
-        *("", "--builtins", "builtins"),
+    switch(
+        "--builtins",
         "also count calls of C functions: built-in ones and those of extensions",
         ours=True,
     ),
-    _boolean(
-        *("", "--split", "split"),
+    switch(
+        "--split",
         "split the time of each line into Python, native and system time;"
         " implies --builtins",
         ours=True,
     ),
-    _own(
-        *(
-            "--max-overhead",
-            (
-                "keep the program at most N times slower: stop measuring the functions"
-                " that cost the most"
-            ),
-            "N",
-        ),
-        slow_down,
+    valued(
+        "--max-overhead",
+        "keep the program at most N times slower: stop measuring the functions"
+        " that cost the most",
+        "N",
+        number("overhead", "give times from 1 on, as in --max-overhead 1.2", least=1),
+        ours=True,
     ),
-    _boolean(
-        *("", "--children", "children"),
+    switch(
+        "--children",
         "with -l, also profile the Python processes that the program starts (the"
         " default; --no-children: only the program itself)",
         ours=True,
     ),
-    _own(
+    valued(
         "--core",
         "source of line events: auto, settrace, monitoring, or monitoring-line or"
         " monitoring-instruction to choose its event",
         "CORE",
+        ours=True,
     )._replace(
         words=(
             *("auto", "settrace", "monitoring"),
@@ -340,7 +225,7 @@ _PROFILING = (
     ),
 )
 _OUTPUT = (
-    Flag("-o", "--outfile", "outfile", "write the profile to this file", value=_FILE),
+    valued("--outfile", "write the profile to this file", "FILE", short="-o"),
     Flag(
         *("", "--require-hits", "require_hits"),
         "fail, with status 1, if the program succeeds and nothing was counted",
@@ -386,78 +271,66 @@ _OUTPUT = (
         "no messages; -qq: and no output, -qqq: and no errors",
         COUNT,
     ),
-    Flag(
-        "-u",
+    valued(
         "--unit",
-        "unit",
         "unit of the times in the table, or auto (default: 1e-6)",
-        VALUE,
         "SECONDS",
-        seconds,
+        unit,
+        short="-u",
     ),
-    _boolean("-r", "--rich", "rich", "colour the table, if rich is installed"),
-    _boolean(
-        "-z",
-        "--skip-zero",
-        "skip_zero",
-        "leave functions without hits out of the table",
-    ),
-    _boolean(
-        "", "--summarize", "summarize", "end the table with one line for each function"
-    ),
+    switch("--rich", "colour the table, if rich is installed", "-r"),
+    switch("--skip-zero", "leave functions without hits out of the table", "-z"),
+    switch("--summarize", "end the table with one line for each function"),
 )
 _GPU = (
     _choice(
-        *("--gpu", "auto, nvtx (only emit ranges) or off", "MODE"),
-        *("auto", "nvtx", "off"),
+        "--gpu", "auto, nvtx (only emit ranges) or off", "MODE", "auto", "nvtx", "off"
     ),
     _choice(
-        *("--nvtx", "NVTX ranges: auto, line, func or off", "MODE"),
-        *("auto", "line", "func", "off"),
+        "--nvtx",
+        "NVTX ranges: auto, line, func or off",
+        "MODE",
+        "auto",
+        "line",
+        "func",
+        "off",
     ),
-    _boolean(
-        "", "--gpu-api", "gpu_api", "also record the calls of CUDA's API", ours=True
-    ),
-    _boolean(
-        "",
-        "--gpu-memory",
-        "gpu_memory",
-        "record allocations of GPU memory",
+    switch("--gpu-api", "also record the calls of CUDA's API", ours=True),
+    switch("--gpu-memory", "record allocations of GPU memory", ours=True),
+    valued(
+        "--gpu-events",
+        "number of GPU records to keep for the timeline",
+        "N",
+        _COUNT,
         ours=True,
     ),
-    _own("--gpu-events", "number of GPU records to keep for the timeline", "N", count),
     _choice(
-        *("--cuda-graph", "record CUDA graphs by node or by graph", "BY"),
-        *("node", "graph"),
+        "--cuda-graph", "record CUDA graphs by node or by graph", "BY", "node", "graph"
     ),
-    _own("--uvm", "record migrations of managed memory", "on|off", on_or_off),
+    valued(
+        "--uvm", "record migrations of managed memory", "on|off", on_or_off, ours=True
+    ),
 )
 _TRACE = (
-    _boolean(
-        *("", "--trace", "trace"),
-        "record a timeline: every call of a function",
+    switch("--trace", "record a timeline: every call of a function", ours=True),
+    valued(
+        "--trace-lines",
+        "in the timeline, also record lines that take N microseconds or more"
+        " (default: 10), or off",
+        "N",
+        min_duration,
         ours=True,
     ),
-    _own(
-        *(
-            "--trace-lines",
-            (
-                "in the timeline, also record lines that take N microseconds or more"
-                " (default: 10), or off"
-            ),
-            "N",
-        ),
-        min_duration,
-    ),
-    _own(
+    valued(
         "--trace-memory",
         "memory for the timeline in megabytes (default: 128)",
         "MB",
-        megabytes,
+        whole("size", "give megabytes from 1 on", least=1),
+        ours=True,
     ),
 )
 _GENERAL = (
-    Flag("", "--config", "config", "take defaults from this TOML file", value=_FILE),
+    valued("--config", "take defaults from this TOML file", "FILE"),
     Flag("", "--no-config", "no_config", "ignore configuration files", SWITCH),
     Flag("-h", "--help", "help", "print this help and exit", SWITCH),
     Flag("-V", "--version", "version", "print the version and exit", SWITCH),
@@ -475,11 +348,10 @@ PROGRAMS = (
     Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
 )
 FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
-_NO = "--no-"
 _SHORT = {flag.short: flag for flag in (*FLAGS, *PROGRAMS) if flag.short}
 _LONG = {
     **{flag.long: flag for flag in FLAGS},
-    **{_NO + flag.name: flag for flag in FLAGS if flag.kind == BOOLEAN},
+    **{flag.opposite: flag for flag in FLAGS if flag.kind == BOOLEAN},
 }
 
 # The parser.
@@ -672,8 +544,11 @@ def _value(options: RunOptions, flag: Flag, name: str, word: str | None) -> obje
         yes = parse_bool(word)
         if yes is None:
             raise UsageError(f"{name} takes yes or no, not {word!r}")
-        return yes is not name.startswith(_NO)
-    value = flag.read(word)
+        return yes is not (name == flag.opposite)
+    try:
+        value = flag.read(word)
+    except LineprofError as error:
+        raise UsageError(error.message, hint=error.hint) from None
     return (*getattr(options, flag.attribute), value) if flag.kind == LIST else value
 
 
@@ -758,13 +633,13 @@ def _fill(options: RunOptions, source: ConfigSource) -> None:
         elif flag.attribute not in options.given or flag.kind == COUNT:
             try:
                 _apply(options, flag, value)
-            except UsageError as error:
+            except LineprofError as error:
                 where = f"{source.file}: {key} of the table kernprof"
                 raise UsageError(f"{where}: {error.message}", hint=error.hint) from None
 
 
 def _apply(options: RunOptions, flag: Flag, value: object) -> None:
-    """Set one option to a `value` of the file; UsageError if it cannot have it."""
+    """Set one option to a `value` of the file; LineprofError if it cannot have it."""
     if flag.kind == COUNT:
         before = getattr(options, flag.attribute)
         setattr(options, flag.attribute, before + _whole(value))
@@ -776,27 +651,13 @@ def _apply(options: RunOptions, flag: Flag, value: object) -> None:
     elif value == "" and flag.attribute in {"outfile", "setup"}:
         setattr(options, flag.attribute, None)
     else:
-        setattr(options, flag.attribute, flag.read(_word(flag, value)))
+        setattr(options, flag.attribute, flag.from_file(value))
 
 
 def _whole(value: object) -> int:
     if isinstance(value, int):
         return int(value)
     raise UsageError(f"bad number {value!r}", hint="give a whole number")
-
-
-def _word(flag: Flag, value: object) -> str:
-    """Return `value` as a word of the command line."""
-    if isinstance(value, bool) and flag.kind == OPTIONAL:
-        return flag.bare if value else "0"
-    if isinstance(value, bool):
-        on, off = ("on", "off") if flag.value == "on|off" else ("yes", "no")
-        return on if value else off
-    if isinstance(value, (int, float)) and flag.read is not str:
-        return repr(value)
-    if isinstance(value, str):
-        return value
-    raise UsageError(f"bad value {value!r}", hint=f"give what {flag.long} takes")
 
 
 # Contradictions between flags, on the command line and in the configuration file.
@@ -850,7 +711,7 @@ def _against_whole(options: RunOptions) -> str:
 def _names(options: RunOptions, flags: Sequence[Flag]) -> str:
     """Return the names of these flags as the user may have given them."""
     return ", ".join(
-        _NO + flag.name
+        flag.opposite
         if flag.kind == BOOLEAN and not getattr(options, flag.attribute)
         else flag.long
         for flag in flags

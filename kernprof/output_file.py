@@ -11,9 +11,10 @@ import stat
 import time
 from collections import namedtuple
 
-from kernprof.options import AUTO, PAGES
+from kernprof.options import AUTO
 from kernprof.run_options import UsageError
 from lineprof import files
+from lineprof.flags import PAGES
 from lineprof.ranks import digits, rank_variables
 
 TYPE_CHECKING = False

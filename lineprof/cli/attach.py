@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.attach.joining import new_patience, start
 from lineprof.cli.command import (
+    ArgumentType,
     Command,
     add_pid,
     add_timeout,
-    argument_type,
     positive,
 )
 from lineprof.console.output import (
@@ -51,7 +51,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-d",
         "--duration",
-        type=argument_type(positive),
+        type=ArgumentType(positive),
         metavar="SECONDS",
         help="detach after so many seconds (default: at Ctrl-C, or when it ends)",
     )
@@ -82,7 +82,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-overhead",
-        type=argument_type(positive),
+        type=ArgumentType(positive),
         metavar="FACTOR",
         help="let the program take so many times as long at most; functions that cost"
         " too much are switched off",

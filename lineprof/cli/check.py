@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.budget_file import read_budgets
 from lineprof.cli.command import (
+    ArgumentType,
     Command,
     add_source_root,
-    argument_type,
     keep_profiles,
 )
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
@@ -65,14 +65,14 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-slowdown",
-        type=argument_type(_slowdown),
+        type=ArgumentType(_slowdown),
         metavar="SHARE",
         help="by how much the program and each function may be slower than the"
         f" baseline, in %% (default: {_MAX_SLOWDOWN.replace('%', '%%')})",
     )
     parser.add_argument(
         "--min-percent",
-        type=argument_type(percent_of),
+        type=ArgumentType(percent_of),
         metavar="SHARE",
         help="let functions pass whose slowdown is a smaller share of the time of all"
         f" lines, in %% (default: {_MIN_PERCENT:g})",
@@ -85,7 +85,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         *("-o", "--log-file"),
-        type=argument_type(checked_name),
+        type=ArgumentType(checked_name),
         metavar="FILE",
         help="write the messages to this file",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.cli.runs import Runs
@@ -11,6 +12,7 @@ from lineprof.console.output import print_error, shell_path, shell_word
 from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
 from lineprof.files import SOURCE, real_path
+from lineprof.flags import number, whole
 from lineprof.model.profile import Profile
 from lineprof.patterns import parse
 from lineprof.processes.recovery import recover, running_program, runs_of
@@ -50,30 +52,20 @@ class Parser(argparse.ArgumentParser):
         self.exit(2)
 
 
+@dataclass(frozen=True)
 class ArgumentType:
-    """The type of a flag's value: its parser, and values that a shell can complete."""
+    """The type of a flag's value: its reader, and values that a shell can complete."""
 
-    def __init__(
-        self, parse: Callable[[str], object], words: tuple[str, ...], separator: str
-    ) -> None:
-        """Take the parser, the known values, and what separates several of them."""
-        self.parse = parse
-        self.words = words
-        self.separator = separator
+    read: Callable[[str], object]
+    words: tuple[str, ...] = ()
+    separator: str = ""  # between several of them
 
     def __call__(self, text: str) -> object:
         """Return the value; a LineprofError becomes argparse's own error."""
         try:
-            return self.parse(text)
+            return self.read(text)
         except LineprofError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def argument_type(
-    parse: Callable[[str], object], words: tuple[str, ...] = (), separator: str = ""
-) -> ArgumentType:
-    """Return `parse`, which may raise LineprofError, as argparse's `type`."""
-    return ArgumentType(parse, words, separator)
 
 
 def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
@@ -130,7 +122,7 @@ def find_profile(file: str) -> str:
 def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
     """Add the argument ``pid``, the number of a process, with this help text."""
     parser.add_argument(
-        "pid", type=argument_type(_process_number), metavar="PID", help=text
+        "pid", type=ArgumentType(_process_number), metavar="PID", help=text
     )
 
 
@@ -138,7 +130,7 @@ def add_timeout(parser: argparse.ArgumentParser) -> None:
     """Add the flag --timeout: how long to wait for an answer of a process, in s."""
     parser.add_argument(
         "--timeout",
-        type=argument_type(positive),
+        type=ArgumentType(positive),
         default=TIMEOUT,
         metavar="SECONDS",
         help="wait so long for each answer of the process, which gives none while it is"
@@ -146,24 +138,9 @@ def add_timeout(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def positive(word: str) -> float:
-    """Return the number above 0 that `word` is; LineprofError if it is none."""
-    try:
-        value = float(word)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise LineprofError(f"bad number {word!r}", hint="give one above 0")
-    return value
+positive = number("number", "give one above 0", above=True)
 
-
-def _process_number(word: str) -> int:
-    """Return the number of a process; LineprofError if `word` is none."""
-    if not (word.isascii() and word.isdigit()) or len(word) > 10 or not int(word):  # noqa: PLR2004
-        raise LineprofError(
-            f"bad process number {word!r}", hint="see ps or pgrep for it"
-        )
-    return int(word)
+_process_number = whole("process number", "see ps or pgrep for it", least=1)
 
 
 def add_source_root(parser: argparse.ArgumentParser) -> None:

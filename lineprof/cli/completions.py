@@ -13,17 +13,18 @@ import shlex
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernprof.options import BOOLEAN, COUNT, FLAGS, OPTIONAL, PROGRAM, PROGRAMS, SWITCH
+from kernprof.options import FLAGS, PROGRAMS
 from lineprof.cli import run
 from lineprof.cli.command import ArgumentType, Command
 from lineprof.cli.main import COMMANDS, parsers_of
 from lineprof.console.output import print_lines
 from lineprof.errors import printable
+from lineprof.flags import BOOLEAN, COUNT, OPTIONAL, PROGRAM, SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from kernprof.options import Flag
+    from lineprof.flags import Flag
 
 # Values that name profiles, and those that name other files or folders.
 _PROFILES = {"FILE", "BEFORE", "AFTER"}
@@ -103,15 +104,14 @@ def command_lines(
 
 def _of_flag(flag: Flag) -> Iterator[Completed]:
     """Yield a flag of kernprof, and its opposite if it has one."""
-    names = tuple(filter(None, (flag.short, flag.long)))
-    text = printable(flag.text)
+    names, text = flag.names, printable(flag.text)
     if flag.kind in {SWITCH, COUNT, BOOLEAN, OPTIONAL}:  # a next word may be no value
         yield Completed(names, text)
     else:
         words = flag.words or _choices(flag.value)
         yield Completed(names, text, flag.value, words, ends_flags=flag.kind == PROGRAM)
     if flag.kind == BOOLEAN:
-        yield Completed((f"--no-{flag.name}",), f"not {flag.long}")
+        yield Completed((flag.opposite,), f"not {flag.long}")
 
 
 def _of_parser(parser: argparse.ArgumentParser) -> CommandLine:

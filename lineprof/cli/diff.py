@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
+    ArgumentType,
     Command,
     add_source_root,
-    argument_type,
     find_profile,
     keep_profiles,
     read_profiles,
@@ -58,14 +58,14 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument(
         "--limit",
-        type=argument_type(_limit),
+        type=ArgumentType(_limit),
         metavar="N",
         help="show the first N functions and lines; 0: all (default:"
         f" {_DEFAULT_LIMIT}, of --json all)",
     )
     parser.add_argument(
         "--min-percent",
-        type=argument_type(percent_of),
+        type=ArgumentType(percent_of),
         metavar="SHARE",
         help="leave out changes that are a smaller share of the time of all lines, in"
         " %% (default: 0)",
@@ -75,13 +75,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--html",
-        type=argument_type(page_name),
+        type=ArgumentType(page_name),
         metavar="OUT.html",
         help="write a page for browsers, in one file that needs no network",
     )
     parser.add_argument(
         *("-o", "--log-file"),
-        type=argument_type(checked_name),
+        type=ArgumentType(checked_name),
         metavar="FILE",
         help="write the report to this file; its name may hold %%p, %%h, %%t and"
         " %%q{VAR}, as with view",

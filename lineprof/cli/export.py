@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
+    ArgumentType,
     Command,
     add_source_root,
-    argument_type,
     find_profile,
     keep_profiles,
     read_profiles,
@@ -47,7 +47,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         *("-f", "--format"),
         required=True,
-        type=argument_type(_format),
+        type=ArgumentType(_format),
         metavar=f"{{{','.join(EXPORTS)}}}",
         help=formats,
     )
@@ -66,27 +66,27 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     slices.add_argument(
         "--min-duration",
-        type=argument_type(_duration),
+        type=ArgumentType(_duration),
         metavar="TIME",
         help="leave out slices that are shorter, such as 10us, 1ms, 0.5s",
     )
     slices.add_argument(
         "--from",
         dest="from_ns",
-        type=argument_type(_seconds),
+        type=ArgumentType(_seconds),
         metavar="TIME",
         help="leave out what is before this time of the run: 1.5 (seconds), 200ms",
     )
     slices.add_argument(
         "--to",
         dest="to_ns",
-        type=argument_type(_seconds),
+        type=ArgumentType(_seconds),
         metavar="TIME",
         help="leave out what is after this time of the run",
     )
     slices.add_argument(
         "--limit",
-        type=argument_type(_count),
+        type=ArgumentType(_count),
         metavar="N",
         help="only the longest N slices; 0: all of them (default: 1000000)",
     )

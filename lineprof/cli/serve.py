@@ -13,9 +13,9 @@ from argparse import BooleanOptionalAction
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
+    ArgumentType,
     Command,
     add_source_root,
-    argument_type,
     check_source_roots,
     find_profile,
     read_profiles,
@@ -23,7 +23,7 @@ from lineprof.cli.command import (
 from lineprof.console.output import print_error, print_lines, shell_word
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import terminal_of
-from lineprof.errors import LineprofError
+from lineprof.flags import whole
 from lineprof.report.html import render
 from lineprof.report.options import Options
 from lineprof.server.access import Access, in_url
@@ -46,11 +46,7 @@ _MAX_PORT = 65535
 _SSH_PORT = "22"
 
 
-def _port(text: str) -> int:
-    """Return a port; LineprofError if `text` is none."""
-    if not (text.isascii() and text.isdigit()) or int(text[:9]) > _MAX_PORT:
-        raise LineprofError(f"{text!r} is no port", hint=f"give 0 to {_MAX_PORT}")
-    return int(text)
+_port = whole("port", f"give 0 to {_MAX_PORT}", most=_MAX_PORT)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +59,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--port",
-        type=argument_type(_port),
+        type=ArgumentType(_port),
         default=0,
         metavar="N",
         help="listen at this port (default: any free one)",

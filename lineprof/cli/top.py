@@ -6,10 +6,10 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import Command, argument_type
+from lineprof.cli.command import ArgumentType, Command
 from lineprof.console.output import print_lines
 from lineprof.console.terminal import terminal_of
-from lineprof.errors import LineprofError
+from lineprof.flags import number, whole
 from lineprof.live.layout import State, screen
 from lineprof.live.monitor import Monitor
 from lineprof.live.rates import Scope
@@ -40,25 +40,14 @@ _LINES = 20  # in batch mode
 _LOOK = 0.2  # s, after which the end of the program is looked for again
 
 
-def _interval(text: str) -> float:
-    """Return a time in seconds; LineprofError if `text` is none."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not _MIN_INTERVAL <= seconds <= _MAX_INTERVAL:
-        raise LineprofError(
-            f"{text!r} is no interval",
-            hint=f"give {_MIN_INTERVAL:g} to {_MAX_INTERVAL:g} seconds",
-        )
-    return seconds
+_interval = number(
+    "interval",
+    f"give {_MIN_INTERVAL:g} to {_MAX_INTERVAL:g} seconds",
+    _MIN_INTERVAL,
+    _MAX_INTERVAL,
+)
 
-
-def _count(text: str) -> int:
-    """Return a number from 1 on; LineprofError if `text` is none."""
-    if not (text.isascii() and text.isdigit()) or not int(text[:9]):
-        raise LineprofError(f"{text!r} is no number", hint="give 1 or more")
-    return int(text[:9])
+_count = whole("number", "give 1 or more", least=1)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +60,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-d",
         "--delay",
-        type=argument_type(_interval),
+        type=ArgumentType(_interval),
         default=1.0,
         metavar="SECONDS",
         help="refresh after so many seconds (default: 1)",
@@ -79,7 +68,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-n",
         "--count",
-        type=argument_type(_count),
+        type=ArgumentType(_count),
         metavar="COUNT",
         help="print so many screens as --batch does (default: until the program ends)",
     )
@@ -102,7 +91,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--lines",
-        type=argument_type(_count),
+        type=ArgumentType(_count),
         metavar="N",
         help=f"show N rows (default: as many as fit; in batch mode {_LINES})",
     )

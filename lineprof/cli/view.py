@@ -9,13 +9,13 @@ import argparse
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
+    ArgumentType,
     Command,
     add_source_root,
-    argument_type,
     find_profile,
     keep_profiles,
     names_and_profiles,
@@ -34,6 +34,7 @@ from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, name_of, write_file
+from lineprof.flags import BOOLEAN, PAGES
 from lineprof.patterns import FORMS
 from lineprof.report import VIEWS, default_view, rows
 from lineprof.report.lookup import chosen
@@ -58,26 +59,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
+    from lineprof.flags import Flag
     from lineprof.model.profile import Profile
     from lineprof.model.records import Process
-    from lineprof.report.options import Option, View
+    from lineprof.report.options import View
     from lineprof.source import Sources
 
 _DEFAULT, *_OTHERS = VIEWS.values()
 
 _JSON = VIEWS["json"]
 
-_OPTIONS = {option.field: option for view in VIEWS.values() for option in view.options}
+_FLAGS = {flag.attribute: flag for view in VIEWS.values() for flag in view.options}
 
-_BY_FLAG = {option.flags[-1]: option for option in _OPTIONS.values()}
+_BY_NAME = {flag.long: flag for flag in _FLAGS.values()}
 
-_SWITCHES = [flag for flag, option in _BY_FLAG.items() if option.parse is None]
+_SWITCHES = [flag.long for flag in _FLAGS.values() if flag.kind == BOOLEAN]
 
 _HOT, _HTML = "--hot", "--html"
 
 _MEGABYTE = 1_000_000
-
-_PAGES = (".html", ".htm")  # ends of names of what --html writes
 
 _SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
 
@@ -113,7 +113,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     values = _option_values(parser, parsed, settings)
     values["column_widths"] = column_widths(settings)
     names, files = _names_and_files(parser, view, parsed, values)
-    of_ranks = view.of_ranks and values.get(BY.field) != BY_PROCESS
+    of_ranks = view.of_ranks and values.get(BY.attribute) != BY_PROCESS
     with Progress() as progress:
         profile = read_profiles(files, progress, parsed.source_root, of_ranks=of_ranks)
     sources = sources_of(profile)
@@ -126,7 +126,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         # line_profiler's table stays as it is, byte for byte.
         waiting=view is not _DEFAULT,
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
-        brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.field)),
+        brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.attribute)),
         file=" ".join(map(shell_path, files)),
         named=bool(names and view.takes_names),
     )
@@ -169,12 +169,12 @@ def _names_and_files(
 
     Names that a view takes as targets are put into `values`.
     """
-    targets = getattr(parsed, TARGETS.field, ())
+    targets = getattr(parsed, TARGETS.attribute, ())
     swapped = [word for word in targets if word.endswith(".lprof")]
     names, files = names_and_profiles([*swapped, *parsed.files])
     if targets:
         kept = (word for word in targets if word not in swapped)
-        values[TARGETS.field] = (*kept, *names)
+        values[TARGETS.attribute] = (*kept, *names)
     elif names and not view.takes_names:
         parser.error(f"--{view.name} takes no names: {' '.join(names)}")
     return names, [find_profile(file) for file in files]
@@ -191,7 +191,7 @@ def _print(lines: Callable[[], Iterable[str]], *, paged: bool) -> None:
 
 def _has_choice(parsed: argparse.Namespace) -> bool:
     """Return whether the user asks for something that the tables alone have."""
-    fields = {option.field for option in _DEFAULT.options} - {RICH.field}
+    fields = {option.attribute for option in _DEFAULT.options} - {RICH.attribute}
     return any(hasattr(parsed, field) for field in fields)
 
 
@@ -205,13 +205,13 @@ def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View
         view = parsed.view = _JSON
     elif parsed.as_json and view.rows is None:
         parser.error(f"--{view.name} takes no --{_JSON.name}")
-    form = f"--{_JSON.name}" if parsed.as_json else CSV.flags[-1]
-    is_csv = getattr(parsed, CSV.field, False)
+    form = f"--{_JSON.name}" if parsed.as_json else CSV.long
+    is_csv = getattr(parsed, CSV.attribute, False)
     if is_csv and parsed.as_json:
-        parser.error(f"{form} takes no {CSV.flags[-1]}")
+        parser.error(f"{form} takes no {CSV.long}")
     for option in OF_TABLES if view.rows and (is_csv or parsed.as_json) else ():
-        if hasattr(parsed, option.field):
-            parser.error(f"--{view.name} {form} takes no {option.flags[-1]}")
+        if hasattr(parsed, option.attribute):
+            parser.error(f"--{view.name} {form} takes no {option.long}")
     return view
 
 
@@ -267,7 +267,7 @@ def _target(
     """Return the name of the file to write; None for standard output."""
     target: str | None = parsed.log_file
     if view.is_file:
-        target = _page_name(parser, str(values.pop(PAGE.field)), parsed, files)
+        target = _page_name(parser, str(values.pop(PAGE.attribute)), parsed, files)
     return None if target == STANDARD_OUTPUT else target
 
 
@@ -324,7 +324,7 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
     ``--sort`` with the name of an order becomes ``--sort-by``, ``--hot`` gets the
     number of lines that follows, or the default, and ``--html`` the name of a page.
     """
-    others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_FLAG]
+    others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_NAME]
     rest = expand_flags(
         [_named_order(argument) for argument in arguments],
         _SWITCHES,
@@ -341,7 +341,7 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
             count = rest.pop(0) if _is_count(follows) else DEFAULT_HOT_LINES
             argument = f"{_HOT}={count}"
         elif argument == _HTML:
-            is_name = follows.lower().endswith(_PAGES)
+            is_name = follows.lower().endswith(PAGES)
             argument = f"{_HTML}={rest.pop(0) if is_name else ''}"
         done.append(argument)
     return done + rest
@@ -434,7 +434,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         *("-o", "--log-file"),
-        type=argument_type(checked_name),
+        type=ArgumentType(checked_name),
         metavar="FILE",
         help="write the report to this file; its name may hold %%p, the id of the"
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
@@ -454,13 +454,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     for view in _OTHERS:
         if view is not _JSON:
             _add_view(views, view)
-    for option in _OPTIONS.values():
-        _add_option(parser, option)
+    for option in _FLAGS.values():
+        _add_flag(parser, option)
 
 
 def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
     """Add the flag that chooses a view, with its value if it takes one."""
-    if view.value is None or view.value.parse is None:
+    if view.value is None:
         views.add_argument(
             f"--{view.name}",
             dest="view",
@@ -475,9 +475,9 @@ def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
         dest="view",
         action=_Choose,
         const=view,
-        type=argument_type(view.value.parse),
+        type=ArgumentType(view.value.read),
         default=_DEFAULT,
-        metavar=view.value.metavar,
+        metavar=view.value.value,
         help=view.help,
     )
 
@@ -498,33 +498,26 @@ class _Choose(argparse.Action):
         if option is not None:
             namespace.view = view
             if isinstance(option.default, tuple):
-                value = (*getattr(namespace, option.field, ()), value)
-            setattr(namespace, option.field, value)
+                value = (*getattr(namespace, option.attribute, ()), value)
+            setattr(namespace, option.attribute, value)
 
 
-def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
+def _add_flag(parser: argparse.ArgumentParser, flag: Flag) -> None:
     """Add a flag; if it is not given, the namespace has no such attribute."""
-    if option.parse is not None:
+    common: Any = {"dest": flag.attribute, "default": argparse.SUPPRESS}
+    if flag.kind != BOOLEAN:
         parser.add_argument(
-            *option.flags,
-            dest=option.field,
-            type=argument_type(option.parse, option.words, option.separator),
-            default=argparse.SUPPRESS,
-            metavar=option.metavar,
-            help=option.help,
+            *flag.names,
+            **common,
+            type=ArgumentType(flag.read, flag.words, flag.separator),
+            metavar=flag.value,
+            help=flag.text,
         )
         return
-    for flags, action, text in (
-        (option.flags, "store_true", option.help),
-        ((_negated(option.flags[-1]),), "store_false", argparse.SUPPRESS),
-    ):
-        parser.add_argument(
-            *flags,
-            dest=option.field,
-            action=action,
-            default=argparse.SUPPRESS,
-            help=text,
-        )
+    parser.add_argument(*flag.names, **common, action="store_true", help=flag.text)
+    parser.add_argument(
+        flag.opposite, **common, action="store_false", help=argparse.SUPPRESS
+    )
 
 
 # The values of the options: as given, else from a TOML file, else the defaults.
@@ -541,37 +534,35 @@ def _option_values(
     view: View = parsed.view
     given = dict(vars(parsed))
     defaults = _defaults(source)
-    values = {
-        one.field: given.pop(one.field, defaults.get(one.field, one.default))
-        for one in view.options
-    }
-    if view.value is not None:
-        values[view.value.field] = given.pop(view.value.field, view.value.default)
+    values = {}
+    for flag in (*view.options, *([view.value] if view.value else ())):
+        default = defaults.get(flag.attribute, flag.default)
+        values[flag.attribute] = given.pop(flag.attribute, default)
     if values.get(_ORDER) and values[_ORDER] not in view.orders:
         if hasattr(parsed, _ORDER):
             known = ", ".join(dict.fromkeys(view.orders))
             name = "the table" if view is _DEFAULT else f"--{view.name}"
             parser.error(f"{name} has no order {values[_ORDER]!r}; known are: {known}")
         values[_ORDER] = ""  # the file's is for another view
-    for field, option in _OPTIONS.items():
+    for field, other in _FLAGS.items():
         if field in given:
-            flag = option.flags[-1]
+            name = other.long
             if view is _DEFAULT:
-                takers = " or ".join(f"--{one.name}" for one in _takers(option))
-                parser.error(f"{flag} goes with {takers}")
-            if flag == _SORT and view.orders:
+                takers = " or ".join(f"--{one.name}" for one in _takers(other))
+                parser.error(f"{name} goes with {takers}")
+            if name == _SORT and view.orders:
                 known = ", ".join(dict.fromkeys(view.orders))
-                parser.error(f"{flag} of --{view.name} needs an order: {known}")
-            parser.error(f"--{view.name} takes no {flag}")
+                parser.error(f"{name} of --{view.name} needs an order: {known}")
+            parser.error(f"--{view.name} takes no {name}")
     return values
 
 
-def _takers(option: Option) -> list[View]:
+def _takers(option: Flag) -> list[View]:
     """Return the views that take `option`."""
     return [
         view
         for view in VIEWS.values()
-        if option.field in {one.field for one in view.options}
+        if option.attribute in {one.attribute for one in view.options}
     ]
 
 
@@ -582,9 +573,14 @@ def _defaults(source: ConfigSource) -> dict[str, object]:
     table = source.get_subconfig("cli")
     values = {}
     for key, value in {**table.conf_dict, **table.own}.items():
-        option = _BY_FLAG.get(f"--{key.replace('_', '-')}")
-        if option is not None:
-            values[option.field] = _value(option, value, f"{source.file}: {key}")
+        flag = _BY_NAME.get(f"--{key.replace('_', '-')}")
+        if flag is None:
+            continue
+        try:
+            values[flag.attribute] = flag.from_file(value)
+        except LineprofError as error:
+            where = f"{source.file}: {key}"
+            raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
     return values
 
 
@@ -594,26 +590,8 @@ def _unknown_keys(source: ConfigSource) -> list[str]:
         f"{source.file}: [tool.lineprof.cli] knows no {key!r};"
         " lineprof view --help lists all flags"
         for key in source.get_subconfig("cli").own
-        if f"--{key.replace('_', '-')}" not in _BY_FLAG
+        if f"--{key.replace('_', '-')}" not in _BY_NAME
     ]
-
-
-def _value(option: Option, value: object, where: str) -> object:
-    """Return a file's `value` as the flag's value; ConfigError if it is invalid."""
-    if option.parse is None:
-        if isinstance(value, bool):
-            return value
-        raise ConfigError(f"{where}: {value!r} is neither true nor false")
-    if isinstance(value, bool):
-        text = "on" if value else "off"
-    elif isinstance(value, list):
-        text = ",".join(map(str, value))
-    else:
-        text = str(value)
-    try:
-        return option.parse(text)
-    except LineprofError as error:
-        raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
 
 
 COMMAND = Command(add_flags=_add_flags, run=_view, prepare=_prepare)

@@ -55,7 +55,6 @@ from lineprof.report.options import (
     TOP_KERNELS,
     UNIT,
     UVM,
-    Option,
     Options,
     View,
 )
@@ -65,7 +64,7 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.source import Sources
 
-__all__ = ["TEXT", "VIEWS", "Option", "Options", "View", "default_view"]
+__all__ = ["TEXT", "VIEWS", "Options", "View", "default_view"]
 
 
 def _call(module: str, function: str, *arguments: Any) -> Any:  # noqa: ANN401

@@ -6,8 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.errors import LineprofError
+from lineprof.flags import (
+    Flag,
+    number,
+    on_or_off,
+    one_of,
+    switch,
+    unit,
+    valued,
+    whole,
+)
 from lineprof.model.profile import Profile
-from lineprof.model.units import AUTO_UNIT, Ticks
 from lineprof.report.line_table import EXTRA_COLUMNS
 
 if TYPE_CHECKING:
@@ -25,13 +34,7 @@ _VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer
 
 BY_RANK, BY_PROCESS = "rank", "process"
 
-_MAX_COUNT_DIGITS = 9
-
-_MAX_PERCENT = 100
-
 _ALL, _NONE = "all", "none"  # GPU columns
-
-_SWITCH = {"on": True, "off": False}
 
 
 class Options(NamedTuple):
@@ -70,19 +73,6 @@ class Options(NamedTuple):
     terminal: Terminal = PLAIN
 
 
-class Option(NamedTuple):
-    """One flag of the command line that sets a field of Options."""
-
-    field: str
-    flags: tuple[str, ...]
-    help: str
-    default: object = False
-    metavar: str | None = None
-    parse: Callable[[str], object] | None = None  # None: a switch; else LineprofError
-    words: tuple[str, ...] = ()  # values that a shell can complete
-    separator: str = ""  # between several of them
-
-
 def _no_notes(*_: object) -> Iterable[str]:
     return ()
 
@@ -93,10 +83,10 @@ class View(NamedTuple):
     name: str
     suffix: str  # of the name of a file with this view
     help: str
-    options: tuple[Option, ...]
+    options: tuple[Flag, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
     notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # below the view
-    value: Option | None = None  # the value of the flag that chooses the view
+    value: Flag | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = True  # with the source of all functions
     takes_names: bool = False  # of the functions to show
@@ -162,19 +152,6 @@ def parse_order(text: str) -> str:
     return text
 
 
-def parse_unit(text: str) -> float:
-    """Return a unit in seconds, or AUTO_UNIT."""
-    if text == "auto":
-        return AUTO_UNIT
-    try:
-        return Ticks(float(text)).unit
-    except ValueError:
-        raise LineprofError(
-            f"{text!r} is not a unit of time",
-            hint="give seconds above 0, like 1e-3, or auto",
-        ) from None
-
-
 def parse_columns(text: str) -> tuple[str, ...]:
     """Return the names of extra columns."""
     names = tuple(filter(None, text.split(",")))
@@ -196,97 +173,62 @@ def parse_gpu_columns(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def parse_count(text: str) -> int:
-    """Return a number above 0."""
-    if text.isascii() and text.strip("0") and text.isdigit():
-        if len(text) > _MAX_COUNT_DIGITS:
-            raise LineprofError(f"{text!r} is too large", hint="give one like 5")
-        return int(text)
-    raise LineprofError(f"{text!r} is not a number above 0", hint="give one like 5")
+parse_count = whole("number", "give one above 0, like 5", least=1)
 
-
-def parse_percent(text: str) -> float:
-    """Return a share from 0 to 100."""
-    try:
-        percent = float(text)
-    except ValueError:
-        percent = -1.0
-    if not 0 <= percent <= _MAX_PERCENT:
-        raise LineprofError(
-            f"{text!r} is not a percentage", hint="give a number from 0 to 100"
-        )
-    return percent
-
-
-def parse_switch(text: str) -> bool:
-    """Return whether `text` is on; it may also be off."""
-    if text not in _SWITCH:
-        raise LineprofError(f"{text!r} is neither on nor off", hint="give one of them")
-    return _SWITCH[text]
+parse_percent = number("percentage", "give a number from 0 to 100", most=100)
 
 
 # Flags of the tables.
 
 
-UNIT = Option(
-    "unit",
-    ("-u", "--unit"),
+UNIT = valued(
+    "--unit",
     "unit of the times in seconds, above 0, or auto: four digits of each"
     f" time, in the unit that suits it best (default: {_VIEWER_UNIT:g})",
+    "UNIT",
+    unit,
+    short="-u",
     default=_VIEWER_UNIT,
-    metavar="UNIT",
-    parse=parse_unit,
 )
 
-SKIP_ZERO = Option(
-    "skip_zero", ("-z", "--skip-zero"), "leave out functions that never ran"
-)
+SKIP_ZERO = switch("--skip-zero", "leave out functions that never ran", "-z")
 
-SORT = Option(
-    "sort", ("-t", "--sort"), "sort functions by total time, the longest last"
-)
+SORT = switch("--sort", "sort functions by total time, the longest last", "-t")
 
-SUMMARIZE = Option(
-    "summarize", ("-m", "--summarize"), "end with one line for each function"
-)
+SUMMARIZE = switch("--summarize", "end with one line for each function", "-m")
 
-RICH = Option(
-    "rich",
-    ("-r", "--rich"),
+RICH = switch(
+    "--rich",
     "highlight the source, on a terminal and if the package rich is installed",
+    "-r",
 )
 
-RAW = Option(
-    "raw", ("--raw",), "times as measured, without subtracting the cost of measuring"
-)
+RAW = switch("--raw", "times as measured, without subtracting the cost of measuring")
 
-COLUMNS = Option(
-    "columns",
-    ("--columns",),
+COLUMNS = valued(
+    "--columns",
     f"columns to add, separated by commas: {', '.join(EXTRA_COLUMNS)}",
-    default=(),
-    metavar="NAMES",
-    parse=parse_columns,
+    "NAMES",
+    parse_columns,
     words=tuple(EXTRA_COLUMNS),
     separator=",",
+    default=(),
 )
 
-SORT_BY = Option(
-    "sort_by",
-    ("--sort-by",),
+SORT_BY = valued(
+    "--sort-by",
     "order of the functions, the greatest last: gpu, time, wait, hits, or line (file"
     " and line); with --functions the greatest first: calls, primitive, self,"
     " cumulative, per-call, gpu, name or file. --sort ORDER is the same",
-    default="",
-    metavar="ORDER",
-    parse=parse_order,
+    "ORDER",
+    parse_order,
     words=ALL_ORDERS,
+    default="",
 )
 
 
-ALL_FUNCTIONS = Option(
-    "all_functions",
-    ("--all-functions",),
+ALL_FUNCTIONS = switch(
+    "--all-functions",
     "the tables of all functions, with every line, however long they are; without it a"
     " program that was profiled whole gets one screen",
 )
@@ -295,70 +237,60 @@ ALL_FUNCTIONS = Option(
 # Flags of GPU data, in the tables and in the views of their own.
 
 
-GPU_COLUMNS = Option(
-    "gpu_columns",
-    ("--gpu-columns",),
+GPU_COLUMNS = valued(
+    "--gpu-columns",
     "columns for functions that used a GPU, separated by commas:"
     f" {', '.join(USUAL_GPU_COLUMNS)} (by default those of them that have data),"
     f" {', '.join(MORE_GPU_COLUMNS)}; or all, or none",
-    default=None,
-    metavar="NAMES",
-    parse=parse_gpu_columns,
+    "NAMES",
+    parse_gpu_columns,
     words=(*USUAL_GPU_COLUMNS, *MORE_GPU_COLUMNS, _ALL, _NONE),
     separator=",",
+    default=None,
 )
 
-GPU_SELF = Option(
-    "gpu_self",
-    ("--gpu-self",),
+GPU_SELF = switch(
+    "--gpu-self",
     "GPU numbers of the line itself, without those of the profiled functions that"
     " it called",
 )
 
-TOP_KERNELS = Option(
-    "top_kernels",
-    ("--top-kernels",),
+TOP_KERNELS = valued(
+    "--top-kernels",
     "below each line list its N kernels with the most time",
+    "N",
+    parse_count,
     default=0,
-    metavar="N",
-    parse=parse_count,
 )
 
-KERNEL = Option(
-    "kernel",
-    ("--kernel",),
+KERNEL = valued(
+    "--kernel",
     "count only kernels whose name (demangled or not) matches this pattern, like"
     " '*gemm*'; copies and memsets still count",
+    "GLOB",
     default=None,
-    metavar="GLOB",
-    parse=str,
 )
 
-GRAPH_ORIGIN = Option(
-    "graph_origin",
-    ("--graph-origin",),
+GRAPH_ORIGIN = switch(
+    "--graph-origin",
     "charge the work of a CUDA graph to the line that captured it, instead of the"
     " line that launched it",
 )
 
-UVM = Option(
-    "uvm",
-    ("--uvm",),
+UVM = valued(
+    "--uvm",
     "on or off: migrations of managed memory, if they were recorded (default: on)",
+    "on|off",
+    on_or_off,
     default=True,
-    metavar="on|off",
-    parse=parse_switch,
 )
 
-OCCUPANCY = Option(
-    "occupancy",
-    ("--occupancy",),
-    "add the warps of a block and the theoretical occupancy",
+OCCUPANCY = switch(
+    "--occupancy", "add the warps of a block and the theoretical occupancy"
 )
 
-CSV = Option(
-    "csv",
-    ("--csv",),
+CSV = switch(
+    "--csv",
     "values separated by commas, below a row of titles; of --gpu-summary and the"
     " traces, also one of units",
 )
@@ -367,63 +299,59 @@ CSV = Option(
 # Flags of the views of calls.
 
 
-LIMIT = Option(
-    "limit",
-    ("--limit",),
+LIMIT = valued(
+    "--limit",
     "show the first N rows alone; of the tables, the N functions with the most time of"
     " their own",
+    "N",
+    parse_count,
     default=0,
-    metavar="N",
-    parse=parse_count,
 )
 
-DEPTH = Option(
-    "depth",
-    ("--depth",),
+DEPTH = valued(
+    "--depth",
     "levels of calls to go down (default: all of --tree, one of --drill)",
+    "N",
+    parse_count,
     default=0,
-    metavar="N",
-    parse=parse_count,
 )
 
-MIN_PERCENT = Option(
-    "min_percent",
-    ("--min-percent",),
+MIN_PERCENT = valued(
+    "--min-percent",
     "leave out what has a smaller share in the whole, in %%"
     f" (default: {_DEFAULT_MIN_PERCENT:g} with --tree and --drill, else 0)",
+    "SHARE",
+    parse_percent,
     default=None,
-    metavar="SHARE",
-    parse=parse_percent,
 )
 
 # The values of --drill and --callers, and of --hot.
-TARGETS = Option("targets", (), "", default=(), metavar="NAME", parse=str)
+TARGETS = valued("", "", "NAME", attribute="targets", default=())
 
-HOT_LINES = Option(
-    "lines", (), "", default=DEFAULT_HOT_LINES, metavar="N", parse=parse_count
+HOT_LINES = valued(
+    "", "", "N", parse_count, attribute="lines", default=DEFAULT_HOT_LINES
 )
 
 
 # The value of --html.
 
-PAGE = Option("page", (), "", default="", metavar="[OUT.html]", parse=str)
+PAGE = valued("", "", "[OUT.html]", attribute="page", default="")
 
 
 # Flags of the views of ranks.
 
 
-def parse_by(text: str) -> str:
-    """Return what --by is for."""
-    return _one_of(text, "way to list", (BY_RANK, BY_PROCESS))
-
-
-BY = Option(
-    "by", (), "", default=BY_RANK, metavar=f"{BY_RANK}|{BY_PROCESS}", parse=parse_by
+BY = valued(
+    "",
+    "",
+    f"{BY_RANK}|{BY_PROCESS}",
+    one_of(BY_RANK, BY_PROCESS),
+    attribute="by",
+    default=BY_RANK,
 )
 
-MATRIX = Option(
-    "matrix",
-    ("--matrix",),
+MATRIX = switch(
+    "--matrix",
     "of --by: a table for each function, with a column of times by rank or process;"
     " a column has the mean of several if not all fit",
 )

@@ -147,8 +147,8 @@ def test_a_changed_source_is_reported(
     ("arguments", "line"),
     [
         (["view"], "lineprof view: the following arguments are required: FILE;"),
-        (["view", "-u", "0", "f"], "'0' is not a unit of time; give seconds above 0"),
-        (["-u", "ms", "f"], "'ms' is not a unit of time"),
+        (["view", "-u", "0", "f"], "bad unit '0'; give seconds above 0"),
+        (["-u", "ms", "f"], "bad unit 'ms'; give seconds above 0"),
         (["view", "--columns", "x", "f"], "there is no column 'x'; known are: await"),
         (
             ["view", "--frobnicate", "f"],

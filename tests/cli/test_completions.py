@@ -12,7 +12,7 @@ import pytest
 from as_python import error_line
 
 from kernprof.options import FLAGS
-from lineprof.cli.command import argument_type
+from lineprof.cli.command import ArgumentType
 from lineprof.cli.completions import (
     SHELLS,
     CommandLines,
@@ -185,7 +185,7 @@ def hostile() -> CommandLines:
     """Return command lines with texts that try to be commands of a shell."""
     parser = argparse.ArgumentParser(prog="lineprof")
     one = argparse.ArgumentParser(prog="lineprof view", add_help=False)
-    kind = argument_type(str, (HOSTILE, f"{HOSTILE}2"), ",")
+    kind = ArgumentType(str, (HOSTILE, f"{HOSTILE}2"), ",")
     one.add_argument("--flag", type=kind, metavar=HOSTILE, help=HOSTILE)
     one.add_argument("--other", choices=[HOSTILE], metavar="X", help="line\nbreak")
     one.add_argument("name", choices=[HOSTILE])

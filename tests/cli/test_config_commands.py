@@ -280,8 +280,9 @@ def test_invalid_values_for_kernprof(here: Path, text: str, message: str) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cli.unit = 'ms'", "unit: 'ms' is not a unit of time; give"),
-        ("cli.rich = 1", "rich: 1 is neither true nor false"),
+        ("cli.unit = 'ms'", "unit: bad unit 'ms'; give seconds above 0"),
+        ("cli.rich = 'huh'", "rich: bad value 'huh'; give yes or no"),
+        ("cli.rich = []", "rich: bad value []; give what --rich takes"),
         ("cli.columns = 'x'", "columns: there is no column 'x'; known"),
         ("show.column_widths.line = 1.5", "the width of column 'line' is 1.5; give"),
     ],

@@ -106,16 +106,16 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
         ("--gpu-columns x", "there is no GPU column 'x'; known are: time, percent,"),
         ("--gpu-columns all,time", "'all' cannot be combined; name it alone"),
         ("--gpu-columns time,none", "'none' cannot be combined; name it alone"),
-        ("--top-kernels 0", "'0' is not a number above 0; give one like 5"),
+        ("--top-kernels 0", "bad number '0'; give one above 0, like 5"),
         ("--top-kernels -3", "argument --top-kernels: "),
-        ("--top-kernels 1e3", "'1e3' is not a number above 0"),
-        ("--top-kernels 9999999999", "'9999999999' is too large; give one like 5"),
+        ("--top-kernels 1e3", "bad number '1e3'; give one above 0"),
+        ("--top-kernels 9999999999", "bad number '9999999999'; give one above 0"),
         ("--sort-by size", "there is no order 'size'; known are: gpu, time, hits,"),
         (
             "--sort-by name",
             "the table has no order 'name'; known are: gpu, time, hits,",
         ),
-        ("--gpu-summary --uvm yes", "'yes' is neither on nor off"),
+        ("--gpu-summary --uvm yes", "bad value 'yes'; give on or off"),
         (
             "--csv",
             (

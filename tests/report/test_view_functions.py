@@ -169,9 +169,9 @@ def test_the_order_can_be_given_as_for_cprofile(
         ("--sort calls", "the table has no order 'calls'; known are: gpu, time, hits"),
         ("--functions -u 1", "--functions takes no --unit"),
         ("--depth 3", "--depth goes with --tree or --drill"),
-        ("--functions --limit 0", "argument --limit: '0' is not a number above 0"),
-        ("--hot --limit 12345678901", "argument --limit: '12345678901' is too large"),
-        ("--tree --min-percent x", "argument --min-percent: 'x' is not a percentage"),
+        ("--functions --limit 0", "argument --limit: bad number '0'; give one"),
+        ("--hot --limit 12345678901", "argument --limit: bad number '12345678901'"),
+        ("--tree --min-percent x", "argument --min-percent: bad percentage 'x'"),
     ],
 )
 def test_wrong_flags_give_an_error_of_one_line(

@@ -146,4 +146,4 @@ def test_a_wrong_number_of_lines_is_an_error(
     capsys: pytest.CaptureFixture[str], line: str
 ) -> None:
     assert main(["view", *line.split(" ")]) == 2
-    assert "is not a number above 0" in capsys.readouterr().err
+    assert "give one above 0, like 5" in capsys.readouterr().err
