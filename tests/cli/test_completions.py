@@ -96,7 +96,7 @@ def test_the_first_word_is_a_command_or_a_profile(script: str, folder: Path) -> 
 def test_every_view_and_option_of_view_is_offered(script: str, folder: Path) -> None:
     found = offered(script, folder, "lineprof", "view", "--")
     options = [option for view in VIEWS.values() for option in view.options]
-    flags = {flag for option in options for flag in option.flags}
+    flags = {flag for option in options for flag in option.names}
     views = {f"--{name}" for name in VIEWS if name != "text"}
     assert {flag for flag in flags if flag.startswith("--")} | views < found
     assert offered(script, folder, "lineprof", "--h") == {"--help", "--hot", "--html"}

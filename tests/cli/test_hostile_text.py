@@ -25,6 +25,7 @@ from hostile_files import (
 from lineprof.cli.main import main
 from lineprof.console.output import python_command
 from lineprof.export import EXPORTS
+from lineprof.flags import BOOLEAN
 from lineprof.report import VIEWS
 from lineprof.report.line_table import EXTRA_COLUMNS
 from lineprof.report.options import ALL_ORDERS
@@ -33,7 +34,8 @@ from lineprof.storage import save
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.report.options import Option, View
+    from lineprof.flags import Flag
+    from lineprof.report.options import View
 
 # A value for each option that takes one; a new option needs one here.
 VALUES = {
@@ -55,11 +57,11 @@ VALUES = {
 TARGETS = ("*fit*", "*main*", "*len*", "*weights*")
 
 
-def flags_of(option: Option) -> list[str]:
+def flags_of(option: Flag) -> list[str]:
     """Return an option as words of the command line."""
-    if option.parse is None:
-        return [option.flags[-1]]
-    return [option.flags[-1], VALUES[option.field]]
+    if option.kind == BOOLEAN:
+        return [option.long]
+    return [option.long, VALUES[option.attribute]]
 
 
 def command_lines(view: View) -> Iterator[list[str]]:
@@ -69,13 +71,13 @@ def command_lines(view: View) -> Iterator[list[str]]:
         choices = [[f"--{view.name}"]]
     if view.value is not None and not view.is_file:
         values = {"targets": TARGETS, "by": ("rank", "process")}.get(
-            view.value.field, ("100",)
+            view.value.attribute, ("100",)
         )
         choices = [[f"--{view.name}", value] for value in values]
     for choice in choices:
         yield choice
         for option in view.options:
-            if option.field == "sort_by":
+            if option.attribute == "sort_by":
                 yield from (
                     [*choice, "--sort-by", order]
                     for order in ALL_ORDERS
@@ -176,7 +178,7 @@ def on_terminal(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str
     file = evil_file(tmp_path_factory.mktemp("evil"), names_of_columns=False)
     commands = []
     for view in VIEWS.values():
-        rich = ["--rich"] if "rich" in [one.field for one in view.options] else []
+        rich = ["--rich"] if "rich" in [one.attribute for one in view.options] else []
         arguments = next(iter(command_lines(view)))
         commands.append(["view", *arguments, *rich, str(file)])
     ours, theirs = pty.openpty()

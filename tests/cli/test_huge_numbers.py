@@ -31,7 +31,7 @@ COMMANDS = [
     *(
         ["view", *([] if name == "text" else [f"--{name}"])]
         for name, view in VIEWS.items()
-        if view.value is None or view.value.field == "lines"
+        if view.value is None or view.value.attribute == "lines"
     ),
     ["view", "-u", "auto", "-m", "--columns", "min,max,cpu,wait,python,native"],
     ["view", "-u", "1e-9", "--raw", "--gpu-columns", "all", "--top-kernels", "9"],

@@ -77,7 +77,7 @@ COMMANDS = [
     *(
         ["view", *([] if name == "text" else [f"--{name}"])]
         for name, view in VIEWS.items()
-        if view.value is None or view.value.field == "lines"
+        if view.value is None or view.value.attribute == "lines"
     ),
     ["view", "--hot", "99"],
     ["view", "--hot", "99", "--json"],

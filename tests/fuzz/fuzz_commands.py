@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from fuzz_cases import INJECTED
 
 from lineprof.export import EXPORTS
+from lineprof.flags import BOOLEAN
 from lineprof.report import VIEWS
 from lineprof.report.line_table import EXTRA_COLUMNS
 from lineprof.report.options import OF_TABLES
@@ -78,7 +79,7 @@ def views(view: View) -> list[Command]:
     base = [] if view.name == "text" else [f"--{view.name}"]
     bases = [base]
     if view.value is not None:
-        bases = [[f"{base[0]}={value}"] for value in SAMPLES[view.value.field]]
+        bases = [[f"{base[0]}={value}"] for value in SAMPLES[view.value.attribute]]
     return bases + [[*bases[0], *flags] for flags in options(view)]
 
 
@@ -86,13 +87,13 @@ def options(view: View) -> list[Command]:
     """Return the flags of each option of a view, with each of its values."""
     found = []
     for option in view.options:
-        flag = option.flags[-1]
-        if option.parse is None:
+        flag = option.long
+        if option.kind == BOOLEAN:
             found.append([flag])
-        elif option.field == "sort_by":
+        elif option.attribute == "sort_by":
             found += [[f"{flag}={order}"] for order in view.orders]
         else:
-            found += [[f"{flag}={value}"] for value in SAMPLES[option.field]]
+            found += [[f"{flag}={value}"] for value in SAMPLES[option.attribute]]
     return found
 
 
@@ -117,7 +118,7 @@ def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Comman
         extra = options(view)
         for _ in range(chance.choice((0, 0, 1, 2, 3))) if extra else ():
             flags += chance.choice(extra)
-        if view.value and view.value.field == "targets" and chance.random() < 0.3:
+        if view.value and view.value.attribute == "targets" and chance.random() < 0.3:
             flags.append(f"--{view.name}={chance.choice(SAMPLES['targets'])}")
         flags = _together(flags)
         if chance.random() < 0.05 and not view.is_file:
@@ -141,7 +142,7 @@ def _together(flags: Command) -> Command:
     """Return flags that go together: CSV takes none of those that lay out tables."""
     if "--csv" not in flags:
         return flags
-    others = tuple(option.flags[-1] for option in OF_TABLES)
+    others = tuple(option.long for option in OF_TABLES)
     return [flag for flag in flags if not flag.startswith(others)]
 
 

@@ -73,7 +73,7 @@ def test_a_view_has_a_name_a_suffix_and_help() -> None:
 
 def test_each_field_of_the_options_has_one_flag() -> None:
     flags = {
-        (option.field, option.flags)
+        (option.attribute, option.names)
         for view in VIEWS.values()
         for option in view.options
     }
