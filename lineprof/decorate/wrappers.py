@@ -12,7 +12,6 @@ import functools
 import sys
 
 from lineprof.bytecode.code_flags import ITERABLE_COROUTINE
-from lineprof.decorate.callables import functions_of, kind_of, members_of
 from lineprof.errors import warn_at_caller
 
 TYPE_CHECKING = False
@@ -195,6 +194,8 @@ class ByCountProfilerMixin:
         `func` may be a function, generator, coroutine, method, partial object, property
         or class. Raises TypeError if it is not callable.
         """
+        from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom needed
+
         kind = kind_of(func)
         if not kind:
             msg = f"{func!r} is neither callable nor holds a callable"
@@ -207,6 +208,8 @@ class ByCountProfilerMixin:
 
         Those of a class are its members. Raises TypeError if `func` is not callable.
         """
+        from lineprof.decorate.callables import functions_of  # noqa: PLC0415  # seldom needed
+
         return list(functions_of(func))
 
     def wrap_function(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
@@ -270,6 +273,8 @@ class ByCountProfilerMixin:
 
         Warns if a member cannot be replaced.
         """
+        from lineprof.decorate.callables import members_of  # noqa: PLC0415  # seldom
+
         return self._replace_members(func, members_of(func))
 
     def _replace_members(self, namespace: T, members: dict[str, object]) -> T:

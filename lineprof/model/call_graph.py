@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 COUNTS_OF_CALLS = ("calls", "primitive_calls")
 TIMES_OF_CALLS = ("total_ns", "inclusive_ns")
 _NUMBERS = (*COUNTS_OF_CALLS, *TIMES_OF_CALLS)
-_TOTALS = (*COUNTS_OF_CALLS, "self_ns", "total_ns")
+TOTALS = (*COUNTS_OF_CALLS, "self_ns", "total_ns")
 
 _C_KEY = ("", 0)  # first two fields of the keys of C functions
 
@@ -150,10 +150,10 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
     function's whole time as self time.
     """
     nodes = node_columns(profile.calls.nodes)
-    columns = [nodes.column(name) for name in _TOTALS]
+    columns = [nodes.column(name) for name in TOTALS]
     groups, sums = _sums(nodes.column("function"), columns)
     in_tree = {
-        nodes.functions[index]: FunctionTotals(**dict(zip(_TOTALS, numbers)))
+        nodes.functions[index]: FunctionTotals(**dict(zip(TOTALS, numbers)))
         for index, numbers in zip(groups, zip(*sums))
     }
     in_tree.pop(DEEPER, None)

@@ -7,6 +7,7 @@ All are frozen values. Times are integers in nanoseconds (ns).
 # which takes 2 ms at the end of every run.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
+from operator import add
 from typing import Any, NamedTuple, TypeVar, overload
 
 from lineprof.model.relation import (
@@ -15,6 +16,8 @@ from lineprof.model.relation import (
     PROCESS,
     THREAD,
     Relation,
+    greatest,
+    least,
     naturals,
     others,
     refers,
@@ -123,14 +126,18 @@ CELLS = Relation(
     (
         *others(int, "line"),
         refers(THREAD),
-        *others(int, "hits", "time_ns", "await_ns", "raw_ns"),
-        *others(int, "min_ns", "max_ns", optional=True),
+        *others(int, "hits", "time_ns", "await_ns", "raw_ns", add=add),
+        *others(int, "min_ns", optional=True, add=least),
+        *others(int, "max_ns", optional=True, add=greatest),
     ),
 )
 
+# The numbers of a line, and how they are added up.
+LINE_NUMBERS = {field.name: field.add for field in CELLS.fields if field.add}
+
 
 class CellColumns(NamedTuple):
-    """The measured lines of many functions as columns, which take less time."""
+    """The measured lines of many functions, a column for each field of `ThreadLine`."""
 
     keys: tuple[Key, ...]  # of the functions
     function: Sequence[int]  # index in `keys`
@@ -145,21 +152,16 @@ class CellColumns(NamedTuple):
 
     def selected(self, chosen: Sequence[bool]) -> "CellColumns":
         """Return the rows that are `chosen`."""
-        return self._replace(
-            function=[*compress(self.function, chosen)],
-            line=[*compress(self.line, chosen)],
-            thread=[*compress(self.thread, chosen)],
-            hits=[*compress(self.hits, chosen)],
-            time_ns=[*compress(self.time_ns, chosen)],
-            await_ns=[*compress(self.await_ns, chosen)],
-            raw_ns=[*compress(self.raw_ns, chosen)],
-            min_ns=[*compress(self.min_ns, chosen)],
-            max_ns=[*compress(self.max_ns, chosen)],
-        )
+        columns: Any = {
+            name: [*compress(getattr(self, name), chosen)]
+            for name in self._fields
+            if name != "keys"
+        }
+        return self._replace(**columns)
 
 
 class LineTotals(NamedTuple):
-    """One line, summed over its threads."""
+    """One line, summed over its threads: the fields of `ThreadLine` but its thread."""
 
     line: int
     hits: int = 0
@@ -606,7 +608,7 @@ def ranked(processes: Sequence[Process]) -> list[Process]:
 def cell_columns(functions: Sequence[FunctionStats]) -> CellColumns:
     """Return the lines of `functions` as columns."""
     cells = [cell for function in functions for cell in function.thread_lines]
-    columns = {name: [getattr(cell, name) for cell in cells] for name in _OF_CELLS}
+    names = [field.name for field in CELLS.fields]
     return CellColumns(
         keys=tuple([function.key for function in functions]),
         function=[
@@ -614,13 +616,8 @@ def cell_columns(functions: Sequence[FunctionStats]) -> CellColumns:
             for index, function in enumerate(functions)
             for _ in function.thread_lines
         ],
-        **columns,
+        **{name: [getattr(cell, name) for cell in cells] for name in names},
     )
-
-
-_OF_CELLS = (
-    *("line", "thread", "hits", "time_ns", "await_ns", "raw_ns", "min_ns", "max_ns"),
-)
 
 
 def merge_functions(functions: Iterable[FunctionStats]) -> tuple[FunctionStats, ...]:
@@ -662,37 +659,33 @@ def _merged_lines(lines: Iterable[ThreadLine]) -> tuple[ThreadLine, ...]:
 def _line_totals(lines: list[ThreadLine]) -> LineTotals:
     """Return the sum of records of one line."""
     total = _sum(lines)
-    return LineTotals(
-        line=total.line,
-        hits=total.hits,
-        time_ns=total.time_ns,
-        await_ns=total.await_ns,
-        raw_ns=total.raw_ns,
-        min_ns=total.min_ns,
-        max_ns=total.max_ns,
-    )
+    numbers = {name: getattr(total, name) for name in LINE_NUMBERS}
+    return LineTotals(line=total.line, **numbers)
 
 
 def _sum(lines: list[ThreadLine]) -> ThreadLine:
     """Return the sum of `lines` under the line and the thread of the first."""
     if len(lines) == 1:
         return lines[0]
-    hits = time_ns = await_ns = raw_ns = 0
-    min_ns = max_ns = None
-    for one in lines:
-        hits += one.hits
-        time_ns += one.time_ns
-        await_ns += one.await_ns
-        raw_ns += one.raw_ns
-        if one.min_ns is not None and (min_ns is None or one.min_ns < min_ns):
-            min_ns = one.min_ns
-        if one.max_ns is not None and (max_ns is None or one.max_ns > max_ns):
-            max_ns = one.max_ns
     return lines[0]._replace(
-        hits=hits,
-        time_ns=time_ns,
-        await_ns=await_ns,
-        raw_ns=raw_ns,
-        min_ns=min_ns,
-        max_ns=max_ns,
+        **{
+            name: _TOTALS[how]([getattr(line, name) for line in lines])
+            for name, how in LINE_NUMBERS.items()
+        }
     )
+
+
+def _of_known(pick: Callable[..., int]) -> Callable[[Iterable[int | None]], int | None]:
+    """Return what picks one of the numbers that are known; None if none is."""
+
+    def picked(numbers: Iterable[int | None]) -> int | None:
+        return pick((one for one in numbers if one is not None), default=None)
+
+    return picked
+
+
+_TOTALS: dict[Any, Callable[..., Any]] = {
+    add: sum,
+    least: _of_known(min),
+    greatest: _of_known(max),
+}

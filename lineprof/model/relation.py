@@ -20,6 +20,16 @@ FUNCTION = "function"
 NAME = "name"  # a text that many records share
 
 
+def least(one: int | None, other: int | None) -> int | None:
+    """Return the lesser of two numbers, of which None is unknown."""
+    return other if one is None else one if other is None else min(one, other)
+
+
+def greatest(one: int | None, other: int | None) -> int | None:
+    """Return the greater of two numbers, of which None is unknown."""
+    return other if one is None else one if other is None else max(one, other)
+
+
 class Field(NamedTuple):
     """One field of a record."""
 

@@ -6,7 +6,8 @@ Threads and timelines are left out: of each rank its sums per line are kept (see
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from operator import add
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.model.gpu import (
     GPU_DEVICES,
@@ -23,6 +24,7 @@ from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import Layout, RanksBuilder, add_profile
 from lineprof.model.records import (
     CUTS,
+    LINE_NUMBERS,
     MERGED_CALLS,
     NO_CALLS,
     NO_NODE,
@@ -37,7 +39,7 @@ from lineprof.model.records import (
     node_columns,
     ranked,
 )
-from lineprof.model.relation import PROCESS, THREAD
+from lineprof.model.relation import PROCESS, THREAD, greatest, least
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +56,6 @@ if TYPE_CHECKING:
         SourceFile,
         Wait,
     )
-
-_NO_MIN, _NO_MAX = 1 << 64, -1  # of lines without a complete execution
 
 _MAX_WARNINGS = 100
 
@@ -197,76 +197,83 @@ class RunningSum:
         )
 
 
-_SUMS = ("hits", "time_ns", "await_ns", "raw_ns")
+_FIELDS = ("line", "thread", *LINE_NUMBERS)
 
-_FIELDS = ("line", "thread", *_SUMS, "min_ns", "max_ns")
-
+# By how numbers are added up: one that changes no sum, for lines that a file lacks or
+# does not know it of; the sum of two; the sum of many.
+_WAYS: dict[Any, tuple[int, Any, Any]] = {
+    add: (0, add, sum),
+    least: (1 << 64, min, min),
+    greatest: (-1, max, max),
+}
 
 _FILES_AT_ONCE = 32
+
+
+class _Column:
+    """One number of all lines, added up."""
+
+    def __init__(self, name: str, how: Any) -> None:  # noqa: ANN401  # of LINE_NUMBERS
+        self._name = name
+        self._unknown, self._sum_of_two, self._sum = _WAYS[how]
+        self._numbers: list[int] = []
+
+    def of(self, cells: CellColumns) -> Sequence[int]:
+        """Return the numbers of a file."""
+        numbers: Sequence[int | None] = getattr(cells, self._name)
+        if None not in numbers:
+            return numbers  # type: ignore[return-value]
+        return [self._unknown if number is None else number for number in numbers]
+
+    def add(self, places: list[int], count: int, cells: CellColumns) -> None:
+        """Add those of a file, of which `places` has the indexes, below `count`."""
+        numbers, sum_of = self._numbers, self._sum_of_two
+        numbers += [self._unknown] * (count - len(numbers))
+        for place, number in zip(places, self.of(cells)):
+            numbers[place] = sum_of(numbers[place], number)
+
+    def add_all(self, files: Sequence[CellColumns]) -> None:
+        """Add those of several files with the same lines in the same order."""
+        rows = zip(self._numbers, *map(self.of, files))
+        self._numbers = list(map(self._sum, rows))
+
+    def numbers(self) -> list[int | None]:
+        """Return the sums, None for those that are not known."""
+        if not self._unknown:
+            return [*self._numbers]
+        return [None if one == self._unknown else one for one in self._numbers]
 
 
 class _LineSums:
     """Sums of lines, as columns."""
 
     def __init__(self) -> None:
-        self._sums: list[list[int]] = [[] for _ in _SUMS]
-        self._min: list[int] = []
-        self._max: list[int] = []
+        self._columns = [_Column(name, how) for name, how in LINE_NUMBERS.items()]
+        self._count = 0
         self._waiting: list[CellColumns] = []  # with the lines of this, in order
 
     def add(self, places: list[int], count: int, cells: CellColumns) -> None:
         """Add lines, of which `places` has the index of each, below `count`."""
-        if places == list(range(count)) and count == len(self._min):
+        if places == list(range(count)) and count == self._count:
             self._waiting.append(cells)  # the usual case, and fast
             if len(self._waiting) >= _FILES_AT_ONCE:
                 self._add_waiting()
             return
         self._add_waiting()
-        more = count - len(self._min)
-        for column in self._sums:
-            column.extend([0] * more)
-        self._min += [_NO_MIN] * more
-        self._max += [_NO_MAX] * more
-        for column, name in zip(self._sums, _SUMS):
-            for place, number in zip(places, getattr(cells, name)):
-                column[place] += number
-        shortest, longest = _extremes(cells)
-        for place, one, other in zip(places, shortest, longest):
-            self._min[place] = min(self._min[place], one)
-            self._max[place] = max(self._max[place], other)
+        for column in self._columns:
+            column.add(places, count, cells)
+        self._count = count
 
     def _add_waiting(self) -> None:
         """Add the columns of several files at once."""
         some, self._waiting = self._waiting, []
-        if not some:
-            return
-        for index, name in enumerate(_SUMS):
-            rows = [self._sums[index], *(getattr(cells, name) for cells in some)]
-            self._sums[index] = list(map(sum, zip(*rows)))
-        extremes = [_extremes(cells) for cells in some]
-        shortest = [self._min, *(one for one, _ in extremes)]
-        longest = [self._max, *(other for _, other in extremes)]
-        self._min = list(map(min, zip(*shortest)))
-        self._max = list(map(max, zip(*longest)))
+        for column in self._columns if some else ():
+            column.add_all(some)
 
     def rows(self) -> list[tuple[int | None, ...]]:
         """Return the numbers of each line, in the order of `_FIELDS`."""
         self._add_waiting()
-        shortest = [None if ns == _NO_MIN else ns for ns in self._min]
-        longest = [None if ns == _NO_MAX else ns for ns in self._max]
-        return list(zip(*self._sums, shortest, longest))
-
-
-def _extremes(cells: CellColumns) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the shortest and the longest executions of lines."""
-    return _known(cells.min_ns, _NO_MIN), _known(cells.max_ns, _NO_MAX)
-
-
-def _known(numbers: Sequence[int | None], unknown: int) -> Sequence[int]:
-    """Return `numbers` with `unknown` in place of None."""
-    if None not in numbers:
-        return numbers  # type: ignore[return-value]
-    return [unknown if number is None else number for number in numbers]
+        return list(zip(*(column.numbers() for column in self._columns)))
 
 
 class _Tree:

@@ -25,7 +25,6 @@ from lineprof.recording.calibration import (
     measure,
     set_costs,
 )
-from lineprof.recording.compiled import missing_lines
 from lineprof.recording.gpu import GpuWork, open_ranges
 from lineprof.version import VERSION
 
@@ -363,6 +362,8 @@ class RunInfo:
                 "when it ended: calls since then were not counted"
             )
         if "torch._dynamo" in sys.modules:
+            from lineprof.recording.compiled import missing_lines  # noqa: PLC0415  # at the end
+
             warnings += missing_lines(functions)
         return warnings
 

@@ -6,7 +6,6 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
-from lineprof.decorate.callables import is_c_level_callable
 from lineprof.patterns import listed
 
 TYPE_CHECKING = False
@@ -43,6 +42,8 @@ def in_extension(target: object) -> dict[str, str]:
 
     Returns {} if it is from another module, or is no function or class.
     """
+    from lineprof.decorate.callables import is_c_level_callable  # noqa: PLC0415  # seldom
+
     if isinstance(target, type):  # whose metaclass may be the program's
         module, name = vars(target).get("__module__"), target.__qualname__
     elif is_c_level_callable(target):

@@ -27,7 +27,6 @@ from lineprof.errors import LineprofError, printable
 from lineprof.files import current_folder, write_chunks
 from lineprof.process_info import arguments
 from lineprof.ranks import digits, rank_of_process
-from lineprof.recording.descriptors import with_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -270,6 +269,10 @@ class GlobalProfiler:
             # Threads that decorate at the same time share one.
             self._profile = self.__dict__.setdefault("_own", LineProfiler())
         if "_registered" not in self.__dict__ and not self._taken_over:
+            from lineprof.recording import descriptors  # noqa: PLC0415  # not if it is off
+
+            # Now, as an import at the end takes a descriptor.
+            self._with_descriptors = descriptors.with_descriptors
             mine = object()
             if self.__dict__.setdefault("_registered", mine) is mine:  # the first
                 atexit.register(self._at_exit, os.getpid(), current_folder())
@@ -282,7 +285,7 @@ class GlobalProfiler:
             there = "" if folder == current_folder() else folder
             place = rank_of_process()
             quiet = place is not None and place.rank > 0
-            with_descriptors(
+            self._with_descriptors(
                 lambda: show(self, profile.final_stats(), there, quiet=quiet)
             )
 

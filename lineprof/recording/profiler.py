@@ -12,19 +12,11 @@ from _thread import get_ident  # as in threading, which imports warnings
 from types import CodeType, FunctionType
 
 from lineprof.bytecode.code_tables import unread
-from lineprof.decorate.callables import (
-    Registrar,
-    ScopingPolicy,
-    functions_of,
-    innermost,
-    kind_of,
-)
 from lineprof.decorate.wrappers import ByCountProfilerMixin
 from lineprof.files import normal_path
 from lineprof.held_signals import import_whole
 from lineprof.recording import discovery, legacy
 from lineprof.recording.calibration import remeasure
-from lineprof.recording.compiled import warnings_of
 from lineprof.recording.core import (
     CoreSession,
     notify_first_use,
@@ -32,7 +24,6 @@ from lineprof.recording.core import (
     start,
     stop,
 )
-from lineprof.recording.extensions import extension_warnings
 from lineprof.recording.gpu import gpu_notes, gpu_status
 from lineprof.recording.registry import Registry, Span, functions_to_add
 
@@ -44,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any, TextIO, TypeVar
 
     from lineprof._core import Tracer
-    from lineprof.decorate.callables import Policies
+    from lineprof.decorate.callables import Policies, ScopingPolicy
     from lineprof.line_stats import LineStats
     from lineprof.model.records import Key
     from lineprof.recording.blocks import Block, Blocks
@@ -189,9 +180,11 @@ class LineProfiler(ByCountProfilerMixin):
         As `__call__` does, but nothing is registered. Callables without Python code
         are returned unchanged. Raises TypeError if `func` is not callable.
         """
-        is_object = not isinstance(func, (FunctionType, type)) and callable(func)
-        if is_object and kind_of(func) == "function":
-            return self._wrap_object(func)
+        if not isinstance(func, (FunctionType, type)) and callable(func):
+            from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom
+
+            if kind_of(func) == "function":  # a callable object
+                return self._wrap_object(func)
         return super().wrap_callable(func)
 
     def _wrap_object(self, func: Any) -> Any:  # noqa: ANN401
@@ -224,9 +217,11 @@ class LineProfiler(ByCountProfilerMixin):
         if isinstance(func, FunctionType):
             if self._tracer.is_activating(func.__code__):
                 return True
-            is_wrapper = "__wrapped__" in func.__dict__
-            if is_wrapper and self._tracer.is_activating(innermost(func).__code__):
-                return True
+            if "__wrapped__" in func.__dict__:
+                from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom
+
+                if self._tracer.is_activating(innermost(func).__code__):
+                    return True
         return super()._already_a_wrapper(func)
 
     # -- registering ----------------------------------------------------------------
@@ -273,6 +268,8 @@ class LineProfiler(ByCountProfilerMixin):
         that this profiler has decorated. Returns 1 if a function was added, else
         0. Raises TypeError if `obj` is not callable.
         """
+        from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom needed
+
         self._registry.note_compiled(obj)
         guard = guard or self._already_a_wrapper
         functions = [
@@ -307,6 +304,11 @@ class LineProfiler(ByCountProfilerMixin):
     def _add_namespace(
         self, namespace: type | ModuleType, scoping_policy: Scoping, *, wrap: bool
     ) -> int:
+        from lineprof.decorate.callables import (  # noqa: PLC0415  # seldom needed
+            Registrar,
+            ScopingPolicy,
+        )
+
         policies = ScopingPolicy.to_policies(scoping_policy)
         values = {kind: policy.value for kind, policy in policies.items()}
         registrar = Registrar(
@@ -328,6 +330,7 @@ class LineProfiler(ByCountProfilerMixin):
         """
         if isinstance(target, CodeType):
             return self._watch_code(target)
+        from lineprof.decorate.callables import functions_of, innermost  # noqa: PLC0415  # seldom
 
         self._registry.note_compiled(target)
         found = 0
@@ -910,5 +913,7 @@ def _compiled_warnings(registry: Registry) -> list[str]:
     """Return warnings about compiled functions, whose lines are not profiled."""
     if not (registry.compiled or registry.extensions):
         return []
+    from lineprof.recording.compiled import warnings_of  # noqa: PLC0415  # seldom needed
+    from lineprof.recording.extensions import extension_warnings  # noqa: PLC0415
 
     return warnings_of(registry.compiled) + extension_warnings(registry.extensions)

@@ -8,7 +8,6 @@ from collections import namedtuple
 from types import FunctionType
 
 from lineprof.bytecode.code_tables import register
-from lineprof.decorate.callables import functions_of, innermost
 from lineprof.decorate.code_copies import (
     MARK,
     CodeCopies,
@@ -21,8 +20,6 @@ from lineprof.decorate.code_copies import (
     unmarked,
 )
 from lineprof.errors import warn_at_caller
-from lineprof.recording.compiled import compiled_in, numba_in
-from lineprof.recording.extensions import in_extension
 from lineprof.recording.sources import RecordedSources
 
 TYPE_CHECKING = False
@@ -125,6 +122,8 @@ class Registry:
         """
         if isinstance(target, FunctionType) or _is_python_class(target):
             return
+        from lineprof.recording.compiled import compiled_in  # noqa: PLC0415  # seldom needed
+        from lineprof.recording.extensions import in_extension  # noqa: PLC0415
 
         self.compiled.update(dict.fromkeys(compiled_in(target)))
         self.extensions.update(in_extension(target))
@@ -133,6 +132,7 @@ class Registry:
         """Record the registered functions that Numba has compiled."""
         if "numba.core.dispatcher" not in sys.modules:
             return
+        from lineprof.recording.compiled import numba_in  # noqa: PLC0415  # seldom needed
 
         known = {*self._known, *self._unlisted}
         self.compiled.update(dict.fromkeys(numba_in(known)))
@@ -259,6 +259,7 @@ class Registry:
         """
         if "__wrapped__" not in func.__dict__:
             return None
+        from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom needed
 
         inner = innermost(func)
         if inner is original(func) or not self._tracer.has_code(inner.__code__):
@@ -330,6 +331,7 @@ def functions_to_add(func: object) -> Sequence[FunctionType]:
     """
     if isinstance(func, FunctionType) and "__wrapped__" not in func.__dict__:
         return (func,)
+    from lineprof.decorate.callables import functions_of, innermost  # noqa: PLC0415  # seldom
 
     try:
         functions = functions_of(func)

@@ -26,7 +26,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lineprof.patterns import FORMS
+from lineprof.patterns import FORMS, listed
 from lineprof.report.options import (
     ALL_FUNCTIONS,
     BY,
@@ -97,16 +97,6 @@ _OVERVIEW = View(
     render=partial(_call, "overview", "render"),
     notes=_CALL_NOTES,
     has_tables=False,
-)
-
-JSON = View(
-    name="json",
-    suffix=".json",
-    help="JSON for other programs, times in nanoseconds; also of --hot, --functions,"
-    " --tree, --drill, --callers, --advice, --ranks, --by and --gpu-idle",
-    options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
-    render=partial(_call, "json_report", "render"),
-    takes_names=True,
 )
 
 HTML = View(
@@ -263,14 +253,22 @@ API_TRACE = View(
     notes=partial(_call, "gpu_trace", "api_trace_notes"),
 )
 
-VIEWS = {
-    view.name: view
-    for view in (
-        *(TEXT, JSON, HTML, HOT, FUNCTIONS, TREE, DRILL, CALLERS, ADVICE),
-        *(RANKS, BY_VIEW),
-        *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
-    )
-}
+_OTHERS = (
+    *(HTML, HOT, FUNCTIONS, TREE, DRILL, CALLERS, ADVICE, RANKS, BY_VIEW),
+    *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
+)
+
+JSON = View(
+    name="json",
+    suffix=".json",
+    help="JSON for other programs, times in nanoseconds; also of "
+    + listed([f"--{view.name}" for view in _OTHERS if view.rows], " and ", 99),
+    options=(SKIP_ZERO, SORT, RAW, LIMIT, MIN_PERCENT),
+    render=partial(_call, "json_report", "render"),
+    takes_names=True,
+)
+
+VIEWS = {view.name: view for view in (TEXT, JSON, *_OTHERS)}
 
 
 def default_view(profile: Profile, sources: Sources, options: Options) -> View:

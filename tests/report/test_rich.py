@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lineprof.cli.main import main
-from lineprof.line_stats import LineStats, show_func, show_text
+from lineprof.line_stats import LineStats
+from lineprof.report.line_profiler_tables import show_func, show_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from lineprof.model.call_graph import (
+    TOTALS,
     edge_gpu_ns,
     edges,
     function_totals,
@@ -133,14 +134,14 @@ class Collector:
         """Return the functions, registered ones first and then C functions."""
         keys = [*self._totals]
         totals = [*self._totals.values()]
-        numbers = [list(column) for column in zip(*totals)] or [[], [], [], []]
+        names = zip(("calls", "primitive", "self", "total"), TOTALS)
         marks = Marks(self._profile)
         table: Table = {
             "file": [self._files.get(key[0], NONE) for key in keys],
             "line": [key[1] for key in keys],
             "name": [key[2] for key in keys],
             "mark": [marks.after(key) for key in keys],
-            **dict(zip(("calls", "primitive", "self", "total"), numbers)),
+            **{short: [getattr(one, name) for one in totals] for short, name in names},
         }
         if not any(one.recurses for one in totals):
             del table["primitive"]
