@@ -675,8 +675,8 @@ def test_hostile_text_reaches_no_terminal(tmp_path: Path, flags: list[str]) -> N
         (["before.lprof", "n*.lprof"], 1, "no file fits 'n*.lprof'"),
         (["before.lprof", "after.lprof,"], 1, "has an empty name"),
         (["before.lprof", "text.lprof"], 1, "is not a profile"),
-        (["before.lprof", "after.lprof", "--limit", "-1"], 2, "'-1' is not a number"),
-        (["before.lprof", "after.lprof", "--min-percent", "x"], 2, "not a percentage"),
+        (["before.lprof", "after.lprof", "--limit", "-1"], 2, "bad number '-1'"),
+        (["before.lprof", "after.lprof", "--min-percent", "x"], 2, "bad percentage"),
         (
             ["before.lprof", "after.lprof", "--source-root", "gone"],
             1,

@@ -80,7 +80,7 @@ def test_the_commands_have_every_view_option_and_export() -> None:
     words = {word for command in fuzz_commands.every_command() for word in command}
     flags = {word.partition("=")[0] for word in words}
     options = [option for view in VIEWS.values() for option in view.options]
-    assert {option.flags[-1] for option in options} <= flags
+    assert {option.long for option in options} <= flags
     assert {f"--{name}" for name in VIEWS if name != "text"} <= flags
     assert set(EXPORTS) <= words
 

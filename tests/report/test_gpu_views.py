@@ -403,7 +403,7 @@ def test_csv_is_exact() -> None:
 
 def test_the_gpu_views_are_like_other_views() -> None:
     for name in GPU_VIEWS:
-        assert {option.field for option in VIEWS[name].options} >= {"csv"}
+        assert {option.attribute for option in VIEWS[name].options} >= {"csv"}
     assert Gpu() == NO_GPU
     assert EVIL in {one.name for one in SUMS}
 
