@@ -169,9 +169,9 @@ def whole(
     """Return a reader of whole numbers, in digits alone, from `least` to `most`."""
 
     def read(word: str) -> int:
-        is_number = word.isascii() and word.isdigit()
-        if is_number and len(word.lstrip("0")) <= len(str(most)):
-            value = int(word)
+        digits = word.lstrip("0") or "0"  # int() refuses thousands of digits
+        if word.isascii() and word.isdigit() and len(digits) <= len(str(most)):
+            value = int(digits)
             if least <= value <= most:
                 return value
         raise LineprofError(f"bad {what} {word!r}", hint=hint)

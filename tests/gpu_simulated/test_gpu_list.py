@@ -31,7 +31,7 @@ VERDICT = re.compile(r"(passed|failed|not run) +(\w+) \(\d+\.\d s\)(?:: (.+))?")
 LIMIT_S = 600  # reached only if a process hangs
 
 pytestmark = [
-    pytest.mark.once,
+    pytest.mark.seldom,
     pytest.mark.skipif(
         not sys.platform.startswith("linux"), reason="GPUs are recorded only on Linux"
     ),
@@ -133,7 +133,6 @@ def on_the_doubles(doubles: Path, *names: str) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.seldom
 @pytest.mark.parametrize("share", range(SHARES))
 def test_items_without_a_framework_pass_on_the_doubles(
     doubles: Path, share: int

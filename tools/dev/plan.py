@@ -5,16 +5,16 @@ The gate has all tests with the first Python found, by its usual core, but those
 on no Python, the rooms that read files (`READING`), and tests of simulated GPUs that
 are not marked `smoke`. They take turns: of the rooms that start programs, or wait
 (`IN_TURN`), each test runs with one of the two, which the hash of the commit chooses.
-Every other Python, and every other core, runs the rooms that count events (`COUNTING`)
-and the tests marked `smoke`; if another Python of its minor version does that, `smoke`
-alone. The rooms that count events, and the `smoke` tests of `LAUNCHES`, run with each
-kind of events, so that no calibration chooses it; a core with kinds then needs those
-rooms no second time; beside other tools (`coexistence`) it runs what counts most
-(`COUNTING_BESIDE`), as an unusual core does. Tests marked `serial` run with all cores
-of the first Python, and with the usual cores of the oldest and the newest.
+Every other Python runs the rooms that count events (`COUNTING`) and the tests marked
+`smoke`; every other core those rooms, of other tools (`coexistence`) what counts most
+(`COUNTING_BESIDE`), and the `smoke` tests of `LAUNCHES`. They run with each kind of
+events, so that no calibration chooses it; the usual core of a Python that has kinds
+then needs those rooms no second time (`BY_KINDS`). Tests marked `serial` run with all
+cores of the first Python, and with the usual cores of the oldest and the newest.
 
-The rest is what else may depend on a Python or a core: `make test-all` runs it as well,
-and each run of CI one of ten parts of it, which the hash of the commit chooses.
+The rest is what else may depend on a Python or a core, and all of a second Python of a
+minor version: `make test-all` runs it as well, and each run of CI one of ten parts of
+it, which the hash of the commit chooses.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ READING = (
 
 # Rooms of what depends on the core and the kind of its events.
 COUNTING = ("behaviour", "coexistence", "recording")
+BY_KINDS = ("behaviour", "recording")  # those that run whole with each kind of events
 
 # Rooms whose tests start programs, or wait: the two ends of the Pythons take turns.
 IN_TURN = (
@@ -151,17 +152,17 @@ def _gate(
 ) -> Run | None:
     """Return the run of a Python and core in the gate, with tests that run alone."""
     usual, kinds = core == python.cores[0], len(python.cores) > 1
+    if python in twins(first, pythons):
+        return None
     if python == first and usual:
-        return Run(python, core, files(), f"not {SELDOM}")
+        here = f"not {SELDOM}"
+        if kinds:
+            here = both(f"once or not ({any_of(BY_KINDS)})", here)
+        return Run(python, core, files(), here)
     chosen, smoke = files(COUNTING), having("smoke")
     marks: tuple[str, ...] = ("smoke", *COUNTING)
-    if python in twins(first, pythons):
-        if not usual:
-            return None
-        chosen, marks = (), ("smoke",)
-    elif not usual:
-        if core in KINDS:
-            smoke = frozenset(files(LAUNCHES))
+    if not usual:
+        smoke = frozenset(files(LAUNCHES))
         chosen = (*files(COUNTING, without=(BESIDE,)), *files(COUNTING_BESIDE))
     elif usual and python in {pythons[0], pythons[-1]}:
         left_out = (*READING, *GPU, *(COUNTING if kinds else ()))
@@ -235,6 +236,8 @@ def _beyond(
     usual = core == python.cores[0]
     is_twin = python in twins(first, pythons)
     others = "not once and not smoke"
+    if not usual and core not in KINDS:
+        others = "not once"  # the gate has few of those marked smoke
     if python == first and usual:
         return  # the gate leaves nothing out
     beside = files((BESIDE,), without=COUNTING_BESIDE)
@@ -244,6 +247,9 @@ def _beyond(
         chosen = files(GPU)
     elif is_twin:
         chosen = files(COUNTING if core in KINDS else (*EVENTS, *COUNTING))
+        if usual:
+            smoke = tuple(sorted(having("smoke")))
+            yield Run(python, core, smoke, "smoke and not once", "rest smoke")
     elif not usual:
         chosen = (*files(EVENTS), *beside)
     else:

@@ -183,7 +183,9 @@ class Suite:
         newest_ones = None
         if self._with_newest:
             newest_ones = pool.submit(self._newest, stack, pool)
-        self._set_up_all(pool, self._found, quick=self._found[1:-1])
+        twins = plan.twins(self._found[0], self._found) if self._found else set()
+        needed = [one for one in self._found if self._words or one not in twins]
+        self._set_up_all(pool, needed, quick=self._found[1:-1])
         self._native()
         done: list[Run] = []
         if self._found:  # its run is the longest: no other Python is waited for
@@ -198,7 +200,10 @@ class Suite:
         if pythons:
             first = (self._found or pythons)[0]
             runs = [run for run in self._runs(first, pythons) if run not in done]
+            late = dict.fromkeys(one.python for one in runs if one.python in twins)
+            self._set_up_all(pool, [*late], quick=late)
             self._spread(runs)
+            runs.sort(key=lambda run: not run.part)  # the rest has long runs
             beside = [run.beside() for run in runs if not run.spread]
             jobs = [functools.partial(self._pytest, run) for run in beside if run]
             self._side_by_side([*self._checks(), *jobs])
@@ -222,8 +227,10 @@ class Suite:
         pythons: list[Python],
         quick: Collection[Python],
     ) -> None:
-        """Begin to set up; the core of Pythons amid the others is made `quick`."""
+        """Begin to set up those that are not yet; the core of some is made `quick`."""
         for python in pythons:
+            if python in self._envs:
+                continue
             self._envs[python] = pool.submit(
                 self._set_up, python, quick=python in quick
             )
