@@ -13,12 +13,15 @@ import sys
 
 from lineprof.bytecode.code_flags import ITERABLE_COROUTINE
 from lineprof.errors import warn_at_caller
+from lineprof.later import Later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
     from types import MethodType, TracebackType
     from typing import Any, Protocol, Self, TypeVar
+
+    from lineprof.decorate import callables
 
     T = TypeVar("T")
 
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
 
         def disable_by_count(self) -> None:
             """Undo it."""
+else:
+    callables = Later("lineprof.decorate.callables")
 
 
 _MARK = "__lineprof_wrapper__"  # its profiler and id; functools.wraps copies it
@@ -194,9 +199,7 @@ class ByCountProfilerMixin:
         `func` may be a function, generator, coroutine, method, partial object, property
         or class. Raises TypeError if it is not callable.
         """
-        from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom needed
-
-        kind = kind_of(func)
+        kind = callables.kind_of(func)
         if not kind:
             msg = f"{func!r} is neither callable nor holds a callable"
             raise TypeError(msg)
@@ -208,9 +211,7 @@ class ByCountProfilerMixin:
 
         Those of a class are its members. Raises TypeError if `func` is not callable.
         """
-        from lineprof.decorate.callables import functions_of  # noqa: PLC0415  # seldom needed
-
-        return list(functions_of(func))
+        return list(callables.functions_of(func))
 
     def wrap_function(self, func: Callable[..., Any]) -> Any:  # noqa: ANN401
         """Return a function that enables the profiler and calls `func`."""
@@ -273,9 +274,7 @@ class ByCountProfilerMixin:
 
         Warns if a member cannot be replaced.
         """
-        from lineprof.decorate.callables import members_of  # noqa: PLC0415  # seldom
-
-        return self._replace_members(func, members_of(func))
+        return self._replace_members(func, callables.members_of(func))
 
     def _replace_members(self, namespace: T, members: dict[str, object]) -> T:
         failed = {}

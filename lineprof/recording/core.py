@@ -16,6 +16,7 @@ from functools import cache
 from lineprof import _core, process_info
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder
+from lineprof.later import Later
 from lineprof.process_info import python_version
 from lineprof.ranks import rank_of_process
 from lineprof.recording.calibration import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof._core import Tracer
+    from lineprof.recording import compiled
     from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.trace import (
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
         TraceOptions,
         TraceRecorder,
     )
+else:
+    compiled = Later("lineprof.recording.compiled")
 
 
 # The choice of a core: the source of events, and the reason for it.
@@ -362,9 +366,7 @@ class RunInfo:
                 "when it ended: calls since then were not counted"
             )
         if "torch._dynamo" in sys.modules:
-            from lineprof.recording.compiled import missing_lines  # noqa: PLC0415  # at the end
-
-            warnings += missing_lines(functions)
+            warnings += compiled.missing_lines(functions)
         return warnings
 
 

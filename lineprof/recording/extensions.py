@@ -6,11 +6,16 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 
+from lineprof.later import Later
 from lineprof.patterns import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from lineprof.decorate import callables
+else:
+    callables = Later("lineprof.decorate.callables")
 
 _MAX_NAMED = 5  # modules named in one warning; the others are counted
 _OURS = "lineprof."
@@ -42,11 +47,9 @@ def in_extension(target: object) -> dict[str, str]:
 
     Returns {} if it is from another module, or is no function or class.
     """
-    from lineprof.decorate.callables import is_c_level_callable  # noqa: PLC0415  # seldom
-
     if isinstance(target, type):  # whose metaclass may be the program's
         module, name = vars(target).get("__module__"), target.__qualname__
-    elif is_c_level_callable(target):
+    elif callables.is_c_level_callable(target):
         owner = getattr(target, "__objclass__", target)
         module, name = owner.__module__, getattr(target, "__qualname__", "")
     else:

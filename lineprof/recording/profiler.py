@@ -15,6 +15,7 @@ from lineprof.bytecode.code_tables import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
 from lineprof.files import normal_path
 from lineprof.held_signals import import_whole
+from lineprof.later import Later
 from lineprof.recording import discovery, legacy
 from lineprof.recording.calibration import remeasure
 from lineprof.recording.core import (
@@ -35,9 +36,11 @@ if TYPE_CHECKING:
     from typing import Any, TextIO, TypeVar
 
     from lineprof._core import Tracer
+    from lineprof.decorate import callables
     from lineprof.decorate.callables import Policies, ScopingPolicy
     from lineprof.line_stats import LineStats
     from lineprof.model.records import Key
+    from lineprof.recording import compiled, extensions
     from lineprof.recording.blocks import Block, Blocks
     from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
@@ -58,6 +61,10 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
     Path = str | os.PathLike[str]
     Scoping = ScopingPolicy | str | Policies | None
+else:
+    compiled = Later("lineprof.recording.compiled")
+    extensions = Later("lineprof.recording.extensions")
+    callables = Later("lineprof.decorate.callables")
 
 
 # Methods that decorate a function: one that a subclass overrides is called at each
@@ -180,11 +187,9 @@ class LineProfiler(ByCountProfilerMixin):
         As `__call__` does, but nothing is registered. Callables without Python code
         are returned unchanged. Raises TypeError if `func` is not callable.
         """
-        if not isinstance(func, (FunctionType, type)) and callable(func):
-            from lineprof.decorate.callables import kind_of  # noqa: PLC0415  # seldom
-
-            if kind_of(func) == "function":  # a callable object
-                return self._wrap_object(func)
+        is_object = not isinstance(func, (FunctionType, type)) and callable(func)
+        if is_object and callables.kind_of(func) == "function":
+            return self._wrap_object(func)
         return super().wrap_callable(func)
 
     def _wrap_object(self, func: Any) -> Any:  # noqa: ANN401
@@ -217,11 +222,10 @@ class LineProfiler(ByCountProfilerMixin):
         if isinstance(func, FunctionType):
             if self._tracer.is_activating(func.__code__):
                 return True
-            if "__wrapped__" in func.__dict__:
-                from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom
-
-                if self._tracer.is_activating(innermost(func).__code__):
-                    return True
+            is_wrapper = "__wrapped__" in func.__dict__
+            inner = callables.innermost(func) if is_wrapper else func
+            if is_wrapper and self._tracer.is_activating(inner.__code__):
+                return True
         return super()._already_a_wrapper(func)
 
     # -- registering ----------------------------------------------------------------
@@ -268,8 +272,6 @@ class LineProfiler(ByCountProfilerMixin):
         that this profiler has decorated. Returns 1 if a function was added, else
         0. Raises TypeError if `obj` is not callable.
         """
-        from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom needed
-
         self._registry.note_compiled(obj)
         guard = guard or self._already_a_wrapper
         functions = [
@@ -278,7 +280,7 @@ class LineProfiler(ByCountProfilerMixin):
             if not guard(function)
         ]
         for function in functions:
-            self.add_function(innermost(function))
+            self.add_function(callables.innermost(function))
         return 1 if functions else 0
 
     def add_class(
@@ -304,14 +306,9 @@ class LineProfiler(ByCountProfilerMixin):
     def _add_namespace(
         self, namespace: type | ModuleType, scoping_policy: Scoping, *, wrap: bool
     ) -> int:
-        from lineprof.decorate.callables import (  # noqa: PLC0415  # seldom needed
-            Registrar,
-            ScopingPolicy,
-        )
-
-        policies = ScopingPolicy.to_policies(scoping_policy)
+        policies = callables.ScopingPolicy.to_policies(scoping_policy)
         values = {kind: policy.value for kind, policy in policies.items()}
-        registrar = Registrar(
+        registrar = callables.Registrar(
             self.add_callable,
             self._already_a_wrapper,
             values,
@@ -330,11 +327,11 @@ class LineProfiler(ByCountProfilerMixin):
         """
         if isinstance(target, CodeType):
             return self._watch_code(target)
-        from lineprof.decorate.callables import functions_of, innermost  # noqa: PLC0415  # seldom
-
         self._registry.note_compiled(target)
         found = 0
-        for function in [innermost(function) for function in functions_of(target)]:
+        for function in [
+            callables.innermost(function) for function in callables.functions_of(target)
+        ]:
             if self._register(function):
                 found += self._watch_code(function.__code__)
         return found
@@ -913,7 +910,6 @@ def _compiled_warnings(registry: Registry) -> list[str]:
     """Return warnings about compiled functions, whose lines are not profiled."""
     if not (registry.compiled or registry.extensions):
         return []
-    from lineprof.recording.compiled import warnings_of  # noqa: PLC0415  # seldom needed
-    from lineprof.recording.extensions import extension_warnings  # noqa: PLC0415
-
-    return warnings_of(registry.compiled) + extension_warnings(registry.extensions)
+    return compiled.warnings_of(registry.compiled) + extensions.extension_warnings(
+        registry.extensions
+    )

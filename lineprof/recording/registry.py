@@ -20,6 +20,7 @@ from lineprof.decorate.code_copies import (
     unmarked,
 )
 from lineprof.errors import warn_at_caller
+from lineprof.later import Later
 from lineprof.recording.sources import RecordedSources
 
 TYPE_CHECKING = False
@@ -29,10 +30,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof._core import Tracer
+    from lineprof.decorate import callables
     from lineprof.model.records import Key as FunctionKey
+    from lineprof.recording import compiled, extensions
     from lineprof.recording.live_file import LiveFile
 
     Key = tuple[object, ...]
+else:
+    callables = Later("lineprof.decorate.callables")
+    compiled = Later("lineprof.recording.compiled")
+    extensions = Later("lineprof.recording.extensions")
 
 _DYNAMIC = "<dynamic-code>"  # cloudpickle's file of all code, from 3.1.3 on
 _MODULE = "<module>"
@@ -122,20 +129,15 @@ class Registry:
         """
         if isinstance(target, FunctionType) or _is_python_class(target):
             return
-        from lineprof.recording.compiled import compiled_in  # noqa: PLC0415  # seldom needed
-        from lineprof.recording.extensions import in_extension  # noqa: PLC0415
-
-        self.compiled.update(dict.fromkeys(compiled_in(target)))
-        self.extensions.update(in_extension(target))
+        self.compiled.update(dict.fromkeys(compiled.compiled_in(target)))
+        self.extensions.update(extensions.in_extension(target))
 
     def note_compiled_by_numba(self) -> None:
         """Record the registered functions that Numba has compiled."""
         if "numba.core.dispatcher" not in sys.modules:
             return
-        from lineprof.recording.compiled import numba_in  # noqa: PLC0415  # seldom needed
-
         known = {*self._known, *self._unlisted}
-        self.compiled.update(dict.fromkeys(numba_in(known)))
+        self.compiled.update(dict.fromkeys(compiled.numba_in(known)))
 
     # -- code objects ---------------------------------------------------------------
 
@@ -259,9 +261,7 @@ class Registry:
         """
         if "__wrapped__" not in func.__dict__:
             return None
-        from lineprof.decorate.callables import innermost  # noqa: PLC0415  # seldom needed
-
-        inner = innermost(func)
+        inner = callables.innermost(func)
         if inner is original(func) or not self._tracer.has_code(inner.__code__):
             return None
         return inner.__code__
@@ -331,15 +331,13 @@ def functions_to_add(func: object) -> Sequence[FunctionType]:
     """
     if isinstance(func, FunctionType) and "__wrapped__" not in func.__dict__:
         return (func,)
-    from lineprof.decorate.callables import functions_of, innermost  # noqa: PLC0415  # seldom
-
     try:
-        functions = functions_of(func)
+        functions = callables.functions_of(func)
     except TypeError:
         functions = []
     if not functions:
         warn_at_caller(f"{func!r} has no Python code whose lines could be counted")
-    wrapped = [innermost(function) for function in functions]
+    wrapped = [callables.innermost(function) for function in functions]
     for outer, inner in zip(functions, wrapped):
         if inner is not original(outer):
             warn_at_caller(
