@@ -38,7 +38,7 @@ OWN = (
     " lineprof.console.output lineprof.control lineprof.control.address"
     " lineprof.control.listener lineprof.decorate lineprof.decorate.code_copies"
     " lineprof.decorate.wrappers lineprof.errors lineprof.files lineprof.held_signals"
-    " lineprof.model lineprof.model.collectives lineprof.patterns"
+    " lineprof.later lineprof.model lineprof.model.collectives lineprof.patterns"
     " lineprof.private_folder lineprof.process_info lineprof.quiet_threads"
     " lineprof.ranks lineprof.recording lineprof.recording.calibration"
     " lineprof.recording.core lineprof.recording.descriptors"
