@@ -20,12 +20,13 @@ _SOURCE, _EXTENSIONS = tuple(SOURCE_SUFFIXES), tuple(EXTENSION_SUFFIXES)
 # The names of the modules of the standard library that lineprof needs with some Python,
 # or for a profile with GPU work, and that have a file.
 STANDARD = (
-    "__future__ _datetime _json _opcode _opcode_metadata _py_warnings _socket _sqlite3"
-    " _typing annotationlib array ast collections collections.abc contextlib copyreg"
-    " datetime enum fnmatch functools importlib json json.decoder json.encoder"
-    " json.scanner keyword math opcode operator re re._casefix re._compiler"
-    " re._constants re._parser reprlib select sqlite3 sqlite3.dbapi2 types typing"
-    " warnings"
+    "__future__ _datetime _json _opcode _opcode_metadata _py_warnings _socket"
+    " _sqlite3 _typing _weakrefset annotationlib array ast collections"
+    " collections.abc contextlib copy copyreg dataclasses datetime dis enum fnmatch"
+    " functools importlib inspect json json.decoder json.encoder json.scanner keyword"
+    " linecache math opcode operator re re._casefix re._compiler re._constants"
+    " re._parser reprlib select sqlite3 sqlite3.dbapi2 token tokenize types typing"
+    " warnings weakref"
 )
 
 # And those of lineprof itself.
