@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 import os
-import tempfile
 import warnings
 from functools import lru_cache
 from token import NAME
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from lineprof.later import Later
 from lineprof.model.records import SourceFile
 from lineprof.source_files import (
     disk_text,
@@ -22,9 +20,14 @@ from lineprof.source_files import (
 )
 
 if TYPE_CHECKING:
+    import ast
+    import inspect
+    import tempfile
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lineprof.model.profile import Profile
+else:  # each takes some ms, and a run that only writes its profile needs none
+    ast, inspect, tempfile = map(Later, ("ast", "inspect", "tempfile"))
 
 _PYTHON = (".py", ".pyw")  # ends of names of source that has to be valid Python
 _CYTHON = (".pyx", ".pxd", ".pxi")  # ends of names of source that Python cannot parse
@@ -365,8 +368,10 @@ def _getblock(*, is_with: bool) -> Callable[[_Rest], list[str]]:
                 token = "def"  # noqa: S105
             super().tokeneater(type, token, *place)
 
-    names = {**vars(inspect), "BlockFinder": Finder}
-    return FunctionType(inspect.getblock.__code__, names)
+    getblock = inspect.getblock
+    return FunctionType(
+        getblock.__code__, {**getblock.__globals__, "BlockFinder": Finder}
+    )
 
 
 def _indented(lines: Sequence[str]) -> list[str]:

@@ -35,8 +35,9 @@ from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name, name_of, write_file
 from lineprof.flags import BOOLEAN, PAGES
+from lineprof.later import Later
 from lineprof.patterns import FORMS
-from lineprof.report import VIEWS, default_view, rows
+from lineprof.report import VIEWS, default_view
 from lineprof.report.lookup import chosen
 from lineprof.report.notes import next_steps, notes, view_with_notes
 from lineprof.report.options import (
@@ -62,8 +63,11 @@ if TYPE_CHECKING:
     from lineprof.flags import Flag
     from lineprof.model.profile import Profile
     from lineprof.model.records import Process
+    from lineprof.report import rows
     from lineprof.report.options import View
     from lineprof.source import Sources
+else:
+    rows = Later("lineprof.report.rows")
 
 _DEFAULT, *_OTHERS = VIEWS.values()
 

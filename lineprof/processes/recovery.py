@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof import process_info
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
+from lineprof.later import Later
 from lineprof.model.profile import Profile
 from lineprof.private_folder import (
     check_folder,
     own_folder_name,
     temporary_folder,
 )
-from lineprof.processes.last_snapshot import completed, identities
 from lineprof.processes.parts import (
     Part,
     has_profiles,
@@ -43,7 +43,10 @@ from lineprof.storage import load, save
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from lineprof.processes import last_snapshot
     from lineprof.snapshot.live_file import LiveCounts, LiveFileReader, Notes
+else:
+    last_snapshot = Later("lineprof.processes.last_snapshot")
 
 _USUAL_FOLDERS = ("/tmp", "/var/tmp")  # noqa: S108  # only this user's are read
 _RUNNING, _SIGNALLED, _ENDED, _WRITTEN = range(4)  # states, as in the core
@@ -429,12 +432,12 @@ def _completed(run: DeadRun, end: EndOfProcess) -> tuple[EndOfProcess, int]:
         snapshot = load(run.out) if run.out and os.path.lexists(run.out) else None
     except (OSError, LineprofError):
         return end, _REPLACED
-    ours = identities(end.profile)
-    if snapshot is None or ours.isdisjoint(identities(snapshot)):
+    ours = last_snapshot.identities(end.profile)
+    if snapshot is None or ours.isdisjoint(last_snapshot.identities(snapshot)):
         return end, _REPLACED
-    if not identities(snapshot) <= ours:
+    if not last_snapshot.identities(snapshot) <= ours:
         return end, _KEPT
-    whole, is_all = completed(end.profile, snapshot)
+    whole, is_all = last_snapshot.completed(end.profile, snapshot)
     if is_all:
         return end._replace(profile=whole), _REPLACED
     warnings = [

@@ -26,6 +26,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lineprof.later import Later
 from lineprof.patterns import FORMS, listed
 from lineprof.report.options import (
     ALL_FUNCTIONS,
@@ -58,11 +59,13 @@ from lineprof.report.options import (
     Options,
     View,
 )
-from lineprof.report.overview import is_large
 
 if TYPE_CHECKING:
     from lineprof.model.profile import Profile
+    from lineprof.report import overview
     from lineprof.source import Sources
+else:
+    overview = Later("lineprof.report.overview")
 
 __all__ = ["TEXT", "VIEWS", "Options", "View", "default_view"]
 
@@ -273,4 +276,4 @@ VIEWS = {view.name: view for view in (TEXT, JSON, *_OTHERS)}
 
 def default_view(profile: Profile, sources: Sources, options: Options) -> View:
     """Return the view of `profile` for a reader who chose none."""
-    return _OVERVIEW if is_large(profile, sources, options) else TEXT
+    return _OVERVIEW if overview.is_large(profile, sources, options) else TEXT

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import Styled
 from lineprof.console.terminal import PLAIN, Terminal
+from lineprof.later import Later
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import (
@@ -23,17 +24,19 @@ from lineprof.report.line_table import (
     function_tables,
 )
 from lineprof.report.options import uncalibrated
-from lineprof.report.unmeasured import UnmeasuredBodies
 from lineprof.source import LEFT_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.profile import Profile
+    from lineprof.report import unmeasured
     from lineprof.report.highlight import Painter
     from lineprof.report.line_table import ExtraColumns, FunctionTable
     from lineprof.report.options import Options
     from lineprof.source import Sources
+else:
+    unmeasured = Later("lineprof.report.unmeasured")
 
 _MAX_BLANK_ROWS = 100_000  # without source; no function is that long
 
@@ -111,8 +114,8 @@ def table_layout(
     )
 
 
-def _bodies(sources: Sources) -> UnmeasuredBodies:
-    return UnmeasuredBodies(sources)
+def _bodies(sources: Sources) -> unmeasured.UnmeasuredBodies:
+    return unmeasured.UnmeasuredBodies(sources)
 
 
 def _painter(options: Options) -> Painter | None:
@@ -131,7 +134,7 @@ class TableLayout(NamedTuple):
     columns: tuple[Column, ...] = COLUMNS
     terminal: Terminal = PLAIN
     painter: Painter | None = None  # None: no colours but for hot lines
-    bodies: UnmeasuredBodies | None = None  # None: all lines are shown
+    bodies: unmeasured.UnmeasuredBodies | None = None  # None: all lines are shown
 
     def heading(self) -> Iterator[str]:
         """Yield the lines above all tables."""

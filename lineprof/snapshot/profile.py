@@ -7,6 +7,7 @@ from array import array
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from lineprof.later import Later
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
@@ -26,14 +27,6 @@ from lineprof.model.records import (
     Wait,
     maker_of,
 )
-from lineprof.model.timelines import (
-    SLICE_COLUMNS,
-    SLICES_PER_BATCH,
-    UNSURE_COLUMN,
-    WAIT_COLUMN,
-    Trace,
-    pack_slices,
-)
 from lineprof.process_info import thread_names
 from lineprof.snapshot.arithmetic import line_records
 from lineprof.snapshot.calls import max_of_columns, of_c, remarks, tree_of
@@ -44,6 +37,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from lineprof._core import Tracer
+    from lineprof.model import timelines
     from lineprof.model.records import Key, SourceFile
     from lineprof.model.timelines import Batch
     from lineprof.snapshot.calls import RawTree
@@ -57,6 +51,8 @@ if TYPE_CHECKING:
 
     KeyLine = tuple[Key, int]
     Place = tuple[Key, int, int]  # function, line and the index of a thread
+else:
+    timelines = Later("lineprof.model.timelines")
 
 
 class LineRow(NamedTuple):
@@ -222,7 +218,7 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
         return threads.setdefault(number, len(threads))
 
     tree, gpu = NO_CALLS, NO_GPU
-    traces: tuple[Trace, ...] = ()
+    traces: tuple[timelines.Trace, ...] = ()
     if parts.calls:
         calls, parts = parts.calls, parts._replace(calls=None, blocks=())
         tree, functions = tree_of(calls, called, place_of, scale, functions)
@@ -427,7 +423,7 @@ class RawTrace(NamedTuple):
         keys: Mapping[int, Key],
         place_of: Callable[[int], int],
         scale: int,
-    ) -> tuple[Trace, ...]:
+    ) -> tuple[timelines.Trace, ...]:
         """Return all slices as one trace; () if there are none.
 
         `keys` has the functions by the serials of their codes; `place_of` returns
@@ -440,7 +436,7 @@ class RawTrace(NamedTuple):
         for serial, key in keys.items():
             wanted[serial] = functions.setdefault(key, len(functions)) + 1
         windows = TraceWindows._make(
-            self.tracer.trace_windows(wanted.tobytes(), 4 * SLICES_PER_BATCH)
+            self.tracer.trace_windows(wanted.tobytes(), 4 * timelines.SLICES_PER_BATCH)
         )
         used: set[int] = set()
         batches = tuple(self._batches(wanted.tobytes(), windows, scale, used))
@@ -452,7 +448,7 @@ class RawTrace(NamedTuple):
         if windows.left_out:
             full_ns = self.core.monotonic_ns(self.core.trace_full(), scale)
         return (
-            Trace(
+            timelines.Trace(
                 process=0,
                 count=count,
                 left_out=windows.left_out,
@@ -480,14 +476,18 @@ class RawTrace(NamedTuple):
         for low, high in itertools.pairwise(windows.starts):
             columns = dict(
                 zip(
-                    (*SLICE_COLUMNS, WAIT_COLUMN, UNSURE_COLUMN),
+                    (
+                        *timelines.SLICE_COLUMNS,
+                        timelines.WAIT_COLUMN,
+                        timelines.UNSURE_COLUMN,
+                    ),
                     self.tracer.trace_slices(wanted, windows.until, low, high, scale),
                 )
             )
-            used.update(array(SLICE_COLUMNS["thread"], columns["thread"]))
-            yield from pack_slices(columns)
+            used.update(array(timelines.SLICE_COLUMNS["thread"], columns["thread"]))
+            yield from timelines.pack_slices(columns)
 
-    def warnings(self, traces: Iterable[Trace]) -> list[str]:
+    def warnings(self, traces: Iterable[timelines.Trace]) -> list[str]:
         """Return a sentence for each trace that lacks slices."""
         return [
             f"the timeline ends early: its memory ({self.memory_mb} MB) was full;"

@@ -32,7 +32,10 @@ def save(
 
     `progress` is called with the number of rows that are written so far.
     """
-    import_whole("lineprof.storage.writer", "sqlite3", "lineprof.storage.writer_gpu")
+    names = ["lineprof.storage.writer", "sqlite3"]
+    if any(stats.gpu) or stats.traces or stats.ranks.runs:
+        names.append("lineprof.storage.writer_gpu")
+    import_whole(*names)
     from lineprof.storage.writer import save as write  # noqa: PLC0415  # at the end
 
     write(stats, path, progress)

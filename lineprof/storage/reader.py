@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, file_error, not_a_file
 from lineprof.files import absolute_path
+from lineprof.later import Later
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
@@ -32,8 +33,6 @@ from lineprof.model.records import (
 from lineprof.model.records import WAITS as WAIT_RECORDS
 from lineprof.model.relation import FUNCTION, NONE, PROCESS, THREAD
 from lineprof.model.units import MAX_UNIT, MIN_UNIT, NANOSECOND
-from lineprof.storage.line_profiler_files import load_pickle
-from lineprof.storage.reader_gpu import gpu_of, rank_lines_of, traces_of
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
@@ -73,8 +72,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.model.records import Key, LineBreakdown, MergedCall, Wait
+    from lineprof.storage import line_profiler_files, reader_gpu
     from lineprof.storage.rows import Lookup
     from lineprof.storage.schema import Table
+else:
+    line_profiler_files = Later("lineprof.storage.line_profiler_files")
+    reader_gpu = Later("lineprof.storage.reader_gpu")
 
 _MAGIC = b"SQLite format 3\0"
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
@@ -114,7 +117,7 @@ def load_file(
     name = os.fsdecode(path)
     full_name = _full_name(name)
     if full_name is None:
-        return load_pickle(name)
+        return line_profiler_files.load_pickle(name)
     tables: frozenset[Table] = frozenset()
     try:
         with closing(_opened(full_name)) as db:
@@ -321,7 +324,7 @@ def _optional(
     """Return the parts that not every profile has, as arguments of `from_functions`."""
     found: dict[str, Any] = {}
     if GPU_RUNS in tables:
-        found["gpu"] = gpu_of(db, lookup)
+        found["gpu"] = reader_gpu.gpu_of(db, lookup)
     if CUTS in tables:
         found["cuts"] = records_of(db, CUTS, lookup)
     if CALL_NODES in tables:
@@ -343,13 +346,13 @@ def _optional(
             parts: list[LineBreakdown] = records_of(db, OWN_TIMES, lookup)
             found["breakdowns"] = [one for one in parts if one.part in PARTS]
         if TRACES in tables:
-            traces = traces_of(db, lookup)
+            traces = reader_gpu.traces_of(db, lookup)
             found["traces"] = tuple([one for one in traces if not one.min_ns])
             slices = tuple([one for one in traces if one.min_ns])
             if slices and "gpu" in found:
                 found["gpu"] = found["gpu"]._replace(slices=slices)
     if RANK_RUNS in tables:
-        found["ranks"] = rank_lines_of(db, lookup)
+        found["ranks"] = reader_gpu.rank_lines_of(db, lookup)
     return found
 
 

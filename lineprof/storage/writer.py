@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, file_error
 from lineprof.files import write_atomically
+from lineprof.later import Later
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.records import (
     CALL_NUMBERS,
@@ -45,7 +46,6 @@ from lineprof.storage.schema import (
     database_uri,
     rows_of,
 )
-from lineprof.storage.writer_gpu import gpu_tables, rank_tables, trace_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -53,9 +53,12 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, Key
+    from lineprof.storage import writer_gpu
     from lineprof.storage.schema import Ids, Row
 
     Value = int | str | bytes | None
+else:
+    writer_gpu = Later("lineprof.storage.writer_gpu")
 
 _PLAIN = frozenset({int, type(None)})
 _MAX_VALUES = 999  # of one statement; SQLite before 3.32 takes no more
@@ -224,7 +227,7 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
     for table in TABLES:
         yield table, rows[table]
     if stats.gpu != NO_GPU:
-        yield from gpu_tables(stats, refer)
+        yield from writer_gpu.gpu_tables(stats, refer)
     traces = (*stats.traces, *stats.gpu.slices)
     has_calls = stats.calls != NO_CALLS or stats.waits or stats.breakdowns
     if has_calls or traces or len(ids) > len(stats.functions):
@@ -241,9 +244,9 @@ def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
         cuts = [cut for cut in stats.cuts if cut.function in shown]
         yield CUTS, rows_of(CUTS, cuts, refer)
     if traces:
-        yield from trace_tables(stats, refer)
+        yield from writer_gpu.trace_tables(stats, refer)
     if stats.ranks.runs:
-        yield from rank_tables(stats, refer)
+        yield from writer_gpu.rank_tables(stats, refer)
 
 
 def function_ids(stats: Profile) -> dict[Key, int]:
