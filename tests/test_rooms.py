@@ -21,6 +21,7 @@ CSRC = ROOT / "csrc"
 ROOMS = [
     "bytecode",
     "record",
+    "arithmetic",
     "gpu",
     "engine",
     "hooks",

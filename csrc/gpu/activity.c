@@ -262,17 +262,14 @@ copy_names(lp_names *names, const lp_string_table *strings)
 static bool
 copy_sums(lp_activity_snapshot *copy, const lp_sums *sums)
 {
-    size_t slots = sums->sums == NULL ? 0 : (size_t)sums->mask + 1;
-
     copy->sums = malloc((sums->n + 1) * sizeof(lp_sum));
     if (copy->sums == NULL) {
         return false;
     }
-    for (size_t i = 0; i < slots; i++) {
-        if (sums->sums[i].key.kind != 0) {
-            copy->sums[copy->n_sums++] = sums->sums[i];
-        }
+    if (sums->n > 0) {
+        memcpy(copy->sums, sums->sums, sums->n * sizeof(lp_sum));
     }
+    copy->n_sums = sums->n;
     return true;
 }
 

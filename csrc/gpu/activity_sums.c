@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/growing_array.h"
+
 void
 lp_busy_time_free(lp_busy_time *busy)
 {
@@ -121,8 +123,6 @@ lp_busy_time_add(lp_busy_time *busy, lp_ns start, lp_ns end)
     busy->n -= after - first - 1;
 }
 
-enum { MIN_SLOTS = 256 };
-
 void
 lp_sums_init(lp_sums *sums)
 {
@@ -133,68 +133,51 @@ void
 lp_sums_free(lp_sums *sums)
 {
     free(sums->sums);
+    lp_hash_index_free(&sums->index);
     *sums = (lp_sums){0};
 }
 
-static uint32_t
-hash_of(const lp_sum_key *key)
-{
-    uint64_t a = (uint64_t)key->path << 32 | key->name;
-    uint64_t b =
-        (uint64_t)key->origin << 32 | (uint32_t)key->kind << 16 | key->device;
-    uint64_t hash = a * 0x9E3779B97F4A7C15u;
+static const lp_record_size SUM = {sizeof(lp_sum), sizeof(lp_sum_key)};
 
-    hash = (hash ^ (hash >> 32) ^ b) * 0xBF58476D1CE4E5B9u;
-    return (uint32_t)(hash ^ (hash >> 32));
-}
-
+/* Return the sum of a key that has none yet; NULL if memory is out. */
 static lp_sum *
-find(lp_sum *sums, uint32_t mask, const lp_sum_key *key)
+new_sum(lp_sums *sums, const lp_sum_key *key)
 {
-    uint32_t at = hash_of(key) & mask;
-
-    while (sums[at].key.kind != 0 &&
-           memcmp(&sums[at].key, key, sizeof(*key)) != 0) {
-        at = (at + 1) & mask;
-    }
-    return &sums[at];
-}
-
-static bool
-grow(lp_sums *sums)
-{
-    uint32_t slots = sums->sums == NULL ? MIN_SLOTS : (sums->mask + 1) * 2;
-    lp_sum *grown = calloc(slots, sizeof(lp_sum));
+    lp_sum *grown =
+        lp_array_reserve(sums->sums, sums->n, &sums->capacity, sizeof(*grown));
+    lp_sum *sum;
 
     if (grown == NULL) {
-        return false;
+        return NULL;
     }
-    for (uint32_t i = 0; sums->sums != NULL && i <= sums->mask; i++) {
-        if (sums->sums[i].key.kind != 0) {
-            *find(grown, slots - 1, &sums->sums[i].key) = sums->sums[i];
-        }
-    }
-    free(sums->sums);
     sums->sums = grown;
-    sums->mask = slots - 1;
-    return true;
+    if (!lp_hash_index_reserve(&sums->index, grown, SUM, 0, sums->n)) {
+        return NULL;
+    }
+    sum = &grown[sums->n++];
+    *sum = (lp_sum){.key = *key, .min = UINT64_MAX};
+    *lp_hash_index_slot(&sums->index, grown, SUM, key) = (uint32_t)sums->n;
+    return sum;
 }
 
 void
 lp_sums_add(lp_sums *sums, const lp_sum_key *key, lp_ns ns, uint64_t bytes)
 {
+    uint32_t position = 0;
     lp_sum *sum;
 
-    if (LP_UNLIKELY(sums->sums == NULL || sums->n > sums->mask / 2) &&
-        !grow(sums) && (sums->sums == NULL || sums->n >= sums->mask)) {
-        sums->lost++;
-        return;
+    if (LP_LIKELY(sums->n > 0)) {
+        position = *lp_hash_index_slot(&sums->index, sums->sums, SUM, key);
     }
-    sum = find(sums->sums, sums->mask, key);
-    if (LP_UNLIKELY(sum->key.kind == 0)) {
-        sum->key = *key;
-        sum->min = ns;
-        sums->n++;
+    if (LP_LIKELY(position != 0)) {
+        sum = &sums->sums[position - 1];
+    }
+    else {
+        sum = new_sum(sums, key);
+        if (sum == NULL) {
+            sums->lost++;
+            return;
+        }
     }
     sum->count++;
     sum->ns += ns;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "record/clock.h"
+#include "record/hash_index.h"
 
 /* Kinds of records; Python uses the same numbers. */
 typedef enum lp_activity_kind {
@@ -38,7 +39,7 @@ typedef struct lp_sum_key {
     uint32_t origin;
     /* number of a string; a direction; or number of an API call */
     uint32_t name;
-    uint16_t kind; /* lp_activity_kind; 0 in a free slot */
+    uint16_t kind; /* lp_activity_kind */
     uint16_t device;
 } lp_sum_key;
 
@@ -50,10 +51,10 @@ typedef struct lp_sum {
 } lp_sum;
 
 typedef struct lp_sums {
-    lp_sum *sums; /* owned hash table */
-    uint32_t n;
-    uint32_t mask;
-    uint64_t lost; /* records that there was no memory for */
+    lp_sum *sums; /* owned */
+    size_t n, capacity;
+    lp_hash_index index; /* of the sums, by their keys */
+    uint64_t lost;       /* records that there was no memory for */
 } lp_sums;
 
 void lp_sums_init(lp_sums *sums);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "record/clock.h"
+#include "record/growing_array.h"
 
 /* A graph launch has many records of one id, maybe in several buffers: a page
  * is kept until records of ids so many pages later have come. */
@@ -566,8 +567,6 @@ lp_correlation_outstanding(const lp_correlation *correlations)
     return pending;
 }
 
-enum { MIN_SLOTS = 1024 };
-
 void
 lp_graph_nodes_init(lp_graph_nodes *graph_nodes)
 {
@@ -578,50 +577,27 @@ lp_graph_nodes_init(lp_graph_nodes *graph_nodes)
 void
 lp_graph_nodes_free(lp_graph_nodes *graph_nodes)
 {
-    free(graph_nodes->slots);
-    graph_nodes->slots = NULL;
+    free(graph_nodes->nodes);
+    graph_nodes->nodes = NULL;
+    graph_nodes->n = graph_nodes->capacity = 0;
+    lp_hash_index_free(&graph_nodes->index);
     pthread_mutex_destroy(&graph_nodes->lock);
 }
 
-static lp_graph_node *
-find(lp_graph_node *slots, uint32_t mask, uint64_t node)
-{
-    uint64_t hash = node * 0x9E3779B97F4A7C15u;
-    uint32_t at = (uint32_t)(hash >> 32) & mask;
+static const lp_record_size NODE = {sizeof(lp_graph_node), sizeof(uint64_t)};
 
-    while (slots[at].node != 0 && slots[at].node != node) {
-        at = (at + 1) & mask;
-    }
-    return &slots[at];
-}
-
+/* Make room for one more node. */
 static bool
-reserve(lp_graph_nodes *graph_nodes)
+reserve(lp_graph_nodes *self)
 {
-    uint32_t slots = MIN_SLOTS;
-    lp_graph_node *grown;
+    lp_graph_node *nodes = lp_array_reserve(self->nodes, self->n,
+                                            &self->capacity, sizeof(*nodes));
 
-    if (graph_nodes->slots != NULL) {
-        if (graph_nodes->n <= graph_nodes->mask / 2) {
-            return true;
-        }
-        slots = (graph_nodes->mask + 1) * 2;
-    }
-    grown = calloc(slots, sizeof(lp_graph_node));
-    if (grown == NULL) {
+    if (nodes == NULL) {
         return false;
     }
-    for (uint32_t i = 0; graph_nodes->slots != NULL && i <= graph_nodes->mask;
-         i++) {
-        if (graph_nodes->slots[i].node != 0) {
-            *find(grown, slots - 1, graph_nodes->slots[i].node) =
-                graph_nodes->slots[i];
-        }
-    }
-    free(graph_nodes->slots);
-    graph_nodes->slots = grown;
-    graph_nodes->mask = slots - 1;
-    return true;
+    self->nodes = nodes;
+    return lp_hash_index_reserve(&self->index, nodes, NODE, 0, self->n);
 }
 
 void
@@ -633,12 +609,14 @@ lp_graph_nodes_insert(lp_graph_nodes *graph_nodes, uint64_t node,
     }
     pthread_mutex_lock(&graph_nodes->lock);
     if (reserve(graph_nodes)) {
-        lp_graph_node *slot =
-            find(graph_nodes->slots, graph_nodes->mask, node);
+        uint32_t *slot = lp_hash_index_slot(&graph_nodes->index,
+                                            graph_nodes->nodes, NODE, &node);
 
-        graph_nodes->n += slot->node == 0;
-        slot->node = node;
-        slot->path = path;
+        if (*slot == 0) {
+            *slot = (uint32_t)++graph_nodes->n;
+        }
+        graph_nodes->nodes[*slot - 1] =
+            (lp_graph_node){.node = node, .path = path};
     }
     pthread_mutex_unlock(&graph_nodes->lock);
 }
@@ -649,8 +627,13 @@ lp_graph_nodes_find(lp_graph_nodes *graph_nodes, uint64_t node)
     uint32_t path = 0;
 
     pthread_mutex_lock(&graph_nodes->lock);
-    if (graph_nodes->slots != NULL) {
-        path = find(graph_nodes->slots, graph_nodes->mask, node)->path;
+    if (graph_nodes->n > 0) {
+        uint32_t position = *lp_hash_index_slot(
+            &graph_nodes->index, graph_nodes->nodes, NODE, &node);
+
+        if (position != 0) {
+            path = graph_nodes->nodes[position - 1].path;
+        }
     }
     pthread_mutex_unlock(&graph_nodes->lock);
     return path;

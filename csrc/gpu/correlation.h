@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "record/clock.h"
+#include "record/hash_index.h"
 
 enum {
     LP_CORRELATION_INSERTED = 1, /* the call was inserted */
@@ -121,14 +122,14 @@ lp_correlation_tail
 lp_correlation_since_newest(const lp_correlation *correlations);
 
 typedef struct lp_graph_node {
-    uint64_t node; /* 0 in a free slot */
+    uint64_t node;
     uint32_t path;
 } lp_graph_node;
 
 typedef struct lp_graph_nodes {
-    lp_graph_node *slots; /* owned, by hash */
-    uint32_t n;
-    uint32_t mask;
+    lp_graph_node *nodes; /* owned */
+    size_t n, capacity;
+    lp_hash_index index; /* of the nodes, by `node` */
     pthread_mutex_t lock;
 } lp_graph_nodes;
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/growing_array.h"
+
 #define COLUMN(field, code)                                                   \
     {#field, code, sizeof(((lp_event *)0)->field), offsetof(lp_event, field)}
 
@@ -16,7 +18,7 @@ const lp_column lp_columns[LP_COLUMNS] = {
 
 #undef COLUMN
 
-enum { MIN_SLOTS = 64, BYTES_PER_EVENT = 5 * 8 + 8 * 4 + 2 };
+enum { BYTES_PER_EVENT = 5 * 8 + 8 * 4 + 2 };
 
 void
 lp_event_timeline_init(lp_event_timeline *timeline, size_t max)
@@ -32,7 +34,7 @@ lp_event_timeline_free(lp_event_timeline *timeline)
     }
     free(timeline->chunks);
     free(timeline->launches);
-    free(timeline->slots);
+    lp_hash_index_free(&timeline->index);
     *timeline = (lp_event_timeline){0};
 }
 
@@ -102,91 +104,40 @@ lp_event_timeline_column(const lp_event_timeline *timeline, int column,
     }
 }
 
-static uint32_t
-hash_of(const lp_launch *launch)
-{
-    const unsigned char *bytes = (const unsigned char *)launch;
-    uint64_t hash = 0;
+static const lp_record_size LAUNCH = {sizeof(lp_launch), sizeof(lp_launch)};
 
-    for (size_t i = 0; i < sizeof(*launch); i += 4) {
-        uint32_t word;
-
-        memcpy(&word, bytes + i, sizeof(word));
-        hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 29;
-    }
-    return (uint32_t)(hash ^ (hash >> 32));
-}
-
-static uint32_t
-find(const lp_event_timeline *timeline, const lp_launch *launch,
-     uint32_t *slot)
-{
-    uint32_t at = hash_of(launch);
-
-    for (;; at++) {
-        uint32_t number;
-
-        at &= timeline->mask;
-        number = timeline->slots[at];
-        if (number == 0 || memcmp(&timeline->launches[number], launch,
-                                  sizeof(*launch)) == 0) {
-            *slot = at;
-            return number;
-        }
-    }
-}
-
-/* Make room for one more launch, and at least twice as many slots. */
+/* Make room for one more launch. */
 static bool
 reserve(lp_event_timeline *timeline)
 {
-    uint32_t capacity = timeline->launch_capacity == 0
-                            ? MIN_SLOTS / 2
-                            : timeline->launch_capacity * 2;
-    uint32_t slot;
-    lp_launch *launches;
-    uint32_t *slots;
+    lp_launch *launches =
+        lp_array_reserve(timeline->launches, timeline->n_launches,
+                         &timeline->launch_capacity, sizeof(*launches));
 
-    if (timeline->n_launches < timeline->launch_capacity) {
-        return true;
-    }
-    launches = realloc(timeline->launches, capacity * sizeof(lp_launch));
     if (launches == NULL) {
         return false;
     }
     timeline->launches = launches;
-    slots = calloc((size_t)capacity * 2, sizeof(uint32_t));
-    if (slots == NULL) {
-        return false;
-    }
-    free(timeline->slots);
-    timeline->slots = slots;
-    timeline->mask = capacity * 2 - 1;
-    timeline->launch_capacity = capacity;
     if (timeline->n_launches == 0) {
-        timeline->launches[timeline->n_launches++] = (lp_launch){0};
+        launches[timeline->n_launches++] = (lp_launch){0};
     }
-    for (uint32_t i = 1; i < timeline->n_launches; i++) {
-        find(timeline, &timeline->launches[i], &slot);
-        timeline->slots[slot] = i;
-    }
-    return true;
+    return lp_hash_index_reserve(&timeline->index, launches, LAUNCH, 1,
+                                 timeline->n_launches);
 }
 
 uint32_t
 lp_event_timeline_launch(lp_event_timeline *timeline, const lp_launch *launch)
 {
-    uint32_t slot, number;
+    uint32_t *slot;
 
     if (!reserve(timeline)) {
         return 0;
     }
-    number = find(timeline, launch, &slot);
-    if (number == 0) {
-        number = timeline->n_launches++;
-        timeline->launches[number] = *launch;
-        timeline->slots[slot] = number;
+    slot = lp_hash_index_slot(&timeline->index, timeline->launches, LAUNCH,
+                              launch);
+    if (*slot == 0) {
+        timeline->launches[timeline->n_launches++] = *launch;
+        *slot = timeline->n_launches;
     }
-    return number;
+    return *slot - 1;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "record/clock.h"
+#include "record/hash_index.h"
 
 /* The launch configuration of a kernel. */
 typedef struct lp_launch {
@@ -57,9 +58,8 @@ typedef struct lp_event_timeline {
                    */
     lp_launch *launches; /* owned; number 0 stands for none */
     uint32_t n_launches;
-    uint32_t launch_capacity;
-    uint32_t *slots; /* owned: numbers by hash, 0 if free */
-    uint32_t mask;
+    size_t launch_capacity;
+    lp_hash_index index; /* of the launches from number 1 on */
 } lp_event_timeline;
 
 void lp_event_timeline_init(lp_event_timeline *timeline, size_t max);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/call_times.h"
+#include "arithmetic/call_times.h"
 #include "record/call_tree.h"
 
 enum { COLUMNS = 9, LINE_FIELDS = 4 };

@@ -1,4 +1,5 @@
-/* Call times in Python: packed arrays in and out; see record/call_times.h. */
+/* Call times in Python: packed arrays in and out; see arithmetic/call_times.h.
+ */
 #ifndef LP_MODULE_CALL_TIMES_FUNCTIONS_H
 #define LP_MODULE_CALL_TIMES_FUNCTIONS_H
 

@@ -1,6 +1,6 @@
 #include "module/line_records.h"
 
-#include "record/call_times.h"
+#include "arithmetic/call_times.h"
 
 enum { FIELDS = 8, UNKNOWN_THREAD = -1 };
 

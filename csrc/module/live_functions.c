@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arithmetic/call_times.h"
 #include "engine/engine.h"
 #include "module/snapshot.h"
-#include "record/call_times.h"
 #include "record/live_file.h"
 #include "record/live_reader.h"
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "record/idle_sums.h"
-#include "record/slice_selection.h"
+#include "arithmetic/idle_sums.h"
+#include "arithmetic/slice_selection.h"
 
 typedef unsigned long long ull;
 

@@ -26,13 +26,13 @@ PyObject *lp_count_slices(PyObject *module, PyObject *args);
 PyObject *lp_select_slices(PyObject *module, PyObject *args);
 
 /* [GIL] Module function idle_sums(batches, tracks, transparent, short_lines):
- * charge idle time to slices, see record/idle_sums.h.  A batch is a tuple: a
- * packed batch, and in the same form a column of waits and one of their unsure
- * parts.  A track is (thread, starts, ends) of gaps, bytes in the order of the
- * machine; `transparent` has a byte for each function, not 0 if its slices are
- * no time of its own.  Return tuples (track, function, line, inclusive,
- * computing, waiting, unknown).  ValueError if the slices are not sorted by
- * start. */
+ * charge idle time to slices, see arithmetic/idle_sums.h.  A batch is a tuple:
+ * a packed batch, and in the same form a column of waits and one of their
+ * unsure parts.  A track is (thread, starts, ends) of gaps, bytes in the order
+ * of the machine; `transparent` has a byte for each function, not 0 if its
+ * slices are no time of its own.  Return tuples (track, function, line,
+ * inclusive, computing, waiting, unknown).  ValueError if the slices are not
+ * sorted by start. */
 PyObject *lp_idle_sums(PyObject *module, PyObject *args);
 
 #endif

@@ -11,9 +11,9 @@
 #ifndef LP_MODULE_SNAPSHOT_H
 #define LP_MODULE_SNAPSHOT_H
 
+#include "arithmetic/call_times.h"
 #include "engine/python_compat.h"
 #include "engine/tracer.h"
-#include "record/call_times.h"
 #include "record/calls.h"
 
 /* [GIL] Return a new tuple, or NULL with an exception. */

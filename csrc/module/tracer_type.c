@@ -12,6 +12,7 @@
 #include "module/trace_snapshot.h"
 #include "record/calls.h"
 #include "record/greenlet_stacks.h"
+#include "record/live_file.h"
 
 static PyObject *
 tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)

@@ -2,7 +2,7 @@
  *
  * A pointer into a block is valid until the whole arena is freed, so another
  * thread can add to a counter without a lock, and blocks may lie in a file
- * that outlives the process: see live_file.h.  Records are allocated in runs,
+ * that outlives the process: see block.h.  Records are allocated in runs,
  * zeroed, and never freed singly.
  *
  * An arena has one owner at a time, who alone calls these functions.
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "record/live_file.h"
+#include "record/block.h"
 
 enum { LP_RECORD_BYTES = 16 };
 

@@ -5,6 +5,7 @@
 
 #include "record/calls.h"
 #include "record/greenlet_stacks.h"
+#include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
 
 enum { MIN_FRAMES = 64 };

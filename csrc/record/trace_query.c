@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/growing_array.h"
+
 uint32_t
 lp_trace_query_number(const lp_trace_query *self, uint32_t serial)
 {
@@ -18,19 +20,14 @@ lp_trace_query_number(const lp_trace_query *self, uint32_t serial)
 static bool
 reserve(lp_trace_query *self)
 {
-    size_t capacity = self->capacity == 0 ? 1024 : self->capacity * 2;
-    lp_found *found;
+    lp_found *found = lp_array_reserve(self->found, self->n, &self->capacity,
+                                       sizeof(*found));
 
-    if (self->n < self->capacity) {
-        return true;
-    }
-    found = realloc(self->found, capacity * sizeof(lp_found));
     if (found == NULL) {
         self->failed = true;
         return false;
     }
     self->found = found;
-    self->capacity = capacity;
     return true;
 }
 
@@ -121,16 +118,13 @@ lp_trace_query_sample(const lp_trace_query *self, lp_ticks **starts, size_t *n)
                 n_wanted++ % LP_TRACE_SAMPLE != 0) {
                 continue;
             }
-            if (*n == capacity) {
-                lp_ticks *grown;
+            lp_ticks *grown =
+                lp_array_reserve(*starts, *n, &capacity, sizeof(*grown));
 
-                capacity = capacity == 0 ? 1024 : capacity * 2;
-                grown = realloc(*starts, capacity * sizeof(lp_ticks));
-                if (grown == NULL) {
-                    return false;
-                }
-                *starts = grown;
+            if (grown == NULL) {
+                return false;
             }
+            *starts = grown;
             (*starts)[(*n)++] = slice.start;
         }
     }

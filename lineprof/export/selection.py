@@ -384,7 +384,7 @@ class _Packer:
 # Lengths of slices.
 
 
-_CLASSES = 110_592  # LP_LENGTH_CLASSES of csrc/record/slice_selection.h
+_CLASSES = 110_592  # LP_LENGTH_CLASSES of csrc/arithmetic/slice_selection.h
 
 _BY_RATIO = -1  # the shift of lp_length_class()
 

@@ -15,7 +15,7 @@ their callees are below the first. So the self time of the first node is that of
 these nodes, less what is below the first, and is divided as it was measured. A node
 with calls whose paths were not kept shares that time with its deeper calls.
 
-The arithmetic is in csrc/record/call_times.c.
+The arithmetic is in csrc/arithmetic/call_times.c.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     RawTree = tuple[int, bytes | Sequence[RawNode]]  # merged calls, nodes
 
 _NOT_SHOWN = -1
-# Flags of functions, as in csrc/record/call_times.h.
+# Flags of functions, as in csrc/arithmetic/call_times.h.
 _SEVERAL = 1  # it has several code objects
 _OF_C = 2
 _ONCE = 4  # it is among the functions with lines, and never recursed

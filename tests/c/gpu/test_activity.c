@@ -67,7 +67,7 @@ sum_of(const lp_activity *activity, uint32_t path, lp_activity_kind kind)
     const lp_sums *sums = &activity->sums;
     lp_sum all = {0};
 
-    for (uint32_t i = 0; sums->sums != NULL && i <= sums->mask; i++) {
+    for (size_t i = 0; i < sums->n; i++) {
         const lp_sum *sum = &sums->sums[i];
 
         if (sum->key.path == path && sum->key.kind == kind) {

@@ -10,7 +10,7 @@
 static const lp_sum *
 sum_of(const lp_sums *sums, lp_sum_key key)
 {
-    for (uint32_t i = 0; sums->sums != NULL && i <= sums->mask; i++) {
+    for (size_t i = 0; i < sums->n; i++) {
         if (memcmp(&sums->sums[i].key, &key, sizeof(key)) == 0) {
             return &sums->sums[i];
         }

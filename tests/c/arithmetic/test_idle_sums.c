@@ -1,5 +1,5 @@
 /* Idle time in gaps, charged to the slices of one thread. */
-#include "record/idle_sums.h"
+#include "arithmetic/idle_sums.h"
 
 #include "check.h"
 

@@ -10,14 +10,15 @@
  * the amount is known that the thread waited, within limits, and not when:
  * some of a gap may remain without a cause.
  */
-#ifndef LP_RECORD_IDLE_SUMS_H
-#define LP_RECORD_IDLE_SUMS_H
+#ifndef LP_ARITHMETIC_IDLE_SUMS_H
+#define LP_ARITHMETIC_IDLE_SUMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/slice_selection.h"
+#include "arithmetic/slice_selection.h"
+#include "record/hash_index.h"
 
 /* The idle time of a function or line; times in ns. */
 typedef struct lp_idle_sum {
@@ -40,7 +41,7 @@ typedef struct lp_idle_track {
     size_t depth, open_capacity;
     lp_idle_sum *sums; /* owned */
     size_t n_sums, sums_capacity;
-    size_t *by_hash; /* owned; the index + 1 of each; twice the capacity */
+    lp_hash_index index; /* of the sums, by function and line */
 } lp_idle_track;
 
 /* Prepare a track; sets only the fields that are not borrowed. */

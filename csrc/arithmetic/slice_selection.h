@@ -10,12 +10,14 @@
  * with no slice around them are summed up, by function, thread and slot of
  * time; the sums of a thread lie apart, each in its slot.
  */
-#ifndef LP_RECORD_SLICE_SELECTION_H
-#define LP_RECORD_SLICE_SELECTION_H
+#ifndef LP_ARITHMETIC_SLICE_SELECTION_H
+#define LP_ARITHMETIC_SLICE_SELECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "record/hash_index.h"
 
 /* A slice of a trace; times in ns. */
 typedef struct lp_trace_slice {
@@ -35,11 +37,11 @@ typedef struct lp_slice_rule {
 
 typedef struct lp_open_slices lp_open_slices;
 
-/* The sums of a slot; by hash, the index + 1 of each. */
+/* The sums of a slot, by thread and function. */
 typedef struct lp_slot_sums {
     lp_trace_slice *sums; /* owned; `start` is that of the first slice */
     size_t n, capacity;
-    size_t *by_hash; /* owned; twice the capacity */
+    lp_hash_index index;
 } lp_slot_sums;
 
 typedef struct lp_slice_selection {

@@ -13,8 +13,8 @@
  * Times are wider than 64 bits in between: recursion adds the same time up
  * many times.
  */
-#ifndef LP_RECORD_CALL_TIMES_H
-#define LP_RECORD_CALL_TIMES_H
+#ifndef LP_ARITHMETIC_CALL_TIMES_H
+#define LP_ARITHMETIC_CALL_TIMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,8 @@
-#include "record/slice_selection.h"
+#include "arithmetic/slice_selection.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "record/growing_array.h"
 
 /* The slices around the next one of a thread, outermost first. */
 typedef struct lp_open_slice {
@@ -15,24 +16,6 @@ struct lp_open_slices {
     uint64_t summed_until; /* end of the thread's last sum */
 };
 
-/* Return `items` with room for one more, of `size` bytes; NULL if memory is
- * out, and then `items` are as before. */
-static void *
-reserve(void *items, size_t n, size_t *capacity, size_t size)
-{
-    size_t larger = *capacity == 0 ? 64 : *capacity * 2;
-    void *grown;
-
-    if (n < *capacity) {
-        return items;
-    }
-    grown = realloc(items, larger * size);
-    if (grown != NULL) {
-        *capacity = larger;
-    }
-    return grown;
-}
-
 bool
 lp_slice_selection_begin(lp_slice_selection *self, const lp_slice_rule *rule,
                          uint32_t n_threads)
@@ -44,51 +27,22 @@ lp_slice_selection_begin(lp_slice_selection *self, const lp_slice_rule *rule,
 
 /* -- sums of folded slices ------------------------------------------------ */
 
-/* Return where the sum of a function on a thread is, or belongs, in by_hash.
- */
-static size_t
-find_place(const lp_slot_sums *self, uint32_t thread, uint32_t function)
-{
-    size_t mask = 2 * self->capacity - 1;
-    size_t at = (function * (size_t)2654435761U + thread) & mask;
-
-    while (self->by_hash[at] != 0) {
-        const lp_trace_slice *sum = &self->sums[self->by_hash[at] - 1];
-
-        if (sum->thread == thread && sum->function == function) {
-            break;
-        }
-        at = (at + 1) & mask;
-    }
-    return at;
-}
+/* Keys are the first fields: the thread and the function. */
+static const lp_record_size SUM = {sizeof(lp_trace_slice),
+                                   offsetof(lp_trace_slice, line)};
 
 /* Make room for another sum; false if memory is out. */
 static bool
 reserve_sum(lp_slot_sums *self)
 {
-    size_t before = self->capacity;
     lp_trace_slice *sums =
-        reserve(self->sums, self->n, &self->capacity, sizeof(*sums));
+        lp_array_reserve(self->sums, self->n, &self->capacity, sizeof(*sums));
 
     if (sums == NULL) {
         return false;
     }
     self->sums = sums;
-    if (self->capacity == before) {
-        return true;
-    }
-    free(self->by_hash);
-    self->by_hash = calloc(2 * self->capacity, sizeof(*self->by_hash));
-    if (self->by_hash == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < self->n; i++) {
-        const lp_trace_slice *sum = &self->sums[i];
-
-        self->by_hash[find_place(self, sum->thread, sum->function)] = i + 1;
-    }
-    return true;
+    return lp_hash_index_reserve(&self->index, sums, SUM, 0, self->n);
 }
 
 /* Append the sums of the slot to those of the slots before, one after the
@@ -102,8 +56,8 @@ end_slot(lp_slice_selection *self)
     for (size_t i = 0; i < slot->n; i++) {
         lp_trace_slice sum = slot->sums[i];
         lp_open_slices *thread = &self->threads[sum.thread];
-        lp_trace_slice *sums = reserve(self->sums, self->n_sums,
-                                       &self->sums_capacity, sizeof(sum));
+        lp_trace_slice *sums = lp_array_reserve(
+            self->sums, self->n_sums, &self->sums_capacity, sizeof(sum));
 
         if (sums == NULL) {
             return false;
@@ -117,7 +71,7 @@ end_slot(lp_slice_selection *self)
     }
     if (slot->n > 0) {
         slot->n = 0;
-        memset(slot->by_hash, 0, 2 * slot->capacity * sizeof(*slot->by_hash));
+        lp_hash_index_clear(&slot->index);
     }
     return true;
 }
@@ -128,7 +82,7 @@ add_to_sum(lp_slice_selection *self, const lp_trace_slice *slice)
 {
     lp_slot_sums *sums = &self->slot_sums;
     uint64_t slot = (slice->start - self->rule.low) / self->rule.slot_ns;
-    size_t at;
+    uint32_t *at;
 
     if (slice->ns == 0) {
         return true;
@@ -140,13 +94,13 @@ add_to_sum(lp_slice_selection *self, const lp_trace_slice *slice)
     if (!reserve_sum(sums)) {
         return false;
     }
-    at = find_place(sums, slice->thread, slice->function);
-    if (sums->by_hash[at] != 0) {
-        sums->sums[sums->by_hash[at] - 1].ns += slice->ns;
+    at = lp_hash_index_slot(&sums->index, sums->sums, SUM, slice);
+    if (*at != 0) {
+        sums->sums[*at - 1].ns += slice->ns;
         return true;
     }
     sums->sums[sums->n++] = *slice;
-    sums->by_hash[at] = sums->n;
+    *at = (uint32_t)sums->n;
     return true;
 }
 
@@ -202,8 +156,8 @@ lp_slice_selection_add(lp_slice_selection *self, lp_trace_slice *slice)
         is_in_shown = around->shown;
         end = end > around->end ? around->end : end;
     }
-    open =
-        reserve(thread->open, thread->depth, &thread->capacity, sizeof(*open));
+    open = lp_array_reserve(thread->open, thread->depth, &thread->capacity,
+                            sizeof(*open));
     if (open == NULL) {
         return LP_SLICE_NO_MEMORY;
     }
@@ -234,7 +188,7 @@ lp_slice_selection_free(lp_slice_selection *self)
     }
     free(self->threads);
     free(self->slot_sums.sums);
-    free(self->slot_sums.by_hash);
+    lp_hash_index_free(&self->slot_sums.index);
     free(self->sums);
 }
 

@@ -1,9 +1,10 @@
-#include "record/call_times.h"
+#include "arithmetic/call_times.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "record/call_tree.h"
+#include "record/hash_index.h"
 
 enum {
     NONE = -1,
@@ -42,71 +43,46 @@ allocate(size_t n, size_t size)
     return calloc(n + 1, size);
 }
 
-/* Indexes of records by their first fields, all int64_t. */
+/* An index of records by their first fields, all int64_t. */
 typedef struct index_map {
-    int32_t *slots; /* owned; index + 1, 0 if free */
-    size_t mask;
-    const char *items; /* borrowed */
-    size_t stride, n_keys;
+    lp_hash_index index;
+    const void *items; /* borrowed */
+    lp_record_size size;
 } index_map;
 
+/* Prepare an index for `max` records. */
 static bool
 map_init(index_map *map, const void *items, size_t stride, size_t n_keys,
          size_t max)
 {
-    size_t size = 16;
-
-    while (size < 2 * max) {
-        size *= 2;
-    }
     *map = (index_map){
-        .slots = allocate(size, sizeof(int32_t)),
-        .mask = size - 1,
         .items = items,
-        .stride = stride,
-        .n_keys = n_keys,
+        .size = {stride, n_keys * sizeof(int64_t)},
     };
-    return map->slots != NULL;
+    return lp_hash_index_reserve(&map->index, items, map->size, max, max);
 }
 
-/* Return the slot of the record with these keys, or the free one for it. */
-static int32_t *
+static uint32_t *
 map_slot(const index_map *map, const int64_t *keys)
 {
-    uint64_t hash = 0;
-    size_t place;
-
-    for (size_t i = 0; i < map->n_keys; i++) {
-        hash = (hash ^ (uint64_t)keys[i]) * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 29;
-    }
-    for (place = hash & map->mask; map->slots[place] != 0;
-         place = (place + 1) & map->mask) {
-        size_t index = (size_t)map->slots[place] - 1;
-
-        if (memcmp(map->items + index * map->stride, keys,
-                   map->n_keys * sizeof(*keys)) == 0) {
-            break;
-        }
-    }
-    return &map->slots[place];
+    return lp_hash_index_slot(&map->index, map->items, map->size, keys);
 }
 
 /* Return the index of the record with these keys, or NONE. */
 static int32_t
 map_get(const index_map *map, const int64_t *keys)
 {
-    return *map_slot(map, keys) - 1;
+    return (int32_t)*map_slot(map, keys) - 1;
 }
 
 /* The same; if there is none, it is `n` from now on. */
 static size_t
 map_add(index_map *map, const int64_t *keys, size_t n)
 {
-    int32_t *slot = map_slot(map, keys);
+    uint32_t *slot = map_slot(map, keys);
 
     if (*slot == 0) {
-        *slot = (int32_t)n + 1;
+        *slot = (uint32_t)n + 1;
     }
     return (size_t)*slot - 1;
 }
@@ -447,7 +423,7 @@ lp_call_times_join(lp_call_times *times)
            self.paths != NULL && self.below != NULL && self.first != NULL &&
            self.next_first != NULL && self.same != NULL &&
            self.counted != NULL && self.new_index != NULL && join_rows(&self);
-    free(self.map.slots);
+    lp_hash_index_free(&self.map.index);
     free(self.paths);
     free(self.below);
     free(self.first);
@@ -1448,8 +1424,8 @@ lp_call_times_fit(lp_call_times *times)
     free(self.mines);
     free(self.lines);
     free(self.sums);
-    free(self.mine_map.slots);
-    free(self.line_map.slots);
-    free(self.sum_map.slots);
+    lp_hash_index_free(&self.mine_map.index);
+    lp_hash_index_free(&self.line_map.index);
+    lp_hash_index_free(&self.sum_map.index);
     return done;
 }

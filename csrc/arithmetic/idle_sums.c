@@ -1,6 +1,8 @@
-#include "record/idle_sums.h"
+#include "arithmetic/idle_sums.h"
 
 #include <stdlib.h>
+
+#include "record/growing_array.h"
 
 /* A slice around the time that is charged next. */
 struct lp_idle_open {
@@ -16,8 +18,6 @@ struct lp_idle_open {
     bool is_line;
 };
 
-enum { MIN_ITEMS = 64 };
-
 void
 lp_idle_track_begin(lp_idle_track *self)
 {
@@ -27,7 +27,7 @@ lp_idle_track_begin(lp_idle_track *self)
     self->depth = self->open_capacity = 0;
     self->sums = NULL;
     self->n_sums = self->sums_capacity = 0;
-    self->by_hash = NULL;
+    self->index = (lp_hash_index){0};
 }
 
 void
@@ -35,7 +35,7 @@ lp_idle_track_free(lp_idle_track *self)
 {
     free(self->open);
     free(self->sums);
-    free(self->by_hash);
+    lp_hash_index_free(&self->index);
     lp_idle_track_begin(self);
 }
 
@@ -53,74 +53,33 @@ less(uint64_t from, uint64_t what)
 
 /* -- sums ----------------------------------------------------------------- */
 
-/* Return where the sum of a line is, or belongs, in by_hash. */
-static size_t
-find_place(const lp_idle_track *self, uint32_t function, uint32_t line)
-{
-    size_t mask = 2 * self->sums_capacity - 1;
-    size_t at =
-        (function * (size_t)2654435761U + line * (size_t)40503U) & mask;
-
-    while (self->by_hash[at] != 0) {
-        const lp_idle_sum *sum = &self->sums[self->by_hash[at] - 1];
-
-        if (sum->function == function && sum->line == line) {
-            break;
-        }
-        at = (at + 1) & mask;
-    }
-    return at;
-}
-
-/* Make room for another sum; false if memory is out. */
-static bool
-reserve_sum(lp_idle_track *self)
-{
-    size_t capacity =
-        self->sums_capacity == 0 ? MIN_ITEMS : self->sums_capacity * 2;
-    lp_idle_sum *sums;
-    size_t *by_hash;
-
-    if (self->n_sums < self->sums_capacity) {
-        return true;
-    }
-    sums = realloc(self->sums, capacity * sizeof(*sums));
-    if (sums == NULL) {
-        return false;
-    }
-    self->sums = sums;
-    by_hash = calloc(2 * capacity, sizeof(*by_hash));
-    if (by_hash == NULL) {
-        return false;
-    }
-    free(self->by_hash);
-    self->by_hash = by_hash;
-    self->sums_capacity = capacity;
-    for (size_t i = 0; i < self->n_sums; i++) {
-        const lp_idle_sum *sum = &self->sums[i];
-
-        by_hash[find_place(self, sum->function, sum->line)] = i + 1;
-    }
-    return true;
-}
+/* Keys are the first fields: the function and the line. */
+static const lp_record_size SUM = {sizeof(lp_idle_sum),
+                                   offsetof(lp_idle_sum, open)};
 
 /* Return the index of the sum of a line, added if needed; false if memory is
  * out. */
 static bool
 find_sum(lp_idle_track *self, uint32_t function, uint32_t line, size_t *found)
 {
-    size_t at;
+    lp_idle_sum sum = {.function = function, .line = line};
+    lp_idle_sum *sums = lp_array_reserve(self->sums, self->n_sums,
+                                         &self->sums_capacity, sizeof(*sums));
+    uint32_t *at;
 
-    if (!reserve_sum(self)) {
+    if (sums == NULL) {
         return false;
     }
-    at = find_place(self, function, line);
-    if (self->by_hash[at] == 0) {
-        self->sums[self->n_sums++] =
-            (lp_idle_sum){.function = function, .line = line};
-        self->by_hash[at] = self->n_sums;
+    self->sums = sums;
+    if (!lp_hash_index_reserve(&self->index, sums, SUM, 0, self->n_sums)) {
+        return false;
     }
-    *found = self->by_hash[at] - 1;
+    at = lp_hash_index_slot(&self->index, sums, SUM, &sum);
+    if (*at == 0) {
+        self->sums[self->n_sums++] = sum;
+        *at = (uint32_t)self->n_sums;
+    }
+    *found = *at - 1;
     return true;
 }
 
@@ -221,17 +180,12 @@ lp_idle_track_add(lp_idle_track *self, const lp_trace_slice *slice,
     if (self->depth > 0) {
         end = min_of(end, self->open[self->depth - 1].end);
     }
-    if (self->depth == self->open_capacity) {
-        size_t capacity =
-            self->open_capacity == 0 ? MIN_ITEMS : self->open_capacity * 2;
-
-        open = realloc(self->open, capacity * sizeof(*open));
-        if (open == NULL) {
-            return false;
-        }
-        self->open = open;
-        self->open_capacity = capacity;
+    open = lp_array_reserve(self->open, self->depth, &self->open_capacity,
+                            sizeof(*open));
+    if (open == NULL) {
+        return false;
     }
+    self->open = open;
     if (!find_sum(self, slice->function, slice->line, &sum)) {
         return false;
     }

@@ -1,6 +1,6 @@
 /* Slices that are shown, folded and summed up, with lengths given as numbers.
  */
-#include "record/slice_selection.h"
+#include "arithmetic/slice_selection.h"
 
 #include "check.h"
 

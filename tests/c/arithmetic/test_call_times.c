@@ -1,5 +1,5 @@
 /* Call times: nodes are joined by function, and add up to the lines. */
-#include "record/call_times.h"
+#include "arithmetic/call_times.h"
 
 #include <stdlib.h>
 
