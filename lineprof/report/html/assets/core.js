@@ -33,6 +33,21 @@ function append(element, children) {
   }
 }
 
+/** Return a list with bullets; each item is a text, an element, or an array of these. */
+function list(items, properties) {
+  return h("ul", properties, items.map((one) => h("li", {}, one)));
+}
+
+/** Return a choice of one of `options`, pairs of a value and its text. */
+function select(label, options, change) {
+  return h("select", { "aria-label": label, change }, options.map(([value, text]) => h("option", { value }, text)));
+}
+
+/** Return a field for a search, whose label is shown while it is empty. */
+function searchInput(label, properties) {
+  return h("input", { type: "search", class: "search", placeholder: label, "aria-label": label, ...properties });
+}
+
 /** Characters that have no glyph, or that change the order of those around them. */
 const HIDDEN =
   // eslint-disable-next-line no-control-regex
@@ -124,6 +139,11 @@ function maximum(numbers) {
   return most;
 }
 
+/** Return a function that writes a number as `write` does, and nothing for zero. */
+function unlessZero(write) {
+  return (number) => (number ? write(number) : "");
+}
+
 /** Return the column of a table; zeros if the table lacks it. */
 function column(table, name) {
   const length = Object.values(table)[0]?.length ?? 0;
@@ -193,19 +213,31 @@ function groups(keys, size) {
   return found;
 }
 
+/** Append a value to the list of a key. */
+function addTo(map, key, value) {
+  if (map.has(key)) map.get(key).push(value);
+  else map.set(key, [value]);
+}
+
 /** Return, by file, a map from line numbers to indexes of measured lines. */
 function fileLines() {
-  const { functions, lines } = data;
   const found = data.files.name.map(() => new Map());
-  for (let i = 0; i < lines.line.length; i++) {
-    const file = functions.file[lines.function[i]];
-    if (file < 0) continue;
-    const map = found[file];
-    const number = lines.line[i];
-    if (map.has(number)) map.get(number).push(i);
-    else map.set(number, [i]);
-  }
+  data.lines.line.forEach((line, i) => {
+    const file = lineFile(i);
+    if (file >= 0) addTo(found[file], line, i);
+  });
   return found;
+}
+
+/** Return the file of a measured line. */
+function lineFile(i) {
+  return data.functions.file[data.lines.function[i]];
+}
+
+/** Return [file, line] of a line of a function; null if the function has no source. */
+function placeOf(f, line) {
+  const file = f < 0 ? NONE : data.functions.file[f];
+  return file < 0 ? null : [file, line];
 }
 
 /** Return the name of a function with its place. */
@@ -224,6 +256,16 @@ function fileName(file) {
 }
 
 const LONGEST = 2000; // characters of a line that are shown
+
+/** Return text as code. */
+function code(text) {
+  return h("code", {}, text);
+}
+
+/** Return a text by whose order lines are sorted: by file, then by number. */
+function lineOrder(file, line) {
+  return `${fileName(file)}:${String(line).padStart(7, "0")}`;
+}
 
 /** Return the text of one line of a file, without blanks at its ends, or its beginning. */
 function sourceLine(file, line) {
@@ -258,6 +300,10 @@ function functionAddress(f) {
   return file < 0
     ? address("functions", data.functions.name[f])
     : lineAddress(file, data.functions.line[f]);
+}
+
+function measuredAddress(i) {
+  return lineAddress(lineFile(i), data.lines.line[i]);
 }
 
 /** Go to an address, as a link does. */
@@ -303,11 +349,28 @@ function functionLink(f) {
   return h("a", { href: functionAddress(f) }, functionName(f));
 }
 
+/** Return the coloured part of a bar, as wide as a share (0 to 1) of it. */
+function fill(kind, share) {
+  const element = h("i", { class: kind });
+  element.style.width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
+  return element;
+}
+
 /** Return a bar for a share (0 to 1), which is also told as text. */
-function bar(share, kind) {
-  const fill = h("i", { class: kind ?? "cpu" });
-  fill.style.width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
-  return h("span", { class: "bar", "aria-hidden": "true" }, fill);
+function bar(share, kind = "cpu") {
+  return h("span", { class: "bar", "aria-hidden": "true" }, fill(kind, share));
+}
+
+/** Do what `actions` have for the key of an event, if they have anything. */
+function act(event, actions) {
+  if (!(event.key in actions)) return;
+  actions[event.key]();
+  event.preventDefault();
+}
+
+/** Return whether a key is pressed together with one that makes it another key. */
+function isModified(event) {
+  return event.ctrlKey || event.metaKey || event.altKey;
 }
 
 /** Return a function that runs `action` once in the next frame, however often called. */

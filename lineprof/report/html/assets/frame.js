@@ -77,6 +77,11 @@ function factsRow(facts) {
   return h("dl", { class: "facts-row" }, facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
 }
 
+/** Return a sentence on what wrote the page. */
+function colophon() {
+  return h("p", { class: "dim" }, `Written by lineprof ${data.version}. This file loads nothing and sends nothing.`);
+}
+
 /** Show a page: `make` reads the data and adds the tabs, and returns the facts of its head. */
 async function showPage(make) {
   const app = document.getElementById("app");

@@ -78,6 +78,15 @@ function pythonParts(line, open, emit) {
   return "";
 }
 
+/** Return a line as texts and coloured elements; `open` are the quotes it begins in. */
+function pythonSpans(line, open) {
+  const found = [];
+  pythonParts(line, open, (text, kind) => {
+    found.push(kind ? h("span", { class: `py-${kind}` }, visible(text)) : visible(text));
+  });
+  return found;
+}
+
 /** Colours of one text; the state at the start of a line is found when it is needed. */
 class Highlighter {
   constructor(lines) {
@@ -93,11 +102,6 @@ class Highlighter {
       const isPlain = !open[at] && !line.includes('"""') && !line.includes("'''");
       open.push(isPlain ? "" : pythonParts(line, open[at], () => {}));
     }
-    const found = [];
-    pythonParts(lines[index], open[index], (text, kind) => {
-      const shown = visible(text);
-      found.push(kind ? h("span", { class: `py-${kind}` }, shown) : shown);
-    });
-    return found;
+    return pythonSpans(lines[index], open[index]);
   }
 }

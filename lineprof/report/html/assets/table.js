@@ -98,12 +98,13 @@ class Rows {
 /**
  * A table that is sorted by a click on a title, searched and walked by keys.
  *
- * Each column has a `title`, a `value(row)` to sort by, and may have `text(row)`, the text
- * or the element to show; `wide` columns share the room that is left.
+ * Each column has a `title`, a `value(row)` to sort by, and may have `show(value)` or
+ * `text(row)`, the text or the element to show; `wide` columns share the room that is left.
+ * What is not an object in `columns` is passed over.
  */
 class Table {
   constructor(columns, rows, options = {}) {
-    this.columns = columns;
+    this.columns = columns.filter(Boolean);
     this.all = rows;
     this.options = options;
     this.order = options.sort ?? 0;
@@ -119,16 +120,11 @@ class Table {
     });
     this.element.style.setProperty(
       "--columns",
-      columns.map((one) => (one.wide ? `minmax(${one.width ?? 160}px, ${one.wide}fr)` : `${one.width ?? 92}px`)).join(" "),
+      this.columns.map((one) => (one.wide ? `minmax(${one.width ?? 160}px, ${one.wide}fr)` : `${one.width ?? 92}px`)).join(" "),
     );
-    this.titles = columns.map((one, index) =>
-      h(
-        "button",
-        { class: one.left ? "left" : "", title: one.tip ?? "", click: () => this.sortBy(index) },
-        one.title,
-      ),
-    );
-    this.cells = this.titles.map((title) => h("span", { role: "columnheader" }, title));
+    this.cells = this.columns.map((one, index) =>
+      h("span", { role: "columnheader" },
+        h("button", { class: one.left ? "left" : "", title: one.tip ?? "", click: () => this.sortBy(index) }, one.title)));
     this.element.append(
       h("div", { class: "head", role: "rowgroup" }, h("div", { class: "row", role: "row" }, this.cells)),
     );
@@ -178,7 +174,7 @@ class Table {
   row(index) {
     const row = this.list[index];
     const cells = this.columns.map((one) => {
-      const content = one.text ? one.text(row) : String(one.value(row));
+      const content = one.text ? one.text(row) : (one.show ?? String)(one.value(row));
       const cell = h("span", { role: "cell", class: one.left ? "left" : "" }, content);
       if (typeof content === "string" && content.length > 12) cell.title = content;
       return cell;
@@ -226,12 +222,23 @@ function searchField(table, label) {
   };
   table.options.changed = tell;
   tell();
-  const input = h("input", {
-    type: "search",
-    class: "search",
-    placeholder: label,
-    "aria-label": label,
-    input: () => table.search(input.value),
-  });
+  const input = searchInput(label, { input: () => table.search(input.value) });
   return h("div", { class: "tools" }, input, found);
+}
+
+/** A tab of tables. */
+class TablesView {
+  tables = [];
+
+  /** Add a table to a panel, below a `heading` and a search field of a `placeholder`, if any. */
+  add(panel, columns, rows, { heading, placeholder, ...options }) {
+    const table = new Table(columns, rows, options);
+    this.tables.push(table);
+    table.element.classList.toggle("part", Boolean(heading));
+    append(panel, [heading && h("h2", {}, heading), placeholder && searchField(table, placeholder), table.element]);
+  }
+
+  show() {
+    for (const table of this.tables) table.rows.render();
+  }
 }
