@@ -108,6 +108,29 @@ function hotLines() {
   return data.hot;
 }
 
+/** Return calls in the order of their time, as indexes of `edges`. */
+function byTime(calls) {
+  const { inclusive } = data.edges;
+  return [...calls].sort((a, b) => inclusive[b] - inclusive[a]);
+}
+
+/** Return the address of the line from which a call was made. */
+function callAddress(edge) {
+  return lineAddress(data.functions.file[data.edges.caller[edge]], data.edges.line[edge]);
+}
+
+const MOST = 30; // items of a list beside the source
+
+/** Return a list below its title, `item(one)` of each of `all`; [] if there is none. */
+function listed(title, all, item) {
+  return all.length ? [h("h3", {}, title), list(all.map(item))] : [];
+}
+
+/** Return the begin of an item: the time of all calls, and their number. */
+function times(ns, calls) {
+  return [h("b", {}, time(ns)), ` ${count(calls)} \u00d7 `];
+}
+
 class SourceView {
   make(panel) {
     this.file = NONE;
@@ -133,16 +156,10 @@ class SourceView {
     this.detail = h("aside", { class: "detail", "aria-label": "Selected line", "aria-live": "polite" });
     this.map = h("canvas", { class: "minimap", "aria-hidden": "true", pointerdown: (event) => this.drag(event) });
     this.frame = h("div", { class: "window", "aria-hidden": "true" });
-    this.picker = h(
-      "select",
-      { "aria-label": "File", change: () => go(address("source", data.files.name[this.picker.value])) },
-      data.files.name.map((_, file) => h("option", { value: file }, fileName(file))),
-    );
-    this.find = h("input", {
-      type: "search",
-      class: "search",
+    const files = data.files.name.map((name, file) => [file, visible(name)]);
+    this.picker = select("File", files, () => go(address("source", data.files.name[this.picker.value])));
+    this.find = searchInput("Find in this file", {
       placeholder: "Find in this file (/)",
-      "aria-label": "Find in this file",
       keydown: (event) => {
         if (event.key === "Enter") this.findNext(event.shiftKey ? -1 : 1);
         else if (event.key === "Escape") this.scroller.focus();
@@ -219,9 +236,8 @@ class SourceView {
     let file = name === undefined ? NONE : data.files.name.indexOf(name);
     let number = /^\d+$/.test(line) ? Number(line) : 0;
     if (file < 0) {
-      const hottest = hotLines()[0];
-      file = hottest === undefined ? 0 : data.functions.file[data.lines.function[hottest]];
-      number = hottest === undefined ? 0 : data.lines.line[hottest];
+      const [hottest] = hotLines();
+      [file, number] = hottest === undefined ? [0, 0] : [lineFile(hottest), data.lines.line[hottest]];
     }
     if (!data.files.name.length) {
       this.detail.replaceChildren(h("p", {}, "The profile has no functions."));
@@ -239,7 +255,7 @@ class SourceView {
   }
 
   hottestOfFile() {
-    const found = hotLines().find((i) => data.functions.file[data.lines.function[i]] === this.file);
+    const found = hotLines().find((i) => lineFile(i) === this.file);
     return found === undefined ? 0 : data.lines.line[found];
   }
 
@@ -249,10 +265,7 @@ class SourceView {
     this.text = textLines(file);
     this.highlighter = new Highlighter(this.text);
     this.numbers = new Map();
-    for (const [line, indexes] of data.linesOfFile[file]) {
-      const numbers = lineNumbers(indexes);
-      this.numbers.set(line, numbers);
-    }
+    for (const [line, indexes] of data.linesOfFile[file]) this.numbers.set(line, lineNumbers(indexes));
     this.last = Math.max(this.text.length, maximum(this.numbers.keys()));
     this.readCalls();
     this.layOut();
@@ -267,13 +280,8 @@ class SourceView {
     this.starts = new Map();
     for (let f = 0; f < functions.count; f++) {
       if (functions.file[f] !== this.file) continue;
-      const first = this.definition(f);
-      this.starts.set(first, [...(this.starts.get(first) ?? []), f]);
-      for (const edge of functions.callsFrom[f]) {
-        const line = edges.line[edge];
-        if (!this.callsFrom.has(line)) this.callsFrom.set(line, []);
-        this.callsFrom.get(line).push(edge);
-      }
+      addTo(this.starts, this.definition(f), f);
+      for (const edge of functions.callsFrom[f]) addTo(this.callsFrom, edges.line[edge], edge);
     }
   }
 
@@ -345,10 +353,9 @@ class SourceView {
     const cell = h("span", { role: "cell", class: "lanes" });
     if (!numbers) return cell;
     const lane = (kind, share, pale) => {
-      const fill = h("i", { class: kind });
-      fill.style.width = `${(100 * Math.min(1, share)).toFixed(2)}%`;
-      fill.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
-      return fill;
+      const element = fill(kind, share);
+      element.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
+      return element;
     };
     const most = maxima();
     const pale = numbers.self ? Math.min(1, numbers.ownWait / numbers.self) : 0;
@@ -358,45 +365,35 @@ class SourceView {
   }
 
   arrows(line) {
+    const { edges } = data;
+    const arrow = (sign, where, name, title, target) =>
+      h("button", { title, "aria-label": `Go to the ${where} ${name}`, click: () => go(target) }, sign);
     const cell = h("span", { role: "cell", class: "arrows" });
     const calls = this.callsFrom.get(line);
     if (calls) {
       const callee = this.mainCallee(calls);
-      cell.append(h("button", {
-        title: `Calls ${calls.map((edge) => functionName(data.edges.callee[edge])).slice(0, 8).join(", ")}: go to the one with the most time`,
-        "aria-label": `Go to the callee ${functionName(callee)}`,
-        click: () => go(functionAddress(callee)),
-      }, "\u2192"));
+      const names = calls.slice(0, 8).map((edge) => functionName(edges.callee[edge]));
+      cell.append(arrow("\u2192", "callee", functionName(callee), `Calls ${names.join(", ")}: go to the one with the most time`, functionAddress(callee)));
     }
-    const caller = this.mainCaller(this.starts.get(line) ?? []);
-    if (caller !== undefined) {
-      const { edges, functions } = data;
-      cell.append(h("button", {
-        title: `Called from ${functionName(edges.caller[caller])}: go to the line with the most calls' time`,
-        "aria-label": `Go to the caller ${functionName(edges.caller[caller])}`,
-        click: () => go(lineAddress(functions.file[edges.caller[caller]], edges.line[caller])),
-      }, "\u2190"));
+    const edge = this.mainCaller(this.starts.get(line) ?? []);
+    if (edge !== undefined) {
+      const caller = functionName(edges.caller[edge]);
+      cell.append(arrow("\u2190", "caller", caller, `Called from ${caller}: go to the line with the most calls' time`, callAddress(edge)));
     }
     return cell;
   }
 
   mainCallee(calls) {
     const { edges, functions } = data;
-    const rank = (edge) => [functions.file[edges.callee[edge]] >= 0 ? 1 : 0, edges.inclusive[edge]];
-    const best = calls.reduce((one, other) => {
-      const [a, b] = [rank(one), rank(other)];
-      return b[0] > a[0] || (b[0] === a[0] && b[1] > a[1]) ? other : one;
-    });
-    return edges.callee[best];
+    const callees = byTime(calls).map((edge) => edges.callee[edge]);
+    return callees.find((f) => functions.file[f] >= 0) ?? callees[0];
   }
 
+  /** Return the call of one of `functions` with the most time, from a line that has a source. */
   mainCaller(functions) {
-    const { edges } = data;
-    const into = functions
-      .flatMap((f) => data.functions.calledFrom[f])
-      .filter((edge) => edges.caller[edge] >= 0 && data.functions.file[edges.caller[edge]] >= 0);
-    into.sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
-    return into[0];
+    const { caller } = data.edges;
+    const into = functions.flatMap((f) => data.functions.calledFrom[f]);
+    return byTime(into).find((edge) => placeOf(caller[edge]));
   }
 
   code(line) {
@@ -439,11 +436,10 @@ class SourceView {
   }
 
   nextHot(by) {
-    const { functions, lines } = data;
     const hot = hotLines();
-    const at = hot.findIndex((i) => lines.line[i] === this.selected && functions.file[lines.function[i]] === this.file);
+    const at = hot.findIndex((i) => data.lines.line[i] === this.selected && lineFile(i) === this.file);
     const next = hot[at < 0 ? 0 : Math.max(0, Math.min(hot.length - 1, at + by))];
-    if (next !== undefined) go(lineAddress(functions.file[lines.function[next]], lines.line[next]));
+    if (next !== undefined) go(measuredAddress(next));
   }
 
   toggleHot() {
@@ -467,11 +463,11 @@ class SourceView {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isModified(event)) return;
     const page = Math.floor(this.scroller.clientHeight / ROW) - 2;
     const calls = this.callsFrom.get(this.selected);
     const caller = this.mainCaller(this.numbers.get(this.selected)?.functions ?? this.starts.get(this.selected) ?? []);
-    const actions = {
+    act(event, {
       ArrowDown: () => this.step(1),
       j: () => this.step(1),
       ArrowUp: () => this.step(-1),
@@ -484,11 +480,8 @@ class SourceView {
       p: () => this.nextHot(-1),
       h: () => this.toggleHot(),
       Enter: () => calls && go(functionAddress(this.mainCallee(calls))),
-      c: () => caller !== undefined && go(lineAddress(data.functions.file[data.edges.caller[caller]], data.edges.line[caller])),
-    };
-    if (!(event.key in actions)) return;
-    actions[event.key]();
-    event.preventDefault();
+      c: () => caller !== undefined && go(callAddress(caller)),
+    });
   }
 
   // The selected line.
@@ -517,69 +510,49 @@ class SourceView {
   inner({ indexes, outer }) {
     const { lines } = data;
     const inside = indexes.filter((index) => !outer.includes(index));
-    if (!inside.length) return [];
-    return [
-      h("h3", {}, "Inside it"),
-      h("ul", {}, inside.slice(0, 30).map((i) =>
-        h("li", {}, h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`))),
-    ];
+    return listed("Inside it", inside.slice(0, MOST), (i) =>
+      [h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`]);
   }
 
   waits(numbers) {
-    const rows = [];
-    for (const [cause, words] of Object.entries(WAIT_CAUSES)) {
+    const rows = Object.entries(WAIT_CAUSES).map(([cause, words]) => {
       const times = data.lines[`wait:${cause}`];
-      const ns = times ? sum(numbers.outer.map((i) => times[i])) : 0;
-      if (ns) rows.push([words, ns]);
-    }
-    rows.sort((a, b) => b[1] - a[1]);
-    if (!rows.length) return [];
-    return [
-      h("h3", {}, "Waited, callees included"),
-      h("ul", {}, rows.map(([words, ns]) => h("li", {}, `${time(ns)} ${words}`))),
-    ];
+      return [words, times ? sum(numbers.outer.map((i) => times[i])) : 0];
+    });
+    const found = rows.filter(([, ns]) => ns).sort((a, b) => b[1] - a[1]);
+    return listed("Waited, callees included", found, ([words, ns]) => `${time(ns)} ${words}`);
   }
 
   /** The work on GPUs that the line itself launched, by name. */
   work(numbers) {
     if (!data.gpu) return [];
     const { sums } = data.gpu;
-    const found = [];
-    for (let i = 0; i < sums.ns.length; i++) {
-      if (sums.line[i] === this.selected && numbers.functions.includes(sums.function[i])) found.push(i);
-    }
-    if (!found.length) return [];
-    found.sort((a, b) => sums.ns[b] - sums.ns[a]);
+    const found = [...sums.ns.keys()]
+      .filter((i) => sums.line[i] === this.selected && numbers.functions.includes(sums.function[i]))
+      .sort((a, b) => sums.ns[b] - sums.ns[a]);
+    const more = found.length - 12;
     return [
-      h("h3", {}, "On GPUs and in CUDA, from this line itself"),
-      h("ul", {}, found.slice(0, 12).map((i) =>
-        h("li", {}, h("b", {}, time(sums.ns[i])), ` ${count(sums.count[i])} \u00d7 `, h("code", {}, visible(sums.name[i]))))),
-      found.length > 12 ? h("p", { class: "dim" }, `${found.length - 12} more`) : "",
-    ];
+      ...listed("On GPUs and in CUDA, from this line itself", found.slice(0, 12), (i) => [...times(sums.ns[i], sums.count[i]), code(visible(sums.name[i]))]),
+      more > 0 ? h("p", { class: "dim" }, `${more} more`) : "",
+    ].filter(Boolean);
   }
 
   callees(line) {
     const { edges } = data;
-    const calls = [...(this.callsFrom.get(line) ?? [])].sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
-    if (!calls.length) return [];
-    return [
-      h("h3", {}, "Calls"),
-      h("ul", {}, calls.slice(0, 30).map((edge) =>
-        h("li", {}, h("b", {}, time(edges.inclusive[edge])), ` ${count(edges.calls[edge])} \u00d7 `, functionLink(edges.callee[edge])))),
-    ];
+    const calls = byTime(this.callsFrom.get(line) ?? []).slice(0, MOST);
+    return listed("Calls", calls, (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
   }
 
   callers(f) {
     const { edges, functions } = data;
-    const into = [...functions.calledFrom[f]].sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
-    const items = into.slice(0, 30).map((edge) => {
+    const items = byTime(functions.calledFrom[f]).slice(0, MOST).map((edge) => {
       const caller = edges.caller[edge];
       const place = caller >= 0 ? lineLink(functions.file[caller], edges.line[edge]) : "";
-      return h("li", {}, h("b", {}, time(edges.inclusive[edge])), ` ${count(edges.calls[edge])} \u00d7 `, place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller)));
+      return [...times(edges.inclusive[edge], edges.calls[edge]), place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller))];
     });
     return [
       h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
-      items.length ? h("ul", { class: "callers", "aria-label": "Callers" }, items) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
+      items.length ? list(items, { class: "callers", "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
     ];
   }
 
@@ -638,13 +611,10 @@ class Outline {
     this.list = this.all;
     this.scroller = h("div", { class: "list", role: "table", "aria-label": "Functions by own time" });
     this.rows = new Rows(this.scroller, (index) => this.row(index));
-    const input = h("input", {
-      type: "search",
-      class: "search",
+    this.input = searchInput("Search functions and files", {
       placeholder: "Functions and files (f)",
-      "aria-label": "Search functions and files",
       input: () => {
-        const wanted = input.value.toLowerCase();
+        const wanted = this.input.value.toLowerCase();
         this.list = this.all.filter((f) => `${functions.name[f]} ${functionPlace(f)}`.toLowerCase().includes(wanted));
         this.rows.reset(this.list.length);
       },
@@ -653,8 +623,7 @@ class Outline {
         else if (event.key === "Escape") view.scroller.focus();
       },
     });
-    this.input = input;
-    this.element = h("aside", { class: "outline", "aria-label": "Functions" }, input, this.scroller);
+    this.element = h("aside", { class: "outline", "aria-label": "Functions" }, this.input, this.scroller);
     requestAnimationFrame(() => this.rows.reset(this.list.length));
   }
 
