@@ -204,6 +204,12 @@ async function loadData() {
   data.linesOfFile = fileLines();
 }
 
+/** Return the numbers of a column of lines for those of function `f`. */
+function ofLines(numbers, f) {
+  const { first } = data.functions;
+  return numbers.slice(first[f], first[f + 1]);
+}
+
 /** Return, for each number below `size`, the indexes where `keys` has it. */
 function groups(keys, size) {
   const found = Array.from({ length: size }, () => []);

@@ -73,7 +73,7 @@ class FilesView extends TablesView {
       if (file < 0) continue;
       own[file] += functions.self[f];
       some[file] += 1;
-      for (let i = functions.first[f]; i < functions.first[f + 1]; i++) gpu[file] += gpuOwn[i];
+      gpu[file] += sum(ofLines(gpuOwn, f));
     }
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },

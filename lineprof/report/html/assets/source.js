@@ -77,7 +77,7 @@ function encloses(outer, inner) {
 function linesTotal(f) {
   const { functions, lines } = data;
   functions.linesTotal ??= [];
-  functions.linesTotal[f] ??= sum(lines.time.slice(functions.first[f], functions.first[f + 1]));
+  functions.linesTotal[f] ??= sum(ofLines(lines.time, f));
   return functions.linesTotal[f];
 }
 

@@ -163,7 +163,7 @@ async function gpuLanes(timeline) {
   return [...found.values()].sort((a, b) => compare(a.place, b.place)).flatMap((row) => row.lanes);
 }
 
-class TimelineView {
+class TimelineView extends Drawing {
   make(panel) {
     this.info = h("div", { class: "info", "aria-live": "polite" }, "Reading the slices\u2026");
     panel.append(this.info);
@@ -173,16 +173,9 @@ class TimelineView {
         h("p", {}, "This profile has sums alone. ", h("code", {}, "kernprof -l --trace script.py"), " also records each slice of a function or a line, and on an NVIDIA GPU each kernel, copy and call."));
       return;
     }
-    this.canvas = h("canvas", {
-      tabindex: 0,
-      role: "img",
-      "aria-label": "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line",
-      keydown: (event) => this.key(event),
-      pointermove: (event) => this.hover(event),
-      pointerdown: (event) => this.grab(event),
-      dblclick: () => this.open(),
-    });
-    this.scroller = h("div", { class: "timeline", scroll: inNextFrame(() => this.draw()), wheel: (event) => this.wheel(event) }, h("div", { class: "flame-room" }, this.canvas));
+    const label = "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line";
+    const listeners = { pointerdown: (event) => this.grab(event), dblclick: () => this.open() };
+    this.makeCanvas(label, listeners, "timeline", { wheel: (event) => this.wheel(event) });
     panel.prepend(
       h("div", { class: "tools" },
         h("button", { click: () => this.zoom(0.5), title: "Zoom in (w)" }, "+"),
@@ -191,8 +184,6 @@ class TimelineView {
         h("span", { class: "dim" }, "w s: zoom \u00b7 a d: move \u00b7 Ctrl+wheel: zoom \u00b7 drag: select a range \u00b7 click, then Enter: the line")));
     panel.append(this.scroller);
     this.hit = null;
-    new ResizeObserver(inNextFrame(() => this.draw())).observe(this.scroller);
-    onTheme.push(() => this.draw());
     this.ready = this.load();
   }
 
@@ -221,7 +212,7 @@ class TimelineView {
         last = Math.max(last, start[end] + ns[end]);
       }
       this.whole = [Math.min(first, last), Math.max(last, first + 1)];
-      this.canvas.parentElement.style.height = `${(this.bands.length + 2) * BAND}px`;
+      this.setHeight((this.bands.length + 2) * BAND);
       this.reset();
       this.tell(null);
       this.readyMs = performance.now();
@@ -252,19 +243,10 @@ class TimelineView {
   }
 
   draw() {
-    const { canvas, scroller } = this;
+    const { scroller } = this;
     if (!this.bands || !scroller.offsetParent) return;
+    const paint = this.begin(11);
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
-    const scale = devicePixelRatio;
-    if (canvas.width !== width * scale) canvas.width = width * scale;
-    if (canvas.height !== height * scale) canvas.height = height * scale;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    const paint = canvas.getContext("2d");
-    paint.setTransform(scale, 0, 0, scale, 0, 0);
-    paint.clearRect(0, 0, width, height);
-    paint.font = `11px ${colour("mono")}`;
-    paint.textBaseline = "middle";
     const looks = {};
     for (const one of ["ink", "dim", "line-rule", "function-slice", "line-slice", "api", "sync", "gpu-box", "copy", "memset", "box-ink", "paper"]) looks[one] = colour(one);
     const colours = { ...looks, function: looks["function-slice"], line: looks["line-slice"], gpu: looks["gpu-box"] };
@@ -307,9 +289,8 @@ class TimelineView {
       paint.fillRect(left, y + 1, size > 3 ? size - 0.5 : size, BAND - 2);
       if (size > 30) {
         const name = this.sliceName(lane, i);
-        const roomFor = Math.floor((size - 6) / 6.7);
         paint.fillStyle = isHit ? fill : ink;
-        paint.fillText(name.length > roomFor ? `${name.slice(0, Math.max(1, roomFor - 1))}\u2026` : name, left + 3, y + BAND / 2);
+        paint.fillText(fitted(name, Math.floor((size - 6) / 6.7)), left + 3, y + BAND / 2);
       }
       k++;
       if (size <= 1 && k < items.length) {
@@ -356,7 +337,7 @@ class TimelineView {
 
   sliceName(lane, i) {
     const { columns, trace, timeline } = lane.source;
-    if (timeline) return visible(timeline.shown?.[columns.name[i]] || timeline.names[columns.name[i]] || lane.title);
+    if (timeline) return visible(timeline.names[columns.name[i]] || lane.title);
     const number = columns.function[i];
     const f = trace.functions[number];
     if (lane.kind === "line") {
@@ -379,13 +360,12 @@ class TimelineView {
       f = trace.functions[columns.function[i]];
       line = columns.line[i] || (f >= 0 ? data.functions.line[f] : 0);
     }
-    return f >= 0 && data.functions.file[f] >= 0 ? [data.functions.file[f], line] : null;
+    return placeOf(f, line);
   }
 
   find(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top + this.scroller.scrollTop];
-    const lane = this.bands?.[Math.floor(y / BAND) - 1];
+    const [x, y] = this.position(event);
+    const lane = this.bands?.[Math.floor((y + this.scroller.scrollTop) / BAND) - 1];
     if (!lane?.items || x < TITLES) return null;
     const slack = ((this.to - this.from) / this.room) * 1.5;
     const k = this.firstAt(lane, this.at(x) - slack);
@@ -406,11 +386,10 @@ class TimelineView {
 
   /** A drag selects the range that is shown next; a click keeps the slice under it. */
   grab(event) {
-    const left = this.canvas.getBoundingClientRect().left;
-    const begin = event.clientX - left;
+    const [begin] = this.position(event);
     this.canvas.setPointerCapture(event.pointerId);
     const move = (one) => {
-      const end = one.clientX - left;
+      const [end] = this.position(one);
       if (this.range || Math.abs(end - begin) > 4) {
         this.range = [begin, end];
         this.draw();
@@ -464,10 +443,8 @@ class TimelineView {
   wheel(event) {
     if (!event.ctrlKey && !event.metaKey && Math.abs(event.deltaY) >= Math.abs(event.deltaX)) return;
     event.preventDefault();
-    if (event.ctrlKey || event.metaKey) {
-      const x = event.clientX - this.canvas.getBoundingClientRect().left;
-      this.zoom(1.002 ** event.deltaY, this.at(x));
-    } else this.move(event.deltaX / this.room);
+    if (event.ctrlKey || event.metaKey) this.zoom(1.002 ** event.deltaY, this.at(this.position(event)[0]));
+    else this.move(event.deltaX / this.room);
   }
 
   zoom(factor, around = (this.from + this.to) / 2) {
@@ -494,29 +471,14 @@ class TimelineView {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = (by) => {
-      if (!this.hit) return;
-      const k = this.firstAt(this.hit.lane, this.hit.lane.source.columns.start[this.hit.i]);
-      const index = Math.max(0, Math.min(this.hit.lane.items.length - 1, (this.hit.k ?? k) + by));
-      this.hit = { lane: this.hit.lane, i: this.hit.lane.items[index], k: index };
-      const { start, ns } = this.hit.lane.source.columns;
-      if (start[this.hit.i] < this.from || start[this.hit.i] + ns[this.hit.i] > this.to) {
-        const middle = start[this.hit.i] + ns[this.hit.i] / 2;
-        const half = (this.to - this.from) / 2;
-        [this.from, this.to] = [middle - half, middle + half];
-        this.clamp();
-      }
-      this.tell(this.hit);
-      this.draw();
-    };
-    const actions = {
+    if (isModified(event)) return;
+    act(event, {
       w: () => this.zoom(0.6),
       s: () => this.zoom(1 / 0.6),
       a: () => this.move(-0.2),
       d: () => this.move(0.2),
-      ArrowLeft: () => step(-1),
-      ArrowRight: () => step(1),
+      ArrowLeft: () => this.step(-1),
+      ArrowRight: () => this.step(1),
       Enter: () => this.open(),
       Escape: () => {
         this.kept = false;
@@ -524,9 +486,24 @@ class TimelineView {
         this.tell(null);
         this.reset();
       },
-    };
-    if (!(event.key in actions)) return;
-    actions[event.key]();
-    event.preventDefault();
+    });
+  }
+
+  /** Go to a slice beside the one that is told, in its lane. */
+  step(by) {
+    if (!this.hit) return;
+    const { lane, k } = this.hit;
+    const { start, ns } = lane.source.columns;
+    const index = Math.max(0, Math.min(lane.items.length - 1, k + by));
+    const i = lane.items[index];
+    this.hit = { lane, i, k: index };
+    if (start[i] < this.from || start[i] + ns[i] > this.to) {
+      const middle = start[i] + ns[i] / 2;
+      const half = (this.to - this.from) / 2;
+      [this.from, this.to] = [middle - half, middle + half];
+      this.clamp();
+    }
+    this.tell(this.hit);
+    this.draw();
   }
 }
