@@ -26,11 +26,10 @@ function h(tag, properties, ...children) {
   return element;
 }
 
+/** Append elements and texts, and those of arrays; what is missing is passed over. */
 function append(element, children) {
-  for (const one of children) {
-    if (Array.isArray(one)) append(element, one);
-    else if (one != null && one !== false && one !== "") element.append(one);
-  }
+  const isThere = (one) => one != null && one !== false && one !== "";
+  element.append(...children.flat(Infinity).filter(isThere));
 }
 
 /** Return a list with bullets; each item is a text, an element, or an array of these. */
@@ -66,12 +65,7 @@ function visible(text) {
 
 // Numbers.
 
-const UNITS = [
-  [1e9, "s"],
-  [1e6, "ms"],
-  [1e3, "\u00b5s"],
-  [1, "ns"],
-];
+const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
 
 /** Return a number with three significant digits. */
 function digits(number) {
@@ -127,9 +121,7 @@ function ownTitle() {
 }
 
 function sum(numbers) {
-  let total = 0;
-  for (const one of numbers) total += one;
-  return total;
+  return numbers.reduce((total, one) => total + one, 0);
 }
 
 /** Return the greatest of `numbers`; 1 if none is greater. */
@@ -188,11 +180,9 @@ async function loadData() {
   const { functions, lines, edges } = data;
   functions.count = functions.name.length;
   // The lines of each function are neighbours: from first[f] up to first[f + 1].
-  functions.first = new Int32Array(functions.count + 1).fill(lines.line.length);
-  for (let i = lines.line.length - 1; i >= 0; i--) functions.first[lines.function[i]] = i;
-  for (let f = functions.count - 1; f >= 0; f--) {
-    functions.first[f] = Math.min(functions.first[f], functions.first[f + 1]);
-  }
+  functions.first = new Int32Array(functions.count + 1);
+  for (const f of lines.function) functions.first[f + 1]++;
+  for (let f = 0; f < functions.count; f++) functions.first[f + 1] += functions.first[f];
   functions.end = functions.line.map((line, f) => {
     const last = functions.first[f + 1] - 1; // the lines of a function are in order
     return last >= functions.first[f] ? Math.max(line, lines.line[last]) : line;
@@ -289,7 +279,7 @@ function textLines(file) {
 
 // Navigation: each view has a tab and an address behind the # of the page.
 
-const tabs = []; // of {name, title, show(parts), hidden}
+const tabs = []; // of {name, view, panel, button, made, last}: `last` is an address
 let current = null; // the tab that is shown
 
 /** Return the address of a place: a tab, and what it shows. */
@@ -327,20 +317,17 @@ function showAddress() {
     // An address that somebody mistyped: the first tab is shown.
   }
   const tab = tabs.find((one) => one.name === parts[0]) ?? tabs[0];
-  if (current !== tab) {
-    current?.panel.setAttribute("hidden", "");
-    current = tab;
-    tab.panel.removeAttribute("hidden");
-    for (const one of tabs) {
-      one.button.setAttribute("aria-selected", one === tab);
-      one.button.tabIndex = one === tab ? 0 : -1;
-    }
+  current = tab;
+  for (const one of tabs) {
+    one.panel.hidden = one !== tab;
+    one.button.setAttribute("aria-selected", one === tab);
+    one.button.tabIndex = one === tab ? 0 : -1;
   }
   if (!tab.made) {
     tab.made = true;
-    tab.make(tab.panel);
+    tab.view.make(tab.panel);
   }
-  tab.show?.(parts.slice(1));
+  tab.view.show?.(parts.slice(1));
 }
 
 /** Return a link to a line, or text if the file is unknown. */

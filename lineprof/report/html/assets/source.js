@@ -25,10 +25,7 @@ const LINE_COLUMNS = [
 
 /** Numbers of a line itself, and those with all that it called. */
 const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
-const INCLUSIVE = [
-  ...["hits", "time", "await", "mpi", "gpu", "kernels", "copy"],
-  ...["copyBytes", "sync", "syncs", "allocBytes"],
-];
+const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync"];
 
 /** Columns that narrow windows leave out, the first one first. */
 const LESS_NEEDED = [
@@ -297,24 +294,24 @@ class SourceView {
   /** Choose the lines that are shown; a gap stands for those in between. */
   layOut() {
     const { last } = this;
-    const shown = [];
+    const chosen = new Set();
     if (this.text.length && !this.onlyHot) {
-      for (let line = 1; line <= last; line++) shown.push(line);
+      for (let line = 1; line <= last; line++) chosen.add(line);
     } else {
-      const chosen = new Set();
       for (const [line, numbers] of this.numbers) {
         if (this.onlyHot && !this.isHot(numbers)) continue;
         chosen.add(line);
         for (const f of numbers.functions) chosen.add(this.definition(f));
       }
-      let before = 0;
-      for (const line of [...chosen].sort((a, b) => a - b)) {
-        if (line > before + 1) shown.push(-(line - before - 1));
-        shown.push(line);
-        before = line;
-      }
-      if (last > before) shown.push(-(last - before));
     }
+    const shown = [];
+    let before = 0;
+    for (const line of [...chosen].sort((a, b) => a - b)) {
+      if (line > before + 1) shown.push(-(line - before - 1));
+      shown.push(line);
+      before = line;
+    }
+    if (last > before) shown.push(-(last - before));
     this.shown = shown;
     this.place = new Map(shown.map((line, index) => [line, index]));
     this.scroller.setAttribute("aria-rowcount", shown.length + 1);

@@ -51,12 +51,17 @@ class Rows {
         this.shown.delete(index);
       }
     }
+    this.fill(first, last);
+    this.rendered?.();
+  }
+
+  /** Make those rows up to `last` that are not there yet. */
+  fill(first, last) {
     const made = [];
     for (let index = first; index < last; index++) {
       if (!this.shown.has(index)) made.push(this.add(index));
     }
     this.body.append(...made);
-    this.rendered?.(first, last);
   }
 
   add(index) {
@@ -71,9 +76,7 @@ class Rows {
   renderForPrint() {
     if (!this.scroller.offsetParent) return;
     this.clear();
-    const rows = [];
-    for (let index = 0; index < Math.min(this.count, 5000); index++) rows.push(this.add(index));
-    this.body.append(...rows);
+    this.fill(0, Math.min(this.count, 5000));
   }
 
   /** Make a row again, if it is in sight. */

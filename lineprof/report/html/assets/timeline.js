@@ -5,8 +5,11 @@ const BAND = 16; // height of a row in pixels
 const TITLES = 220; // width of the rows' titles
 const MAX_DEPTH = 48; // of nested slices in one group
 
-/** Return the values of a packed column as numbers; see docs/format.md. */
-async function unpacked(number, length, width, differences, origin) {
+/**
+ * Return the values of a packed column as numbers; see docs/format.md. Those of a column
+ * with an `origin` are differences, the first one to that.
+ */
+async function unpacked(number, length, width, origin) {
   const planes = await blob(number);
   const values = new Float64Array(length);
   const at = (plane, i) => planes[plane * length + i];
@@ -16,7 +19,6 @@ async function unpacked(number, length, width, differences, origin) {
       for (let plane = width - 1; plane >= 0; plane--) value = value * 256 + at(plane, i);
       values[i] = value;
     }
-    if (differences) for (let i = 1; i < length; i++) values[i] = (values[i] + values[i - 1]) >>> 0;
     return values;
   }
   // 64 bits: the low and the high half; differences may be below 0.
@@ -25,7 +27,7 @@ async function unpacked(number, length, width, differences, origin) {
     const high = at(4, i) | (at(5, i) << 8) | (at(6, i) << 16) | (at(7, i) << 24);
     values[i] = high * 4294967296 + low;
   }
-  if (differences && length) {
+  if (origin !== null && length) {
     let first = 0n;
     for (let plane = 7; plane >= 0; plane--) first = first * 256n + BigInt(at(plane, 0));
     values[0] = Number(first - origin); // exact: the times of a run are short
@@ -36,10 +38,9 @@ async function unpacked(number, length, width, differences, origin) {
 
 const WIDTHS = {
   ...{ thread: 4, function: 4, line: 4, start: 8, ns: 8 },
-  ...{ kind: 1, name: 4, path: 4, origin: 4, device: 4, context: 4, stream: 4 },
-  ...{ correlation: 4, bytes: 8, launch: 4, memory: 1 },
+  ...{ kind: 1, name: 4, path: 4, device: 4, context: 4, stream: 4 },
+  ...{ bytes: 8, launch: 4 },
 };
-const DIFFERENCES = new Set(["start", "correlation"]);
 
 /** Return columns of all slices, or events, of one process; times are on the axis. */
 async function timelineColumns(one, names) {
@@ -52,7 +53,7 @@ async function timelineColumns(one, names) {
       const number = batch.columns[name];
       if (number !== undefined) {
         const width = name === "thread" && one.launches ? 8 : WIDTHS[name];
-        values.set(await unpacked(number, batch.count, width, DIFFERENCES.has(name), name === "start" ? origin : 0n), from);
+        values.set(await unpacked(number, batch.count, width, name === "start" ? origin : null), from);
       } else if (name === "start") values.fill(-Number(origin), from, from + batch.count);
       from += batch.count;
     }
@@ -97,8 +98,7 @@ async function traceLanes(trace) {
     if (ends.length < MAX_DEPTH) ends.push(start[i] + ns[i]);
     if (!lanes[depth]) {
       const thread = data.threads[trace.threads[columns.thread[i]]];
-      const name = thread ? `${thread.name || "Thread"} (${thread.native_id})` : "All threads";
-      const group = `${processTitle(trace.process)} \u203a ${visible(name)}`;
+      const group = `${processTitle(trace.process)} \u203a ${thread ? threadTitle(thread) : "All threads"}`;
       lanes[depth] = new Lane(depth ? "" : isLine ? "Lines" : "Functions", group, isLine ? "line" : "function", { columns, trace }, [trace.process, 0]);
     }
     if (depth < MAX_DEPTH) lanes[depth].items.push(i);
@@ -112,11 +112,15 @@ function processTitle(process) {
   return one.rank === null ? `Process ${one.pid}` : `Rank ${one.rank} (${one.pid})`;
 }
 
+function threadTitle(thread) {
+  return visible(`${thread.name || "Thread"} (${thread.native_id})`);
+}
+
 const COPIES = ["HtoD", "DtoH", "DtoD", "PtoP"];
 
 /** Return the lanes of GPU events: calls by thread, work by device, context and stream. */
 async function gpuLanes(timeline) {
-  const columns = await timelineColumns(timeline, ["kind", "name", "start", "ns", "path", "device", "context", "stream", "correlation", "bytes", "launch", "thread"]);
+  const columns = await timelineColumns(timeline, ["kind", "name", "start", "ns", "path", "device", "context", "stream", "bytes", "launch", "thread"]);
   const kinds = data.gpu.kinds;
   const found = new Map();
   const add = (key, place, title, group, kind, i) => {
@@ -142,7 +146,7 @@ async function gpuLanes(timeline) {
       const thread =
         (path >= 0 && data.threads[data.gpu.paths.thread[path]]) ||
         data.threads.find((one) => one.process === timeline.process && one.native_id === native);
-      const group = `${process} \u203a ${thread ? visible(`${thread.name || "Thread"} (${thread.native_id})`) : "other threads"}`;
+      const group = `${process} \u203a ${thread ? threadTitle(thread) : "other threads"}`;
       const title = { runtime: "Runtime API", driver: "Driver API", wait: "Waiting for the GPU" }[kind];
       add(`${group} ${kind}`, [0, group, ["runtime", "driver", "wait"].indexOf(kind)], title, group, kind === "wait" ? "sync" : "api", i);
     } else if (!["alloc", "free", "migration"].includes(kind)) {
@@ -151,7 +155,7 @@ async function gpuLanes(timeline) {
       const isCopy = kind === "memcpy";
       const title = isCopy ? `MemCpy (${visible(name)})` : kind === "memset" ? "Memset" : "Compute";
       const place = isCopy ? COPIES.indexOf(name) : kind === "memset" ? 8 : 9;
-      const colours = isCopy ? "copy" : kind === "memset" ? "memset" : "gpu";
+      const colours = KIND_COLOURS[kind] ?? "gpu";
       add(`${group} ${columns.context[i]} ${title}`, [1, group, columns.context[i], 0, place], title, group, colours, i);
       add(`${group} ${columns.context[i]} ${columns.stream[i]} stream`, [1, group, columns.context[i], 1, columns.stream[i]], `Stream ${columns.stream[i]}`, group, "stream", i);
     }
