@@ -1,27 +1,30 @@
 // The view of source: a file with the numbers of its lines, its functions on one side,
 // and callers, callees and causes of the selected line on the other.
 
-/** Columns of numbers; `has` tells whether the profile has any, `shown` whether at first. */
+/**
+ * Columns of numbers: `always` there, or if `needs` is, or where a line has one; those that
+ * are `off` are not shown at first. `text` is by default `show` of the number, a time.
+ */
 const LINE_COLUMNS = [
-  { name: "hits", title: "Hits", tip: "times that the line was executed", text: (l) => (l.hits ? count(l.hits) : "") },
-  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70 },
-  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70 },
-  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 56 },
-  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", text: (l) => (l.self ? time(l.self) : ""), width: 70, needs: "calls" },
-  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", text: (l) => (l.ownWait ? time(l.ownWait) : ""), width: 70 },
-  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", text: (l) => (l.await ? time(l.await) : ""), width: 70 },
-  { name: "mpi", title: "MPI", tip: "time in collectives and messages", text: (l) => (l.mpi ? time(l.mpi) : ""), width: 70 },
-  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", text: (l) => (l.gpu ? time(l.gpu) : ""), width: 70 },
-  { name: "kernels", title: "Kernels", tip: "kernels that were launched", text: (l) => (l.kernels ? count(l.kernels) : ""), width: 64 },
-  { name: "copy", title: "Copies", tip: "time of copies between host and device", text: (l) => (l.copy ? time(l.copy) : ""), width: 70 },
-  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", text: (l) => (l.copyBytes ? size(l.copyBytes) : ""), width: 70, off: true },
-  { name: "sync", title: "Sync", tip: "time blocked until the device was done", text: (l) => (l.sync ? time(l.sync) : ""), width: 70 },
+  { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, always: true },
+  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70, always: true },
+  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70, always: true },
+  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 56, always: true },
+  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", width: 70, needs: "hasCalls" },
+  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", width: 70 },
+  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", width: 70 },
+  { name: "mpi", title: "MPI", tip: "time in collectives and messages", width: 70 },
+  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", width: 70 },
+  { name: "kernels", title: "Kernels", tip: "kernels that were launched", show: count, width: 64 },
+  { name: "copy", title: "Copies", tip: "time of copies between host and device", width: 70 },
+  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", show: size, width: 70, off: true },
+  { name: "sync", title: "Sync", tip: "time blocked until the device was done", width: 70 },
   { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 70, off: true },
   { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 70, off: true },
-  { name: "python", title: "Python", tip: "own time in the interpreter", text: (l) => (l.python ? time(l.python) : ""), width: 70 },
-  { name: "native", title: "Native", tip: "own time in compiled code", text: (l) => (l.native ? time(l.native) : ""), width: 70 },
-  { name: "system", title: "System", tip: "own time in the kernel of the operating system", text: (l) => (l.system ? time(l.system) : ""), width: 70 },
-];
+  { name: "python", title: "Python", tip: "own time in the interpreter", width: 70 },
+  { name: "native", title: "Native", tip: "own time in compiled code", width: 70 },
+  { name: "system", title: "System", tip: "own time in the kernel of the operating system", width: 70 },
+].map((one) => ({ text: (l) => unlessZero(one.show ?? time)(l[one.name]), width: 66, ...one }));
 
 /** Numbers of a line itself, and those with all that it called. */
 const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
@@ -133,9 +136,9 @@ class SourceView {
     this.file = NONE;
     this.selected = 0;
     this.onlyHot = false;
-    const has = (one) =>
-      one.needs === "calls" ? data.hasCalls : !(one.name in data.lines) ? ["each", "share"].includes(one.name) : one.name in { hits: 1, time: 1 } || data.lines[one.name].some((number) => number > 0);
-    this.known = LINE_COLUMNS.filter(has);
+    const { lines } = data;
+    this.known = LINE_COLUMNS.filter((one) =>
+      one.always || (one.needs ? data[one.needs] : lines[one.name]?.some((number) => number > 0)));
     this.columns = this.known.filter((one) => !one.off && !(one.name === "ownWait" && !this.waitsMatter()));
     this.fit();
     this.outline = new Outline(this);
@@ -161,13 +164,9 @@ class SourceView {
         if (event.key === "Enter") this.findNext(event.shiftKey ? -1 : 1);
         else if (event.key === "Escape") this.scroller.focus();
       },
-      input: () => this.rows.clear() ?? this.rows.render(),
+      input: () => this.rows.again(),
     });
-    this.hotButton = h(
-      "button",
-      { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() },
-      "Hot lines only",
-    );
+    this.hotButton = h("button", { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
     panel.append(
       h("div", { class: "source" },
         this.outline.element,
@@ -186,7 +185,7 @@ class SourceView {
   fit() {
     const beside = innerWidth >= 1750 ? 580 : innerWidth > 900 ? 230 : 0; // outline, detail
     const room = innerWidth - beside - 200; // map, number, lanes, arrows
-    const needed = () => 380 + sum(this.columns.map((one) => one.width ?? 66));
+    const needed = () => 380 + sum(this.columns.map((one) => one.width));
     for (const name of LESS_NEEDED) {
       if (needed() <= room) return;
       this.columns = this.columns.filter((one) => one.name !== name);
@@ -203,7 +202,7 @@ class SourceView {
       h("label", { title: one.tip },
         h("input", {
           type: "checkbox",
-          ...(this.columns.includes(one) ? { checked: true } : {}),
+          checked: this.columns.includes(one),
           change: (event) => {
             const on = event.target.checked;
             this.columns = this.known.filter((other) => (other === one ? on : this.columns.includes(other)));
@@ -215,7 +214,7 @@ class SourceView {
   }
 
   setColumns() {
-    const widths = this.columns.map((one) => `${one.width ?? 66}px`).join(" ");
+    const widths = this.columns.map((one) => `${one.width}px`).join(" ");
     this.scroller.style.setProperty("--columns", `52px ${widths} ${data.gpu ? 70 : 50}px 50px minmax(360px, 1fr)`);
     this.headRow.replaceChildren(
       h("span", { role: "columnheader" }, "Line"),
@@ -224,8 +223,7 @@ class SourceView {
       h("span", { role: "columnheader", class: "left", title: "Calls from this line (\u2192), calls of this function (\u2190)" }, "Calls"),
       h("span", { role: "columnheader", class: "left" }, "Source"),
     );
-    this.rows.clear();
-    this.rows.render();
+    this.rows.again();
   }
 
   /** Show [file name, line] of the address. */
@@ -252,8 +250,7 @@ class SourceView {
   }
 
   hottestOfFile() {
-    const found = hotLines().find((i) => lineFile(i) === this.file);
-    return found === undefined ? 0 : data.lines.line[found];
+    return data.lines.line[hotLines().find((i) => lineFile(i) === this.file)] ?? 0;
   }
 
   open(file) {
@@ -267,7 +264,6 @@ class SourceView {
     this.readCalls();
     this.layOut();
     this.drawMap();
-    this.outline.markFile(file);
   }
 
   /** Find the calls from each line, and the functions that begin on it. */
@@ -328,20 +324,17 @@ class SourceView {
       return h("div", { class: "row gap", role: "row" }, h("span", { role: "cell" }, `\u22ef ${counted(-line, "line")}`));
     }
     const numbers = this.numbers.get(line);
-    const row = h("div", {
+    const properties = {
       class: `row${line === this.selected ? " selected" : ""}${numbers ? " measured" : " idle"}`,
       role: "row",
-      click: (event) => {
-        if (!event.target.closest("button")) this.choose(line);
-      },
-    });
-    row.append(
+      click: (event) => event.target.closest("button") || this.choose(line),
+    };
+    const row = h("div", properties,
       h("span", { role: "cell", class: "number" }, String(line)),
-      ...this.columns.map((one) => h("span", { role: "cell" }, numbers ? one.text(numbers) : "")),
+      this.columns.map((one) => h("span", { role: "cell" }, numbers ? one.text(numbers) : "")),
       this.lanes(numbers),
       this.arrows(line),
-      this.code(line),
-    );
+      this.code(line));
     if (numbers) row.style.setProperty("--share", Math.sqrt(heat(numbers)).toFixed(3));
     return row;
   }
@@ -397,11 +390,9 @@ class SourceView {
     const text = this.text[line - 1];
     const cell = h("span", { role: "cell", class: "text" });
     if (text === undefined) return cell;
-    if (text.length > LONGEST) {
-      cell.append(visible(text.slice(0, LONGEST)), h("i", { class: "dim" }, ` \u2026 ${counted(text.length - LONGEST, "more character")}`));
-    } else {
-      cell.append(...this.highlighter.spans(line - 1));
-    }
+    const more = text.length - LONGEST;
+    if (more <= 0) cell.append(...this.highlighter.spans(line - 1));
+    else cell.append(visible(text.slice(0, LONGEST)), h("i", { class: "dim" }, ` \u2026 ${counted(more, "more character")}`));
     const wanted = this.find.value.toLowerCase();
     if (wanted && text.toLowerCase().includes(wanted)) cell.classList.add("found");
     return cell;
@@ -448,14 +439,10 @@ class SourceView {
 
   findNext(by) {
     const wanted = this.find.value.toLowerCase();
-    if (!wanted) return;
     const { length } = this.text;
-    for (let step = 1; step <= length; step++) {
+    for (let step = 1; wanted && step <= length; step++) {
       const line = ((this.selected - 1 + by * step) % length + length) % length;
-      if (this.text[line].toLowerCase().includes(wanted)) {
-        this.choose(line + 1);
-        return;
-      }
+      if (this.text[line].toLowerCase().includes(wanted)) return this.choose(line + 1);
     }
   }
 
@@ -642,11 +629,6 @@ class Outline {
     go(best < functions.first[f + 1] ? lineAddress(functions.file[f], lines.line[best]) : functionAddress(f));
   }
 
-  markFile() {
-    this.rows.clear();
-    this.rows.render();
-  }
-
   markLine(file, line) {
     const { functions } = data;
     let size = Infinity;
@@ -658,7 +640,6 @@ class Outline {
         this.here = f;
       }
     }
-    this.rows.clear();
-    this.rows.render();
+    this.rows.again();
   }
 }

@@ -23,14 +23,19 @@ class Rows {
   reset(count) {
     this.count = count;
     this.body.style.height = `${count * ROW}px`;
-    this.clear();
-    this.render();
+    this.again();
   }
 
-  /** Drop all rows, so that they are made again. */
+  /** Drop all rows. */
   clear() {
     this.shown.clear();
     this.body.replaceChildren();
+  }
+
+  /** Make all rows in sight again. */
+  again() {
+    this.clear();
+    this.render();
   }
 
   /** The height of what stays above the rows; read once, for it costs a layout. */

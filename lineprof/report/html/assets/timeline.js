@@ -63,13 +63,6 @@ async function timelineColumns(one, names) {
   return found;
 }
 
-/** One row: slices that do not overlap, in the order of their start. */
-class Lane {
-  constructor(title, group, kind, source, order) {
-    Object.assign(this, { title, group, kind, source, order, items: [] });
-  }
-}
-
 /** Names of colours by the kind of an event. */
 const KIND_COLOURS = { memcpy: "copy", memset: "memset", runtime: "api", driver: "api", wait: "sync" };
 
@@ -82,6 +75,8 @@ function byStart(starts, lengths) {
   }
   return sorted ? order : order.sort((a, b) => starts[a] - starts[b] || lengths[b] - lengths[a]);
 }
+
+// A lane is one row: slices that do not overlap, in the order of their start.
 
 /** Return the lanes of the slices of lines and functions, nested ones below. */
 async function traceLanes(trace) {
@@ -99,7 +94,8 @@ async function traceLanes(trace) {
     if (!lanes[depth]) {
       const thread = data.threads[trace.threads[columns.thread[i]]];
       const group = `${processTitle(trace.process)} \u203a ${thread ? threadTitle(thread) : "All threads"}`;
-      lanes[depth] = new Lane(depth ? "" : isLine ? "Lines" : "Functions", group, isLine ? "line" : "function", { columns, trace }, [trace.process, 0]);
+      const [title, kind] = isLine ? ["Lines", "line"] : ["Functions", "function"];
+      lanes[depth] = { title: depth ? "" : title, group, kind, columns, trace, order: [trace.process, 0, group], items: [] };
     }
     if (depth < MAX_DEPTH) lanes[depth].items.push(i);
   }
@@ -114,6 +110,12 @@ function processTitle(process) {
 
 function threadTitle(thread) {
   return visible(`${thread.name || "Thread"} (${thread.native_id})`);
+}
+
+/** Compare two arrays by the first of their values that differ. */
+function compare(a, b) {
+  const i = a.findIndex((one, index) => one !== b[index]);
+  return i < 0 ? 0 : a[i] < b[i] ? -1 : 1;
 }
 
 const COPIES = ["HtoD", "DtoH", "DtoD", "PtoP"];
@@ -131,7 +133,7 @@ async function gpuLanes(timeline) {
     if (lane < 0) {
       lane = row.lanes.length;
       if (lane >= MAX_DEPTH) return;
-      row.lanes.push(new Lane(lane ? "" : title, group, kind, { columns, timeline }, [timeline.process, place[0]]));
+      row.lanes.push({ title: lane ? "" : title, group, kind, columns, timeline, order: [timeline.process, place[0], group], items: [] });
     }
     row.ends[lane] = start + columns.ns[i];
     row.lanes[lane].items.push(i);
@@ -160,10 +162,6 @@ async function gpuLanes(timeline) {
       add(`${group} ${columns.context[i]} ${columns.stream[i]} stream`, [1, group, columns.context[i], 1, columns.stream[i]], `Stream ${columns.stream[i]}`, group, "stream", i);
     }
   }
-  const compare = (a, b) => {
-    for (let i = 0; i < Math.max(a.length, b.length); i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
-    return 0;
-  };
   return [...found.values()].sort((a, b) => compare(a.place, b.place)).flatMap((row) => row.lanes);
 }
 
@@ -196,21 +194,16 @@ class TimelineView extends Drawing {
       const lanes = [];
       for (const trace of data.timeline.traces) lanes.push(...(await traceLanes(trace)));
       for (const timeline of data.timeline.gpu) lanes.push(...(await gpuLanes(timeline)));
-      let group = null;
+      let heading = null;
+      let [first, last] = [Infinity, 0];
       this.bands = [];
-      lanes.sort((a, b) => a.order[0] - b.order[0] || a.order[1] - b.order[1] || (a.group < b.group ? -1 : a.group > b.group ? 1 : 0));
-      for (const lane of lanes) {
-        if (lane.group !== group) {
-          group = lane.group;
-          this.bands.push({ heading: group });
-        }
+      for (const lane of lanes.sort((a, b) => compare(a.order, b.order))) {
+        if (lane.group !== heading) this.bands.push({ heading: lane.group });
+        heading = lane.group;
         lane.items = Uint32Array.from(lane.items);
         this.bands.push(lane);
-      }
-      let [first, last] = [Infinity, 0];
-      for (const lane of lanes) {
-        const { start, ns } = lane.source.columns;
         if (!lane.items.length) continue;
+        const { start, ns } = lane.columns;
         const end = lane.items[lane.items.length - 1];
         first = Math.min(first, start[lane.items[0]]);
         last = Math.max(last, start[end] + ns[end]);
@@ -276,8 +269,8 @@ class TimelineView extends Drawing {
 
   /** Draw the slices of a lane; of those that begin in one pixel the first stands for all. */
   drawLane(paint, lane, y, width, colours) {
-    const { items, source } = lane;
-    const { start, ns, kind } = source.columns;
+    const { items } = lane;
+    const { start, ns, kind } = lane.columns;
     const ink = colours["box-ink"];
     const perPixel = (this.to - this.from) / this.room;
     let k = this.firstAt(lane, this.from);
@@ -306,8 +299,8 @@ class TimelineView extends Drawing {
 
   /** Return the first slice of a lane, from `low` on, that ends at `ns` or later. */
   firstAt(lane, ns, low = 0) {
-    const { items, source } = lane;
-    const { start, ns: length } = source.columns;
+    const { items } = lane;
+    const { start, ns: length } = lane.columns;
     let high = items.length;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -340,7 +333,7 @@ class TimelineView extends Drawing {
   }
 
   sliceName(lane, i) {
-    const { columns, trace, timeline } = lane.source;
+    const { columns, trace, timeline } = lane;
     if (timeline) return visible(timeline.names[columns.name[i]] || lane.title);
     const number = columns.function[i];
     const f = trace.functions[number];
@@ -353,7 +346,7 @@ class TimelineView extends Drawing {
 
   /** Return [file, line] of a slice or of the line that launched it. */
   place(lane, i) {
-    const { columns, trace, timeline } = lane.source;
+    const { columns, trace, timeline } = lane;
     let [f, line] = [NONE, 0];
     if (timeline) {
       if (columns.path[i]) {
@@ -373,7 +366,7 @@ class TimelineView extends Drawing {
     if (!lane?.items || x < TITLES) return null;
     const slack = ((this.to - this.from) / this.room) * 1.5;
     const k = this.firstAt(lane, this.at(x) - slack);
-    const { start } = lane.source.columns;
+    const { start } = lane.columns;
     if (k < lane.items.length && start[lane.items[k]] <= this.at(x) + slack) return { lane, i: lane.items[k], k };
     return null;
   }
@@ -425,7 +418,7 @@ class TimelineView extends Drawing {
       return;
     }
     const { lane, i } = hit;
-    const { columns, timeline } = lane.source;
+    const { columns, timeline } = lane;
     const parts = [h("b", {}, this.sliceName(lane, i) || lane.title), `: ${time(columns.ns[i])}, from ${time(columns.start[i])}`];
     if (timeline) {
       const launch = timeline.launches[columns.launch[i]];
@@ -497,7 +490,7 @@ class TimelineView extends Drawing {
   step(by) {
     if (!this.hit) return;
     const { lane, k } = this.hit;
-    const { start, ns } = lane.source.columns;
+    const { start, ns } = lane.columns;
     const index = Math.max(0, Math.min(lane.items.length - 1, k + by));
     const i = lane.items[index];
     this.hit = { lane, i, k: index };
