@@ -17,15 +17,11 @@ function hasHits(table, i) {
   return table.low0[i] !== null && table.low1[i] !== null;
 }
 
-/** Return how often something ran: one number, or the extremes of several runs. */
-function hits(table, i, side) {
-  const [low, high] = [table[`low${side}`][i], table[`high${side}`][i]];
-  return low === high ? count(low) : `${count(low)}\u2013${count(high)}`;
-}
-
+/** Return how often something ran: on each side one number, or the extremes of several runs. */
 function hitsChange(table, i) {
   if (!hasHits(table, i)) return "";
-  const [before, after] = [hits(table, i, 0), hits(table, i, 1)];
+  const hits = (low, high) => (low === high ? count(low) : `${count(low)}\u2013${count(high)}`);
+  const [before, after] = [hits(table.low0[i], table.high0[i]), hits(table.low1[i], table.high1[i])];
   return before === after ? before : `${before} \u2192 ${after}`;
 }
 

@@ -64,23 +64,16 @@ class HotLinesView extends TablesView {
 class FilesView extends TablesView {
   make(panel) {
     const { files, functions, lines } = data;
-    const own = files.name.map(() => 0);
-    const gpu = files.name.map(() => 0);
-    const some = files.name.map(() => 0);
     const gpuOwn = column(lines, "gpuOwn");
-    for (let f = 0; f < functions.count; f++) {
-      const file = functions.file[f];
-      if (file < 0) continue;
-      own[file] += functions.self[f];
-      some[file] += 1;
-      gpu[file] += sum(ofLines(gpuOwn, f));
-    }
+    const inside = groups(functions.file, files.name.length);
+    const own = inside.map((some) => sum(some.map((f) => functions.self[f])));
+    const gpu = inside.map((some) => sum(some.map((f) => sum(ofLines(gpuOwn, f)))));
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
       data.hasCalls && { title: "% own", width: 130, value: (i) => own[i], show: (ns) => [bar(ns / maximum(own)), ` ${ofRun(ns)}`] },
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
-      { title: "Functions", value: (i) => some[i], show: count },
+      { title: "Functions", value: (i) => inside[i].length, show: count },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },
       { title: "Path", left: true, wide: 2, value: (i) => files.path[i], show: visible },
     ];

@@ -36,11 +36,8 @@ async function unpacked(number, length, width, origin) {
   return values;
 }
 
-const WIDTHS = {
-  ...{ thread: 4, function: 4, line: 4, start: 8, ns: 8 },
-  ...{ kind: 1, name: 4, path: 4, device: 4, context: 4, stream: 4 },
-  ...{ bytes: 8, launch: 4 },
-};
+// Bytes of a number of each column, where these are not 4.
+const WIDTHS = { start: 8, ns: 8, bytes: 8, kind: 1 };
 
 /** Return columns of all slices, or events, of one process; times are on the axis. */
 async function timelineColumns(one, names) {
@@ -52,7 +49,7 @@ async function timelineColumns(one, names) {
     for (const batch of one.batches) {
       const number = batch.columns[name];
       if (number !== undefined) {
-        const width = name === "thread" && one.launches ? 8 : WIDTHS[name];
+        const width = name === "thread" && one.launches ? 8 : (WIDTHS[name] ?? 4);
         values.set(await unpacked(number, batch.count, width, name === "start" ? origin : null), from);
       } else if (name === "start") values.fill(-Number(origin), from, from + batch.count);
       from += batch.count;
