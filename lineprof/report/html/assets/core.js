@@ -131,6 +131,11 @@ function maximum(numbers) {
   return most;
 }
 
+/** Return indexes in the order of their values, the greatest first. */
+function descending(indexes, values) {
+  return [...indexes].sort((a, b) => values[b] - values[a]);
+}
+
 /** Return a function that writes a number as `write` does, and nothing for zero. */
 function unlessZero(write) {
   return (number) => (number ? write(number) : "");

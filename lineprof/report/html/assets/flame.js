@@ -23,7 +23,7 @@ class CallPaths {
   /** Return the same paths with children in the order of their time. */
   leftHeavy() {
     const other = Object.create(this);
-    const byTime = (list) => list && [...list].sort((a, b) => this.total[b] - this.total[a]);
+    const byTime = (nodes) => nodes && descending(nodes, this.total);
     other.roots = byTime(this.roots);
     other.below = this.below.map(byTime);
     return other;
@@ -312,7 +312,7 @@ class FlameView {
       this.draw();
     } });
     this.forms = choice("form", forms);
-    const order = [...data.functions.name.keys()].sort((a, b) => data.functions.total[b] - data.functions.total[a]);
+    const order = descending(data.functions.name.keys(), data.functions.total);
     this.middle = order[0] ?? NONE;
     const names = order.slice(0, 2000).map((f) => [f, `${functionName(f)} (${functionPlace(f)})`]);
     this.picker = select("Function of the sandwich", names, () => {

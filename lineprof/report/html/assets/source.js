@@ -100,15 +100,14 @@ function hotLines() {
     const { lines } = data;
     const gpu = column(lines, "gpuOwn");
     const cost = lines.self.map((ns, i) => Math.max(ns, gpu[i]));
-    data.hot = [...cost.keys()].filter((i) => cost[i] > 0).sort((a, b) => cost[b] - cost[a]);
+    data.hot = descending([...cost.keys()].filter((i) => cost[i] > 0), cost);
   }
   return data.hot;
 }
 
 /** Return calls in the order of their time, as indexes of `edges`. */
 function byTime(calls) {
-  const { inclusive } = data.edges;
-  return [...calls].sort((a, b) => inclusive[b] - inclusive[a]);
+  return descending(calls, data.edges.inclusive);
 }
 
 /** Return the address of the line from which a call was made. */
@@ -508,9 +507,8 @@ class SourceView {
   work(numbers) {
     if (!data.gpu) return [];
     const { sums } = data.gpu;
-    const found = [...sums.ns.keys()]
-      .filter((i) => sums.line[i] === this.selected && numbers.functions.includes(sums.function[i]))
-      .sort((a, b) => sums.ns[b] - sums.ns[a]);
+    const own = [...sums.ns.keys()].filter((i) => sums.line[i] === this.selected && numbers.functions.includes(sums.function[i]));
+    const found = descending(own, sums.ns);
     const more = found.length - 12;
     return [
       ...listed("On GPUs and in CUDA, from this line itself", found.slice(0, 12), (i) => [...times(sums.ns[i], sums.count[i]), code(visible(sums.name[i]))]),
@@ -628,15 +626,9 @@ class Outline {
 
   markLine(file, line) {
     const { functions } = data;
-    let size = Infinity;
-    this.here = NONE; // the innermost function around the line
-    for (let f = 0; f < functions.count; f++) {
-      if (functions.file[f] !== file || line < functions.line[f] || line > functions.end[f]) continue;
-      if (functions.end[f] - functions.line[f] < size) {
-        size = functions.end[f] - functions.line[f];
-        this.here = f;
-      }
-    }
+    const size = (f) => functions.end[f] - functions.line[f];
+    const around = this.all.filter((f) => functions.file[f] === file && functions.line[f] <= line && line <= functions.end[f]);
+    this.here = around.sort((a, b) => size(a) - size(b) || a - b)[0]; // the innermost one
     this.rows.again();
   }
 }
