@@ -149,8 +149,7 @@ class Folder:
         remark = ""
         found: list[tuple[ServedProfile, FileState]] = []
         try:
-            names = self._names()
-            for count, name in enumerate(names):
+            for count, name in enumerate(self._names()):
                 if name.endswith(_SUFFIX):
                     path = os.path.join(self._root, name)
                     one = ServedProfile(
@@ -168,11 +167,9 @@ class Folder:
         if len(found) > _MAX_PROFILES:
             remark = f"only the newest {_MAX_PROFILES:,} of {len(found):,} are listed"
             del found[_MAX_PROFILES:]
-        old = self._programs
         self._programs = {
-            key: old[key] if key in old else _program_of(one.path)
-            for one, state in found
-            for key in [(one.id, state)]
+            (one.id, at): self._programs.get((one.id, at)) or _program_of(one.path)
+            for one, at in found
         }
         if len(self._profiles) > _MAX_KNOWN:
             self._profiles.clear()

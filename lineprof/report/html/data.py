@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 
     from lineprof.model.gpu import GpuSum
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key
+    from lineprof.model.rank_spread import LineSpread
+    from lineprof.model.records import Key, Ranks
     from lineprof.model.timelines import Batch
     from lineprof.source import Sources
 
@@ -86,13 +87,12 @@ class Collector:
     def data(self) -> dict[str, object]:
         """Return all numbers, each table computed once."""
         gpu = self._profile.gpu
-        lines = self._lines()
         data: dict[str, object] = {
             "title": self.title,
             "version": VERSION,
             "files": self._file_table(),
             "functions": self._function_table(),
-            "lines": lines,
+            "lines": self._lines(),
             "edges": self._edges(),
             "tree": self._tree(),
             "processes": [one._asdict() for one in self._profile.processes],
@@ -124,14 +124,11 @@ class Collector:
 
     def _file_table(self) -> dict[str, list[object]]:
         """Return the files: their name, path and text; None if that is unknown."""
-        texts: list[object] = []
-        for path in self._files:
-            lines = self._sources.lines(path)
-            texts.append("\n".join(lines) if lines else None)
+        texts = map(self._sources.lines, self._files)
         return {
             "name": [self._names.file(path) for path in self._files],
             "path": [*self._files],
-            "text": texts,
+            "text": ["\n".join(lines) if lines else None for lines in texts],
         }
 
     # Functions and lines.
@@ -407,9 +404,6 @@ class Collector:
             ),
             key=lambda one: -one.own.lost,
         )
-        matrix = self._matrix(
-            {(one.key, one.line): index for index, one in enumerate(spreads)}
-        )
         return {
             "numbers": [one.rank for one in ranks.runs],
             "wall": [one.wall_ns for one in ranks.runs],
@@ -432,21 +426,20 @@ class Collector:
                 "imbalance": [one.own.imbalance for one in spreads],
                 "lost": [one.own.lost for one in spreads],
             },
-            "matrix": matrix,
+            "matrix": _matrix(ranks, spreads[:_MAX_MATRIX_LINES]),
         }
 
-    def _matrix(self, order: Mapping[tuple[Key, int], int]) -> list[list[int]]:
-        """Return, for the first lines of `order`, the own time on each rank."""
-        ranks = ranks_of(self._profile)
-        rows = min(len(order), _MAX_MATRIX_LINES)
-        matrix = [[0] * len(ranks.runs) for _ in range(rows)]
-        for column, run in enumerate(ranks.runs):
-            values = values_of(ranks, run)
-            for place, ns in zip(values.places, useful_ns(values)[1]):
-                row = order.get(ranks.places[place], rows)
-                if row < rows:
-                    matrix[row][column] = ns
-        return matrix
+
+def _matrix(ranks: Ranks, spreads: Sequence[LineSpread]) -> list[list[int]]:
+    """Return the own time of each line on each rank."""
+    rows = {(one.key, one.line): [0] * len(ranks.runs) for one in spreads}
+    for column, run in enumerate(ranks.runs):
+        values = values_of(ranks, run)
+        for place, ns in zip(values.places, useful_ns(values)[1]):
+            row = rows.get(ranks.places[place])
+            if row is not None:
+                row[column] = ns
+    return [*rows.values()]
 
 
 _LINE_COLUMNS = ("function", "line", "hits", "time", "self", "await", "min", "max")
