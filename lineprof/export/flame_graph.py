@@ -68,8 +68,7 @@ def time_flames(profile: Profile) -> Flame:
             found[path.node] = flame
         flame.calls += path.calls
         flame.self_ns += sum([one.ns for one in path.lines])
-    _add_up(root)
-    return root
+    return _summed(root)
 
 
 def gpu_flames(profile: Profile) -> Flame:
@@ -80,18 +79,18 @@ def gpu_flames(profile: Profile) -> Flame:
         for key, _ in stack.frames:
             flame = flame.child(key)
         flame.child(("", 0, stack.work)).self_ns += stack.gpu_ns + stack.copy_ns
-    _add_up(root)
-    return root
+    return _summed(root)
 
 
-def _add_up(root: Flame) -> None:
-    """Set the `ns` of each flame: its own time and that of all flames below."""
+def _summed(root: Flame) -> Flame:
+    """Return `root` with the `ns` of each flame: that of its own and of all below."""
     order = [root]
     for flame in order:  # it grows: parents come before their children
         flame.ns = flame.self_ns
         order += flame.children.values()
     for flame in reversed(order):
         flame.ns += sum([child.ns for child in flame.children.values()])
+    return root
 
 
 def walk(root: Flame) -> Iterator[tuple[int, Flame]]:
