@@ -138,13 +138,7 @@ class SourceView {
     this.columns = this.known.filter((one) => !one.off && !(one.name === "ownWait" && !this.waitsMatter()));
     this.fit();
     this.outline = new Outline(this);
-    this.scroller = h("div", {
-      class: "code",
-      role: "table",
-      tabindex: 0,
-      "aria-label": "Source with the numbers of each line",
-      keydown: (event) => this.key(event),
-    });
+    this.scroller = tableElement("code", "Source with the numbers of each line", (event) => this.key(event));
     this.headRow = h("div", { class: "row", role: "row" });
     this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow));
     this.rows = new Rows(this.scroller, (index) => this.row(index));

@@ -2,6 +2,11 @@
 
 const ROW = 20; // pixels; the style sheet has the same
 
+/** Return the element of a table, which scrolls and takes keys. */
+function tableElement(kind, label, keydown) {
+  return h("div", { class: kind, role: "table", tabindex: 0, "aria-label": label, keydown });
+}
+
 /** A list of many rows in a scrolling element; rows are made when they come into sight. */
 class Rows {
   /** `make(index)` returns the element of a row. */
@@ -111,7 +116,7 @@ class Rows {
  * What is not an object in `columns` is passed over.
  */
 class Table {
-  constructor(columns, rows, options = {}) {
+  constructor(columns, rows, options) {
     this.columns = columns.filter(Boolean);
     this.all = rows;
     this.options = options;
@@ -119,17 +124,9 @@ class Table {
     this.up = false;
     this.filter = "";
     this.selected = -1;
-    this.element = h("div", {
-      class: "table",
-      role: "table",
-      tabindex: 0,
-      "aria-label": options.label ?? "",
-      keydown: (event) => this.key(event),
-    });
-    this.element.style.setProperty(
-      "--columns",
-      this.columns.map((one) => (one.wide ? `minmax(${one.width ?? 160}px, ${one.wide}fr)` : `${one.width ?? 92}px`)).join(" "),
-    );
+    this.element = tableElement("table", options.label, (event) => this.key(event));
+    const widths = this.columns.map((one) => (one.wide ? `minmax(${one.width ?? 160}px, ${one.wide}fr)` : `${one.width ?? 92}px`));
+    this.element.style.setProperty("--columns", widths.join(" "));
     this.cells = this.columns.map((one, index) =>
       h("span", { role: "columnheader" },
         h("button", { class: one.left ? "left" : "", title: one.tip ?? "", click: () => this.sortBy(index) }, one.title)));
