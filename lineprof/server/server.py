@@ -87,16 +87,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a request."""
         self.server.has_request(self.connection)
         headers = self.headers or Message()  # HTTP/0.9 has none
-        self._send(
-            self.server.answer(
-                Request(
-                    target=self.path,
-                    hosts=headers.get_all("Host", []),
-                    cookies=headers.get_all("Cookie", []),
-                    address=self.connection.getsockname()[0],
-                )
-            )
+        request = Request(
+            target=self.path,
+            hosts=headers.get_all("Host", []),
+            cookies=headers.get_all("Cookie", []),
+            address=self.connection.getsockname()[0],
         )
+        self._send(self.server.answer(request))
 
     do_HEAD = do_GET  # noqa: N815  # as above
 
