@@ -68,8 +68,7 @@ def time_flames(profile: Profile) -> Flame:
             found[path.node] = flame
         flame.calls += path.calls
         flame.self_ns += sum([one.ns for one in path.lines])
-    _add_up(root)
-    return root
+    return _summed(root)
 
 
 def gpu_flames(profile: Profile) -> Flame:
@@ -80,18 +79,18 @@ def gpu_flames(profile: Profile) -> Flame:
         for key, _ in stack.frames:
             flame = flame.child(key)
         flame.child(("", 0, stack.work)).self_ns += stack.gpu_ns + stack.copy_ns
-    _add_up(root)
-    return root
+    return _summed(root)
 
 
-def _add_up(root: Flame) -> None:
-    """Set the `ns` of each flame: its own time and that of all flames below."""
+def _summed(root: Flame) -> Flame:
+    """Return `root` with the `ns` of each flame: that of its own and of all below."""
     order = [root]
     for flame in order:  # it grows: parents come before their children
         flame.ns = flame.self_ns
         order += flame.children.values()
     for flame in reversed(order):
         flame.ns += sum([child.ns for child in flame.children.values()])
+    return root
 
 
 def walk(root: Flame) -> Iterator[tuple[int, Flame]]:
@@ -153,7 +152,7 @@ class Box:
     """One function in a graph."""
 
     flame: Flame
-    level: int  # 0 below the root
+    level: int  # 0 for the root
     start_ns: int  # from the left edge
 
 
@@ -162,33 +161,30 @@ class Layout:
     """Boxes of one graph, and the number of functions that are not drawn."""
 
     root: Flame
-    boxes: list[Box]  # from the root down, the longest first
+    boxes: list[Box]  # from the root on down, the longest first; none without time
     tiny: int
     deep: int
 
     @property
     def rows(self) -> int:
         """The number of rows, the root's included."""
-        return 1 + max((box.level + 1 for box in self.boxes), default=0)
+        return 1 + max((box.level for box in self.boxes), default=0)
 
 
 def layout(root: Flame) -> Layout:
-    """Return the boxes of all flames below `root`."""
-    boxes: list[Box] = []
+    """Return the boxes of `root` and of all flames below it."""
+    boxes = [Box(flame=root, level=0, start_ns=0)] if root.ns else []
     tiny = deep = 0
     starts = [0]  # by level: the left edge of the next box
     for level, flame in walk(root):
         start = starts[level]
-        starts[level:] = [
-            start + flame.ns,
-            start,
-        ]  # also of its first child
+        starts[level:] = [start + flame.ns, start]  # also of its first child
         if flame.ns * SMALLEST < root.ns:
             tiny += bool(flame.ns)  # without time there is no box
         elif level >= MAX_LEVELS:
             deep += 1
         elif flame.ns:
-            boxes.append(Box(flame=flame, level=level, start_ns=start))
+            boxes.append(Box(flame=flame, level=level + 1, start_ns=start))
     return Layout(root=root, boxes=boxes, tiny=tiny, deep=deep)
 
 
@@ -246,7 +242,7 @@ def svg_content(profile: Profile) -> Iterator[bytes]:
     for (title, graph), height in zip(graphs, heights):
         heading = f"{title}: {in_words(graph.root.ns)}"
         yield _bytes(f'<text class="note" x="10" y="{top + 24}">{heading}</text>\n')
-        tooltips = Tooltips(profile, names, total_ns=graph.root.ns)
+        tooltips = Tooltips(profile, names, graph.root)
         yield from _graph(graph, tooltips, top + 32)
         top += height
     for note in notes:
@@ -285,35 +281,21 @@ def _graph(graph: Layout, tooltips: Tooltips, top: int) -> Iterator[bytes]:
     """Yield one graph whose top edge is `top` pixels below the page's."""
     height = graph.rows * _ROW
     yield _bytes(f'<svg class="graph" y="{top}" width="100%" height="{height}">\n')
-    root = graph.root
-    if root.ns:
-        box = Box(flame=root, level=-1, start_ns=0)
-        yield _box(box, root.ns, kind="x", name="all", title=tooltips.of_root())
     for box in graph.boxes:
-        yield _box(
-            box,
-            root.ns,
-            kind=_kind(box.flame),
-            name=tooltips.name(box.flame),
-            title=tooltips.of(box.flame),
+        flame = box.flame
+        yield _bytes(
+            _BOX.format(
+                x=100 * box.start_ns / graph.root.ns,
+                y=box.level * _ROW,
+                width=100 * flame.ns / graph.root.ns,
+                row=_ROW,
+                kind=_kind(flame),
+                ns=flame.ns,
+                title=_xml_text(tooltips.of(flame), keep="\n"),
+                name=_xml_text(tooltips.name(flame)),
+            )
         )
     yield b"</svg>\n"
-
-
-def _box(box: Box, total_ns: int, *, kind: str, name: str, title: str) -> bytes:
-    """Return a box; `kind` is its class, `title` its tooltip."""
-    return _bytes(
-        _BOX.format(
-            x=100 * box.start_ns / total_ns,
-            y=(box.level + 1) * _ROW,
-            width=100 * box.flame.ns / total_ns,
-            row=_ROW,
-            kind=kind,
-            ns=box.flame.ns,
-            title=_xml_text(title, keep="\n"),
-            name=_xml_text(name),
-        )
-    )
 
 
 def _kind(flame: Flame) -> str:
@@ -345,11 +327,11 @@ _MAX_SOURCE = 100  # characters of a line of source
 
 
 class Tooltips:
-    """Names and tooltips of the boxes of one graph; `total_ns` is 100 %."""
+    """Names and tooltips of the boxes of one graph; the time of `root` is 100 %."""
 
-    def __init__(self, profile: Profile, names: ShortNames, *, total_ns: int) -> None:
+    def __init__(self, profile: Profile, names: ShortNames, root: Flame) -> None:
         self._names = names
-        self._total_ns = total_ns
+        self._root = root
         self._sources = sources_of(profile)
         self._hottest: dict[Key, tuple[int, int]] = {}  # line, its time (ns)
         for function in profile.functions:
@@ -361,14 +343,12 @@ class Tooltips:
         """Return the text in the box."""
         return self._names.label(flame.key)
 
-    def of_root(self) -> str:
-        """Return the tooltip of the root."""
-        return f"all\n{in_words(self._total_ns)}"
-
     def of(self, flame: Flame) -> str:
         """Return name and place, times, calls and the hottest line: one a line."""
         lines = [self._names.full_label(flame.key)]
-        share = 100 * flame.ns / self._total_ns
+        if flame is self._root:
+            return f"{lines[0]}\n{in_words(flame.ns)}"
+        share = 100 * flame.ns / self._root.ns
         lines.append(f"{in_words(flame.ns)}, {share:.2f} % of all")
         if flame.children:
             lines.append(f"{in_words(flame.self_ns)} of its own")

@@ -37,8 +37,6 @@ _ALONE = (
 
 _HTML, _TEXT, _JSON = "text/html", "text/plain", "application/json"
 
-_STYLE = "page.css"
-
 
 class Answer(NamedTuple):
     """An answer to a request, without the headers that all answers have."""
@@ -88,7 +86,8 @@ def report(body: bytes) -> Answer:
 
 def _page(kind: str, name: str, more: str = "") -> Answer:
     """Return a page with a script; `more` are attributes of its link to the list."""
-    style, script = (_asset(one).template for one in (_STYLE, f"{kind}.js"))
+    style = _asset("page.css").template
+    script = _asset("ask.js").template + _asset(f"{kind}.js").template
     body = _asset(f"{kind}.html").substitute(
         name=escape(name), style=style, script=script, more=more
     )

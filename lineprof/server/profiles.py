@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError, printable
 from lineprof.files import absolute_path
@@ -92,24 +92,6 @@ class Listing(NamedTuple):
     remark: str = ""  # why it may not be all
 
 
-class Profiles(Protocol):
-    """Profiles that are served."""
-
-    @property
-    def name(self) -> str:
-        """The name of the file or folder, for people."""
-
-    @property
-    def only(self) -> ServedProfile | None:
-        """The profile, if one file is served."""
-
-    def find(self, profile_id: str) -> ServedProfile | None:
-        """Return the profile with this id; None if there is none."""
-
-    def listing(self) -> Listing:
-        """Return all profiles."""
-
-
 class OneProfile:
     """The profile in a file that the user named."""
 
@@ -136,7 +118,7 @@ class Folder:
     one to a folder leads out of it. Hidden folders are passed over.
     """
 
-    only = None
+    only = None  # no single profile is served
 
     def __init__(self, folder: str) -> None:
         """Take the name of the folder."""
@@ -153,8 +135,7 @@ class Folder:
         found = self._profiles.get(profile_id)
         if found is None:
             self.listing()  # a page may be older than this server
-            found = self._profiles.get(profile_id)
-        return found
+        return found or self._profiles.get(profile_id)
 
     def listing(self) -> Listing:
         """Return the profiles that are there now, or were a moment ago."""
@@ -168,8 +149,7 @@ class Folder:
         remark = ""
         found: list[tuple[ServedProfile, FileState]] = []
         try:
-            names = self._names()
-            for count, name in enumerate(names):
+            for count, name in enumerate(self._names()):
                 if name.endswith(_SUFFIX):
                     path = os.path.join(self._root, name)
                     one = ServedProfile(
@@ -187,11 +167,9 @@ class Folder:
         if len(found) > _MAX_PROFILES:
             remark = f"only the newest {_MAX_PROFILES:,} of {len(found):,} are listed"
             del found[_MAX_PROFILES:]
-        old = self._programs
         self._programs = {
-            key: old[key] if key in old else _program_of(one.path)
-            for one, state in found
-            for key in [(one.id, state)]
+            (one.id, at): self._programs.get((one.id, at)) or _program_of(one.path)
+            for one, at in found
         }
         if len(self._profiles) > _MAX_KNOWN:
             self._profiles.clear()
@@ -219,6 +197,9 @@ class Folder:
             except OSError:
                 if not folder:
                     raise
+
+
+Profiles = OneProfile | Folder
 
 
 def _id_of(name: str) -> str:

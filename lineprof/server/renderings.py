@@ -18,16 +18,18 @@ if TYPE_CHECKING:
     # Returns the lines of the report of the profile at a path, or raises LineprofError.
     Render = Callable[[str], Iterable[str]]
 
+_NS_PER_MS = 1_000_000
+
 _MAX_KEPT = 1 << 28  # bytes of reports in memory; the last one used always stays
 
 
 class Status(NamedTuple):
-    """What a page has to know of its profile."""
+    """What the script of a page has to know of its profile."""
 
     revision: str = ""  # of the last good report; "" if there was none
-    written_ns: int = 0  # when its profile was written, since the epoch
+    written: int = 0  # when its profile was written: ms since the epoch
     problem: str = ""  # why the file as it is now cannot be shown
-    is_busy: bool = False  # another request is reading the file
+    busy: bool = False  # another request is reading the file
 
 
 class _Rendering:
@@ -61,7 +63,7 @@ class Renderings:
         """
         one = self._of(profile)
         if not one.lock.acquire(blocking=False):
-            return one.status._replace(is_busy=True)
+            return one.status._replace(busy=True)
         try:
             self._update(one)
             return one.status
@@ -102,7 +104,7 @@ class Renderings:
             problem = f"{name} cannot be shown: {type(error).__name__}"
         else:
             one.body, problem = body, ""
-            one.status = Status(state.revision, state.written_ns)
+            one.status = Status(state.revision, state.written_ns // _NS_PER_MS)
             self._make_room(one)
         one.seen = state
         one.status = one.status._replace(problem=problem)

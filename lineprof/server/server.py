@@ -87,16 +87,13 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer a request."""
         self.server.has_request(self.connection)
         headers = self.headers or Message()  # HTTP/0.9 has none
-        self._send(
-            self.server.answer(
-                Request(
-                    target=self.path,
-                    hosts=headers.get_all("Host", []),
-                    cookies=headers.get_all("Cookie", []),
-                    address=self.connection.getsockname()[0],
-                )
-            )
+        request = Request(
+            target=self.path,
+            hosts=headers.get_all("Host", []),
+            cookies=headers.get_all("Cookie", []),
+            address=self.connection.getsockname()[0],
         )
+        self._send(self.server.answer(request))
 
     do_HEAD = do_GET  # noqa: N815  # as above
 
@@ -244,24 +241,18 @@ class ReportServer(ThreadingHTTPServer):
 
 def _not_listening(host: str, port: int, error: Exception) -> LineprofError:
     """Return the error of a server that cannot listen."""
-    if isinstance(error, (socket.gaierror, UnicodeError)):
-        return LineprofError(
-            f"there is no address {host!r}",
-            hint="name one of this machine with --host, or leave that out",
-        )
     number = getattr(error, "errno", None)
-    if number == errno.EADDRINUSE:
-        return LineprofError(
-            f"port {port} of {in_url(host)} is in use",
-            hint="choose another one with --port, or leave that out",
-        )
-    if number == errno.EADDRNOTAVAIL:
-        return LineprofError(
-            f"{host!r} is no address of this machine",
-            hint="name one with --host, or leave that out",
-        )
-    reason = getattr(error, "strerror", None) or str(error)
-    return LineprofError(
-        f"cannot listen at port {port} of {in_url(host)}: {reason}",
-        hint="choose another one with --port, or leave that out",
-    )
+    place = f"port {port} of {in_url(host)}"
+    remedy = "choose another one with --port"
+    if isinstance(error, (socket.gaierror, UnicodeError)):
+        problem = f"there is no address {host!r}"
+        remedy = "name one of this machine with --host"
+    elif number == errno.EADDRNOTAVAIL:
+        problem = f"{host!r} is no address of this machine"
+        remedy = "name one with --host"
+    elif number == errno.EADDRINUSE:
+        problem = f"{place} is in use"
+    else:
+        reason = getattr(error, "strerror", None) or str(error)
+        problem = f"cannot listen at {place}: {reason}"
+    return LineprofError(problem, hint=f"{remedy}, or leave that out")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lineprof.server.access import Access
     from lineprof.server.pages import Answer
-    from lineprof.server.profiles import Profiles, ServedProfile
+    from lineprof.server.profiles import Profiles
     from lineprof.server.renderings import Render
 
 _FORBIDDEN, _NOT_FOUND, _BAD_REQUEST = 403, 404, 400
@@ -84,7 +84,7 @@ class Site:
         if profile is not None and path == f"{profile.id}/":
             return pages.profile_page(profile.name, in_folder=is_folder)
         if profile is not None and name == "state":
-            return self._state(profile)
+            return pages.values(self._renderings.status(profile)._asdict())
         if profile is not None and name == "report":
             body = self._renderings.report(profile)
             if body:
@@ -105,17 +105,6 @@ class Site:
             for one in listing.rows
         ]
         return pages.values({"profiles": rows, "remark": listing.remark})
-
-    def _state(self, profile: ServedProfile) -> Answer:
-        status = self._renderings.status(profile)
-        return pages.values(
-            {
-                "revision": status.revision,
-                "written": status.written_ns // _NS_PER_MS,
-                "problem": status.problem,
-                "busy": status.is_busy,
-            }
-        )
 
 
 def _without_token() -> Answer:

@@ -71,25 +71,21 @@
     byId("found").textContent = wanted === "" ? "" : "found: " + shares.join(", GPU: ");
   }
 
-  function frameAt(event) {
-    const node = event.target.closest(".f");
-    return node === null ? undefined : frames.get(node);
+  // Calls `action` with the frame at which an event is, and all frames of its graph.
+  function onFrame(type, action) {
+    document.addEventListener(type, (event) => {
+      const node = event.target.closest(".f");
+      if (node !== null) { action(frames.get(node)); }
+    });
   }
 
-  document.addEventListener("click", (event) => {
-    const at = frameAt(event);
-    if (at !== undefined) { zoom(at.graph, at.frame); }
-  });
-  document.addEventListener("dblclick", (event) => {
-    const at = frameAt(event);
-    if (at === undefined) { return; }
-    byId("search").value = at.frame.title.split("\n")[0];
+  onFrame("click", ({ frame, graph }) => zoom(graph, frame));
+  onFrame("dblclick", ({ frame }) => {
+    byId("search").value = frame.title.split("\n")[0];
     search(byId("search").value);
   });
-  document.addEventListener("mouseover", (event) => {
-    const at = frameAt(event);
-    if (at === undefined) { return; }
-    byId("say").textContent = at.frame.title.split("\n").join("  |  ");
+  onFrame("mouseover", ({ frame }) => {
+    byId("say").textContent = frame.title.split("\n").join("  |  ");
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { reset(); }

@@ -128,14 +128,12 @@ def _side_by_side(pairs: Sequence[LinePair]) -> list[LinePair]:
 
     A line that was removed is behind all lines that were above it.
     """
-    places: dict[int, float] = {}  # of the lines before, by number
+    places: dict[int, float] = {}  # of lines before, if removed, by number
     last = 0
     both = [line for line in pairs if line.before is not None]
     for line in sorted(both, key=lambda line: line.before or 0):
-        if line.after is None:
-            places[line.before or 0] = last + 0.5
-        else:
-            last = max(last, line.after)
+        last = max(last, line.after or 0)
+        places[line.before or 0] = last + 0.5
 
     def place(line: LinePair) -> float:
         return places[line.before or 0] if line.after is None else line.after

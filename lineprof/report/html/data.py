@@ -8,6 +8,7 @@ named by their index in `functions`, `files` and `lines`.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from lineprof.model.call_graph import (
@@ -19,10 +20,13 @@ from lineprof.model.call_graph import (
 )
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import (
+    DRIVER,
     GPU_TIME_KINDS,
     KINDS,
     MEMCPY,
     NO_PATH,
+    RUNTIME,
+    GpuNumbers,
     numbers_of_functions,
     numbers_of_lines,
     totals,
@@ -32,7 +36,7 @@ from lineprof.model.names import short_names
 from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
-from lineprof.model.records import NO_NODE, node_columns
+from lineprof.model.records import NO_NODE, LineTotals, node_columns
 from lineprof.report import gpu_idle
 from lineprof.report.advice import advice_of
 from lineprof.report.call_tree import deeper_sentence
@@ -46,20 +50,23 @@ from lineprof.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeVar
 
-    from lineprof.model.gpu import GpuNumbers, GpuSum
+    from lineprof.model.gpu import GpuSum
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key
+    from lineprof.model.rank_spread import LineSpread
+    from lineprof.model.records import Key, Ranks
     from lineprof.model.timelines import Batch
     from lineprof.source import Sources
 
     Table = dict[str, list[int | str]]
+    Value = TypeVar("Value")
 
 NONE = -1  # an index of nothing
 
 _MAX_MATRIX_LINES = 400  # of the ranks, those with the most lost time
 
-_API_KINDS = frozenset({"runtime", "driver"})
+_NO_NUMBERS = GpuNumbers()  # of a line without work on a GPU
 
 
 class Collector:
@@ -80,13 +87,12 @@ class Collector:
     def data(self) -> dict[str, object]:
         """Return all numbers, each table computed once."""
         gpu = self._profile.gpu
-        lines = self._lines()
         data: dict[str, object] = {
             "title": self.title,
             "version": VERSION,
             "files": self._file_table(),
             "functions": self._function_table(),
-            "lines": lines,
+            "lines": self._lines(),
             "edges": self._edges(),
             "tree": self._tree(),
             "processes": [one._asdict() for one in self._profile.processes],
@@ -118,14 +124,11 @@ class Collector:
 
     def _file_table(self) -> dict[str, list[object]]:
         """Return the files: their name, path and text; None if that is unknown."""
-        texts: list[object] = []
-        for path in self._files:
-            lines = self._sources.lines(path)
-            texts.append("\n".join(lines) if lines else None)
+        texts = map(self._sources.lines, self._files)
         return {
             "name": [self._names.file(path) for path in self._files],
             "path": [*self._files],
-            "text": texts,
+            "text": ["\n".join(lines) if lines else None for lines in texts],
         }
 
     # Functions and lines.
@@ -147,56 +150,38 @@ class Collector:
             del table["primitive"]
         gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
         if gpu:
-            table |= _gpu_columns([gpu.get(key) for key in keys])
+            table |= _gpu_columns([gpu.get(key, _NO_NUMBERS) for key in keys])
         return _without_zeros(table, {"mark"})
 
     def _lines(self) -> Table:
         """Return the measured lines of all functions, in the functions' order."""
         profile = self._profile
-        own = line_self_ns(profile)
-        waits, parts = waits_by_line(profile), breakdowns_by_line(profile)
-        gpu: Mapping[Key, Mapping[int, GpuNumbers]] = {}
-        alone: Mapping[Key, Mapping[int, GpuNumbers]] = {}
-        if profile.gpu.sums:
-            gpu = numbers_of_lines(profile.gpu)
-            alone = numbers_of_lines(profile.gpu, alone=True)
+        gpu = numbers_of_lines(profile.gpu) if profile.gpu.sums else {}
         places: list[tuple[Key, int]] = []
-        columns: Table = {name: [] for name in _LINE_COLUMNS}
-        causes: dict[str, list[int | str]] = {}
+        table: Table = {name: [] for name in _LINE_COLUMNS}
         for function in profile.functions:
-            key = function.key
-            rows = {row.line: row for row in function.rows}
-            for line in sorted({*rows, *gpu.get(key, ())}):
-                row = rows.get(line)
-                at = len(places)
-                places.append((key, line))
-                columns["function"].append(self._functions[key])
-                columns["line"].append(line)
-                columns["hits"].append(row.hits if row else 0)
-                columns["time"].append(row.time_ns if row else 0)
-                columns["self"].append(own.get(key, {}).get(line, 0))
-                columns["await"].append(row.await_ns if row else 0)
-                columns["min"].append(_or_none(row and row.min_ns))
-                columns["max"].append(_or_none(row and row.max_ns))
-                of_causes = waits.get(key, {}).get(line, {})
-                times = {f"wait:{name}": ns for name, ns in of_causes.items()}
-                times |= parts.get(key, {}).get(line, {})
-                for name, ns in times.items():
-                    column = causes.setdefault(name, [])
-                    column += [0] * (at - len(column))
-                    column.append(ns)
-        for name, column in causes.items():
-            columns[name] = column + [0] * (len(places) - len(column))
+            measured = {row.line: row for row in function.rows}
+            for line in sorted({*measured, *gpu.get(function.key, ())}):
+                row = measured.get(line) or LineTotals(line=line)
+                places.append((function.key, line))
+                table["function"].append(self._functions[function.key])
+                table["line"].append(line)
+                table["hits"].append(row.hits)
+                table["time"].append(row.time_ns)
+                table["await"].append(row.await_ns)
+                table["min"].append(_or_none(row.min_ns))
+                table["max"].append(_or_none(row.max_ns))
+        table["self"] += _of_places(places, line_self_ns(profile), 0)
+        table |= _cause_columns(places, profile)
         if gpu:
-            columns |= _gpu_columns([gpu.get(key, {}).get(n) for key, n in places])
-            columns["gpuOwn"] = [
-                one.self_ns if one else 0
-                for one in (alone.get(key, {}).get(n) for key, n in places)
-            ]
+            alone = numbers_of_lines(profile.gpu, alone=True)
+            table |= _gpu_columns(_of_places(places, gpu, _NO_NUMBERS))
+            own = _of_places(places, alone, _NO_NUMBERS)
+            table["gpuOwn"] = [one.self_ns for one in own]
         found = own_waits(profile, places)
         if found:
-            columns["ownWait"] = [found[place].max_ns for place in places]
-        return _without_zeros(columns, {"await", "min", "max", "gpuOwn"})
+            table["ownWait"] = [found[place].max_ns for place in places]
+        return _without_zeros(table, {"await", "min", "max", "gpuOwn"})
 
     # Calls.
 
@@ -224,34 +209,18 @@ class Collector:
         They are in the order in which each was first called. Without calls, each
         function is a root with its whole time.
         """
-        table: Table = {name: [] for name in _TREE_COLUMNS}
-        calls: list[int | str] = []
-        self_ns: list[int | str] = []
-        paths: dict[tuple[int, int, int], int] = {}
+        paths = _Paths()
         nodes = node_columns(self._profile.calls.nodes)
         functions = [self._function(key) for key in nodes.functions]
         at: list[int] = []  # the path of each node
-        for parent, line, function, more_calls, ns in zip(
-            *(nodes.column(name) for name in ("parent", "line", "function")),
-            *(nodes.column(name) for name in ("calls", "self_ns")),
-        ):
+        names = ("parent", "line", "function", "calls", "self_ns")
+        for parent, line, function, calls, ns in zip(*map(nodes.column, names)):
             above = NONE if parent == NO_NODE else at[parent]
-            key = (above, line, functions[function])
-            index = paths.setdefault(key, len(paths))
-            at.append(index)
-            if index == len(calls):
-                calls.append(0)
-                self_ns.append(0)
-            calls[index] += more_calls
-            self_ns[index] += ns
-        if not paths:
+            at.append(paths.add((above, line, functions[function]), calls, ns))
+        if not at:
             for one in self._profile.functions:
-                paths[NONE, 0, self._functions[one.key]] = len(paths)
-                calls.append(one.calls)
-                self_ns.append(one.total_ns)
-        for index, name in enumerate(_TREE_COLUMNS[:3]):
-            table[name] = [key[index] for key in paths]
-        return table | {"calls": [*calls], "self": [*self_ns]}
+                paths.add((NONE, 0, self._functions[one.key]), one.calls, one.total_ns)
+        return paths.table()
 
     # Timelines.
 
@@ -359,33 +328,19 @@ class Collector:
         The number of a name is below 0: -2 is the first one.
         """
         gpu = self._profile.gpu
-        table: Table = {name: [] for name in _TREE_COLUMNS}
+        paths = _Paths()
         names: dict[str, int] = {}
-        nodes: dict[tuple[int, int, int], int] = {}
-
-        def node(parent: int, line: int, function: int) -> int:
-            index = nodes.get((parent, line, function))
-            if index is None:
-                index = nodes[parent, line, function] = len(nodes)
-                values = (parent, line, function, 0, 0)
-                for name, value in zip(_TREE_COLUMNS, values):
-                    table[name].append(value)
-            return index
-
         for one in gpu.sums:
             if one.kind not in GPU_TIME_KINDS and one.kind != MEMCPY:
                 continue
             at, line = NONE, 0
             if one.path != NO_PATH:
                 for key, below in gpu.paths[one.path].lines:
-                    at = node(at, line, self._function(key))
+                    at = paths.add((at, line, self._function(key)))
                     line = below
             number = -2 - names.setdefault(_name(one), len(names))
-            leaf = node(at, line, number)
-            for name, value in (("calls", one.count), ("self", one.ns)):
-                table[name][leaf] = int(table[name][leaf]) + value
-        table["names"] = [*names]
-        return table
+            paths.add((at, line, number), one.count, one.ns)
+        return paths.table() | {"names": [*names]}
 
     def _idle(self) -> dict[str, object] | None:
         """Return the lines that left a GPU idle; None without a timeline."""
@@ -449,9 +404,6 @@ class Collector:
             ),
             key=lambda one: -one.own.lost,
         )
-        matrix = self._matrix(
-            {(one.key, one.line): index for index, one in enumerate(spreads)}
-        )
         return {
             "numbers": [one.rank for one in ranks.runs],
             "wall": [one.wall_ns for one in ranks.runs],
@@ -474,42 +426,90 @@ class Collector:
                 "imbalance": [one.own.imbalance for one in spreads],
                 "lost": [one.own.lost for one in spreads],
             },
-            "matrix": matrix,
+            "matrix": _matrix(ranks, spreads[:_MAX_MATRIX_LINES]),
         }
 
-    def _matrix(self, order: Mapping[tuple[Key, int], int]) -> list[list[int]]:
-        """Return, for the first lines of `order`, the own time on each rank."""
-        ranks = ranks_of(self._profile)
-        rows = min(len(order), _MAX_MATRIX_LINES)
-        matrix = [[0] * len(ranks.runs) for _ in range(rows)]
-        for column, run in enumerate(ranks.runs):
-            values = values_of(ranks, run)
-            for place, ns in zip(values.places, useful_ns(values)[1]):
-                row = order.get(ranks.places[place], rows)
-                if row < rows:
-                    matrix[row][column] = ns
-        return matrix
+
+def _matrix(ranks: Ranks, spreads: Sequence[LineSpread]) -> list[list[int]]:
+    """Return the own time of each line on each rank."""
+    rows = {(one.key, one.line): [0] * len(ranks.runs) for one in spreads}
+    for column, run in enumerate(ranks.runs):
+        values = values_of(ranks, run)
+        for place, ns in zip(values.places, useful_ns(values)[1]):
+            row = rows.get(ranks.places[place])
+            if row is not None:
+                row[column] = ns
+    return [*rows.values()]
 
 
 _LINE_COLUMNS = ("function", "line", "hits", "time", "self", "await", "min", "max")
 
-_TREE_COLUMNS = ("parent", "line", "function", "calls", "self")
+
+class _Paths:
+    """Call paths with their calls and own times, callers before callees."""
+
+    def __init__(self) -> None:
+        # By the path of the caller, the line of the call, and the function.
+        self._indexes: dict[tuple[int, int, int], int] = {}
+        self._calls: list[int] = []
+        self._self_ns: list[int] = []
+
+    def add(self, path: tuple[int, int, int], calls: int = 0, self_ns: int = 0) -> int:
+        """Add to the numbers of a path, and return its index."""
+        index = self._indexes.setdefault(path, len(self._indexes))
+        if index == len(self._calls):
+            self._calls.append(0)
+            self._self_ns.append(0)
+        self._calls[index] += calls
+        self._self_ns[index] += self_ns
+        return index
+
+    def table(self) -> Table:
+        """Return the paths as columns."""
+        return {
+            "parent": [parent for parent, _, _ in self._indexes],
+            "line": [line for _, line, _ in self._indexes],
+            "function": [function for _, _, function in self._indexes],
+            "calls": [*self._calls],
+            "self": [*self._self_ns],
+        }
 
 
 def _or_none(number: int | None) -> int:
     return NONE if number is None else number
 
 
-def _gpu_columns(numbers: Sequence[GpuNumbers | None]) -> Table:
+def _of_places(
+    places: Sequence[tuple[Key, int]],
+    values: Mapping[Key, Mapping[int, Value]],
+    otherwise: Value,
+) -> list[Value]:
+    """Return the value of each line; `values` are by function and line."""
+    return [values.get(key, {}).get(line, otherwise) for key, line in places]
+
+
+def _cause_columns(places: Sequence[tuple[Key, int]], profile: Profile) -> Table:
+    """Return a column for each cause of waits, and for each part of own time."""
+    waits, parts = waits_by_line(profile), breakdowns_by_line(profile)
+    table: Table = defaultdict(lambda: [0] * len(places))
+    for index, (key, line) in enumerate(places):
+        for cause, ns in waits.get(key, {}).get(line, {}).items():
+            table[f"wait:{cause}"][index] = ns
+        for name, ns in parts.get(key, {}).get(line, {}).items():
+            table[name][index] = ns
+    return table
+
+
+def _gpu_columns(numbers: Sequence[GpuNumbers]) -> Table:
     """Return the GPU columns of lines or functions."""
     return {
-        "gpu": [one.gpu_ns if one else 0 for one in numbers],
-        "kernels": [one.kernels if one else 0 for one in numbers],
-        "copy": [one.memcpy_ns if one else 0 for one in numbers],
-        "copyBytes": [one.memcpy_bytes if one else 0 for one in numbers],
-        "sync": [one.wait_ns if one else 0 for one in numbers],
-        "syncs": [one.waits if one else 0 for one in numbers],
-        "allocBytes": [one.alloc_bytes if one else 0 for one in numbers],
+        "gpu": [one.gpu_ns for one in numbers],
+        "kernels": [one.kernels for one in numbers],
+        "copy": [one.memcpy_ns for one in numbers],
+        "copyBytes": [one.memcpy_bytes for one in numbers],
+        "sync": [one.wait_ns for one in numbers],
+        "syncs": [one.waits for one in numbers],
+        "allocBytes": [one.alloc_bytes for one in numbers],
     }
 
 
@@ -531,6 +531,6 @@ def _shown(name: str) -> str:
 def _name(one: GpuSum) -> str:
     return (
         call_name(one.name)
-        if one.kind in _API_KINDS
+        if one.kind in {RUNTIME, DRIVER}
         else activity_name(one.kind, one.name)
     )

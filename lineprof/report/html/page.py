@@ -27,8 +27,8 @@ _STYLES = ("report.css",)
 
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
-    *("core.js", "table.js", "python.js", "source.js", "flame.js", "timeline.js"),
-    *("panels.js", "frame.js", "report.js"),
+    *("core.js", "table.js", "canvas.js", "python.js", "source.js", "flame.js"),
+    *("timeline.js", "panels.js", "frame.js", "report.js"),
 )
 COMPARISON = ("core.js", "table.js", "python.js", "frame.js", "comparison.js")
 

@@ -1,19 +1,9 @@
-"use strict";
 // The list of the profiles in a folder, kept up to date.
-
-const PERIOD = 2000; // ms between two questions
 
 const table = document.querySelector("table");
 const rows = document.getElementById("profiles");
-const line = document.getElementById("state");
 
 let before = ""; // the last answer
-let asking = false;
-
-function tell(text, isProblem) {
-  if (line.textContent !== text) line.textContent = text;
-  line.classList.toggle("problem", Boolean(isProblem));
-}
 
 function size(bytes) {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
@@ -46,7 +36,10 @@ function row(one) {
   return element;
 }
 
-function take({ profiles, remark }) {
+function take(text) {
+  if (text === before) return;
+  before = text;
+  const { profiles, remark } = JSON.parse(text);
   const focused = document.activeElement?.getAttribute?.("href");
   rows.replaceChildren(...profiles.map(row));
   table.hidden = profiles.length === 0;
@@ -56,26 +49,9 @@ function take({ profiles, remark }) {
   else tell("There are no profiles (*.lprof) yet: new ones appear here.");
 }
 
-async function ask() {
-  if (asking) return;
-  asking = true;
-  try {
-    const response = await fetch("list", { cache: "no-store" });
-    const text = await response.text();
-    if (!response.ok) {
-      before = "";
-      tell("This address is of an earlier run of lineprof serve: open the one that it printed.", true);
-    } else if (text !== before) {
-      before = text;
-      take(JSON.parse(text));
-    }
-  } catch {
-    before = "";
-    tell("lineprof serve has ended, or cannot be reached.", true);
-  }
-  asking = false;
+function lose(why) {
+  before = "";
+  tell(why, true);
 }
 
-document.addEventListener("visibilitychange", () => document.hidden || ask());
-setInterval(() => document.hidden || ask(), PERIOD);
-ask();
+askEvery(2000, "list", take, lose);

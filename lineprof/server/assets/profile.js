@@ -1,21 +1,16 @@
-"use strict";
 // The page around a report: asks the server whether the profile has changed, shows the
 // new report then, and keeps the place behind the # of both addresses the same.
 
-const PERIOD = 1000; // ms between two questions
-
 const frame = document.getElementById("report");
-const line = document.getElementById("state");
 const follow = document.getElementById("follow");
 
 let shown = ""; // the revision in the frame
 let place = location.hash; // of the report
-let asking = false;
 
-function tell(text, isProblem) {
-  if (line.textContent !== text) line.textContent = text;
+/** Tell the state, also as a tooltip where it is too long for the line. */
+function tellAll(text, isProblem) {
   line.title = text;
-  line.classList.toggle("problem", Boolean(isProblem));
+  tell(text, isProblem);
 }
 
 /** Return the local time of a profile, and its date if that is not today's. */
@@ -39,27 +34,14 @@ function go() {
   frame.contentWindow.location.replace(address);
 }
 
-function take(state) {
-  const { revision, problem, written } = state;
+function take(text) {
+  const { revision, problem, written, busy } = JSON.parse(text);
   const isNew = revision && revision !== shown;
   if (isNew && (follow.checked || !shown)) show(revision);
-  if (problem) tell(shown ? `${problem} (this is the report of an earlier state)` : problem, true);
-  else if (revision && revision !== shown) tell(`changed at ${moment(written)}; not shown yet`);
-  else if (state.busy) tell("Reading the profile ...");
-  else tell(`as of ${moment(written)}`);
-}
-
-async function ask() {
-  if (asking) return;
-  asking = true;
-  try {
-    const response = await fetch("state", { cache: "no-store" });
-    if (response.ok) take(await response.json());
-    else tell("This address is of an earlier run of lineprof serve: open the one that it printed.", true);
-  } catch {
-    tell("lineprof serve has ended, or cannot be reached.", true);
-  }
-  asking = false;
+  if (problem) tellAll(shown ? `${problem} (this is the report of an earlier state)` : problem, true);
+  else if (revision && revision !== shown) tellAll(`changed at ${moment(written)}; not shown yet`);
+  else if (busy) tellAll("Reading the profile ...");
+  else tellAll(`as of ${moment(written)}`);
 }
 
 // The report tells its place. It has no origin of its own, and no other access to here.
@@ -77,8 +59,5 @@ addEventListener("hashchange", () => {
   if (shown) go();
 });
 
-follow.addEventListener("change", ask);
-document.addEventListener("visibilitychange", () => document.hidden || ask());
 frame.addEventListener("load", () => document.activeElement === document.body && frame.focus());
-setInterval(() => document.hidden || ask(), PERIOD);
-ask();
+follow.addEventListener("change", askEvery(1000, "state", take, (why) => tellAll(why, true)));

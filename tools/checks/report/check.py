@@ -246,7 +246,7 @@ FIRST_KERNEL = f"""
   const view = {TIMELINE};
   const lane = view.bands.find((one) => one.kind === 'gpu');
   const i = lane.items[0];
-  const {{ start, ns }} = lane.source.columns;
+  const {{ start, ns }} = lane.columns;
   [view.from, view.to] = [start[i] - ns[i], start[i] + 2 * ns[i]];
   view.clamp();
   view.draw();

@@ -8,9 +8,8 @@ function signed(ns) {
 
 /** Return a bar for a change: to the right if it is slower, to the left if faster. */
 function changeBar(change, most) {
-  const fill = h("i", { class: change > 0 ? "slower" : "faster" });
-  fill.style.width = `${Math.min(50, (50 * Math.abs(change)) / most).toFixed(2)}%`;
-  return h("span", { class: "bar change", "aria-hidden": "true" }, fill);
+  const share = Math.min(0.5, (0.5 * Math.abs(change)) / most);
+  return h("span", { class: "bar change", "aria-hidden": "true" }, fill(change > 0 ? "slower" : "faster", share));
 }
 
 /** Return whether both sides know how often something ran. */
@@ -18,21 +17,18 @@ function hasHits(table, i) {
   return table.low0[i] !== null && table.low1[i] !== null;
 }
 
-/** Return how often something ran: one number, or the extremes of several runs. */
-function hits(table, i, side) {
-  const [low, high] = [table[`low${side}`][i], table[`high${side}`][i]];
-  return low === high ? count(low) : `${count(low)}\u2013${count(high)}`;
-}
-
+/** Return how often something ran: on each side one number, or the extremes of several runs. */
 function hitsChange(table, i) {
   if (!hasHits(table, i)) return "";
-  const [before, after] = [hits(table, i, 0), hits(table, i, 1)];
+  const hits = (low, high) => (low === high ? count(low) : `${count(low)}\u2013${count(high)}`);
+  const [before, after] = [hits(table.low0[i], table.high0[i]), hits(table.low1[i], table.high1[i])];
   return before === after ? before : `${before} \u2192 ${after}`;
 }
 
-class ChangesView {
+class ChangesView extends TablesView {
   /** `name` is a table of the data, "lines" or "functions". */
   constructor(name) {
+    super();
     this.name = name;
   }
 
@@ -48,29 +44,25 @@ class ChangesView {
     const isLines = this.name === "lines";
     const columns = [
       { title: "", width: 44, tip: "order of the change", value: (i) => -i, text: (i) => String(i + 1) },
-      { title: "Change", value: (i) => change(i), text: (i) => signed(change(i)) },
+      { title: "Change", value: change, show: signed },
       { title: "", width: 76, value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
-      ...(data.hasNoise ? [{ title: "Noise", tip: "half width of the 95 % confidence interval", value: (i) => table.selfNoise[i], text: (i) => `\u00b1${time(table.selfNoise[i])}` }] : []),
-      { title: "Before", tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table.self0[i], text: (i) => time(table.self0[i]) },
-      { title: "After", value: (i) => table.self1[i], text: (i) => time(table.self1[i]) },
+      data.hasNoise && { title: "Noise", tip: "half width of the 95 % confidence interval", value: (i) => table.selfNoise[i], show: (ns) => `\u00b1${time(ns)}` },
+      { title: "Before", tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table.self0[i], show: time },
+      { title: "After", value: (i) => table.self1[i], show: time },
       { title: "Ratio", width: 64, value: (i) => (table.self0[i] ? table.self1[i] / table.self0[i] : Infinity), text: (i) => (table.self0[i] && table.self1[i] ? `${(table.self1[i] / table.self0[i]).toFixed(2)}\u00d7` : "") },
-      ...(data.hasGpu ? [{ title: "GPU change", value: (i) => table.gpu1[i] - table.gpu0[i], text: (i) => (table.gpu1[i] || table.gpu0[i] ? signed(table.gpu1[i] - table.gpu0[i]) : "") }] : []),
+      data.hasGpu && { title: "GPU change", value: (i) => table.gpu1[i] - table.gpu0[i], text: (i) => (table.gpu1[i] || table.gpu0[i] ? signed(table.gpu1[i] - table.gpu0[i]) : "") },
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },
-      { title: "Note", left: true, width: 110, value: (i) => table.note[i], text: (i) => table.note[i] },
+      { title: "Note", left: true, width: 110, value: (i) => table.note[i] },
       { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => h("a", { href: address("sides", table.source[i], table.before[i], table.after[i]) }, visible(table.place[i])) },
-      { title: "Function", left: true, wide: 1, width: 120, value: (i) => table.name[i], text: (i) => visible(table.name[i]) },
-      ...(isLines ? [{ title: "Source", left: true, wide: 2, width: 220, value: (i) => table.text[i].trim(), text: (i) => h("code", {}, visible(table.text[i].trim())) }] : []),
+      { title: "Function", left: true, wide: 1, width: 120, value: (i) => table.name[i], show: visible },
+      isLines && { title: "Source", left: true, wide: 2, width: 220, value: (i) => table.text[i].trim(), show: (text) => code(visible(text)) },
     ];
-    this.table = new Table(columns, rows, {
+    this.add(panel, columns, rows, {
+      placeholder: `Search ${this.name}`,
       label: `Changes of ${this.name}`,
       search: (i) => `${table.place[i]} ${table.name[i]} ${table.text[i]} ${table.note[i]}`,
       open: (i) => go(address("sides", table.source[i], table.before[i], table.after[i])),
     });
-    panel.append(searchField(this.table, `Search ${this.name}`), this.table.element);
-  }
-
-  show() {
-    this.table?.rows.render();
   }
 }
 
@@ -82,8 +74,7 @@ class SidesView {
     for (const table of [lines, functions]) {
       table.source.forEach((source, i) => (this.names[source] = `${visible(table.name[i])} (${visible(table.place[i])})`));
     }
-    this.picker = h("select", { "aria-label": "Function", change: () => go(address("sides", this.picker.value)) },
-      this.names.map((name, source) => h("option", { value: source }, name)));
+    this.picker = select("Function", [...this.names.entries()], () => go(address("sides", this.picker.value)));
     this.body = h("div", { class: "pairs", tabindex: 0 });
     panel.append(h("div", { class: "tools" }, this.picker, h("span", { class: "dim" }, "Lines that ran, before and after; a line that only moved has no colour.")), this.body);
   }
@@ -98,19 +89,19 @@ class SidesView {
     this.picker.value = number;
     const rows = one.before.map((_, i) => i);
     const most = maximum(rows.map((i) => Math.abs(one.self1[i] - one.self0[i])));
+    const side = (line, hits, self, text) => [
+      h("td", { class: "number" }, line || ""),
+      h("td", {}, line ? count(hits) : ""),
+      h("td", {}, line ? time(self) : ""),
+      h("td", { class: "text" }, pythonSpans(text.slice(0, 2000), "")),
+    ];
     const cells = rows.map((i) => {
       const change = one.self1[i] - one.self0[i];
       const wanted = one.before[i] === Number(before) && one.after[i] === Number(after);
       const row = h("tr", { class: `${wanted ? "selected " : ""}${one.noise[i] ? "quiet" : change > 0 ? "slower" : "faster"}` },
-        h("td", { class: "number" }, one.before[i] || ""),
-        h("td", {}, one.before[i] ? count(one.hits0[i]) : ""),
-        h("td", {}, one.before[i] ? time(one.self0[i]) : ""),
-        h("td", { class: "text" }, this.code(one.text0[i])),
+        side(one.before[i], one.hits0[i], one.self0[i], one.text0[i]),
         h("td", { class: "mid" }, change ? signed(change) : "", changeBar(change, most)),
-        h("td", { class: "number" }, one.after[i] || ""),
-        h("td", {}, one.after[i] ? count(one.hits1[i]) : ""),
-        h("td", {}, one.after[i] ? time(one.self1[i]) : ""),
-        h("td", { class: "text" }, this.code(one.text1[i])));
+        side(one.after[i], one.hits1[i], one.self1[i], one.text1[i]));
       row.style.setProperty("--share", (Math.abs(change) / most).toFixed(3));
       return row;
     });
@@ -118,22 +109,14 @@ class SidesView {
     this.body.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, cells)));
     this.body.querySelector(".selected")?.scrollIntoView({ block: "center" });
   }
-
-  code(text) {
-    const parts = [];
-    pythonParts(text.slice(0, 2000), "", (part, kind) => {
-      parts.push(kind ? h("span", { class: `py-${kind}` }, visible(part)) : visible(part));
-    });
-    return parts;
-  }
 }
 
 class RunsView {
   make(panel) {
-    const side = (name, files) => h("section", {}, h("h2", {}, name), h("ul", { class: "facts" }, files.map((file) => h("li", {}, visible(file)))));
+    const side = (name, files) => h("section", {}, h("h2", {}, name), list(files.map(visible), { class: "facts" }));
     panel.append(side("Before", data.before), side("After", data.after));
     if (data.notes.length) panel.append(side("Notes", data.notes));
-    panel.append(h("p", { class: "dim" }, `Written by lineprof ${data.version}. This file loads nothing and sends nothing.`));
+    panel.append(colophon());
   }
 }
 

@@ -26,11 +26,25 @@ function h(tag, properties, ...children) {
   return element;
 }
 
+/** Append elements and texts, and those of arrays; what is missing is passed over. */
 function append(element, children) {
-  for (const one of children) {
-    if (Array.isArray(one)) append(element, one);
-    else if (one != null && one !== false && one !== "") element.append(one);
-  }
+  const isThere = (one) => one != null && one !== false && one !== "";
+  element.append(...children.flat(Infinity).filter(isThere));
+}
+
+/** Return a list with bullets; each item is a text, an element, or an array of these. */
+function list(items, properties) {
+  return h("ul", properties, items.map((one) => h("li", {}, one)));
+}
+
+/** Return a choice of one of `options`, pairs of a value and its text. */
+function select(label, options, change) {
+  return h("select", { "aria-label": label, change }, options.map(([value, text]) => h("option", { value }, text)));
+}
+
+/** Return a field for a search, whose label is shown while it is empty. */
+function searchInput(label, properties) {
+  return h("input", { type: "search", class: "search", placeholder: label, "aria-label": label, ...properties });
 }
 
 /** Characters that have no glyph, or that change the order of those around them. */
@@ -51,12 +65,7 @@ function visible(text) {
 
 // Numbers.
 
-const UNITS = [
-  [1e9, "s"],
-  [1e6, "ms"],
-  [1e3, "\u00b5s"],
-  [1, "ns"],
-];
+const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "\u00b5s"], [1, "ns"]];
 
 /** Return a number with three significant digits. */
 function digits(number) {
@@ -112,9 +121,7 @@ function ownTitle() {
 }
 
 function sum(numbers) {
-  let total = 0;
-  for (const one of numbers) total += one;
-  return total;
+  return numbers.reduce((total, one) => total + one, 0);
 }
 
 /** Return the greatest of `numbers`; 1 if none is greater. */
@@ -122,6 +129,16 @@ function maximum(numbers) {
   let most = 1;
   for (const one of numbers) if (one > most) most = one;
   return most;
+}
+
+/** Return indexes in the order of their values, the greatest first. */
+function descending(indexes, values) {
+  return [...indexes].sort((a, b) => values[b] - values[a]);
+}
+
+/** Return a function that writes a number as `write` does, and nothing for zero. */
+function unlessZero(write) {
+  return (number) => (number ? write(number) : "");
 }
 
 /** Return the column of a table; zeros if the table lacks it. */
@@ -168,11 +185,9 @@ async function loadData() {
   const { functions, lines, edges } = data;
   functions.count = functions.name.length;
   // The lines of each function are neighbours: from first[f] up to first[f + 1].
-  functions.first = new Int32Array(functions.count + 1).fill(lines.line.length);
-  for (let i = lines.line.length - 1; i >= 0; i--) functions.first[lines.function[i]] = i;
-  for (let f = functions.count - 1; f >= 0; f--) {
-    functions.first[f] = Math.min(functions.first[f], functions.first[f + 1]);
-  }
+  functions.first = new Int32Array(functions.count + 1);
+  for (const f of lines.function) functions.first[f + 1]++;
+  for (let f = 0; f < functions.count; f++) functions.first[f + 1] += functions.first[f];
   functions.end = functions.line.map((line, f) => {
     const last = functions.first[f + 1] - 1; // the lines of a function are in order
     return last >= functions.first[f] ? Math.max(line, lines.line[last]) : line;
@@ -184,6 +199,12 @@ async function loadData() {
   data.linesOfFile = fileLines();
 }
 
+/** Return the numbers of a column of lines for those of function `f`. */
+function ofLines(numbers, f) {
+  const { first } = data.functions;
+  return numbers.slice(first[f], first[f + 1]);
+}
+
 /** Return, for each number below `size`, the indexes where `keys` has it. */
 function groups(keys, size) {
   const found = Array.from({ length: size }, () => []);
@@ -193,19 +214,31 @@ function groups(keys, size) {
   return found;
 }
 
+/** Append a value to the list of a key. */
+function addTo(map, key, value) {
+  if (map.has(key)) map.get(key).push(value);
+  else map.set(key, [value]);
+}
+
 /** Return, by file, a map from line numbers to indexes of measured lines. */
 function fileLines() {
-  const { functions, lines } = data;
   const found = data.files.name.map(() => new Map());
-  for (let i = 0; i < lines.line.length; i++) {
-    const file = functions.file[lines.function[i]];
-    if (file < 0) continue;
-    const map = found[file];
-    const number = lines.line[i];
-    if (map.has(number)) map.get(number).push(i);
-    else map.set(number, [i]);
-  }
+  data.lines.line.forEach((line, i) => {
+    const file = lineFile(i);
+    if (file >= 0) addTo(found[file], line, i);
+  });
   return found;
+}
+
+/** Return the file of a measured line. */
+function lineFile(i) {
+  return data.functions.file[data.lines.function[i]];
+}
+
+/** Return [file, line] of a line of a function; null if the function has no source. */
+function placeOf(f, line) {
+  const file = f < 0 ? NONE : data.functions.file[f];
+  return file < 0 ? null : [file, line];
 }
 
 /** Return the name of a function with its place. */
@@ -225,6 +258,16 @@ function fileName(file) {
 
 const LONGEST = 2000; // characters of a line that are shown
 
+/** Return text as code. */
+function code(text) {
+  return h("code", {}, text);
+}
+
+/** Return a text by whose order lines are sorted: by file, then by number. */
+function lineOrder(file, line) {
+  return `${fileName(file)}:${String(line).padStart(7, "0")}`;
+}
+
 /** Return the text of one line of a file, without blanks at its ends, or its beginning. */
 function sourceLine(file, line) {
   if (file < 0) return "";
@@ -241,7 +284,7 @@ function textLines(file) {
 
 // Navigation: each view has a tab and an address behind the # of the page.
 
-const tabs = []; // of {name, title, show(parts), hidden}
+const tabs = []; // of {name, view, panel, button, made, last}: `last` is an address
 let current = null; // the tab that is shown
 
 /** Return the address of a place: a tab, and what it shows. */
@@ -260,6 +303,10 @@ function functionAddress(f) {
     : lineAddress(file, data.functions.line[f]);
 }
 
+function measuredAddress(i) {
+  return lineAddress(lineFile(i), data.lines.line[i]);
+}
+
 /** Go to an address, as a link does. */
 function go(hash) {
   if (location.hash === hash) showAddress();
@@ -275,20 +322,17 @@ function showAddress() {
     // An address that somebody mistyped: the first tab is shown.
   }
   const tab = tabs.find((one) => one.name === parts[0]) ?? tabs[0];
-  if (current !== tab) {
-    current?.panel.setAttribute("hidden", "");
-    current = tab;
-    tab.panel.removeAttribute("hidden");
-    for (const one of tabs) {
-      one.button.setAttribute("aria-selected", one === tab);
-      one.button.tabIndex = one === tab ? 0 : -1;
-    }
+  current = tab;
+  for (const one of tabs) {
+    one.panel.hidden = one !== tab;
+    one.button.setAttribute("aria-selected", one === tab);
+    one.button.tabIndex = one === tab ? 0 : -1;
   }
   if (!tab.made) {
     tab.made = true;
-    tab.make(tab.panel);
+    tab.view.make(tab.panel);
   }
-  tab.show?.(parts.slice(1));
+  tab.view.show?.(parts.slice(1));
 }
 
 /** Return a link to a line, or text if the file is unknown. */
@@ -303,11 +347,28 @@ function functionLink(f) {
   return h("a", { href: functionAddress(f) }, functionName(f));
 }
 
+/** Return the coloured part of a bar, as wide as a share (0 to 1) of it. */
+function fill(kind, share) {
+  const element = h("i", { class: kind });
+  element.style.width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
+  return element;
+}
+
 /** Return a bar for a share (0 to 1), which is also told as text. */
-function bar(share, kind) {
-  const fill = h("i", { class: kind ?? "cpu" });
-  fill.style.width = `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
-  return h("span", { class: "bar", "aria-hidden": "true" }, fill);
+function bar(share, kind = "cpu") {
+  return h("span", { class: "bar", "aria-hidden": "true" }, fill(kind, share));
+}
+
+/** Do what `actions` have for the key of an event, if they have anything. */
+function act(event, actions) {
+  if (!(event.key in actions)) return;
+  actions[event.key]();
+  event.preventDefault();
+}
+
+/** Return whether a key is pressed together with one that makes it another key. */
+function isModified(event) {
+  return event.ctrlKey || event.metaKey || event.altKey;
 }
 
 /** Return a function that runs `action` once in the next frame, however often called. */

@@ -7,12 +7,8 @@ const MAX_MERGED = 200_000; // nodes of a sandwich
 
 /** A tree of call paths: `self` and sums `total` for each node, `below` sorted children. */
 class CallPaths {
-  constructor(parent, fn, self, calls, line) {
-    this.parent = parent;
-    this.fn = fn;
-    this.self = self;
-    this.calls = calls;
-    this.line = line;
+  constructor({ parent, function: fn, self, calls, line }) {
+    Object.assign(this, { parent, fn, self, calls, line });
     this.total = Float64Array.from(self);
     for (let i = parent.length - 1; i >= 0; i--) if (parent[i] >= 0) this.total[parent[i]] += this.total[i];
     this.roots = [];
@@ -27,7 +23,7 @@ class CallPaths {
   /** Return the same paths with children in the order of their time. */
   leftHeavy() {
     const other = Object.create(this);
-    const byTime = (list) => list && [...list].sort((a, b) => this.total[b] - this.total[a]);
+    const byTime = (nodes) => nodes && descending(nodes, this.total);
     other.roots = byTime(this.roots);
     other.below = this.below.map(byTime);
     return other;
@@ -37,14 +33,10 @@ class CallPaths {
 /** Return the paths for "wall", "cpu" or "gpu" time. */
 function callPaths(metric) {
   const { tree, gpu } = data;
-  if (metric === "gpu") {
-    const t = gpu.tree;
-    return new CallPaths(t.parent, t.function, t.self, t.calls, t.line);
-  }
-  if (metric === "wall") return new CallPaths(tree.parent, tree.function, tree.self, tree.calls, tree.line);
+  if (metric === "gpu") return new CallPaths(gpu.tree);
+  if (metric === "wall") return new CallPaths(tree);
   const busy = busyShares();
-  const self = tree.self.map((ns, i) => ns * (busy[tree.function[i]] ?? 1));
-  return new CallPaths(tree.parent, tree.function, self, tree.calls, tree.line);
+  return new CallPaths({ ...tree, self: tree.self.map((ns, i) => ns * (busy[tree.function[i]] ?? 1)) });
 }
 
 /** Return the share of each function's own time in which it did not wait. */
@@ -52,12 +44,8 @@ function busyShares() {
   const { functions, lines } = data;
   const waits = column(lines, "ownWait");
   return functions.name.map((_, f) => {
-    let [own, wait] = [0, 0];
-    for (let i = functions.first[f]; i < functions.first[f + 1]; i++) {
-      own += lines.self[i];
-      wait += waits[i];
-    }
-    return own ? Math.max(0, 1 - wait / own) : 1;
+    const own = sum(ofLines(lines.self, f));
+    return own ? Math.max(0, 1 - sum(ofLines(waits, f)) / own) : 1;
   });
 }
 
@@ -72,25 +60,23 @@ function boxName(fn) {
 
 /** Return the callees of function `f`, or its callers, over all paths to it. */
 function merged(paths, f, callers) {
-  const parent = [NONE];
-  const fn = [f];
-  const self = [0];
-  const calls = [0];
-  const line = [0];
+  const found = { parent: [], function: [], self: [], calls: [], line: [] };
+  const { self, calls } = found;
   const index = new Map();
-  const node = (above, one, at) => {
-    const key = `${above} ${one} ${at}`;
+  const node = (parent, fn, line) => {
+    const key = `${parent} ${fn} ${line}`;
     if (!index.has(key)) {
-      if (parent.length >= MAX_MERGED) return above;
-      index.set(key, parent.length);
-      parent.push(above);
-      fn.push(one);
+      if (self.length >= MAX_MERGED) return parent;
+      index.set(key, self.length);
+      found.parent.push(parent);
+      found.function.push(fn);
+      found.line.push(line);
       self.push(0);
       calls.push(0);
-      line.push(at);
     }
     return index.get(key);
   };
+  node(NONE, f, 0);
   for (let i = 0; i < paths.fn.length; i++) {
     if (paths.fn[i] !== f) continue;
     if (callers) {
@@ -112,27 +98,22 @@ function merged(paths, f, callers) {
       }
     }
   }
-  return new CallPaths(parent, fn, self, calls, line);
+  return new CallPaths(found);
 }
 
 /** One drawing of paths on a canvas; `upward` has the callers above one another. */
-class FlameCanvas {
+class FlameCanvas extends Drawing {
   constructor(view, upward) {
+    super();
     this.view = view;
     this.upward = upward;
-    this.canvas = h("canvas", {
-      tabindex: 0,
-      role: "img",
-      "aria-label": "Flame graph; arrow keys walk through it, Enter zooms, s shows the source",
-      pointermove: (event) => this.hover(event),
+    const label = "Flame graph; arrow keys walk through it, Enter zooms, s shows the source";
+    const listeners = {
       pointerleave: () => this.point(NONE),
-      click: (event) => this.click(event),
+      click: (event) => this.toggle(this.nodeAt(event)),
       dblclick: () => this.openSource(),
-      keydown: (event) => this.key(event),
-    });
-    this.scroller = h("div", { class: "flame-scroll", scroll: inNextFrame(() => this.draw()) }, h("div", { class: "flame-room" }, this.canvas));
-    new ResizeObserver(inNextFrame(() => this.draw())).observe(this.scroller);
-    onTheme.push(() => this.draw());
+    };
+    this.makeCanvas(label, listeners, "flame-scroll");
     this.zoomed = NONE;
     this.at = NONE;
   }
@@ -141,7 +122,7 @@ class FlameCanvas {
     this.paths = paths;
     this.zoomed = this.at = NONE;
     this.depth = this.measureDepth();
-    this.canvas.parentElement.style.height = `${(this.depth + 1) * BOX}px`;
+    this.setHeight((this.depth + 1) * BOX);
     this.scroller.scrollTop = this.upward ? this.depth * BOX : 0;
     this.draw();
   }
@@ -159,20 +140,10 @@ class FlameCanvas {
   }
 
   draw() {
-    const { canvas, scroller, paths } = this;
+    const { scroller, paths } = this;
     if (!paths || !scroller.offsetParent) return;
+    const paint = this.begin(12);
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
-    const scale = devicePixelRatio;
-    if (canvas.width !== width * scale) canvas.width = width * scale;
-    if (canvas.height !== height * scale) canvas.height = height * scale;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    canvas.style.top = "0";
-    const paint = canvas.getContext("2d");
-    paint.setTransform(scale, 0, 0, scale, 0, 0);
-    paint.clearRect(0, 0, width, height);
-    paint.font = `12px ${colour("mono")}`;
-    paint.textBaseline = "middle";
     this.boxes = [];
     this.colours = { ink: colour("box-ink"), edge: colour("paper"), found: colour("found") };
     const { zoomed } = this;
@@ -221,8 +192,7 @@ class FlameCanvas {
     this.boxes.push([x, y, width, node]);
     if (width > 28) {
       paint.fillStyle = this.colours.ink;
-      const room = Math.floor((width - 6) / 7.3);
-      paint.fillText(name.length > room ? `${name.slice(0, Math.max(1, room - 1))}\u2026` : name, x + 3, y + BOX / 2);
+      paint.fillText(fitted(name, Math.floor((width - 6) / 7.3)), x + 3, y + BOX / 2);
     }
   }
 
@@ -234,8 +204,7 @@ class FlameCanvas {
   }
 
   nodeAt(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const [x, y] = this.position(event);
     const hit = this.boxes?.findLast(([left, top, width]) => x >= left && x < left + Math.max(width, 1) && y >= top && y < top + BOX);
     return hit ? hit[3] : NONE;
   }
@@ -251,14 +220,13 @@ class FlameCanvas {
     this.draw();
   }
 
-  click(event) {
-    const node = this.nodeAt(event);
+  /** Zoom to a box, or out of it. */
+  toggle(node) {
     this.zoom(node === this.zoomed ? NONE : node);
   }
 
   zoom(node) {
-    this.zoomed = node;
-    this.at = node;
+    this.zoomed = this.at = node;
     this.view.tell(this.paths, node);
     this.draw();
   }
@@ -268,35 +236,28 @@ class FlameCanvas {
   }
 
   key(event) {
-    const { paths } = this;
-    const { at } = this;
-    const list = at < 0 ? paths.roots : paths.parent[at] < 0 ? paths.roots : paths.below[paths.parent[at]];
+    const { at, paths } = this;
+    const up = at < 0 ? NONE : paths.parent[at];
     const down = at < 0 ? paths.roots[0] : paths.below[at]?.[0];
-    const up = at < 0 ? undefined : paths.parent[at];
+    const list = up < 0 ? paths.roots : paths.below[up];
     const beside = (by) => (at < 0 ? list[0] : list[list.indexOf(at) + by]);
-    const moves = {
-      ArrowDown: this.upward ? up : down,
-      ArrowUp: this.upward ? down : up,
-      ArrowLeft: beside(-1),
-      ArrowRight: beside(1),
-    };
-    if (event.key in moves) {
-      const node = moves[event.key];
-      if (node !== undefined && node >= 0) {
-        this.at = node;
-        this.view.tell(paths, node);
-        this.reveal(node);
-      }
-    } else if (event.key === "Enter") this.zoom(this.at === this.zoomed ? NONE : this.at);
-    else if (event.key === "Escape") this.zoom(NONE);
-    else if (event.key === "s") this.openSource();
-    else if (event.key === "w" && at >= 0) this.view.sandwichOf(paths.fn[at]);
-    else return;
-    event.preventDefault();
+    act(event, {
+      ArrowDown: () => this.walkTo(this.upward ? up : down),
+      ArrowUp: () => this.walkTo(this.upward ? down : up),
+      ArrowLeft: () => this.walkTo(beside(-1)),
+      ArrowRight: () => this.walkTo(beside(1)),
+      Enter: () => this.toggle(at),
+      Escape: () => this.zoom(NONE),
+      s: () => this.openSource(),
+      w: () => at >= 0 && this.view.sandwichOf(paths.fn[at]),
+    });
   }
 
-  reveal(node) {
+  walkTo(node) {
+    if (!(node >= 0)) return; // there is none on that side
     const { scroller } = this;
+    this.at = node;
+    this.view.tell(this.paths, node);
     const y = this.place(node);
     if (y < scroller.scrollTop || y + BOX > scroller.scrollTop + scroller.clientHeight) {
       scroller.scrollTop = y - scroller.clientHeight / 2;
@@ -325,38 +286,39 @@ class FlameView {
     this.metric = data.selfTotal || !data.gpu ? "wall" : "gpu";
     this.form = "heavy";
     this.wanted = "";
-    const metrics = [["wall", "Time"]];
-    if (data.lines.ownWait) metrics.push(["cpu", "CPU"]);
-    if (data.gpu?.tree.self.length) metrics.push(["gpu", "GPU"]);
-    const forms = [["heavy", "Left heavy"], ["order", "Time order"], ["sandwich", "Sandwich"]];
-    const tips = {
-      wall: "own time of each call path",
-      cpu: "time without waits, which are shared out over the call paths of a function in proportion to its time",
-      gpu: "work on GPUs by the call path that launched it",
-      heavy: "the callees with the most time first",
-      order: "callees in the order in which each was first called",
-      sandwich: "all callers and all callees of one function",
-    };
+    const metrics = [
+      ["wall", "Time", "own time of each call path"],
+      data.lines.ownWait && ["cpu", "CPU", "time without waits, which are shared out over the call paths of a function in proportion to its time"],
+      data.gpu?.tree.self.length && ["gpu", "GPU", "work on GPUs by the call path that launched it"],
+    ].filter(Boolean);
+    const forms = [
+      ["heavy", "Left heavy", "the callees with the most time first"],
+      ["order", "Time order", "callees in the order in which each was first called"],
+      ["sandwich", "Sandwich", "all callers and all callees of one function"],
+    ];
     const choice = (name, options) =>
-      h("span", { class: "choice", role: "group" }, options.map(([value, text]) =>
+      h("span", { class: "choice", role: "group" }, options.map(([value, text, title]) =>
         h("button", {
           "aria-pressed": String(this[name] === value),
-          title: tips[value],
+          title,
           click: (event) => {
             this[name] = value;
             for (const one of event.target.parentElement.children) one.setAttribute("aria-pressed", one === event.target);
             this.update();
           },
         }, text)));
-    this.search = h("input", { type: "search", class: "search", placeholder: "Highlight functions", "aria-label": "Highlight functions", input: () => {
+    this.search = searchInput("Highlight functions", { input: () => {
       this.wanted = this.search.value.toLowerCase();
       this.draw();
     } });
     this.forms = choice("form", forms);
-    this.picker = h("select", { "aria-label": "Function of the sandwich", change: () => {
+    const order = descending(data.functions.name.keys(), data.functions.total);
+    this.middle = order[0] ?? NONE;
+    const names = order.slice(0, 2000).map((f) => [f, `${functionName(f)} (${functionPlace(f)})`]);
+    this.picker = select("Function of the sandwich", names, () => {
       this.middle = Number(this.picker.value);
       this.update();
-    } });
+    });
     this.info = h("div", { class: "info", "aria-live": "polite" });
     this.main = new FlameCanvas(this, false);
     this.top = new FlameCanvas(this, true);
@@ -365,9 +327,6 @@ class FlameView {
       h("div", { class: "tools" }, choice("metric", metrics), this.forms, this.picker, this.search,
         h("button", { click: () => { this.main.zoom(NONE); this.top.zoom(NONE); } }, "Reset zoom")),
       this.info, data.deeper ? h("p", { class: "dim" }, data.deeper) : null, this.chart);
-    const order = [...data.functions.name.keys()].sort((a, b) => data.functions.total[b] - data.functions.total[a]);
-    this.middle = order[0] ?? NONE;
-    this.picker.append(...order.slice(0, 2000).map((f) => h("option", { value: f }, `${functionName(f)} (${functionPlace(f)})`)));
     this.update();
   }
 
@@ -420,10 +379,8 @@ class FlameView {
       ` ${counted(paths.calls[node], "call")}`,
     ];
     const up = paths.parent[node];
-    if (up >= 0 && paths.fn[up] >= 0 && !this.top.paths) {
-      const file = data.functions.file[paths.fn[up]];
-      if (file >= 0 && paths.line[node]) parts.push(` from ${fileName(file)}:${paths.line[node]}`);
-    }
+    const from = up >= 0 && !this.top.paths && placeOf(paths.fn[up], paths.line[node]);
+    if (from && from[1]) parts.push(` from ${fileName(from[0])}:${from[1]}`);
     this.info.replaceChildren(...parts.filter(Boolean));
   }
 
@@ -431,10 +388,8 @@ class FlameView {
     let at = node;
     while (at >= 0 && paths.fn[at] < 0) {
       const up = paths.parent[at];
-      if (up >= 0 && paths.fn[up] >= 0 && data.functions.file[paths.fn[up]] >= 0) {
-        go(lineAddress(data.functions.file[paths.fn[up]], paths.line[at]));
-        return;
-      }
+      const from = up >= 0 && placeOf(paths.fn[up], paths.line[at]);
+      if (from) return go(lineAddress(...from));
       at = up;
     }
     if (at >= 0) go(functionAddress(paths.fn[at]));

@@ -21,34 +21,31 @@ function toggleTheme() {
 
 function addTab(name, title, view) {
   const panel = h("section", { id: `panel-${name}`, class: `panel ${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}`, hidden: true });
-  const tab = {
-    name,
-    title,
-    panel,
-    made: false,
-    make: (element) => view.make(element),
-    show: (parts) => view.show?.(parts),
-    view,
-  };
+  const tab = { name, view, panel };
   tab.button = h("button", {
     id: `tab-${name}`,
     role: "tab",
     "aria-controls": `panel-${name}`,
     "aria-selected": "false",
     tabindex: -1,
-    click: () => go(tab.last ?? address(name)),
+    click: () => openTab(tab),
   }, title);
   tabs.push(tab);
 }
 
+/** Show a tab, and in it what was shown last. */
+function openTab(tab) {
+  go(tab.last ?? address(tab.name));
+}
+
 function pageKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (isModified(event) || event.target.closest("input, select, textarea")) return;
   const digit = Number(event.key);
-  if (digit >= 1 && digit <= tabs.length) go(tabs[digit - 1].last ?? address(tabs[digit - 1].name));
+  if (digit >= 1 && digit <= tabs.length) openTab(tabs[digit - 1]);
   else if (event.key === "t") toggleTheme();
   else if (event.key === "/") current.panel.querySelector(".middle .search, .search")?.focus();
   else if (event.key === "f" && tabs[0].view.outline) {
-    if (current !== tabs[0]) go(tabs[0].last ?? address(tabs[0].name));
+    if (current !== tabs[0]) openTab(tabs[0]);
     tabs[0].view.focusFunctions();
   } else return;
   event.preventDefault();
@@ -57,9 +54,9 @@ function pageKey(event) {
 function tabKey(event) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
   if (!step) return;
-  const index = (tabs.indexOf(current) + step + tabs.length) % tabs.length;
-  go(tabs[index].last ?? address(tabs[index].name));
-  tabs[index].button.focus();
+  const tab = tabs[(tabs.indexOf(current) + step + tabs.length) % tabs.length];
+  openTab(tab);
+  tab.button.focus();
   event.preventDefault();
 }
 
@@ -75,6 +72,11 @@ function tellAddress() {
 /** Return facts of the head: a list of [name, text]. */
 function factsRow(facts) {
   return h("dl", { class: "facts-row" }, facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
+}
+
+/** Return a sentence on what wrote the page. */
+function colophon() {
+  return h("p", { class: "dim" }, `Written by lineprof ${data.version}. This file loads nothing and sends nothing.`);
 }
 
 /** Show a page: `make` reads the data and adds the tabs, and returns the facts of its head. */

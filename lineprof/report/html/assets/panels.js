@@ -1,36 +1,25 @@
 // The views that are tables: functions, hot lines, GPUs, ranks, files, advice, the run.
 
-/** Fill a panel with a table below its search field. */
-function tablePanel(panel, columns, rows, options) {
-  const table = new Table(columns, rows, options);
-  panel.append(searchField(table, options.placeholder ?? "Search"), table.element);
-  return table;
-}
-
-class FunctionsView {
+class FunctionsView extends TablesView {
   make(panel) {
     const { functions } = data;
     const has = (name) => functions[name]?.some((one) => one > 0);
-    const number = (name, title, tip, text = time) => ({
-      title,
-      tip,
-      value: (f) => functions[name][f],
-      text: (f) => (functions[name][f] ? text(functions[name][f]) : ""),
-    });
+    const number = (name, title, tip, show = time) => ({ title, tip, value: (f) => functions[name][f], show: unlessZero(show) });
     const columns = [
       { title: "Function", left: true, wide: 2, width: 180, value: (f) => functions.name[f], text: functionLink },
-      { title: "Place", left: true, wide: 1, width: 120, value: functionPlace, text: functionPlace },
+      { title: "Place", left: true, wide: 1, width: 120, value: functionPlace },
       number("calls", "Calls", "all calls, recursive ones included", count),
-      ...(has("primitive") ? [number("primitive", "Primitive", "calls while no other call of the function was open", count)] : []),
+      has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
       { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${ofRun(functions.self[f])}`] },
-      ...(data.hasCalls ? [number("total", "Total", "time with all that it called; recursion counts once")] : []),
+      data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
-      ...(has("gpu") ? [number("gpu", "GPU", "work on GPUs that it launched, with its callees"), number("kernels", "Kernels", "kernels that were launched", count)] : []),
-      ...(has("copy") ? [number("copy", "Copies", "time of copies between host and device")] : []),
-      ...(has("sync") ? [number("sync", "Sync", "time blocked until a device was done")] : []),
-    ];
-    this.table = tablePanel(panel, columns, [...functions.name.keys()], {
+      has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
+      has("gpu") && number("kernels", "Kernels", "kernels that were launched", count),
+      has("copy") && number("copy", "Copies", "time of copies between host and device"),
+      has("sync") && number("sync", "Sync", "time blocked until a device was done"),
+    ].filter(Boolean);
+    this.add(panel, columns, [...functions.name.keys()], {
       label: "Functions",
       placeholder: "Search functions and files",
       sort: columns.findIndex((one) => one.title === ownTitle()),
@@ -40,72 +29,55 @@ class FunctionsView {
   }
 
   show([name]) {
-    if (name === undefined) this.table.rows.render();
-    else {
-      const index = this.table.list.findIndex((f) => data.functions.name[f] === name);
-      if (index >= 0) this.table.select(index);
-    }
+    if (name === undefined) return super.show();
+    const [table] = this.tables;
+    const index = table.list.findIndex((f) => data.functions.name[f] === name);
+    if (index >= 0) table.select(index);
   }
 }
 
-class HotLinesView {
+class HotLinesView extends TablesView {
   make(panel) {
     const { functions, lines } = data;
-    const file = (i) => functions.file[lines.function[i]];
     const gpu = column(lines, "gpuOwn");
     const waits = column(lines, "ownWait");
     const columns = [
-      { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], text: (i) => time(lines.self[i]) },
+      { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], show: time },
       { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${ofRun(lines.self[i])}`] },
-      ...(waits.some((one) => one) ? [{ title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], text: (i) => (waits[i] ? time(waits[i]) : "") }] : []),
-      ...(data.gpuTotal ? [
-        { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") },
-        { title: "% GPU", width: 130, value: (i) => gpu[i], text: (i) => (gpu[i] ? [bar(gpu[i] / maxima().gpu, "gpu"), ` ${percent(gpu[i], data.gpuTotal)}`] : "") },
-      ] : []),
-      { title: "Hits", value: (i) => lines.hits[i], text: (i) => count(lines.hits[i]) },
-      { title: "Line", left: true, wide: 1, width: 120, value: (i) => `${fileName(file(i))}:${String(lines.line[i]).padStart(7, "0")}`, text: (i) => lineLink(file(i), lines.line[i]) },
+      waits.some((one) => one) && { title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], show: unlessZero(time) },
+      data.gpuTotal && { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], show: unlessZero(time) },
+      data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => [bar(ns / maxima().gpu, "gpu"), ` ${percent(ns, data.gpuTotal)}`]) },
+      { title: "Hits", value: (i) => lines.hits[i], show: count },
+      { title: "Line", left: true, wide: 1, width: 120, value: (i) => lineOrder(lineFile(i), lines.line[i]), text: (i) => lineLink(lineFile(i), lines.line[i]) },
       { title: "Function", left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
-      { title: "Source", left: true, wide: 3, width: 240, value: (i) => sourceLine(file(i), lines.line[i]), text: (i) => h("code", {}, sourceLine(file(i), lines.line[i])) },
+      { title: "Source", left: true, wide: 3, width: 240, value: (i) => sourceLine(lineFile(i), lines.line[i]), show: code },
     ];
-    this.table = tablePanel(panel, columns, hotLines(), {
+    this.add(panel, columns, hotLines(), {
       label: "Hot lines",
       placeholder: "Search lines",
-      search: (i) => `${fileName(file(i))}:${lines.line[i]} ${functions.name[lines.function[i]]} ${sourceLine(file(i), lines.line[i])}`,
-      open: (i) => go(lineAddress(file(i), lines.line[i])),
+      search: (i) => `${fileName(lineFile(i))}:${lines.line[i]} ${functions.name[lines.function[i]]} ${sourceLine(lineFile(i), lines.line[i])}`,
+      open: (i) => go(measuredAddress(i)),
     });
-  }
-
-  show() {
-    this.table.rows.render();
   }
 }
 
-class FilesView {
+class FilesView extends TablesView {
   make(panel) {
     const { files, functions, lines } = data;
-    const own = files.name.map(() => 0);
-    const gpu = files.name.map(() => 0);
-    const some = files.name.map(() => 0);
     const gpuOwn = column(lines, "gpuOwn");
-    for (let f = 0; f < functions.count; f++) {
-      const file = functions.file[f];
-      if (file < 0) continue;
-      own[file] += functions.self[f];
-      some[file] += 1;
-      for (let i = functions.first[f]; i < functions.first[f + 1]; i++) gpu[file] += gpuOwn[i];
-    }
+    const inside = groups(functions.file, files.name.length);
+    const own = inside.map((some) => sum(some.map((f) => functions.self[f])));
+    const gpu = inside.map((some) => sum(some.map((f) => sum(ofLines(gpuOwn, f)))));
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
-      ...(data.hasCalls ? [
-        { title: "Own", value: (i) => own[i], text: (i) => time(own[i]) },
-        { title: "% own", width: 130, value: (i) => own[i], text: (i) => [bar(own[i] / maximum(own)), ` ${ofRun(own[i])}`] },
-      ] : []),
-      ...(data.gpuTotal ? [{ title: "GPU", value: (i) => gpu[i], text: (i) => (gpu[i] ? time(gpu[i]) : "") }] : []),
-      { title: "Functions", value: (i) => some[i], text: (i) => count(some[i]) },
-      { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, text: (i) => count(data.linesOfFile[i].size) },
-      { title: "Path", left: true, wide: 2, value: (i) => files.path[i], text: (i) => visible(files.path[i]) },
+      data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
+      data.hasCalls && { title: "% own", width: 130, value: (i) => own[i], show: (ns) => [bar(ns / maximum(own)), ` ${ofRun(ns)}`] },
+      data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
+      { title: "Functions", value: (i) => inside[i].length, show: count },
+      { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },
+      { title: "Path", left: true, wide: 2, value: (i) => files.path[i], show: visible },
     ];
-    this.table = tablePanel(panel, columns, [...files.name.keys()], {
+    this.add(panel, columns, [...files.name.keys()], {
       label: "Files",
       placeholder: "Search files",
       sort: 1,
@@ -113,23 +85,18 @@ class FilesView {
       open: (i) => go(address("source", files.name[i])),
     });
   }
-
-  show() {
-    this.table.rows.render();
-  }
 }
 
-class GpuView {
+class GpuView extends TablesView {
   make(panel) {
     const { gpu } = data;
-    this.tables = [];
     const facts = [
       `${time(gpu.total)} of kernels, memsets and graphs, ${time(gpu.copies)} of copies`,
       ...gpu.devices.map((one) => `${visible(one.name)} (${one.device}) was busy for ${one.busy_exact ? "" : "at least "}${time(one.busy_ns)}`),
       gpu.unattributed ? `${time(gpu.unattributed)} were launched by no profiled line` : "",
       ...gpu.runs.filter((one) => one.backend !== "cupti").map((one) => visible(one.reason)),
     ].filter(Boolean);
-    panel.append(h("ul", { class: "facts" }, facts.map((one) => h("li", {}, one))));
+    panel.append(list(facts, { class: "facts" }));
     const isCall = (kind) => kind === "runtime" || kind === "driver";
     this.summary(panel, "Activities", (kind) => !isCall(kind) && !["wait", "alloc", "free"].includes(kind));
     this.summary(panel, "CUDA calls", isCall);
@@ -160,24 +127,21 @@ class GpuView {
     const most = maximum(rows.map((row) => row.ns));
     for (const row of rows) {
       const [place, ns] = [...row.places].reduce((one, other) => (other[1] > one[1] ? other : one));
-      const [f, line] = place.split(" ").map(Number);
-      row.cause = f >= 0 && data.functions.file[f] >= 0 ? [data.functions.file[f], line] : null;
+      row.cause = placeOf(...place.split(" ").map(Number));
       row.share = row.ns ? ns / row.ns : 1;
     }
-    const table = new Table([
-      { title: "Time", value: (r) => r.ns, text: (r) => time(r.ns) },
-      { title: "%", width: 130, value: (r) => r.ns, text: (r) => [bar(r.ns / most, "gpu"), ` ${percent(r.ns, total)}`] },
-      { title: "Calls", value: (r) => r.count, text: (r) => count(r.count) },
-      { title: "Mean", value: (r) => r.ns / r.count, text: (r) => time(r.ns / r.count) },
-      { title: "Min", value: (r) => r.min, text: (r) => time(r.min) },
-      { title: "Max", value: (r) => r.max, text: (r) => time(r.max) },
-      ...(rows.some((r) => r.bytes) ? [{ title: "Bytes", value: (r) => r.bytes, text: (r) => (r.bytes ? size(r.bytes) : "") }] : []),
+    const columns = [
+      { title: "Time", value: (r) => r.ns, show: time },
+      { title: "%", width: 130, value: (r) => r.ns, show: (ns) => [bar(ns / most, "gpu"), ` ${percent(ns, total)}`] },
+      { title: "Calls", value: (r) => r.count, show: count },
+      { title: "Mean", value: (r) => r.ns / r.count, show: time },
+      { title: "Min", value: (r) => r.min, show: time },
+      { title: "Max", value: (r) => r.max, show: time },
+      rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
       { title: "Line", left: true, wide: 1, width: 130, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
-      { title: "Name", left: true, wide: 3, width: 240, value: (r) => r.name, text: (r) => h("code", {}, visible(r.name)) },
-    ], rows, { label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
-    table.element.classList.add("part");
-    this.tables.push(table);
-    panel.append(h("h2", {}, title), table.element);
+      { title: "Name", left: true, wide: 3, width: 240, value: (r) => r.name, show: (name) => code(visible(name)) },
+    ];
+    this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
   }
 
   idle(panel) {
@@ -186,53 +150,53 @@ class GpuView {
     const total = sum(idle.devices.map((one) => one.idle_ns));
     const rows = idle.rows.filter((one) => one.idle_ns);
     const most = maximum(rows.map((one) => one.idle_ns));
-    const place = (row) => (row.function >= 0 && data.functions.file[row.function] >= 0 ? [data.functions.file[row.function], row.line] : null);
-    const table = new Table([
-      { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, text: (r) => time(r.idle_ns) },
-      { title: "%", width: 130, value: (r) => r.idle_ns, text: (r) => [bar(r.idle_ns / most), ` ${percent(r.idle_ns, total)}`] },
-      ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, text: (r) => (r[name] ? time(r[name]) : "") })),
+    const place = (row) => placeOf(row.function, row.line);
+    const columns = [
+      { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, show: time },
+      { title: "%", width: 130, value: (r) => r.idle_ns, show: (ns) => [bar(ns / most), ` ${percent(ns, total)}`] },
+      ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, show: unlessZero(time) })),
       { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
-      { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? h("code", {}, sourceLine(...place(r))) : "") },
-    ], rows, { label: "Idle time of GPUs by line", search: () => "", open: (r) => place(r) && go(lineAddress(...place(r))) });
-    table.element.classList.add("part");
-    this.tables.push(table);
-    panel.append(h("h2", {}, `GPU idle for ${time(total)}: the lines that ran meanwhile`), table.element);
-  }
-
-  show() {
-    for (const table of this.tables) table.rows.render();
+      { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },
+    ];
+    this.add(panel, columns, rows, {
+      heading: `GPU idle for ${time(total)}: the lines that ran meanwhile`,
+      label: "Idle time of GPUs by line",
+      search: () => "",
+      open: (r) => place(r) && go(lineAddress(...place(r))),
+    });
   }
 }
 
-class RanksView {
+class RanksView extends TablesView {
   make(panel) {
     const { ranks } = data;
     const { lines } = ranks;
     const file = (i) => data.functions.file[lines.function[i]];
     const share = (part) => `${(100 * part).toFixed(1)}%`;
-    panel.append(h("ul", { class: "facts" },
-      h("li", {}, `${counted(ranks.numbers.length, "rank")}, the longest ran for ${time(Math.max(...ranks.wall))}`),
-      h("li", {}, `parallel efficiency ${share(ranks.parallel)} = load balance ${share(ranks.balance)} \u00d7 communication efficiency ${share(ranks.communication)}`)));
+    panel.append(list([
+      `${counted(ranks.numbers.length, "rank")}, the longest ran for ${time(Math.max(...ranks.wall))}`,
+      `parallel efficiency ${share(ranks.parallel)} = load balance ${share(ranks.balance)} \u00d7 communication efficiency ${share(ranks.communication)}`,
+    ], { class: "facts" }));
     const columns = [
-      { title: "Lost", tip: "(max - mean) \u00d7 ranks: time for which others may have waited", value: (i) => lines.lost[i], text: (i) => time(lines.lost[i]) },
-      { title: "Imbalance", tip: "max / mean - 1", value: (i) => lines.imbalance[i], text: (i) => share(lines.imbalance[i]) },
-      { title: "Max", value: (i) => lines.max[i], text: (i) => time(lines.max[i]) },
-      { title: "of rank", value: (i) => lines.rank[i], text: (i) => String(lines.rank[i]), width: 68 },
-      { title: "Mean", value: (i) => lines.mean[i], text: (i) => time(lines.mean[i]) },
-      { title: "Min", value: (i) => lines.min[i], text: (i) => time(lines.min[i]) },
-      { title: "SD", tip: "standard deviation over the ranks", value: (i) => lines.sd[i], text: (i) => time(lines.sd[i]) },
-      { title: "Comm", tip: "time in collectives and messages, of all ranks", value: (i) => lines.mpi[i], text: (i) => (lines.mpi[i] ? time(lines.mpi[i]) : "") },
-      { title: "Ran on", value: (i) => lines.ran[i], text: (i) => `${lines.ran[i]} of ${ranks.numbers.length}` },
-      { title: "Line", left: true, wide: 1, value: (i) => `${fileName(file(i))}:${String(lines.line[i]).padStart(7, "0")}`, text: (i) => lineLink(file(i), lines.line[i]) },
-      { title: "Source", left: true, wide: 2, value: (i) => sourceLine(file(i), lines.line[i]), text: (i) => h("code", {}, sourceLine(file(i), lines.line[i])) },
+      { title: "Lost", tip: "(max - mean) \u00d7 ranks: time for which others may have waited", value: (i) => lines.lost[i], show: time },
+      { title: "Imbalance", tip: "max / mean - 1", value: (i) => lines.imbalance[i], show: share },
+      { title: "Max", value: (i) => lines.max[i], show: time },
+      { title: "of rank", value: (i) => lines.rank[i], width: 68 },
+      { title: "Mean", value: (i) => lines.mean[i], show: time },
+      { title: "Min", value: (i) => lines.min[i], show: time },
+      { title: "SD", tip: "standard deviation over the ranks", value: (i) => lines.sd[i], show: time },
+      { title: "Comm", tip: "time in collectives and messages, of all ranks", value: (i) => lines.mpi[i], show: unlessZero(time) },
+      { title: "Ran on", value: (i) => lines.ran[i], show: (number) => `${number} of ${ranks.numbers.length}` },
+      { title: "Line", left: true, wide: 1, value: (i) => lineOrder(file(i), lines.line[i]), text: (i) => lineLink(file(i), lines.line[i]) },
+      { title: "Source", left: true, wide: 2, value: (i) => sourceLine(file(i), lines.line[i]), show: code },
     ];
-    this.table = new Table(columns, [...lines.line.keys()], {
+    this.add(panel, columns, [...lines.line.keys()], {
+      heading: "Lines over the ranks",
+      placeholder: "Search lines",
       label: "Lines over the ranks, the most lost time first",
       search: (i) => `${fileName(file(i))}:${lines.line[i]} ${sourceLine(file(i), lines.line[i])}`,
       open: (i) => go(lineAddress(file(i), lines.line[i])),
     });
-    this.table.element.classList.add("part");
-    panel.append(h("h2", {}, "Lines over the ranks"), searchField(this.table, "Search lines"), this.table.element);
     this.matrix(panel);
   }
 
@@ -257,10 +221,6 @@ class RanksView {
       h("h2", {}, "Time of each line on each rank, without communication and callees"),
       h("div", { class: "matrix" }, h("table", { class: few ? "" : "narrow" }, h("thead", {}, head), h("tbody", {}, body))));
   }
-
-  show() {
-    this.table.rows.render();
-  }
 }
 
 class AdviceView {
@@ -273,28 +233,25 @@ class AdviceView {
       h("li", {},
         h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% `, bar(one.share)),
         h("p", {}, visible(one.measured)),
-        h("ul", {}, one.places.map(([f, line]) => {
+        list(one.places.map(([f, line]) => {
           const file = f >= 0 ? data.functions.file[f] : NONE;
-          return h("li", {}, lineLink(file, line, file < 0 ? functionName(f) : undefined), " ", h("code", {}, sourceLine(file, line)));
+          return [lineLink(file, line, file < 0 ? functionName(f) : undefined), " ", code(sourceLine(file, line))];
         })),
         h("p", { class: "dim" }, visible(one.advice))))));
     const rest = [...unchecked.map((one) => `Not looked for: ${one}`), ...missing];
-    panel.append(h("ul", { class: "facts dim" }, rest.map((one) => h("li", {}, visible(one)))));
+    panel.append(list(rest.map(visible), { class: "facts dim" }));
   }
 }
 
-class RunView {
+class RunView extends TablesView {
   make(panel) {
     const { notes, processes } = data;
-    if (notes.length) {
-      panel.append(h("h2", {}, "Notes"), h("ul", { class: "facts" }, notes.map((one) => h("li", {}, visible(one)))));
-    }
+    if (notes.length) panel.append(h("h2", {}, "Notes"), list(notes.map(visible), { class: "facts" }));
     panel.append(h("h2", {}, "Run"));
     if (processes.length) panel.append(this.facts(processes[0]));
     else panel.append(h("p", { class: "dim" }, "The profile does not say of which run it is."));
-    if (processes.length > 1) this.list(panel);
-    panel.append(h("h2", {}, "Keys"), this.keys());
-    panel.append(h("p", { class: "dim" }, `Written by lineprof ${data.version}. This file loads nothing and sends nothing.`));
+    if (processes.length > 1) this.processes(panel);
+    panel.append(h("h2", {}, "Keys"), this.keys(), colophon());
   }
 
   facts(one) {
@@ -312,7 +269,11 @@ class RunView {
       Events: visible(`${one.core}${one.core_reason ? `: ${one.core_reason}` : ""}`),
       Clock: visible(one.clock),
     };
-    const rows = Object.entries(facts).filter(([, text]) => text);
+    return this.pairs(Object.entries(facts).filter(([, text]) => text));
+  }
+
+  /** Return a table of two columns, the first of which names the second. */
+  pairs(rows) {
     return h("table", { class: "run" }, h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text)))));
   }
 
@@ -320,20 +281,18 @@ class RunView {
     return visible(one.argv.join(" "));
   }
 
-  list(panel) {
+  processes(panel) {
     const { processes } = data;
-    const table = new Table([
+    const columns = [
       { title: "Rank", width: 60, value: (p) => p.rank ?? NONE, text: (p) => (p.rank === null ? "" : String(p.rank)) },
       { title: "Process", value: (p) => p.pid },
-      { title: "Wall", value: (p) => p.wall_ns, text: (p) => time(p.wall_ns) },
+      { title: "Wall", value: (p) => p.wall_ns, show: time },
       { title: "CPU", value: (p) => p.cpu_ns ?? 0, text: (p) => (p.cpu_ns === null ? "" : time(p.cpu_ns)) },
-      { title: "Host", left: true, wide: 1, value: (p) => p.host, text: (p) => visible(p.host) },
-      { title: "End", left: true, wide: 1, value: (p) => p.exit, text: (p) => visible(p.exit || "normal") },
-      { title: "Command", left: true, wide: 3, value: (p) => this.command(p), text: (p) => this.command(p) },
-    ], processes, { label: "Processes", sort: 2, search: (p) => this.command(p) });
-    table.element.classList.add("part");
-    panel.append(h("h2", {}, `${count(processes.length)} processes`), table.element);
-    this.table = table;
+      { title: "Host", left: true, wide: 1, value: (p) => p.host, show: visible },
+      { title: "End", left: true, wide: 1, value: (p) => p.exit, show: (exit) => visible(exit || "normal") },
+      { title: "Command", left: true, wide: 3, value: this.command },
+    ];
+    this.add(panel, columns, processes, { heading: `${count(processes.length)} processes`, label: "Processes", sort: 2, search: this.command });
   }
 
   keys() {
@@ -347,10 +306,6 @@ class RunView {
       ["h", "hot lines only"],
       ["t", "light or dark"],
     ];
-    return h("table", { class: "run" }, h("tbody", {}, keys.map(([key, text]) => h("tr", {}, h("th", { scope: "row" }, h("kbd", {}, key)), h("td", {}, text)))));
-  }
-
-  show() {
-    this.table?.rows.render();
+    return this.pairs(keys.map(([key, text]) => [h("kbd", {}, key), text]));
   }
 }

@@ -17,20 +17,15 @@ const BUILTINS = new Set(
   ).split(" "),
 );
 
-// Groups: comment, start of a string in three quotes, string, number, decorator, name.
+// The groups but `quotes`, which begin a string that may go on, are kinds of parts.
 const PART =
-  /(#.*)|([A-Za-z]{0,2}(?:"""|'''))|([A-Za-z]{0,2}"(?:[^"\\]|\\.)*"?|[A-Za-z]{0,2}'(?:[^'\\]|\\.)*'?)|(\b(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?[jJ]?))|(^\s*@[\w.]+)|([A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)/g;
+  /(?<comment>#.*)|(?<quotes>[A-Za-z]{0,2}(?:"""|'''))|(?<string>[A-Za-z]{0,2}"(?:[^"\\]|\\.)*"?|[A-Za-z]{0,2}'(?:[^'\\]|\\.)*'?)|(?<number>\b(?:0[xXoObB][\da-fA-F_]+|(?:\d[\d_]*)?\.?\d[\d_]*(?:[eE][+-]?\d+)?[jJ]?))|(?<decorator>^\s*@[\w.]+)|(?<name>[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)/g;
 
 /** Return where a string in three quotes ends in `line` from `from` on; -1 if it goes on. */
 function endOfString(line, quotes, from) {
-  for (let at = from; ; ) {
-    at = line.indexOf(quotes, at);
-    if (at < 0) return -1;
-    let slashes = 0;
-    while (at - 1 - slashes >= from && line[at - 1 - slashes] === "\\") slashes++;
-    if (slashes % 2 === 0) return at + 3;
-    at++;
-  }
+  const rest = new RegExp(`(?:[^\\\\]|\\\\.)*?${quotes}`, "sy");
+  rest.lastIndex = from;
+  return rest.test(line) ? rest.lastIndex : -1;
 }
 
 /**
@@ -40,42 +35,41 @@ function endOfString(line, quotes, from) {
 function pythonParts(line, open, emit) {
   let at = 0;
   let before = "";
-  if (open) {
-    const end = endOfString(line, open, 0);
-    if (end < 0) {
-      emit(line, "string");
-      return open;
-    }
-    emit(line.slice(0, end), "string");
-    at = end;
-  }
+  const goesOn = (start, quotes) => {
+    const end = endOfString(line, quotes, at);
+    at = end < 0 ? line.length : end;
+    emit(line.slice(start, at), "string");
+    return end < 0;
+  };
+  if (open && goesOn(0, open)) return open;
   PART.lastIndex = at;
   for (let match; (match = PART.exec(line)); ) {
     if (match.index > at) emit(line.slice(at, match.index), "");
-    const [text, comment, quotes, string, number, decorator, name] = match;
+    const [text] = match;
+    const { quotes, name } = match.groups;
     at = match.index + text.length;
-    if (comment) emit(text, "comment");
-    else if (quotes) {
-      const end = endOfString(line, quotes.slice(-3), at);
-      if (end < 0) {
-        emit(line.slice(match.index), "string");
-        return quotes.slice(-3);
-      }
-      emit(line.slice(match.index, end), "string");
-      at = PART.lastIndex = end;
-    } else if (string) emit(text, "string");
-    else if (number) emit(text, "number");
-    else if (decorator) emit(text, "decorator");
-    else if (name) {
+    if (quotes) {
+      if (goesOn(match.index, quotes.slice(-3))) return quotes.slice(-3);
+      PART.lastIndex = at;
+    } else if (name) {
       const defines = before === "def" || before === "class";
       if (KEYWORDS.has(text)) emit(text, "keyword");
       else if (defines) emit(text, "defined");
       else emit(text, BUILTINS.has(text) ? "builtin" : "");
       before = text;
-    }
+    } else emit(text, Object.keys(match.groups).find((kind) => match.groups[kind]));
   }
   if (at < line.length) emit(line.slice(at), "");
   return "";
+}
+
+/** Return a line as texts and coloured elements; `open` are the quotes it begins in. */
+function pythonSpans(line, open) {
+  const found = [];
+  pythonParts(line, open, (text, kind) => {
+    found.push(kind ? h("span", { class: `py-${kind}` }, visible(text)) : visible(text));
+  });
+  return found;
 }
 
 /** Colours of one text; the state at the start of a line is found when it is needed. */
@@ -93,11 +87,6 @@ class Highlighter {
       const isPlain = !open[at] && !line.includes('"""') && !line.includes("'''");
       open.push(isPlain ? "" : pythonParts(line, open[at], () => {}));
     }
-    const found = [];
-    pythonParts(lines[index], open[index], (text, kind) => {
-      const shown = visible(text);
-      found.push(kind ? h("span", { class: `py-${kind}` }, shown) : shown);
-    });
-    return found;
+    return pythonSpans(lines[index], open[index]);
   }
 }

@@ -4,7 +4,7 @@
 function headFacts() {
   const wall = Math.max(0, ...data.processes.map((one) => one.wall_ns));
   const measured = sum(data.linesOfFile.map((lines) => lines.size));
-  const facts = [
+  return [
     wall ? ["Wall", time(wall)] : null,
     data.hasCalls ? ["In functions", time(data.selfTotal)] : null,
     data.gpu ? ["GPU", time(data.gpuTotal)] : null,
@@ -12,7 +12,6 @@ function headFacts() {
     ["Functions", count(data.functions.count)],
     data.processes.length > 1 ? ["Processes", count(data.processes.length)] : null,
   ].filter(Boolean);
-  return facts;
 }
 
 showPage(async () => {

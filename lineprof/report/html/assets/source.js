@@ -1,40 +1,37 @@
 // The view of source: a file with the numbers of its lines, its functions on one side,
 // and callers, callees and causes of the selected line on the other.
 
-/** Columns of numbers; `has` tells whether the profile has any, `shown` whether at first. */
+/**
+ * Columns of numbers: `always` there, or if `needs` is, or where a line has one; those that
+ * are `off` are not shown at first. `text` is by default `show` of the number, a time.
+ */
 const LINE_COLUMNS = [
-  { name: "hits", title: "Hits", tip: "times that the line was executed", text: (l) => (l.hits ? count(l.hits) : "") },
-  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70 },
-  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70 },
-  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 56 },
-  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", text: (l) => (l.self ? time(l.self) : ""), width: 70, needs: "calls" },
-  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", text: (l) => (l.ownWait ? time(l.ownWait) : ""), width: 70 },
-  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", text: (l) => (l.await ? time(l.await) : ""), width: 70 },
-  { name: "mpi", title: "MPI", tip: "time in collectives and messages", text: (l) => (l.mpi ? time(l.mpi) : ""), width: 70 },
-  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", text: (l) => (l.gpu ? time(l.gpu) : ""), width: 70 },
-  { name: "kernels", title: "Kernels", tip: "kernels that were launched", text: (l) => (l.kernels ? count(l.kernels) : ""), width: 64 },
-  { name: "copy", title: "Copies", tip: "time of copies between host and device", text: (l) => (l.copy ? time(l.copy) : ""), width: 70 },
-  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", text: (l) => (l.copyBytes ? size(l.copyBytes) : ""), width: 70, off: true },
-  { name: "sync", title: "Sync", tip: "time blocked until the device was done", text: (l) => (l.sync ? time(l.sync) : ""), width: 70 },
+  { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, always: true },
+  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70, always: true },
+  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70, always: true },
+  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 56, always: true },
+  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", width: 70, needs: "hasCalls" },
+  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", width: 70 },
+  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", width: 70 },
+  { name: "mpi", title: "MPI", tip: "time in collectives and messages", width: 70 },
+  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", width: 70 },
+  { name: "kernels", title: "Kernels", tip: "kernels that were launched", show: count, width: 64 },
+  { name: "copy", title: "Copies", tip: "time of copies between host and device", width: 70 },
+  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", show: size, width: 70, off: true },
+  { name: "sync", title: "Sync", tip: "time blocked until the device was done", width: 70 },
   { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 70, off: true },
   { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 70, off: true },
-  { name: "python", title: "Python", tip: "own time in the interpreter", text: (l) => (l.python ? time(l.python) : ""), width: 70 },
-  { name: "native", title: "Native", tip: "own time in compiled code", text: (l) => (l.native ? time(l.native) : ""), width: 70 },
-  { name: "system", title: "System", tip: "own time in the kernel of the operating system", text: (l) => (l.system ? time(l.system) : ""), width: 70 },
-];
+  { name: "python", title: "Python", tip: "own time in the interpreter", width: 70 },
+  { name: "native", title: "Native", tip: "own time in compiled code", width: 70 },
+  { name: "system", title: "System", tip: "own time in the kernel of the operating system", width: 70 },
+].map((one) => ({ text: (l) => unlessZero(one.show ?? time)(l[one.name]), width: 66, ...one }));
 
 /** Numbers of a line itself, and those with all that it called. */
 const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
-const INCLUSIVE = [
-  ...["hits", "time", "await", "mpi", "gpu", "kernels", "copy"],
-  ...["copyBytes", "sync", "syncs", "allocBytes"],
-];
+const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync"];
 
 /** Columns that narrow windows leave out, the first one first. */
-const LESS_NEEDED = [
-  ...["sync", "copy", "kernels", "each", "python", "native", "system", "await", "mpi"],
-  ...["ownWait", "self", "gpu", "hits"],
-];
+const LESS_NEEDED = ["sync", "copy", "kernels", "each", "python", "native", "system", "await", "mpi", "ownWait", "self", "gpu", "hits"];
 
 const WAIT_CAUSES = {
   gil: "for the interpreter's lock",
@@ -77,7 +74,7 @@ function encloses(outer, inner) {
 function linesTotal(f) {
   const { functions, lines } = data;
   functions.linesTotal ??= [];
-  functions.linesTotal[f] ??= sum(lines.time.slice(functions.first[f], functions.first[f + 1]));
+  functions.linesTotal[f] ??= sum(ofLines(lines.time, f));
   return functions.linesTotal[f];
 }
 
@@ -103,9 +100,31 @@ function hotLines() {
     const { lines } = data;
     const gpu = column(lines, "gpuOwn");
     const cost = lines.self.map((ns, i) => Math.max(ns, gpu[i]));
-    data.hot = [...cost.keys()].filter((i) => cost[i] > 0).sort((a, b) => cost[b] - cost[a]);
+    data.hot = descending([...cost.keys()].filter((i) => cost[i] > 0), cost);
   }
   return data.hot;
+}
+
+/** Return calls in the order of their time, as indexes of `edges`. */
+function byTime(calls) {
+  return descending(calls, data.edges.inclusive);
+}
+
+/** Return the address of the line from which a call was made. */
+function callAddress(edge) {
+  return lineAddress(data.functions.file[data.edges.caller[edge]], data.edges.line[edge]);
+}
+
+const MOST = 30; // items of a list beside the source
+
+/** Return a list below its title, `item(one)` of each of `all`; [] if there is none. */
+function listed(title, all, item) {
+  return all.length ? [h("h3", {}, title), list(all.map(item))] : [];
+}
+
+/** Return the begin of an item: the time of all calls, and their number. */
+function times(ns, calls) {
+  return [h("b", {}, time(ns)), ` ${count(calls)} \u00d7 `];
 }
 
 class SourceView {
@@ -113,19 +132,13 @@ class SourceView {
     this.file = NONE;
     this.selected = 0;
     this.onlyHot = false;
-    const has = (one) =>
-      one.needs === "calls" ? data.hasCalls : !(one.name in data.lines) ? ["each", "share"].includes(one.name) : one.name in { hits: 1, time: 1 } || data.lines[one.name].some((number) => number > 0);
-    this.known = LINE_COLUMNS.filter(has);
+    const { lines } = data;
+    this.known = LINE_COLUMNS.filter((one) =>
+      one.always || (one.needs ? data[one.needs] : lines[one.name]?.some((number) => number > 0)));
     this.columns = this.known.filter((one) => !one.off && !(one.name === "ownWait" && !this.waitsMatter()));
     this.fit();
     this.outline = new Outline(this);
-    this.scroller = h("div", {
-      class: "code",
-      role: "table",
-      tabindex: 0,
-      "aria-label": "Source with the numbers of each line",
-      keydown: (event) => this.key(event),
-    });
+    this.scroller = tableElement("code", "Source with the numbers of each line", (event) => this.key(event));
     this.headRow = h("div", { class: "row", role: "row" });
     this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow));
     this.rows = new Rows(this.scroller, (index) => this.row(index));
@@ -133,27 +146,17 @@ class SourceView {
     this.detail = h("aside", { class: "detail", "aria-label": "Selected line", "aria-live": "polite" });
     this.map = h("canvas", { class: "minimap", "aria-hidden": "true", pointerdown: (event) => this.drag(event) });
     this.frame = h("div", { class: "window", "aria-hidden": "true" });
-    this.picker = h(
-      "select",
-      { "aria-label": "File", change: () => go(address("source", data.files.name[this.picker.value])) },
-      data.files.name.map((_, file) => h("option", { value: file }, fileName(file))),
-    );
-    this.find = h("input", {
-      type: "search",
-      class: "search",
+    const files = data.files.name.map((name, file) => [file, visible(name)]);
+    this.picker = select("File", files, () => go(address("source", data.files.name[this.picker.value])));
+    this.find = searchInput("Find in this file", {
       placeholder: "Find in this file (/)",
-      "aria-label": "Find in this file",
       keydown: (event) => {
         if (event.key === "Enter") this.findNext(event.shiftKey ? -1 : 1);
         else if (event.key === "Escape") this.scroller.focus();
       },
-      input: () => this.rows.clear() ?? this.rows.render(),
+      input: () => this.rows.again(),
     });
-    this.hotButton = h(
-      "button",
-      { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() },
-      "Hot lines only",
-    );
+    this.hotButton = h("button", { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
     panel.append(
       h("div", { class: "source" },
         this.outline.element,
@@ -172,7 +175,7 @@ class SourceView {
   fit() {
     const beside = innerWidth >= 1750 ? 580 : innerWidth > 900 ? 230 : 0; // outline, detail
     const room = innerWidth - beside - 200; // map, number, lanes, arrows
-    const needed = () => 380 + sum(this.columns.map((one) => one.width ?? 66));
+    const needed = () => 380 + sum(this.columns.map((one) => one.width));
     for (const name of LESS_NEEDED) {
       if (needed() <= room) return;
       this.columns = this.columns.filter((one) => one.name !== name);
@@ -189,7 +192,7 @@ class SourceView {
       h("label", { title: one.tip },
         h("input", {
           type: "checkbox",
-          ...(this.columns.includes(one) ? { checked: true } : {}),
+          checked: this.columns.includes(one),
           change: (event) => {
             const on = event.target.checked;
             this.columns = this.known.filter((other) => (other === one ? on : this.columns.includes(other)));
@@ -201,7 +204,7 @@ class SourceView {
   }
 
   setColumns() {
-    const widths = this.columns.map((one) => `${one.width ?? 66}px`).join(" ");
+    const widths = this.columns.map((one) => `${one.width}px`).join(" ");
     this.scroller.style.setProperty("--columns", `52px ${widths} ${data.gpu ? 70 : 50}px 50px minmax(360px, 1fr)`);
     this.headRow.replaceChildren(
       h("span", { role: "columnheader" }, "Line"),
@@ -210,8 +213,7 @@ class SourceView {
       h("span", { role: "columnheader", class: "left", title: "Calls from this line (\u2192), calls of this function (\u2190)" }, "Calls"),
       h("span", { role: "columnheader", class: "left" }, "Source"),
     );
-    this.rows.clear();
-    this.rows.render();
+    this.rows.again();
   }
 
   /** Show [file name, line] of the address. */
@@ -219,9 +221,8 @@ class SourceView {
     let file = name === undefined ? NONE : data.files.name.indexOf(name);
     let number = /^\d+$/.test(line) ? Number(line) : 0;
     if (file < 0) {
-      const hottest = hotLines()[0];
-      file = hottest === undefined ? 0 : data.functions.file[data.lines.function[hottest]];
-      number = hottest === undefined ? 0 : data.lines.line[hottest];
+      const [hottest] = hotLines();
+      [file, number] = hottest === undefined ? [0, 0] : [lineFile(hottest), data.lines.line[hottest]];
     }
     if (!data.files.name.length) {
       this.detail.replaceChildren(h("p", {}, "The profile has no functions."));
@@ -239,8 +240,7 @@ class SourceView {
   }
 
   hottestOfFile() {
-    const found = hotLines().find((i) => data.functions.file[data.lines.function[i]] === this.file);
-    return found === undefined ? 0 : data.lines.line[found];
+    return data.lines.line[hotLines().find((i) => lineFile(i) === this.file)] ?? 0;
   }
 
   open(file) {
@@ -249,15 +249,11 @@ class SourceView {
     this.text = textLines(file);
     this.highlighter = new Highlighter(this.text);
     this.numbers = new Map();
-    for (const [line, indexes] of data.linesOfFile[file]) {
-      const numbers = lineNumbers(indexes);
-      this.numbers.set(line, numbers);
-    }
+    for (const [line, indexes] of data.linesOfFile[file]) this.numbers.set(line, lineNumbers(indexes));
     this.last = Math.max(this.text.length, maximum(this.numbers.keys()));
     this.readCalls();
     this.layOut();
     this.drawMap();
-    this.outline.markFile(file);
   }
 
   /** Find the calls from each line, and the functions that begin on it. */
@@ -267,13 +263,8 @@ class SourceView {
     this.starts = new Map();
     for (let f = 0; f < functions.count; f++) {
       if (functions.file[f] !== this.file) continue;
-      const first = this.definition(f);
-      this.starts.set(first, [...(this.starts.get(first) ?? []), f]);
-      for (const edge of functions.callsFrom[f]) {
-        const line = edges.line[edge];
-        if (!this.callsFrom.has(line)) this.callsFrom.set(line, []);
-        this.callsFrom.get(line).push(edge);
-      }
+      addTo(this.starts, this.definition(f), f);
+      for (const edge of functions.callsFrom[f]) addTo(this.callsFrom, edges.line[edge], edge);
     }
   }
 
@@ -289,24 +280,24 @@ class SourceView {
   /** Choose the lines that are shown; a gap stands for those in between. */
   layOut() {
     const { last } = this;
-    const shown = [];
+    const chosen = new Set();
     if (this.text.length && !this.onlyHot) {
-      for (let line = 1; line <= last; line++) shown.push(line);
+      for (let line = 1; line <= last; line++) chosen.add(line);
     } else {
-      const chosen = new Set();
       for (const [line, numbers] of this.numbers) {
         if (this.onlyHot && !this.isHot(numbers)) continue;
         chosen.add(line);
         for (const f of numbers.functions) chosen.add(this.definition(f));
       }
-      let before = 0;
-      for (const line of [...chosen].sort((a, b) => a - b)) {
-        if (line > before + 1) shown.push(-(line - before - 1));
-        shown.push(line);
-        before = line;
-      }
-      if (last > before) shown.push(-(last - before));
     }
+    const shown = [];
+    let before = 0;
+    for (const line of [...chosen].sort((a, b) => a - b)) {
+      if (line > before + 1) shown.push(-(line - before - 1));
+      shown.push(line);
+      before = line;
+    }
+    if (last > before) shown.push(-(last - before));
     this.shown = shown;
     this.place = new Map(shown.map((line, index) => [line, index]));
     this.scroller.setAttribute("aria-rowcount", shown.length + 1);
@@ -323,20 +314,17 @@ class SourceView {
       return h("div", { class: "row gap", role: "row" }, h("span", { role: "cell" }, `\u22ef ${counted(-line, "line")}`));
     }
     const numbers = this.numbers.get(line);
-    const row = h("div", {
+    const properties = {
       class: `row${line === this.selected ? " selected" : ""}${numbers ? " measured" : " idle"}`,
       role: "row",
-      click: (event) => {
-        if (!event.target.closest("button")) this.choose(line);
-      },
-    });
-    row.append(
+      click: (event) => event.target.closest("button") || this.choose(line),
+    };
+    const row = h("div", properties,
       h("span", { role: "cell", class: "number" }, String(line)),
-      ...this.columns.map((one) => h("span", { role: "cell" }, numbers ? one.text(numbers) : "")),
+      this.columns.map((one) => h("span", { role: "cell" }, numbers ? one.text(numbers) : "")),
       this.lanes(numbers),
       this.arrows(line),
-      this.code(line),
-    );
+      this.code(line));
     if (numbers) row.style.setProperty("--share", Math.sqrt(heat(numbers)).toFixed(3));
     return row;
   }
@@ -345,10 +333,9 @@ class SourceView {
     const cell = h("span", { role: "cell", class: "lanes" });
     if (!numbers) return cell;
     const lane = (kind, share, pale) => {
-      const fill = h("i", { class: kind });
-      fill.style.width = `${(100 * Math.min(1, share)).toFixed(2)}%`;
-      fill.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
-      return fill;
+      const element = fill(kind, share);
+      element.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
+      return element;
     };
     const most = maxima();
     const pale = numbers.self ? Math.min(1, numbers.ownWait / numbers.self) : 0;
@@ -358,56 +345,44 @@ class SourceView {
   }
 
   arrows(line) {
+    const { edges } = data;
+    const arrow = (sign, where, name, title, target) =>
+      h("button", { title, "aria-label": `Go to the ${where} ${name}`, click: () => go(target) }, sign);
     const cell = h("span", { role: "cell", class: "arrows" });
     const calls = this.callsFrom.get(line);
     if (calls) {
       const callee = this.mainCallee(calls);
-      cell.append(h("button", {
-        title: `Calls ${calls.map((edge) => functionName(data.edges.callee[edge])).slice(0, 8).join(", ")}: go to the one with the most time`,
-        "aria-label": `Go to the callee ${functionName(callee)}`,
-        click: () => go(functionAddress(callee)),
-      }, "\u2192"));
+      const names = calls.slice(0, 8).map((edge) => functionName(edges.callee[edge]));
+      cell.append(arrow("\u2192", "callee", functionName(callee), `Calls ${names.join(", ")}: go to the one with the most time`, functionAddress(callee)));
     }
-    const caller = this.mainCaller(this.starts.get(line) ?? []);
-    if (caller !== undefined) {
-      const { edges, functions } = data;
-      cell.append(h("button", {
-        title: `Called from ${functionName(edges.caller[caller])}: go to the line with the most calls' time`,
-        "aria-label": `Go to the caller ${functionName(edges.caller[caller])}`,
-        click: () => go(lineAddress(functions.file[edges.caller[caller]], edges.line[caller])),
-      }, "\u2190"));
+    const edge = this.mainCaller(this.starts.get(line) ?? []);
+    if (edge !== undefined) {
+      const caller = functionName(edges.caller[edge]);
+      cell.append(arrow("\u2190", "caller", caller, `Called from ${caller}: go to the line with the most calls' time`, callAddress(edge)));
     }
     return cell;
   }
 
   mainCallee(calls) {
     const { edges, functions } = data;
-    const rank = (edge) => [functions.file[edges.callee[edge]] >= 0 ? 1 : 0, edges.inclusive[edge]];
-    const best = calls.reduce((one, other) => {
-      const [a, b] = [rank(one), rank(other)];
-      return b[0] > a[0] || (b[0] === a[0] && b[1] > a[1]) ? other : one;
-    });
-    return edges.callee[best];
+    const callees = byTime(calls).map((edge) => edges.callee[edge]);
+    return callees.find((f) => functions.file[f] >= 0) ?? callees[0];
   }
 
+  /** Return the call of one of `functions` with the most time, from a line that has a source. */
   mainCaller(functions) {
-    const { edges } = data;
-    const into = functions
-      .flatMap((f) => data.functions.calledFrom[f])
-      .filter((edge) => edges.caller[edge] >= 0 && data.functions.file[edges.caller[edge]] >= 0);
-    into.sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
-    return into[0];
+    const { caller } = data.edges;
+    const into = functions.flatMap((f) => data.functions.calledFrom[f]);
+    return byTime(into).find((edge) => placeOf(caller[edge]));
   }
 
   code(line) {
     const text = this.text[line - 1];
     const cell = h("span", { role: "cell", class: "text" });
     if (text === undefined) return cell;
-    if (text.length > LONGEST) {
-      cell.append(visible(text.slice(0, LONGEST)), h("i", { class: "dim" }, ` \u2026 ${counted(text.length - LONGEST, "more character")}`));
-    } else {
-      cell.append(...this.highlighter.spans(line - 1));
-    }
+    const more = text.length - LONGEST;
+    if (more <= 0) cell.append(...this.highlighter.spans(line - 1));
+    else cell.append(visible(text.slice(0, LONGEST)), h("i", { class: "dim" }, ` \u2026 ${counted(more, "more character")}`));
     const wanted = this.find.value.toLowerCase();
     if (wanted && text.toLowerCase().includes(wanted)) cell.classList.add("found");
     return cell;
@@ -439,11 +414,10 @@ class SourceView {
   }
 
   nextHot(by) {
-    const { functions, lines } = data;
     const hot = hotLines();
-    const at = hot.findIndex((i) => lines.line[i] === this.selected && functions.file[lines.function[i]] === this.file);
+    const at = hot.findIndex((i) => data.lines.line[i] === this.selected && lineFile(i) === this.file);
     const next = hot[at < 0 ? 0 : Math.max(0, Math.min(hot.length - 1, at + by))];
-    if (next !== undefined) go(lineAddress(functions.file[lines.function[next]], lines.line[next]));
+    if (next !== undefined) go(measuredAddress(next));
   }
 
   toggleHot() {
@@ -455,23 +429,19 @@ class SourceView {
 
   findNext(by) {
     const wanted = this.find.value.toLowerCase();
-    if (!wanted) return;
     const { length } = this.text;
-    for (let step = 1; step <= length; step++) {
+    for (let step = 1; wanted && step <= length; step++) {
       const line = ((this.selected - 1 + by * step) % length + length) % length;
-      if (this.text[line].toLowerCase().includes(wanted)) {
-        this.choose(line + 1);
-        return;
-      }
+      if (this.text[line].toLowerCase().includes(wanted)) return this.choose(line + 1);
     }
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isModified(event)) return;
     const page = Math.floor(this.scroller.clientHeight / ROW) - 2;
     const calls = this.callsFrom.get(this.selected);
     const caller = this.mainCaller(this.numbers.get(this.selected)?.functions ?? this.starts.get(this.selected) ?? []);
-    const actions = {
+    act(event, {
       ArrowDown: () => this.step(1),
       j: () => this.step(1),
       ArrowUp: () => this.step(-1),
@@ -484,11 +454,8 @@ class SourceView {
       p: () => this.nextHot(-1),
       h: () => this.toggleHot(),
       Enter: () => calls && go(functionAddress(this.mainCallee(calls))),
-      c: () => caller !== undefined && go(lineAddress(data.functions.file[data.edges.caller[caller]], data.edges.line[caller])),
-    };
-    if (!(event.key in actions)) return;
-    actions[event.key]();
-    event.preventDefault();
+      c: () => caller !== undefined && go(callAddress(caller)),
+    });
   }
 
   // The selected line.
@@ -517,69 +484,48 @@ class SourceView {
   inner({ indexes, outer }) {
     const { lines } = data;
     const inside = indexes.filter((index) => !outer.includes(index));
-    if (!inside.length) return [];
-    return [
-      h("h3", {}, "Inside it"),
-      h("ul", {}, inside.slice(0, 30).map((i) =>
-        h("li", {}, h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`))),
-    ];
+    return listed("Inside it", inside.slice(0, MOST), (i) =>
+      [h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`]);
   }
 
   waits(numbers) {
-    const rows = [];
-    for (const [cause, words] of Object.entries(WAIT_CAUSES)) {
+    const rows = Object.entries(WAIT_CAUSES).map(([cause, words]) => {
       const times = data.lines[`wait:${cause}`];
-      const ns = times ? sum(numbers.outer.map((i) => times[i])) : 0;
-      if (ns) rows.push([words, ns]);
-    }
-    rows.sort((a, b) => b[1] - a[1]);
-    if (!rows.length) return [];
-    return [
-      h("h3", {}, "Waited, callees included"),
-      h("ul", {}, rows.map(([words, ns]) => h("li", {}, `${time(ns)} ${words}`))),
-    ];
+      return [words, times ? sum(numbers.outer.map((i) => times[i])) : 0];
+    });
+    const found = rows.filter(([, ns]) => ns).sort((a, b) => b[1] - a[1]);
+    return listed("Waited, callees included", found, ([words, ns]) => `${time(ns)} ${words}`);
   }
 
   /** The work on GPUs that the line itself launched, by name. */
   work(numbers) {
     if (!data.gpu) return [];
     const { sums } = data.gpu;
-    const found = [];
-    for (let i = 0; i < sums.ns.length; i++) {
-      if (sums.line[i] === this.selected && numbers.functions.includes(sums.function[i])) found.push(i);
-    }
-    if (!found.length) return [];
-    found.sort((a, b) => sums.ns[b] - sums.ns[a]);
+    const own = [...sums.ns.keys()].filter((i) => sums.line[i] === this.selected && numbers.functions.includes(sums.function[i]));
+    const found = descending(own, sums.ns);
+    const more = found.length - 12;
     return [
-      h("h3", {}, "On GPUs and in CUDA, from this line itself"),
-      h("ul", {}, found.slice(0, 12).map((i) =>
-        h("li", {}, h("b", {}, time(sums.ns[i])), ` ${count(sums.count[i])} \u00d7 `, h("code", {}, visible(sums.name[i]))))),
-      found.length > 12 ? h("p", { class: "dim" }, `${found.length - 12} more`) : "",
-    ];
+      ...listed("On GPUs and in CUDA, from this line itself", found.slice(0, 12), (i) => [...times(sums.ns[i], sums.count[i]), code(visible(sums.name[i]))]),
+      more > 0 ? h("p", { class: "dim" }, `${more} more`) : "",
+    ].filter(Boolean);
   }
 
   callees(line) {
     const { edges } = data;
-    const calls = [...(this.callsFrom.get(line) ?? [])].sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
-    if (!calls.length) return [];
-    return [
-      h("h3", {}, "Calls"),
-      h("ul", {}, calls.slice(0, 30).map((edge) =>
-        h("li", {}, h("b", {}, time(edges.inclusive[edge])), ` ${count(edges.calls[edge])} \u00d7 `, functionLink(edges.callee[edge])))),
-    ];
+    const calls = byTime(this.callsFrom.get(line) ?? []).slice(0, MOST);
+    return listed("Calls", calls, (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
   }
 
   callers(f) {
     const { edges, functions } = data;
-    const into = [...functions.calledFrom[f]].sort((a, b) => edges.inclusive[b] - edges.inclusive[a]);
-    const items = into.slice(0, 30).map((edge) => {
+    const items = byTime(functions.calledFrom[f]).slice(0, MOST).map((edge) => {
       const caller = edges.caller[edge];
       const place = caller >= 0 ? lineLink(functions.file[caller], edges.line[edge]) : "";
-      return h("li", {}, h("b", {}, time(edges.inclusive[edge])), ` ${count(edges.calls[edge])} \u00d7 `, place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller)));
+      return [...times(edges.inclusive[edge], edges.calls[edge]), place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller))];
     });
     return [
       h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
-      items.length ? h("ul", { class: "callers", "aria-label": "Callers" }, items) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
+      items.length ? list(items, { class: "callers", "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
     ];
   }
 
@@ -638,13 +584,10 @@ class Outline {
     this.list = this.all;
     this.scroller = h("div", { class: "list", role: "table", "aria-label": "Functions by own time" });
     this.rows = new Rows(this.scroller, (index) => this.row(index));
-    const input = h("input", {
-      type: "search",
-      class: "search",
+    this.input = searchInput("Search functions and files", {
       placeholder: "Functions and files (f)",
-      "aria-label": "Search functions and files",
       input: () => {
-        const wanted = input.value.toLowerCase();
+        const wanted = this.input.value.toLowerCase();
         this.list = this.all.filter((f) => `${functions.name[f]} ${functionPlace(f)}`.toLowerCase().includes(wanted));
         this.rows.reset(this.list.length);
       },
@@ -653,8 +596,7 @@ class Outline {
         else if (event.key === "Escape") view.scroller.focus();
       },
     });
-    this.input = input;
-    this.element = h("aside", { class: "outline", "aria-label": "Functions" }, input, this.scroller);
+    this.element = h("aside", { class: "outline", "aria-label": "Functions" }, this.input, this.scroller);
     requestAnimationFrame(() => this.rows.reset(this.list.length));
   }
 
@@ -676,23 +618,11 @@ class Outline {
     go(best < functions.first[f + 1] ? lineAddress(functions.file[f], lines.line[best]) : functionAddress(f));
   }
 
-  markFile() {
-    this.rows.clear();
-    this.rows.render();
-  }
-
   markLine(file, line) {
     const { functions } = data;
-    let size = Infinity;
-    this.here = NONE; // the innermost function around the line
-    for (let f = 0; f < functions.count; f++) {
-      if (functions.file[f] !== file || line < functions.line[f] || line > functions.end[f]) continue;
-      if (functions.end[f] - functions.line[f] < size) {
-        size = functions.end[f] - functions.line[f];
-        this.here = f;
-      }
-    }
-    this.rows.clear();
-    this.rows.render();
+    const size = (f) => functions.end[f] - functions.line[f];
+    const around = this.all.filter((f) => functions.file[f] === file && functions.line[f] <= line && line <= functions.end[f]);
+    this.here = around.sort((a, b) => size(a) - size(b) || a - b)[0]; // the innermost one
+    this.rows.again();
   }
 }

@@ -2,6 +2,11 @@
 
 const ROW = 20; // pixels; the style sheet has the same
 
+/** Return the element of a table, which scrolls and takes keys. */
+function tableElement(kind, label, keydown) {
+  return h("div", { class: kind, role: "table", tabindex: 0, "aria-label": label, keydown });
+}
+
 /** A list of many rows in a scrolling element; rows are made when they come into sight. */
 class Rows {
   /** `make(index)` returns the element of a row. */
@@ -23,14 +28,19 @@ class Rows {
   reset(count) {
     this.count = count;
     this.body.style.height = `${count * ROW}px`;
-    this.clear();
-    this.render();
+    this.again();
   }
 
-  /** Drop all rows, so that they are made again. */
+  /** Drop all rows. */
   clear() {
     this.shown.clear();
     this.body.replaceChildren();
+  }
+
+  /** Make all rows in sight again. */
+  again() {
+    this.clear();
+    this.render();
   }
 
   /** The height of what stays above the rows; read once, for it costs a layout. */
@@ -51,12 +61,17 @@ class Rows {
         this.shown.delete(index);
       }
     }
+    this.fill(first, last);
+    this.rendered?.();
+  }
+
+  /** Make those rows up to `last` that are not there yet. */
+  fill(first, last) {
     const made = [];
     for (let index = first; index < last; index++) {
       if (!this.shown.has(index)) made.push(this.add(index));
     }
     this.body.append(...made);
-    this.rendered?.(first, last);
   }
 
   add(index) {
@@ -71,9 +86,7 @@ class Rows {
   renderForPrint() {
     if (!this.scroller.offsetParent) return;
     this.clear();
-    const rows = [];
-    for (let index = 0; index < Math.min(this.count, 5000); index++) rows.push(this.add(index));
-    this.body.append(...rows);
+    this.fill(0, Math.min(this.count, 5000));
   }
 
   /** Make a row again, if it is in sight. */
@@ -98,37 +111,25 @@ class Rows {
 /**
  * A table that is sorted by a click on a title, searched and walked by keys.
  *
- * Each column has a `title`, a `value(row)` to sort by, and may have `text(row)`, the text
- * or the element to show; `wide` columns share the room that is left.
+ * Each column has a `title`, a `value(row)` to sort by, and may have `show(value)` or
+ * `text(row)`, the text or the element to show; `wide` columns share the room that is left.
+ * What is not an object in `columns` is passed over.
  */
 class Table {
-  constructor(columns, rows, options = {}) {
-    this.columns = columns;
+  constructor(columns, rows, options) {
+    this.columns = columns.filter(Boolean);
     this.all = rows;
     this.options = options;
     this.order = options.sort ?? 0;
     this.up = false;
     this.filter = "";
     this.selected = -1;
-    this.element = h("div", {
-      class: "table",
-      role: "table",
-      tabindex: 0,
-      "aria-label": options.label ?? "",
-      keydown: (event) => this.key(event),
-    });
-    this.element.style.setProperty(
-      "--columns",
-      columns.map((one) => (one.wide ? `minmax(${one.width ?? 160}px, ${one.wide}fr)` : `${one.width ?? 92}px`)).join(" "),
-    );
-    this.titles = columns.map((one, index) =>
-      h(
-        "button",
-        { class: one.left ? "left" : "", title: one.tip ?? "", click: () => this.sortBy(index) },
-        one.title,
-      ),
-    );
-    this.cells = this.titles.map((title) => h("span", { role: "columnheader" }, title));
+    this.element = tableElement("table", options.label, (event) => this.key(event));
+    const widths = this.columns.map((one) => (one.wide ? `minmax(${one.width ?? 160}px, ${one.wide}fr)` : `${one.width ?? 92}px`));
+    this.element.style.setProperty("--columns", widths.join(" "));
+    this.cells = this.columns.map((one, index) =>
+      h("span", { role: "columnheader" },
+        h("button", { class: one.left ? "left" : "", title: one.tip ?? "", click: () => this.sortBy(index) }, one.title)));
     this.element.append(
       h("div", { class: "head", role: "rowgroup" }, h("div", { class: "row", role: "row" }, this.cells)),
     );
@@ -151,12 +152,8 @@ class Table {
   sort() {
     const { value } = this.columns[this.order];
     const words = this.filter.split(/\s+/).filter(Boolean);
-    const found = words.length
-      ? this.all.filter((row) => {
-          const text = this.options.search(row).toLowerCase();
-          return words.every((word) => text.includes(word));
-        })
-      : [...this.all];
+    const has = (row, word) => this.options.search(row).toLowerCase().includes(word);
+    const found = this.all.filter((row) => words.every((word) => has(row, word)));
     const keys = new Map(found.map((row) => [row, value(row)]));
     const sign = this.up ? 1 : -1;
     found.sort((one, other) => {
@@ -178,7 +175,7 @@ class Table {
   row(index) {
     const row = this.list[index];
     const cells = this.columns.map((one) => {
-      const content = one.text ? one.text(row) : String(one.value(row));
+      const content = one.text ? one.text(row) : (one.show ?? String)(one.value(row));
       const cell = h("span", { role: "cell", class: one.left ? "left" : "" }, content);
       if (typeof content === "string" && content.length > 12) cell.title = content;
       return cell;
@@ -226,12 +223,23 @@ function searchField(table, label) {
   };
   table.options.changed = tell;
   tell();
-  const input = h("input", {
-    type: "search",
-    class: "search",
-    placeholder: label,
-    "aria-label": label,
-    input: () => table.search(input.value),
-  });
+  const input = searchInput(label, { input: () => table.search(input.value) });
   return h("div", { class: "tools" }, input, found);
+}
+
+/** A tab of tables. */
+class TablesView {
+  tables = [];
+
+  /** Add a table to a panel, below a `heading` and a search field of a `placeholder`, if any. */
+  add(panel, columns, rows, { heading, placeholder, ...options }) {
+    const table = new Table(columns, rows, options);
+    this.tables.push(table);
+    table.element.classList.toggle("part", Boolean(heading));
+    append(panel, [heading && h("h2", {}, heading), placeholder && searchField(table, placeholder), table.element]);
+  }
+
+  show() {
+    for (const table of this.tables) table.rows.render();
+  }
 }

@@ -5,8 +5,11 @@ const BAND = 16; // height of a row in pixels
 const TITLES = 220; // width of the rows' titles
 const MAX_DEPTH = 48; // of nested slices in one group
 
-/** Return the values of a packed column as numbers; see docs/format.md. */
-async function unpacked(number, length, width, differences, origin) {
+/**
+ * Return the values of a packed column as numbers; see docs/format.md. Those of a column
+ * with an `origin` are differences, the first one to that.
+ */
+async function unpacked(number, length, width, origin) {
   const planes = await blob(number);
   const values = new Float64Array(length);
   const at = (plane, i) => planes[plane * length + i];
@@ -16,7 +19,6 @@ async function unpacked(number, length, width, differences, origin) {
       for (let plane = width - 1; plane >= 0; plane--) value = value * 256 + at(plane, i);
       values[i] = value;
     }
-    if (differences) for (let i = 1; i < length; i++) values[i] = (values[i] + values[i - 1]) >>> 0;
     return values;
   }
   // 64 bits: the low and the high half; differences may be below 0.
@@ -25,7 +27,7 @@ async function unpacked(number, length, width, differences, origin) {
     const high = at(4, i) | (at(5, i) << 8) | (at(6, i) << 16) | (at(7, i) << 24);
     values[i] = high * 4294967296 + low;
   }
-  if (differences && length) {
+  if (origin !== null && length) {
     let first = 0n;
     for (let plane = 7; plane >= 0; plane--) first = first * 256n + BigInt(at(plane, 0));
     values[0] = Number(first - origin); // exact: the times of a run are short
@@ -34,12 +36,8 @@ async function unpacked(number, length, width, differences, origin) {
   return values;
 }
 
-const WIDTHS = {
-  ...{ thread: 4, function: 4, line: 4, start: 8, ns: 8 },
-  ...{ kind: 1, name: 4, path: 4, origin: 4, device: 4, context: 4, stream: 4 },
-  ...{ correlation: 4, bytes: 8, launch: 4, memory: 1 },
-};
-const DIFFERENCES = new Set(["start", "correlation"]);
+// Bytes of a number of each column, where these are not 4.
+const WIDTHS = { start: 8, ns: 8, bytes: 8, kind: 1 };
 
 /** Return columns of all slices, or events, of one process; times are on the axis. */
 async function timelineColumns(one, names) {
@@ -51,8 +49,8 @@ async function timelineColumns(one, names) {
     for (const batch of one.batches) {
       const number = batch.columns[name];
       if (number !== undefined) {
-        const width = name === "thread" && one.launches ? 8 : WIDTHS[name];
-        values.set(await unpacked(number, batch.count, width, DIFFERENCES.has(name), name === "start" ? origin : 0n), from);
+        const width = name === "thread" && one.launches ? 8 : (WIDTHS[name] ?? 4);
+        values.set(await unpacked(number, batch.count, width, name === "start" ? origin : null), from);
       } else if (name === "start") values.fill(-Number(origin), from, from + batch.count);
       from += batch.count;
     }
@@ -60,13 +58,6 @@ async function timelineColumns(one, names) {
   }
   for (let i = 0; i < one.count; i++) found.start[i] += one.zero;
   return found;
-}
-
-/** One row: slices that do not overlap, in the order of their start. */
-class Lane {
-  constructor(title, group, kind, source, order) {
-    Object.assign(this, { title, group, kind, source, order, items: [] });
-  }
 }
 
 /** Names of colours by the kind of an event. */
@@ -81,6 +72,8 @@ function byStart(starts, lengths) {
   }
   return sorted ? order : order.sort((a, b) => starts[a] - starts[b] || lengths[b] - lengths[a]);
 }
+
+// A lane is one row: slices that do not overlap, in the order of their start.
 
 /** Return the lanes of the slices of lines and functions, nested ones below. */
 async function traceLanes(trace) {
@@ -97,9 +90,9 @@ async function traceLanes(trace) {
     if (ends.length < MAX_DEPTH) ends.push(start[i] + ns[i]);
     if (!lanes[depth]) {
       const thread = data.threads[trace.threads[columns.thread[i]]];
-      const name = thread ? `${thread.name || "Thread"} (${thread.native_id})` : "All threads";
-      const group = `${processTitle(trace.process)} \u203a ${visible(name)}`;
-      lanes[depth] = new Lane(depth ? "" : isLine ? "Lines" : "Functions", group, isLine ? "line" : "function", { columns, trace }, [trace.process, 0]);
+      const group = `${processTitle(trace.process)} \u203a ${thread ? threadTitle(thread) : "All threads"}`;
+      const [title, kind] = isLine ? ["Lines", "line"] : ["Functions", "function"];
+      lanes[depth] = { title: depth ? "" : title, group, kind, columns, trace, order: [trace.process, 0, group], items: [] };
     }
     if (depth < MAX_DEPTH) lanes[depth].items.push(i);
   }
@@ -112,11 +105,21 @@ function processTitle(process) {
   return one.rank === null ? `Process ${one.pid}` : `Rank ${one.rank} (${one.pid})`;
 }
 
+function threadTitle(thread) {
+  return visible(`${thread.name || "Thread"} (${thread.native_id})`);
+}
+
+/** Compare two arrays by the first of their values that differ. */
+function compare(a, b) {
+  const i = a.findIndex((one, index) => one !== b[index]);
+  return i < 0 ? 0 : a[i] < b[i] ? -1 : 1;
+}
+
 const COPIES = ["HtoD", "DtoH", "DtoD", "PtoP"];
 
 /** Return the lanes of GPU events: calls by thread, work by device, context and stream. */
 async function gpuLanes(timeline) {
-  const columns = await timelineColumns(timeline, ["kind", "name", "start", "ns", "path", "device", "context", "stream", "correlation", "bytes", "launch", "thread"]);
+  const columns = await timelineColumns(timeline, ["kind", "name", "start", "ns", "path", "device", "context", "stream", "bytes", "launch", "thread"]);
   const kinds = data.gpu.kinds;
   const found = new Map();
   const add = (key, place, title, group, kind, i) => {
@@ -127,7 +130,7 @@ async function gpuLanes(timeline) {
     if (lane < 0) {
       lane = row.lanes.length;
       if (lane >= MAX_DEPTH) return;
-      row.lanes.push(new Lane(lane ? "" : title, group, kind, { columns, timeline }, [timeline.process, place[0]]));
+      row.lanes.push({ title: lane ? "" : title, group, kind, columns, timeline, order: [timeline.process, place[0], group], items: [] });
     }
     row.ends[lane] = start + columns.ns[i];
     row.lanes[lane].items.push(i);
@@ -142,7 +145,7 @@ async function gpuLanes(timeline) {
       const thread =
         (path >= 0 && data.threads[data.gpu.paths.thread[path]]) ||
         data.threads.find((one) => one.process === timeline.process && one.native_id === native);
-      const group = `${process} \u203a ${thread ? visible(`${thread.name || "Thread"} (${thread.native_id})`) : "other threads"}`;
+      const group = `${process} \u203a ${thread ? threadTitle(thread) : "other threads"}`;
       const title = { runtime: "Runtime API", driver: "Driver API", wait: "Waiting for the GPU" }[kind];
       add(`${group} ${kind}`, [0, group, ["runtime", "driver", "wait"].indexOf(kind)], title, group, kind === "wait" ? "sync" : "api", i);
     } else if (!["alloc", "free", "migration"].includes(kind)) {
@@ -151,19 +154,15 @@ async function gpuLanes(timeline) {
       const isCopy = kind === "memcpy";
       const title = isCopy ? `MemCpy (${visible(name)})` : kind === "memset" ? "Memset" : "Compute";
       const place = isCopy ? COPIES.indexOf(name) : kind === "memset" ? 8 : 9;
-      const colours = isCopy ? "copy" : kind === "memset" ? "memset" : "gpu";
+      const colours = KIND_COLOURS[kind] ?? "gpu";
       add(`${group} ${columns.context[i]} ${title}`, [1, group, columns.context[i], 0, place], title, group, colours, i);
       add(`${group} ${columns.context[i]} ${columns.stream[i]} stream`, [1, group, columns.context[i], 1, columns.stream[i]], `Stream ${columns.stream[i]}`, group, "stream", i);
     }
   }
-  const compare = (a, b) => {
-    for (let i = 0; i < Math.max(a.length, b.length); i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1;
-    return 0;
-  };
   return [...found.values()].sort((a, b) => compare(a.place, b.place)).flatMap((row) => row.lanes);
 }
 
-class TimelineView {
+class TimelineView extends Drawing {
   make(panel) {
     this.info = h("div", { class: "info", "aria-live": "polite" }, "Reading the slices\u2026");
     panel.append(this.info);
@@ -173,16 +172,9 @@ class TimelineView {
         h("p", {}, "This profile has sums alone. ", h("code", {}, "kernprof -l --trace script.py"), " also records each slice of a function or a line, and on an NVIDIA GPU each kernel, copy and call."));
       return;
     }
-    this.canvas = h("canvas", {
-      tabindex: 0,
-      role: "img",
-      "aria-label": "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line",
-      keydown: (event) => this.key(event),
-      pointermove: (event) => this.hover(event),
-      pointerdown: (event) => this.grab(event),
-      dblclick: () => this.open(),
-    });
-    this.scroller = h("div", { class: "timeline", scroll: inNextFrame(() => this.draw()), wheel: (event) => this.wheel(event) }, h("div", { class: "flame-room" }, this.canvas));
+    const label = "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line";
+    const listeners = { pointerdown: (event) => this.grab(event), dblclick: () => this.open() };
+    this.makeCanvas(label, listeners, "timeline", { wheel: (event) => this.wheel(event) });
     panel.prepend(
       h("div", { class: "tools" },
         h("button", { click: () => this.zoom(0.5), title: "Zoom in (w)" }, "+"),
@@ -191,8 +183,6 @@ class TimelineView {
         h("span", { class: "dim" }, "w s: zoom \u00b7 a d: move \u00b7 Ctrl+wheel: zoom \u00b7 drag: select a range \u00b7 click, then Enter: the line")));
     panel.append(this.scroller);
     this.hit = null;
-    new ResizeObserver(inNextFrame(() => this.draw())).observe(this.scroller);
-    onTheme.push(() => this.draw());
     this.ready = this.load();
   }
 
@@ -201,27 +191,22 @@ class TimelineView {
       const lanes = [];
       for (const trace of data.timeline.traces) lanes.push(...(await traceLanes(trace)));
       for (const timeline of data.timeline.gpu) lanes.push(...(await gpuLanes(timeline)));
-      let group = null;
+      let heading = null;
+      let [first, last] = [Infinity, 0];
       this.bands = [];
-      lanes.sort((a, b) => a.order[0] - b.order[0] || a.order[1] - b.order[1] || (a.group < b.group ? -1 : a.group > b.group ? 1 : 0));
-      for (const lane of lanes) {
-        if (lane.group !== group) {
-          group = lane.group;
-          this.bands.push({ heading: group });
-        }
+      for (const lane of lanes.sort((a, b) => compare(a.order, b.order))) {
+        if (lane.group !== heading) this.bands.push({ heading: lane.group });
+        heading = lane.group;
         lane.items = Uint32Array.from(lane.items);
         this.bands.push(lane);
-      }
-      let [first, last] = [Infinity, 0];
-      for (const lane of lanes) {
-        const { start, ns } = lane.source.columns;
         if (!lane.items.length) continue;
+        const { start, ns } = lane.columns;
         const end = lane.items[lane.items.length - 1];
         first = Math.min(first, start[lane.items[0]]);
         last = Math.max(last, start[end] + ns[end]);
       }
       this.whole = [Math.min(first, last), Math.max(last, first + 1)];
-      this.canvas.parentElement.style.height = `${(this.bands.length + 2) * BAND}px`;
+      this.setHeight((this.bands.length + 2) * BAND);
       this.reset();
       this.tell(null);
       this.readyMs = performance.now();
@@ -252,19 +237,10 @@ class TimelineView {
   }
 
   draw() {
-    const { canvas, scroller } = this;
+    const { scroller } = this;
     if (!this.bands || !scroller.offsetParent) return;
+    const paint = this.begin(11);
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
-    const scale = devicePixelRatio;
-    if (canvas.width !== width * scale) canvas.width = width * scale;
-    if (canvas.height !== height * scale) canvas.height = height * scale;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
-    const paint = canvas.getContext("2d");
-    paint.setTransform(scale, 0, 0, scale, 0, 0);
-    paint.clearRect(0, 0, width, height);
-    paint.font = `11px ${colour("mono")}`;
-    paint.textBaseline = "middle";
     const looks = {};
     for (const one of ["ink", "dim", "line-rule", "function-slice", "line-slice", "api", "sync", "gpu-box", "copy", "memset", "box-ink", "paper"]) looks[one] = colour(one);
     const colours = { ...looks, function: looks["function-slice"], line: looks["line-slice"], gpu: looks["gpu-box"] };
@@ -290,8 +266,8 @@ class TimelineView {
 
   /** Draw the slices of a lane; of those that begin in one pixel the first stands for all. */
   drawLane(paint, lane, y, width, colours) {
-    const { items, source } = lane;
-    const { start, ns, kind } = source.columns;
+    const { items } = lane;
+    const { start, ns, kind } = lane.columns;
     const ink = colours["box-ink"];
     const perPixel = (this.to - this.from) / this.room;
     let k = this.firstAt(lane, this.from);
@@ -307,9 +283,8 @@ class TimelineView {
       paint.fillRect(left, y + 1, size > 3 ? size - 0.5 : size, BAND - 2);
       if (size > 30) {
         const name = this.sliceName(lane, i);
-        const roomFor = Math.floor((size - 6) / 6.7);
         paint.fillStyle = isHit ? fill : ink;
-        paint.fillText(name.length > roomFor ? `${name.slice(0, Math.max(1, roomFor - 1))}\u2026` : name, left + 3, y + BAND / 2);
+        paint.fillText(fitted(name, Math.floor((size - 6) / 6.7)), left + 3, y + BAND / 2);
       }
       k++;
       if (size <= 1 && k < items.length) {
@@ -321,8 +296,8 @@ class TimelineView {
 
   /** Return the first slice of a lane, from `low` on, that ends at `ns` or later. */
   firstAt(lane, ns, low = 0) {
-    const { items, source } = lane;
-    const { start, ns: length } = source.columns;
+    const { items } = lane;
+    const { start, ns: length } = lane.columns;
     let high = items.length;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -355,8 +330,8 @@ class TimelineView {
   }
 
   sliceName(lane, i) {
-    const { columns, trace, timeline } = lane.source;
-    if (timeline) return visible(timeline.shown?.[columns.name[i]] || timeline.names[columns.name[i]] || lane.title);
+    const { columns, trace, timeline } = lane;
+    if (timeline) return visible(timeline.names[columns.name[i]] || lane.title);
     const number = columns.function[i];
     const f = trace.functions[number];
     if (lane.kind === "line") {
@@ -368,7 +343,7 @@ class TimelineView {
 
   /** Return [file, line] of a slice or of the line that launched it. */
   place(lane, i) {
-    const { columns, trace, timeline } = lane.source;
+    const { columns, trace, timeline } = lane;
     let [f, line] = [NONE, 0];
     if (timeline) {
       if (columns.path[i]) {
@@ -379,17 +354,16 @@ class TimelineView {
       f = trace.functions[columns.function[i]];
       line = columns.line[i] || (f >= 0 ? data.functions.line[f] : 0);
     }
-    return f >= 0 && data.functions.file[f] >= 0 ? [data.functions.file[f], line] : null;
+    return placeOf(f, line);
   }
 
   find(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top + this.scroller.scrollTop];
-    const lane = this.bands?.[Math.floor(y / BAND) - 1];
+    const [x, y] = this.position(event);
+    const lane = this.bands?.[Math.floor((y + this.scroller.scrollTop) / BAND) - 1];
     if (!lane?.items || x < TITLES) return null;
     const slack = ((this.to - this.from) / this.room) * 1.5;
     const k = this.firstAt(lane, this.at(x) - slack);
-    const { start } = lane.source.columns;
+    const { start } = lane.columns;
     if (k < lane.items.length && start[lane.items[k]] <= this.at(x) + slack) return { lane, i: lane.items[k], k };
     return null;
   }
@@ -406,11 +380,10 @@ class TimelineView {
 
   /** A drag selects the range that is shown next; a click keeps the slice under it. */
   grab(event) {
-    const left = this.canvas.getBoundingClientRect().left;
-    const begin = event.clientX - left;
+    const [begin] = this.position(event);
     this.canvas.setPointerCapture(event.pointerId);
     const move = (one) => {
-      const end = one.clientX - left;
+      const [end] = this.position(one);
       if (this.range || Math.abs(end - begin) > 4) {
         this.range = [begin, end];
         this.draw();
@@ -442,7 +415,7 @@ class TimelineView {
       return;
     }
     const { lane, i } = hit;
-    const { columns, timeline } = lane.source;
+    const { columns, timeline } = lane;
     const parts = [h("b", {}, this.sliceName(lane, i) || lane.title), `: ${time(columns.ns[i])}, from ${time(columns.start[i])}`];
     if (timeline) {
       const launch = timeline.launches[columns.launch[i]];
@@ -464,10 +437,8 @@ class TimelineView {
   wheel(event) {
     if (!event.ctrlKey && !event.metaKey && Math.abs(event.deltaY) >= Math.abs(event.deltaX)) return;
     event.preventDefault();
-    if (event.ctrlKey || event.metaKey) {
-      const x = event.clientX - this.canvas.getBoundingClientRect().left;
-      this.zoom(1.002 ** event.deltaY, this.at(x));
-    } else this.move(event.deltaX / this.room);
+    if (event.ctrlKey || event.metaKey) this.zoom(1.002 ** event.deltaY, this.at(this.position(event)[0]));
+    else this.move(event.deltaX / this.room);
   }
 
   zoom(factor, around = (this.from + this.to) / 2) {
@@ -494,29 +465,14 @@ class TimelineView {
   }
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = (by) => {
-      if (!this.hit) return;
-      const k = this.firstAt(this.hit.lane, this.hit.lane.source.columns.start[this.hit.i]);
-      const index = Math.max(0, Math.min(this.hit.lane.items.length - 1, (this.hit.k ?? k) + by));
-      this.hit = { lane: this.hit.lane, i: this.hit.lane.items[index], k: index };
-      const { start, ns } = this.hit.lane.source.columns;
-      if (start[this.hit.i] < this.from || start[this.hit.i] + ns[this.hit.i] > this.to) {
-        const middle = start[this.hit.i] + ns[this.hit.i] / 2;
-        const half = (this.to - this.from) / 2;
-        [this.from, this.to] = [middle - half, middle + half];
-        this.clamp();
-      }
-      this.tell(this.hit);
-      this.draw();
-    };
-    const actions = {
+    if (isModified(event)) return;
+    act(event, {
       w: () => this.zoom(0.6),
       s: () => this.zoom(1 / 0.6),
       a: () => this.move(-0.2),
       d: () => this.move(0.2),
-      ArrowLeft: () => step(-1),
-      ArrowRight: () => step(1),
+      ArrowLeft: () => this.step(-1),
+      ArrowRight: () => this.step(1),
       Enter: () => this.open(),
       Escape: () => {
         this.kept = false;
@@ -524,9 +480,24 @@ class TimelineView {
         this.tell(null);
         this.reset();
       },
-    };
-    if (!(event.key in actions)) return;
-    actions[event.key]();
-    event.preventDefault();
+    });
+  }
+
+  /** Go to a slice beside the one that is told, in its lane. */
+  step(by) {
+    if (!this.hit) return;
+    const { lane, k } = this.hit;
+    const { start, ns } = lane.columns;
+    const index = Math.max(0, Math.min(lane.items.length - 1, k + by));
+    const i = lane.items[index];
+    this.hit = { lane, i, k: index };
+    if (start[i] < this.from || start[i] + ns[i] > this.to) {
+      const middle = start[i] + ns[i] / 2;
+      const half = (this.to - this.from) / 2;
+      [this.from, this.to] = [middle - half, middle + half];
+      this.clamp();
+    }
+    this.tell(this.hit);
+    this.draw();
   }
 }
