@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Finding, counted, in_words, percent
+from lineprof.advice.finding import Finding, counted, in_words
 from lineprof.advice.source_trees import statements
 from lineprof.model.collectives import is_collective
 from lineprof.model.own_waits import min_waits
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lineprof.advice.finding import Evidence, Line
     from lineprof.model.profile import Profile
     from lineprof.model.rank_spread import LineSpread
-    from lineprof.model.records import Key, Ranks
+    from lineprof.model.records import Ranks
 
 WAITING, BUSY_PROCESSORS = "waiting", "busy-processors"
 UNEVEN_LINE, IMPORT = "uneven-line", "import"
@@ -96,9 +96,6 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
         if ns <= min_ns or line[0] not in evidence.functions:
             continue
         most = max(causes, key=lambda cause: causes[cause])
-        share = evidence.share(ns)
-        row = evidence.lines(line[0]).get(line[1])
-        hits = row.hits if row else 0
         parts = ", ".join(
             f"{in_words(causes[cause])} for {_FOR.get(cause, cause)}"
             for cause in sorted(causes, key=lambda cause: -causes[cause])
@@ -107,14 +104,14 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
             kind=WAITING,
             places=(line,),
             cost_ns=ns,
-            share=share,
+            share=evidence.share(ns),
             numbers=(
-                *(("wait_ns", ns), ("cause", most), ("hits", hits)),
+                *(("wait_ns", ns), ("cause", most), ("hits", evidence.hits(line))),
                 *((f"{cause}_ns", causes[cause]) for cause in causes),
             ),
             measured=(
                 f"This line itself was off the processor for {in_words(ns)} or more,"
-                f" {percent(share)} of the run: {parts}."
+                f" {evidence.of_run(ns)}: {parts}."
             ),
             advice=_HELPS_WAITS.get(most, _HELPS_WAITS[OTHER]),
         )
@@ -137,19 +134,18 @@ def busy_processors(evidence: Evidence) -> Iterator[Finding]:
     if ns <= min_ns:
         return
     longest = max(waits, key=lambda line: waits[line])
-    share = evidence.share(ns)
     yield Finding(
         kind=BUSY_PROCESSORS,
         places=(longest,),
         cost_ns=ns,
-        share=share,
+        share=evidence.share(ns),
         numbers=(
             *(("ready_ns", ns), ("lines", sum(1 for one in waits.values() if one))),
             ("longest_line_ns", waits[longest]),
         ),
         measured=(
             f"All lines together were ready to run for {in_words(ns)} or more,"
-            f" {percent(share)} of the run, while other work had the processors;"
+            f" {evidence.of_run(ns)}, while other work had the processors;"
             f" {in_words(waits[longest])} of it on this line."
         ),
         advice=(
@@ -172,14 +168,11 @@ class _Uneven(NamedTuple):
 
 def uneven_lines(evidence: Evidence) -> Iterator[Finding]:
     """Yield the lines of which one execution took far longer than all others."""
-    found: dict[Key, list[_Uneven]] = {}
-    for one in _uneven(evidence):
-        found.setdefault(one.line[0], []).append(one)
-    for key, ones in found.items():
-        others = {*found} - {key}
-        for one in ones:
-            if not evidence.leads_to([one.line], _SAME_PART * one.max_ns, others):
-                yield _of_uneven(evidence, one)
+    found = [*_uneven(evidence)]
+    keys = {one.line[0] for one in found}
+    for one in found:
+        if not evidence.leads_to([one.line], _SAME_PART * one.max_ns, keys):
+            yield _of_uneven(evidence, one)
 
 
 def _uneven(evidence: Evidence) -> Iterator[_Uneven]:
@@ -206,20 +199,19 @@ def _uneven(evidence: Evidence) -> Iterator[_Uneven]:
 
 
 def _of_uneven(evidence: Evidence, one: _Uneven) -> Finding:
-    share = evidence.share(one.max_ns)
     mean_ns = round(one.others_ns)
     return Finding(
         kind=UNEVEN_LINE,
         places=(one.line,),
         cost_ns=one.max_ns,
-        share=share,
+        share=evidence.share(one.max_ns),
         numbers=(
             *(("hits", one.hits), ("min_ns", one.min_ns), ("max_ns", one.max_ns)),
             ("mean_of_others_ns", mean_ns),
         ),
         measured=(
             f"One of {one.hits:,} executions of this line took {in_words(one.max_ns)},"
-            f" {percent(share)} of the run; the others took {in_words(mean_ns)} on"
+            f" {evidence.of_run(one.max_ns)}; the others took {in_words(mean_ns)} on"
             f" average, the shortest {in_words(one.min_ns)}."
         ),
         advice=(
@@ -235,7 +227,7 @@ def _of_uneven(evidence: Evidence, one: _Uneven) -> Finding:
 def imports(evidence: Evidence) -> Iterator[Finding]:
     """Yield the import statements that took a large part of the run."""
     min_ns = MIN_LINE_SHARE * evidence.run_ns
-    found: dict[Key, list[Line]] = {}
+    found: list[Line] = []
     for function in evidence.profile.functions:
         key = function.key
         if evidence.recursed(key) or function.total_ns <= min_ns:
@@ -250,26 +242,24 @@ def imports(evidence: Evidence) -> Iterator[Finding]:
             is_alone = header is not None and header.statements == 1
             is_import = isinstance(one.node, (ast.Import, ast.ImportFrom))
             if is_import and is_alone and line in hot:
-                found.setdefault(key, []).append((key, line))
-    for key, lines in found.items():
-        others = {*found} - {key}
-        for place in lines:
-            ns = evidence.lines(key)[place[1]].time_ns
-            if not evidence.leads_to([place], _SAME_PART * ns, others):
-                yield _of_import(evidence, place, ns)
+                found.append((key, line))
+    keys = {key for key, _ in found}
+    for key, line in found:
+        ns = evidence.lines(key)[line].time_ns
+        if not evidence.leads_to([(key, line)], _SAME_PART * ns, keys):
+            yield _of_import(evidence, (key, line), ns)
 
 
 def _of_import(evidence: Evidence, line: Line, ns: int) -> Finding:
-    share = evidence.share(ns)
-    hits = evidence.lines(line[0])[line[1]].hits
+    hits = evidence.hits(line)
     return Finding(
         kind=IMPORT,
         places=(line,),
         cost_ns=ns,
-        share=share,
+        share=evidence.share(ns),
         numbers=(("hits", hits), ("time_ns", ns)),
         measured=(
-            f"This import took {in_words(ns)}, {percent(share)} of the run, in"
+            f"This import took {in_words(ns)}, {evidence.of_run(ns)}, in"
             f" {counted(hits, 'execution')}, with all that it imported."
         ),
         advice=(
@@ -313,12 +303,11 @@ def imbalances(evidence: Evidence) -> Iterator[Finding]:
 
 def _of_spread(evidence: Evidence, spread: LineSpread) -> Finding:
     own = spread.own
-    share = evidence.share(own.lost)
     return Finding(
         kind=IMBALANCE,
         places=((spread.key, spread.line),),
         cost_ns=own.lost,
-        share=share,
+        share=evidence.share(own.lost),
         numbers=(
             *(("lost_ns", own.lost), ("max_ns", own.max), ("max_rank", own.max_rank)),
             *(("mean_ns", round(own.mean)), ("min_ns", own.min)),
@@ -329,7 +318,7 @@ def _of_spread(evidence: Evidence, spread: LineSpread) -> Finding:
             f" communication and the profiled functions that it called; the mean of"
             f" {counted(own.ranks, 'rank')} is {in_words(own.mean)}, so that all"
             f" together they took {in_words(own.lost)} less than the slowest,"
-            f" {percent(share)} of the run."
+            f" {evidence.of_run(own.lost)}."
         ),
         advice=(
             "It usually helps to give each rank an equal part of the work, or to let"
@@ -346,25 +335,22 @@ def system_lines(evidence: Evidence) -> Iterator[Finding]:
     min_ns = MIN_LINE_SHARE * evidence.run_ns
     for key, lines in line_time_splits(evidence.profile).items():
         for line, split in lines.items():
-            if split.system_ns > min_ns and key in evidence.functions:
-                share = evidence.share(split.system_ns)
-                hits = evidence.lines(key)[line].hits
-                yield Finding(
-                    kind=SYSTEM_TIME,
-                    places=((key, line),),
-                    cost_ns=split.system_ns,
-                    share=share,
-                    numbers=(
-                        *(("system_ns", split.system_ns), ("hits", hits)),
-                        ("time_ns", split.time_ns),
-                    ),
-                    measured=(
-                        f"This line itself ran in the kernel for"
-                        f" {in_words(split.system_ns)}, {percent(share)} of the run, in"
-                        f" {counted(hits, 'execution')}."
-                    ),
-                    advice=(
-                        "It usually helps to make fewer and larger calls of the system,"
-                        " or to use memory again instead of allocating it anew."
-                    ),
-                )
+            ns = split.system_ns
+            if ns <= min_ns or key not in evidence.functions:
+                continue
+            hits = evidence.lines(key)[line].hits
+            yield Finding(
+                kind=SYSTEM_TIME,
+                places=((key, line),),
+                cost_ns=ns,
+                share=evidence.share(ns),
+                numbers=(("system_ns", ns), ("hits", hits), ("time_ns", split.time_ns)),
+                measured=(
+                    f"This line itself ran in the kernel for {in_words(ns)},"
+                    f" {evidence.of_run(ns)}, in {counted(hits, 'execution')}."
+                ),
+                advice=(
+                    "It usually helps to make fewer and larger calls of the system, or"
+                    " to use memory again instead of allocating it anew."
+                ),
+            )

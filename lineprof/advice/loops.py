@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Finding, counted, in_words, percent
+from lineprof.advice.finding import Finding, counted, in_words
 from lineprof.advice.source_trees import bound_names, statements, walk_scope
 
 if TYPE_CHECKING:
@@ -47,20 +47,21 @@ class _HotLoop(NamedTuple):
         """Yield all lines of the loop."""
         return ((self.key, line) for line in range(self.first, self.last + 1))
 
+    def contains(self, other: _HotLoop) -> bool:
+        """Return whether another loop begins on a later line of this one."""
+        return self.key == other.key and self.first < other.first <= self.last
+
 
 def dominating_loops(evidence: Evidence) -> Iterator[Finding]:
     """Yield the loops that took most of the run, only the innermost of several."""
-    hot: dict[Key, list[_HotLoop]] = {}
-    for loop in _hot_loops(evidence):
-        hot.setdefault(loop.key, []).append(loop)
+    hot = [*_hot_loops(evidence)]
+    keys = {loop.key for loop in hot}
     min_ns = MIN_LOOP_SHARE * evidence.run_ns
-    for key, loops in hot.items():
-        others = {*hot} - {key}
-        starts = [one.first for one in loops]  # a loop comes before those inside it
-        for loop, following in zip(loops, [*starts[1:], 0]):
-            is_innermost = not loop.first < following <= loop.last
-            if is_innermost and not evidence.leads_to(loop.lines(), min_ns, others):
-                yield _of_loop(evidence, loop)
+    # A loop comes before those inside it.
+    for loop, following in zip(hot, [*hot[1:], None]):
+        is_innermost = following is None or not loop.contains(following)
+        if is_innermost and not evidence.leads_to(loop.lines(), min_ns, keys):
+            yield _of_loop(evidence, loop)
 
 
 def _hot_loops(evidence: Evidence) -> Iterator[_HotLoop]:
@@ -86,8 +87,7 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Finding:
     inside = [row for line, row in lines.items() if loop.first <= line <= loop.last]
     longest = max(inside, key=lambda row: (row.time_ns, -row.line))
     rounds = _rounds(evidence, loop)
-    share = evidence.share(loop.ns)
-    words = "for" if not isinstance(loop.node, ast.While) else "while"
+    words = "while" if isinstance(loop.node, ast.While) else "for"
     numbers: list[tuple[str, int | float | str]] = [
         *(("loop_ns", loop.ns), ("first_line", loop.first), ("last_line", loop.last)),
         *(("longest_line", longest.line), ("longest_line_ns", longest.time_ns)),
@@ -104,11 +104,11 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Finding:
         kind=LOOP_DOMINATES,
         places=tuple(places),
         cost_ns=loop.ns,
-        share=share,
+        share=evidence.share(loop.ns),
         numbers=tuple(numbers),
         measured=(
             f"The lines {loop.first} to {loop.last} of this {words} loop took"
-            f" {in_words(loop.ns)}, {percent(share)} of the run, with what they called"
+            f" {in_words(loop.ns)}, {evidence.of_run(loop.ns)}, with what they called"
             f"{each}; {in_words(longest.time_ns)} of it on line {longest.line}."
         ),
         advice=(
@@ -125,8 +125,7 @@ def _rounds(evidence: Evidence, loop: _HotLoop) -> int:
     header = tree.header(first.lineno) if tree else None
     if not isinstance(first, _ONCE) or header is None or header.statements > 1:
         return 0
-    row = evidence.lines(loop.key).get(first.lineno)
-    return row.hits if row else 0
+    return evidence.hits((loop.key, first.lineno))
 
 
 # Calls with the same arguments in each round.
@@ -162,13 +161,8 @@ def _is_often(evidence: Evidence, edge: Edge) -> bool:
     if edge.caller is None or edge.caller not in evidence.functions:
         return False
     calls = evidence.functions[edge.caller].calls
-    row = evidence.lines(edge.caller).get(edge.line)
-    return (
-        calls > 0
-        and row is not None
-        and row.hits == edge.calls
-        and edge.calls >= MIN_REPEATS * calls
-    )
+    hits = evidence.hits((edge.caller, edge.line))
+    return calls > 0 and hits == edge.calls >= MIN_REPEATS * calls
 
 
 def _is_repeated(
@@ -235,22 +229,21 @@ def _constants(function: Function) -> set[str]:
 def _of_calls(evidence: Evidence, edge: Edge) -> Finding:
     assert edge.caller is not None  # noqa: S101  # for mypy: the edge has a line
     callers = evidence.functions[edge.caller].calls
-    share = evidence.share(edge.inclusive_ns)
-    name = edge.callee[2]
+    ns = edge.inclusive_ns
     return Finding(
         kind=REPEATED_CALL,
         places=((edge.caller, edge.line), (edge.callee, edge.callee[1])),
-        cost_ns=edge.inclusive_ns,
-        share=share,
+        cost_ns=ns,
+        share=evidence.share(ns),
         numbers=(
-            *(("calls", edge.calls), ("inclusive_ns", edge.inclusive_ns)),
+            ("calls", edge.calls),
+            ("inclusive_ns", ns),
             ("caller_calls", callers),
         ),
         measured=(
-            f"{name} was called {edge.calls:,} times from this line, in"
-            f" {counted(callers, 'call')} of {edge.caller[2]}, for"
-            f" {in_words(edge.inclusive_ns)}, {percent(share)} of the run; the loop"
-            " does not change its arguments."
+            f"{edge.callee[2]} was called {edge.calls:,} times from this line, in"
+            f" {counted(callers, 'call')} of {edge.caller[2]}, for {in_words(ns)},"
+            f" {evidence.of_run(ns)}; the loop does not change its arguments."
         ),
         advice=(
             "If its result depends on them alone, it usually helps to call it once"

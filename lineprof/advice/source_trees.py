@@ -192,17 +192,8 @@ def header_end(node: ast.stmt) -> int:
 
 def _blocks(node: ast.AST) -> list[ast.AST]:
     """Return the statements, handlers and cases right inside a statement."""
-    fields = ("body", "orelse", "handlers", "finalbody", "cases")
-    return [
-        child
-        for field in fields
-        for child in _listed(getattr(node, field, ()))
-        if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case))
-    ]
-
-
-def _listed(value: object) -> list[ast.AST]:
-    return value if isinstance(value, list) else []
+    blocks = (ast.stmt, ast.excepthandler, ast.match_case)
+    return [child for child in ast.iter_child_nodes(node) if isinstance(child, blocks)]
 
 
 def statements(function: Function) -> Iterator[Statement]:
