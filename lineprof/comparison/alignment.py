@@ -11,7 +11,8 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -379,13 +380,8 @@ def _in_gaps(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs
 
 def _equal(before: Sequence[str], after: Sequence[str]) -> Pairs:
     """Return pairs of equal lines, in the order of both."""
-    shorter = min(len(before), len(after))
-    start = 0
-    while start < shorter and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and before[-1 - end] == after[-1 - end]:
-        end += 1
+    start = _equal_at_start(before, after)
+    end = _equal_at_start(before[start:][::-1], after[start:][::-1])
     ones, others = before[start : len(before) - end], after[start : len(after) - end]
     pairs = [(index, index) for index in range(start)]
     anchors: Pairs = []
@@ -406,14 +402,13 @@ def _equal(before: Sequence[str], after: Sequence[str]) -> Pairs:
     return pairs
 
 
+def _equal_at_start(before: Sequence[str], after: Sequence[str]) -> int:
+    return sum(takewhile(bool, map(eq, before, after)))
+
+
 def _unique_in_order(before: Sequence[str], after: Sequence[str]) -> Pairs:
     """Return the longest row of lines that both texts have once, in order of both."""
-    places = _places_of_unique(after)
-    pairs = [
-        (index, places[line])
-        for line, index in _places_of_unique(before).items()
-        if line in places
-    ]
+    pairs = _unique_pairs(before, after)
     # The longest increasing row, by the last line of each shorter row.
     last: list[int] = []
     at: list[int] = []
@@ -429,6 +424,16 @@ def _unique_in_order(before: Sequence[str], after: Sequence[str]) -> Pairs:
         row.append(pairs[number])
         number = above[number]
     return row[::-1]
+
+
+def _unique_pairs(before: Sequence[str], after: Sequence[str]) -> Pairs:
+    """Return pairs of lines that both texts have once, in order of `before`."""
+    places = _places_of_unique(after)
+    return [
+        (index, places[line])
+        for line, index in _places_of_unique(before).items()
+        if line in places
+    ]
 
 
 def _places_of_unique(lines: Sequence[str]) -> dict[str, int]:
@@ -479,12 +484,10 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
 def _unique_in_both(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs:
     """Return pairs of lines without one, whose text both sides have once."""
     taken, others_taken = {one for one, _ in pairs}, {other for _, other in pairs}
-    places = _places_of_unique(after)
     return [
-        (index, places[line])
-        for line, index in _places_of_unique(before).items()
-        if line in places and index not in taken and places[line] not in others_taken
-        if line
+        (one, other)
+        for one, other in _unique_pairs(before, after)
+        if before[one] and one not in taken and other not in others_taken
     ]
 
 
@@ -493,9 +496,6 @@ def _moved(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs:
     taken, others_taken = {one for one, _ in pairs}, {other for _, other in pairs}
     rest = [index for index in range(len(before)) if index not in taken]
     others = [index for index in range(len(after)) if index not in others_taken]
-    places = _places_of_unique([after[index] for index in others])
-    return [
-        (rest[index], others[places[line]])
-        for line, index in _places_of_unique([before[i] for i in rest]).items()
-        if line and line in places
-    ]
+    texts, other_texts = [before[one] for one in rest], [after[one] for one in others]
+    found = _unique_pairs(texts, other_texts)
+    return [(rest[one], others[other]) for one, other in found if texts[one]]
