@@ -6,10 +6,12 @@ from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lineprof.model.call_graph import (
+    Edge,
     edge_gpu_ns,
     edges,
     function_totals,
     line_self_ns,
+    sum_of_nodes,
     uncounted,
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
@@ -47,7 +49,7 @@ from lineprof.report.text_grid import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lineprof.model.call_graph import Edge, FunctionTotals
+    from lineprof.model.call_graph import FunctionTotals
     from lineprof.model.names import ShortNames
     from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
@@ -94,16 +96,20 @@ class _Function(NamedTuple):
         return self.numbers.total_ns / (self.numbers.primitive_calls or 1)
 
 
-def _calls(numbers: FunctionTotals | Edge | _Sums) -> str:
+def _calls(numbers: FunctionTotals | Edge) -> str:
     """Return the number of calls and, if it is another one, that of primitive calls."""
-    if numbers.calls == numbers.primitive_calls:
-        return f"{numbers.calls}"
-    return f"{numbers.calls}/{numbers.primitive_calls}"
+    primitive = f"/{numbers.primitive_calls}" if numbers.recurses else ""
+    return f"{numbers.calls}{primitive}"
 
 
-def _each(ns: int, count: int) -> str:
-    """Return a time per call; "" if there was no call."""
-    return in_words(ns / count) if count else ""
+def _per_call(of: Callable[[FunctionTotals], tuple[int, int]], *, spare: int) -> Column:
+    """Return the column of a time (ns) per call, from the time and the calls."""
+
+    def text(row: _Function) -> str:
+        ns, calls = of(row.numbers)
+        return in_words(ns / calls) if calls else ""
+
+    return Column(DATA, "Per Call", value=text, spare=spare, is_data=False)
 
 
 FUNCTIONS: Columns = {
@@ -120,21 +126,9 @@ FUNCTIONS: Columns = {
     ),
     "primitive_calls": Column(COUNT, value=lambda row: row.numbers.primitive_calls),
     "self_ns": Column(NS, "Self", value=lambda row: row.numbers.self_ns),
-    "self_per_call": Column(
-        DATA,
-        "Per Call",
-        value=lambda row: _each(row.numbers.self_ns, row.numbers.calls),
-        spare=2,
-        is_data=False,
-    ),
+    "self_per_call": _per_call(lambda one: (one.self_ns, one.calls), spare=2),
     "total_ns": Column(NS, "Cumulative", value=lambda row: row.numbers.total_ns),
-    "per_call": Column(
-        DATA,
-        "Per Call",
-        value=lambda row: _each(row.numbers.total_ns, row.numbers.primitive_calls),
-        spare=1,
-        is_data=False,
-    ),
+    "per_call": _per_call(lambda one: (one.total_ns, one.primitive_calls), spare=1),
     "gpu_ns": Column(NS, "GPU", optional=True),
     "part": Column(PART),
 }
@@ -156,15 +150,14 @@ _ORDERS: Mapping[str, Callable[[_Function], tuple[object, ...]]] = {
 def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each function, in the order of `options.sort_by`."""
     rows, shown = _functions(profile, options)
-    numbers = [row.numbers for row in rows]
-    calls = sum(one.calls for one in numbers)
-    primitive = sum(one.primitive_calls for one in numbers)
+    every = sum_of_nodes([row.numbers for row in rows])
     summary = counted(len(rows), "function")
     if all(row.is_counted for row in rows):
-        more = f" ({primitive} of them primitive)" if primitive != calls else ""
-        summary = f"{counted(calls, 'call')}{more} of {summary}"
+        primitive = f" ({every.primitive_calls} of them primitive)"
+        more = primitive if every.recurses else ""
+        summary = f"{counted(every.calls, 'call')}{more} of {summary}"
     if profile.calls.nodes:
-        summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
+        summary += f": {in_words(every.self_ns)} in all"
     yield summary
     yield ""
     names = short_names(row.function for row in rows)
@@ -362,59 +355,51 @@ def hits_of_lines(
 # --callers: the lines that call a function, how often, and their cost.
 
 
-class _Sums(NamedTuple):
-    """Sums over calls of one function, as an `Edge` has them."""
-
-    calls: int
-    primitive_calls: int
-    total_ns: int  # recursion counts once
-    inclusive_ns: int  # each call counts, however deep in a recursion
-
-
 class _Caller(NamedTuple):
     """One row of --callers: a line that calls the function, or the sum of several."""
 
-    function: Key
+    edge: Edge
+    label: str  # of a sum
     part: Part | None
-    sums: Edge | _Sums
-    label: str = ""  # of a sum
-    caller: Key | None = None
-    line: int = 0
-    caller_part: Part | None = None
-    mark: str = ""  # of the caller
-    gpu_ns: int | None = None
+    caller_part: Part | None
+    mark: str  # of the caller
+    gpu_ns: int | None
 
     @property
     def place(self) -> Place | None:
         """The calling line; a C function has no lines."""
-        return (self.caller, self.line) if self.caller and self.caller[0] else None
+        caller = self.edge.caller
+        return (caller, self.edge.line) if caller and caller[0] else None
 
 
 def _caller_name(row: _Caller, names: ShortNames) -> str:
     """Return the name of a caller."""
-    if row.label or row.caller is None:
+    caller = row.edge.caller
+    if row.label or caller is None:
         return row.label or OUTSIDE
-    name = row.caller[2] if row.caller[0] else names.function(row.caller)
-    return f"{name}{' (itself)' if row.caller == row.function else ''}{row.mark}"
+    name = caller[2] if caller[0] else names.function(caller)
+    return f"{name}{' (itself)' if caller == row.edge.callee else ''}{row.mark}"
 
 
 CALLERS: Columns = {
-    "function": Column(FUNCTION),
+    "function": Column(FUNCTION, value=lambda row: row.edge.callee),
     "part": Column(PART),
     "place": Column(PLACE, "Line", is_data=False),
-    "caller": Column(FUNCTION, "Caller", shown=_caller_name),
+    "caller": Column(
+        FUNCTION, "Caller", value=lambda row: row.edge.caller, shown=_caller_name
+    ),
     "caller_part": Column(PART),
-    "call_line": Column(COUNT, value=lambda row: row.line or None),
+    "call_line": Column(COUNT, value=lambda row: row.edge.line or None),
     "calls": Column(
         COUNT,
         "Calls",
-        value=lambda row: row.sums.calls,
-        shown=lambda row, _: _calls(row.sums),
+        value=lambda row: row.edge.calls,
+        shown=lambda row, _: _calls(row.edge),
     ),
-    "primitive_calls": Column(COUNT, value=lambda row: row.sums.primitive_calls),
-    "total_ns": Column(NS, "Time", value=lambda row: row.sums.total_ns),
+    "primitive_calls": Column(COUNT, value=lambda row: row.edge.primitive_calls),
+    "total_ns": Column(NS, "Time", value=lambda row: row.edge.total_ns),
     "share": Column(SHARE, "Share", of="total_ns"),
-    "inclusive_ns": Column(NS, "Inclusive", value=lambda row: row.sums.inclusive_ns),
+    "inclusive_ns": Column(NS, "Inclusive", value=lambda row: row.edge.inclusive_ns),
     "gpu_ns": Column(NS, "GPU", optional=True),
     "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
 }
@@ -436,33 +421,23 @@ class _Callers:
         """Return the callers to show, the others, and those that are not known."""
         into = [edge for edge in self._edges if edge.callee == key]
         into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
-        rest = _unknown_calls(self.totals[key], into)
-        rows = [
-            self.row(key, edge)._replace(
-                caller=edge.caller,
-                line=edge.line,
-                caller_part=self.marks.part(edge.caller),
-                mark=self.marks.after(edge.caller),
-                gpu_ns=self._gpu_ns(edge),
-            )
-            for edge in into
-        ]
-        nobody = cast("Key", (None, None, UNKNOWN_CALLER))
-        unknown = [self.row(key, rest, UNKNOWN_CALLER)] if rest else []
-        unknown = [row._replace(caller=nobody) for row in unknown]
-        known_ns = _sum_of(into).total_ns
-        shown = limited(rows, options, lambda row: row.sums.total_ns, known_ns)
+        rows = [*map(self.row, into)]
+        rest = _unknown_calls(self.totals[key], key, into)
+        unknown = [self.row(rest, UNKNOWN_CALLER)] if rest else []
+        known_ns = sum(edge.total_ns for edge in into)
+        shown = limited(rows, options, lambda row: row.edge.total_ns, known_ns)
         return shown, rows[len(shown) :], unknown  # they are sorted
 
-    def row(self, key: Key, sums: Edge | _Sums, label: str = "") -> _Caller:
-        """Return a row for calls of a function, without their caller."""
-        part = self.marks.part(key)
-        return _Caller(function=key, part=part, sums=sums, label=label)
-
-    def _gpu_ns(self, edge: Edge) -> int | None:
-        if self._gpu is None:
-            return None
-        return self._gpu.get((edge.caller, edge.line, edge.callee), 0)
+    def row(self, edge: Edge, label: str = "") -> _Caller:
+        """Return the row of an edge, or of a sum of edges, which has a label."""
+        return _Caller(
+            edge=edge,
+            label=label,
+            part=self.marks.part(edge.callee),
+            caller_part=self.marks.part(edge.caller),
+            mark=self.marks.after(edge.caller),
+            gpu_ns=None if self._gpu is None or label else self._gpu.get(edge[:3], 0),
+        )
 
 
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
@@ -483,16 +458,16 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
         yield f"{name}{every.marks.after(key)} is called from:"
         yield ""
         shown, others, unknown = every.rows(key, options)
-        total = _sum_of(row.sums for row in (*shown, *others, *unknown))
         rows = [*shown, *unknown]
         if others:
-            more, sums = f"{len(others)} more", _sum_of(row.sums for row in others)
-            rows.insert(len(shown), every.row(key, sums, more))
+            rest = every.row(_sum_of(key, others), f"{len(others)} more")
+            rows.insert(len(shown), rest)
         hidden = ["inclusive_ns"]
-        if any(row.sums.inclusive_ns != row.sums.total_ns for row in rows):
+        if any(row.edge.inclusive_ns != row.edge.total_ns for row in rows):
             hidden = []
+        total = _sum_of(key, rows)
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else None
-        rows.append(every.row(key, total, "all together")._replace(gpu_ns=gpu_ns))
+        rows.append(every.row(total, "all together")._replace(gpu_ns=gpu_ns))
         totals = {"total_ns": total.total_ns}
         yield from table(CALLERS, rows, context, hidden=hidden, totals=totals)
 
@@ -510,26 +485,35 @@ def caller_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     return rows_of(CALLERS, rows, sources, more=more)
 
 
-def _unknown_calls(function: FunctionTotals, known: Sequence[Edge]) -> _Sums | None:
+def _unknown_calls(
+    function: FunctionTotals, key: Key, known: Sequence[Edge]
+) -> Edge | None:
     """Return the calls of a function that are not among the `known`, if any."""
-    sums = _sum_of(known)
-    rest_ns = function.total_ns - sums.total_ns
-    if known and function.calls <= sums.calls and rest_ns <= 0:
+    calls = function.calls - sum(edge.calls for edge in known)
+    primitive = function.primitive_calls - sum(edge.primitive_calls for edge in known)
+    rest_ns = function.total_ns - sum(edge.total_ns for edge in known)
+    if known and calls <= 0 and rest_ns <= 0:
         return None
-    return _Sums(
-        calls=max(0, function.calls - sums.calls),
-        primitive_calls=max(0, function.primitive_calls - sums.primitive_calls),
+    return Edge(
+        caller=cast("Key", (None, None, UNKNOWN_CALLER)),
+        line=0,
+        callee=key,
+        calls=max(0, calls),
+        primitive_calls=max(0, primitive),
         total_ns=max(0, rest_ns),
         inclusive_ns=max(0, rest_ns),
     )
 
 
-def _sum_of(calls: Iterable[Edge | _Sums]) -> _Sums:
-    """Return the sums over calls."""
-    every = [*calls]
-    return _Sums(
-        calls=sum(one.calls for one in every),
-        primitive_calls=sum(one.primitive_calls for one in every),
-        total_ns=sum(one.total_ns for one in every),
-        inclusive_ns=sum(one.inclusive_ns for one in every),
+def _sum_of(key: Key, rows: Iterable[_Caller]) -> Edge:
+    """Return the sums over calls of a function."""
+    every = [row.edge for row in rows]
+    return Edge(
+        caller=None,
+        line=0,
+        callee=key,
+        calls=sum(edge.calls for edge in every),
+        primitive_calls=sum(edge.primitive_calls for edge in every),
+        total_ns=sum(edge.total_ns for edge in every),
+        inclusive_ns=sum(edge.inclusive_ns for edge in every),
     )
