@@ -50,7 +50,8 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     else:
         head = _nothing(found)
     yield from _wrapped(head, options.terminal, "")
-    names, marks = short_names(_keys(shown)), Marks(profile)
+    names = short_names(key for one in shown for key, _ in one.places)
+    marks = Marks(profile)
     for number, one in enumerate(shown, 1):
         yield ""
         head = f"{number}. {one.kind}: {in_words(one.cost_ns)}, {percent(one.share)}"
@@ -115,10 +116,6 @@ _FINDINGS: Columns = {
 
 def _shown(found: Advice, options: Options) -> list[Finding]:
     return limited(found.findings, options, lambda one: one.share, 1.0)
-
-
-def _keys(findings: list[Finding]) -> list[tuple[str, int, str]]:
-    return [key for one in findings for key, _ in one.places]
 
 
 def _nothing(found: Advice) -> str:

@@ -137,18 +137,13 @@ def _items(profile: Profile, groups: Ranks, options: Options) -> list[_Item]:
     known = {function.key for function in profile.functions}
     chosen = [key in known and line != WHOLE for key, line in groups.places]
     members: dict[int, list[Process]] = {}
-    if options.by == BY_PROCESS:
-        members = {index: [process] for index, process in enumerate(processes)}
-    else:
-        for process in processes:
-            if process.rank is not None:
-                members.setdefault(process.rank, []).append(process)
+    for index, process in enumerate(processes):
+        number = index if options.by == BY_PROCESS else process.rank
+        if number is not None:
+            members.setdefault(number, []).append(process)
     runs = {run.rank: run for run in groups.runs}
     items = []
-    for number in sorted({*members, *(runs if options.by != BY_PROCESS else ())}):
-        some = members.get(number)
-        if not some:
-            continue  # a damaged file has ranks without processes
+    for number, some in sorted(members.items()):
         item = _Item(
             number=number,
             process=number if options.by == BY_PROCESS else None,

@@ -5,6 +5,7 @@ Nothing here recurses, because the tree may be deeper than the interpreter's sta
 
 from __future__ import annotations
 
+from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,12 +79,6 @@ class _Subtree(NamedTuple):
     position: _Position
 
 
-class _Leave(NamedTuple):
-    """The end of the rows below these functions."""
-
-    functions: tuple[Key | None, ...]
-
-
 def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each call path that took `options.min_percent` of the total.
 
@@ -92,7 +87,7 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """
     root = call_path_tree(profile)
     yield from note_lines(profile, options)
-    rows = list(_Walk(root, options).rows())
+    rows = list(_Walk(root, options).rows(root))
     shown = rows[: options.limit or None]
     yield from _grid(shown, root.inclusive_ns, profile, sources, options)
     yield from more_rows(len(rows) - len(shown))
@@ -126,7 +121,7 @@ def branches(
     for share in _SHARES:
         for depth in _BRANCH_DEPTHS:
             walk = _Walk(root, options._replace(depth=depth, min_percent=share))
-            rows = list(walk.rows() if start is root else walk.rows_from(start))
+            rows = list(walk.rows(start))
             if not best or (_paths(best) < _paths(rows) and len(rows) <= max_rows):
                 best = rows
     if start is not root:
@@ -208,33 +203,25 @@ class _Walk:
             room = (options.terminal.width - _MIN_LABEL_WIDTH) // _INDENT_WIDTH
             self._max_indent = max(_MIN_INDENT, min(_MAX_INDENT, room))
         self._characters = box_characters_of(options.terminal)
-        self._on_path: dict[Key | None, int] = {}  # functions and how often
+        self._path: list[Key | None] = []  # functions from the root on
+        self._on_path: Counter[Key | None] = Counter()  # how often each is there
 
-    def rows(self) -> Iterator[_Row]:
-        """Yield all rows, each followed by the rows below it."""
-        stack: list[_Subtree | _Row | _Leave] = []
-        self._push(stack, self._root, 0, None)
-        yield from self._rest(stack)
-
-    def rows_from(self, path: CallPath) -> Iterator[_Row]:
-        """Yield a row for `path`, and the rows below it."""
-        start = _Subtree(path=path, level=1, position=_Position())
-        yield from self._rest([start])
-
-    def _rest(self, stack: list[_Subtree | _Row | _Leave]) -> Iterator[_Row]:
-        """Yield all rows of what is on the stack."""
+    def rows(self, start: CallPath) -> Iterator[_Row]:
+        """Yield a row for each call path from `start` down; for the root, below it."""
+        stack: list[_Subtree | _Row] = []
+        if start is self._root:
+            self._push(stack, start, 0, None)
+        else:
+            stack.append(_Subtree(path=start, level=1, position=_Position()))
         while stack:
             top = stack.pop()
             if isinstance(top, _Row):
                 yield top
-            elif isinstance(top, _Subtree):
-                yield from self._chained(stack, top)
             else:
-                for function in top.functions:
-                    self._on_path[function] -= 1
+                yield from self._chained(stack, top)
 
     def _chained(
-        self, stack: list[_Subtree | _Row | _Leave], subtree: _Subtree
+        self, stack: list[_Subtree | _Row], subtree: _Subtree
     ) -> Iterator[_Row]:
         """Yield the rows of a chain of call paths: each but the last has one callee."""
         chain = self._chain(subtree)
@@ -242,11 +229,14 @@ class _Walk:
         if len(chain) <= _MAX_CHAIN:
             skipped = range(0)
         position = subtree.position
+        while len(self._path) >= subtree.level:
+            self._on_path[self._path.pop()] -= 1
         for index, path in enumerate(chain):
             if index and (index not in skipped or index == skipped[0]):
                 position = self._below(position, subtree.level + index, is_last=True)
-            is_recursion = bool(self._on_path.get(path.function))
-            self._on_path[path.function] = self._on_path.get(path.function, 0) + 1
+            is_recursion = self._on_path[path.function] > 0
+            self._path.append(path.function)
+            self._on_path[path.function] += 1
             if index not in skipped:
                 yield _Row(
                     path=path,
@@ -260,7 +250,6 @@ class _Walk:
                 yield _Row(
                     position=position, ns=path.inclusive_ns, calls=path.calls, text=text
                 )
-        stack.append(_Leave(functions=tuple(path.function for path in chain)))
         self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
 
     def _chain(self, subtree: _Subtree) -> list[CallPath]:
@@ -270,42 +259,44 @@ class _Walk:
         """
         chain = [subtree.path]
         while chain[-1].self_ns < self._min_ns:
-            shown, rest_ns, _ = self._shown(chain[-1], subtree.level + len(chain) - 1)
-            if len(shown) != 1 or rest_ns >= self._min_ns:
+            shown, rest = self._shown(chain[-1], subtree.level + len(chain) - 1)
+            if len(shown) != 1 or sum(one.inclusive_ns for one in rest) >= self._min_ns:
                 break
             chain.append(shown[0])
         return chain
 
-    def _shown(self, path: CallPath, level: int) -> tuple[list[CallPath], int, int]:
-        """Return the call paths to show below `path`; time and number of the rest."""
+    def _shown(
+        self, path: CallPath, level: int
+    ) -> tuple[list[CallPath], list[CallPath]]:
+        """Return the call paths below `path` to show, and the rest."""
         if self._max_depth and level >= self._max_depth:
-            return [], 0, 0
+            return [], []
         paths = [*path.children.values()]
         shown = [one for one in paths if one.inclusive_ns >= self._min_ns]
-        rest = paths[len(shown) :]  # they are sorted
-        return shown, sum(one.inclusive_ns for one in rest), len(rest)
+        return shown, paths[len(shown) :]  # they are sorted
 
     def _push(
         self,
-        stack: list[_Subtree | _Row | _Leave],
+        stack: list[_Subtree | _Row],
         path: CallPath,
         level: int,
         position: _Position | None,
     ) -> None:
         """Put all below a call path onto the stack, the first row to show last."""
-        shown, rest_ns, count = self._shown(path, level)
-        items: list[_Subtree | _Row | _Leave] = []
+        shown, rest = self._shown(path, level)
+        items: list[_Subtree | _Row] = []
+        rest_ns = sum(one.inclusive_ns for one in rest)
         has_rest = rest_ns > 0 and rest_ns >= self._min_ns
         if position is None:  # above all calls no row has their sum
-            has_rest = count > 0
+            has_rest = bool(rest)
         for index, one in enumerate(shown):
             is_last = index == len(shown) - 1 and not has_rest
             below = self._below(position, level + 1, is_last=is_last)
             items.append(_Subtree(path=one, level=level + 1, position=below))
         if has_rest:
             below = self._below(position, level + 1, is_last=True)
-            calls = sum(one.calls for one in [*path.children.values()][len(shown) :])
-            text = f"{self._characters.dots} {count} more"
+            calls = sum(one.calls for one in rest)
+            text = f"{self._characters.dots} {len(rest)} more"
             items.append(_Row(position=below, ns=rest_ns, calls=calls, text=text))
         stack.extend(reversed(items))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import python_command
@@ -79,11 +80,7 @@ def _label(row: _Row, names: ShortNames) -> str:
 
 def _cause(name: str, title: str) -> Column:
     """Return the column of a cause."""
-
-    def ns(row: _Row) -> int:
-        return getattr(row.causes, name)  # type: ignore[no-any-return]
-
-    return Column(NS, title, value=ns, optional=True)
+    return Column(NS, title, value=attrgetter(f"causes.{name}"), optional=True)
 
 
 GPU_IDLE: Columns = {
