@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -232,11 +233,11 @@ class _HotRow(NamedTuple):
     function: str  # with its mark
 
 
-def _own_wait(row: _HotRow, _: ShortNames) -> int | None:
+def _own_wait(row: _HotRow) -> int | None:
     """Return the time that a line waited, which may be an upper bound."""
-    if row.wait is None or row.wait.is_known:
-        return row.wait and row.wait.max_ns
-    return UpTo(row.wait.max_ns)
+    if row.wait is None:
+        return None
+    return row.wait.max_ns if row.wait.is_known else UpTo(row.wait.max_ns)
 
 
 HOT: Columns = {
@@ -245,13 +246,7 @@ HOT: Columns = {
     "self_ns": Column(NS, "Own"),
     "self_share": Column(SHARE, "% Own", of="self_ns"),
     "own_wait_min_ns": Column(NS, value=lambda row: row.wait and row.wait.min_ns),
-    "own_wait_max_ns": Column(
-        NS,
-        "Wait",
-        value=lambda row: row.wait and row.wait.max_ns,
-        shown=_own_wait,
-        optional=True,
-    ),
+    "own_wait_max_ns": Column(NS, "Wait", value=_own_wait, optional=True),
     "own_wait_cause": Column(
         DATA,
         "For",
@@ -306,7 +301,7 @@ def _hottest_lines(
     longest = nlargest(options.lines, every, key=lambda one: one.ns)
     shown = limited(longest, options, lambda one: one.ns, max(totals.values()))
     places = [one.place for one in shown]
-    hits, waits = hits_of_lines(profile, {*places}), own_waits(profile, places)
+    hits, waits = _hits_of(places, profile), own_waits(profile, places)
     marks = Marks(profile)
     rows = [
         _HotRow(
@@ -338,17 +333,14 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
     return rows
 
 
-def hits_of_lines(
-    profile: Profile, wanted: set[tuple[Key, int]]
-) -> dict[tuple[Key, int], int]:
-    """Return the hits of the lines that are `wanted`."""
-    hits = dict.fromkeys(wanted, 0)
-    keys = {key for key, _ in wanted}
+def _hits_of(places: Iterable[Place], profile: Profile) -> Counter[Place]:
+    """Return the hits of lines, with those of other lines of their functions."""
+    keys = {key for key, _ in places}
+    hits: Counter[Place] = Counter()
     for function in profile.functions:
         if function.key in keys:
             for cell in function.thread_lines:
-                if (function.key, cell.line) in hits:
-                    hits[function.key, cell.line] += cell.hits
+                hits[function.key, cell.line] += cell.hits
     return hits
 
 
