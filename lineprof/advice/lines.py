@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Finding, counted, in_words
@@ -84,11 +85,10 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
     """
     profile = evidence.profile
     min_ns = MIN_LINE_SHARE * evidence.run_ns
-    sums: dict[Line, int] = {}
+    sums: Counter[Line] = Counter()
     for wait in profile.waits:
-        line = (wait.function, wait.line)
         if wait.cause != RUNNABLE:
-            sums[line] = sums.get(line, 0) + wait.ns
+            sums[wait.function, wait.line] += wait.ns
     hot = [line for line, ns in sums.items() if ns > min_ns]
     for line, every in min_waits(profile, hot).items():
         causes = {cause: ns for cause, ns in every.items() if cause != RUNNABLE}

@@ -13,7 +13,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from itertools import pairwise, takewhile
 from operator import eq
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     BlockOf = Callable[[Key], Block]
 
     Pairs = list[tuple[int, int]]  # indexes of lines of the first and second text
+
+    # Two functions that may be versions of one, and a rank: the best have the smallest.
+    Candidate = tuple[float, Key, Key]
 
 # Minimum similarity, from 0 to 1, of lines and functions that count as the same.
 _MIN_LINE, _MIN_FUNCTION, _MIN_NAMESAKE = 0.5, 0.6, 0.3
@@ -67,7 +70,8 @@ def paired_files(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
     ends_before = _by_end(rest_before - found.keys())
     ends_after = _by_end(rest_after - found.keys())
     taken: set[str] = set()
-    for end in sorted(ends_before.keys() & ends_after.keys(), key=_longest_first):
+    shared = ends_before.keys() & ends_after.keys()
+    for end in sorted(shared, key=lambda end: (-len(end), end)):
         if len(end) == 1 and end[0] in _PACKAGE_FILES:
             continue
         ones = [file for file in ends_before[end] if file not in found]
@@ -86,10 +90,6 @@ def _by_end(files: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
         for start in range(len(parts)):
             ends.setdefault(parts[start:], []).append(file)
     return ends
-
-
-def _longest_first(end: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    return -len(end), end
 
 
 # Functions.
@@ -153,14 +153,6 @@ def _paired_namesakes(
     return found
 
 
-class _Candidate(NamedTuple):
-    """Two functions that may be versions of one; the best come first in order."""
-
-    rank: float  # the smaller, the better
-    before: Key
-    after: Key
-
-
 def _paired_by_source(
     before: list[Key], after: list[Key], block_before: BlockOf, block_after: BlockOf
 ) -> dict[Key, Key]:
@@ -196,12 +188,12 @@ class _SourceIndex:
             for line in dict.fromkeys(body):
                 self._by_line.setdefault(line, []).append(key)
 
-    def candidates(self, key: Key, body: tuple[str, ...]) -> Iterator[_Candidate]:
+    def candidates(self, key: Key, body: tuple[str, ...]) -> Iterator[Candidate]:
         """Yield the functions that may be a version of `key`, which has this body."""
         namesakes = self._by_name.get(key[2], [])[:_MAX_CANDIDATES]
         if not body:  # unknown source: a unique name has to do
             if len(namesakes) == 1 and not key[2].startswith("<"):
-                yield _Candidate(1.0, key, namesakes[0])
+                yield 1.0, key, namesakes[0]
             return
         shared: Counter[Key] = Counter()
         for line in dict.fromkeys(body):
@@ -220,7 +212,7 @@ class _SourceIndex:
             if similarity >= enough:
                 is_near = key[0].rpartition("/")[2] == other[0].rpartition("/")[2]
                 bonus = 0.1 * is_namesake + 0.05 * is_near
-                yield _Candidate(1 - similarity - bonus, key, other)
+                yield 1 - similarity - bonus, key, other
 
 
 def _similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
@@ -264,11 +256,8 @@ def block_of(lines: Sequence[str], first_line: int, last_line: int) -> Sequence[
     that was measured.
     """
     start = first_line - 1
-    head = start
-    for index in range(start, min(start + _MAX_HEAD, len(lines))):
-        if _HEAD.match(lines[index]):
-            head = index
-            break
+    rows = range(start, min(start + _MAX_HEAD, len(lines)))
+    head = next((row for row in rows if _HEAD.match(lines[row])), start)
     width = _indent(lines[head]) if head < len(lines) else 0
     end = head + 1
     is_head = True

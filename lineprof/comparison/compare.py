@@ -223,19 +223,15 @@ class Comparison(NamedTuple):
     @property
     def has_gpu(self) -> bool:
         """Whether any run had GPU work of lines or functions."""
-        return any(
-            any(pair.times.gpu_ns.before) or any(pair.times.gpu_ns.after)
-            for pair in self.functions
-        )
+        sides = (side for pair in self.functions for side in pair.times.gpu_ns)
+        return any(map(any, sides))
 
     @property
     def self_ns(self) -> Change:
         """The self time of all functions; their own lines' sum in every run."""
-        sides: list[Values] = []
-        for side, count in enumerate(self.runs):
-            values = [pair.times.self_ns[side] for pair in self.functions]
-            sides.append(tuple(map(sum, zip(*values))) if values else (0,) * count)
-        return Change(*sides)
+        nothing = Change(before=(0,) * self.runs[0], after=(0,) * self.runs[1])
+        before, after = zip(nothing, *(pair.times.self_ns for pair in self.functions))
+        return Change(tuple(map(sum, zip(*before))), tuple(map(sum, zip(*after))))
 
 
 # The runs to compare.
@@ -463,9 +459,7 @@ def _side(
     of_first: dict[Key, _Function] = {}
     for number, run in enumerate(runs):
         measured = _measured(run.profile, knows_calls=knows_calls)
-        found: dict[Key, Key] = {}
-        if number:
-            found = paired_functions(measured, of_first, run.block, runs[0].block)
+        found = paired_functions(measured, of_first, run.block, runs[0].block)
         for key, one in measured.items():
             same = found.get(key)
             if same is None:

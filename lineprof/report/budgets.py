@@ -40,16 +40,12 @@ FORMAT = 1  # of --format json; raised when a field changes its meaning or is re
 
 HOLDS, EXCEEDED, UNKNOWN = "holds", "exceeded", "unknown"
 
-_TITLES = {
+_TITLES = {  # of keys that do not tell
     "wall": "wall time",
     "cpu": "processor time",
-    "time": "time",
     "self": "self time",
-    "per_call": "per call",
-    "per_hit": "per hit",
     "gpu": "GPU time",
     "gpu_self": "GPU self time",
-    "share": "share",
 }
 
 # Variables with the folder that paths are relative to, as CI systems want them.
@@ -344,7 +340,7 @@ def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
 
 
 def _title(limit: Limit) -> str:
-    return _TITLES.get(limit.key, limit.key)
+    return _TITLES.get(limit.key, limit.key.replace("_", " "))
 
 
 def _remedy(limit: Limit) -> str:

@@ -71,6 +71,14 @@ class Row(NamedTuple):
     size: float  # see `Times.size`
     rank: int  # 0: beyond the noise; 1: another count alone; 2: within the noise
 
+    @property
+    def numbers(self) -> tuple[int | None, int | None]:
+        """The line before and after, of a function its first one; None: not there."""
+        if self.line is not None:
+            return self.line.before, self.line.after
+        before, after = self.function.before, self.function.after
+        return before and before[1], after and after[1]
+
 
 def difference_of(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
@@ -124,37 +132,31 @@ def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
 
 def function_rows(comparison: Comparison) -> list[Row]:
     """Return the functions that changed, the greatest change first."""
-    return _sorted(
-        _row_of(pair, None, pair.times)
-        for pair in comparison.functions
-        if pair.times.changed
-    )
+    return _rows((pair, None) for pair in comparison.functions)
 
 
 def line_rows(comparison: Comparison) -> list[Row]:
     """Return the lines that changed, the greatest change first."""
-    return _sorted(
-        _row_of(pair, line, line.times)
-        for pair in comparison.functions
-        for line in pair.lines
-        if line.times.changed
-    )
+    return _rows((pair, line) for pair in comparison.functions for line in pair.lines)
 
 
-def _row_of(function: FunctionPair, line: LinePair | None, times: Times) -> Row:
-    size = times.size
-    rank = 1 if times.count.is_exact_change else 2
-    if size and not times.is_noise:
-        rank = 0
-    return Row(function=function, line=line, times=times, size=size, rank=rank)
+def _rows(pairs: Iterable[tuple[FunctionPair, LinePair | None]]) -> list[Row]:
+    rows = []
+    for function, line in pairs:
+        times = (line or function).times
+        if times.changed:
+            size = times.size
+            rank = 1 if times.count.is_exact_change else 2
+            if size and not times.is_noise:
+                rank = 0
+            row = Row(function=function, line=line, times=times, size=size, rank=rank)
+            rows.append(row)
+    return sorted(rows, key=_order)
 
 
-def _sorted(rows: Iterable[Row]) -> list[Row]:
-    def order(row: Row) -> tuple[object, ...]:
-        line = (row.line.after or row.line.before) if row.line else 0
-        return row.rank, -row.size, row.function.key, line
-
-    return sorted(rows, key=order)
+def _order(row: Row) -> tuple[object, ...]:
+    line = (row.line.after or row.line.before) if row.line else 0
+    return row.rank, -row.size, row.function.key, line
 
 
 def whole_ns(comparison: Comparison) -> float:
@@ -284,10 +286,7 @@ class Names:
     def place(self, row: Row) -> str:
         """Return the file and the line numbers of a line, or of a function's first."""
         one, other = row.function.before, row.function.after
-        if row.line is None:
-            line, other_line = one and one[1], other and other[1]
-        else:
-            line, other_line = row.line.before, row.line.after
+        line, other_line = row.numbers
         before = self._before.line(one[0], line) if one and line else ""
         after = self._after.line(other[0], other_line) if other and other_line else ""
         if before and after and not self.is_moved(row) and other:
@@ -390,11 +389,11 @@ def _extremes(values: Sequence[int]) -> str:
 
 
 def _is_added(row: Row) -> bool:
-    return (row.line.before if row.line else row.function.before) is None
+    return row.numbers[0] is None
 
 
 def _is_removed(row: Row) -> bool:
-    return (row.line.after if row.line else row.function.after) is None
+    return row.numbers[1] is None
 
 
 def note_of(row: Row, names: Names) -> str:
