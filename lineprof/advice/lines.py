@@ -7,7 +7,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Finding, counted, in_words
-from lineprof.advice.source_trees import statements
 from lineprof.model.collectives import is_collective
 from lineprof.model.own_waits import min_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of
@@ -233,16 +232,10 @@ def imports(evidence: Evidence) -> Iterator[Finding]:
         if evidence.recursed(key) or function.total_ns <= min_ns:
             continue
         hot = [line for line, ns in function.line_ns.items() if ns > min_ns]
-        tree = evidence.trees.of(function.file) if hot else None
-        body = tree.function(key) if tree else None
-        if tree is None or body is None:
-            continue
-        for one in statements(body):
-            line, header = one.node.lineno, tree.header(one.node.lineno)
-            is_alone = header is not None and header.statements == 1
+        for one in evidence.trees.statements(key) if hot else ():
             is_import = isinstance(one.node, (ast.Import, ast.ImportFrom))
-            if is_import and is_alone and line in hot:
-                found.append((key, line))
+            if is_import and one.is_alone and one.node.lineno in hot:
+                found.append((key, one.node.lineno))
     keys = {key for key, _ in found}
     for key, line in found:
         ns = evidence.lines(key)[line].time_ns

@@ -7,13 +7,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Finding, counted, in_words
-from lineprof.advice.source_trees import bound_names, statements, walk_scope
+from lineprof.advice.source_trees import bound_names, walk_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.advice.finding import Evidence, Line
-    from lineprof.advice.source_trees import Function, Loop, SourceTree, Statement
+    from lineprof.advice.source_trees import Function, Loop, Statement
     from lineprof.model.call_graph import Edge
     from lineprof.model.records import Key
 
@@ -70,10 +70,8 @@ def _hot_loops(evidence: Evidence) -> Iterator[_HotLoop]:
         key = function.key
         if evidence.recursed(key) or function.total_ns <= min_ns:
             continue
-        tree = evidence.trees.of(function.file)
-        found = tree.function(key) if tree else None
         times = function.line_ns
-        for one in statements(found) if found else ():
+        for one in evidence.trees.statements(key):
             node = one.node
             if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
                 first, last = node.lineno, node.body[-1].end_lineno or node.lineno
@@ -122,8 +120,7 @@ def _rounds(evidence: Evidence, loop: _HotLoop) -> int:
     """Return how often the body was executed; 0 if its lines do not tell."""
     first = loop.node.body[0]
     tree = evidence.trees.of(loop.key[0])
-    header = tree.header(first.lineno) if tree else None
-    if not isinstance(first, _ONCE) or header is None or header.statements > 1:
+    if not isinstance(first, _ONCE) or tree is None or not tree.is_alone(first):
         return 0
     return evidence.hits((loop.key, first.lineno))
 
@@ -145,14 +142,11 @@ def repeated_calls(evidence: Evidence) -> Iterator[Finding]:
             continue
         if edge.callee[0] != key[0] or not _is_often(evidence, edge):
             continue
-        tree = evidence.trees.of(key[0])
-        function = tree.function(key) if tree else None
-        if tree is None or function is None:
-            continue
         if key not in found:
-            found[key] = {one.node.lineno: one for one in statements(function)}
+            statements = evidence.trees.statements(key)
+            found[key] = {one.node.lineno: one for one in statements}
         statement = found[key].get(line)
-        if statement and _is_repeated(tree, function, statement, edge.callee[2]):
+        if statement and _is_repeated(statement, edge.callee[2]):
             yield _of_calls(evidence, edge)
 
 
@@ -165,19 +159,16 @@ def _is_often(evidence: Evidence, edge: Edge) -> bool:
     return calls > 0 and hits == edge.calls >= MIN_REPEATS * calls
 
 
-def _is_repeated(
-    tree: SourceTree, function: Function, statement: Statement, name: str
-) -> bool:
+def _is_repeated(statement: Statement, name: str) -> bool:
     """Return whether a statement calls a function alike in all rounds of its loops.
 
     The arguments of its only call of `name` are constants, and variables that are set
     to constants before the loops.
     """
-    node, loops = statement
-    header = tree.header(node.lineno)
+    node, loops = statement.node, statement.loops
     if isinstance(node, ast.While):
         loops = (*loops, node)
-    if not loops or header is None or header.statements > 1:
+    if not loops or not statement.is_alone:
         return False
     calls = [
         one
@@ -198,7 +189,7 @@ def _is_repeated(
         if isinstance(part, ast.Name)
     }
     in_loop = {name for part in ast.walk(loops[0]) for name in bound_names(part)}
-    return names <= _constants(function) - in_loop
+    return names <= _constants(statement.function) - in_loop
 
 
 def _is_constant(value: ast.expr) -> bool:

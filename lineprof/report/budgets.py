@@ -477,20 +477,18 @@ def path_of(file: str, profile: Profile, root: str = "") -> str:
 
 def as_text(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     """Yield a line for each budget that does not hold, as compilers print errors."""
-    for one in _failed(found):
-        path = path_of(one.file, profile)
-        if path.startswith(":"):  # it would be a workflow command on GitHub
-            path = f"./{path}"
-        yield printable(f"{path}:{one.line}: error: {one.message}")
+    for one, path in _failed(found, profile):
+        # A colon in front would make it a workflow command on GitHub.
+        start = "./" if path.startswith(":") else ""
+        yield printable(f"{start}{path}:{one.line}: error: {one.message}")
 
 
 def as_github(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     """Yield a workflow command of GitHub Actions for each budget that does not hold."""
-    root = os.environ.get(_GITHUB_ROOT, "")
-    for one in _failed(found):
-        path = _property(path_of(one.file, profile, root))
-        title = _property("lineprof budget")
-        yield f"::error file={path},line={one.line},title={title}::{_data(one.message)}"
+    title = _property("lineprof budget")
+    for one, path in _failed(found, profile, _GITHUB_ROOT):
+        place = f"file={_property(path)},line={one.line}"
+        yield f"::error {place},title={title}::{_data(one.message)}"
 
 
 def _data(text: str) -> str:
@@ -504,11 +502,9 @@ def _property(text: str) -> str:
 
 def as_gitlab(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     """Yield a report of GitLab's Code Quality."""
-    root = os.environ.get(_GITLAB_ROOT, "")
     issues = []
     known: set[str] = set()
-    for one in _failed(found):
-        path = path_of(one.file, profile, root)
+    for one, path in _failed(found, profile, _GITLAB_ROOT):
         name = "\0".join((path, one.name, one.key, one.message.partition(":")[0]))
         while _fingerprint(name) in known:
             name += "\0"
@@ -540,8 +536,13 @@ def as_json(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     yield "]}"
 
 
-def _failed(found: Iterable[Outcome]) -> Iterator[Outcome]:
-    return (one for one in found if one.status != HOLDS)
+def _failed(
+    found: Iterable[Outcome], profile: Profile, root: str = ""
+) -> Iterator[tuple[Outcome, str]]:
+    """Yield what does not hold, with the path as seen from the folder in `root`."""
+    for one in found:
+        if one.status != HOLDS:
+            yield one, path_of(one.file, profile, os.environ.get(root, ""))
 
 
 FORMATS: Mapping[str, Callable[[Iterable[Outcome], Profile], Iterator[str]]] = {
