@@ -9,15 +9,13 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.source_trees import SourceTrees
-from lineprof.model.call_graph import edges, function_totals, line_self_ns
+from lineprof.advice.source_trees import SourceLines, SourceTrees
+from lineprof.model.call_graph import Edge, edges, function_totals, line_self_ns
 from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from lineprof.advice.source_trees import SourceLines
-    from lineprof.model.call_graph import Edge
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats, Key, LineTotals
 

@@ -19,7 +19,7 @@ from lineprof.model.gpu import (
     of_unknown_clock,
 )
 from lineprof.model.gpu_idle import device_idle, has_launches
-from lineprof.model.timelines import event_column
+from lineprof.model.timelines import Timeline, event_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lineprof.advice.finding import Evidence, Line
     from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.gpu_idle import DeviceIdle, IdleLine, IdleSums
-    from lineprof.model.timelines import Timeline
 
 HIDDEN_SYNCHRONISATION, PAGEABLE_COPY = "hidden-synchronisation", "pageable-copy"
 MANY_TINY_KERNELS, GPU_IDLE = "many-tiny-kernels", "gpu-idle"

@@ -10,7 +10,7 @@ from lineprof.advice.finding import Finding, counted, in_words
 from lineprof.model.collectives import is_collective
 from lineprof.model.own_waits import min_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of
-from lineprof.model.rank_spread import line_spreads
+from lineprof.model.rank_spread import LineSpread, line_spreads
 from lineprof.model.records import (
     GIL,
     IO,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from lineprof.advice.finding import Evidence, Line
     from lineprof.model.profile import Profile
-    from lineprof.model.rank_spread import LineSpread
     from lineprof.model.records import Ranks
 
 WAITING, BUSY_PROCESSORS = "waiting", "busy-processors"

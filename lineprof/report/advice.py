@@ -5,27 +5,24 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from lineprof.advice.advise import KINDS, advise
+from lineprof.advice.advise import KINDS, Advice, Finding, advise
 from lineprof.advice.finding import in_words, percent
-from lineprof.model.names import short_names
+from lineprof.model.names import ShortNames, short_names
 from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import counted, more_rows
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.advice.advise import Advice, Finding
     from lineprof.advice.finding import Line
     from lineprof.console.terminal import Terminal
-    from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.report.columns import Columns
     from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _INDENT = "   "

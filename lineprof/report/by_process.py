@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.errors import LineprofError
 from lineprof.model.rank_lines import WHOLE, processes_of, ranks_of, values_of
 from lineprof.model.rank_spread import useful_ns
-from lineprof.model.records import ranked
+from lineprof.model.records import Key, Process, Ranks, ranked
 from lineprof.report.columns import COUNT, NS, PLACE, SOURCE, WORDS, Column
-from lineprof.report.options import BY_PROCESS
+from lineprof.report.options import BY_PROCESS, Options
 from lineprof.report.ranks import NO_RANKS_KNOWN
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import Context, grid, more_rows, table, time_unit_for
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key, Process, Ranks
     from lineprof.report.columns import Columns
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _NO_PROCESSES = "The profile does not say which processes ran"

@@ -13,9 +13,9 @@ from lineprof.console.terminal import BoxCharacters, box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
 from lineprof.model.names import short_names
 from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column
-from lineprof.report.marks import Marks
-from lineprof.report.options import min_percent_of_calls
-from lineprof.report.rows import rows_of
+from lineprof.report.marks import Marks, Part
+from lineprof.report.options import Options, min_percent_of_calls
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     grid,
     more_rows,
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.columns import Columns
-    from lineprof.report.marks import Part
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _HOT_PERCENT = 20  # of the total, in the function itself

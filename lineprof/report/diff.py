@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import block_of, paired_files
 from lineprof.comparison.compare import Comparison, Run, compare, has_calls
-from lineprof.console.terminal import box_characters_of
+from lineprof.console.terminal import Terminal, box_characters_of
 from lineprof.model.names import short_names
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -24,7 +24,7 @@ from lineprof.report.text_grid import (
     percent_of,
     time_unit_for,
 )
-from lineprof.source import WHOLE_FILE, sources_of
+from lineprof.source import WHOLE_FILE, Sources, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,12 +36,10 @@ if TYPE_CHECKING:
         LinePair,
         Times,
     )
-    from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options
     from lineprof.report.text_grid import TimeUnit
-    from lineprof.source import Sources
 
 FORMAT = 1  # raised when a field changes its meaning or is removed
 

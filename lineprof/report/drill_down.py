@@ -28,9 +28,9 @@ from lineprof.report.columns import (
 )
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
-from lineprof.report.marks import Marks
-from lineprof.report.options import min_percent_of_calls
-from lineprof.report.rows import rows_of
+from lineprof.report.marks import Marks, Part
+from lineprof.report.options import Options, min_percent_of_calls
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text import table_layout
 from lineprof.report.text_grid import counted, in_words, more_rows, percent
 
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
     from lineprof.report.columns import Columns
-    from lineprof.report.marks import Part
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _MAX_CALLERS = 4  # named above a table

@@ -16,8 +16,8 @@ from lineprof.model.call_graph import (
     uncounted,
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
-from lineprof.model.names import OUTSIDE, short_names
-from lineprof.model.own_waits import own_waits
+from lineprof.model.names import OUTSIDE, ShortNames, short_names
+from lineprof.model.own_waits import OwnWait, own_waits
 from lineprof.report.columns import (
     COUNT,
     DATA,
@@ -34,9 +34,9 @@ from lineprof.report.columns import (
 from lineprof.report.limits import limited
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
-from lineprof.report.marks import Marks
-from lineprof.report.options import FUNCTION_ORDERS
-from lineprof.report.rows import rows_of
+from lineprof.report.marks import Marks, Part
+from lineprof.report.options import FUNCTION_ORDERS, Options
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     Context,
     counted,
@@ -51,14 +51,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.call_graph import FunctionTotals
-    from lineprof.model.names import ShortNames
-    from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.columns import Columns, Place
-    from lineprof.report.marks import Part
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 UNKNOWN_CALLER = "not known from where"

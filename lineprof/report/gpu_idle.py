@@ -9,11 +9,11 @@ from lineprof.console.output import python_command
 from lineprof.errors import printable
 from lineprof.model.gpu import BUSY_KINDS, missing_records, of_unknown_clock
 from lineprof.model.gpu_idle import device_idle, has_launches
-from lineprof.model.names import short_names
+from lineprof.model.names import ShortNames, short_names
 from lineprof.report.columns import COUNT, DATA, NS, PLACE, SOURCE, Column
 from lineprof.report.gpu_summary import why_nothing
 from lineprof.report.limits import limited
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     Context,
     counted,
@@ -28,12 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lineprof.model.gpu_idle import Causes, DeviceIdle, IdleLine
-    from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.columns import Columns, Place
     from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _LEGEND = (

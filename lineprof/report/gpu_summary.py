@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.model.gpu import DRIVER, RUNTIME
+from lineprof.model.gpu import DRIVER, RUNTIME, Gpu, GpuSum
 from lineprof.report.gpu_format import (
     LINE_TITLE,
     NOWHERE,
@@ -25,7 +25,6 @@ from lineprof.report.text_grid import percent_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.profile import Profile
     from lineprof.report.options import Options
     from lineprof.source import Sources

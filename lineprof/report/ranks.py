@@ -18,11 +18,11 @@ from lineprof.model.rank_spread import (
     missing_ranks,
     run_spread,
 )
-from lineprof.model.records import called_functions
+from lineprof.model.records import Key, called_functions
 from lineprof.report.columns import COUNT, NS, PLACE, SHARE, SOURCE, Column
 from lineprof.report.limits import limited
 from lineprof.report.line_table import NO_MPI
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     Context,
     counted,
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.rank_spread import Efficiency, LineSpread, RunSpread
-    from lineprof.model.records import Key
     from lineprof.report.columns import Columns
     from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 NO_RANKS_KNOWN = (
