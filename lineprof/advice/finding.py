@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.source_trees import SourceLines, SourceTrees
 from lineprof.model.call_graph import Edge, edges, function_totals, line_self_ns
+from lineprof.model.records import FunctionStats, Key, LineTotals
 from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import FunctionStats, Key, LineTotals
 
-    Line = tuple[Key, int]  # function, its line; 0: the function's short lines
+Line = tuple[Key, int]  # function, its line; 0: the function's short lines
 
-    Number = int | float | str
-
+Number = int | float | str
 
 _MAX_SEARCHED = 2_000_000  # calls: 1 s; more are in no program's profile
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from lineprof.advice.finding import Finding, counted, in_words, percent
+from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words, percent
 from lineprof.model.gpu import (
     DRIVER,
     KERNEL,
@@ -24,7 +24,6 @@ from lineprof.model.timelines import Timeline, event_column
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from lineprof.advice.finding import Evidence, Line
     from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.gpu_idle import DeviceIdle, IdleLine, IdleSums
 

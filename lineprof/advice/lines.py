@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Finding, counted, in_words
+from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
 from lineprof.model.collectives import is_collective
 from lineprof.model.own_waits import min_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of
@@ -25,7 +25,6 @@ from lineprof.model.time_split import line_time_splits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.advice.finding import Evidence, Line
     from lineprof.model.profile import Profile
     from lineprof.model.records import Ranks
 

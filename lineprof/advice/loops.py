@@ -6,14 +6,13 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Finding, counted, in_words
-from lineprof.advice.source_trees import bound_names, walk_scope
+from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
+from lineprof.advice.source_trees import Loop, bound_names, walk_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.advice.finding import Evidence, Line
-    from lineprof.advice.source_trees import Function, Loop, Statement
+    from lineprof.advice.source_trees import Function, Statement
     from lineprof.model.call_graph import Edge
     from lineprof.model.records import Key
 
@@ -73,7 +72,7 @@ def _hot_loops(evidence: Evidence) -> Iterator[_HotLoop]:
         times = function.line_ns
         for one in evidence.trees.statements(key):
             node = one.node
-            if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            if isinstance(node, Loop):
                 first, last = node.lineno, node.body[-1].end_lineno or node.lineno
                 ns = sum(time for line, time in times.items() if first <= line <= last)
                 if ns > min_ns:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
-    Loop = ast.For | ast.AsyncFor | ast.While
+Loop = ast.For | ast.AsyncFor | ast.While
 
-    Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 _MAX_FILE = 500_000  # characters of one file: larger ones are data or generated
 _MAX_ALL = 1_000_000  # of all files that are parsed: 2 s
@@ -34,7 +34,6 @@ _SCOPES = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _INVALID = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
 
@@ -119,7 +118,7 @@ class SourceTree:
                 )
                 if isinstance(node, _SCOPES):
                     continue
-            if isinstance(node, _LOOPS):
+            if isinstance(node, Loop):
                 todo += [(child, loops) for child in reversed(node.orelse)]
                 inner = (*loops, node)
                 todo += [(child, inner) for child in reversed(node.body)]

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.advice.advise import KINDS, Advice, Finding, advise
-from lineprof.advice.finding import in_words, percent
+from lineprof.advice.finding import Line, in_words, percent
 from lineprof.model.names import ShortNames, short_names
 from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
 from lineprof.report.limits import limited
@@ -18,7 +18,6 @@ from lineprof.snapshot.arithmetic import idle_sums
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.advice.finding import Line
     from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
     from lineprof.report.columns import Columns

@@ -9,7 +9,7 @@ from lineprof.errors import LineprofError
 from lineprof.model.rank_lines import WHOLE, processes_of, ranks_of, values_of
 from lineprof.model.rank_spread import useful_ns
 from lineprof.model.records import Key, Process, Ranks, ranked
-from lineprof.report.columns import COUNT, NS, PLACE, SOURCE, WORDS, Column
+from lineprof.report.columns import COUNT, NS, PLACE, SOURCE, WORDS, Column, Columns
 from lineprof.report.options import BY_PROCESS, Options
 from lineprof.report.ranks import NO_RANKS_KNOWN
 from lineprof.report.rows import Rows, rows_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from lineprof.model.profile import Profile
-    from lineprof.report.columns import Columns
     from lineprof.source import Sources
 
 _NO_PROCESSES = "The profile does not say which processes ran"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import BoxCharacters, box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
 from lineprof.model.names import short_names
-from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column
+from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column, Columns
 from lineprof.report.marks import Marks, Part
 from lineprof.report.options import Options, min_percent_of_calls
 from lineprof.report.rows import Rows, rows_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.report.columns import Columns
     from lineprof.source import Sources
 
 _HOT_PERCENT = 20  # of the total, in the function itself

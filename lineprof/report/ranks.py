@@ -19,7 +19,7 @@ from lineprof.model.rank_spread import (
     run_spread,
 )
 from lineprof.model.records import Key, called_functions
-from lineprof.report.columns import COUNT, NS, PLACE, SHARE, SOURCE, Column
+from lineprof.report.columns import COUNT, NS, PLACE, SHARE, SOURCE, Column, Columns
 from lineprof.report.limits import limited
 from lineprof.report.line_table import NO_MPI
 from lineprof.report.rows import Rows, rows_of
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.rank_spread import Efficiency, LineSpread, RunSpread
-    from lineprof.report.columns import Columns
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
