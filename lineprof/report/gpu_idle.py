@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,7 +26,7 @@ from lineprof.report.text_grid import (
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lineprof.model.gpu_idle import Causes, DeviceIdle, IdleLine
     from lineprof.model.profile import Profile
@@ -172,18 +173,17 @@ def _causes_lack(profile: Profile) -> Iterator[str]:
         )
 
 
-def idle_of_lines(profile: Profile, *, alone: bool) -> dict[Key, dict[int, int]]:
+def idle_of_lines(profile: Profile, *, alone: bool) -> Mapping[Key, Counter[int]]:
     """Return the idle time (ns) of all devices that each line caused.
 
     It includes that of callees unless `alone`.
     """
-    found: dict[Key, dict[int, int]] = {}
+    found: defaultdict[Key, Counter[int]] = defaultdict(Counter)
     for device in device_idle(profile, idle_sums):
         for one in device.lines:
             ns = one.causes.total if alone else one.inclusive_ns
             if one.line and ns:
-                lines = found.setdefault(one.key, {})
-                lines[one.line] = lines.get(one.line, 0) + ns
+                found[one.key][one.line] += ns
     return found
 
 

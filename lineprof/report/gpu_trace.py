@@ -168,11 +168,6 @@ def _heading(profile: Profile, timeline: Timeline, *, first: bool) -> Iterator[s
     yield f"Process {process.pid} on {printable(process.host)}{rank}:"
 
 
-def _pid(profile: Profile, process: int) -> str:
-    """Return the process id of a process of the profile."""
-    return f"{profile.processes[process].pid}"
-
-
 class _GpuTrace:
     """Rows of activities; `process` is an index in Profile.processes."""
 
@@ -206,6 +201,7 @@ class _GpuTrace:
             name = f"{name} [{event.correlation}]"
             launch = _launch(event.grid, event.block, *_resources(event))
         size = size_text(event.bytes) if event.bytes else _NONE
+        rate = rate_text(event.bytes, event.ns) if event.bytes and event.ns else _NONE
         occupancies = ""
         if self._occupancies:
             warps, share = self._occupancies.of(event, process)
@@ -213,7 +209,7 @@ class _GpuTrace:
         device = self._device(event, process) or _NONE
         return (
             f"{time_text(event.start_ns):>8} {time_text(event.ns):>9}{launch}"
-            f" {size:>9} {_rate(event):>11}"
+            f" {size:>9} {rate:>11}"
             f" {event.source or _NONE:>15} {event.target or _NONE:>15}"
             f"  {device:>{self._device_width}} {event.context:>9} {event.stream:>9}"
             f"{occupancies} {self._range(event) or _NONE:>12}"
@@ -240,7 +236,7 @@ class _GpuTrace:
             f"{event.correlation}",
             self._range(event),
             quoted("" if place == NOWHERE else place),
-            _pid(self._profile, process),
+            f"{self._profile.processes[process].pid}",
             *(self._occupancies.of(event, process) if self._occupancies else ()),
         )
 
@@ -287,12 +283,6 @@ class _Occupancies:
 def _resources(event: GpuEvent) -> tuple[int, int, int]:
     """Return a thread's registers and a block's static and dynamic shared memory."""
     return event.registers, event.static_smem, event.dynamic_smem
-
-
-def _rate(event: GpuEvent) -> str:
-    if not event.bytes or not event.ns:
-        return _NONE
-    return rate_text(event.bytes, event.ns)
 
 
 @lru_cache(maxsize=_CACHED_LAUNCHES)
@@ -360,7 +350,7 @@ class _ApiTrace:
             f"{event.correlation}",
             quoted(self._thread(event, process)),
             quoted("" if place == NOWHERE else place),
-            _pid(self._profile, process),
+            f"{self._profile.processes[process].pid}",
         )
 
     def _thread(self, event: GpuEvent, process: int) -> str:
