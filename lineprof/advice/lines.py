@@ -284,11 +284,11 @@ def imbalances(evidence: Evidence) -> Iterator[Finding]:
     ranks = known_ranks(profile) if has_communication(profile) else None
     if ranks is None:
         return
-    min_ns = MIN_LOST_SHARE * evidence.run_ns
     for (key, line), spread in line_spreads(ranks).items():
         if line == WHOLE or key not in evidence.functions:
             continue
-        if spread.own.lost > min_ns and not is_collective(key):
+        is_long = spread.own.lost > MIN_LOST_SHARE * evidence.run_ns
+        if is_long and not is_collective(key):
             yield _of_spread(evidence, spread)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.comparison.compare import has_calls, wall_ns
 from lineprof.errors import LineprofError, printable
 from lineprof.files import short_path
-from lineprof.model.budgets import COUNT, FUNCTION, LINE, PROGRAM, SHARE
+from lineprof.model.budgets import COUNT, FUNCTION, LINE, PROGRAM, SHARE, Limit
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
 from lineprof.report.diff import whole_ns
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lineprof.comparison.compare import Change, Comparison, FunctionPair
-    from lineprof.model.budgets import Budget, Budgets, Limit
+    from lineprof.model.budgets import Budget, Budgets
     from lineprof.model.gpu import GpuNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
@@ -375,16 +375,9 @@ def slowdowns(
     """
     change = comparison.wall_ns or comparison.self_ns
     title = "wall time" if comparison.wall_ns else "time of all functions"
-    outcome = Outcome(
-        status=HOLDS,
-        file=file,
-        line=1,
-        name="",
-        key="slowdown",
-        message="",
-        value=_growth(change),
-        limit=float(max_percent),
-    )
+    limit = Limit(key="slowdown", kind=SHARE, value=max_percent, text="")
+    program = _Place(file=file, line=1, name="", values={})
+    outcome = program.outcome(limit)._replace(value=_growth(change))
     if _is_slower(change, max_percent):
         message = _slower(title, change, max_percent)
         outcome = outcome._replace(status=EXCEEDED, message=message)

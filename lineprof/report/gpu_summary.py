@@ -47,16 +47,14 @@ def gpu_summary(profile: Profile, _: Sources, options: Options) -> Iterator[str]
     """Yield the activities and the calls, in two sections, the longest first."""
     places = Places(profile.gpu, options)
     is_shown = event_filter(options)
-    activities = [
-        (activity_name(one.kind, one.name), one)
-        for one in profile.gpu.sums
-        if is_shown(one)
-    ]
-    calls = [
-        (call_name(one.name), one)
-        for one in profile.gpu.sums
-        if one.kind in {RUNTIME, DRIVER}
-    ]
+    activities: dict[str, list[GpuSum]] = {}
+    calls: dict[str, list[GpuSum]] = {}
+    for one in profile.gpu.sums:
+        if one.kind in {RUNTIME, DRIVER}:
+            calls.setdefault(call_name(one.name), []).append(one)
+        elif is_shown(one):
+            name = activity_name(one.kind, one.name)
+            activities.setdefault(name, []).append(one)
     sections = [
         (_ACTIVITIES, _entries(activities, places)),
         (_CALLS, _entries(calls, places)),
@@ -113,11 +111,8 @@ class _Entry:
         return place, 100 * (ns / self.ns if self.ns else 1)
 
 
-def _entries(sums: Iterable[tuple[str, GpuSum]], places: Places) -> list[_Entry]:
+def _entries(by_name: dict[str, list[GpuSum]], places: Places) -> list[_Entry]:
     """Return one entry for each name, the longest time first."""
-    by_name: dict[str, list[GpuSum]] = {}
-    for name, one in sums:
-        by_name.setdefault(name, []).append(one)
     entries = [_Entry(name, ones, places) for name, ones in by_name.items()]
     return sorted(entries, key=lambda entry: (-entry.ns, entry.name))
 

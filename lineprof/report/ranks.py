@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.model.profile import Profile
-    from lineprof.model.rank_spread import Efficiency, LineSpread, RunSpread
+    from lineprof.model.rank_spread import Efficiency, LineSpread, RunSpread, Spread
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
@@ -231,16 +231,13 @@ def _summary(profile: Profile, run: RunSpread) -> Iterator[str]:
         f"{run.wall.ranks:,}{of_all} ranks{without}, {in_words(run.wall.max)}:"
         f" {_efficiency(run.efficiency)}"
     )
-    yield (
-        f"Computing: {_extremes(run.useful.mean, run.useful.max, run.useful.max_rank)}."
-        f" Communication: {_extremes(run.mpi.mean, run.mpi.max, run.mpi.max_rank)}."
-    )
+    yield (f"Computing: {_extremes(run.useful)}. Communication: {_extremes(run.mpi)}.")
 
 
-def _extremes(mean: float, top: int, rank: int) -> str:
-    if not top:
+def _extremes(one: Spread) -> str:
+    if not one.max:
         return "none"
-    return f"mean {in_words(mean)}, max {in_words(top)} (rank {rank})"
+    return f"mean {in_words(one.mean)}, max {in_words(one.max)} (rank {one.max_rank})"
 
 
 def _efficiency(found: Efficiency) -> str:
