@@ -9,7 +9,7 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.console.terminal import BoxCharacters, box_characters_of
+from lineprof.console.terminal import box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
 from lineprof.model.names import short_names
 from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column, Columns
@@ -85,7 +85,8 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield from note_lines(profile, options)
     rows = list(_Walk(root, options).rows(root))
     shown = rows[: options.limit or None]
-    yield from _grid(shown, root.inclusive_ns, profile, sources, options)
+    labels = _Labels(profile, sources, options)
+    yield from _grid(shown, root.inclusive_ns, labels, options)
     yield from more_rows(len(rows) - len(shown))
 
 
@@ -122,7 +123,8 @@ def branches(
                 best = rows
     if start is not root:
         best[0] = best[0]._replace(is_start=True)
-    yield from _grid(best[:max_rows], root.inclusive_ns, profile, sources, options)
+    labels = _Labels(profile, sources, options)
+    yield from _grid(best[:max_rows], root.inclusive_ns, labels, options)
 
 
 def _paths(rows: list[_Row]) -> int:
@@ -131,14 +133,9 @@ def _paths(rows: list[_Row]) -> int:
 
 
 def _grid(
-    rows: list[_Row],
-    total_ns: int,
-    profile: Profile,
-    sources: Sources,
-    options: Options,
+    rows: list[_Row], total_ns: int, labels: _Labels, options: Options
 ) -> Iterator[str]:
     """Yield `rows` as a grid, their shares in `total_ns`."""
-    labels = _Labels(profile, sources, box_characters_of(options.terminal))
     times = time_unit_for([total_ns])
     cells, hot = [], []
     for row in rows:
@@ -153,14 +150,12 @@ def _grid(
 class _Labels:
     """The labels of rows: a function's name, and the line that took most time."""
 
-    def __init__(
-        self, profile: Profile, sources: Sources, characters: BoxCharacters
-    ) -> None:
+    def __init__(self, profile: Profile, sources: Sources, options: Options) -> None:
         self._functions = {function.key: function for function in profile.functions}
         self._names = short_names(self._functions)
         self._marks = Marks(profile)
         self._sources = sources
-        self._arrow = characters.arrow
+        self._arrow = box_characters_of(options.terminal).arrow
         self._hottest: dict[Key, str] = {}
 
     def of(self, row: _Row) -> str:
@@ -199,26 +194,24 @@ class _Walk:
             room = (options.terminal.width - _MIN_LABEL_WIDTH) // _INDENT_WIDTH
             self._max_indent = max(_MIN_INDENT, min(_MAX_INDENT, room))
         self._characters = box_characters_of(options.terminal)
+        self._stack: list[_Subtree | _Row] = []  # to be shown, the next one last
         self._path: list[Key | None] = []  # functions from the root on
         self._on_path: Counter[Key | None] = Counter()  # how often each is there
 
     def rows(self, start: CallPath) -> Iterator[_Row]:
         """Yield a row for each call path from `start` down; for the root, below it."""
-        stack: list[_Subtree | _Row] = []
         if start is self._root:
-            self._push(stack, start, 0, None)
+            self._push(start, 0, None)
         else:
-            stack.append(_Subtree(path=start, level=1, position=_Position()))
-        while stack:
-            top = stack.pop()
+            self._stack = [_Subtree(path=start, level=1, position=_Position())]
+        while self._stack:
+            top = self._stack.pop()
             if isinstance(top, _Row):
                 yield top
             else:
-                yield from self._chained(stack, top)
+                yield from self._chained(top)
 
-    def _chained(
-        self, stack: list[_Subtree | _Row], subtree: _Subtree
-    ) -> Iterator[_Row]:
+    def _chained(self, subtree: _Subtree) -> Iterator[_Row]:
         """Yield the rows of a chain of call paths: each but the last has one callee."""
         chain = self._chain(subtree)
         skipped = range(_CHAIN_ENDS, len(chain) - _CHAIN_ENDS)
@@ -246,7 +239,7 @@ class _Walk:
                 yield _Row(
                     position=position, ns=path.inclusive_ns, calls=path.calls, text=text
                 )
-        self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
+        self._push(chain[-1], subtree.level + len(chain) - 1, position)
 
     def _chain(self, subtree: _Subtree) -> list[CallPath]:
         """Return a chain: a call path, its only callee, and so on.
@@ -271,13 +264,7 @@ class _Walk:
         shown = [one for one in paths if one.inclusive_ns >= self._min_ns]
         return shown, paths[len(shown) :]  # they are sorted
 
-    def _push(
-        self,
-        stack: list[_Subtree | _Row],
-        path: CallPath,
-        level: int,
-        position: _Position | None,
-    ) -> None:
+    def _push(self, path: CallPath, level: int, position: _Position | None) -> None:
         """Put all below a call path onto the stack, the first row to show last."""
         shown, rest = self._shown(path, level)
         items: list[_Subtree | _Row] = []
@@ -294,7 +281,7 @@ class _Walk:
             calls = sum(one.calls for one in rest)
             text = f"{self._characters.dots} {len(rest)} more"
             items.append(_Row(position=below, ns=rest_ns, calls=calls, text=text))
-        stack.extend(reversed(items))
+        self._stack += reversed(items)
 
     def _below(
         self, position: _Position | None, level: int, *, is_last: bool

@@ -117,95 +117,13 @@ class Calls:
         return sorted(line.line for line in self._lines if line.file == file)
 
 
-# Starts: the lines and functions that the values of --drill name.
-
-
-def starts(
-    profile: Profile, calls: Calls, finder: Finder, options: Options
-) -> list[Start]:
-    """Return the starts; LineprofError for a target that is not in the profile.
-
-    Targets that are the steps of one call path make one start, at the last step.
-    """
-    found: list[Start] = []
-    reached: set[Key] = set()
-    for text in options.targets:
-        at = _target(text, profile, calls, finder)
-        path: tuple[str, ...] = ()
-        through = _through(at, reached, calls)
-        if through is not None:
-            path = found.pop().path
-        if isinstance(at, Place):
-            if through is not None and path[-1] != through[2]:
-                path += (through[2],)
-            step = finder.names.line(at.file, at.line)
-            reached = {edge.callee for edge in calls.on(at)}
-        else:
-            step, reached = at[2], {at}
-        found.append(Start(path=(*path, step), at=at))
-    return found
-
-
-def _through(at: Place | Key, reached: Iterable[Key], calls: Calls) -> Key | None:
-    """Return the function among `reached` that calls or contains `at`, if any."""
-    for key in reached:
-        for edge in calls.by(key):
-            if at in {Place(file=key[0], line=edge.line), edge.callee}:
-                return key
-    return None
-
-
-def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place | Key:
-    """Return the line, or the function, that a user names by `text`.
-
-    A line without calls stands for its function: for the one that starts there, else
-    for one that has the line.
-    """
-    place = finder.place(text)
-    registered = dict.fromkeys(function.key for function in profile.functions)
-    if place is None:
-        key = finder.function(text)
-        if key not in registered:
-            why = "was called and not profiled" if key[0] else "is a C function"
-            raise LineprofError(
-                f"{key[2]} {why}: it has no lines",
-                hint=f"lineprof view --callers {shell_word(key[2])} shows who calls it",
-            )
-        return key
-    file, number = place
-    line = Place(file=file, line=number)
-    if calls.on(line):
-        return line
-    inside = [
-        function.key
-        for function in profile.functions
-        if function.file == line.file
-        and any(cell.line == line.line for cell in function.thread_lines)
-    ]
-    starting = [key for key in registered if key[:2] == place]
-    if starting or inside:
-        return (starting or inside)[0]
-    known = calls.lines_in(line.file)
-    near = sorted(known, key=lambda number: abs(number - line.line))[:_MAX_NEAR_LINES]
-    raise LineprofError(
-        f"nothing was measured on {text}",
-        hint=f"the nearest lines that call functions: {', '.join(map(str, near))}"
-        if near
-        else "lineprof view --functions lists all functions",
-    )
-
-
-# The tables on the way down.
-
-
 class _Drill:
     """The tables below the starts that `options.targets` name."""
 
     def __init__(self, profile: Profile, sources: Sources, options: Options) -> None:
         self.calls = Calls(profile)
-        finder = Finder(self.calls.numbers)
-        self._starts = starts(profile, self.calls, finder, options)
-        self._names = finder.names
+        self._finder = Finder(self.calls.numbers)
+        self._names = self._finder.names
         self._functions = {function.key: function for function in profile.functions}
         self._profile, self._sources, self._options = profile, sources, options
         self._characters = box_characters_of(options.terminal)
@@ -213,6 +131,79 @@ class _Drill:
         self._marks = Marks(profile)
         self._skipped = 0
         self._min_percent = min_percent_of_calls(options)
+        self._starts = self._named_starts()
+
+    # The lines and functions that the values of --drill name.
+
+    def _named_starts(self) -> list[Start]:
+        """Return the starts; LineprofError for a target that is not in the profile.
+
+        Targets that are the steps of one call path make one start, at the last step.
+        """
+        found: list[Start] = []
+        reached: set[Key] = set()
+        for text in self._options.targets:
+            at = self._target(text)
+            path: tuple[str, ...] = ()
+            through = self._through(at, reached)
+            if through is not None:
+                path = found.pop().path
+            if isinstance(at, Place):
+                if through is not None and path[-1] != through[2]:
+                    path += (through[2],)
+                step = self._names.line(at.file, at.line)
+                reached = {edge.callee for edge in self.calls.on(at)}
+            else:
+                step, reached = at[2], {at}
+            found.append(Start(path=(*path, step), at=at))
+        return found
+
+    def _through(self, at: Place | Key, reached: Iterable[Key]) -> Key | None:
+        """Return the function among `reached` that calls or contains `at`, if any."""
+        for key in reached:
+            for edge in self.calls.by(key):
+                if at in {Place(file=key[0], line=edge.line), edge.callee}:
+                    return key
+        return None
+
+    def _target(self, text: str) -> Place | Key:
+        """Return the line, or the function, that a user names by `text`.
+
+        A line without calls stands for its function: for the one that starts there,
+        else for one that has the line.
+        """
+        place = self._finder.place(text)
+        if place is None:
+            key = self._finder.function(text)
+            if key not in self._functions:
+                why = "was called and not profiled" if key[0] else "is a C function"
+                raise LineprofError(
+                    f"{key[2]} {why}: it has no lines",
+                    hint=f"lineprof view --callers {shell_word(key[2])} shows who"
+                    " calls it",
+                )
+            return key
+        line = Place(*place)
+        if self.calls.on(line):
+            return line
+        inside = [
+            key
+            for key, function in self._functions.items()
+            if key[0] == line.file
+            and any(cell.line == line.line for cell in function.thread_lines)
+        ]
+        starting = [key for key in self._functions if key[:2] == line]
+        if starting or inside:
+            return (starting or inside)[0]
+        known = self.calls.lines_in(line.file)
+        near = sorted(known, key=lambda number: abs(number - line.line))
+        hint = "lineprof view --functions lists all functions"
+        if near:
+            lines = ", ".join(map(str, near[:_MAX_NEAR_LINES]))
+            hint = f"the nearest lines that call functions: {lines}"
+        raise LineprofError(f"nothing was measured on {text}", hint=hint)
+
+    # The tables on the way down.
 
     def lines(self) -> Iterator[str]:
         """Yield all tables."""
@@ -262,7 +253,7 @@ class _Drill:
             within = self._within(start.at)
             outer = [edge for edge in edges if edge.caller not in within] or edges
             min_ns = min_share * sum(edge.inclusive_ns for edge in outer)
-            todo += self._steps(edges, start.path, 1, min_ns, on_line=True)
+            todo += self._steps(edges, start.path, 1, min_ns)
         else:
             min_ns = min_share * self.calls.numbers[start.at].total_ns
             todo.append((_Section(path=start.path, function=start.at), 1))
@@ -280,13 +271,7 @@ class _Drill:
                 todo += self._steps(new, section.path, level + 1, min_ns)
 
     def _steps(
-        self,
-        edges: Sequence[Edge],
-        path: tuple[str, ...],
-        level: int,
-        min_ns: float,
-        *,
-        on_line: bool = False,
+        self, edges: Sequence[Edge], path: tuple[str, ...], level: int, min_ns: float
     ) -> list[tuple[_Section, int]]:
         """Return the sections of the callees of `edges`, the hottest last."""
         steps = []
@@ -297,7 +282,8 @@ class _Drill:
                 self._skipped += 1
                 continue
             caller = edge.caller or edge.callee
-            line = () if on_line else (self._names.caller(caller, edge.line),)
+            # The first path ends with the line already.
+            line = (self._names.caller(caller, edge.line),) if level > 1 else ()
             shortened = self._shortened((*path, *line, edge.callee[2]))
             section = _Section(path=shortened, function=edge.callee, edge=edge)
             steps.append((section, level))

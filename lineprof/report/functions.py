@@ -204,31 +204,23 @@ def _functions(
 
 
 class _HotLine(NamedTuple):
-    """One line that took time."""
+    """One line that took time, with what is looked up for a row of --hot."""
 
     place: Place
     self_ns: int  # without its callees
-    gpu_self_ns: int  # of work that it launched itself
+    gpu_self_ns: int | None  # of work that it launched itself; None: not recorded
+    hits: int = 0
+    wait: OwnWait | None = None
+    part: Part | None = None
+    function: str = ""  # with its mark
 
     @property
     def ns(self) -> int:
         """Self time or GPU time, whichever is longer: it may only launch a kernel."""
-        return max(self.self_ns, self.gpu_self_ns)
+        return max(self.self_ns, self.gpu_self_ns or 0)
 
 
-class _HotRow(NamedTuple):
-    """One row of --hot."""
-
-    place: Place
-    hits: int
-    self_ns: int
-    wait: OwnWait | None
-    gpu_self_ns: int | None
-    part: Part | None
-    function: str  # with its mark
-
-
-def _own_wait(row: _HotRow) -> int | None:
+def _own_wait(row: _HotLine) -> int | None:
     """Return the time that a line waited, which may be an upper bound."""
     if row.wait is None:
         return None
@@ -283,7 +275,7 @@ def hot_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
 
 def _hottest_lines(
     profile: Profile, options: Options
-) -> tuple[list[_HotRow], int, dict[str, int]]:
+) -> tuple[list[_HotLine], int, dict[str, int]]:
     """Return the `options.lines` most expensive lines, the most expensive first.
 
     Also the number of all lines that took time, and their sums.
@@ -291,7 +283,7 @@ def _hottest_lines(
     every = _hot_lines(profile)
     totals = {
         "self_ns": sum(one.self_ns for one in every),
-        "gpu_self_ns": sum(one.gpu_self_ns for one in every),
+        "gpu_self_ns": sum(one.gpu_self_ns or 0 for one in every),
     }
     longest = nlargest(options.lines, every, key=lambda one: one.ns)
     shown = limited(longest, options, lambda one: one.ns, max(totals.values()))
@@ -299,12 +291,9 @@ def _hottest_lines(
     hits, waits = _hits_of(places, profile), own_waits(profile, places)
     marks = Marks(profile)
     rows = [
-        _HotRow(
-            place=one.place,
+        one._replace(
             hits=hits[one.place],
-            self_ns=one.self_ns,
             wait=waits.get(one.place),
-            gpu_self_ns=one.gpu_self_ns if profile.gpu.sums else None,
             part=marks.part(one.place[0]),
             function=one.place[0][2] + marks.after(one.place[0]),
         )
@@ -316,14 +305,15 @@ def _hottest_lines(
 def _hot_lines(profile: Profile) -> list[_HotLine]:
     """Return all lines that took time."""
     gpu = numbers_of_lines(profile.gpu, alone=True) if profile.gpu.sums else {}
+    no_gpu_ns = 0 if profile.gpu.sums else None
     own = line_self_ns(profile)
     rows = []
     for key in dict.fromkeys((*own, *gpu)):
         of_cpu, of_gpu = own.get(key, {}), gpu.get(key, {})
         for line in dict.fromkeys((*of_cpu, *of_gpu)):
-            gpu_ns = of_gpu[line].self_ns if line in of_gpu else 0
-            if of_cpu.get(line) or gpu_ns:
-                self_ns, place = of_cpu.get(line, 0), (key, line)
+            gpu_ns = of_gpu[line].self_ns if line in of_gpu else no_gpu_ns
+            self_ns, place = of_cpu.get(line, 0), (key, line)
+            if self_ns or gpu_ns:
                 rows.append(_HotLine(place=place, self_ns=self_ns, gpu_self_ns=gpu_ns))
     return rows
 
