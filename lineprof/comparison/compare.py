@@ -285,9 +285,7 @@ class _Function:
     A function without a key stands for one that this side does not have.
     """
 
-    def __init__(
-        self, runs: Sequence[Run], key: Key | None = None, origin: int = 0
-    ) -> None:
+    def __init__(self, runs: Sequence[Run], key: Key | None, origin: int) -> None:
         self.key = key
         self.origin = origin
         self.runs = runs
@@ -496,7 +494,7 @@ def _paired(
             keys = paired_functions(rest, free, block, other_block)
             for key, other in keys.items():
                 found[id(ones[key])] = left.pop(id(others[other]))
-    removed, added = _Function(runs_after), _Function(runs)
+    removed, added = _Function(runs_after, None, 0), _Function(runs, None, 0)
     pairs = [(function, found.get(id(function), removed)) for function in before]
     return pairs + [(added, function) for function in left.values()]
 

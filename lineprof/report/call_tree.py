@@ -85,8 +85,7 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield from note_lines(profile, options)
     rows = list(_Walk(root, options).rows(root))
     shown = rows[: options.limit or None]
-    labels = _Labels(profile, sources, options)
-    yield from _grid(shown, root.inclusive_ns, labels, options)
+    yield from _Grid(profile, sources, options).lines(shown, root.inclusive_ns)
     yield from more_rows(len(rows) - len(shown))
 
 
@@ -123,8 +122,8 @@ def branches(
                 best = rows
     if start is not root:
         best[0] = best[0]._replace(is_start=True)
-    labels = _Labels(profile, sources, options)
-    yield from _grid(best[:max_rows], root.inclusive_ns, labels, options)
+    drawn = _Grid(profile, sources, options)
+    yield from drawn.lines(best[:max_rows], root.inclusive_ns)
 
 
 def _paths(rows: list[_Row]) -> int:
@@ -132,34 +131,32 @@ def _paths(rows: list[_Row]) -> int:
     return sum(row.path is not None for row in rows)
 
 
-def _grid(
-    rows: list[_Row], total_ns: int, labels: _Labels, options: Options
-) -> Iterator[str]:
-    """Yield `rows` as a grid, their shares in `total_ns`."""
-    times = time_unit_for([total_ns])
-    cells, hot = [], []
-    for row in rows:
-        numbers = (times.text(row.ns), percent(row.ns, total_ns), f"{row.calls}")
-        cells.append((*numbers, row.position.before + labels.of(row)))
-        self_ns = row.path.self_ns if row.path else 0
-        hot.append(percent_of(self_ns, total_ns) >= _HOT_PERCENT)
-    titles = (*times.titles("Time"), "Share", "Calls", "Function, and its hottest line")
-    yield from grid(titles, cells, options.terminal, hot=hot)
-
-
-class _Labels:
-    """The labels of rows: a function's name, and the line that took most time."""
+class _Grid:
+    """The grid of rows: numbers, a function's name, and its line with the most time."""
 
     def __init__(self, profile: Profile, sources: Sources, options: Options) -> None:
         self._functions = {function.key: function for function in profile.functions}
         self._names = short_names(self._functions)
         self._marks = Marks(profile)
         self._sources = sources
+        self._terminal = options.terminal
         self._arrow = box_characters_of(options.terminal).arrow
         self._hottest: dict[Key, str] = {}
 
-    def of(self, row: _Row) -> str:
-        """Return the label of a row."""
+    def lines(self, rows: list[_Row], total_ns: int) -> Iterator[str]:
+        """Yield `rows` as a grid, their shares in `total_ns`."""
+        times = time_unit_for([total_ns])
+        cells, hot = [], []
+        for row in rows:
+            numbers = (times.text(row.ns), percent(row.ns, total_ns), f"{row.calls}")
+            cells.append((*numbers, row.position.before + self._label(row)))
+            self_ns = row.path.self_ns if row.path else 0
+            hot.append(percent_of(self_ns, total_ns) >= _HOT_PERCENT)
+        words = "Function, and its hottest line"
+        titles = (*times.titles("Time"), "Share", "Calls", words)
+        yield from grid(titles, cells, self._terminal, hot=hot)
+
+    def _label(self, row: _Row) -> str:
         key = row.path.function if row.path else None
         if row.path is None or key is None:
             return row.text

@@ -385,24 +385,23 @@ CALLERS: Columns = {
 class _Callers:
     """The calls of each function of a profile, by their callers."""
 
-    def __init__(self, profile: Profile) -> None:
-        self.totals = function_totals(profile)
-        self.finder = Finder(self.totals)
+    def __init__(self, profile: Profile, options: Options) -> None:
+        self._options = options
+        self._totals = function_totals(profile)
+        self.finder = Finder(self._totals)
         self.marks = Marks(profile)
         self._edges = edges(profile.calls)
         self._gpu = edge_gpu_ns(profile) if profile.gpu.sums else None
 
-    def rows(
-        self, key: Key, options: Options
-    ) -> tuple[list[_Caller], list[_Caller], list[_Caller]]:
+    def rows(self, key: Key) -> tuple[list[_Caller], list[_Caller], list[_Caller]]:
         """Return the callers to show, the others, and those that are not known."""
         into = [edge for edge in self._edges if edge.callee == key]
         into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
         rows = [*map(self.row, into)]
-        rest = _unknown_calls(self.totals[key], key, into)
+        rest = self._unknown_calls(key, into)
         unknown = [self.row(rest, UNKNOWN_CALLER)] if rest else []
-        known_ns = sum(edge.total_ns for edge in into)
-        shown = limited(rows, options, lambda row: row.edge.total_ns, known_ns)
+        known_ns = _sum_of(key, into).total_ns
+        shown = limited(rows, self._options, lambda row: row.edge.total_ns, known_ns)
         return shown, rows[len(shown) :], unknown  # they are sorted
 
     def row(self, edge: Edge, label: str = "") -> _Caller:
@@ -416,6 +415,23 @@ class _Callers:
             gpu_ns=None if self._gpu is None or label else self._gpu.get(edge[:3], 0),
         )
 
+    def _unknown_calls(self, key: Key, known: Sequence[Edge]) -> Edge | None:
+        """Return the calls of a function that are not among the `known`, if any."""
+        function = self._totals[key]
+        sums = _sum_of(key, known)
+        calls, rest_ns = function.calls - sums.calls, function.total_ns - sums.total_ns
+        if known and calls <= 0 and rest_ns <= 0:
+            return None
+        return Edge(
+            caller=cast("Key", (None, None, UNKNOWN_CALLER)),
+            line=0,
+            callee=key,
+            calls=max(0, calls),
+            primitive_calls=max(0, function.primitive_calls - sums.primitive_calls),
+            total_ns=max(0, rest_ns),
+            inclusive_ns=max(0, rest_ns),
+        )
+
 
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the callers of each of `options.targets`; LineprofError if unknown.
@@ -423,7 +439,7 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
     Below them is their sum, which is the function's numbers. GPU time is not summed:
     work that a recursive function launched counts for each line on the call path.
     """
-    every = _Callers(profile)
+    every = _Callers(profile, options)
     names = every.finder.names
     context = Context(terminal=options.terminal, names=names, sources=sources)
     gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
@@ -434,15 +450,16 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
         name = options.terminal.clean(names.called(key))
         yield f"{name}{every.marks.after(key)} is called from:"
         yield ""
-        shown, others, unknown = every.rows(key, options)
+        shown, others, unknown = every.rows(key)
         rows = [*shown, *unknown]
         if others:
-            rest = every.row(_sum_of(key, others), f"{len(others)} more")
+            sums = _sum_of(key, [row.edge for row in others])
+            rest = every.row(sums, f"{len(others)} more")
             rows.insert(len(shown), rest)
         hidden = ["inclusive_ns"]
         if any(row.edge.inclusive_ns != row.edge.total_ns for row in rows):
             hidden = []
-        total = _sum_of(key, rows)
+        total = _sum_of(key, [row.edge for row in rows])
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else None
         rows.append(every.row(total, "all together")._replace(gpu_ns=gpu_ns))
         totals = {"total_ns": total.total_ns}
@@ -451,40 +468,19 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
 
 def caller_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the rows of --callers; LineprofError for an unknown function."""
-    every = _Callers(profile)
+    every = _Callers(profile, options)
     rows: list[_Caller] = []
     more = 0
     for target in options.targets:
         key = every.finder.called(target, sources)
-        shown, others, unknown = every.rows(key, options)
+        shown, others, unknown = every.rows(key)
         rows += [*shown, *unknown]
         more += len(others)
     return rows_of(CALLERS, rows, sources, more=more)
 
 
-def _unknown_calls(
-    function: FunctionTotals, key: Key, known: Sequence[Edge]
-) -> Edge | None:
-    """Return the calls of a function that are not among the `known`, if any."""
-    calls = function.calls - sum(edge.calls for edge in known)
-    primitive = function.primitive_calls - sum(edge.primitive_calls for edge in known)
-    rest_ns = function.total_ns - sum(edge.total_ns for edge in known)
-    if known and calls <= 0 and rest_ns <= 0:
-        return None
-    return Edge(
-        caller=cast("Key", (None, None, UNKNOWN_CALLER)),
-        line=0,
-        callee=key,
-        calls=max(0, calls),
-        primitive_calls=max(0, primitive),
-        total_ns=max(0, rest_ns),
-        inclusive_ns=max(0, rest_ns),
-    )
-
-
-def _sum_of(key: Key, rows: Iterable[_Caller]) -> Edge:
+def _sum_of(key: Key, every: Sequence[Edge]) -> Edge:
     """Return the sums over calls of a function."""
-    every = [row.edge for row in rows]
     return Edge(
         caller=None,
         line=0,
