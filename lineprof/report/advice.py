@@ -45,7 +45,7 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         )
     else:
         head = _nothing(found)
-    yield from _wrapped(head, options.terminal, "")
+    yield from _wrapped(head, options.terminal)
     names = short_names(key for one in shown for key, _ in one.places)
     marks = Marks(profile)
     for number, one in enumerate(shown, 1):
@@ -58,13 +58,11 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     yield from more_rows(len(found.findings) - len(shown))
     if found.findings and found.unchecked:
         yield ""
-        text = f"Not looked for: {_unchecked(found)}"
-        yield from _wrapped(text, options.terminal, "")
+        yield from _wrapped(f"Not looked for: {_unchecked(found)}", options.terminal)
     if found.missing:
         yield ""
         for text in found.missing:
-            sentence = f"{text[:1].upper()}{text[1:]}"
-            yield from _wrapped(sentence, options.terminal, "")
+            yield from _wrapped(f"{text[:1].upper()}{text[1:]}", options.terminal)
 
 
 def advice_notes(profile: Profile, _: Options) -> Iterator[str]:
@@ -147,7 +145,7 @@ def _places(
         yield terminal.clipped(f"{_INDENT}{name.ljust(width)}  {text}".rstrip(), 0)
 
 
-def _wrapped(text: str, terminal: Terminal, indent: str) -> list[str]:
+def _wrapped(text: str, terminal: Terminal, indent: str = "") -> list[str]:
     """Return a sentence as lines that fit the terminal."""
     text = f"{indent}{terminal.clean(text)}"
     if terminal.width is None or terminal.width < _MIN_WIDTH:

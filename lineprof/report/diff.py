@@ -80,10 +80,7 @@ class Row(NamedTuple):
 
 def difference_of(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
-    sides = (
-        [sources_of(profile) for profile in before],
-        [sources_of(profile) for profile in after],
-    )
+    sides = [sources_of(run) for run in before], [sources_of(run) for run in after]
     return Difference(
         comparison=compare(
             [_run(*one, is_after=False) for one in zip(before, sides[0])],

@@ -210,12 +210,8 @@ class _Drill:
         parts, more = self.parts()
         keys = {section.function for _, sections in parts for section in sections}
         layout = table_layout(self._profile.unit, self._options, self._sources)
-        tables = {
-            table.key: table
-            for table in function_tables(
-                self._profile.of_functions(keys), self._options
-            )
-        }
+        shown = self._profile.of_functions(keys)
+        tables = {one.key: one for one in function_tables(shown, self._options)}
         yield from layout.heading()
         for start, sections in parts:
             if isinstance(start.at, Place):

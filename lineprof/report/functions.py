@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from heapq import nlargest
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lineprof.model.call_graph import (
+    COUNTS_OF_CALLS,
+    TIMES_OF_CALLS,
     Edge,
     edge_gpu_ns,
     edges,
@@ -481,12 +484,6 @@ def caller_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
 
 def _sum_of(key: Key, every: Sequence[Edge]) -> Edge:
     """Return the sums over calls of a function."""
-    return Edge(
-        caller=None,
-        line=0,
-        callee=key,
-        calls=sum(edge.calls for edge in every),
-        primitive_calls=sum(edge.primitive_calls for edge in every),
-        total_ns=sum(edge.total_ns for edge in every),
-        inclusive_ns=sum(edge.inclusive_ns for edge in every),
-    )
+    numbers = (*COUNTS_OF_CALLS, *TIMES_OF_CALLS)
+    sums = {name: sum(map(attrgetter(name), every)) for name in numbers}
+    return Edge(caller=None, line=0, callee=key, **sums)

@@ -193,17 +193,14 @@ def idle_note(profile: Profile, options: Options, min_share: float) -> Iterator[
     The device is the one that was idle for longest of those that were idle for a
     greater share of their time than `min_share`, 0 to 1.
     """
-    device = max(
-        (
-            one
-            for one in device_idle(profile, idle_sums)
-            if one.idle_ns > max(min_share * one.span_ns, _MIN_NOTED_NS)
-        ),
-        key=lambda one: one.idle_ns,
-        default=None,
-    )
-    if device is None:
+    devices = [
+        one
+        for one in device_idle(profile, idle_sums)
+        if one.idle_ns > max(min_share * one.span_ns, _MIN_NOTED_NS)
+    ]
+    if not devices:
         return
+    device = max(devices, key=lambda one: one.idle_ns)
     text = (
         f"Idle: {_name(profile, device)} for {percent(device.idle_ns, device.span_ns)}"
         " of the time between its first and last work"
