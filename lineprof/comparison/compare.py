@@ -315,8 +315,7 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
     If a run does not know who called whom, no self time is compared: `self_ns` is
     then the whole time, on both sides.
     """
-    runs = [*before, *after]
-    knows_calls = all(has_calls(run.profile) for run in runs)
+    knows_calls = all(has_calls(run.profile) for run in (*before, *after))
     matcher = _Matcher()
     side_before = _side(before, matcher, knows_calls=knows_calls)
     side_after = _side(after, matcher, knows_calls=knows_calls)
@@ -433,13 +432,9 @@ class _Matcher:
                 self.unknown[after] = None
             return _LineMap(before[1], after[1], is_guess=True)
         pairs = self._lines.pairs(block, other_block)
-        return _LineMap(
-            before[1],
-            after[1],
-            pairs=pairs,
-            back={index: same for same, index in pairs.items()},
-            sizes=(len(block), len(other_block)),
-        )
+        back = {index: same for same, index in pairs.items()}
+        sizes = (len(block), len(other_block))
+        return _LineMap(before[1], after[1], pairs=pairs, back=back, sizes=sizes)
 
     def _is_same_file(self, file: str, other_file: str, one: Run, other: Run) -> bool:
         place = (id(one), file, id(other), other_file)

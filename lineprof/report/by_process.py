@@ -194,9 +194,8 @@ def _matrix(
     for key in functions[: options.limit or None]:
         file, first_line, name = key
         yield ""
-        yield options.terminal.clipped(
-            f"Function: {name} at line {first_line} of {file}", 0
-        )
+        heading = f"Function: {name} at line {first_line} of {file}"
+        yield options.terminal.clipped(heading, 0)
         rows = {
             line: [ns / len(part) for ns, part in zip(row, parts)]
             for line, row in sorted(sums[key].items())

@@ -223,19 +223,12 @@ class _Walk:
             is_recursion = self._on_path[path.function] > 0
             self._path.append(path.function)
             self._on_path[path.function] += 1
+            row = _Row(position=position, ns=path.inclusive_ns, calls=path.calls)
             if index not in skipped:
-                yield _Row(
-                    path=path,
-                    position=position,
-                    ns=path.inclusive_ns,
-                    calls=path.calls,
-                    is_recursion=is_recursion,
-                )
+                yield row._replace(path=path, is_recursion=is_recursion)
             elif index == skipped[0]:
                 text = f"{self._characters.dots} {len(skipped)} levels, one call each"
-                yield _Row(
-                    position=position, ns=path.inclusive_ns, calls=path.calls, text=text
-                )
+                yield row._replace(text=text)
         self._push(chain[-1], subtree.level + len(chain) - 1, position)
 
     def _chain(self, subtree: _Subtree) -> list[CallPath]:
@@ -338,12 +331,9 @@ def tree_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
         if is_full or path.inclusive_ns < least_ns:
             more += 1
             continue
+        part = marks.part(path.function)
         row = _PathRow(
-            id=len(rows),
-            parent_id=parent,
-            depth=depth,
-            path=path,
-            part=marks.part(path.function),
+            id=len(rows), parent_id=parent, depth=depth, path=path, part=part
         )
         rows.append(row)
         if not options.depth or depth < options.depth:

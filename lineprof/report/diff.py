@@ -77,6 +77,14 @@ class Row(NamedTuple):
         before, after = self.function.before, self.function.after
         return before and before[1], after and after[1]
 
+    @property
+    def text(self) -> str:
+        """The line after or, if it was removed, before; "" for a function."""
+        if self.line is None:
+            return ""
+        after = self.line.after_text
+        return (self.line.before_text if after is None else after) or ""
+
 
 def difference_of(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
@@ -317,9 +325,7 @@ def _table(
         texts += [note] if any(notes) else []
         texts += [names.place(row), names.function(row)]
         if row.line is not None:
-            shown = row.line.after_text
-            shown = row.line.before_text if shown is None else shown
-            texts.append((shown or "").strip())
+            texts.append(row.text.strip())
         cells.append(texts)
     total = whole_ns(comparison)
     hot = [

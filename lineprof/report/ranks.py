@@ -206,13 +206,8 @@ def _found(profile: Profile, options: Options) -> _Found | None:
     shown = limited(order, options, lambda key: lost[key], all_lost)
     if not (options.all_functions or options.limit or options.min_percent):
         shown = order[:_MAX_FUNCTIONS]
-    return _Found(
-        run=run_spread(every),
-        lines=lines,
-        wholes=wholes,
-        shown=shown,
-        more=len(order) - len(shown),
-    )
+    run, more = run_spread(every), len(order) - len(shown)
+    return _Found(run=run, lines=lines, wholes=wholes, shown=shown, more=more)
 
 
 # The run.

@@ -77,7 +77,7 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         "rank": [row.rank for row in rows],
         "before": [row.numbers[0] or 0 for row in rows],
         "after": [row.numbers[1] or 0 for row in rows],
-        "text": [_text(row) for row in rows],
+        "text": [row.text for row in rows],
     }
     for name in _TIMES:
         changes = [getattr(row.times, f"{name}_ns") for row in rows]
@@ -89,13 +89,6 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         table[f"low{side}"] = [one and min(one) for one in counts]
         table[f"high{side}"] = [one and max(one) for one in counts]
     return table
-
-
-def _text(row: Row) -> str:
-    if row.line is None:
-        return ""
-    after = row.line.after_text
-    return (row.line.before_text if after is None else after) or ""
 
 
 def _source(pair: FunctionPair) -> dict[str, object]:
