@@ -322,13 +322,15 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
 
 
 def _hits_of(places: Iterable[Place], profile: Profile) -> Counter[Place]:
-    """Return the hits of lines, with those of other lines of their functions."""
-    keys = {key for key, _ in places}
+    """Return the hits of lines."""
+    wanted = {*places}
+    keys = {key for key, _ in wanted}
     hits: Counter[Place] = Counter()
     for function in profile.functions:
         if function.key in keys:
             for cell in function.thread_lines:
-                hits[function.key, cell.line] += cell.hits
+                if (function.key, cell.line) in wanted:
+                    hits[function.key, cell.line] += cell.hits
     return hits
 
 
