@@ -21,27 +21,25 @@ if TYPE_CHECKING:
     from lineprof.model.gpu_idle import IdleSums
     from lineprof.model.profile import Profile
 
-__all__ = ["KINDS", "Advice", "Finding", "advise", "findings"]
+__all__ = ["KINDS", "Advice", "Finding", "advise"]
 
-KINDS = (
-    loops.LOOP_DOMINATES,
-    loops.REPEATED_CALL,
-    lines.IMPORT,
-    lines.UNEVEN_LINE,
-    lines.WAITING,
-    lines.BUSY_PROCESSORS,
-    lines.SYSTEM_TIME,
-    lines.IMBALANCE,
+_OF_SOURCE = (loops.LOOP_DOMINATES, loops.REPEATED_CALL, lines.IMPORT)
+
+_OF_GPU = (
     gpu.HIDDEN_SYNCHRONISATION,
     gpu.PAGEABLE_COPY,
     gpu.MANY_TINY_KERNELS,
     gpu.GPU_IDLE,
 )
 
-_OF_SOURCE = (
-    loops.LOOP_DOMINATES,
-    loops.REPEATED_CALL,
-    lines.IMPORT,
+KINDS = (
+    *_OF_SOURCE,
+    lines.UNEVEN_LINE,
+    lines.WAITING,
+    lines.BUSY_PROCESSORS,
+    lines.SYSTEM_TIME,
+    lines.IMBALANCE,
+    *_OF_GPU,
 )
 
 _MAX_NAMED = 3  # files without a tree
@@ -54,16 +52,6 @@ class Advice(NamedTuple):
     unchecked: tuple[tuple[str, str], ...]  # kinds, each with the reason
     missing: tuple[str, ...]  # sentences about files without source text
     run_ns: int  # 100 % of the shares
-
-
-def findings(
-    profile: Profile, sources: SourceLines, idle_sums: IdleSums
-) -> list[Finding]:
-    """Return the findings of a profile, most costly first.
-
-    The arguments are those of `advise`.
-    """
-    return [*advise(profile, sources, idle_sums).findings]
 
 
 def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advice:
@@ -124,15 +112,7 @@ def _unchecked(profile: Profile) -> Iterator[tuple[str, str]]:
 
 def _unchecked_of_gpu(recorded: Gpu, *, has_source: bool) -> Iterator[tuple[str, str]]:
     if not recorded.sums:
-        yield from (
-            (kind, "no GPU data")
-            for kind in (
-                gpu.HIDDEN_SYNCHRONISATION,
-                gpu.PAGEABLE_COPY,
-                gpu.MANY_TINY_KERNELS,
-                gpu.GPU_IDLE,
-            )
-        )
+        yield from ((kind, "no GPU data") for kind in _OF_GPU)
         return
     if not has_source:
         yield gpu.HIDDEN_SYNCHRONISATION, "no source text"

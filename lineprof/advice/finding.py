@@ -9,22 +9,19 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.source_trees import SourceTrees
-from lineprof.model.call_graph import edges, function_totals, line_self_ns
+from lineprof.advice.source_trees import SourceLines, SourceTrees
+from lineprof.model.call_graph import Edge, edges, function_totals, line_self_ns
+from lineprof.model.records import FunctionStats, Key, LineTotals
 from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from lineprof.advice.source_trees import SourceLines
-    from lineprof.model.call_graph import Edge
     from lineprof.model.profile import Profile
-    from lineprof.model.records import FunctionStats, Key, LineTotals
 
-    Line = tuple[Key, int]  # function, its line; 0: the function's short lines
+Line = tuple[Key, int]  # function, its line; 0: the function's short lines
 
-    Number = int | float | str
-
+Number = int | float | str
 
 _MAX_SEARCHED = 2_000_000  # calls: 1 s; more are in no program's profile
 
@@ -47,6 +44,7 @@ class Evidence:
     def __init__(self, profile: Profile, sources: SourceLines) -> None:
         self.profile = profile
         self.trees = SourceTrees(profile, sources)
+        self._rows: dict[Key, dict[int, LineTotals]] = {}
         self._room = _MAX_SEARCHED
 
     @cached_property
@@ -68,9 +66,13 @@ class Evidence:
         times = [function.total_ns for function in profile.functions]
         return max(wall_ns, *times, 0) if wall_ns else sum(times)
 
-    def share(self, ns: float) -> float:
+    def share(self, ns: int) -> float:
         """Return a time as a share of the run, 0 to 1."""
         return min(1.0, ns / self.run_ns) if self.run_ns else 0.0
+
+    def of_run(self, ns: int) -> str:
+        """Return a time as a share of the run, in words: ``12.5 % of the run``."""
+        return f"{percent(self.share(ns))} of the run"
 
     @cached_property
     def functions(self) -> Mapping[Key, FunctionStats]:
@@ -99,10 +101,6 @@ class Evidence:
             found.setdefault(key, []).append(line)
         return found
 
-    @cached_property
-    def _rows(self) -> dict[Key, dict[int, LineTotals]]:
-        return {}
-
     def lines(self, key: Key) -> Mapping[int, LineTotals]:
         """Return the measured lines of a function by their numbers."""
         if key not in self._rows:
@@ -110,6 +108,11 @@ class Evidence:
             rows = function.rows if function else ()
             self._rows[key] = {row.line: row for row in rows}
         return self._rows[key]
+
+    def hits(self, place: Line) -> int:
+        """Return how often a line was executed; 0 if it was not measured."""
+        row = self.lines(place[0]).get(place[1])
+        return row.hits if row else 0
 
     def recursed(self, key: Key) -> bool:
         """Return whether a function recursed: then its lines have times twice."""
@@ -119,12 +122,13 @@ class Evidence:
     def leads_to(
         self, lines: Iterable[Line], min_ns: float, wanted: Container[Key]
     ) -> bool:
-        """Return whether one of `lines` calls a function that is `wanted`.
+        """Return whether one of a function's `lines` calls another one of `wanted`.
 
         It may call it by other functions; every call of the chain has to have taken
         `min_ns`. All searches together end after `_MAX_SEARCHED` calls.
         """
         todo = [*lines]
+        own = {key for key, _ in todo}
         seen: set[Key] = set()
         while todo:
             for edge in self.calls.get(todo.pop(), ()):
@@ -132,7 +136,7 @@ class Evidence:
                 key = edge.callee
                 if edge.inclusive_ns < min_ns or key in seen or self._room < 0:
                     continue
-                if key in wanted:
+                if key in wanted and key not in own:
                     return True
                 seen.add(key)
                 todo += [(key, line) for line in self.lines_that_call.get(key, ())]

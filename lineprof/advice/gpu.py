@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
 
-from lineprof.advice.finding import Finding, counted, in_words, percent
+from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words, percent
 from lineprof.model.gpu import (
     DRIVER,
     KERNEL,
@@ -18,15 +19,13 @@ from lineprof.model.gpu import (
     of_unknown_clock,
 )
 from lineprof.model.gpu_idle import device_idle, has_launches
-from lineprof.model.timelines import event_column
+from lineprof.model.timelines import Timeline, event_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from lineprof.advice.finding import Evidence, Line
     from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.gpu_idle import DeviceIdle, IdleLine, IdleSums
-    from lineprof.model.timelines import Timeline
 
 HIDDEN_SYNCHRONISATION, PAGEABLE_COPY = "hidden-synchronisation", "pageable-copy"
 MANY_TINY_KERNELS, GPU_IDLE = "many-tiny-kernels", "gpu-idle"
@@ -58,64 +57,51 @@ _PAGEABLE = MEMORIES.index("Pageable")
 _DIRECTIONS = frozenset(("HtoD", "DtoH"))
 
 
-class _Calls(NamedTuple):
-    """Calls or records of one kind, summed."""
-
-    count: int = 0  # type: ignore[assignment]  # hides tuple.count
-    ns: int = 0
-
-    def plus(self, one: GpuSum) -> _Calls:
-        return _Calls(count=self.count + one.count, ns=self.ns + one.ns)
-
-
 class _OfLine:
     """The sums of one line itself, without the functions that it called."""
 
     def __init__(self) -> None:
-        self.waits = _Calls()
-        self.kernels = _Calls()
+        self.waits = self.wait_ns = self.kernels = self.kernel_ns = 0
         self.adopted = 0  # kernels that threads without lines launched
-        self.api: dict[tuple[str, str], _Calls] = {}  # by kind and name
+        self.api_ns: Counter[tuple[str, str]] = Counter()  # by kind and name
 
     def add(self, one: GpuSum, *, adopted: bool) -> None:
         """Add a sum; waits and calls of other threads are not part of the line's."""
         if one.kind == KERNEL and one.origin == NO_PATH:
-            self.kernels = self.kernels.plus(one)
+            self.kernels += one.count
+            self.kernel_ns += one.ns
             self.adopted += one.count if adopted else 0
         elif one.kind == WAIT and not adopted:
-            self.waits = self.waits.plus(one)
+            self.waits += one.count
+            self.wait_ns += one.ns
         elif one.kind in {RUNTIME, DRIVER}:
-            key = (one.kind, one.name)
-            self.api[key] = self.api.get(key, _Calls()).plus(one)
+            self.api_ns[one.kind, one.name] += one.ns
 
     def longest_call(self) -> tuple[str, int]:
         """Return the call of CUDA with the most time, and that (ns); ("", 0) if none.
 
         Calls of the runtime contain calls of the driver.
         """
-        kind = RUNTIME if any(key[0] == RUNTIME for key in self.api) else DRIVER
-        found = {key[1]: calls for key, calls in self.api.items() if key[0] == kind}
-        name = max(found, key=lambda one: found[one].ns, default="")
-        return _VERSION.sub("", name), found[name].ns if name else 0
+        kind = RUNTIME if any(key[0] == RUNTIME for key in self.api_ns) else DRIVER
+        found = {key[1]: ns for key, ns in self.api_ns.items() if key[0] == kind}
+        name = max(found, key=lambda one: found[one], default="")
+        return _VERSION.sub("", name), found.get(name, 0)
 
     def launch_ns(self) -> int:
         """Return the time (ns) of all calls that launch kernels; 0 if unknown."""
         sums = {RUNTIME: 0, DRIVER: 0}
-        for (kind, name), calls in self.api.items():
+        for (kind, name), ns in self.api_ns.items():
             if name.startswith(_LAUNCHES):
-                sums[kind] += calls.ns
+                sums[kind] += ns
         return sums[RUNTIME] or sums[DRIVER]
 
 
-def _of_lines(gpu: Gpu) -> dict[Line, _OfLine]:
-    found: dict[Line, _OfLine] = {}
+def _of_lines(gpu: Gpu) -> Mapping[Line, _OfLine]:
+    found: defaultdict[Line, _OfLine] = defaultdict(_OfLine)
     for one in gpu.sums:
         if one.path != NO_PATH:
             path = gpu.paths[one.path]
-            line = path.lines[-1]
-            if line not in found:
-                found[line] = _OfLine()
-            found[line].add(one, adopted=path.adopted)
+            found[path.lines[-1]].add(one, adopted=path.adopted)
     return found
 
 
@@ -126,9 +112,9 @@ def _is_worth(evidence: Evidence, ns: int) -> bool:
 def lines_of_sums(evidence: Evidence) -> Iterator[Finding]:
     """Yield hidden waits and lines that launch tiny kernels."""
     for line, sums in _of_lines(evidence.profile.gpu).items():
-        if _is_worth(evidence, sums.waits.ns) and _hides_waits(evidence, line):
+        if _is_worth(evidence, sums.wait_ns) and _hides_waits(evidence, line):
             yield _of_waits(evidence, line, sums)
-        if sums.kernels.count >= MIN_KERNELS:
+        if sums.kernels >= MIN_KERNELS:
             yield from _of_kernels(evidence, line, sums)
 
 
@@ -149,11 +135,9 @@ def _shows_wait(word: str) -> bool:
 
 
 def _of_waits(evidence: Evidence, line: Line, sums: _OfLine) -> Finding:
-    waits = sums.waits
-    share = evidence.share(waits.ns)
     row = evidence.lines(line[0]).get(line[1])
     numbers: list[tuple[str, int | float | str]] = [
-        *(("waits", waits.count), ("wait_ns", waits.ns)),
+        *(("waits", sums.waits), ("wait_ns", sums.wait_ns)),
         *(("hits", row.hits if row else 0), ("time_ns", row.time_ns if row else 0)),
     ]
     name, ns = sums.longest_call()
@@ -164,12 +148,13 @@ def _of_waits(evidence: Evidence, line: Line, sums: _OfLine) -> Finding:
     return Finding(
         kind=HIDDEN_SYNCHRONISATION,
         places=(line,),
-        cost_ns=waits.ns,
-        share=share,
+        cost_ns=sums.wait_ns,
+        share=evidence.share(sums.wait_ns),
         numbers=tuple(numbers),
         measured=(
-            f"The thread was blocked until the GPU was done for {in_words(waits.ns)},"
-            f" {percent(share)} of the run, in {counted(waits.count, 'call')} from this"
+            f"The thread was blocked until the GPU was done for"
+            f" {in_words(sums.wait_ns)}, {evidence.of_run(sums.wait_ns)}, in"
+            f" {counted(sums.waits, 'call')} from this"
             f" line, whose text has no word for waiting{call}."
         ),
         advice=(
@@ -184,16 +169,15 @@ def _of_waits(evidence: Evidence, line: Line, sums: _OfLine) -> Finding:
 
 
 def _of_kernels(evidence: Evidence, line: Line, sums: _OfLine) -> Iterator[Finding]:
-    count = sums.kernels.count
-    mean_ns = sums.kernels.ns / count
-    own_ns = evidence.self_ns.get(line[0], {}).get(line[1], 0) - sums.waits.ns
+    count = sums.kernels
+    mean_ns = sums.kernel_ns / count
+    own_ns = evidence.self_ns.get(line[0], {}).get(line[1], 0) - sums.wait_ns
     launch_ns = sums.launch_ns() / count
     is_tiny = mean_ns < min(launch_ns or TINY_KERNEL_NS, own_ns / count)
     if not is_tiny or not _is_worth(evidence, own_ns):
         return
-    share = evidence.share(own_ns)
     numbers: list[tuple[str, int | float | str]] = [
-        *(("kernels", count), ("kernel_ns", sums.kernels.ns), ("own_ns", own_ns)),
+        *(("kernels", count), ("kernel_ns", sums.kernel_ns), ("own_ns", own_ns)),
         *(("mean_kernel_ns", round(mean_ns)), ("adopted_kernels", sums.adopted)),
     ]
     calls = ""
@@ -205,13 +189,12 @@ def _of_kernels(evidence: Evidence, line: Line, sums: _OfLine) -> Iterator[Findi
         kind=MANY_TINY_KERNELS,
         places=(line,),
         cost_ns=own_ns,
-        share=share,
+        share=evidence.share(own_ns),
         numbers=tuple(numbers),
         measured=(
             f"This line launched {count:,} kernels{others} of {in_words(mean_ns)} on"
             f" average, and took {in_words(own_ns / count)} for each itself, without"
-            f" waits for the GPU{calls}: {in_words(own_ns)}, {percent(share)} of the"
-            " run."
+            f" waits for the GPU{calls}: {in_words(own_ns)}, {evidence.of_run(own_ns)}."
         ),
         advice=(
             "It usually helps to launch fewer and larger kernels: larger batches,"
@@ -228,7 +211,7 @@ class _Copies:
 
     def __init__(self) -> None:
         self.count = self.ns = self.bytes = 0
-        self.by_direction: dict[str, int] = {}  # bytes
+        self.by_direction: Counter[str] = Counter()  # bytes
 
 
 def pageable_copies(evidence: Evidence) -> Iterator[Finding]:
@@ -236,7 +219,7 @@ def pageable_copies(evidence: Evidence) -> Iterator[Finding]:
     gpu = evidence.profile.gpu
     if not any(one.kind == MEMCPY for one in gpu.sums):
         return
-    found: dict[Line, _Copies] = {}
+    found: defaultdict[Line, _Copies] = defaultdict(_Copies)
     for timeline in gpu.timelines:
         _add_copies(found, gpu, timeline)
     lacks = any(run.left_out for run in gpu.runs) or of_unknown_clock(gpu) > 0
@@ -245,7 +228,9 @@ def pageable_copies(evidence: Evidence) -> Iterator[Finding]:
             yield _of_copies(evidence, line, copies, lacks=lacks)
 
 
-def _add_copies(found: dict[Line, _Copies], gpu: Gpu, timeline: Timeline) -> None:
+def _add_copies(
+    found: defaultdict[Line, _Copies], gpu: Gpu, timeline: Timeline
+) -> None:
     kind_of_copy = KINDS.index(MEMCPY)
     columns = ("kind", "bytes", "memory", "path", "ns", "name")
     for kind, size, memory, path, ns, name in zip(
@@ -260,41 +245,34 @@ def _add_copies(found: dict[Line, _Copies], gpu: Gpu, timeline: Timeline) -> Non
         of_path = gpu.paths[timeline.first_path + path - 1]
         if of_path.adopted:
             continue
-        line = of_path.lines[-1]
-        if line not in found:
-            found[line] = _Copies()
-        copies = found[line]
+        copies = found[of_path.lines[-1]]
         copies.count += 1
         copies.ns += ns
         copies.bytes += size
-        old = copies.by_direction.get(direction, 0)
-        copies.by_direction[direction] = old + size
+        copies.by_direction[direction] += size
 
 
 def _of_copies(
     evidence: Evidence, line: Line, copies: _Copies, *, lacks: bool
 ) -> Finding:
-    share = evidence.share(copies.ns)
     rate = copies.bytes / copies.ns  # GB/s
     at_least = "at least " if lacks else ""
     return Finding(
         kind=PAGEABLE_COPY,
         places=(line,),
         cost_ns=copies.ns,
-        share=share,
+        share=evidence.share(copies.ns),
         numbers=(
-            *(
-                ("copies", copies.count),
-                ("bytes", copies.bytes),
-                ("copy_ns", copies.ns),
-            ),
+            ("copies", copies.count),
+            ("bytes", copies.bytes),
+            ("copy_ns", copies.ns),
             ("bytes_per_s", round(rate * 1e9)),
             *((f"{name}_bytes", size) for name, size in copies.by_direction.items()),
         ),
         measured=(
             f"This line made {at_least}{counted(copies.count, 'copy', 'copies')} of"
             f" pageable memory, which moved {copies.bytes / 1e6:,.1f} MB in"
-            f" {in_words(copies.ns)} of the device, {percent(share)} of the run, at"
+            f" {in_words(copies.ns)} of the device, {evidence.of_run(copies.ns)}, at"
             f" {rate:.2f} GB/s."
         ),
         advice=(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Finding, counted, in_words, percent
-from lineprof.advice.source_trees import statements
+from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
 from lineprof.model.collectives import is_collective
 from lineprof.model.own_waits import min_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of
-from lineprof.model.rank_spread import line_spreads
+from lineprof.model.rank_spread import LineSpread, line_spreads
 from lineprof.model.records import (
     GIL,
     IO,
@@ -25,10 +25,8 @@ from lineprof.model.time_split import line_time_splits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.advice.finding import Evidence, Line
     from lineprof.model.profile import Profile
-    from lineprof.model.rank_spread import LineSpread
-    from lineprof.model.records import Key, Ranks
+    from lineprof.model.records import Ranks
 
 WAITING, BUSY_PROCESSORS = "waiting", "busy-processors"
 UNEVEN_LINE, IMPORT = "uneven-line", "import"
@@ -84,11 +82,10 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
     """
     profile = evidence.profile
     min_ns = MIN_LINE_SHARE * evidence.run_ns
-    sums: dict[Line, int] = {}
+    sums: Counter[Line] = Counter()
     for wait in profile.waits:
-        line = (wait.function, wait.line)
         if wait.cause != RUNNABLE:
-            sums[line] = sums.get(line, 0) + wait.ns
+            sums[wait.function, wait.line] += wait.ns
     hot = [line for line, ns in sums.items() if ns > min_ns]
     for line, every in min_waits(profile, hot).items():
         causes = {cause: ns for cause, ns in every.items() if cause != RUNNABLE}
@@ -96,9 +93,6 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
         if ns <= min_ns or line[0] not in evidence.functions:
             continue
         most = max(causes, key=lambda cause: causes[cause])
-        share = evidence.share(ns)
-        row = evidence.lines(line[0]).get(line[1])
-        hits = row.hits if row else 0
         parts = ", ".join(
             f"{in_words(causes[cause])} for {_FOR.get(cause, cause)}"
             for cause in sorted(causes, key=lambda cause: -causes[cause])
@@ -107,14 +101,14 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
             kind=WAITING,
             places=(line,),
             cost_ns=ns,
-            share=share,
+            share=evidence.share(ns),
             numbers=(
-                *(("wait_ns", ns), ("cause", most), ("hits", hits)),
+                *(("wait_ns", ns), ("cause", most), ("hits", evidence.hits(line))),
                 *((f"{cause}_ns", causes[cause]) for cause in causes),
             ),
             measured=(
                 f"This line itself was off the processor for {in_words(ns)} or more,"
-                f" {percent(share)} of the run: {parts}."
+                f" {evidence.of_run(ns)}: {parts}."
             ),
             advice=_HELPS_WAITS.get(most, _HELPS_WAITS[OTHER]),
         )
@@ -137,19 +131,18 @@ def busy_processors(evidence: Evidence) -> Iterator[Finding]:
     if ns <= min_ns:
         return
     longest = max(waits, key=lambda line: waits[line])
-    share = evidence.share(ns)
     yield Finding(
         kind=BUSY_PROCESSORS,
         places=(longest,),
         cost_ns=ns,
-        share=share,
+        share=evidence.share(ns),
         numbers=(
             *(("ready_ns", ns), ("lines", sum(1 for one in waits.values() if one))),
             ("longest_line_ns", waits[longest]),
         ),
         measured=(
             f"All lines together were ready to run for {in_words(ns)} or more,"
-            f" {percent(share)} of the run, while other work had the processors;"
+            f" {evidence.of_run(ns)}, while other work had the processors;"
             f" {in_words(waits[longest])} of it on this line."
         ),
         advice=(
@@ -172,14 +165,11 @@ class _Uneven(NamedTuple):
 
 def uneven_lines(evidence: Evidence) -> Iterator[Finding]:
     """Yield the lines of which one execution took far longer than all others."""
-    found: dict[Key, list[_Uneven]] = {}
-    for one in _uneven(evidence):
-        found.setdefault(one.line[0], []).append(one)
-    for key, ones in found.items():
-        others = {*found} - {key}
-        for one in ones:
-            if not evidence.leads_to([one.line], _SAME_PART * one.max_ns, others):
-                yield _of_uneven(evidence, one)
+    found = [*_uneven(evidence)]
+    keys = {one.line[0] for one in found}
+    for one in found:
+        if not evidence.leads_to([one.line], _SAME_PART * one.max_ns, keys):
+            yield _of_uneven(evidence, one)
 
 
 def _uneven(evidence: Evidence) -> Iterator[_Uneven]:
@@ -206,20 +196,19 @@ def _uneven(evidence: Evidence) -> Iterator[_Uneven]:
 
 
 def _of_uneven(evidence: Evidence, one: _Uneven) -> Finding:
-    share = evidence.share(one.max_ns)
     mean_ns = round(one.others_ns)
     return Finding(
         kind=UNEVEN_LINE,
         places=(one.line,),
         cost_ns=one.max_ns,
-        share=share,
+        share=evidence.share(one.max_ns),
         numbers=(
             *(("hits", one.hits), ("min_ns", one.min_ns), ("max_ns", one.max_ns)),
             ("mean_of_others_ns", mean_ns),
         ),
         measured=(
             f"One of {one.hits:,} executions of this line took {in_words(one.max_ns)},"
-            f" {percent(share)} of the run; the others took {in_words(mean_ns)} on"
+            f" {evidence.of_run(one.max_ns)}; the others took {in_words(mean_ns)} on"
             f" average, the shortest {in_words(one.min_ns)}."
         ),
         advice=(
@@ -235,41 +224,33 @@ def _of_uneven(evidence: Evidence, one: _Uneven) -> Finding:
 def imports(evidence: Evidence) -> Iterator[Finding]:
     """Yield the import statements that took a large part of the run."""
     min_ns = MIN_LINE_SHARE * evidence.run_ns
-    found: dict[Key, list[Line]] = {}
+    found: list[Line] = []
     for function in evidence.profile.functions:
         key = function.key
         if evidence.recursed(key) or function.total_ns <= min_ns:
             continue
         hot = [line for line, ns in function.line_ns.items() if ns > min_ns]
-        tree = evidence.trees.of(function.file) if hot else None
-        body = tree.function(key) if tree else None
-        if tree is None or body is None:
-            continue
-        for one in statements(body):
-            line, header = one.node.lineno, tree.header(one.node.lineno)
-            is_alone = header is not None and header.statements == 1
+        for one in evidence.trees.statements(key) if hot else ():
             is_import = isinstance(one.node, (ast.Import, ast.ImportFrom))
-            if is_import and is_alone and line in hot:
-                found.setdefault(key, []).append((key, line))
-    for key, lines in found.items():
-        others = {*found} - {key}
-        for place in lines:
-            ns = evidence.lines(key)[place[1]].time_ns
-            if not evidence.leads_to([place], _SAME_PART * ns, others):
-                yield _of_import(evidence, place, ns)
+            if is_import and one.is_alone and one.node.lineno in hot:
+                found.append((key, one.node.lineno))
+    keys = {key for key, _ in found}
+    for key, line in found:
+        ns = evidence.lines(key)[line].time_ns
+        if not evidence.leads_to([(key, line)], _SAME_PART * ns, keys):
+            yield _of_import(evidence, (key, line), ns)
 
 
 def _of_import(evidence: Evidence, line: Line, ns: int) -> Finding:
-    share = evidence.share(ns)
-    hits = evidence.lines(line[0])[line[1]].hits
+    hits = evidence.hits(line)
     return Finding(
         kind=IMPORT,
         places=(line,),
         cost_ns=ns,
-        share=share,
+        share=evidence.share(ns),
         numbers=(("hits", hits), ("time_ns", ns)),
         measured=(
-            f"This import took {in_words(ns)}, {percent(share)} of the run, in"
+            f"This import took {in_words(ns)}, {evidence.of_run(ns)}, in"
             f" {counted(hits, 'execution')}, with all that it imported."
         ),
         advice=(
@@ -303,22 +284,21 @@ def imbalances(evidence: Evidence) -> Iterator[Finding]:
     ranks = known_ranks(profile) if has_communication(profile) else None
     if ranks is None:
         return
-    min_ns = MIN_LOST_SHARE * evidence.run_ns
     for (key, line), spread in line_spreads(ranks).items():
         if line == WHOLE or key not in evidence.functions:
             continue
-        if spread.own.lost > min_ns and not is_collective(key):
+        is_long = spread.own.lost > MIN_LOST_SHARE * evidence.run_ns
+        if is_long and not is_collective(key):
             yield _of_spread(evidence, spread)
 
 
 def _of_spread(evidence: Evidence, spread: LineSpread) -> Finding:
     own = spread.own
-    share = evidence.share(own.lost)
     return Finding(
         kind=IMBALANCE,
         places=((spread.key, spread.line),),
         cost_ns=own.lost,
-        share=share,
+        share=evidence.share(own.lost),
         numbers=(
             *(("lost_ns", own.lost), ("max_ns", own.max), ("max_rank", own.max_rank)),
             *(("mean_ns", round(own.mean)), ("min_ns", own.min)),
@@ -329,7 +309,7 @@ def _of_spread(evidence: Evidence, spread: LineSpread) -> Finding:
             f" communication and the profiled functions that it called; the mean of"
             f" {counted(own.ranks, 'rank')} is {in_words(own.mean)}, so that all"
             f" together they took {in_words(own.lost)} less than the slowest,"
-            f" {percent(share)} of the run."
+            f" {evidence.of_run(own.lost)}."
         ),
         advice=(
             "It usually helps to give each rank an equal part of the work, or to let"
@@ -346,25 +326,22 @@ def system_lines(evidence: Evidence) -> Iterator[Finding]:
     min_ns = MIN_LINE_SHARE * evidence.run_ns
     for key, lines in line_time_splits(evidence.profile).items():
         for line, split in lines.items():
-            if split.system_ns > min_ns and key in evidence.functions:
-                share = evidence.share(split.system_ns)
-                hits = evidence.lines(key)[line].hits
-                yield Finding(
-                    kind=SYSTEM_TIME,
-                    places=((key, line),),
-                    cost_ns=split.system_ns,
-                    share=share,
-                    numbers=(
-                        *(("system_ns", split.system_ns), ("hits", hits)),
-                        ("time_ns", split.time_ns),
-                    ),
-                    measured=(
-                        f"This line itself ran in the kernel for"
-                        f" {in_words(split.system_ns)}, {percent(share)} of the run, in"
-                        f" {counted(hits, 'execution')}."
-                    ),
-                    advice=(
-                        "It usually helps to make fewer and larger calls of the system,"
-                        " or to use memory again instead of allocating it anew."
-                    ),
-                )
+            ns = split.system_ns
+            if ns <= min_ns or key not in evidence.functions:
+                continue
+            hits = evidence.lines(key)[line].hits
+            yield Finding(
+                kind=SYSTEM_TIME,
+                places=((key, line),),
+                cost_ns=ns,
+                share=evidence.share(ns),
+                numbers=(("system_ns", ns), ("hits", hits), ("time_ns", split.time_ns)),
+                measured=(
+                    f"This line itself ran in the kernel for {in_words(ns)},"
+                    f" {evidence.of_run(ns)}, in {counted(hits, 'execution')}."
+                ),
+                advice=(
+                    "It usually helps to make fewer and larger calls of the system, or"
+                    " to use memory again instead of allocating it anew."
+                ),
+            )

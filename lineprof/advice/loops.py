@@ -6,14 +6,13 @@ import ast
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Finding, counted, in_words, percent
-from lineprof.advice.source_trees import bound_names, statements, walk_scope
+from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
+from lineprof.advice.source_trees import Loop, bound_names, walk_scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.advice.finding import Evidence, Line
-    from lineprof.advice.source_trees import Function, Loop, SourceTree, Statement
+    from lineprof.advice.source_trees import Function, Statement
     from lineprof.model.call_graph import Edge
     from lineprof.model.records import Key
 
@@ -47,20 +46,21 @@ class _HotLoop(NamedTuple):
         """Yield all lines of the loop."""
         return ((self.key, line) for line in range(self.first, self.last + 1))
 
+    def contains(self, other: _HotLoop) -> bool:
+        """Return whether another loop begins on a later line of this one."""
+        return self.key == other.key and self.first < other.first <= self.last
+
 
 def dominating_loops(evidence: Evidence) -> Iterator[Finding]:
     """Yield the loops that took most of the run, only the innermost of several."""
-    hot: dict[Key, list[_HotLoop]] = {}
-    for loop in _hot_loops(evidence):
-        hot.setdefault(loop.key, []).append(loop)
+    hot = [*_hot_loops(evidence)]
+    keys = {loop.key for loop in hot}
     min_ns = MIN_LOOP_SHARE * evidence.run_ns
-    for key, loops in hot.items():
-        others = {*hot} - {key}
-        starts = [one.first for one in loops]  # a loop comes before those inside it
-        for loop, following in zip(loops, [*starts[1:], 0]):
-            is_innermost = not loop.first < following <= loop.last
-            if is_innermost and not evidence.leads_to(loop.lines(), min_ns, others):
-                yield _of_loop(evidence, loop)
+    # A loop comes before those inside it.
+    for loop, following in zip(hot, [*hot[1:], None]):
+        is_innermost = following is None or not loop.contains(following)
+        if is_innermost and not evidence.leads_to(loop.lines(), min_ns, keys):
+            yield _of_loop(evidence, loop)
 
 
 def _hot_loops(evidence: Evidence) -> Iterator[_HotLoop]:
@@ -69,12 +69,10 @@ def _hot_loops(evidence: Evidence) -> Iterator[_HotLoop]:
         key = function.key
         if evidence.recursed(key) or function.total_ns <= min_ns:
             continue
-        tree = evidence.trees.of(function.file)
-        found = tree.function(key) if tree else None
         times = function.line_ns
-        for one in statements(found) if found else ():
+        for one in evidence.trees.statements(key):
             node = one.node
-            if isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            if isinstance(node, Loop):
                 first, last = node.lineno, node.body[-1].end_lineno or node.lineno
                 ns = sum(time for line, time in times.items() if first <= line <= last)
                 if ns > min_ns:
@@ -86,8 +84,7 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Finding:
     inside = [row for line, row in lines.items() if loop.first <= line <= loop.last]
     longest = max(inside, key=lambda row: (row.time_ns, -row.line))
     rounds = _rounds(evidence, loop)
-    share = evidence.share(loop.ns)
-    words = "for" if not isinstance(loop.node, ast.While) else "while"
+    words = "while" if isinstance(loop.node, ast.While) else "for"
     numbers: list[tuple[str, int | float | str]] = [
         *(("loop_ns", loop.ns), ("first_line", loop.first), ("last_line", loop.last)),
         *(("longest_line", longest.line), ("longest_line_ns", longest.time_ns)),
@@ -104,11 +101,11 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Finding:
         kind=LOOP_DOMINATES,
         places=tuple(places),
         cost_ns=loop.ns,
-        share=share,
+        share=evidence.share(loop.ns),
         numbers=tuple(numbers),
         measured=(
             f"The lines {loop.first} to {loop.last} of this {words} loop took"
-            f" {in_words(loop.ns)}, {percent(share)} of the run, with what they called"
+            f" {in_words(loop.ns)}, {evidence.of_run(loop.ns)}, with what they called"
             f"{each}; {in_words(longest.time_ns)} of it on line {longest.line}."
         ),
         advice=(
@@ -122,11 +119,9 @@ def _rounds(evidence: Evidence, loop: _HotLoop) -> int:
     """Return how often the body was executed; 0 if its lines do not tell."""
     first = loop.node.body[0]
     tree = evidence.trees.of(loop.key[0])
-    header = tree.header(first.lineno) if tree else None
-    if not isinstance(first, _ONCE) or header is None or header.statements > 1:
+    if not isinstance(first, _ONCE) or tree is None or not tree.is_alone(first):
         return 0
-    row = evidence.lines(loop.key).get(first.lineno)
-    return row.hits if row else 0
+    return evidence.hits((loop.key, first.lineno))
 
 
 # Calls with the same arguments in each round.
@@ -146,14 +141,11 @@ def repeated_calls(evidence: Evidence) -> Iterator[Finding]:
             continue
         if edge.callee[0] != key[0] or not _is_often(evidence, edge):
             continue
-        tree = evidence.trees.of(key[0])
-        function = tree.function(key) if tree else None
-        if tree is None or function is None:
-            continue
         if key not in found:
-            found[key] = {one.node.lineno: one for one in statements(function)}
+            statements = evidence.trees.statements(key)
+            found[key] = {one.node.lineno: one for one in statements}
         statement = found[key].get(line)
-        if statement and _is_repeated(tree, function, statement, edge.callee[2]):
+        if statement and _is_repeated(statement, edge.callee[2]):
             yield _of_calls(evidence, edge)
 
 
@@ -162,28 +154,20 @@ def _is_often(evidence: Evidence, edge: Edge) -> bool:
     if edge.caller is None or edge.caller not in evidence.functions:
         return False
     calls = evidence.functions[edge.caller].calls
-    row = evidence.lines(edge.caller).get(edge.line)
-    return (
-        calls > 0
-        and row is not None
-        and row.hits == edge.calls
-        and edge.calls >= MIN_REPEATS * calls
-    )
+    hits = evidence.hits((edge.caller, edge.line))
+    return calls > 0 and hits == edge.calls >= MIN_REPEATS * calls
 
 
-def _is_repeated(
-    tree: SourceTree, function: Function, statement: Statement, name: str
-) -> bool:
+def _is_repeated(statement: Statement, name: str) -> bool:
     """Return whether a statement calls a function alike in all rounds of its loops.
 
     The arguments of its only call of `name` are constants, and variables that are set
     to constants before the loops.
     """
-    node, loops = statement
-    header = tree.header(node.lineno)
+    node, loops = statement.node, statement.loops
     if isinstance(node, ast.While):
         loops = (*loops, node)
-    if not loops or header is None or header.statements > 1:
+    if not loops or not statement.is_alone:
         return False
     calls = [
         one
@@ -204,7 +188,7 @@ def _is_repeated(
         if isinstance(part, ast.Name)
     }
     in_loop = {name for part in ast.walk(loops[0]) for name in bound_names(part)}
-    return names <= _constants(function) - in_loop
+    return names <= _constants(statement.function) - in_loop
 
 
 def _is_constant(value: ast.expr) -> bool:
@@ -235,22 +219,21 @@ def _constants(function: Function) -> set[str]:
 def _of_calls(evidence: Evidence, edge: Edge) -> Finding:
     assert edge.caller is not None  # noqa: S101  # for mypy: the edge has a line
     callers = evidence.functions[edge.caller].calls
-    share = evidence.share(edge.inclusive_ns)
-    name = edge.callee[2]
+    ns = edge.inclusive_ns
     return Finding(
         kind=REPEATED_CALL,
         places=((edge.caller, edge.line), (edge.callee, edge.callee[1])),
-        cost_ns=edge.inclusive_ns,
-        share=share,
+        cost_ns=ns,
+        share=evidence.share(ns),
         numbers=(
-            *(("calls", edge.calls), ("inclusive_ns", edge.inclusive_ns)),
+            ("calls", edge.calls),
+            ("inclusive_ns", ns),
             ("caller_calls", callers),
         ),
         measured=(
-            f"{name} was called {edge.calls:,} times from this line, in"
-            f" {counted(callers, 'call')} of {edge.caller[2]}, for"
-            f" {in_words(edge.inclusive_ns)}, {percent(share)} of the run; the loop"
-            " does not change its arguments."
+            f"{edge.callee[2]} was called {edge.calls:,} times from this line, in"
+            f" {counted(callers, 'call')} of {edge.caller[2]}, for {in_words(ns)},"
+            f" {evidence.of_run(ns)}; the loop does not change its arguments."
         ),
         advice=(
             "If its result depends on them alone, it usually helps to call it once"

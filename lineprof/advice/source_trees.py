@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
-    Loop = ast.For | ast.AsyncFor | ast.While
+Loop = ast.For | ast.AsyncFor | ast.While
 
-    Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 _MAX_FILE = 500_000  # characters of one file: larger ones are data or generated
 _MAX_ALL = 1_000_000  # of all files that are parsed: 2 s
@@ -34,7 +34,6 @@ _SCOPES = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
     *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
 )
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _INVALID = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
 
@@ -46,10 +45,12 @@ class SourceLines(Protocol):
 
 
 class Statement(NamedTuple):
-    """A statement, and the loops of its function that it is in, the outermost first."""
+    """A statement of a function."""
 
     node: ast.stmt
-    loops: tuple[Loop, ...]
+    loops: tuple[Loop, ...]  # of the function, that it is in, the outermost first
+    function: Function
+    is_alone: bool  # whether no other statement, or head of one, shares its line
 
 
 class Header(NamedTuple):
@@ -95,21 +96,42 @@ class SourceTree:
                 )
         return found
 
-    def function(self, key: Key) -> Function | None:
-        """Return a function of the file by its key; None if that is not certain."""
-        _, line, name = key
-        if name == _MODULE:
-            return self.module
-        found = self._definitions.get((name.rpartition(".")[2], line), [])
-        return found[0] if len(found) == 1 else None
+    def statements(self, key: Key) -> Iterator[Statement]:
+        """Yield the statements of a function, without those of functions inside it.
 
-    def header(self, line: int) -> Header | None:
-        """Return the statements on a line; None if there are none."""
-        return self._headers.get(line)
+        It has none if it is not certain which function that is.
+        """
+        _, line, name = key
+        functions: list[Function] = [self.module]
+        if name != _MODULE:
+            functions = self._definitions.get((name.rpartition(".")[2], line), [])
+        if len(functions) != 1:
+            return
+        [function] = functions
+        todo: list[tuple[ast.AST, tuple[Loop, ...]]] = [(function, ())]
+        while todo:
+            node, loops = todo.pop()
+            if isinstance(node, ast.stmt) and node is not function:
+                is_alone = self.is_alone(node)
+                yield Statement(
+                    node=node, loops=loops, function=function, is_alone=is_alone
+                )
+                if isinstance(node, _SCOPES):
+                    continue
+            if isinstance(node, Loop):
+                todo += [(child, loops) for child in reversed(node.orelse)]
+                inner = (*loops, node)
+                todo += [(child, inner) for child in reversed(node.body)]
+            else:
+                todo += [(child, loops) for child in reversed(_blocks(node))]
+
+    def is_alone(self, node: ast.stmt) -> bool:
+        """Return whether no other statement, or head of one, is on a node's line."""
+        return self._headers[node.lineno].statements == 1
 
     def header_text(self, line: int) -> str | None:
         """Return the text of the statements on a line; None if there are none."""
-        header = self.header(line)
+        header = self._headers.get(line)
         if header is None:
             return None
         return "\n".join(self.text[header.first - 1 : header.last])
@@ -131,6 +153,11 @@ class SourceTrees:
         if file not in self._trees:
             self._trees[file] = self._parsed(file)
         return self._trees[file]
+
+    def statements(self, key: Key) -> Iterator[Statement]:
+        """Return the statements of a function; none if its file has no tree."""
+        tree = self.of(key[0])
+        return tree.statements(key) if tree else iter(())
 
     def _parsed(self, file: str) -> SourceTree | None:
         if text_differs(file) in self._warnings:
@@ -192,34 +219,8 @@ def header_end(node: ast.stmt) -> int:
 
 def _blocks(node: ast.AST) -> list[ast.AST]:
     """Return the statements, handlers and cases right inside a statement."""
-    fields = ("body", "orelse", "handlers", "finalbody", "cases")
-    return [
-        child
-        for field in fields
-        for child in _listed(getattr(node, field, ()))
-        if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case))
-    ]
-
-
-def _listed(value: object) -> list[ast.AST]:
-    return value if isinstance(value, list) else []
-
-
-def statements(function: Function) -> Iterator[Statement]:
-    """Yield the statements of a function, without those of functions inside it."""
-    todo: list[tuple[ast.AST, tuple[Loop, ...]]] = [(function, ())]
-    while todo:
-        node, loops = todo.pop()
-        if isinstance(node, ast.stmt) and node is not function:
-            yield Statement(node=node, loops=loops)
-            if isinstance(node, _SCOPES):
-                continue
-        if isinstance(node, _LOOPS):
-            todo += [(child, loops) for child in reversed(node.orelse)]
-            inner = (*loops, node)
-            todo += [(child, inner) for child in reversed(node.body)]
-        else:
-            todo += [(child, loops) for child in reversed(_blocks(node))]
+    blocks = (ast.stmt, ast.excepthandler, ast.match_case)
+    return [child for child in ast.iter_child_nodes(node) if isinstance(child, blocks)]
 
 
 def walk_scope(node: ast.AST) -> Iterator[ast.AST]:

@@ -11,8 +11,9 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import pairwise, takewhile
+from operator import eq
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     BlockOf = Callable[[Key], Block]
 
     Pairs = list[tuple[int, int]]  # indexes of lines of the first and second text
+
+    # Two functions that may be versions of one, and a rank: the best have the smallest.
+    Candidate = tuple[float, Key, Key]
 
 # Minimum similarity, from 0 to 1, of lines and functions that count as the same.
 _MIN_LINE, _MIN_FUNCTION, _MIN_NAMESAKE = 0.5, 0.6, 0.3
@@ -66,7 +70,8 @@ def paired_files(before: Iterable[str], after: Iterable[str]) -> dict[str, str]:
     ends_before = _by_end(rest_before - found.keys())
     ends_after = _by_end(rest_after - found.keys())
     taken: set[str] = set()
-    for end in sorted(ends_before.keys() & ends_after.keys(), key=_longest_first):
+    shared = ends_before.keys() & ends_after.keys()
+    for end in sorted(shared, key=lambda end: (-len(end), end)):
         if len(end) == 1 and end[0] in _PACKAGE_FILES:
             continue
         ones = [file for file in ends_before[end] if file not in found]
@@ -85,10 +90,6 @@ def _by_end(files: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
         for start in range(len(parts)):
             ends.setdefault(parts[start:], []).append(file)
     return ends
-
-
-def _longest_first(end: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    return -len(end), end
 
 
 # Functions.
@@ -152,14 +153,6 @@ def _paired_namesakes(
     return found
 
 
-class _Candidate(NamedTuple):
-    """Two functions that may be versions of one; the best come first in order."""
-
-    rank: float  # the smaller, the better
-    before: Key
-    after: Key
-
-
 def _paired_by_source(
     before: list[Key], after: list[Key], block_before: BlockOf, block_after: BlockOf
 ) -> dict[Key, Key]:
@@ -195,12 +188,12 @@ class _SourceIndex:
             for line in dict.fromkeys(body):
                 self._by_line.setdefault(line, []).append(key)
 
-    def candidates(self, key: Key, body: tuple[str, ...]) -> Iterator[_Candidate]:
+    def candidates(self, key: Key, body: tuple[str, ...]) -> Iterator[Candidate]:
         """Yield the functions that may be a version of `key`, which has this body."""
         namesakes = self._by_name.get(key[2], [])[:_MAX_CANDIDATES]
         if not body:  # unknown source: a unique name has to do
             if len(namesakes) == 1 and not key[2].startswith("<"):
-                yield _Candidate(1.0, key, namesakes[0])
+                yield 1.0, key, namesakes[0]
             return
         shared: Counter[Key] = Counter()
         for line in dict.fromkeys(body):
@@ -219,7 +212,7 @@ class _SourceIndex:
             if similarity >= enough:
                 is_near = key[0].rpartition("/")[2] == other[0].rpartition("/")[2]
                 bonus = 0.1 * is_namesake + 0.05 * is_near
-                yield _Candidate(1 - similarity - bonus, key, other)
+                yield 1 - similarity - bonus, key, other
 
 
 def _similarity(one: tuple[str, ...], other: tuple[str, ...]) -> float:
@@ -263,11 +256,8 @@ def block_of(lines: Sequence[str], first_line: int, last_line: int) -> Sequence[
     that was measured.
     """
     start = first_line - 1
-    head = start
-    for index in range(start, min(start + _MAX_HEAD, len(lines))):
-        if _HEAD.match(lines[index]):
-            head = index
-            break
+    rows = range(start, min(start + _MAX_HEAD, len(lines)))
+    head = next((row for row in rows if _HEAD.match(lines[row])), start)
     width = _indent(lines[head]) if head < len(lines) else 0
     end = head + 1
     is_head = True
@@ -379,13 +369,8 @@ def _in_gaps(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs
 
 def _equal(before: Sequence[str], after: Sequence[str]) -> Pairs:
     """Return pairs of equal lines, in the order of both."""
-    shorter = min(len(before), len(after))
-    start = 0
-    while start < shorter and before[start] == after[start]:
-        start += 1
-    end = 0
-    while end < shorter - start and before[-1 - end] == after[-1 - end]:
-        end += 1
+    start = _equal_at_start(before, after)
+    end = _equal_at_start(before[start:][::-1], after[start:][::-1])
     ones, others = before[start : len(before) - end], after[start : len(after) - end]
     pairs = [(index, index) for index in range(start)]
     anchors: Pairs = []
@@ -406,14 +391,13 @@ def _equal(before: Sequence[str], after: Sequence[str]) -> Pairs:
     return pairs
 
 
+def _equal_at_start(before: Sequence[str], after: Sequence[str]) -> int:
+    return sum(takewhile(bool, map(eq, before, after)))
+
+
 def _unique_in_order(before: Sequence[str], after: Sequence[str]) -> Pairs:
     """Return the longest row of lines that both texts have once, in order of both."""
-    places = _places_of_unique(after)
-    pairs = [
-        (index, places[line])
-        for line, index in _places_of_unique(before).items()
-        if line in places
-    ]
+    pairs = _unique_pairs(before, after)
     # The longest increasing row, by the last line of each shorter row.
     last: list[int] = []
     at: list[int] = []
@@ -429,6 +413,16 @@ def _unique_in_order(before: Sequence[str], after: Sequence[str]) -> Pairs:
         row.append(pairs[number])
         number = above[number]
     return row[::-1]
+
+
+def _unique_pairs(before: Sequence[str], after: Sequence[str]) -> Pairs:
+    """Return pairs of lines that both texts have once, in order of `before`."""
+    places = _places_of_unique(after)
+    return [
+        (index, places[line])
+        for line, index in _places_of_unique(before).items()
+        if line in places
+    ]
 
 
 def _places_of_unique(lines: Sequence[str]) -> dict[str, int]:
@@ -479,12 +473,10 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
 def _unique_in_both(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs:
     """Return pairs of lines without one, whose text both sides have once."""
     taken, others_taken = {one for one, _ in pairs}, {other for _, other in pairs}
-    places = _places_of_unique(after)
     return [
-        (index, places[line])
-        for line, index in _places_of_unique(before).items()
-        if line in places and index not in taken and places[line] not in others_taken
-        if line
+        (one, other)
+        for one, other in _unique_pairs(before, after)
+        if before[one] and one not in taken and other not in others_taken
     ]
 
 
@@ -493,9 +485,6 @@ def _moved(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs:
     taken, others_taken = {one for one, _ in pairs}, {other for _, other in pairs}
     rest = [index for index in range(len(before)) if index not in taken]
     others = [index for index in range(len(after)) if index not in others_taken]
-    places = _places_of_unique([after[index] for index in others])
-    return [
-        (rest[index], others[places[line]])
-        for line, index in _places_of_unique([before[i] for i in rest]).items()
-        if line and line in places
-    ]
+    texts, other_texts = [before[one] for one in rest], [after[one] for one in others]
+    found = _unique_pairs(texts, other_texts)
+    return [(rest[one], others[other]) for one, other in found if texts[one]]

@@ -11,11 +11,17 @@ Biometrika 34, 1947). See `noise_band`.
 
 from __future__ import annotations
 
-import itertools
+from collections import Counter
+from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import LineMatcher, paired_functions
-from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
+from lineprof.model.call_graph import (
+    FunctionTotals,
+    function_totals,
+    line_self_ns,
+    uncounted,
+)
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 
 if TYPE_CHECKING:
@@ -77,7 +83,7 @@ class Change(NamedTuple):
 
 
 class CountChange(NamedTuple):
-    """The number of calls or hits before and after, in each run."""
+    """A number, such as that of calls or hits, before and after, in each run."""
 
     before: Counts
     after: Counts
@@ -217,19 +223,15 @@ class Comparison(NamedTuple):
     @property
     def has_gpu(self) -> bool:
         """Whether any run had GPU work of lines or functions."""
-        return any(
-            any(pair.times.gpu_ns.before) or any(pair.times.gpu_ns.after)
-            for pair in self.functions
-        )
+        sides = (side for pair in self.functions for side in pair.times.gpu_ns)
+        return any(map(any, sides))
 
     @property
     def self_ns(self) -> Change:
         """The self time of all functions; their own lines' sum in every run."""
-        sides: list[Values] = []
-        for side, count in enumerate(self.runs):
-            values = [pair.times.self_ns[side] for pair in self.functions]
-            sides.append(tuple(map(sum, zip(*values))) if values else (0,) * count)
-        return Change(*sides)
+        nothing = Change(before=(0,) * self.runs[0], after=(0,) * self.runs[1])
+        before, after = zip(nothing, *(pair.times.self_ns for pair in self.functions))
+        return Change(tuple(map(sum, zip(*before))), tuple(map(sum, zip(*after))))
 
 
 # The runs to compare.
@@ -267,6 +269,8 @@ class _Counts(NamedTuple):
 
 _NOTHING = _Counts()
 
+_NO_TOTALS = FunctionTotals(calls=0, primitive_calls=0, self_ns=0, total_ns=0)
+
 
 class _Measured(NamedTuple):
     """One function in one run."""
@@ -276,26 +280,33 @@ class _Measured(NamedTuple):
 
 
 class _Function:
-    """One function in the runs of one side; its lines are of the run `origin`."""
+    """One function in the runs of one side; its lines are of the run `origin`.
 
-    def __init__(self, key: Key, origin: int, runs: int) -> None:
+    A function without a key stands for one that this side does not have.
+    """
+
+    def __init__(self, runs: Sequence[Run], key: Key | None, origin: int) -> None:
         self.key = key
         self.origin = origin
-        self.counts = [_NOTHING] * runs
+        self.runs = runs
+        self.counts = [_NOTHING] * len(runs)
         # By (run, line): lines of other runs than `origin` are not in that one.
         self.lines: dict[tuple[int, int], list[_Counts]] = {}
 
     def add(self, run: int, one: _Measured, lines: _LineMap) -> None:
         """Add a run; `lines` maps its numbers of lines to those of `origin`."""
-        runs = len(self.counts)
         self.counts[run] = one.counts
         for line, counts in one.lines.items():
             same = lines.other(line)
             place = (run, line) if same is None else (self.origin, same)
-            row = self.lines.get(place)
-            if row is None:
-                row = self.lines[place] = [_NOTHING] * runs
+            row = self.lines.setdefault(place, [_NOTHING] * len(self.runs))
             row[run] = counts
+
+    def text(self, line: int | None, run: int) -> str | None:
+        """Return a line of the file in a run; None: unknown."""
+        if self.key is None or line is None:
+            return None
+        return self.runs[run].line(self.key[0], line)
 
 
 def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
@@ -304,19 +315,24 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
     If a run does not know who called whom, no self time is compared: `self_ns` is
     then the whole time, on both sides.
     """
-    runs = [*before, *after]
-    knows_calls = all(has_calls(run.profile) for run in runs)
+    knows_calls = all(has_calls(run.profile) for run in (*before, *after))
     matcher = _Matcher()
     side_before = _side(before, matcher, knows_calls=knows_calls)
     side_after = _side(after, matcher, knows_calls=knows_calls)
-    walls = [[wall_ns(run.profile) for run in side] for side in (before, after)]
-    known = [tuple([ns for ns in side if ns is not None]) for side in walls]
-    is_known = [len(side) for side in known] == [len(before), len(after)]
-    pairs = _paired(side_before, side_after, before, after, matcher)
+    walls = [tuple([wall_ns(run.profile) for run in side]) for side in (before, after)]
+    pairs = _paired(side_before, side_after, before, after)
     return Comparison(
         runs=(len(before), len(after)),
-        wall_ns=Change(*known) if is_known else None,
-        functions=tuple(pairs),
+        wall_ns=CountChange(*walls).known_change,
+        functions=tuple(
+            FunctionPair(
+                before=one.key,
+                after=other.key,
+                times=_times(one.counts, other.counts),
+                lines=tuple(_line_pairs(one, other, matcher)),
+            )
+            for one, other in pairs
+        ),
         has_calls=knows_calls,
         unknown_source=tuple(matcher.unknown),
     )
@@ -329,37 +345,33 @@ def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
     gpu = profile.gpu
     gpu_functions = numbers_of_functions(gpu) if gpu.sums else {}
     gpu_lines = numbers_of_lines(gpu, alone=True) if gpu.sums else {}
-    cells = {function.key: function for function in profile.functions}
+    cells = {function.key: function.thread_lines for function in profile.functions}
     unknown = uncounted(profile)
     found: dict[Key, _Measured] = {}
     for key in dict.fromkeys([*totals, *gpu_lines]):
-        lines: dict[int, _Counts] = {}
-        if key in cells:
-            for cell in cells[key].thread_lines:
-                old = lines.get(cell.line, _NOTHING)
-                lines[cell.line] = _Counts(
-                    (old.count or 0) + cell.hits, old.total_ns + cell.time_ns
-                )
-        self_ns = own.get(key, {})
-        of_gpu = gpu_lines.get(key, {})
-        for line in of_gpu:
-            lines.setdefault(line, _NOTHING)
-        for line, (hits, time_ns, *_) in lines.items():
-            lines[line] = _Counts(
-                count=hits,
-                total_ns=time_ns,
-                self_ns=self_ns.get(line, 0) if knows_calls else time_ns,
-                gpu_ns=of_gpu[line].self_ns if line in of_gpu else 0,
+        hits: Counter[int] = Counter()
+        times: Counter[int] = Counter()
+        for cell in cells.get(key, ()):
+            hits[cell.line] += cell.hits
+            times[cell.line] += cell.time_ns
+        self_ns = own.get(key, {}) if knows_calls else times
+        gpu_ns = {line: one.self_ns for line, one in gpu_lines.get(key, {}).items()}
+        lines = {
+            line: _Counts(
+                count=hits[line],
+                total_ns=times[line],
+                self_ns=self_ns.get(line, 0),
+                gpu_ns=gpu_ns.get(line, 0),
             )
-        total = totals.get(key)
+            for line in dict.fromkeys([*hits, *gpu_ns])
+        }
+        total = totals.get(key, _NO_TOTALS)
         counts = _Counts(
-            count=None if key in unknown else total.calls if total else 0,
-            total_ns=total.total_ns if total else 0,
+            count=None if key in unknown else total.calls,
+            total_ns=total.total_ns,
+            self_ns=total.self_ns if knows_calls else total.total_ns,
             gpu_ns=gpu_functions[key].self_ns if key in gpu_functions else 0,
         )
-        if total:
-            own_ns = total.self_ns if knows_calls else total.total_ns
-            counts = counts._replace(self_ns=own_ns)
         found[key] = _Measured(counts=counts, lines=lines)
     return found
 
@@ -408,12 +420,6 @@ class _Matcher:
         self._lines = LineMatcher()
         self._same_files: dict[tuple[int, str, int, str], bool] = {}
 
-    def functions(
-        self, before: Iterable[Key], after: Iterable[Key], one: Run, other: Run
-    ) -> dict[Key, Key]:
-        """Return the functions of a run to those of another one."""
-        return paired_functions([*before], [*after], one.block, other.block)
-
     def lines(self, before: Key, after: Key, one: Run, other: Run) -> _LineMap:
         """Return how the lines of a function in two runs match."""
         if before[1] == after[1] and self._is_same_file(
@@ -426,13 +432,9 @@ class _Matcher:
                 self.unknown[after] = None
             return _LineMap(before[1], after[1], is_guess=True)
         pairs = self._lines.pairs(block, other_block)
-        return _LineMap(
-            before[1],
-            after[1],
-            pairs=pairs,
-            back={index: same for same, index in pairs.items()},
-            sizes=(len(block), len(other_block)),
-        )
+        back = {index: same for same, index in pairs.items()}
+        sizes = (len(block), len(other_block))
+        return _LineMap(before[1], after[1], pairs=pairs, back=back, sizes=sizes)
 
     def _is_same_file(self, file: str, other_file: str, one: Run, other: Run) -> bool:
         place = (id(one), file, id(other), other_file)
@@ -450,13 +452,11 @@ def _side(
     of_first: dict[Key, _Function] = {}
     for number, run in enumerate(runs):
         measured = _measured(run.profile, knows_calls=knows_calls)
-        found: dict[Key, Key] = {}
-        if number:
-            found = matcher.functions(measured, of_first, run, runs[0])
+        found = paired_functions(measured, of_first, run.block, runs[0].block)
         for key, one in measured.items():
             same = found.get(key)
             if same is None:
-                function = _Function(key, number, len(runs))
+                function = _Function(runs, key, number)
                 functions.append(function)
                 lines = _LineMap(key[1], key[1])
                 if not number:
@@ -473,90 +473,67 @@ def _paired(
     after: list[_Function],
     runs: Sequence[Run],
     runs_after: Sequence[Run],
-    matcher: _Matcher,
-) -> Iterator[FunctionPair]:
-    """Yield the functions of both sides, those that were added last.
+) -> list[tuple[_Function, _Function]]:
+    """Return the functions of both sides, those that were added last.
 
     Functions match if they are of the same runs: of the first one, for almost all.
     """
     found: dict[int, _Function] = {}
-    by_origin: dict[int, dict[Key, _Function]] = {}
-    for function in after:
-        by_origin.setdefault(function.origin, {})[function.key] = function
     left = {id(function): function for function in after}
-    for origin in dict.fromkeys(function.origin for function in before):
-        ones = {f.key: f for f in before if f.origin == origin}
+    by_origin = _by_origin(after)
+    for origin, ones in _by_origin(before).items():
         for other_origin, others in by_origin.items():
-            rest = [key for key in ones if id(ones[key]) not in found]
-            free = [key for key in others if id(others[key]) in left]
-            keys = matcher.functions(rest, free, runs[origin], runs_after[other_origin])
+            rest = [key for key, one in ones.items() if id(one) not in found]
+            free = [key for key, other in others.items() if id(other) in left]
+            block, other_block = runs[origin].block, runs_after[other_origin].block
+            keys = paired_functions(rest, free, block, other_block)
             for key, other in keys.items():
                 found[id(ones[key])] = left.pop(id(others[other]))
-    none, none_after = [_NOTHING] * len(runs), [_NOTHING] * len(runs_after)
-    for function in before:
-        match = found.get(id(function))
-        yield FunctionPair(
-            before=function.key,
-            after=match.key if match else None,
-            times=_times(function.counts, match.counts if match else none_after),
-            lines=tuple(_line_pairs(function, match, runs, runs_after, matcher)),
-        )
-    for function in left.values():
-        yield FunctionPair(
-            before=None,
-            after=function.key,
-            times=_times(none, function.counts),
-            lines=tuple(_line_pairs(None, function, runs, runs_after, matcher)),
-        )
+    removed, added = _Function(runs_after, None, 0), _Function(runs, None, 0)
+    pairs = [(function, found.get(id(function), removed)) for function in before]
+    return pairs + [(added, function) for function in left.values()]
+
+
+def _by_origin(functions: Iterable[_Function]) -> dict[int, dict[Key, _Function]]:
+    found: dict[int, dict[Key, _Function]] = {}
+    for function in functions:
+        if function.key is not None:
+            found.setdefault(function.origin, {})[function.key] = function
+    return found
 
 
 def _line_pairs(
-    before: _Function | None,
-    after: _Function | None,
-    runs: Sequence[Run],
-    runs_after: Sequence[Run],
-    matcher: _Matcher,
+    before: _Function, after: _Function, matcher: _Matcher
 ) -> Iterator[LinePair]:
     """Yield the lines of a function on both sides, in the order of their numbers."""
     lines: _LineMap | None = None
-    if before is not None and after is not None:
-        one, other = runs[before.origin], runs_after[after.origin]
+    if before.key is not None and after.key is not None:
+        one, other = before.runs[before.origin], after.runs[after.origin]
         lines = matcher.lines(before.key, after.key, one, other)
-    none, none_after = [_NOTHING] * len(runs), [_NOTHING] * len(runs_after)
+    none, none_after = [_NOTHING] * len(before.runs), [_NOTHING] * len(after.runs)
     # The text of a line that did not run may be that of any line, if it is a guess.
     is_guess = lines is not None and lines.is_guess
-    rest = dict(after.lines) if after is not None else {}
-    if before is not None:
-        file = before.key[0]
-        for (run, line), counts in sorted(before.lines.items(), key=_by_line):
-            found, same, text = none_after, None, None
-            if lines is not None and after is not None and run == before.origin:
-                same = lines.other(line)
-            if same is not None and after is not None:  # though it may not have run
-                found = rest.pop((after.origin, same), none_after)
-                is_shown = found is not none_after or not is_guess
-                line_of = runs_after[after.origin].line
-                text = line_of(after.key[0], same) if is_shown else None
-            yield LinePair(
-                before=line,
-                after=same,
-                before_text=runs[run].line(file, line),
-                after_text=text,
-                times=_times(counts, found),
-            )
-    if after is None:
-        return
+    rest = dict(after.lines)
+    for (run, line), counts in sorted(before.lines.items(), key=_by_line):
+        same = lines.other(line) if lines and run == before.origin else None
+        found = none_after
+        if same is not None:  # though it may not have run
+            found = rest.pop((after.origin, same), none_after)
+        is_shown = found is not none_after or not is_guess
+        yield LinePair(
+            before=line,
+            after=same,
+            before_text=before.text(line, run),
+            after_text=after.text(same, after.origin) if is_shown else None,
+            times=_times(counts, found),
+        )
     for (run, line), counts in sorted(rest.items(), key=_by_line):
-        same, text = None, None
-        if lines is not None and before is not None and run == after.origin:
-            same = lines.own(line)
-        if same is not None and before is not None and not is_guess:
-            text = runs[before.origin].line(before.key[0], same)
+        same = lines.own(line) if lines and run == after.origin else None
         yield LinePair(
             before=same,
             after=line,
-            before_text=text,
-            after_text=runs_after[run].line(after.key[0], line),
+            before_text=None if is_guess else before.text(same, before.origin),
+            after_text=after.text(line, run),
             times=_times(none, counts),
         )
 
@@ -569,4 +546,4 @@ def _by_line(item: tuple[tuple[int, int], object]) -> tuple[int, int]:
 def _times(before: Sequence[_Counts], after: Sequence[_Counts]) -> Times:
     """Return the changes of all numbers of a function or line."""
     count, *times = zip(zip(*before), zip(*after))
-    return Times(CountChange(*count), *itertools.starmap(Change, times))
+    return Times(CountChange(*count), *starmap(Change, times))

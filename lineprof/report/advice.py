@@ -5,27 +5,23 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from lineprof.advice.advise import KINDS, advise
-from lineprof.advice.finding import in_words, percent
-from lineprof.model.names import short_names
+from lineprof.advice.advise import KINDS, Advice, Finding, advise
+from lineprof.advice.finding import Line, in_words, percent
+from lineprof.model.names import ShortNames, short_names
 from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import counted, more_rows
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lineprof.advice.advise import Advice, Finding
-    from lineprof.advice.finding import Line
     from lineprof.console.terminal import Terminal
-    from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.report.columns import Columns
     from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _INDENT = "   "
@@ -49,8 +45,9 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         )
     else:
         head = _nothing(found)
-    yield from _wrapped(head, options.terminal, "")
-    names, marks = short_names(_keys(shown)), Marks(profile)
+    yield from _wrapped(head, options.terminal)
+    names = short_names(key for one in shown for key, _ in one.places)
+    marks = Marks(profile)
     for number, one in enumerate(shown, 1):
         yield ""
         head = f"{number}. {one.kind}: {in_words(one.cost_ns)}, {percent(one.share)}"
@@ -61,13 +58,11 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     yield from more_rows(len(found.findings) - len(shown))
     if found.findings and found.unchecked:
         yield ""
-        text = f"Not looked for: {_unchecked(found)}"
-        yield from _wrapped(text, options.terminal, "")
+        yield from _wrapped(f"Not looked for: {_unchecked(found)}", options.terminal)
     if found.missing:
         yield ""
         for text in found.missing:
-            sentence = f"{text[:1].upper()}{text[1:]}"
-            yield from _wrapped(sentence, options.terminal, "")
+            yield from _wrapped(f"{text[:1].upper()}{text[1:]}", options.terminal)
 
 
 def advice_notes(profile: Profile, _: Options) -> Iterator[str]:
@@ -117,10 +112,6 @@ def _shown(found: Advice, options: Options) -> list[Finding]:
     return limited(found.findings, options, lambda one: one.share, 1.0)
 
 
-def _keys(findings: list[Finding]) -> list[tuple[str, int, str]]:
-    return [key for one in findings for key, _ in one.places]
-
-
 def _nothing(found: Advice) -> str:
     """Return what was looked for, and why the rest was not."""
     unchecked = {kind for kind, _ in found.unchecked}
@@ -154,7 +145,7 @@ def _places(
         yield terminal.clipped(f"{_INDENT}{name.ljust(width)}  {text}".rstrip(), 0)
 
 
-def _wrapped(text: str, terminal: Terminal, indent: str) -> list[str]:
+def _wrapped(text: str, terminal: Terminal, indent: str = "") -> list[str]:
     """Return a sentence as lines that fit the terminal."""
     text = f"{indent}{terminal.clean(text)}"
     if terminal.width is None or terminal.width < _MIN_WIDTH:

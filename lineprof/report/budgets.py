@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.comparison.compare import has_calls, wall_ns
 from lineprof.errors import LineprofError, printable
 from lineprof.files import short_path
-from lineprof.model.budgets import COUNT, FUNCTION, PROGRAM, SHARE
-from lineprof.model.call_graph import (
-    FunctionTotals,
-    function_totals,
-    line_self_ns,
-    uncounted,
-)
+from lineprof.model.budgets import COUNT, FUNCTION, LINE, PROGRAM, SHARE, Limit
+from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
 from lineprof.report.diff import whole_ns
 from lineprof.report.lookup import Finder
@@ -32,7 +27,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from lineprof.comparison.compare import Change, Comparison, FunctionPair
-    from lineprof.model.budgets import Budget, Budgets, Limit
+    from lineprof.model.budgets import Budget, Budgets
     from lineprof.model.gpu import GpuNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
@@ -45,20 +40,16 @@ FORMAT = 1  # of --format json; raised when a field changes its meaning or is re
 
 HOLDS, EXCEEDED, UNKNOWN = "holds", "exceeded", "unknown"
 
-_TITLES = {
+_TITLES = {  # of keys that do not tell
     "wall": "wall time",
     "cpu": "processor time",
-    "time": "time",
     "self": "self time",
-    "per_call": "per call",
-    "per_hit": "per hit",
     "gpu": "GPU time",
     "gpu_self": "GPU self time",
-    "share": "share",
 }
 
-# The folder that paths are relative to, as CI systems want them.
-_ROOTS = {"github": "GITHUB_WORKSPACE", "gitlab": "CI_PROJECT_DIR"}
+# Variables with the folder that paths are relative to, as CI systems want them.
+_GITHUB_ROOT, _GITLAB_ROOT = "GITHUB_WORKSPACE", "CI_PROJECT_DIR"
 
 
 class Outcome(NamedTuple):
@@ -83,9 +74,22 @@ class _Place(NamedTuple):
     file: str
     line: int
     name: str  # of the function; "" for the program
-    runs: int  # whose mean each value is
+    values: Values
     before: str = ""  # of messages
     how_often: str = ""  # it ran, in words; "": unknown
+    span: str = ""  # the part of the run that is known, in words; "": all of it
+
+    def outcome(self, limit: Limit) -> Outcome:
+        """Return that a limit holds here."""
+        return Outcome(
+            status=HOLDS,
+            file=self.file,
+            line=self.line,
+            name=self.name,
+            key=limit.key,
+            message="",
+            limit=float(limit.value),
+        )
 
 
 def outcomes(
@@ -115,9 +119,7 @@ class _Checker:
         self._functions = {function.key: function for function in profile.functions}
         self._whole_ns = sum(one.self_ns for one in self._totals.values())
         self._marks = Marks(profile)
-        walls = [wall_ns(run) for run in runs]
-        known = [ns for ns in walls if ns is not None]
-        self._wall_ns = sum(known) if len(known) == len(runs) else None
+        self._wall_ns = _known_sum(map(wall_ns, runs))
         self._uncounted = frozenset().union(*map(uncounted, runs))
         gpu = profile.gpu
         self._has_gpu = all(map(_has_gpu, runs))
@@ -128,100 +130,97 @@ class _Checker:
 
     def outcomes(self, budget: Budget) -> Iterator[Outcome]:
         """Yield the outcomes of one budget."""
-        if budget.what == PROGRAM:
-            place = _Place(self._file, budget.line, "", self._runs)
-            for limit in budget.limits:
-                yield _compared(limit, self._of_program(), place)
-            return
+        places_of = {
+            PROGRAM: self._program,
+            FUNCTION: self._of_functions,
+            LINE: self._of_lines,
+        }
         try:
-            if budget.what == FUNCTION:
-                found = list(self._of_functions(budget))
-            else:
-                found = list(self._of_lines(budget))
+            places = list(places_of[budget.what](budget))
         except LineprofError as error:
             if not budget.optional:
                 yield from self._missing(budget, error)
             return
         for limit in budget.limits:
-            for outcome_of in found:
-                yield outcome_of(limit)
+            for place in places:
+                yield _compared(limit, place, self._runs)
 
     def _missing(self, budget: Budget, error: LineprofError) -> Iterator[Outcome]:
         """Yield that a budget has nothing in the profile to be compared with."""
         hint = "correct its name, profile it, or write optional = true"
         if error.hint.startswith("did you mean"):
             hint = f"{error.hint} {hint.capitalize()}"
+        place = _Place(self._file, budget.line, budget.name, values={})
         for limit in budget.limits:
-            yield Outcome(
+            yield place.outcome(limit)._replace(
                 status=UNKNOWN,
-                file=self._file,
-                line=budget.line,
-                name=budget.name,
-                key=limit.key,
                 message=f"{budget.place}: {limit.key} = {limit.text} cannot be checked:"
                 f" {error.message}; {hint}",
-                limit=float(limit.value),
             )
 
-    def _of_program(self) -> Values:
-        processes = self._profile.processes
-        cpu = [one.cpu_ns for one in processes if one.cpu_ns is not None]
+    def _program(self, budget: Budget) -> Iterator[_Place]:
+        """Yield the program."""
         gpu_ns = totals(self._profile.gpu).gpu_ns if self._has_gpu else None
-        is_known = bool(processes) and len(cpu) == len(processes)
-        return {
+        values = {
             "wall": self._mean(self._wall_ns),
-            "cpu": self._mean(sum(cpu) if is_known else None),
+            "cpu": self._mean(
+                _known_sum(one.cpu_ns for one in self._profile.processes)
+            ),
             "time": self._mean(self._whole_ns),
             "gpu": self._mean(gpu_ns),
         }
+        yield _Place(self._file, budget.line, name="", values=values)
 
-    def _of_functions(self, budget: Budget) -> Iterator[Callable[[Limit], Outcome]]:
-        """Yield the check of each selected function; LineprofError if there is none."""
+    def _of_functions(self, budget: Budget) -> Iterator[_Place]:
+        """Yield each selected function; LineprofError if there is none."""
         found = self._finder.functions(budget.name, self._sources)
         ran = [key for key in found if self._has_run(key)]
         if not ran:
             raise LineprofError(f"{budget.name} was never called in this profile")
         for key in ran:
-            one = self._totals.get(key) or FunctionTotals(0, 0, 0, 0)
+            one = self._totals[key]
             is_counted = key not in self._uncounted
             calls = one.calls if is_counted else 0
+            self_ns = one.self_ns if self._has_calls else None
             values = {
-                "time": self._mean(one.total_ns),
-                "self": self._mean(one.self_ns if self._has_calls else None),
                 "per_call": one.per_call if is_counted else None,
                 "calls": self._mean(calls or None),
-                "share": _ratio(100 * one.total_ns, self._whole_ns),
-                **self._gpu_values(self._gpu.get(key)),
+                **self._values(one.total_ns, self_ns, self._gpu.get(key)),
             }
-            file, line = (key[0], key[1]) if key[0] else (self._file, budget.line)
-            place = _Place(file, line, key[2], self._runs, before=f"{key[2]}: ")
-            if calls:
-                count = counted_in_words(calls, "call", self._runs)
-                place = place._replace(how_often=count)
-            yield self._compare(key, values, place)
+            yield _Place(
+                file=key[0] or self._file,
+                line=key[1] if key[0] else budget.line,
+                name=key[2],
+                values=values,
+                before=f"{key[2]}: ",
+                how_often=counted_in_words(calls, "call", self._runs) if calls else "",
+                span=self._marks.span(key),
+            )
 
     def _has_run(self, key: Key) -> bool:
         function = self._functions.get(key)
         one = self._totals[key]
         return bool(one.calls or one.total_ns or (function and function.thread_lines))
 
-    def _of_lines(self, budget: Budget) -> Iterator[Callable[[Limit], Outcome]]:
-        """Yield the check of each selected line; LineprofError if there is none."""
+    def _of_lines(self, budget: Budget) -> Iterator[_Place]:
+        """Yield each selected line; LineprofError if there is none."""
         rows = self._lines_by_text if budget.text else self._lines_at
         for key, row in rows(budget):
             gpu = self._gpu_lines.get(key, {}).get(row.line)
             self_ns = self._self_ns.get(key, {}).get(row.line)
             values = {
-                "time": self._mean(row.time_ns),
-                "self": self._mean(self_ns),
                 "per_hit": _ratio(row.time_ns, row.hits),
                 "hits": self._mean(row.hits),
-                "share": _ratio(100 * row.time_ns, self._whole_ns),
-                **self._gpu_values(gpu),
+                **self._values(row.time_ns, self_ns, gpu),
             }
-            count = counted_in_words(row.hits, "hit", self._runs)
-            place = _Place(key[0], row.line, key[2], self._runs, how_often=count)
-            yield self._compare(key, values, place)
+            yield _Place(
+                file=key[0],
+                line=row.line,
+                name=key[2],
+                values=values,
+                how_often=counted_in_words(row.hits, "hit", self._runs),
+                span=self._marks.span(key),
+            )
 
     def _lines_at(self, budget: Budget) -> list[tuple[Key, LineTotals]]:
         """Return the measured lines with the number that a budget names."""
@@ -265,34 +264,26 @@ class _Checker:
             if is_chosen(row)
         ]
 
-    def _gpu_values(self, numbers: GpuNumbers | None) -> Values:
-        if not self._has_gpu:
-            return {"gpu": None, "gpu_self": None}
+    def _values(self, ns: int, self_ns: int | None, gpu: GpuNumbers | None) -> Values:
+        """Return the values that functions and lines have."""
+        gpu_ns, gpu_self_ns = (gpu.gpu_ns, gpu.self_ns) if gpu else (0, 0)
         return {
-            "gpu": self._mean(numbers.gpu_ns if numbers else 0),
-            "gpu_self": self._mean(numbers.self_ns if numbers else 0),
+            "time": self._mean(ns),
+            "self": self._mean(self_ns),
+            "share": _ratio(100 * ns, self._whole_ns),
+            "gpu": self._mean(gpu_ns if self._has_gpu else None),
+            "gpu_self": self._mean(gpu_self_ns if self._has_gpu else None),
         }
 
     def _mean(self, total: int | None) -> tuple[int, int] | None:
         return None if total is None else (total, self._runs)
 
-    def _compare(
-        self, key: Key, values: Values, place: _Place
-    ) -> Callable[[Limit], Outcome]:
-        """Return a function that compares a limit with the values of one place."""
-        span = self._marks.span(key)
 
-        def compared(limit: Limit) -> Outcome:
-            found = _compared(limit, values, place)
-            if span and found.status == HOLDS:  # the rest of the run is unknown
-                message = (
-                    f"{place.before}{_title(limit)} is known for a part of the run"
-                    f" alone: counted {span}; profile without --max-overhead"
-                )
-                found = found._replace(status=UNKNOWN, message=message)
-            return found
-
-        return compared
+def _known_sum(values: Iterable[int | None]) -> int | None:
+    """Return a sum; None if a value is not known, or if there is none."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known) if known and len(known) == len(every) else None
 
 
 def _has_gpu(profile: Profile) -> bool:
@@ -315,19 +306,11 @@ def _mean_text(number: int, runs: int) -> str:
     return f"{number / runs:,.3f}".rstrip("0").rstrip(".") if rest else f"{whole:,}"
 
 
-def _compared(limit: Limit, values: Values, place: _Place) -> Outcome:
+def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
     """Return the outcome of a limit for one place."""
     before = place.before
-    outcome = Outcome(
-        status=HOLDS,
-        file=place.file,
-        line=place.line,
-        name=place.name,
-        key=limit.key,
-        message="",
-        limit=float(limit.value),
-    )
-    value = values[limit.key]
+    outcome = place.outcome(limit)
+    value = place.values[limit.key]
     if value is None:
         return outcome._replace(
             status=UNKNOWN,
@@ -337,8 +320,14 @@ def _compared(limit: Limit, values: Values, place: _Place) -> Outcome:
     number, by = value
     outcome = outcome._replace(value=number / by)
     if number <= limit.value * by:
-        return outcome
-    details = [f"mean of {place.runs} runs"] if place.runs > 1 else []
+        if not place.span:
+            return outcome
+        return outcome._replace(  # the rest of the run is unknown
+            status=UNKNOWN,
+            message=f"{before}{_title(limit)} is known for a part of the run alone:"
+            f" counted {place.span}; profile without --max-overhead",
+        )
+    details = [f"mean of {runs} runs"] if runs > 1 else []
     if limit.kind == COUNT:
         words = counted_in_words(number, limit.key[:-1], by)
         words += f" {'exceeds' if number == by else 'exceed'} the budget"
@@ -351,7 +340,7 @@ def _compared(limit: Limit, values: Values, place: _Place) -> Outcome:
 
 
 def _title(limit: Limit) -> str:
-    return _TITLES.get(limit.key, limit.key)
+    return _TITLES.get(limit.key, limit.key.replace("_", " "))
 
 
 def _remedy(limit: Limit) -> str:
@@ -386,16 +375,9 @@ def slowdowns(
     """
     change = comparison.wall_ns or comparison.self_ns
     title = "wall time" if comparison.wall_ns else "time of all functions"
-    outcome = Outcome(
-        status=HOLDS,
-        file=file,
-        line=1,
-        name="",
-        key="slowdown",
-        message="",
-        value=_growth(change),
-        limit=float(max_percent),
-    )
+    limit = Limit(key="slowdown", kind=SHARE, value=max_percent, text="")
+    program = _Place(file=file, line=1, name="", values={})
+    outcome = program.outcome(limit)._replace(value=_growth(change))
     if _is_slower(change, max_percent):
         message = _slower(title, change, max_percent)
         outcome = outcome._replace(status=EXCEEDED, message=message)
@@ -462,13 +444,16 @@ def _slowest_line(pair: FunctionPair, of_kind: str) -> tuple[int, str]:
 
 def summary(found: Sequence[Outcome]) -> str:
     """Return how many budgets hold, in words: ``7 budgets hold, 1 exceeded``."""
-    count = {
-        status: sum(1 for one in found if one.status == status)
-        for status in (HOLDS, EXCEEDED, UNKNOWN)
-    }
+    count = _counts(found)
     verb = "holds" if count[HOLDS] == 1 else "hold"
     words = f"{counted(count[HOLDS], 'budget')} {verb}, {count[EXCEEDED]} exceeded"
     return words + (f", {count[UNKNOWN]} not checked" if count[UNKNOWN] else "")
+
+
+def _counts(found: Sequence[Outcome]) -> dict[str, int]:
+    """Return the number of outcomes with each status."""
+    statuses = [one.status for one in found]
+    return {status: statuses.count(status) for status in (HOLDS, EXCEEDED, UNKNOWN)}
 
 
 def path_of(file: str, profile: Profile, root: str = "") -> str:
@@ -485,20 +470,18 @@ def path_of(file: str, profile: Profile, root: str = "") -> str:
 
 def as_text(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     """Yield a line for each budget that does not hold, as compilers print errors."""
-    for one in _failed(found):
-        path = path_of(one.file, profile)
-        if path.startswith(":"):  # it would be a workflow command on GitHub
-            path = f"./{path}"
-        yield printable(f"{path}:{one.line}: error: {one.message}")
+    for one, path in _failed(found, profile):
+        # A colon in front would make it a workflow command on GitHub.
+        start = "./" if path.startswith(":") else ""
+        yield printable(f"{start}{path}:{one.line}: error: {one.message}")
 
 
 def as_github(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     """Yield a workflow command of GitHub Actions for each budget that does not hold."""
-    root = os.environ.get(_ROOTS["github"], "")
-    for one in _failed(found):
-        path = _property(path_of(one.file, profile, root))
-        title = _property("lineprof budget")
-        yield f"::error file={path},line={one.line},title={title}::{_data(one.message)}"
+    title = _property("lineprof budget")
+    for one, path in _failed(found, profile, _GITHUB_ROOT):
+        place = f"file={_property(path)},line={one.line}"
+        yield f"::error {place},title={title}::{_data(one.message)}"
 
 
 def _data(text: str) -> str:
@@ -512,11 +495,9 @@ def _property(text: str) -> str:
 
 def as_gitlab(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     """Yield a report of GitLab's Code Quality."""
-    root = os.environ.get(_ROOTS["gitlab"], "")
     issues = []
     known: set[str] = set()
-    for one in _failed(found):
-        path = path_of(one.file, profile, root)
+    for one, path in _failed(found, profile, _GITLAB_ROOT):
         name = "\0".join((path, one.name, one.key, one.message.partition(":")[0]))
         while _fingerprint(name) in known:
             name += "\0"
@@ -540,13 +521,7 @@ def _fingerprint(name: str) -> str:
 def as_json(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     """Yield one JSON object with all budgets, those that hold included."""
     every = list(found)
-    head = {
-        "format": FORMAT,
-        **{
-            status: sum(1 for one in every if one.status == status)
-            for status in (HOLDS, EXCEEDED, UNKNOWN)
-        },
-    }
+    head = {"format": FORMAT, **_counts(every)}
     yield f'{json.dumps(head)[:-1]}, "budgets": ['
     for index, one in enumerate(every, 1):
         row = {**one._asdict(), "file": path_of(one.file, profile)}
@@ -554,8 +529,13 @@ def as_json(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     yield "]}"
 
 
-def _failed(found: Iterable[Outcome]) -> Iterator[Outcome]:
-    return (one for one in found if one.status != HOLDS)
+def _failed(
+    found: Iterable[Outcome], profile: Profile, root: str = ""
+) -> Iterator[tuple[Outcome, str]]:
+    """Yield what does not hold, with the path as seen from the folder in `root`."""
+    for one in found:
+        if one.status != HOLDS:
+            yield one, path_of(one.file, profile, os.environ.get(root, ""))
 
 
 FORMATS: Mapping[str, Callable[[Iterable[Outcome], Profile], Iterator[str]]] = {

@@ -8,21 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.errors import LineprofError
 from lineprof.model.rank_lines import WHOLE, processes_of, ranks_of, values_of
 from lineprof.model.rank_spread import useful_ns
-from lineprof.model.records import ranked
-from lineprof.report.columns import COUNT, NS, PLACE, SOURCE, WORDS, Column
-from lineprof.report.options import BY_PROCESS
+from lineprof.model.records import Key, Process, Ranks, ranked
+from lineprof.report.columns import COUNT, NS, PLACE, SOURCE, WORDS, Column, Columns
+from lineprof.report.options import BY_PROCESS, Options
 from lineprof.report.ranks import NO_RANKS_KNOWN
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import Context, grid, more_rows, table, time_unit_for
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key, Process, Ranks
-    from lineprof.report.columns import Columns
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _NO_PROCESSES = "The profile does not say which processes ran"
@@ -137,31 +133,22 @@ def _items(profile: Profile, groups: Ranks, options: Options) -> list[_Item]:
     known = {function.key for function in profile.functions}
     chosen = [key in known and line != WHOLE for key, line in groups.places]
     members: dict[int, list[Process]] = {}
-    if options.by == BY_PROCESS:
-        members = {index: [process] for index, process in enumerate(processes)}
-    else:
-        for process in processes:
-            if process.rank is not None:
-                members.setdefault(process.rank, []).append(process)
+    for position, process in enumerate(processes):
+        number = position if options.by == BY_PROCESS else process.rank
+        if number is not None:
+            members.setdefault(number, []).append(process)
     runs = {run.rank: run for run in groups.runs}
     items = []
-    for number in sorted({*members, *(runs if options.by != BY_PROCESS else ())}):
-        some = members.get(number)
-        if not some:
-            continue  # a damaged file has ranks without processes
-        item = _Item(
-            number=number,
-            process=number if options.by == BY_PROCESS else None,
-            processes=some,
-            wall_ns=max(process.wall_ns for process in some),
-        )
+    for number, some in sorted(members.items()):
         run = runs.get(number)
+        wall_ns = run.wall_ns if run else max(process.wall_ns for process in some)
+        index = number if options.by == BY_PROCESS else None
+        item = _Item(number=number, process=index, processes=some, wall_ns=wall_ns)
         if run is not None:
             values = values_of(groups, run)
             own = useful_ns(values)[1]
             is_chosen = [chosen[place] for place in values.places]
             item = item._replace(
-                wall_ns=run.wall_ns,
                 mpi_ns=None if options.named else run.mpi_ns,
                 useful_ns=sum(ns for ns, one in zip(own, is_chosen) if one),
                 hits=sum(hits for hits, one in zip(values.hits, is_chosen) if one),
@@ -181,19 +168,17 @@ def _matrix(
 
     If there are more groups than columns, each column has the mean of several.
     """
-    numbers = [run.rank for run in groups.runs]
+    names: list[int] = [run.rank for run in groups.runs]
+    if options.by == BY_PROCESS:
+        names = [profile.processes[index].pid for index in names]
     room = (options.terminal.width or _WIDE) - _BESIDE
-    if len(numbers) > room // _CELL:
+    if len(names) > room // _CELL:
         room -= _TITLE  # of ranges
     count = min(max(_MIN_COLUMNS, room // _CELL), _MAX_COLUMNS)
-    size = -(-len(numbers) // count) or 1
-    parts = [numbers[start : start + size] for start in range(0, len(numbers), size)]
-    names = {number: number for number in numbers}
-    if options.by == BY_PROCESS:
-        names = {number: profile.processes[number].pid for number in numbers}
+    size = -(-len(names) // count) or 1
+    parts = [names[start : start + size] for start in range(0, len(names), size)]
     titles = [
-        f"{names[part[0]]}" + (f"-{names[part[-1]]}" if len(part) > 1 else "")
-        for part in parts
+        f"{part[0]}-{part[-1]}" if len(part) > 1 else f"{part[0]}" for part in parts
     ]
     sums: dict[Key, dict[int, list[int]]] = {}
     for index, run in enumerate(groups.runs):
@@ -203,16 +188,14 @@ def _matrix(
             if line != WHOLE:
                 row = sums.setdefault(key, {}).setdefault(line, [0] * len(parts))
                 row[index // size] += ns
-    what = "process" if options.by == BY_PROCESS else "rank"
     of_several = f", the mean of {size} in each column" if size > 1 else ""
-    yield f"Time without communication by {what}{of_several}"
+    yield f"Time without communication by {options.by}{of_several}"
     functions = [one.key for one in profile.functions if one.key in sums]
     for key in functions[: options.limit or None]:
         file, first_line, name = key
         yield ""
-        yield options.terminal.clipped(
-            f"Function: {name} at line {first_line} of {file}", 0
-        )
+        heading = f"Function: {name} at line {first_line} of {file}"
+        yield options.terminal.clipped(heading, 0)
         rows = {
             line: [ns / len(part) for ns, part in zip(row, parts)]
             for line, row in sorted(sums[key].items())

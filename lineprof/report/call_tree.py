@@ -5,16 +5,17 @@ Nothing here recurses, because the tree may be deeper than the interpreter's sta
 
 from __future__ import annotations
 
+from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.console.terminal import BoxCharacters, box_characters_of
+from lineprof.console.terminal import box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
 from lineprof.model.names import short_names
-from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column
-from lineprof.report.marks import Marks
-from lineprof.report.options import min_percent_of_calls
-from lineprof.report.rows import rows_of
+from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column, Columns
+from lineprof.report.marks import Marks, Part
+from lineprof.report.options import Options, min_percent_of_calls
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     grid,
     more_rows,
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.report.columns import Columns
-    from lineprof.report.marks import Part
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _HOT_PERCENT = 20  # of the total, in the function itself
@@ -78,12 +75,6 @@ class _Subtree(NamedTuple):
     position: _Position
 
 
-class _Leave(NamedTuple):
-    """The end of the rows below these functions."""
-
-    functions: tuple[Key | None, ...]
-
-
 def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each call path that took `options.min_percent` of the total.
 
@@ -92,9 +83,9 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """
     root = call_path_tree(profile)
     yield from note_lines(profile, options)
-    rows = list(_Walk(root, options).rows())
+    rows = list(_Walk(root, options).rows(root))
     shown = rows[: options.limit or None]
-    yield from _grid(shown, root.inclusive_ns, profile, sources, options)
+    yield from _Grid(profile, sources, options).lines(shown, root.inclusive_ns)
     yield from more_rows(len(rows) - len(shown))
 
 
@@ -126,12 +117,13 @@ def branches(
     for share in _SHARES:
         for depth in _BRANCH_DEPTHS:
             walk = _Walk(root, options._replace(depth=depth, min_percent=share))
-            rows = list(walk.rows() if start is root else walk.rows_from(start))
+            rows = list(walk.rows(start))
             if not best or (_paths(best) < _paths(rows) and len(rows) <= max_rows):
                 best = rows
     if start is not root:
         best[0] = best[0]._replace(is_start=True)
-    yield from _grid(best[:max_rows], root.inclusive_ns, profile, sources, options)
+    drawn = _Grid(profile, sources, options)
+    yield from drawn.lines(best[:max_rows], root.inclusive_ns)
 
 
 def _paths(rows: list[_Row]) -> int:
@@ -139,41 +131,32 @@ def _paths(rows: list[_Row]) -> int:
     return sum(row.path is not None for row in rows)
 
 
-def _grid(
-    rows: list[_Row],
-    total_ns: int,
-    profile: Profile,
-    sources: Sources,
-    options: Options,
-) -> Iterator[str]:
-    """Yield `rows` as a grid, their shares in `total_ns`."""
-    labels = _Labels(profile, sources, box_characters_of(options.terminal))
-    times = time_unit_for([total_ns])
-    cells, hot = [], []
-    for row in rows:
-        numbers = (times.text(row.ns), percent(row.ns, total_ns), f"{row.calls}")
-        cells.append((*numbers, row.position.before + labels.of(row)))
-        self_ns = row.path.self_ns if row.path else 0
-        hot.append(percent_of(self_ns, total_ns) >= _HOT_PERCENT)
-    titles = (*times.titles("Time"), "Share", "Calls", "Function, and its hottest line")
-    yield from grid(titles, cells, options.terminal, hot=hot)
+class _Grid:
+    """The grid of rows: numbers, a function's name, and its line with the most time."""
 
-
-class _Labels:
-    """The labels of rows: a function's name, and the line that took most time."""
-
-    def __init__(
-        self, profile: Profile, sources: Sources, characters: BoxCharacters
-    ) -> None:
+    def __init__(self, profile: Profile, sources: Sources, options: Options) -> None:
         self._functions = {function.key: function for function in profile.functions}
         self._names = short_names(self._functions)
         self._marks = Marks(profile)
         self._sources = sources
-        self._arrow = characters.arrow
+        self._terminal = options.terminal
+        self._arrow = box_characters_of(options.terminal).arrow
         self._hottest: dict[Key, str] = {}
 
-    def of(self, row: _Row) -> str:
-        """Return the label of a row."""
+    def lines(self, rows: list[_Row], total_ns: int) -> Iterator[str]:
+        """Yield `rows` as a grid, their shares in `total_ns`."""
+        times = time_unit_for([total_ns])
+        cells, hot = [], []
+        for row in rows:
+            numbers = (times.text(row.ns), percent(row.ns, total_ns), f"{row.calls}")
+            cells.append((*numbers, row.position.before + self._label(row)))
+            self_ns = row.path.self_ns if row.path else 0
+            hot.append(percent_of(self_ns, total_ns) >= _HOT_PERCENT)
+        words = "Function, and its hottest line"
+        titles = (*times.titles("Time"), "Share", "Calls", words)
+        yield from grid(titles, cells, self._terminal, hot=hot)
+
+    def _label(self, row: _Row) -> str:
         key = row.path.function if row.path else None
         if row.path is None or key is None:
             return row.text
@@ -208,60 +191,45 @@ class _Walk:
             room = (options.terminal.width - _MIN_LABEL_WIDTH) // _INDENT_WIDTH
             self._max_indent = max(_MIN_INDENT, min(_MAX_INDENT, room))
         self._characters = box_characters_of(options.terminal)
-        self._on_path: dict[Key | None, int] = {}  # functions and how often
+        self._stack: list[_Subtree | _Row] = []  # to be shown, the next one last
+        self._path: list[Key | None] = []  # functions from the root on
+        self._on_path: Counter[Key | None] = Counter()  # how often each is there
 
-    def rows(self) -> Iterator[_Row]:
-        """Yield all rows, each followed by the rows below it."""
-        stack: list[_Subtree | _Row | _Leave] = []
-        self._push(stack, self._root, 0, None)
-        yield from self._rest(stack)
-
-    def rows_from(self, path: CallPath) -> Iterator[_Row]:
-        """Yield a row for `path`, and the rows below it."""
-        start = _Subtree(path=path, level=1, position=_Position())
-        yield from self._rest([start])
-
-    def _rest(self, stack: list[_Subtree | _Row | _Leave]) -> Iterator[_Row]:
-        """Yield all rows of what is on the stack."""
-        while stack:
-            top = stack.pop()
+    def rows(self, start: CallPath) -> Iterator[_Row]:
+        """Yield a row for each call path from `start` down; for the root, below it."""
+        if start is self._root:
+            self._push(start, 0, None)
+        else:
+            self._stack = [_Subtree(path=start, level=1, position=_Position())]
+        while self._stack:
+            top = self._stack.pop()
             if isinstance(top, _Row):
                 yield top
-            elif isinstance(top, _Subtree):
-                yield from self._chained(stack, top)
             else:
-                for function in top.functions:
-                    self._on_path[function] -= 1
+                yield from self._chained(top)
 
-    def _chained(
-        self, stack: list[_Subtree | _Row | _Leave], subtree: _Subtree
-    ) -> Iterator[_Row]:
+    def _chained(self, subtree: _Subtree) -> Iterator[_Row]:
         """Yield the rows of a chain of call paths: each but the last has one callee."""
         chain = self._chain(subtree)
         skipped = range(_CHAIN_ENDS, len(chain) - _CHAIN_ENDS)
         if len(chain) <= _MAX_CHAIN:
             skipped = range(0)
         position = subtree.position
+        while len(self._path) >= subtree.level:
+            self._on_path[self._path.pop()] -= 1
         for index, path in enumerate(chain):
             if index and (index not in skipped or index == skipped[0]):
                 position = self._below(position, subtree.level + index, is_last=True)
-            is_recursion = bool(self._on_path.get(path.function))
-            self._on_path[path.function] = self._on_path.get(path.function, 0) + 1
+            is_recursion = self._on_path[path.function] > 0
+            self._path.append(path.function)
+            self._on_path[path.function] += 1
+            row = _Row(position=position, ns=path.inclusive_ns, calls=path.calls)
             if index not in skipped:
-                yield _Row(
-                    path=path,
-                    position=position,
-                    ns=path.inclusive_ns,
-                    calls=path.calls,
-                    is_recursion=is_recursion,
-                )
+                yield row._replace(path=path, is_recursion=is_recursion)
             elif index == skipped[0]:
                 text = f"{self._characters.dots} {len(skipped)} levels, one call each"
-                yield _Row(
-                    position=position, ns=path.inclusive_ns, calls=path.calls, text=text
-                )
-        stack.append(_Leave(functions=tuple(path.function for path in chain)))
-        self._push(stack, chain[-1], subtree.level + len(chain) - 1, position)
+                yield row._replace(text=text)
+        self._push(chain[-1], subtree.level + len(chain) - 1, position)
 
     def _chain(self, subtree: _Subtree) -> list[CallPath]:
         """Return a chain: a call path, its only callee, and so on.
@@ -270,44 +238,40 @@ class _Walk:
         """
         chain = [subtree.path]
         while chain[-1].self_ns < self._min_ns:
-            shown, rest_ns, _ = self._shown(chain[-1], subtree.level + len(chain) - 1)
-            if len(shown) != 1 or rest_ns >= self._min_ns:
+            shown, rest = self._shown(chain[-1], subtree.level + len(chain) - 1)
+            if len(shown) != 1 or sum(one.inclusive_ns for one in rest) >= self._min_ns:
                 break
             chain.append(shown[0])
         return chain
 
-    def _shown(self, path: CallPath, level: int) -> tuple[list[CallPath], int, int]:
-        """Return the call paths to show below `path`; time and number of the rest."""
+    def _shown(
+        self, path: CallPath, level: int
+    ) -> tuple[list[CallPath], list[CallPath]]:
+        """Return the call paths below `path` to show, and the rest."""
         if self._max_depth and level >= self._max_depth:
-            return [], 0, 0
+            return [], []
         paths = [*path.children.values()]
         shown = [one for one in paths if one.inclusive_ns >= self._min_ns]
-        rest = paths[len(shown) :]  # they are sorted
-        return shown, sum(one.inclusive_ns for one in rest), len(rest)
+        return shown, paths[len(shown) :]  # they are sorted
 
-    def _push(
-        self,
-        stack: list[_Subtree | _Row | _Leave],
-        path: CallPath,
-        level: int,
-        position: _Position | None,
-    ) -> None:
+    def _push(self, path: CallPath, level: int, position: _Position | None) -> None:
         """Put all below a call path onto the stack, the first row to show last."""
-        shown, rest_ns, count = self._shown(path, level)
-        items: list[_Subtree | _Row | _Leave] = []
+        shown, rest = self._shown(path, level)
+        items: list[_Subtree | _Row] = []
+        rest_ns = sum(one.inclusive_ns for one in rest)
         has_rest = rest_ns > 0 and rest_ns >= self._min_ns
         if position is None:  # above all calls no row has their sum
-            has_rest = count > 0
+            has_rest = bool(rest)
         for index, one in enumerate(shown):
             is_last = index == len(shown) - 1 and not has_rest
             below = self._below(position, level + 1, is_last=is_last)
             items.append(_Subtree(path=one, level=level + 1, position=below))
         if has_rest:
             below = self._below(position, level + 1, is_last=True)
-            calls = sum(one.calls for one in [*path.children.values()][len(shown) :])
-            text = f"{self._characters.dots} {count} more"
+            calls = sum(one.calls for one in rest)
+            text = f"{self._characters.dots} {len(rest)} more"
             items.append(_Row(position=below, ns=rest_ns, calls=calls, text=text))
-        stack.extend(reversed(items))
+        self._stack += reversed(items)
 
     def _below(
         self, position: _Position | None, level: int, *, is_last: bool
@@ -367,12 +331,9 @@ def tree_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
         if is_full or path.inclusive_ns < least_ns:
             more += 1
             continue
+        part = marks.part(path.function)
         row = _PathRow(
-            id=len(rows),
-            parent_id=parent,
-            depth=depth,
-            path=path,
-            part=marks.part(path.function),
+            id=len(rows), parent_id=parent, depth=depth, path=path, part=part
         )
         rows.append(row)
         if not options.depth or depth < options.depth:

@@ -7,19 +7,20 @@ whose attributes are the values of the columns. `text_grid.table` makes text of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
+from lineprof.model.records import Key
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from lineprof.model.names import ShortNames
-    from lineprof.model.records import Key
     from lineprof.source import Sources
 
-    Columns = Mapping[str, "Column"]
-    Place = tuple[Key, int]  # a line of a function; 0: the function itself
+Place = tuple[Key, int]  # a line of a function; 0: the function itself
 
 # Kinds of values, which are None if they are unknown.
 NS = "ns"  # a time in nanoseconds
@@ -60,6 +61,9 @@ class Column:
     def getter(self, name: str) -> Callable[[Any], object]:
         """Return what gets the value of a row, for the name of this column."""
         return self.value or attrgetter(name)
+
+
+Columns = Mapping[str, Column]
 
 
 def text_of(place: Place | None, sources: Sources) -> str | None:

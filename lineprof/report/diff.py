@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import block_of, paired_files
 from lineprof.comparison.compare import Comparison, Run, compare, has_calls
-from lineprof.console.terminal import box_characters_of
+from lineprof.console.terminal import Terminal, box_characters_of
 from lineprof.model.names import short_names
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -24,7 +24,7 @@ from lineprof.report.text_grid import (
     percent_of,
     time_unit_for,
 )
-from lineprof.source import WHOLE_FILE, sources_of
+from lineprof.source import WHOLE_FILE, Sources, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,12 +36,10 @@ if TYPE_CHECKING:
         LinePair,
         Times,
     )
-    from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options
     from lineprof.report.text_grid import TimeUnit
-    from lineprof.source import Sources
 
 FORMAT = 1  # raised when a field changes its meaning or is removed
 
@@ -71,13 +69,26 @@ class Row(NamedTuple):
     size: float  # see `Times.size`
     rank: int  # 0: beyond the noise; 1: another count alone; 2: within the noise
 
+    @property
+    def numbers(self) -> tuple[int | None, int | None]:
+        """The line before and after, of a function its first one; None: not there."""
+        if self.line is not None:
+            return self.line.before, self.line.after
+        before, after = self.function.before, self.function.after
+        return before and before[1], after and after[1]
+
+    @property
+    def text(self) -> str:
+        """The line after or, if it was removed, before; "" for a function."""
+        if self.line is None:
+            return ""
+        after = self.line.after_text
+        return (self.line.before_text if after is None else after) or ""
+
 
 def difference_of(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
-    sides = (
-        [sources_of(profile) for profile in before],
-        [sources_of(profile) for profile in after],
-    )
+    sides = [sources_of(run) for run in before], [sources_of(run) for run in after]
     return Difference(
         comparison=compare(
             [_run(*one, is_after=False) for one in zip(before, sides[0])],
@@ -124,37 +135,31 @@ def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
 
 def function_rows(comparison: Comparison) -> list[Row]:
     """Return the functions that changed, the greatest change first."""
-    return _sorted(
-        _row_of(pair, None, pair.times)
-        for pair in comparison.functions
-        if pair.times.changed
-    )
+    return _rows((pair, None) for pair in comparison.functions)
 
 
 def line_rows(comparison: Comparison) -> list[Row]:
     """Return the lines that changed, the greatest change first."""
-    return _sorted(
-        _row_of(pair, line, line.times)
-        for pair in comparison.functions
-        for line in pair.lines
-        if line.times.changed
-    )
+    return _rows((pair, line) for pair in comparison.functions for line in pair.lines)
 
 
-def _row_of(function: FunctionPair, line: LinePair | None, times: Times) -> Row:
-    size = times.size
-    rank = 1 if times.count.is_exact_change else 2
-    if size and not times.is_noise:
-        rank = 0
-    return Row(function=function, line=line, times=times, size=size, rank=rank)
+def _rows(pairs: Iterable[tuple[FunctionPair, LinePair | None]]) -> list[Row]:
+    rows = []
+    for function, line in pairs:
+        times = (line or function).times
+        if times.changed:
+            size = times.size
+            rank = 1 if times.count.is_exact_change else 2
+            if size and not times.is_noise:
+                rank = 0
+            row = Row(function=function, line=line, times=times, size=size, rank=rank)
+            rows.append(row)
+    return sorted(rows, key=_order)
 
 
-def _sorted(rows: Iterable[Row]) -> list[Row]:
-    def order(row: Row) -> tuple[object, ...]:
-        line = (row.line.after or row.line.before) if row.line else 0
-        return row.rank, -row.size, row.function.key, line
-
-    return sorted(rows, key=order)
+def _order(row: Row) -> tuple[object, ...]:
+    line = (row.line.after or row.line.before) if row.line else 0
+    return row.rank, -row.size, row.function.key, line
 
 
 def whole_ns(comparison: Comparison) -> float:
@@ -284,10 +289,7 @@ class Names:
     def place(self, row: Row) -> str:
         """Return the file and the line numbers of a line, or of a function's first."""
         one, other = row.function.before, row.function.after
-        if row.line is None:
-            line, other_line = one and one[1], other and other[1]
-        else:
-            line, other_line = row.line.before, row.line.after
+        line, other_line = row.numbers
         before = self._before.line(one[0], line) if one and line else ""
         after = self._after.line(other[0], other_line) if other and other_line else ""
         if before and after and not self.is_moved(row) and other:
@@ -323,9 +325,7 @@ def _table(
         texts += [note] if any(notes) else []
         texts += [names.place(row), names.function(row)]
         if row.line is not None:
-            shown = row.line.after_text
-            shown = row.line.before_text if shown is None else shown
-            texts.append((shown or "").strip())
+            texts.append(row.text.strip())
         cells.append(texts)
     total = whole_ns(comparison)
     hot = [
@@ -390,11 +390,11 @@ def _extremes(values: Sequence[int]) -> str:
 
 
 def _is_added(row: Row) -> bool:
-    return (row.line.before if row.line else row.function.before) is None
+    return row.numbers[0] is None
 
 
 def _is_removed(row: Row) -> bool:
-    return (row.line.after if row.line else row.function.after) is None
+    return row.numbers[1] is None
 
 
 def note_of(row: Row, names: Names) -> str:

@@ -28,9 +28,9 @@ from lineprof.report.columns import (
 )
 from lineprof.report.line_table import function_tables, waits_footer
 from lineprof.report.lookup import Finder
-from lineprof.report.marks import Marks
-from lineprof.report.options import min_percent_of_calls
-from lineprof.report.rows import rows_of
+from lineprof.report.marks import Marks, Part
+from lineprof.report.options import Options, min_percent_of_calls
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text import table_layout
 from lineprof.report.text_grid import counted, in_words, more_rows, percent
 
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
     from lineprof.report.columns import Columns
-    from lineprof.report.marks import Part
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _MAX_CALLERS = 4  # named above a table
@@ -90,11 +87,11 @@ class Calls:
     def __init__(self, profile: Profile) -> None:
         self.numbers = function_totals(profile)
         self.gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
-        self.has_any = bool(profile.calls.nodes)
         self._from: dict[Key, list[Edge]] = {}
         self._into: dict[Key, list[Edge]] = {}
         self._lines: dict[Place, list[Edge]] = {}
-        for edge in sorted(edges(profile.calls), key=_cost):
+        every = edges(profile.calls)
+        for edge in sorted(every, key=lambda edge: (-edge.inclusive_ns, -edge.calls)):
             self._into.setdefault(edge.callee, []).append(edge)
             if edge.caller is not None:
                 self._from.setdefault(edge.caller, []).append(edge)
@@ -120,110 +117,13 @@ class Calls:
         return sorted(line.line for line in self._lines if line.file == file)
 
 
-def _cost(edge: Edge) -> tuple[int, int]:
-    return -edge.inclusive_ns, -edge.calls
-
-
-# Starts: the lines and functions that the values of --drill name.
-
-
-def starts(
-    profile: Profile, calls: Calls, finder: Finder, options: Options
-) -> list[Start]:
-    """Return the starts; LineprofError for a target that is not in the profile.
-
-    Targets that are the steps of one call path make one start, at the last step.
-    """
-    found: list[Start] = []
-    reached: set[Key] = set()
-    for text in options.targets:
-        at = _target(text, profile, calls, finder)
-        path: tuple[str, ...] = ()
-        if reached:
-            through = _through(at, reached, calls)
-            if through is not None:
-                path = found.pop().path
-                if isinstance(at, Place) and path[-1] != through[2]:
-                    path += (through[2],)
-        found.append(Start(path=(*path, _step(at, finder)), at=at))
-        is_line = isinstance(at, Place)
-        reached = {edge.callee for edge in calls.on(at)} if is_line else {at}  # type: ignore[arg-type]
-    return found
-
-
-def _step(at: Place | Key, finder: Finder) -> str:
-    """Return the step of a call path for a line or a function."""
-    if isinstance(at, Place):
-        return finder.names.line(at.file, at.line)
-    return at[2]
-
-
-def _through(at: Place | Key, reached: Iterable[Key], calls: Calls) -> Key | None:
-    """Return the function among `reached` that calls or contains `at`, if any."""
-    for key in reached:
-        for edge in calls.by(key):
-            if isinstance(at, Place):
-                if Place(file=key[0], line=edge.line) == at:
-                    return key
-            elif edge.callee == at:
-                return key
-    return None
-
-
-def _target(text: str, profile: Profile, calls: Calls, finder: Finder) -> Place | Key:
-    """Return the line, or the function, that a user names by `text`.
-
-    A line without calls stands for its function: for the one that starts there, else
-    for one that has the line.
-    """
-    place = finder.place(text)
-    registered = dict.fromkeys(function.key for function in profile.functions)
-    if place is None:
-        key = finder.function(text)
-        if key not in registered:
-            is_c = not key[0]
-            raise LineprofError(
-                f"{key[2]} is a C function: it has no lines"
-                if is_c
-                else f"{key[2]} was called and not profiled: it has no lines",
-                hint=f"lineprof view --callers {shell_word(key[2])} shows who calls it",
-            )
-        return key
-    file, number = place
-    line = Place(file=file, line=number)
-    if calls.on(line):
-        return line
-    inside = [
-        function.key
-        for function in profile.functions
-        if function.file == line.file
-        and any(cell.line == line.line for cell in function.thread_lines)
-    ]
-    starting = [key for key in registered if key[:2] == place]
-    for keys in (starting, inside):
-        if keys:
-            return keys[0]
-    known = calls.lines_in(line.file)
-    near = sorted(known, key=lambda number: abs(number - line.line))[:_MAX_NEAR_LINES]
-    raise LineprofError(
-        f"nothing was measured on {text}",
-        hint=f"the nearest lines that call functions: {', '.join(map(str, near))}"
-        if near
-        else "lineprof view --functions lists all functions",
-    )
-
-
-# The tables on the way down.
-
-
 class _Drill:
     """The tables below the starts that `options.targets` name."""
 
     def __init__(self, profile: Profile, sources: Sources, options: Options) -> None:
         self.calls = Calls(profile)
-        finder = Finder(self.calls.numbers)
-        self._starts = starts(profile, self.calls, finder, options)
-        self._names = finder.names
+        self._finder = Finder(self.calls.numbers)
+        self._names = self._finder.names
         self._functions = {function.key: function for function in profile.functions}
         self._profile, self._sources, self._options = profile, sources, options
         self._characters = box_characters_of(options.terminal)
@@ -231,18 +131,87 @@ class _Drill:
         self._marks = Marks(profile)
         self._skipped = 0
         self._min_percent = min_percent_of_calls(options)
+        self._starts = self._named_starts()
+
+    # The lines and functions that the values of --drill name.
+
+    def _named_starts(self) -> list[Start]:
+        """Return the starts; LineprofError for a target that is not in the profile.
+
+        Targets that are the steps of one call path make one start, at the last step.
+        """
+        found: list[Start] = []
+        reached: set[Key] = set()
+        for text in self._options.targets:
+            at = self._target(text)
+            path: tuple[str, ...] = ()
+            through = self._through(at, reached)
+            if through is not None:
+                path = found.pop().path
+            if isinstance(at, Place):
+                if through is not None and path[-1] != through[2]:
+                    path += (through[2],)
+                step = self._names.line(at.file, at.line)
+                reached = {edge.callee for edge in self.calls.on(at)}
+            else:
+                step, reached = at[2], {at}
+            found.append(Start(path=(*path, step), at=at))
+        return found
+
+    def _through(self, at: Place | Key, reached: Iterable[Key]) -> Key | None:
+        """Return the function among `reached` that calls or contains `at`, if any."""
+        for key in reached:
+            for edge in self.calls.by(key):
+                if at in {Place(file=key[0], line=edge.line), edge.callee}:
+                    return key
+        return None
+
+    def _target(self, text: str) -> Place | Key:
+        """Return the line, or the function, that a user names by `text`.
+
+        A line without calls stands for its function: for the one that starts there,
+        else for one that has the line.
+        """
+        place = self._finder.place(text)
+        if place is None:
+            key = self._finder.function(text)
+            if key not in self._functions:
+                why = "was called and not profiled" if key[0] else "is a C function"
+                raise LineprofError(
+                    f"{key[2]} {why}: it has no lines",
+                    hint=f"lineprof view --callers {shell_word(key[2])} shows who"
+                    " calls it",
+                )
+            return key
+        line = Place(*place)
+        if self.calls.on(line):
+            return line
+        inside = [
+            key
+            for key, function in self._functions.items()
+            if key[0] == line.file
+            and any(cell.line == line.line for cell in function.thread_lines)
+        ]
+        starting = [key for key in self._functions if key[:2] == line]
+        if starting or inside:
+            return (starting or inside)[0]
+        known = self.calls.lines_in(line.file)
+        near = sorted(known, key=lambda number: abs(number - line.line))
+        hint = "lineprof view --functions lists all functions"
+        if near:
+            lines = ", ".join(map(str, near[:_MAX_NEAR_LINES]))
+            hint = f"the nearest lines that call functions: {lines}"
+        raise LineprofError(f"nothing was measured on {text}", hint=hint)
+
+    # The tables on the way down.
 
     def lines(self) -> Iterator[str]:
         """Yield all tables."""
         parts, more = self.parts()
         keys = {section.function for _, sections in parts for section in sections}
         layout = table_layout(self._profile.unit, self._options, self._sources)
-        tables = {
-            table.key: table
-            for table in function_tables(
-                self._profile.of_functions(keys), self._options
-            )
-        }
+        shown = self._profile.of_functions(keys)
+        tables = {one.key: one for one in function_tables(shown, self._options)}
         yield from layout.heading()
         for start, sections in parts:
             if isinstance(start.at, Place):
@@ -274,14 +243,15 @@ class _Drill:
     def _sections(self, start: Start) -> Iterator[_Section]:
         """Yield the functions to show, each once, the hottest call path first."""
         todo: list[tuple[_Section, int]] = []
+        min_share = self._min_percent / 100
         if isinstance(start.at, Place):
             edges = self.calls.on(start.at)
             within = self._within(start.at)
             outer = [edge for edge in edges if edge.caller not in within] or edges
-            min_ns = self._threshold(sum(edge.inclusive_ns for edge in outer))
-            todo += self._steps(edges, start.path, 1, min_ns, on_line=True)
+            min_ns = min_share * sum(edge.inclusive_ns for edge in outer)
+            todo += self._steps(edges, start.path, 1, min_ns)
         else:
-            min_ns = self._threshold(self.calls.numbers[start.at].total_ns)
+            min_ns = min_share * self.calls.numbers[start.at].total_ns
             todo.append((_Section(path=start.path, function=start.at), 1))
         shown: set[Key] = set()
         max_depth = self._options.depth or 1
@@ -296,18 +266,8 @@ class _Drill:
                 new = [edge for edge in edges if edge.callee not in shown]
                 todo += self._steps(new, section.path, level + 1, min_ns)
 
-    def _threshold(self, ns: int) -> float:
-        """Return the minimum time (ns) of callees to follow."""
-        return self._min_percent / 100 * ns
-
     def _steps(
-        self,
-        edges: Sequence[Edge],
-        path: tuple[str, ...],
-        level: int,
-        min_ns: float,
-        *,
-        on_line: bool = False,
+        self, edges: Sequence[Edge], path: tuple[str, ...], level: int, min_ns: float
     ) -> list[tuple[_Section, int]]:
         """Return the sections of the callees of `edges`, the hottest last."""
         steps = []
@@ -318,7 +278,8 @@ class _Drill:
                 self._skipped += 1
                 continue
             caller = edge.caller or edge.callee
-            line = () if on_line else (self._names.caller(caller, edge.line),)
+            # The first path ends with the line already.
+            line = (self._names.caller(caller, edge.line),) if level > 1 else ()
             shortened = self._shortened((*path, *line, edge.callee[2]))
             section = _Section(path=shortened, function=edge.callee, edge=edge)
             steps.append((section, level))
@@ -383,10 +344,10 @@ class _Drill:
         if not into:
             yield ""
             return
-        first = [section.edge] if section.edge else []
-        others = [edge for edge in into if edge is not section.edge]
-        parts = [self._from(edge) for edge in (first + others)[:_MAX_CALLERS]]
-        rest = (first + others)[_MAX_CALLERS:]
+        # The edge of the call path goes first.
+        into = sorted(into, key=lambda edge: edge is not section.edge)
+        parts = [self._from(edge) for edge in into[:_MAX_CALLERS]]
+        rest = into[_MAX_CALLERS:]
         if rest:
             ns = sum(edge.total_ns for edge in rest)
             parts.append(f"{in_words(ns)} from {len(rest)} more places")
@@ -413,13 +374,46 @@ class _Drill:
 
     def _below(self, key: Key) -> Mapping[int, list[str]]:
         """Return the rows below each line of a function: its callees."""
-        function = self._functions.get(key)
-        times = {row.line: row.time_ns for row in function.rows} if function else {}
-        below: dict[int, list[str]] = {}
+        times = self._functions[key].line_ns
+        return {
+            line: [self._called(edge, times.get(line, 0)) for edge in edges]
+            for line, edges in self._callees(key).items()
+        }
+
+    def _callees(self, key: Key) -> dict[int, list[Edge]]:
+        """Return the calls by each line of a function, the longest first."""
+        found: dict[int, list[Edge]] = {}
         for edge in self.calls.by(key):
-            text = self._called(edge, times.get(edge.line, 0))
-            below.setdefault(edge.line, []).append(text)
-        return below
+            found.setdefault(edge.line, []).append(edge)
+        return found
+
+    def rows(self, sections: Iterable[_Section]) -> Iterator[_DrillRow]:
+        """Yield the lines of functions for other programs, each before its callees."""
+        own = line_self_ns(self._profile)
+        gpu = self._profile.gpu
+        gpu_lines = numbers_of_lines(gpu) if gpu.sums else {}
+        for section in sections:
+            key, callees = section.function, self._callees(section.function)
+            for line in self._functions[key].rows:
+                numbers = gpu_lines.get(key, {}).get(line.line)
+                row = _DrillRow(
+                    path=" -> ".join(section.path),
+                    place=(key, line.line),
+                    line=line,
+                    edge=None,
+                    self_ns=own.get(key, {}).get(line.line),
+                    gpu_ns=numbers.gpu_ns if numbers else None,
+                    part=self._marks.part(key),
+                )
+                yield row
+                for edge in callees.get(line.line, ()):
+                    yield row._replace(
+                        line=None,
+                        edge=edge,
+                        self_ns=None,
+                        gpu_ns=self.calls.gpu.get(edge[:3]),
+                        part=self._marks.part(edge.callee),
+                    )
 
     def _called(self, edge: Edge, line_ns: int) -> str:
         """Return a row about one callee of a line that took `line_ns`."""
@@ -472,38 +466,7 @@ def drill_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
 
     Raises LineprofError as `drill` does.
     """
-    below = _Drill(profile, sources, options)
-    parts, more = below.parts()
-    calls = below.calls
-    functions = {function.key: function for function in profile.functions}
-    own, marks = line_self_ns(profile), Marks(profile)
-    gpu_lines = numbers_of_lines(profile.gpu) if profile.gpu.sums else {}
-    rows: list[_DrillRow] = []
-    for section in (one for _, of_start in parts for one in of_start):
-        key = section.function
-        callees: dict[int, list[Edge]] = {}
-        for edge in calls.by(key):
-            callees.setdefault(edge.line, []).append(edge)
-        for line in functions[key].rows:
-            numbers = gpu_lines.get(key, {}).get(line.line)
-            row = _DrillRow(
-                path=" -> ".join(section.path),
-                place=(key, line.line),
-                line=line,
-                edge=None,
-                self_ns=own.get(key, {}).get(line.line),
-                gpu_ns=numbers.gpu_ns if numbers else None,
-                part=marks.part(key),
-            )
-            rows.append(row)
-            rows += [
-                row._replace(
-                    line=None,
-                    edge=edge,
-                    self_ns=None,
-                    gpu_ns=calls.gpu.get((key, edge.line, edge.callee)),
-                    part=marks.part(edge.callee),
-                )
-                for edge in callees.get(line.line, ())
-            ]
-    return rows_of(DRILL, rows, sources, more=more)
+    drill = _Drill(profile, sources, options)
+    parts, more = drill.parts()
+    sections = [section for _, of_start in parts for section in of_start]
+    return rows_of(DRILL, drill.rows(sections), sources, more=more)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from heapq import nlargest
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from lineprof.model.call_graph import (
+    COUNTS_OF_CALLS,
+    TIMES_OF_CALLS,
+    Edge,
     edge_gpu_ns,
     edges,
     function_totals,
     line_self_ns,
+    sum_of_nodes,
     uncounted,
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
-from lineprof.model.names import OUTSIDE, short_names
-from lineprof.model.own_waits import own_waits
+from lineprof.model.names import OUTSIDE, ShortNames, short_names
+from lineprof.model.own_waits import OwnWait, own_waits
 from lineprof.report.columns import (
     COUNT,
     DATA,
@@ -31,9 +37,9 @@ from lineprof.report.columns import (
 from lineprof.report.limits import limited
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
-from lineprof.report.marks import Marks
-from lineprof.report.options import FUNCTION_ORDERS
-from lineprof.report.rows import rows_of
+from lineprof.report.marks import Marks, Part
+from lineprof.report.options import FUNCTION_ORDERS, Options
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     Context,
     counted,
@@ -47,15 +53,10 @@ from lineprof.report.text_grid import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from lineprof.model.call_graph import Edge, FunctionTotals
-    from lineprof.model.names import ShortNames
-    from lineprof.model.own_waits import OwnWait
+    from lineprof.model.call_graph import FunctionTotals
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.columns import Columns, Place
-    from lineprof.report.marks import Part
-    from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 UNKNOWN_CALLER = "not known from where"
@@ -94,16 +95,20 @@ class _Function(NamedTuple):
         return self.numbers.total_ns / (self.numbers.primitive_calls or 1)
 
 
-def _calls(numbers: FunctionTotals | Edge | _Sums) -> str:
+def _calls(numbers: FunctionTotals | Edge) -> str:
     """Return the number of calls and, if it is another one, that of primitive calls."""
-    if numbers.calls == numbers.primitive_calls:
-        return f"{numbers.calls}"
-    return f"{numbers.calls}/{numbers.primitive_calls}"
+    primitive = f"/{numbers.primitive_calls}" if numbers.recurses else ""
+    return f"{numbers.calls}{primitive}"
 
 
-def _each(ns: int, count: int) -> str:
-    """Return a time per call; "" if there was no call."""
-    return in_words(ns / count) if count else ""
+def _per_call(of: Callable[[FunctionTotals], tuple[int, int]], *, spare: int) -> Column:
+    """Return the column of a time (ns) per call, from the time and the calls."""
+
+    def text(row: _Function) -> str:
+        ns, calls = of(row.numbers)
+        return in_words(ns / calls) if calls else ""
+
+    return Column(DATA, "Per Call", value=text, spare=spare, is_data=False)
 
 
 FUNCTIONS: Columns = {
@@ -120,21 +125,9 @@ FUNCTIONS: Columns = {
     ),
     "primitive_calls": Column(COUNT, value=lambda row: row.numbers.primitive_calls),
     "self_ns": Column(NS, "Self", value=lambda row: row.numbers.self_ns),
-    "self_per_call": Column(
-        DATA,
-        "Per Call",
-        value=lambda row: _each(row.numbers.self_ns, row.numbers.calls),
-        spare=2,
-        is_data=False,
-    ),
+    "self_per_call": _per_call(lambda one: (one.self_ns, one.calls), spare=2),
     "total_ns": Column(NS, "Cumulative", value=lambda row: row.numbers.total_ns),
-    "per_call": Column(
-        DATA,
-        "Per Call",
-        value=lambda row: _each(row.numbers.total_ns, row.numbers.primitive_calls),
-        spare=1,
-        is_data=False,
-    ),
+    "per_call": _per_call(lambda one: (one.total_ns, one.primitive_calls), spare=1),
     "gpu_ns": Column(NS, "GPU", optional=True),
     "part": Column(PART),
 }
@@ -156,15 +149,14 @@ _ORDERS: Mapping[str, Callable[[_Function], tuple[object, ...]]] = {
 def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each function, in the order of `options.sort_by`."""
     rows, shown = _functions(profile, options)
-    numbers = [row.numbers for row in rows]
-    calls = sum(one.calls for one in numbers)
-    primitive = sum(one.primitive_calls for one in numbers)
+    every = sum_of_nodes([row.numbers for row in rows])
     summary = counted(len(rows), "function")
     if all(row.is_counted for row in rows):
-        more = f" ({primitive} of them primitive)" if primitive != calls else ""
-        summary = f"{counted(calls, 'call')}{more} of {summary}"
+        primitive = f" ({every.primitive_calls} of them primitive)"
+        more = primitive if every.recurses else ""
+        summary = f"{counted(every.calls, 'call')}{more} of {summary}"
     if profile.calls.nodes:
-        summary += f": {in_words(sum(one.self_ns for one in numbers))} in all"
+        summary += f": {in_words(every.self_ns)} in all"
     yield summary
     yield ""
     names = short_names(row.function for row in rows)
@@ -215,35 +207,27 @@ def _functions(
 
 
 class _HotLine(NamedTuple):
-    """One line that took time."""
+    """One line that took time, with what is looked up for a row of --hot."""
 
     place: Place
     self_ns: int  # without its callees
-    gpu_self_ns: int  # of work that it launched itself
+    gpu_self_ns: int | None  # of work that it launched itself; None: not recorded
+    hits: int = 0
+    wait: OwnWait | None = None
+    part: Part | None = None
+    function: str = ""  # with its mark
 
     @property
     def ns(self) -> int:
         """Self time or GPU time, whichever is longer: it may only launch a kernel."""
-        return max(self.self_ns, self.gpu_self_ns)
+        return max(self.self_ns, self.gpu_self_ns or 0)
 
 
-class _HotRow(NamedTuple):
-    """One row of --hot."""
-
-    place: Place
-    hits: int
-    self_ns: int
-    wait: OwnWait | None
-    gpu_self_ns: int | None
-    part: Part | None
-    function: str  # with its mark
-
-
-def _own_wait(row: _HotRow, _: ShortNames) -> int | None:
+def _own_wait(row: _HotLine) -> int | None:
     """Return the time that a line waited, which may be an upper bound."""
-    if row.wait is None or row.wait.is_known:
-        return row.wait and row.wait.max_ns
-    return UpTo(row.wait.max_ns)
+    if row.wait is None:
+        return None
+    return row.wait.max_ns if row.wait.is_known else UpTo(row.wait.max_ns)
 
 
 HOT: Columns = {
@@ -252,13 +236,7 @@ HOT: Columns = {
     "self_ns": Column(NS, "Own"),
     "self_share": Column(SHARE, "% Own", of="self_ns"),
     "own_wait_min_ns": Column(NS, value=lambda row: row.wait and row.wait.min_ns),
-    "own_wait_max_ns": Column(
-        NS,
-        "Wait",
-        value=lambda row: row.wait and row.wait.max_ns,
-        shown=_own_wait,
-        optional=True,
-    ),
+    "own_wait_max_ns": Column(NS, "Wait", value=_own_wait, optional=True),
     "own_wait_cause": Column(
         DATA,
         "For",
@@ -300,7 +278,7 @@ def hot_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
 
 def _hottest_lines(
     profile: Profile, options: Options
-) -> tuple[list[_HotRow], int, dict[str, int]]:
+) -> tuple[list[_HotLine], int, dict[str, int]]:
     """Return the `options.lines` most expensive lines, the most expensive first.
 
     Also the number of all lines that took time, and their sums.
@@ -308,20 +286,17 @@ def _hottest_lines(
     every = _hot_lines(profile)
     totals = {
         "self_ns": sum(one.self_ns for one in every),
-        "gpu_self_ns": sum(one.gpu_self_ns for one in every),
+        "gpu_self_ns": sum(one.gpu_self_ns or 0 for one in every),
     }
     longest = nlargest(options.lines, every, key=lambda one: one.ns)
     shown = limited(longest, options, lambda one: one.ns, max(totals.values()))
     places = [one.place for one in shown]
-    hits, waits = hits_of_lines(profile, {*places}), own_waits(profile, places)
+    hits, waits = _hits_of(places, profile), own_waits(profile, places)
     marks = Marks(profile)
     rows = [
-        _HotRow(
-            place=one.place,
+        one._replace(
             hits=hits[one.place],
-            self_ns=one.self_ns,
             wait=waits.get(one.place),
-            gpu_self_ns=one.gpu_self_ns if profile.gpu.sums else None,
             part=marks.part(one.place[0]),
             function=one.place[0][2] + marks.after(one.place[0]),
         )
@@ -333,28 +308,28 @@ def _hottest_lines(
 def _hot_lines(profile: Profile) -> list[_HotLine]:
     """Return all lines that took time."""
     gpu = numbers_of_lines(profile.gpu, alone=True) if profile.gpu.sums else {}
+    no_gpu_ns = 0 if profile.gpu.sums else None
     own = line_self_ns(profile)
     rows = []
     for key in dict.fromkeys((*own, *gpu)):
         of_cpu, of_gpu = own.get(key, {}), gpu.get(key, {})
         for line in dict.fromkeys((*of_cpu, *of_gpu)):
-            gpu_ns = of_gpu[line].self_ns if line in of_gpu else 0
-            if of_cpu.get(line) or gpu_ns:
-                self_ns, place = of_cpu.get(line, 0), (key, line)
+            gpu_ns = of_gpu[line].self_ns if line in of_gpu else no_gpu_ns
+            self_ns, place = of_cpu.get(line, 0), (key, line)
+            if self_ns or gpu_ns:
                 rows.append(_HotLine(place=place, self_ns=self_ns, gpu_self_ns=gpu_ns))
     return rows
 
 
-def hits_of_lines(
-    profile: Profile, wanted: set[tuple[Key, int]]
-) -> dict[tuple[Key, int], int]:
-    """Return the hits of the lines that are `wanted`."""
-    hits = dict.fromkeys(wanted, 0)
+def _hits_of(places: Iterable[Place], profile: Profile) -> Counter[Place]:
+    """Return the hits of lines."""
+    wanted = {*places}
     keys = {key for key, _ in wanted}
+    hits: Counter[Place] = Counter()
     for function in profile.functions:
         if function.key in keys:
             for cell in function.thread_lines:
-                if (function.key, cell.line) in hits:
+                if (function.key, cell.line) in wanted:
                     hits[function.key, cell.line] += cell.hits
     return hits
 
@@ -362,59 +337,51 @@ def hits_of_lines(
 # --callers: the lines that call a function, how often, and their cost.
 
 
-class _Sums(NamedTuple):
-    """Sums over calls of one function, as an `Edge` has them."""
-
-    calls: int
-    primitive_calls: int
-    total_ns: int  # recursion counts once
-    inclusive_ns: int  # each call counts, however deep in a recursion
-
-
 class _Caller(NamedTuple):
     """One row of --callers: a line that calls the function, or the sum of several."""
 
-    function: Key
+    edge: Edge
+    label: str  # of a sum
     part: Part | None
-    sums: Edge | _Sums
-    label: str = ""  # of a sum
-    caller: Key | None = None
-    line: int = 0
-    caller_part: Part | None = None
-    mark: str = ""  # of the caller
-    gpu_ns: int | None = None
+    caller_part: Part | None
+    mark: str  # of the caller
+    gpu_ns: int | None
 
     @property
     def place(self) -> Place | None:
         """The calling line; a C function has no lines."""
-        return (self.caller, self.line) if self.caller and self.caller[0] else None
+        caller = self.edge.caller
+        return (caller, self.edge.line) if caller and caller[0] else None
 
 
 def _caller_name(row: _Caller, names: ShortNames) -> str:
     """Return the name of a caller."""
-    if row.label or row.caller is None:
+    caller = row.edge.caller
+    if row.label or caller is None:
         return row.label or OUTSIDE
-    name = row.caller[2] if row.caller[0] else names.function(row.caller)
-    return f"{name}{' (itself)' if row.caller == row.function else ''}{row.mark}"
+    name = caller[2] if caller[0] else names.function(caller)
+    return f"{name}{' (itself)' if caller == row.edge.callee else ''}{row.mark}"
 
 
 CALLERS: Columns = {
-    "function": Column(FUNCTION),
+    "function": Column(FUNCTION, value=lambda row: row.edge.callee),
     "part": Column(PART),
     "place": Column(PLACE, "Line", is_data=False),
-    "caller": Column(FUNCTION, "Caller", shown=_caller_name),
+    "caller": Column(
+        FUNCTION, "Caller", value=lambda row: row.edge.caller, shown=_caller_name
+    ),
     "caller_part": Column(PART),
-    "call_line": Column(COUNT, value=lambda row: row.line or None),
+    "call_line": Column(COUNT, value=lambda row: row.edge.line or None),
     "calls": Column(
         COUNT,
         "Calls",
-        value=lambda row: row.sums.calls,
-        shown=lambda row, _: _calls(row.sums),
+        value=lambda row: row.edge.calls,
+        shown=lambda row, _: _calls(row.edge),
     ),
-    "primitive_calls": Column(COUNT, value=lambda row: row.sums.primitive_calls),
-    "total_ns": Column(NS, "Time", value=lambda row: row.sums.total_ns),
+    "primitive_calls": Column(COUNT, value=lambda row: row.edge.primitive_calls),
+    "total_ns": Column(NS, "Time", value=lambda row: row.edge.total_ns),
     "share": Column(SHARE, "Share", of="total_ns"),
-    "inclusive_ns": Column(NS, "Inclusive", value=lambda row: row.sums.inclusive_ns),
+    "inclusive_ns": Column(NS, "Inclusive", value=lambda row: row.edge.inclusive_ns),
     "gpu_ns": Column(NS, "GPU", optional=True),
     "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
 }
@@ -423,46 +390,52 @@ CALLERS: Columns = {
 class _Callers:
     """The calls of each function of a profile, by their callers."""
 
-    def __init__(self, profile: Profile) -> None:
-        self.totals = function_totals(profile)
-        self.finder = Finder(self.totals)
+    def __init__(self, profile: Profile, options: Options) -> None:
+        self._options = options
+        self._totals = function_totals(profile)
+        self.finder = Finder(self._totals)
         self.marks = Marks(profile)
         self._edges = edges(profile.calls)
         self._gpu = edge_gpu_ns(profile) if profile.gpu.sums else None
 
-    def rows(
-        self, key: Key, options: Options
-    ) -> tuple[list[_Caller], list[_Caller], list[_Caller]]:
+    def rows(self, key: Key) -> tuple[list[_Caller], list[_Caller], list[_Caller]]:
         """Return the callers to show, the others, and those that are not known."""
         into = [edge for edge in self._edges if edge.callee == key]
         into.sort(key=lambda edge: (-edge.total_ns, -edge.inclusive_ns, -edge.calls))
-        rest = _unknown_calls(self.totals[key], into)
-        rows = [
-            self.row(key, edge)._replace(
-                caller=edge.caller,
-                line=edge.line,
-                caller_part=self.marks.part(edge.caller),
-                mark=self.marks.after(edge.caller),
-                gpu_ns=self._gpu_ns(edge),
-            )
-            for edge in into
-        ]
-        nobody = cast("Key", (None, None, UNKNOWN_CALLER))
-        unknown = [self.row(key, rest, UNKNOWN_CALLER)] if rest else []
-        unknown = [row._replace(caller=nobody) for row in unknown]
-        known_ns = _sum_of(into).total_ns
-        shown = limited(rows, options, lambda row: row.sums.total_ns, known_ns)
+        rows = [*map(self.row, into)]
+        rest = self._unknown_calls(key, into)
+        unknown = [self.row(rest, UNKNOWN_CALLER)] if rest else []
+        known_ns = _sum_of(key, into).total_ns
+        shown = limited(rows, self._options, lambda row: row.edge.total_ns, known_ns)
         return shown, rows[len(shown) :], unknown  # they are sorted
 
-    def row(self, key: Key, sums: Edge | _Sums, label: str = "") -> _Caller:
-        """Return a row for calls of a function, without their caller."""
-        part = self.marks.part(key)
-        return _Caller(function=key, part=part, sums=sums, label=label)
+    def row(self, edge: Edge, label: str = "") -> _Caller:
+        """Return the row of an edge, or of a sum of edges, which has a label."""
+        return _Caller(
+            edge=edge,
+            label=label,
+            part=self.marks.part(edge.callee),
+            caller_part=self.marks.part(edge.caller),
+            mark=self.marks.after(edge.caller),
+            gpu_ns=None if self._gpu is None or label else self._gpu.get(edge[:3], 0),
+        )
 
-    def _gpu_ns(self, edge: Edge) -> int | None:
-        if self._gpu is None:
+    def _unknown_calls(self, key: Key, known: Sequence[Edge]) -> Edge | None:
+        """Return the calls of a function that are not among the `known`, if any."""
+        function = self._totals[key]
+        sums = _sum_of(key, known)
+        calls, rest_ns = function.calls - sums.calls, function.total_ns - sums.total_ns
+        if known and calls <= 0 and rest_ns <= 0:
             return None
-        return self._gpu.get((edge.caller, edge.line, edge.callee), 0)
+        return Edge(
+            caller=cast("Key", (None, None, UNKNOWN_CALLER)),
+            line=0,
+            callee=key,
+            calls=max(0, calls),
+            primitive_calls=max(0, function.primitive_calls - sums.primitive_calls),
+            total_ns=max(0, rest_ns),
+            inclusive_ns=max(0, rest_ns),
+        )
 
 
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
@@ -471,7 +444,7 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
     Below them is their sum, which is the function's numbers. GPU time is not summed:
     work that a recursive function launched counts for each line on the call path.
     """
-    every = _Callers(profile)
+    every = _Callers(profile, options)
     names = every.finder.names
     context = Context(terminal=options.terminal, names=names, sources=sources)
     gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
@@ -482,54 +455,37 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
         name = options.terminal.clean(names.called(key))
         yield f"{name}{every.marks.after(key)} is called from:"
         yield ""
-        shown, others, unknown = every.rows(key, options)
-        total = _sum_of(row.sums for row in (*shown, *others, *unknown))
+        shown, others, unknown = every.rows(key)
         rows = [*shown, *unknown]
         if others:
-            more, sums = f"{len(others)} more", _sum_of(row.sums for row in others)
-            rows.insert(len(shown), every.row(key, sums, more))
+            sums = _sum_of(key, [row.edge for row in others])
+            rest = every.row(sums, f"{len(others)} more")
+            rows.insert(len(shown), rest)
         hidden = ["inclusive_ns"]
-        if any(row.sums.inclusive_ns != row.sums.total_ns for row in rows):
+        if any(row.edge.inclusive_ns != row.edge.total_ns for row in rows):
             hidden = []
+        total = _sum_of(key, [row.edge for row in rows])
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else None
-        rows.append(every.row(key, total, "all together")._replace(gpu_ns=gpu_ns))
+        rows.append(every.row(total, "all together")._replace(gpu_ns=gpu_ns))
         totals = {"total_ns": total.total_ns}
         yield from table(CALLERS, rows, context, hidden=hidden, totals=totals)
 
 
 def caller_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the rows of --callers; LineprofError for an unknown function."""
-    every = _Callers(profile)
+    every = _Callers(profile, options)
     rows: list[_Caller] = []
     more = 0
     for target in options.targets:
         key = every.finder.called(target, sources)
-        shown, others, unknown = every.rows(key, options)
+        shown, others, unknown = every.rows(key)
         rows += [*shown, *unknown]
         more += len(others)
     return rows_of(CALLERS, rows, sources, more=more)
 
 
-def _unknown_calls(function: FunctionTotals, known: Sequence[Edge]) -> _Sums | None:
-    """Return the calls of a function that are not among the `known`, if any."""
-    sums = _sum_of(known)
-    rest_ns = function.total_ns - sums.total_ns
-    if known and function.calls <= sums.calls and rest_ns <= 0:
-        return None
-    return _Sums(
-        calls=max(0, function.calls - sums.calls),
-        primitive_calls=max(0, function.primitive_calls - sums.primitive_calls),
-        total_ns=max(0, rest_ns),
-        inclusive_ns=max(0, rest_ns),
-    )
-
-
-def _sum_of(calls: Iterable[Edge | _Sums]) -> _Sums:
-    """Return the sums over calls."""
-    every = [*calls]
-    return _Sums(
-        calls=sum(one.calls for one in every),
-        primitive_calls=sum(one.primitive_calls for one in every),
-        total_ns=sum(one.total_ns for one in every),
-        inclusive_ns=sum(one.inclusive_ns for one in every),
-    )
+def _sum_of(key: Key, every: Sequence[Edge]) -> Edge:
+    """Return the sums over calls of a function."""
+    numbers = (*COUNTS_OF_CALLS, *TIMES_OF_CALLS)
+    sums = {name: sum(map(attrgetter(name), every)) for name in numbers}
+    return Edge(caller=None, line=0, callee=key, **sums)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import python_command
 from lineprof.errors import printable
 from lineprof.model.gpu import BUSY_KINDS, missing_records, of_unknown_clock
 from lineprof.model.gpu_idle import device_idle, has_launches
-from lineprof.model.names import short_names
+from lineprof.model.names import ShortNames, short_names
 from lineprof.report.columns import COUNT, DATA, NS, PLACE, SOURCE, Column
 from lineprof.report.gpu_summary import why_nothing
 from lineprof.report.limits import limited
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     Context,
     counted,
@@ -24,15 +26,13 @@ from lineprof.report.text_grid import (
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from lineprof.model.gpu_idle import Causes, DeviceIdle, IdleLine
-    from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.columns import Columns, Place
     from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 _LEGEND = (
@@ -79,11 +79,7 @@ def _label(row: _Row, names: ShortNames) -> str:
 
 def _cause(name: str, title: str) -> Column:
     """Return the column of a cause."""
-
-    def ns(row: _Row) -> int:
-        return getattr(row.causes, name)  # type: ignore[no-any-return]
-
-    return Column(NS, title, value=ns, optional=True)
+    return Column(NS, title, value=attrgetter(f"causes.{name}"), optional=True)
 
 
 GPU_IDLE: Columns = {
@@ -177,18 +173,17 @@ def _causes_lack(profile: Profile) -> Iterator[str]:
         )
 
 
-def idle_of_lines(profile: Profile, *, alone: bool) -> dict[Key, dict[int, int]]:
+def idle_of_lines(profile: Profile, *, alone: bool) -> Mapping[Key, Counter[int]]:
     """Return the idle time (ns) of all devices that each line caused.
 
     It includes that of callees unless `alone`.
     """
-    found: dict[Key, dict[int, int]] = {}
+    found: defaultdict[Key, Counter[int]] = defaultdict(Counter)
     for device in device_idle(profile, idle_sums):
         for one in device.lines:
             ns = one.causes.total if alone else one.inclusive_ns
             if one.line and ns:
-                lines = found.setdefault(one.key, {})
-                lines[one.line] = lines.get(one.line, 0) + ns
+                found[one.key][one.line] += ns
     return found
 
 
@@ -198,17 +193,14 @@ def idle_note(profile: Profile, options: Options, min_share: float) -> Iterator[
     The device is the one that was idle for longest of those that were idle for a
     greater share of their time than `min_share`, 0 to 1.
     """
-    device = max(
-        (
-            one
-            for one in device_idle(profile, idle_sums)
-            if one.idle_ns > max(min_share * one.span_ns, _MIN_NOTED_NS)
-        ),
-        key=lambda one: one.idle_ns,
-        default=None,
-    )
-    if device is None:
+    devices = [
+        one
+        for one in device_idle(profile, idle_sums)
+        if one.idle_ns > max(min_share * one.span_ns, _MIN_NOTED_NS)
+    ]
+    if not devices:
         return
+    device = max(devices, key=lambda one: one.idle_ns)
     text = (
         f"Idle: {_name(profile, device)} for {percent(device.idle_ns, device.span_ns)}"
         " of the time between its first and last work"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.model.gpu import DRIVER, RUNTIME
+from lineprof.model.gpu import DRIVER, RUNTIME, Gpu, GpuSum
 from lineprof.report.gpu_format import (
     LINE_TITLE,
     NOWHERE,
@@ -22,9 +23,8 @@ from lineprof.report.limits import limited
 from lineprof.report.text_grid import percent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.profile import Profile
     from lineprof.report.options import Options
     from lineprof.source import Sources
@@ -47,16 +47,14 @@ def gpu_summary(profile: Profile, _: Sources, options: Options) -> Iterator[str]
     """Yield the activities and the calls, in two sections, the longest first."""
     places = Places(profile.gpu, options)
     is_shown = event_filter(options)
-    activities = [
-        (activity_name(one.kind, one.name), one)
-        for one in profile.gpu.sums
-        if is_shown(one)
-    ]
-    calls = [
-        (call_name(one.name), one)
-        for one in profile.gpu.sums
-        if one.kind in {RUNTIME, DRIVER}
-    ]
+    activities: dict[str, list[GpuSum]] = {}
+    calls: dict[str, list[GpuSum]] = {}
+    for one in profile.gpu.sums:
+        if one.kind in {RUNTIME, DRIVER}:
+            calls.setdefault(call_name(one.name), []).append(one)
+        elif is_shown(one):
+            name = activity_name(one.kind, one.name)
+            activities.setdefault(name, []).append(one)
     sections = [
         (_ACTIVITIES, _entries(activities, places)),
         (_CALLS, _entries(calls, places)),
@@ -96,26 +94,16 @@ def why_nothing(gpu: Gpu) -> Iterator[str]:
 class _Entry:
     """All activities, or calls, of one name."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, sums: Sequence[GpuSum], places: Places) -> None:
         self.name = name
-        self.count = self.ns = self.max_ns = 0
-        self.min_ns: int | None = None
-        self._ns_by_place: dict[str, int] = {}
-
-    def add(self, one: GpuSum, place: str) -> None:
-        """Add a sum that the line `place` has caused."""
-        self.count += one.count
-        self.ns += one.ns
-        self.min_ns = (
-            one.min_ns if self.min_ns is None else min(self.min_ns, one.min_ns)
-        )
-        self.max_ns = max(self.max_ns, one.max_ns)
-        self._ns_by_place[place] = self._ns_by_place.get(place, 0) + one.ns
-
-    @property
-    def mean_ns(self) -> float:
-        """The mean time (ns)."""
-        return self.ns / self.count if self.count else 0
+        self.count = sum(one.count for one in sums)
+        self.ns = sum(one.ns for one in sums)
+        self.mean_ns = self.ns / self.count if self.count else 0
+        self.min_ns = min(one.min_ns for one in sums)
+        self.max_ns = max(0, *(one.max_ns for one in sums))
+        self._ns_by_place: Counter[str] = Counter()
+        for one in sums:
+            self._ns_by_place[places.of(one)] += one.ns
 
     def main_cause(self) -> tuple[str, float]:
         """Return the line that caused most of the time, and its share in %."""
@@ -123,12 +111,10 @@ class _Entry:
         return place, 100 * (ns / self.ns if self.ns else 1)
 
 
-def _entries(sums: Iterable[tuple[str, GpuSum]], places: Places) -> list[_Entry]:
+def _entries(by_name: dict[str, list[GpuSum]], places: Places) -> list[_Entry]:
     """Return one entry for each name, the longest time first."""
-    entries: dict[str, _Entry] = {}
-    for name, one in sums:
-        entries.setdefault(name, _Entry(name)).add(one, places.of(one))
-    return sorted(entries.values(), key=lambda entry: (-entry.ns, entry.name))
+    entries = [_Entry(name, ones, places) for name, ones in by_name.items()]
+    return sorted(entries, key=lambda entry: (-entry.ns, entry.name))
 
 
 def _shown(entries: list[_Entry], options: Options) -> tuple[list[_Entry], int]:
@@ -146,7 +132,7 @@ def _text(sections: list[tuple[str, list[_Entry]]], options: Options) -> Iterato
         title = f"{name}:"
         for entry in shown:
             share = f"{percent_of(entry.ns, total_ns):.2f}%"
-            times = (entry.mean_ns, entry.min_ns or 0, entry.max_ns)
+            times = (entry.mean_ns, entry.min_ns, entry.max_ns)
             numbers = "".join(f" {time_text(ns):>9}" for ns in times)
             yield (
                 f"{title:>16} {share:>8} {time_text(entry.ns):>9} {entry.count:>9}"
@@ -176,7 +162,7 @@ def _csv(sections: list[tuple[str, list[_Entry]]], options: Options) -> Iterator
                 milliseconds(entry.ns),
                 f"{entry.count}",
                 microseconds(round(entry.mean_ns)),
-                microseconds(entry.min_ns or 0),
+                microseconds(entry.min_ns),
                 microseconds(entry.max_ns),
                 quoted(entry.name),
                 quoted("" if place == NOWHERE else place),

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
-    Size = tuple[int, int, int]
+    Size = tuple[int, int, int]  # in each direction, or of each kind
 
 _HEADER = (
     "   Start  Duration            Grid Size      Block Size     Regs*    SSMem*"
@@ -168,11 +168,6 @@ def _heading(profile: Profile, timeline: Timeline, *, first: bool) -> Iterator[s
     yield f"Process {process.pid} on {printable(process.host)}{rank}:"
 
 
-def _pid(profile: Profile, process: int) -> str:
-    """Return the process id of a process of the profile."""
-    return f"{profile.processes[process].pid}"
-
-
 class _GpuTrace:
     """Rows of activities; `process` is an index in Profile.processes."""
 
@@ -204,8 +199,9 @@ class _GpuTrace:
         launch = _NO_LAUNCH
         if event.kind == KERNEL:
             name = f"{name} [{event.correlation}]"
-            launch = _launch(event.grid, event.block, *_resources(event))
+            launch = _launch(event.grid, event.block, _resources(event))
         size = size_text(event.bytes) if event.bytes else _NONE
+        rate = rate_text(event.bytes, event.ns) if event.bytes and event.ns else _NONE
         occupancies = ""
         if self._occupancies:
             warps, share = self._occupancies.of(event, process)
@@ -213,7 +209,7 @@ class _GpuTrace:
         device = self._device(event, process) or _NONE
         return (
             f"{time_text(event.start_ns):>8} {time_text(event.ns):>9}{launch}"
-            f" {size:>9} {_rate(event):>11}"
+            f" {size:>9} {rate:>11}"
             f" {event.source or _NONE:>15} {event.target or _NONE:>15}"
             f"  {device:>{self._device_width}} {event.context:>9} {event.stream:>9}"
             f"{occupancies} {self._range(event) or _NONE:>12}"
@@ -240,7 +236,7 @@ class _GpuTrace:
             f"{event.correlation}",
             self._range(event),
             quoted("" if place == NOWHERE else place),
-            _pid(self._profile, process),
+            f"{self._profile.processes[process].pid}",
             *(self._occupancies.of(event, process) if self._occupancies else ()),
         )
 
@@ -267,16 +263,12 @@ class _Occupancies:
         """Return the warps of a block and the occupancy in %, each "" if unknown."""
         if event.kind != KERNEL:
             return "", ""
-        return self._cached((process, event.device), event.block, *_resources(event))
+        return self._cached((process, event.device), event.block, _resources(event))
 
     def _computed(
-        self,
-        device: tuple[int, int],
-        block: Size,
-        registers: int,
-        static_smem: int,
-        dynamic_smem: int,
+        self, device: tuple[int, int], block: Size, resources: Size
     ) -> tuple[str, str]:
+        registers, static_smem, dynamic_smem = resources
         attributes = self._attributes.get(device, {})
         threads = block[0] * block[1] * block[2]
         warps = warps_per_block(threads, attributes)
@@ -284,26 +276,17 @@ class _Occupancies:
         return f"{warps or ''}", "" if share is None else f"{100 * share:.1f}"
 
 
-def _resources(event: GpuEvent) -> tuple[int, int, int]:
+def _resources(event: GpuEvent) -> Size:
     """Return a thread's registers and a block's static and dynamic shared memory."""
     return event.registers, event.static_smem, event.dynamic_smem
 
 
-def _rate(event: GpuEvent) -> str:
-    if not event.bytes or not event.ns:
-        return _NONE
-    return rate_text(event.bytes, event.ns)
-
-
 @lru_cache(maxsize=_CACHED_LAUNCHES)
-def _launch(
-    grid: Size, block: Size, registers: int, static_smem: int, dynamic_smem: int
-) -> str:
+def _launch(grid: Size, block: Size, resources: Size) -> str:
     """Return the columns from the grid's size to shared memory."""
     sizes = ["({} {} {})".format(*size) for size in (grid, block)]
-    return _launch_columns(
-        *sizes, f"{registers}", size_text(static_smem), size_text(dynamic_smem)
-    )
+    registers, *memory = resources
+    return _launch_columns(*sizes, f"{registers}", *map(size_text, memory))
 
 
 def _launch_columns(*texts: str) -> str:
@@ -360,7 +343,7 @@ class _ApiTrace:
             f"{event.correlation}",
             quoted(self._thread(event, process)),
             quoted("" if place == NOWHERE else place),
-            _pid(self._profile, process),
+            f"{self._profile.processes[process].pid}",
         )
 
     def _thread(self, event: GpuEvent, process: int) -> str:

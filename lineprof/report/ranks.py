@@ -18,11 +18,11 @@ from lineprof.model.rank_spread import (
     missing_ranks,
     run_spread,
 )
-from lineprof.model.records import called_functions
-from lineprof.report.columns import COUNT, NS, PLACE, SHARE, SOURCE, Column
+from lineprof.model.records import Key, called_functions
+from lineprof.report.columns import COUNT, NS, PLACE, SHARE, SOURCE, Column, Columns
 from lineprof.report.limits import limited
 from lineprof.report.line_table import NO_MPI
-from lineprof.report.rows import rows_of
+from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
     Context,
     counted,
@@ -36,11 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lineprof.model.profile import Profile
-    from lineprof.model.rank_spread import Efficiency, LineSpread, RunSpread
-    from lineprof.model.records import Key
-    from lineprof.report.columns import Columns
+    from lineprof.model.rank_spread import Efficiency, LineSpread, RunSpread, Spread
     from lineprof.report.options import Options
-    from lineprof.report.rows import Rows
     from lineprof.source import Sources
 
 NO_RANKS_KNOWN = (
@@ -209,13 +206,8 @@ def _found(profile: Profile, options: Options) -> _Found | None:
     shown = limited(order, options, lambda key: lost[key], all_lost)
     if not (options.all_functions or options.limit or options.min_percent):
         shown = order[:_MAX_FUNCTIONS]
-    return _Found(
-        run=run_spread(every),
-        lines=lines,
-        wholes=wholes,
-        shown=shown,
-        more=len(order) - len(shown),
-    )
+    run, more = run_spread(every), len(order) - len(shown)
+    return _Found(run=run, lines=lines, wholes=wholes, shown=shown, more=more)
 
 
 # The run.
@@ -234,16 +226,13 @@ def _summary(profile: Profile, run: RunSpread) -> Iterator[str]:
         f"{run.wall.ranks:,}{of_all} ranks{without}, {in_words(run.wall.max)}:"
         f" {_efficiency(run.efficiency)}"
     )
-    yield (
-        f"Computing: {_extremes(run.useful.mean, run.useful.max, run.useful.max_rank)}."
-        f" Communication: {_extremes(run.mpi.mean, run.mpi.max, run.mpi.max_rank)}."
-    )
+    yield (f"Computing: {_extremes(run.useful)}. Communication: {_extremes(run.mpi)}.")
 
 
-def _extremes(mean: float, top: int, rank: int) -> str:
-    if not top:
+def _extremes(one: Spread) -> str:
+    if not one.max:
         return "none"
-    return f"mean {in_words(mean)}, max {in_words(top)} (rank {rank})"
+    return f"mean {in_words(one.mean)}, max {in_words(one.max)} (rank {one.max_rank})"
 
 
 def _efficiency(found: Efficiency) -> str:

@@ -75,9 +75,9 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         "place": [names.place(row) for row in rows],
         "note": [note_of(row, names) for row in rows],
         "rank": [row.rank for row in rows],
-        "before": [_lines(row)[0] for row in rows],
-        "after": [_lines(row)[1] for row in rows],
-        "text": [_text(row) for row in rows],
+        "before": [row.numbers[0] or 0 for row in rows],
+        "after": [row.numbers[1] or 0 for row in rows],
+        "text": [row.text for row in rows],
     }
     for name in _TIMES:
         changes = [getattr(row.times, f"{name}_ns") for row in rows]
@@ -89,21 +89,6 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         table[f"low{side}"] = [one and min(one) for one in counts]
         table[f"high{side}"] = [one and max(one) for one in counts]
     return table
-
-
-def _lines(row: Row) -> tuple[int, int]:
-    """Return the numbers of a line, or of a function's first one; 0 for no line."""
-    if row.line is not None:
-        return row.line.before or 0, row.line.after or 0
-    before, after = row.function.before, row.function.after
-    return before[1] if before else 0, after[1] if after else 0
-
-
-def _text(row: Row) -> str:
-    if row.line is None:
-        return ""
-    after = row.line.after_text
-    return (row.line.before_text if after is None else after) or ""
 
 
 def _source(pair: FunctionPair) -> dict[str, object]:
