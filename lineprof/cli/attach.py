@@ -6,12 +6,13 @@ import io
 import os
 import signal
 from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.attach.joining import new_patience, start
 from lineprof.cli.command import (
-    ArgumentType,
     Command,
+    add_flag,
     add_pid,
     add_timeout,
     positive,
@@ -47,52 +48,30 @@ _CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "se
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     add_pid(parser, "the number of the process")
-    parser.add_argument(
-        "-d",
-        "--duration",
-        type=ArgumentType(positive),
-        metavar="SECONDS",
-        help="detach after so many seconds (default: at Ctrl-C, or when it ends)",
+    flag(
+        "-d, --duration SECONDS",
+        "detach after so many seconds (default: at Ctrl-C, or when it ends)",
+        positive,
     )
-    parser.add_argument(
-        "-o",
-        "--outfile",
-        metavar="FILE",
-        help="write the profile to this file (default: PID.lprof)",
-    )
-    parser.add_argument(
-        "--include",
+    flag("-o, --outfile FILE", "write the profile to this file (default: PID.lprof)")
+    flag(
+        "--include PATTERN",
+        "profile these files, modules or functions as well, as with kernprof",
         action="append",
         default=[],
-        metavar="PATTERN",
-        help="profile these files, modules or functions as well, as with kernprof",
     )
-    parser.add_argument(
-        "--exclude",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="do not profile these",
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="profile the standard library and installed packages as well",
-    )
-    parser.add_argument(
-        "--max-overhead",
-        type=ArgumentType(positive),
-        metavar="FACTOR",
-        help="let the program take so many times as long at most; functions that cost"
+    flag("--exclude PATTERN", "do not profile these", action="append", default=[])
+    flag("--all", "profile the standard library and installed packages as well")
+    flag(
+        "--max-overhead FACTOR",
+        "let the program take so many times as long at most; functions that cost"
         " too much are switched off",
+        positive,
     )
     add_timeout(parser)
-    parser.add_argument(
-        "--core",
-        choices=_CORES,
-        help="the source of events (default: auto)",
-    )
+    flag("--core", "the source of events (default: auto)", choices=_CORES)
 
 
 def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.budget_file import read_budgets
 from lineprof.cli.command import (
-    ArgumentType,
     Command,
+    add_flag,
     add_source_root,
     keep_profiles,
 )
@@ -38,6 +39,7 @@ _MAX_SLOWDOWN, _MIN_PERCENT = "10%", 1.0
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     parser.epilog = (
         "Exit status: 0 all budgets hold, 1 one does not, 2 wrong flags or budgets."
     )
@@ -48,47 +50,38 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="profiles; each is one run, and of several the mean is compared:"
         " A.lprof,B.lprof or a quoted pattern, too",
     )
-    parser.add_argument(
-        *("-b", "--budget"),
-        metavar="TOML",
-        help="file with the tables [program], [[function]] and [[line]], or the same"
+    flag(
+        "-b, --budget TOML",
+        "file with the tables [program], [[function]] and [[line]], or the same"
         " below [tool.lineprof.budget] (default: the nearest lineprof.toml,"
         " line_profiler.toml or pyproject.toml, unless there is a --baseline)",
     )
-    parser.add_argument(
-        "--baseline",
+    flag(
+        "--baseline FILE",
+        "also compare with this profile of an earlier run; several runs, here or"
+        " of FILE, give a noise band: A.lprof,B.lprof or a quoted pattern",
         action="append",
         default=[],
-        metavar="FILE",
-        help="also compare with this profile of an earlier run; several runs, here or"
-        " of FILE, give a noise band: A.lprof,B.lprof or a quoted pattern",
     )
-    parser.add_argument(
-        "--max-slowdown",
-        type=ArgumentType(_slowdown),
-        metavar="SHARE",
-        help="by how much the program and each function may be slower than the"
+    flag(
+        "--max-slowdown SHARE",
+        "by how much the program and each function may be slower than the"
         f" baseline, in %% (default: {_MAX_SLOWDOWN.replace('%', '%%')})",
+        _slowdown,
     )
-    parser.add_argument(
-        "--min-percent",
-        type=ArgumentType(percent_of),
-        metavar="SHARE",
-        help="let functions pass whose slowdown is a smaller share of the time of all"
+    flag(
+        "--min-percent SHARE",
+        "let functions pass whose slowdown is a smaller share of the time of all"
         f" lines, in %% (default: {_MIN_PERCENT:g})",
+        percent_of,
     )
-    parser.add_argument(
+    flag(
         "--format",
-        choices=_FORMATS,
-        help="text: path:line: error: message; github: workflow commands, which is the"
+        "text: path:line: error: message; github: workflow commands, which is the"
         " default on GitHub Actions; gitlab: a Code Quality report; json",
+        choices=_FORMATS,
     )
-    parser.add_argument(
-        *("-o", "--log-file"),
-        type=ArgumentType(checked_name),
-        metavar="FILE",
-        help="write the messages to this file",
-    )
+    flag("-o, --log-file FILE", "write the messages to this file", checked_name)
     add_source_root(parser)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.cli.runs import Runs
 from lineprof.console.output import print_error, shell_path, shell_word
@@ -68,6 +68,31 @@ class ArgumentType:
             raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def add_flag(
+    parser: argparse._ActionsContainer,
+    usage: str,
+    text: str,
+    read: Callable[[str], object] | None = None,
+    **more: object,
+) -> None:
+    """Add a flag with this help text to a parser, or to a group of its flags.
+
+    `usage` is as the help writes it: all names, and the name of the value; a flag
+    without a value is a switch. `read` makes the value of a word, and `more` are
+    arguments of `add_argument`.
+    """
+    words = usage.split()
+    names = [word.rstrip(",") for word in words if word.startswith("-")]
+    settings: dict[str, Any] = {"help": text, **more}
+    if len(names) < len(words):
+        settings["metavar"] = words[-1]
+    elif "choices" not in more:
+        settings.setdefault("action", "store_true")
+    if read is not None:
+        settings["type"] = ArgumentType(read)
+    parser.add_argument(*names, **settings)
+
+
 def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
     """Return the names of functions among `words`, in any order, and the profiles.
 
@@ -128,13 +153,13 @@ def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
 
 def add_timeout(parser: argparse.ArgumentParser) -> None:
     """Add the flag --timeout: how long to wait for an answer of a process, in s."""
-    parser.add_argument(
-        "--timeout",
-        type=ArgumentType(positive),
-        default=TIMEOUT,
-        metavar="SECONDS",
-        help="wait so long for each answer of the process, which gives none while it is"
+    add_flag(
+        parser,
+        "--timeout SECONDS",
+        "wait so long for each answer of the process, which gives none while it is"
         f" in a long call (default: {TIMEOUT:g})",
+        positive,
+        default=TIMEOUT,
     )
 
 
@@ -145,14 +170,14 @@ _process_number = whole("process number", "see ps or pgrep for it", least=1)
 
 def add_source_root(parser: argparse.ArgumentParser) -> None:
     """Add the flag --source-root."""
-    parser.add_argument(
-        "--source-root",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="read source that the profile does not hold from below this folder, also"
+    add_flag(
+        parser,
+        "--source-root FOLDER",
+        "read source that the profile does not hold from below this folder, also"
         " if the files have moved there; several may be given (default: only files that"
         " are as they were profiled, or Python if the profile cannot tell)",
+        action="append",
+        default=[],
     )
 
 

@@ -6,12 +6,13 @@ import gc
 import glob
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
-    ArgumentType,
     Command,
+    add_flag,
     add_source_root,
     find_profile,
     keep_profiles,
@@ -43,54 +44,48 @@ quoted pattern such as 'before.*.lprof'. Or: --before FILE... --after FILE..."""
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     parser.epilog = _EPILOG
     parser.add_argument(
         "files", nargs="*", metavar="BEFORE AFTER", help="the two sides to compare"
     )
     for side in ("before", "after"):
-        parser.add_argument(
-            f"--{side}",
+        flag(
+            f"--{side} FILE",
+            f"profiles of runs {side} the change; each is one run",
             nargs="+",
             action="extend",
             default=[],
-            metavar="FILE",
-            help=f"profiles of runs {side} the change; each is one run",
         )
-    parser.add_argument(
-        "--limit",
-        type=ArgumentType(_limit),
-        metavar="N",
-        help="show the first N functions and lines; 0: all (default:"
+    flag(
+        "--limit N",
+        "show the first N functions and lines; 0: all (default:"
         f" {_DEFAULT_LIMIT}, of --json all)",
+        _limit,
     )
-    parser.add_argument(
-        "--min-percent",
-        type=ArgumentType(percent_of),
-        metavar="SHARE",
-        help="leave out changes that are a smaller share of the time of all lines, in"
+    flag(
+        "--min-percent SHARE",
+        "leave out changes that are a smaller share of the time of all lines, in"
         " %% (default: 0)",
+        percent_of,
     )
-    parser.add_argument(
-        "--json", dest="as_json", action="store_true", help="print JSON"
+    flag("--json", "print JSON", dest="as_json")
+    flag(
+        "--html OUT.html",
+        "write a page for browsers, in one file that needs no network",
+        page_name,
     )
-    parser.add_argument(
-        "--html",
-        type=ArgumentType(page_name),
-        metavar="OUT.html",
-        help="write a page for browsers, in one file that needs no network",
-    )
-    parser.add_argument(
-        *("-o", "--log-file"),
-        type=ArgumentType(checked_name),
-        metavar="FILE",
-        help="write the report to this file; its name may hold %%p, %%h, %%t and"
+    flag(
+        "-o, --log-file FILE",
+        "write the report to this file; its name may hold %%p, %%h, %%t and"
         " %%q{VAR}, as with view",
+        checked_name,
     )
-    parser.add_argument(
+    flag(
         "--no-pager",
+        "print what does not fit on the terminal, without a pager",
         dest="pager",
         action="store_false",
-        help="print what does not fit on the terminal, without a pager",
     )
     add_source_root(parser)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
-    ArgumentType,
     Command,
+    add_flag,
     add_source_root,
     find_profile,
     keep_profiles,
@@ -40,22 +41,15 @@ if TYPE_CHECKING:
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     formats = "; ".join(f"{one.name}: {one.help}" for one in EXPORTS.values())
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="profiles; several are added up"
     )
-    parser.add_argument(
-        *("-f", "--format"),
-        required=True,
-        type=ArgumentType(_format),
-        metavar=f"{{{','.join(EXPORTS)}}}",
-        help=formats,
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="file to write (default: beside the first FILE, with the format's"
+    flag(f"-f, --format {{{','.join(EXPORTS)}}}", formats, _format, required=True)
+    flag(
+        "-o, --output OUT",
+        "file to write (default: beside the first FILE, with the format's"
         " suffix), or - for standard output",
     )
     add_source_root(parser)
@@ -64,31 +58,28 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "What is left out counts as time of the slice around it; for formats with the"
         f" timeline of kernprof --trace: {', '.join(_with_timeline())}.",
     )
-    slices.add_argument(
-        "--min-duration",
-        type=ArgumentType(_duration),
-        metavar="TIME",
-        help="leave out slices that are shorter, such as 10us, 1ms, 0.5s",
+    in_slices = partial(add_flag, slices)
+    in_slices(
+        "--min-duration TIME",
+        "leave out slices that are shorter, such as 10us, 1ms, 0.5s",
+        _duration,
     )
-    slices.add_argument(
-        "--from",
+    in_slices(
+        "--from TIME",
+        "leave out what is before this time of the run: 1.5 (seconds), 200ms",
+        _seconds,
         dest="from_ns",
-        type=ArgumentType(_seconds),
-        metavar="TIME",
-        help="leave out what is before this time of the run: 1.5 (seconds), 200ms",
     )
-    slices.add_argument(
-        "--to",
+    in_slices(
+        "--to TIME",
+        "leave out what is after this time of the run",
+        _seconds,
         dest="to_ns",
-        type=ArgumentType(_seconds),
-        metavar="TIME",
-        help="leave out what is after this time of the run",
     )
-    slices.add_argument(
-        "--limit",
-        type=ArgumentType(_count),
-        metavar="N",
-        help="only the longest N slices; 0: all of them (default: 1000000)",
+    in_slices(
+        "--limit N",
+        "only the longest N slices; 0: all of them (default: 1000000)",
+        _count,
     )
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import gc
 import glob
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import STANDARD_OUTPUT, Command, find_profile, recover_run
+from lineprof.cli.command import (
+    STANDARD_OUTPUT,
+    Command,
+    add_flag,
+    find_profile,
+    recover_run,
+)
 from lineprof.cli.runs import Runs
 from lineprof.console.output import print_error
 from lineprof.console.progress import Progress
@@ -36,30 +43,28 @@ _SUFFIX = ".lprof"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     parser.add_argument(
         "files",
         nargs="+",
         metavar="FILE",
         help="profiles, folders of profiles, and patterns such as 'r.r*.lprof'",
     )
-    parser.add_argument(
-        *("-o", "--output"), required=True, metavar="OUT", help="the profile to write"
-    )
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
+    flag("-o, --output OUT", "the profile to write", required=True)
+    in_group = partial(add_flag, parser.add_mutually_exclusive_group())
+    in_group(
         "--full",
-        dest="is_full",
-        action="store_true",
-        default=None,
-        help="keep threads and timelines, in memory for all files at once (default: up"
+        "keep threads and timelines, in memory for all files at once (default: up"
         f" to {_FULL_FILES} files)",
+        dest="is_full",
+        default=None,
     )
-    group.add_argument(
+    in_group(
         "--sums",
+        "keep the sums of each rank and of all, without threads and timelines"
+        " (default: from more files on)",
         dest="is_full",
         action="store_false",
-        help="keep the sums of each rank and of all, without threads and timelines"
-        " (default: from more files on)",
     )
 
 

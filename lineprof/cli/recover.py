@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import pwd
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernprof.environment import import_all
-from lineprof.cli.command import Command
+from lineprof.cli.command import Command, add_flag
 from lineprof.console.output import print_error, print_lines
 from lineprof.errors import LineprofError
 from lineprof.processes import recovery
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     parser.add_argument(
         "files",
         nargs="*",
@@ -30,28 +32,19 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="live files, or folders of them (default: those of LINEPROF_LIVE and of"
         " the folders for temporary files)",
     )
-    parser.add_argument(
-        "-o",
-        "--outfile",
-        metavar="FILE",
-        help="write to this file (default: the one that the program would have"
+    flag(
+        "-o, --outfile FILE",
+        "write to this file (default: the one that the program would have"
         " written); there must be one profile to recover",
     )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        dest="only_list",
-        help="say what there is to recover, and change nothing",
-    )
-    parser.add_argument(
+    flag("--list", "say what there is to recover, and change nothing", dest="only_list")
+    flag(
         "--force",
-        action="store_true",
-        help="also take programs of another machine or container, which may still run",
+        "also take programs of another machine or container, which may still run",
     )
-    parser.add_argument(
+    flag(
         "--all-users",
-        action="store_true",
-        help="as root: also take the programs of other users, each with that user's"
+        "as root: also take the programs of other users, each with that user's"
         " rights (default: root's own)",
     )
 

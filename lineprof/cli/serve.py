@@ -10,11 +10,12 @@ import sys
 import threading
 import webbrowser
 from argparse import BooleanOptionalAction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
-    ArgumentType,
     Command,
+    add_flag,
     add_source_root,
     check_source_roots,
     find_profile,
@@ -50,6 +51,7 @@ _port = whole("port", f"give 0 to {_MAX_PORT}", most=_MAX_PORT)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     parser.add_argument(
         "files",
         nargs=1,
@@ -57,25 +59,18 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         help="a profile, or a folder: then a page lists the profiles (*.lprof) in it"
         " and below",
     )
-    parser.add_argument(
-        "--port",
-        type=ArgumentType(_port),
-        default=0,
-        metavar="N",
-        help="listen at this port (default: any free one)",
-    )
-    parser.add_argument(
-        "--host",
-        default=_LOOPBACK,
-        metavar="ADDRESS",
-        help="listen at this address of this machine (default: 127.0.0.1, which only"
+    flag("--port N", "listen at this port (default: any free one)", _port, default=0)
+    flag(
+        "--host ADDRESS",
+        "listen at this address of this machine (default: 127.0.0.1, which only"
         " programs on this machine can reach)",
+        default=_LOOPBACK,
     )
-    parser.add_argument(
+    flag(
         "--open",
+        "open the page in a browser (default: if this machine has a display)",
         action=BooleanOptionalAction,
         dest="is_opened",
-        help="open the page in a browser (default: if this machine has a display)",
     )
     add_source_root(parser)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import ArgumentType, Command
+from lineprof.cli.command import Command, add_flag
 from lineprof.console.output import print_lines
 from lineprof.console.terminal import terminal_of
 from lineprof.flags import number, whole
@@ -51,54 +52,46 @@ _count = whole("number", "give 1 or more", least=1)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    flag = partial(add_flag, parser)
     parser.add_argument(
         "files",
         nargs=1,
         metavar="PID|FILE.live",
         help="the id of a process that runs under kernprof -l, or its live file",
     )
-    parser.add_argument(
-        "-d",
-        "--delay",
-        type=ArgumentType(_interval),
+    flag(
+        "-d, --delay SECONDS",
+        "refresh after so many seconds (default: 1)",
+        _interval,
         default=1.0,
-        metavar="SECONDS",
-        help="refresh after so many seconds (default: 1)",
     )
-    parser.add_argument(
-        "-n",
-        "--count",
-        type=ArgumentType(_count),
-        metavar="COUNT",
-        help="print so many screens as --batch does (default: until the program ends)",
+    flag(
+        "-n, --count COUNT",
+        "print so many screens as --batch does (default: until the program ends)",
+        _count,
     )
-    parser.add_argument(
+    flag(
         "--sort",
-        choices=_SORTS,
-        default=_SORTS[0],
-        help="sort by this column: the share of the last interval (now) or of the run"
+        "sort by this column: the share of the last interval (now) or of the run"
         " (all), time, hits per second (rate), hits, time per hit (each), wait, GPU"
         " time (gpu), kernels, or file and line (line); default: now",
+        choices=_SORTS,
+        default=_SORTS[0],
     )
-    parser.add_argument(
-        "--functions", action="store_true", help="show functions in place of lines"
-    )
-    parser.add_argument(
+    flag("--functions", "show functions in place of lines")
+    flag(
         "--with-callees",
-        action="store_true",
-        help="show times with those of profiled functions that a line called (default:"
+        "show times with those of profiled functions that a line called (default:"
         " own times)",
     )
-    parser.add_argument(
-        "--lines",
-        type=ArgumentType(_count),
-        metavar="N",
-        help=f"show N rows (default: as many as fit; in batch mode {_LINES})",
+    flag(
+        "--lines N",
+        f"show N rows (default: as many as fit; in batch mode {_LINES})",
+        _count,
     )
-    parser.add_argument(
+    flag(
         "--batch",
-        action="store_true",
-        help="print plain text, one screen after the other (default: if standard input"
+        "print plain text, one screen after the other (default: if standard input"
         " or output is no terminal)",
     )
 

@@ -9,12 +9,14 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
     ArgumentType,
     Command,
+    add_flag,
     add_source_root,
     find_profile,
     keep_profiles,
@@ -414,6 +416,7 @@ def _negated(flag: str) -> str:
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
+    flag = partial(add_flag, parser)
     parser.epilog = _EPILOG
     parser.add_argument(
         "files",
@@ -423,37 +426,33 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         f" these functions alone: {FORMS}",
     )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
-    parser.add_argument(
-        *("-c", "--config"),
-        metavar="FILE",
-        help="take defaults from the table [tool.line_profiler.cli] or"
+    flag(
+        "-c, --config FILE",
+        "take defaults from the table [tool.line_profiler.cli] or"
         " [tool.lineprof.cli] of this TOML file",
     )
-    parser.add_argument(
+    flag(
         "--no-config",
+        "ignore configuration files",
         dest="config",
         action="store_const",
         const=False,
-        help="ignore configuration files",
     )
-    parser.add_argument(
-        *("-o", "--log-file"),
-        type=ArgumentType(checked_name),
-        metavar="FILE",
-        help="write the report to this file; its name may hold %%p, the id of the"
+    flag(
+        "-o, --log-file FILE",
+        "write the report to this file; its name may hold %%p, the id of the"
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
+        checked_name,
     )
-    parser.add_argument(
+    flag(
         "--no-pager",
+        "print what does not fit on the terminal, without the program that PAGER"
+        " names (default: less)",
         dest="pager",
         action="store_false",
-        help="print what does not fit on the terminal, without the program that PAGER"
-        " names (default: less)",
     )
     add_source_root(parser)
-    parser.add_argument(
-        f"--{_JSON.name}", dest="as_json", action="store_true", help=_JSON.help
-    )
+    flag(f"--{_JSON.name}", _JSON.help, dest="as_json")
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
         if view is not _JSON:
