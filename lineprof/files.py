@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from lineprof.errors import LineprofError, not_a_file
 
@@ -142,6 +142,15 @@ def expand(
 
 
 # Contents.
+
+
+@contextmanager
+def closed_after(handle: int) -> Iterator[int]:
+    """Give a file descriptor to a ``with`` block, which closes it at its end."""
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def write_file(lines: Iterable[str], name: str) -> None:

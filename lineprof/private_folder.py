@@ -17,17 +17,14 @@ import stat
 import sys
 
 from lineprof.errors import LineprofError
-from lineprof.files import absolute_path
+from lineprof.files import absolute_path, closed_after
+from lineprof.held_signals import BlockedSignals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal as _signal
     from _socket import socket
     from collections.abc import Mapping, Sequence
     from typing import Self
-
-else:
-    import _signal  # `signal` wraps it in enums, which takes 4 ms
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # variables with the folder
 USUAL_TEMPORARY = "/tmp"  # noqa: S108  # the folder in it is this user's, and checked
@@ -37,7 +34,6 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY)  # a descriptor for use as `dir_fd`
-_ALL_SIGNALS = _signal.valid_signals()
 _MADE_ALONE = "make it yours alone (chmod 700)"
 
 
@@ -140,11 +136,8 @@ class Rights:
             return
         try:
             # A handler of a signal could raise an exception halfway.
-            before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
-            try:
+            with BlockedSignals():
                 self._take()
-            finally:
-                _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         except OSError as error:
             self._give_back()
             raise LineprofError(
@@ -159,11 +152,8 @@ class Rights:
         """Have the rights of this process's user again."""
         if self._own_groups is None:
             return
-        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
-        try:
+        with BlockedSignals():
             self._give_back()
-        finally:
-            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 
     def _take(self) -> None:
         self._own_groups = os.getgroups()
@@ -246,11 +236,9 @@ class PrivateFolder:
     def names(self) -> list[str]:
         """Return the names of all files; OSError."""
         with self.rights:
-            handle = os.open(os.curdir, os.O_RDONLY | _FOLDER, dir_fd=self._handle)
-            try:
-                return os.listdir(handle)
-            finally:
-                os.close(handle)
+            folder = os.open(os.curdir, os.O_RDONLY | _FOLDER, dir_fd=self._handle)
+            with closed_after(folder):
+                return os.listdir(folder)
 
     def create(self, name: str, data: bytes = b"") -> None:
         """Create a file that its owner alone can read; LineprofError.
@@ -288,13 +276,11 @@ class PrivateFolder:
         """
         import fcntl  # noqa: PLC0415  # for clients alone
 
-        handle = self.open_file(name)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(handle)
+        with closed_after(self.open_file(name)) as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
         return False
 
     def open_file(self, name: str) -> int:
@@ -305,13 +291,10 @@ class PrivateFolder:
     def read(self, name: str, limit: int) -> bytes:
         """Return at most `limit` bytes of a file; OSError or LineprofError."""
         parts, left = [], limit
-        handle = self.open_file(name)
-        try:
+        with closed_after(self.open_file(name)) as handle:
             while left and (part := os.read(handle, left)):
                 parts.append(part)
                 left -= len(part)
-        finally:
-            os.close(handle)
         return b"".join(parts)
 
     def status(self, name: str) -> os.stat_result:
@@ -349,21 +332,15 @@ class PrivateFolder:
             return
         with self.rights:
             flags = PATH_ONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-            handle = os.open(name, flags, dir_fd=self._handle)
-            try:
+            with closed_after(os.open(name, flags, dir_fd=self._handle)) as handle:
                 status = os.fstat(handle)
-                if (
-                    not stat.S_ISSOCK(status.st_mode)
-                    or status.st_uid != self.rights.user
-                ):
+                is_socket = stat.S_ISSOCK(status.st_mode)
+                if not is_socket or status.st_uid != self.rights.user:
+                    path = os.path.join(self.path, name)
                     raise LineprofError(
-                        f"{os.path.join(self.path, name)} is no socket of its folder's"
-                        " owner",
-                        hint="remove it",
+                        f"{path} is no socket of its folder's owner", hint="remove it"
                     )
                 new.connect(f"/proc/self/fd/{handle}")
-            finally:
-                os.close(handle)
 
 
 def _make_folder(name: str, parent: int) -> None:

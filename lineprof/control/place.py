@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.control.address import SUFFIX
 from lineprof.errors import LineprofError
+from lineprof.files import closed_after
 from lineprof.private_folder import (
     PATH_ONLY,
     TEMPORARY,
@@ -55,11 +56,8 @@ class Place(NamedTuple):
         """
         above = os.path.dirname(self.inside)
         try:
-            parent = _open_parent(self.root, above, self.rights)
-            try:
+            with closed_after(_open_parent(self.root, above, self.rights)) as parent:
                 return PrivateFolder.below(parent, self.outside, self.rights, make=make)
-            finally:
-                os.close(parent)
         except FileNotFoundError:
             if make:
                 raise _unusable(self.outside, "its parent is not there") from None
@@ -186,10 +184,8 @@ def _is_folder(root: str, path: str, rights: Rights) -> bool:
         handle = _open_parent(root, path, rights)
     except OSError:
         return False
-    try:
+    with closed_after(handle):
         return stat.S_ISDIR(os.fstat(handle).st_mode)
-    finally:
-        os.close(handle)
 
 
 def _open_parent(root: str, path: str, rights: Rights) -> int:
@@ -198,12 +194,9 @@ def _open_parent(root: str, path: str, rights: Rights) -> int:
     if not root and rights.are_own:
         return os.open(path, flags)
     # A link of the kernel, such as /proc/self/cwd, would lead to files of this process.
-    top = os.open(root or os.sep, flags)  # only root may enter that of a container
-    try:
-        with rights:
-            return open_below(top, path)
-    finally:
-        os.close(top)
+    # Only root may enter the root folder of a container.
+    with closed_after(os.open(root or os.sep, flags)) as top, rights:
+        return open_below(top, path)
 
 
 _MAX_LINKS = 40  # of one path, as in the kernel

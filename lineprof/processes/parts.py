@@ -19,6 +19,7 @@ import re
 import stat
 from collections import namedtuple
 
+from lineprof.files import closed_after
 from lineprof.private_folder import temporary_folder
 from lineprof.processes import entries
 from lineprof.storage import load
@@ -284,13 +285,11 @@ def _read(path: str) -> object:
 
 def _write(path: str, data: bytes) -> None:
     """Write a file that is there either whole or not at all; OSError."""
-    handle = os.open(path + _NEW, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    try:
+    flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY
+    with closed_after(os.open(path + _NEW, flags, 0o600)) as handle:
         view = memoryview(data)
         while view:
             view = view[os.write(handle, view) :]
-    finally:
-        os.close(handle)
     os.replace(path + _NEW, path)
 
 
