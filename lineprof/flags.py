@@ -73,7 +73,7 @@ class Flag(
     @property
     def opposite(self) -> str:
         """The long flag that is the opposite of one of kind BOOLEAN."""
-        return f"--no-{self.name}"
+        return opposite_of(self.long)
 
     def from_file(self, value: object) -> object:
         """Return what a `value` in a file of configuration means; LineprofError."""
@@ -93,6 +93,11 @@ class Flag(
         if isinstance(value, str):
             return value
         raise LineprofError(f"bad value {value!r}", hint=f"give what {self.long} takes")
+
+
+def opposite_of(long: str) -> str:
+    """Return the long flag that is the opposite of another one."""
+    return f"--no-{long[2:]}"
 
 
 def switch(long: str, text: str, short: str = "", *, ours: bool = False) -> Flag:

@@ -16,14 +16,13 @@ from lineprof.cli.command import (
     Command,
     add_flag,
     add_source_root,
-    keep_profiles,
+    write_report,
 )
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
-from lineprof.cli.view import report_name
-from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.output import print_error, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
-from lineprof.files import checked_name, write_file
+from lineprof.files import checked_name
 from lineprof.report.budgets import FORMATS, HOLDS, outcomes, slowdowns, summary
 from lineprof.source import sources_of
 
@@ -123,13 +122,11 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     name = parsed.format or (
         "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     )
-    lines = map(clean_line, FORMATS[name](found, profile))
+    lines = FORMATS[name](found, profile)
     if parsed.log_file is None:
         print_lines(lines)
     else:
-        target = report_name(parsed.log_file, profile.processes)
-        keep_profiles(files, target)
-        write_file(lines, target)
+        write_report(lines, parsed.log_file, files, profile.processes)
     for warning in profile.warnings:
         print_error(warning)
     print_error(summary(found))

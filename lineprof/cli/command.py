@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.cli.runs import Runs
-from lineprof.console.output import print_error, shell_path, shell_word
+from lineprof.console.output import clean_line, print_error, shell_path, shell_word
 from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
-from lineprof.files import SOURCE, real_path
+from lineprof.files import SOURCE, name_of, real_path, write_file
 from lineprof.flags import number, whole
 from lineprof.model.profile import Profile
 from lineprof.patterns import parse
@@ -19,12 +20,15 @@ from lineprof.processes.recovery import recover, running_program, runs_of
 from lineprof.storage import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import NoReturn
 
     from lineprof.console.progress import Progress
+    from lineprof.model.records import Process
     from lineprof.processes.recovery import DeadRun
 
+
+_MEGABYTE = 1_000_000
 
 STANDARD_OUTPUT = "-"  # in place of the name of a file
 
@@ -261,6 +265,39 @@ def recover_run(run: DeadRun) -> str:
     pid = run.processes[0].pid
     print_error(f"recovered {done.path}: process {pid} did not write it: {done.reason}")
     return done.path
+
+
+def write_report(
+    lines: Iterable[str], template: str, files: list[str], processes: Sequence[Process]
+) -> str:
+    """Write `lines` to the file that `template` names, and return its name.
+
+    LineprofError if that fails, or if the file is one of the profiles `files`.
+    """
+    target = report_name(template, processes)
+    keep_profiles(files, target)
+    write_file(map(clean_line, lines), target)
+    return target
+
+
+def report_name(template: str, processes: Sequence[Process]) -> str:
+    """Return the name of a report's file, its placeholders replaced: see `name_of`.
+
+    Process number and host are those of the first process of the profile, or of
+    this process if there is none.
+    """
+    pid, host = os.getpid(), os.uname().nodename
+    if processes:
+        pid, host = processes[0].pid, processes[0].host
+    return name_of(template, pid=pid, host=host, now=time.time())
+
+
+def size_in_words(file: str) -> str:
+    """Return the size of a regular file in words; "" for a pipe or a device."""
+    size = os.path.getsize(file) if os.path.isfile(file) else 0
+    if size >= _MEGABYTE:
+        return f" ({size / _MEGABYTE:,.1f} MB)"
+    return f" ({size / 1000:,.0f} kB)" if size else ""
 
 
 def keep_profiles(files: list[str], target: str) -> None:

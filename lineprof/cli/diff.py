@@ -15,16 +15,16 @@ from lineprof.cli.command import (
     add_flag,
     add_source_root,
     find_profile,
-    keep_profiles,
     read_profiles,
+    size_in_words,
+    write_report,
 )
-from lineprof.cli.view import report_name, size_in_words
-from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.output import print_error, print_lines
 from lineprof.console.pager import print_paged
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
-from lineprof.files import checked_name, real_path, write_file
+from lineprof.files import checked_name, real_path
 from lineprof.report import diff
 from lineprof.report.diff import difference_of
 from lineprof.report.options import Options, parse_count, parse_percent
@@ -214,11 +214,10 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     render = diff.as_json if parsed.as_json else diff.text
     if to_file:
-        target = report_name(parsed.log_file, runs_after[0].processes)
-        keep_profiles([*before, *after], target)
+        files = [*before, *after]
         with Progress() as progress:
-            lines = map(clean_line, render(difference, options))
-            write_file(progress.each(lines, "writing line"), target)
+            lines = progress.each(render(difference, options), "writing line")
+            write_report(lines, parsed.log_file, files, runs_after[0].processes)
     elif parsed.pager:
         print_paged(lambda: render(difference, options))
     else:
@@ -236,10 +235,9 @@ def _write_page(
         print_lines(page)
         return
 
-    target = report_name(name, difference.after[0].processes)
-    keep_profiles([*before, *after], target)
-    write_file(page, target)
-    print_error(f"wrote {target}{size_in_words(target)}")
+    files = [*before, *after]
+    written = write_report(page, name, files, difference.after[0].processes)
+    print_error(f"wrote {written}{size_in_words(written)}")
 
 
 COMMAND = Command(add_flags=_add_flags, run=_diff)
