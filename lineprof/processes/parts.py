@@ -58,7 +58,7 @@ class Part(
 
     def remove(self) -> None:
         """Remove its file."""
-        _remove(self.file)
+        remove_file(self.file)
 
 
 class Live(namedtuple("Live", "folder run out")):
@@ -187,14 +187,14 @@ def _is_private(place: str) -> bool:
 
 def withdraw(stem: str) -> None:
     """Take back what `Run.announce` has announced."""
-    _remove(stem + _ANNOUNCED)
+    remove_file(stem + _ANNOUNCED)
 
 
 def write_profile(stem: str, save: Callable[[str], None]) -> None:
     """Let `save` write the profile of this process to the path that it is given."""
     save(stem + _NEW)
     os.replace(stem + _NEW, stem + _PROFILE)
-    _remove(stem + _ANNOUNCED)
+    remove_file(stem + _ANNOUNCED)
 
 
 def note_failure(stem: str, error: int) -> None:
@@ -237,7 +237,7 @@ def remove_folder(folder: str) -> None:
     entries.leave_all(folder)
     for name in _names(folder):
         if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
-            _remove(os.path.join(folder, name))
+            remove_file(os.path.join(folder, name))
     try:
         os.rmdir(folder)
     except OSError:  # a child writes at this moment, or it has other files
@@ -293,7 +293,8 @@ def _write(path: str, data: bytes) -> None:
     os.replace(path + _NEW, path)
 
 
-def _remove(path: str) -> None:
+def remove_file(path: str) -> None:
+    """Remove a file, if that is possible."""
     try:
         os.unlink(path)
     except OSError:

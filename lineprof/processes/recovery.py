@@ -29,6 +29,7 @@ from lineprof.processes.parts import (
     has_profiles,
     is_folder_of_run,
     parts_in,
+    remove_file,
     remove_folder,
 )
 from lineprof.recording.live_file import SUFFIX, VARIABLE, live_folder
@@ -41,7 +42,7 @@ from lineprof.snapshot.live_file import (
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.processes import last_snapshot
     from lineprof.snapshot.live_file import LiveCounts, LiveFileReader, Notes
@@ -235,9 +236,9 @@ def _state_of_process(path: str, notes: Notes, *, force: bool = False) -> str:
         return ""
     identity = notes.identity
     pid = identity.get("pid", 0)
-    if process_info.is_same_system(identity):
-        is_there = process_info.start_ticks(pid) == identity.get("started")
-        return f"process {pid} still runs" if is_there and _maps(pid, path) else ""
+    is_there = _is_there(path, notes)
+    if is_there is not None:
+        return f"process {pid} still runs" if is_there else ""
     if force or _is_of_earlier_system(path, notes):
         return ""
     if identity.get("host") != process_info.host():
@@ -250,8 +251,11 @@ def is_running(path: str, notes: Notes) -> bool | None:
 
     None if this system does not show it: it is one of another machine or container.
     """
-    if notes.state in {_ENDED, _WRITTEN}:
-        return False
+    return notes.state not in {_ENDED, _WRITTEN} and _is_there(path, notes)
+
+
+def _is_there(path: str, notes: Notes) -> bool | None:
+    """Return the same, whatever the live file says of itself."""
     identity = notes.identity
     if not process_info.is_same_system(identity):
         return None
@@ -311,7 +315,7 @@ def dead_runs(
             is_first = not process.is_child and "folder" in notes.more
             if notes.state == _WRITTEN or not (process.has_counts or is_first):
                 if clean:
-                    _remove(path)
+                    remove_file(path)
                 continue
             runs.setdefault((notes.out, notes.run or path), []).append(process)
     found = [
@@ -321,7 +325,7 @@ def dead_runs(
     needless = [run for run in found if not _has_counts(run)]
     if clean:
         for run in needless:
-            _remove(run.processes[0].path)
+            remove_file(run.processes[0].path)
             for folder in _folders_of(run):
                 remove_folder(folder)
     return [run for run in found if run not in needless]
@@ -332,11 +336,6 @@ def _has_counts(run: DeadRun) -> bool:
     return any(one.has_counts for one in run.processes) or any(
         map(has_profiles, _folders_of(run))
     )
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
 
 
 class Recovered(NamedTuple):
@@ -413,7 +412,7 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
         os.replace(target, _beside(run, "snapshot"))
     save(whole, target)
     for path in read:
-        _remove(path)
+        remove_file(path)
     for folder in _folders_of(run):
         remove_folder(folder)
     return Recovered(path=target, reason=end.reason)
@@ -622,12 +621,7 @@ def runs_of(path: str) -> list[DeadRun]:
     Runs that ended before an existing profile was begun are left out.
     """
     wanted = real_path(path)
-    files = list(live_files())
-    if not files:
-        return []
-    runs = [run for run in dead_runs(files) if real_path(run.out) == wanted]
-    if os.path.exists(path):
-        runs = [run for run in runs if _is_older(run)]
+    runs = _runs_where(lambda run: real_path(run.out) == wanted)
     return sorted(runs, key=lambda run: run.start_ns)
 
 
@@ -638,15 +632,16 @@ def runs_beside(words: Iterable[str]) -> list[DeadRun]:
     ranks beside it whose names differ in digits alone. Runs that ended before an
     existing profile was begun are left out.
     """
-    files = list(live_files())
-    if not files:
-        return []
     wanted = [real_path(word) for word in words]
+    return _runs_where(lambda run: any(_is_meant(run, word) for word in wanted))
+
+
+def _runs_where(is_wanted: Callable[[DeadRun], bool]) -> list[DeadRun]:
+    """Return the runs that would still write their profile over what is there."""
     return [
         run
-        for run in dead_runs(files)
-        if any(_is_meant(run, word) for word in wanted)
-        and (not os.path.exists(run.out) or _is_older(run))
+        for run in dead_runs(live_files())
+        if is_wanted(run) and (not os.path.exists(run.out) or _is_older(run))
     ]
 
 
