@@ -15,6 +15,7 @@ import errno
 import os
 import stat
 import sys
+from contextlib import suppress
 
 from lineprof.errors import LineprofError
 from lineprof.files import absolute_path, closed_after
@@ -264,10 +265,8 @@ class PrivateFolder:
     def remove_created(self) -> None:
         """Remove the files that this object has created, as far as that is possible."""
         for name in self._created:
-            try:
+            with suppress(OSError, LineprofError):
                 self.remove(name)
-            except (OSError, LineprofError):
-                continue
 
     def is_in_use(self, name: str) -> bool:
         """Return whether a process that created a file still runs; OSError.
@@ -345,10 +344,8 @@ class PrivateFolder:
 
 def _make_folder(name: str, parent: int) -> None:
     """Make a folder, unless another process has just made it; OSError."""
-    try:
+    with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=parent)
-    except FileExistsError:
-        return
 
 
 def _open_folder(name: str, parent: int | None, path: str) -> int:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from lineprof.errors import LineprofError
 from lineprof.private_folder import check_folder, own_folder_name
@@ -39,14 +40,14 @@ def enter(place: str) -> None:
         return
     folder = _folder()
     path = os.path.join(folder, f"{os.getpid()}-{ticks}")
-    try:
+    with suppress(
+        OSError, LineprofError
+    ):  # there are only the children that have a variable
         _drop(lambda name, _: _has_ended(name))  # of processes that were killed
         for made in (os.path.dirname(folder), folder):
             os.makedirs(made, mode=0o700, exist_ok=True)
             check_folder(made)
         os.symlink(place, path)
-    except (OSError, LineprofError):  # there are only the children that have a variable
-        return
 
 
 def leave() -> None:
@@ -63,14 +64,12 @@ def leave_all(folder: str) -> None:
 def _drop(is_over: Callable[[str, str], bool]) -> None:
     """Remove the entries for whose name and place `is_over` is true."""
     folder = _folder()
-    try:
+    with suppress(Exception):  # it has others, an audit hook refuses it...
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
             if is_over(name, os.readlink(path)):
                 os.unlink(path)
         os.rmdir(folder)
-    except Exception:  # noqa: BLE001  # it has others, an audit hook refuses it...
-        return
 
 
 def _has_ended(name: str) -> bool:

@@ -18,6 +18,7 @@ import os
 import re
 import stat
 from collections import namedtuple
+from contextlib import suppress
 
 from lineprof.files import closed_after
 from lineprof.private_folder import temporary_folder
@@ -202,10 +203,8 @@ def note_failure(stem: str, error: int) -> None:
 
     `error` is a number of errno, 0 if unknown.
     """
-    try:
+    with suppress(OSError):  # the run has ended
         os.replace(stem + _ANNOUNCED, f"{stem}-{error}{_UNWRITTEN}")
-    except OSError:  # the run has ended
-        return
 
 
 def collect(run: Run, live: Live | None) -> Iterator[Part]:
@@ -238,10 +237,8 @@ def remove_folder(folder: str) -> None:
     for name in _names(folder):
         if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
             remove_file(os.path.join(folder, name))
-    try:
+    with suppress(OSError):  # a child writes at this moment, or it has other files
         os.rmdir(folder)
-    except OSError:  # a child writes at this moment, or it has other files
-        return
 
 
 def parts_in(folder: str) -> Iterator[Part]:
@@ -295,10 +292,8 @@ def _write(path: str, data: bytes) -> None:
 
 def remove_file(path: str) -> None:
     """Remove a file, if that is possible."""
-    try:
+    with suppress(OSError):
         os.unlink(path)
-    except OSError:
-        return
 
 
 def is_helper(name: str, words: Iterable[str]) -> bool:
