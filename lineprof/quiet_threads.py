@@ -141,7 +141,7 @@ class QuickTurns:
                 sys.setswitchinterval(_QUICK)
                 cls._quick = sys.getswitchinterval()
 
-    def end(self) -> None:
+    def end(self, *_exception: object) -> None:
         """Restore it."""
         cls = type(self)
         with cls._lock:
@@ -149,11 +149,7 @@ class QuickTurns:
             if not cls._count and sys.getswitchinterval() == cls._quick:
                 sys.setswitchinterval(cls._before)
 
-    def __enter__(self) -> None:
-        self.begin()
-
-    def __exit__(self, *_exception: object) -> None:
-        self.end()
+    __enter__, __exit__ = begin, end
 
 
 class ForkGuard:

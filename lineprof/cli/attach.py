@@ -31,6 +31,7 @@ from lineprof.line_stats import LineStats
 from lineprof.patterns import check as check_pattern
 from lineprof.private_folder import PrivateFolder, own_folder
 from lineprof.processes.recovery import profile_of_file
+from lineprof.recording.core import CORES
 from lineprof.snapshot.counts import COUNTS
 from lineprof.snapshot.counts_reader import read_profile
 from lineprof.snapshot.live_file import LiveFileReader
@@ -44,7 +45,8 @@ if TYPE_CHECKING:
     from lineprof.control.client import Connection
     from lineprof.control.place import Place
 
-_CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "settrace")
+# Flags that the process gets.
+_PASSED_ON = ("include", "exclude", "all", "max_overhead", "core")
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +73,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         positive,
     )
     add_timeout(parser)
-    flag("--core", "the source of events (default: auto)", choices=_CORES)
+    flag("--core", "the source of events (default: auto)", choices=CORES)
 
 
 def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
@@ -81,13 +83,7 @@ def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> Non
     _check_folder(out)
     for word in (*parsed.include, *parsed.exclude):
         check_pattern(word)
-    options = {
-        "include": parsed.include,
-        "exclude": parsed.exclude,
-        "all": parsed.all,
-        "max_overhead": parsed.max_overhead,
-        "core": parsed.core,
-    }
+    options = {name: getattr(parsed, name) for name in _PASSED_ON}
     patience = new_patience(pid, parsed.timeout, print_error)
     with _Interruptible() as interruptible:
         connection, place, reply = start(pid, options, patience)

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.report.budgets import Outcome
 
-_FORMATS = ("text", "github", "gitlab", "json")
-
 _MAX_SLOWDOWN, _MIN_PERCENT = "10%", 1.0
 
 
@@ -78,7 +76,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--format",
         "text: path:line: error: message; github: workflow commands, which is the"
         " default on GitHub Actions; gitlab: a Code Quality report; json",
-        choices=_FORMATS,
+        choices=[*FORMATS],
     )
     flag("-o, --log-file FILE", "write the messages to this file", checked_name)
     add_source_root(parser)

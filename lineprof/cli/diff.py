@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import glob
 import os
 import sys
@@ -17,6 +16,7 @@ from lineprof.cli.command import (
     find_profile,
     read_profiles,
     size_in_words,
+    without_collection,
     write_report,
 )
 from lineprof.console.output import print_error, print_lines
@@ -155,13 +155,8 @@ def read_runs(files: list[str], progress: Progress, roots: list[str]) -> list[Pr
 
 def compared(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
-    was_on = gc.isenabled()
-    gc.disable()  # a million records and no cycles: a quarter of the time
-    try:
+    with without_collection():  # a quarter of the time
         return difference_of(before, after)
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _sides(

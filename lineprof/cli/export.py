@@ -30,6 +30,7 @@ from lineprof.export.selection import (
 )
 from lineprof.files import write_bytes
 from lineprof.model.clocks import aligned
+from lineprof.model.units import NS_OF_UNIT
 from lineprof.patterns import did_you_mean, near
 from lineprof.report.marks import Marks
 
@@ -90,9 +91,6 @@ def _with_timeline() -> list[str]:
 
 _DURATION = re.compile(r"(\d+|\d*\.\d+|\d+\.)\s*(ns|us|µs|μs|ms|s|)", re.ASCII)
 
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
-
-
 _LONGEST_NS = 2**62  # 146 years, and more than any run; longer times are that long
 
 
@@ -101,7 +99,7 @@ def _duration(word: str) -> int:
     found = _DURATION.fullmatch(word)
     if found is None or not found[2]:
         raise LineprofError(f"{word!r} is no time", hint="give 10us, 1ms or 0.5s")
-    return round(min(float(found[1]) * _UNITS[found[2]], _LONGEST_NS))
+    return round(min(float(found[1]) * NS_OF_UNIT[found[2]], _LONGEST_NS))
 
 
 def _seconds(word: str) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import glob
 import os
 from functools import partial
@@ -14,6 +13,7 @@ from lineprof.cli.command import (
     add_flag,
     find_profile,
     recover_run,
+    without_collection,
 )
 from lineprof.cli.runs import Runs
 from lineprof.console.output import print_error
@@ -112,16 +112,11 @@ def _summed(
 ) -> tuple[Profile, list[str]]:
     """Return the sum of many profiles without their threads, and notes on it."""
     total = RunningSum()
-    was_on = gc.isenabled()
-    gc.disable()  # millions of numbers and no cycles: a sixth of the time
-    try:
+    with without_collection():  # a sixth of the time
         each = progress.each(files, "merging profile", len(files))
         for file, (profile, cells) in _readable(load_columns, each):
             runs.add(file, profile.processes)
             total.add(profile, cells)
-    finally:
-        if was_on:
-            gc.enable()
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = total.profile()
     return runs.noted(merged), [*_lost(total.left_out)]

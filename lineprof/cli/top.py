@@ -9,30 +9,16 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.command import Command, add_flag
 from lineprof.console.output import print_lines
-from lineprof.console.terminal import terminal_of
+from lineprof.console.terminal import has_user, terminal_of
 from lineprof.flags import number, whole
 from lineprof.live.layout import State, screen
 from lineprof.live.monitor import Monitor
-from lineprof.live.rates import Scope
+from lineprof.live.rates import COLUMNS, Scope
 from lineprof.live.reading import find_live_file
 from lineprof.live.screen import show
 
 if TYPE_CHECKING:
     import argparse
-
-
-_SORTS = (
-    "now",
-    "all",
-    "time",
-    "rate",
-    "hits",
-    "each",
-    "wait",
-    "gpu",
-    "kernels",
-    "line",
-)
 
 _MIN_INTERVAL, _MAX_INTERVAL = 0.1, 3600.0  # s
 
@@ -75,8 +61,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "sort by this column: the share of the last interval (now) or of the run"
         " (all), time, hits per second (rate), hits, time per hit (each), wait, GPU"
         " time (gpu), kernels, or file and line (line); default: now",
-        choices=_SORTS,
-        default=_SORTS[0],
+        choices=COLUMNS,
+        default=COLUMNS[0],
     )
     flag("--functions", "show functions in place of lines")
     flag(
@@ -100,7 +86,7 @@ def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Show the program; LineprofError if there is no such program."""
     if len(parsed.files) > 1:
         parser.error("top takes one PID, or one live file")
-    is_batch = parsed.batch or parsed.count or not _has_terminal()
+    is_batch = parsed.batch or parsed.count or not has_user()
     scope = Scope(by_function=parsed.functions, is_inclusive=parsed.with_callees)
     limit = parsed.lines or (_LINES if is_batch else None)
     state = State(interval=parsed.delay, sort=parsed.sort, scope=scope, limit=limit)
@@ -110,11 +96,6 @@ def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             return
 
         show(monitor, state)
-
-
-def _has_terminal() -> bool:
-    ends = (sys.stdin, sys.stdout)  # one gives the keys
-    return all(one is not None and terminal_of(one).is_terminal for one in ends)
 
 
 def _live_file(word: str) -> str:

@@ -17,7 +17,7 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import print_lines
-from lineprof.console.terminal import size_in, terminal_of, write_lines
+from lineprof.console.terminal import has_user, size_in, terminal_of, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -49,14 +49,9 @@ def print_paged(render: Callable[[], Iterable[str]]) -> None:
 
 def _command() -> list[str]:
     """Return the command of the pager; [] if there is none, or no user to use it."""
-    ends = (sys.stdin, sys.stdout)  # a pager needs keys
-    if not all(one is not None and terminal_of(one).is_terminal for one in ends):
+    if not has_user() or os.environ.get("TERM") == "dumb":
         return []
-    if os.environ.get("TERM") == "dumb":
-        return []
-    pager = os.environ.get("PAGER")
-    if pager is None:
-        pager = "less"
+    pager = os.environ.get("PAGER", "less")
     if pager.strip() in {"", "cat"}:
         return []
     if not _SHELL_CHARACTERS.isdisjoint(pager):
