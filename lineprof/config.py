@@ -62,13 +62,7 @@ DEFAULTS: dict[str, dict[str, object]] = {
         "rich": True,
         "details": False,
         "summarize": True,
-        "column_widths": {
-            "line": 6,
-            "hits": 9,
-            "time": 12,
-            "perhit": 8,
-            "percent": 8,
-        },
+        "column_widths": {"line": 6, "hits": 9, "time": 12, "perhit": 8, "percent": 8},
     },
 }
 
@@ -255,10 +249,15 @@ def _other_writer(what: str, status: os.stat_result, owners: Collection[int]) ->
 
 def _user(number: int) -> str:
     """Return a user as messages show one: by name, or else by number."""
+    name = _user_name(number)
+    return f"user {name!r}" if name else f"user {number}"
+
+
+def _user_name(number: int) -> str:
     try:
-        return f"user {pwd.getpwuid(number).pw_name!r}"
+        return pwd.getpwuid(number).pw_name
     except KeyError:
-        return f"user {number}"
+        return ""
 
 
 def _group(number: int, owners: Collection[int]) -> tuple[str, bool]:
@@ -269,12 +268,7 @@ def _group(number: int, owners: Collection[int]) -> tuple[str, bool]:
     """
     import grp  # noqa: PLC0415  # few files can be written to by a group
 
-    names = set()
-    for owner in owners:
-        try:
-            names.add(pwd.getpwuid(owner).pw_name)
-        except KeyError:
-            continue
+    names = set(filter(None, map(_user_name, owners)))
     try:
         group = grp.getgrgid(number)
     except KeyError:

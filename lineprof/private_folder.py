@@ -213,7 +213,8 @@ class PrivateFolder:
             except FileNotFoundError:
                 if not make:
                     raise
-                _make_folder(name, parent)
+                with suppress(FileExistsError):  # another process has just made it
+                    os.mkdir(name, 0o700, dir_fd=parent)
                 handle = _open_folder(name, parent, path)
         return cls(handle, path, rights)
 
@@ -340,12 +341,6 @@ class PrivateFolder:
                         f"{path} is no socket of its folder's owner", hint="remove it"
                     )
                 new.connect(f"/proc/self/fd/{handle}")
-
-
-def _make_folder(name: str, parent: int) -> None:
-    """Make a folder, unless another process has just made it; OSError."""
-    with suppress(FileExistsError):
-        os.mkdir(name, 0o700, dir_fd=parent)
 
 
 def _open_folder(name: str, parent: int | None, path: str) -> int:

@@ -7,7 +7,7 @@ import os
 import signal
 from contextlib import closing, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from lineprof.attach.joining import new_patience, start
 from lineprof.cli.command import (
@@ -99,7 +99,7 @@ def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> Non
                 file = connection.take_file()
             except (GoneError, LateError) as error:
                 has_ended = isinstance(error, GoneError)
-                _recover(_Left(pid, place, live, has_ended=has_ended), out)
+                _recover(pid, place, live, out, has_ended=has_ended)
                 return
     if file is None:
         raise LineprofError(
@@ -221,37 +221,29 @@ def _write(pid: int, out: str, save: Callable[[str], None]) -> None:
         ) from None
 
 
-class _Left(NamedTuple):
-    """What there is of a process that does not give its profile."""
-
-    pid: int
-    place: Place
-    live: int | None  # a descriptor of the file of its counts
-    has_ended: bool
-
-
-def _recover(left: _Left, out: str) -> None:
+def _recover(
+    pid: int, place: Place, live: int | None, out: str, *, has_ended: bool
+) -> None:
     """Write the profile of the counts of a process that does not answer.
 
-    Raises LineprofError. The source files that the process names are read only if it
-    is this user's.
+    `live` is a descriptor of the file of its counts. Raises LineprofError. The source
+    files that the process names are read only if it is this user's.
     """
-    pid, place = left.pid, left.place
-    if left.live is None:
-        end = "has ended" if left.has_ended else "does not answer"
+    if live is None:
+        end = "has ended" if has_ended else "does not answer"
         raise LineprofError(
             f"process {pid} {end}, and its counts are lost",
             hint="let it have a live file: unset LINEPROF_LIVE",
         )
     name = f"the live file of process {pid}"
-    check_size(left.live, name)
+    check_size(live, name)
     is_ours = not place.root and place.rights.user == os.getuid()
-    with closing(LiveFileReader(name, left.live)) as file:
-        done = profile_of_file(file, has_ended=left.has_ended, has_sources=is_ours)
+    with closing(LiveFileReader(name, live)) as file:
+        done = profile_of_file(file, has_ended=has_ended, has_sources=is_ours)
         _write(pid, out, lambda path: save(done.profile, path))
-        if left.has_ended and not place.root:
+        if has_ended and not place.root:
             with place.rights:
-                _remove_linked(left.live)
+                _remove_linked(live)
     _say_written(out, f" (process {pid}: {done.reason})")
 
 

@@ -227,25 +227,20 @@ def read_profiles(
     profile = next(iter(profiles.values()))
     if len(profiles) > 1:
         progress.say(lambda: f"adding up {len(once):,} profiles")
-        runs = _runs_of(profiles) if of_ranks else None
+        runs = Runs()
+        for file, one in profiles.items() if of_ranks else ():
+            runs.add(file, one.processes)
         profile = Profile.from_stats_objects(*profiles.values())
-        if runs is not None:
+        if of_ranks:
             profile = runs.noted(profile)
     return profile.reading_below(*roots)
-
-
-def _runs_of(profiles: dict[str, Profile]) -> Runs:
-    """Return the ranks of the files; LineprofError if two are of the same rank."""
-    runs = Runs()
-    for file, profile in profiles.items():
-        runs.add(file, profile.processes)
-    return runs
 
 
 def _read_profile(file: str) -> Profile:
     """Return the profile in `file`, which is recovered if its program was killed."""
     if file.endswith(".lprof"):
-        _recover_profile(file)
+        for run in runs_of(file):
+            recover_run(run)
     try:
         return load(file)
     except LineprofError as error:
@@ -256,12 +251,6 @@ def _read_profile(file: str) -> Profile:
             f"there is no {file} yet: process {pid}, which writes it, still runs",
             hint="wait for its end, or profile with -i SECONDS",
         ) from error
-
-
-def _recover_profile(file: str) -> None:
-    """Write the profiles of programs that were killed before they wrote `file`."""
-    for run in runs_of(file):
-        recover_run(run)
 
 
 def recover_run(run: DeadRun) -> str:

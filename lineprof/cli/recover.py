@@ -78,13 +78,11 @@ def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
     taken = {process.path for run in runs for process in run.processes}
     others = (path for path in files if path not in taken)
     left = _left_alone(others, force=parsed.force)
-    if left and parsed.files and not runs:
-        *left, last = left
-        for line in left:
-            print_error(line)
-        raise LineprofError(last)
+    last = left.pop() if left and parsed.files and not runs else ""
     for line in left:
         print_error(line)
+    if last:
+        raise LineprofError(last)
     if not runs:
         return False
     if parsed.only_list:

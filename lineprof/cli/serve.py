@@ -84,11 +84,7 @@ def _serve(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     profiles = _profiles(parsed.files[0], roots)
     with ReportServer(parsed.host, parsed.port) as server:
         access = Access(parsed.host, server.address, server.port)
-
-        def render(path: str) -> Iterator[str]:
-            return _report(path, roots)
-
-        server.answer = Site(profiles, render, access).answer
+        server.answer = Site(profiles, partial(_report, roots=roots), access).answer
         _say_where(profiles, access, server)
         if _is_opened(parsed.is_opened):
             threading.Thread(

@@ -246,15 +246,14 @@ def parts_in(folder: str) -> Iterator[Part]:
     for name in sorted(_names(folder)):
         stem, end = os.path.splitext(name)
         pid = stem.partition("-")[0]
-        if end in {_ANNOUNCED, _PROFILE} and pid.isdigit():
-            path = os.path.join(folder, name)
-            profile = _of_file(path) if end == _PROFILE else None
-            yield Part(pid=int(pid), profile=profile, file=path)
-        elif end == _UNWRITTEN and pid.isdigit():
+        if not pid.isdigit() or end not in {_ANNOUNCED, _PROFILE, _UNWRITTEN}:
+            continue
+        path, error = os.path.join(folder, name), None
+        if end == _UNWRITTEN:
             number = stem.rpartition("-")[2]
             error = int(number) if number.isdigit() else 0
-            path = os.path.join(folder, name)
-            yield Part(pid=int(pid), profile=None, file=path, error=error)
+        profile = _of_file(path) if end == _PROFILE else None
+        yield Part(pid=int(pid), profile=profile, file=path, error=error)
 
 
 def _of_file(path: str) -> Profile | None:
