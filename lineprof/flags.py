@@ -131,6 +131,11 @@ def _attribute(long: str) -> str:
     return long[2:].replace("-", "_")
 
 
+def is_page(word: str) -> bool:
+    """Return whether a word has the end of the name of a page."""
+    return word.lower().endswith(PAGES)
+
+
 # Readers.
 
 

@@ -162,6 +162,14 @@ def find_profile(file: str) -> str:
     return f"{other}.lprof"
 
 
+def each_once(files: Iterable[str]) -> list[str]:
+    """Return each of the files once, by the first of its names."""
+    found: dict[str, str] = {}
+    for file in files:
+        found.setdefault(real_path(file), file)
+    return list(found.values())
+
+
 def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
     """Add the argument ``pid``, the number of a process, with this help text."""
     parser.add_argument(
@@ -219,10 +227,8 @@ def read_profiles(
     """
     check_source_roots(roots)
 
-    once: dict[str, str] = {}
-    for file in files:
-        once.setdefault(real_path(file), file)
-    each = progress.each([*once.values()], "reading profile", len(once))
+    once = each_once(files)
+    each = progress.each(once, "reading profile", len(once))
     profiles = {file: _read_profile(file) for file in each}
     profile = next(iter(profiles.values()))
     if len(profiles) > 1:

@@ -13,6 +13,7 @@ from lineprof.cli.command import (
     Command,
     add_flag,
     add_source_root,
+    each_once,
     find_profile,
     read_profiles,
     size_in_words,
@@ -24,7 +25,7 @@ from lineprof.console.pager import print_paged
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
-from lineprof.files import checked_name, real_path
+from lineprof.files import checked_name
 from lineprof.report import diff
 from lineprof.report.diff import difference_of
 from lineprof.report.options import Options, parse_count, parse_percent
@@ -117,11 +118,7 @@ def runs_in(words: Iterable[str]) -> list[str]:
     A file with such a name goes first. Each file is there once; LineprofError if a
     pattern fits none, or a name is empty.
     """
-    found: dict[str, str] = {}
-    for word in words:
-        for file in _files(word):
-            found.setdefault(real_path(file), file)
-    return list(found.values())
+    return each_once(file for word in words for file in _files(word))
 
 
 def _files(word: str) -> list[str]:

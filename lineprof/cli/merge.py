@@ -11,6 +11,7 @@ from lineprof.cli.command import (
     STANDARD_OUTPUT,
     Command,
     add_flag,
+    each_once,
     find_profile,
     recover_run,
     without_collection,
@@ -188,7 +189,7 @@ def _files(words: Iterable[str], output: str) -> list[str]:
     In a folder, or among the files that match a pattern, `output` is left out: it may
     be there from the last time.
     """
-    found: dict[str, str] = {}
+    found: list[str] = []
     target = real_path(output)
     words = list(words)
     recovered = [recover_run(run) for run in runs_beside(words)]
@@ -207,9 +208,8 @@ def _files(words: Iterable[str], output: str) -> list[str]:
                     f"no file matches {word}", hint="check the pattern, or give files"
                 )
         for name in map(find_profile, names):
-            full_name = real_path(name)
-            if full_name != target:
-                found.setdefault(full_name, name)
+            if real_path(name) != target:
+                found.append(name)
             elif names == [word]:
                 raise LineprofError(
                     f"{output!r} is one of the profiles", hint="name another file"
@@ -218,7 +218,7 @@ def _files(words: Iterable[str], output: str) -> list[str]:
         raise LineprofError(
             f"there is no profile besides {output}", hint=f"give files *{_SUFFIX}"
         )
-    return list(found.values())
+    return each_once(found)
 
 
 COMMAND = Command(add_flags=_add_flags, run=_merge)

@@ -36,7 +36,7 @@ from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name
-from lineprof.flags import BOOLEAN, PAGES, opposite_of
+from lineprof.flags import BOOLEAN, is_page, opposite_of
 from lineprof.later import Later
 from lineprof.patterns import FORMS
 from lineprof.report import VIEWS, default_view
@@ -299,8 +299,7 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
             count = rest.pop(0) if _is_count(follows) else DEFAULT_HOT_LINES
             argument = f"{_HOT}={count}"
         elif argument == _HTML:
-            is_name = follows.lower().endswith(PAGES)
-            argument = f"{_HTML}={rest.pop(0) if is_name else ''}"
+            argument = f"{_HTML}={rest.pop(0) if is_page(follows) else ''}"
         done.append(argument)
     return done + rest
 

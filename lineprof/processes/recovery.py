@@ -10,7 +10,6 @@ import fnmatch
 import os
 import re
 import signal
-import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -146,18 +145,16 @@ def folders_of_users() -> dict[int, list[str]]:
     of this process, or in `/tmp` and `/var/tmp`; if LINEPROF_LIVE names a folder, below
     that.
     """
-    above = [os.environ.get(VARIABLE) or temporary_folder()]
-    if not os.environ.get(VARIABLE):
-        above += _USUAL_FOLDERS
-    found: dict[int, dict[str, None]] = {}
+    named = os.environ.get(VARIABLE)
+    above = [named] if named else [temporary_folder(), *_USUAL_FOLDERS]
+    found: dict[int, set[str]] = {}
     for folder in map(real_path, above):
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                user = status.st_uid
-                is_folder = stat.S_ISDIR(status.st_mode)
+                user = entry.stat(follow_symlinks=False).st_uid
+                is_folder = entry.is_dir(follow_symlinks=False)
                 if entry.name == own_folder_name(user) and is_folder:
-                    found.setdefault(user, {})[entry.path] = None
+                    found.setdefault(user, set()).add(entry.path)
     found.pop(os.getuid(), None)
     return {user: sorted(folders) for user, folders in sorted(found.items())}
 
