@@ -472,17 +472,16 @@ class ConfigSource:
     @classmethod
     def _of(cls, path: str, content: Mapping[str, object]) -> ConfigSource:
         """Return the values in `content`, of the file at `path`; TableError."""
-        merged = tables(_copied(DEFAULTS), content)
-        source = cls(merged.known, path, list(_NAMESPACE))
-        source.own, source.holds = merged.own, "tool" in content
-        source.remarks = tuple(f"{path}: {remark}" for remark in merged.remarks)
+        known, own, remarks = _merged_tables(_copied(DEFAULTS), content)
+        source = cls(known, path, list(_NAMESPACE))
+        source.own, source.holds = own, "tool" in content
+        source.remarks = tuple(f"{path}: {remark}" for remark in remarks)
         return source
 
     def _like(self, table: Table, subtable: list[str]) -> ConfigSource:
         """Return another part of the same file."""
         part = type(self)(table, self._path, subtable)
-        part.own, part.remarks, part.holds = self.own, self.remarks, self.holds
-        part.refused, part.named = self.refused, self.named
+        vars(part).update({**vars(self), "conf_dict": table, "subtable": subtable})
         return part
 
     def __eq__(self, other: object) -> bool:
@@ -519,25 +518,21 @@ class TableError(Exception):
     """An error for another value where a table should be."""
 
 
-class Tables(namedtuple("Tables", "known own remarks")):
-    """The merged tables of a file."""
+def _merged_tables(
+    defaults: Table, content: Mapping[str, object]
+) -> tuple[Table, Table, list[str]]:
+    """Return the tables of a file with this `content`, merged; TableError.
 
-    __slots__ = ()
-
-    known: Table  # a value for every key that line_profiler has
-    own: Table  # of [tool.lineprof]: flags that line_profiler does not have
-    remarks: tuple[str, ...]  # on unknown keys
-
-
-def tables(defaults: Table, content: Mapping[str, object]) -> Tables:
-    """Return the tables of a file with this `content`, merged; TableError."""
+    The first has a value for every key that line_profiler has, the second the flags in
+    [tool.lineprof] that line_profiler does not have; the last are remarks on unknown
+    keys.
+    """
     tool = _table(content, "tool", "")
     line_profilers = _table(tool, LINE_PROFILER, "tool.")
     ours = _table(tool, LINEPROF, "tool.")
     known = _merged(defaults, line_profilers, f"tool.{LINE_PROFILER}.")
     known = _merged(known, ours, f"tool.{LINEPROF}.")
-    own, remarks = _left(defaults, ours)
-    return Tables(known=known, own=own, remarks=tuple(remarks))
+    return known, *_left(defaults, ours)
 
 
 def _table(within: Mapping[str, object], key: str, prefix: str) -> Table:

@@ -19,6 +19,7 @@ from lineprof.cli.command import (
 )
 from lineprof.console.output import (
     print_error,
+    print_errors,
     print_lines,
     python_command,
     shell_path,
@@ -107,8 +108,7 @@ def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> Non
             hint="use the same version of lineprof on both sides",
         )
     _take(pid, file, str(done.get("file")), out)
-    for line in _sequence(done.get("summary")):
-        print_error(str(line))
+    print_errors(map(str, _sequence(done.get("summary"))))
     ended = f" (process {pid} has ended)" if done.get("ended") else ""
     _say_written(out, ended)
 

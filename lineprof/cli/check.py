@@ -19,7 +19,7 @@ from lineprof.cli.command import (
     write_report,
 )
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
-from lineprof.console.output import print_error, print_lines
+from lineprof.console.output import print_errors, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name
@@ -125,9 +125,7 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
         print_lines(lines)
     else:
         write_report(lines, parsed.log_file, files, profile.processes)
-    for warning in profile.warnings:
-        print_error(warning)
-    print_error(summary(found))
+    print_errors([*profile.warnings, summary(found)])
     return int(any(one.status != HOLDS for one in found))
 
 

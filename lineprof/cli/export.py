@@ -17,7 +17,7 @@ from lineprof.cli.command import (
     keep_profiles,
     read_profiles,
 )
-from lineprof.console.output import print_bytes, print_error
+from lineprof.console.output import print_bytes, print_error, print_errors
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.export import EXPORTS
@@ -165,8 +165,7 @@ def _select(
     progress.say(lambda: f"estimating the size of the {export.name} file")
     size = estimated_bytes(profile, export.content)
     progress.erase()
-    for remark in remarks:
-        print_error(remark)
+    print_errors(remarks)
     if size > _LARGE:
         print_error(
             f"the file will have about {round(size / 1e6, -1):,.0f} MB; --limit,"
@@ -225,8 +224,7 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         print_error(f"wrote {target}")
 
     remarks = (*Marks(stats).note(), *stats.warnings, clocks, *export.remarks(stats))
-    for remark in filter(None, remarks):
-        print_error(remark)
+    print_errors(filter(None, remarks))
 
 
 COMMAND = Command(add_flags=_add_flags, run=_export)

@@ -17,7 +17,7 @@ from lineprof.cli.command import (
     without_collection,
 )
 from lineprof.cli.runs import Runs
-from lineprof.console.output import print_error
+from lineprof.console.output import print_error, print_errors
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
@@ -90,8 +90,7 @@ def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     many = f"{len(files):,} profile" + ("s" if len(files) > 1 else "")
     ranks = runs.in_words
     print_error(f"wrote {parsed.output}: {many}{ranks and f', {ranks}'}")
-    for note in (*profile.warnings, *notes):
-        print_error(note)
+    print_errors([*profile.warnings, *notes])
 
 
 def _full(
@@ -138,8 +137,7 @@ def _readable(
             errors.append(error)
         else:
             yield file, found
-    for other in errors[1:_MAX_NAMED]:
-        print_error(str(other))
+    print_errors(map(str, errors[1:_MAX_NAMED]))
     if len(errors) > _MAX_NAMED:
         print_error(f"{len(errors) - _MAX_NAMED:,} more files cannot be read")
     if errors:

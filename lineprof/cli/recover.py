@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kernprof.environment import import_all
 from lineprof.cli.command import Command, add_flag
-from lineprof.console.output import print_error, print_lines
+from lineprof.console.output import print_error, print_errors, print_lines
 from lineprof.errors import LineprofError
 from lineprof.processes import recovery
 from lineprof.processes.recovery import folders_of_users, recover, state_of
@@ -79,8 +79,7 @@ def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
     others = (path for path in files if path not in taken)
     left = _left_alone(others, force=parsed.force)
     last = left.pop() if left and parsed.files and not runs else ""
-    for line in left:
-        print_error(line)
+    print_errors(left)
     if last:
         raise LineprofError(last)
     if not runs:

@@ -30,7 +30,7 @@ from lineprof.config import (
     matching,
     parse_bool,
 )
-from lineprof.console.output import print_error, print_lines, shell_path
+from lineprof.console.output import print_error, print_errors, print_lines, shell_path
 from lineprof.console.pager import print_paged
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
@@ -153,8 +153,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         remarks += report.remarks(options)
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
         remarks += next_steps(profile, files[0])
-    for remark in remarks:
-        print_error(remark)
+    print_errors(remarks)
 
 
 def _names_and_files(

@@ -48,6 +48,12 @@ def print_error(text: str, name: str = "lineprof") -> None:
     print_stderr(f"{name}: {text}")
 
 
+def print_errors(lines: Iterable[str]) -> None:
+    """Print each of the lines as `print_error`."""
+    for line in lines:
+        print_error(line)
+
+
 def print_stderr(line: str) -> None:
     """Print `line` on standard error, if there is one, with control characters escaped.
 

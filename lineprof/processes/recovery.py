@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import process_info
 from lineprof.errors import LineprofError
-from lineprof.files import real_path
+from lineprof.files import closed_after, real_path
 from lineprof.later import Later
 from lineprof.model.profile import Profile
 from lineprof.private_folder import (
@@ -376,12 +376,10 @@ def _locked(path: str) -> Iterator[bool]:
     except OSError:
         yield os.path.lexists(path)
         return
-    try:
+    with closed_after(handle):
         with suppress(OSError):  # some file systems have no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield os.fstat(handle).st_nlink > 0
-    finally:
-        os.close(handle)
 
 
 def _recover(run: DeadRun, out: str | None) -> Recovered:
