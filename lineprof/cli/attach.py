@@ -10,13 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineprof.attach.joining import new_patience, start
-from lineprof.cli.command import (
-    Command,
-    add_flag,
-    add_pid,
-    add_timeout,
-    positive,
-)
+from lineprof.cli.command import Command, add_flag, add_pid, add_timeout, positive
 from lineprof.console.output import (
     print_error,
     print_errors,

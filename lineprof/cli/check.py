@@ -12,12 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.budget_file import read_budgets
-from lineprof.cli.command import (
-    Command,
-    add_flag,
-    add_source_root,
-    write_report,
-)
+from lineprof.cli.command import Command, add_flag, add_source_root, write_report
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
 from lineprof.console.output import print_errors, print_lines
 from lineprof.console.progress import Progress

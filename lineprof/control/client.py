@@ -213,8 +213,7 @@ def check_size(handle: int, what: str) -> None:
         raise LineprofError(f"cannot read {what}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise LineprofError(
-            f"{what} is no file",
-            hint="use the same version of lineprof on both sides",
+            f"{what} is no file", hint="use the same version of lineprof on both sides"
         )
     if status.st_size > _MAX_FILE:
         raise LineprofError(

@@ -18,11 +18,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import closed_after, real_path
 from lineprof.later import Later
 from lineprof.model.profile import Profile
-from lineprof.private_folder import (
-    check_folder,
-    own_folder_name,
-    temporary_folder,
-)
+from lineprof.private_folder import check_folder, own_folder_name, temporary_folder
 from lineprof.processes.parts import (
     Part,
     has_profiles,
@@ -192,11 +188,7 @@ def _files_in(folder: str) -> list[str]:
 
 
 def state_of(
-    path: str,
-    notes: Notes,
-    known: dict[str, str] | None = None,
-    *,
-    force: bool = False,
+    path: str, notes: Notes, known: dict[str, str] | None = None, *, force: bool = False
 ) -> str:
     """Return why the live file at `path` is not to be recovered, "" if it is.
 
