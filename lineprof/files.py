@@ -184,7 +184,8 @@ def write_chunks(chunks: Iterable[bytes], name: str) -> None:
     An existing file is replaced after all is written, and keeps its content if that
     fails. Pipes and devices are written to directly.
     """
-    if not _is_file_or_free(name):
+    old = _status(name)
+    if old is not None and not stat.S_ISREG(old.st_mode):
         with open(name, "wb") as stream:
             stream.writelines(chunks)
         return
@@ -194,13 +195,6 @@ def write_chunks(chunks: Iterable[bytes], name: str) -> None:
             stream.writelines(chunks)
 
     write_atomically(os.path.realpath(name), fill)
-
-
-def _is_file_or_free(name: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(name).st_mode)
-    except FileNotFoundError:
-        return True
 
 
 def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
@@ -301,12 +295,9 @@ def _created(new: str, mode: int) -> BinaryIO | None:
 
 def is_null_device(target: str) -> bool:
     """Tell whether `target` is /dev/null; OSError for a folder or another device."""
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        return False
-    if stat.S_ISREG(mode):
+    status = _status(target)
+    if status is None or stat.S_ISREG(status.st_mode):
         return False
     if os.path.samefile(target, os.devnull):
         return True
-    raise not_a_file(mode, target)
+    raise not_a_file(status.st_mode, target)

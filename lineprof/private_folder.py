@@ -24,7 +24,7 @@ from lineprof.held_signals import BlockedSignals
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Self
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # variables with the folder
@@ -43,10 +43,10 @@ def own_folder_name(user: int | None = None) -> str:
     return f"lineprof-{os.getuid() if user is None else user}"
 
 
-def temporary_folder(environ: Mapping[str, str] = os.environ) -> str:
+def temporary_folder() -> str:
     """Return the folder for temporary files, as `tempfile` would choose it."""
     for name in TEMPORARY:
-        folder = environ.get(name)
+        folder = os.environ.get(name)
         if folder and os.path.isdir(folder):
             return absolute_path(folder)
     return USUAL_TEMPORARY

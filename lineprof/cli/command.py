@@ -35,10 +35,6 @@ _MEGABYTE = 1_000_000
 STANDARD_OUTPUT = "-"  # in place of the name of a file
 
 
-def _unchanged(arguments: Sequence[str]) -> Sequence[str]:
-    return arguments
-
-
 class Command(NamedTuple):
     """One command, whose module has its name; `main.COMMANDS` has all."""
 
@@ -46,7 +42,7 @@ class Command(NamedTuple):
     # Returns the exit status if that is not 0.
     run: Callable[[argparse.ArgumentParser, argparse.Namespace], int | None]
     # Rewrites the arguments for `argparse`; may raise LineprofError.
-    prepare: Callable[[Sequence[str]], Sequence[str]] = _unchanged
+    prepare: Callable[[Sequence[str]], Sequence[str]] = list
 
 
 class Parser(argparse.ArgumentParser):

@@ -180,7 +180,7 @@ def _check_output(output: str, runs: Runs) -> None:
     )
 
 
-def _files(words: Iterable[str], output: str) -> list[str]:
+def _files(words: list[str], output: str) -> list[str]:
     """Return the profiles that `words` name; LineprofError if a word names none.
 
     Those of programs that were killed are recovered, also of ranks beside them.
@@ -189,7 +189,6 @@ def _files(words: Iterable[str], output: str) -> list[str]:
     """
     found: list[str] = []
     target = real_path(output)
-    words = list(words)
     recovered = [recover_run(run) for run in runs_beside(words)]
     for word in [*words, *filter(None, recovered)]:
         names = [word]

@@ -175,11 +175,10 @@ def _write_all(runs: list[DeadRun], out: str | None) -> None:
             if failed:
                 print_error(str(failed))
             failed = error
-            continue
-        if done is None:
-            continue
-        pid = run.processes[0].pid
-        print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
+        else:
+            if done:
+                pid = run.processes[0].pid
+                print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
     if failed:
         raise failed
 
