@@ -117,17 +117,13 @@ def _report(path: str, roots: list[str]) -> Iterator[str]:
 def _say_where(profiles: Profiles, access: Access, server: ReportServer) -> None:
     """Print the address, and how to open it from elsewhere or who else can."""
     print_lines([f"Serving {profiles.name} at {access.url} (Ctrl-C ends it)"])
-    if not _is_loopback(server.address):
+    if not ipaddress.ip_address(server.address.partition("%")[0]).is_loopback:
         print_error(
             "other machines can reach this address: who knows its token can read the"
             " profile and its source, and so can who listens to the network"
         )
     elif _is_remote() or not _has_display():
         print_lines([f"To open it on your own machine: {_ssh(server)}"])
-
-
-def _is_loopback(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def _is_remote() -> bool:
