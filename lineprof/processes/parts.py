@@ -8,7 +8,7 @@ it ends; an empty file announces the profile. `collect` reads both.
 
 The path of the settings is in one variable of the environment. The C library's
 environment has it, which children inherit; `os.environ`, in which the program looks,
-does not. A child that gets neither finds the settings by `entries`.
+does not. A child that gets neither finds the settings by an entry.
 """
 
 from __future__ import annotations
@@ -17,12 +17,19 @@ import marshal
 import os
 import re
 import stat
+import sys
 from collections import namedtuple
 from contextlib import suppress
 
+from lineprof.errors import LineprofError
 from lineprof.files import closed_after
-from lineprof.private_folder import temporary_folder
-from lineprof.processes import entries
+from lineprof.private_folder import (
+    USUAL_TEMPORARY,
+    check_folder,
+    own_folder_name,
+    temporary_folder,
+)
+from lineprof.process_info import start_ticks
 from lineprof.storage import load
 from lineprof.version import VERSION
 
@@ -40,6 +47,7 @@ _UNWRITTEN = ".unwritten"  # in place of the announced profile; a name takes no 
 _NEW = ".new"  # end of the name of a file that is being written
 _FOLDER = "lineprof-run"  # first part of the name of a run's folder
 _OUR_ENDS = (_ANNOUNCED, _PROFILE, _UNWRITTEN, _NEW)
+_RUNS = "runs"  # the folder of entries, in that of this user
 _MARSHAL = 2  # the newest format that all versions of Python read alike
 
 
@@ -112,7 +120,7 @@ class Run(namedtuple("Run", "place")):
     def keep(self) -> None:
         """Let children join the run no more."""
         os.unsetenv(VARIABLE)
-        entries.leave()
+        _leave()
 
     def remove(self) -> None:
         """Remove the folder with all that is in it."""
@@ -134,7 +142,7 @@ class Run(namedtuple("Run", "place")):
         """Leave `settings` for children: plain values, by name; OSError."""
         told = {**settings, "version": VERSION}
         _write(self.place, marshal.dumps(told, _MARSHAL))
-        entries.enter(self.place)
+        _enter(self.place)
 
     def with_settings(self, settings: Mapping[str, object]) -> Run:
         """Return the same run with other settings for the children of this process.
@@ -233,7 +241,7 @@ def is_folder_of_run(folder: str) -> bool:
 
 def remove_folder(folder: str) -> None:
     """Remove the folder of a run with all that runs leave in it, and its entries."""
-    entries.leave_all(folder)
+    _leave_all(folder)
     for name in _names(folder):
         if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
             remove_file(os.path.join(folder, name))
@@ -293,6 +301,73 @@ def remove_file(path: str) -> None:
     """Remove a file, if that is possible."""
     with suppress(OSError):
         os.unlink(path)
+
+
+# Entries of runs: links by which a child finds a run that its environment lacks.
+#
+# A parent may start a child in C, with an environment of its own making: a copy of
+# `os.environ` has no variable of ours. So each process that leaves settings for its
+# children enters the path of the settings in a folder for this user, under its own
+# number and start, which no other process of this system ever has together. A new
+# Python looks for the entry of each of its ancestors, the nearest first: see
+# `kernprof.child.DOOR`.
+#
+# The folder is there while there are runs; without it, no Python looks any further. Its
+# place depends on nothing in the environment. Only Linux tells a process cheaply of its
+# ancestors: elsewhere there are no entries.
+
+
+def _entries() -> str:
+    """Return the folder of the entries."""
+    return os.path.join(USUAL_TEMPORARY, own_folder_name(), _RUNS)
+
+
+def _enter(place: str) -> None:
+    """Enter `place`, the path of the settings for the children of this process."""
+    ticks = start_ticks(os.getpid()) if sys.platform == "linux" else None
+    if ticks is None:
+        return
+    folder = _entries()
+    path = os.path.join(folder, f"{os.getpid()}-{ticks}")
+    with suppress(
+        OSError, LineprofError
+    ):  # there are only the children that have a variable
+        _drop_entries(lambda name, _: _has_ended(name))  # of processes that were killed
+        for made in (os.path.dirname(folder), folder):
+            os.makedirs(made, mode=0o700, exist_ok=True)
+            check_folder(made)
+        os.symlink(place, path)
+
+
+def _leave() -> None:
+    """Remove the entry of this process."""
+    own = f"{os.getpid()}-"
+    _drop_entries(lambda name, _: name == f"{own}{start_ticks(os.getpid())}")
+
+
+def _leave_all(folder: str) -> None:
+    """Remove all entries of the run with that `folder`."""
+    _drop_entries(lambda _, place: os.path.dirname(place) == folder)
+
+
+def _drop_entries(is_over: Callable[[str, str], bool]) -> None:
+    """Remove the entries for whose name and place `is_over` is true."""
+    folder = _entries()
+    with suppress(Exception):  # it has others, an audit hook refuses it...
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if is_over(name, os.readlink(path)):
+                os.unlink(path)
+        os.rmdir(folder)
+
+
+def _has_ended(name: str) -> bool:
+    """Return whether the process of an entry has ended."""
+    pid, _, ticks = name.partition("-")
+    return pid.isdigit() and str(start_ticks(int(pid))) != ticks
+
+
+# Helpers of multiprocessing.
 
 
 def is_helper(name: str, words: Iterable[str]) -> bool:
