@@ -18,7 +18,7 @@ from lineprof.console.output import (
     python_command,
     shell_path,
 )
-from lineprof.control.client import GoneError, check_size
+from lineprof.control.client import GoneError, check_size, other_version
 from lineprof.control.watch import LateError
 from lineprof.errors import LineprofError
 from lineprof.files import absolute_path
@@ -97,18 +97,12 @@ def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> Non
                 _recover(pid, place, live, out, has_ended=has_ended)
                 return
     if file is None:
-        raise LineprofError(
-            f"process {pid} gave no profile",
-            hint="use the same version of lineprof on both sides",
-        )
+        raise other_version(f"process {pid} gave no profile")
     _take(pid, file, str(done.get("file")), out)
-    print_errors(map(str, _sequence(done.get("summary"))))
+    summary = done.get("summary")
+    print_errors(map(str, summary if isinstance(summary, list) else ()))
     ended = f" (process {pid} has ended)" if done.get("ended") else ""
     _say_written(out, ended)
-
-
-def _sequence(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _check_folder(out: str) -> None:
@@ -180,10 +174,7 @@ def _take(pid: int, file: int, kind: str, out: str) -> None:
     try:
         _write(pid, out, stats.to_file)
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise LineprofError(
-            f"the counts in {what} are damaged: {error}",
-            hint="use the same version of lineprof on both sides",
-        ) from None
+        raise other_version(f"the counts in {what} are damaged: {error}") from None
 
 
 def _loaded(pid: int, data: bytes) -> LineStats:
@@ -194,10 +185,8 @@ def _loaded(pid: int, data: bytes) -> LineStats:
         try:
             return LineStats.of(load(os.path.join(folder.path, name)))
         except LineprofError as error:
-            raise LineprofError(
-                f"process {pid} gave no profile: {error.message}",
-                hint="use the same version of lineprof on both sides",
-            ) from None
+            message = f"process {pid} gave no profile: {error.message}"
+            raise other_version(message) from None
         finally:
             folder.remove(name)
 

@@ -75,15 +75,11 @@ def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             "merge cannot write to standard output", hint="name a file with -o"
         )
     files = _files(parsed.files, parsed.output)
-    is_full = parsed.is_full
-    if is_full is None:
-        is_full = len(files) <= _FULL_FILES
+    is_full = len(files) <= _FULL_FILES if parsed.is_full is None else parsed.is_full
     runs = Runs()
     with Progress() as progress:
-        if is_full:
-            profile, notes = _full(files, runs, progress)
-        else:
-            profile, notes = _summed(files, runs, progress)
+        add_up = _full if is_full else _summed
+        profile, notes = add_up(files, runs, progress)
         _check_output(parsed.output, runs)
         progress.say(lambda: f"writing {parsed.output}")
         save(profile, parsed.output)

@@ -212,14 +212,18 @@ def check_size(handle: int, what: str) -> None:
     except OSError as error:
         raise LineprofError(f"cannot read {what}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
-        raise LineprofError(
-            f"{what} is no file", hint="use the same version of lineprof on both sides"
-        )
+        raise other_version(f"{what} is no file")
     if status.st_size > _MAX_FILE:
         raise LineprofError(
             f"{what} has {status.st_size >> 20} MB, more than {_MAX_FILE >> 20}",
             hint="attach for a shorter time, or exclude functions",
         )
+
+
+def other_version(message: str) -> LineprofError:
+    """Return the error for data that a process of this version would not send."""
+    hint = "use the same version of lineprof on both sides"
+    return LineprofError(message, hint=hint)
 
 
 class GoneError(LineprofError):
