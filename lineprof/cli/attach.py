@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lineprof.attach.joining import new_patience, start
-from lineprof.cli.command import Command, add_flag, add_pid, add_timeout, positive
+from lineprof.cli.command import Command, add_argument, add_pid, add_timeout, positive
 from lineprof.console.output import (
     print_error,
     print_errors,
@@ -45,30 +45,30 @@ _PASSED_ON = ("include", "exclude", "all", "max_overhead", "core")
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
+    add = partial(add_argument, parser)
     add_pid(parser, "the number of the process")
-    flag(
+    add(
         "-d, --duration SECONDS",
         "detach after so many seconds (default: at Ctrl-C, or when it ends)",
         positive,
     )
-    flag("-o, --outfile FILE", "write the profile to this file (default: PID.lprof)")
-    flag(
+    add("-o, --outfile FILE", "write the profile to this file (default: PID.lprof)")
+    add(
         "--include PATTERN",
         "profile these files, modules or functions as well, as with kernprof",
         action="append",
         default=[],
     )
-    flag("--exclude PATTERN", "do not profile these", action="append", default=[])
-    flag("--all", "profile the standard library and installed packages as well")
-    flag(
+    add("--exclude PATTERN", "do not profile these", action="append", default=[])
+    add("--all", "profile the standard library and installed packages as well")
+    add(
         "--max-overhead FACTOR",
         "let the program take so many times as long at most; functions that cost"
         " too much are switched off",
         positive,
     )
     add_timeout(parser)
-    flag("--core", "the source of events (default: auto)", choices=CORES)
+    add("--core", "the source of events (default: auto)", choices=CORES)
 
 
 def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:

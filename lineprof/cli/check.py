@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.budget_file import read_budgets
-from lineprof.cli.command import Command, add_flag, add_source_root, write_report
+from lineprof.cli.command import Command, add_argument, add_source_root, write_report
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
 from lineprof.console.output import print_errors, print_lines
 from lineprof.console.progress import Progress
@@ -31,49 +31,47 @@ _MAX_SLOWDOWN, _MIN_PERCENT = "10%", 1.0
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
+    add = partial(add_argument, parser)
     parser.epilog = (
         "Exit status: 0 all budgets hold, 1 one does not, 2 wrong flags or budgets."
     )
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="profiles; each is one run, and of several the mean is compared:"
+    add(
+        "FILE",
+        "profiles; each is one run, and of several the mean is compared:"
         " A.lprof,B.lprof or a quoted pattern, too",
     )
-    flag(
+    add(
         "-b, --budget TOML",
         "file with the tables [program], [[function]] and [[line]], or the same"
         " below [tool.lineprof.budget] (default: the nearest lineprof.toml,"
         " line_profiler.toml or pyproject.toml, unless there is a --baseline)",
     )
-    flag(
+    add(
         "--baseline FILE",
         "also compare with this profile of an earlier run; several runs, here or"
         " of FILE, give a noise band: A.lprof,B.lprof or a quoted pattern",
         action="append",
         default=[],
     )
-    flag(
+    add(
         "--max-slowdown SHARE",
         "by how much the program and each function may be slower than the"
         f" baseline, in %% (default: {_MAX_SLOWDOWN.replace('%', '%%')})",
         _slowdown,
     )
-    flag(
+    add(
         "--min-percent SHARE",
         "let functions pass whose slowdown is a smaller share of the time of all"
         f" lines, in %% (default: {_MIN_PERCENT:g})",
         percent_of,
     )
-    flag(
+    add(
         "--format",
         "text: path:line: error: message; github: workflow commands, which is the"
         " default on GitHub Actions; gitlab: a Code Quality report; json",
         choices=[*FORMATS],
     )
-    flag("-o, --log-file FILE", "write the messages to this file", checked_name)
+    add("-o, --log-file FILE", "write the messages to this file", checked_name)
     add_source_root(parser)
 
 

@@ -70,29 +70,32 @@ class ArgumentType:
             raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def add_flag(
+def add_argument(
     parser: argparse._ActionsContainer,
     usage: str,
     text: str,
     read: Callable[[str], object] | None = None,
     **more: object,
 ) -> None:
-    """Add a flag with this help text to a parser, or to a group of its flags.
+    """Add an argument with this help text to a parser, or to a group of its flags.
 
-    `usage` is as the help writes it: all names, and the name of the value; a flag
-    without a value is a switch. `read` makes the value of a word, and `more` are
-    arguments of `add_argument`.
+    `usage` is as the help writes it: all names, and the name of the value. A flag
+    without a value is a switch; a value without a name is that of the files. `read`
+    makes the value of a word, and `more` are arguments of the parser's own method.
     """
     words = usage.split()
     names = [word.rstrip(",") for word in words if word.startswith("-")]
+    value = " ".join(words[len(names) :])
     settings: dict[str, Any] = {"help": text, **more}
-    if len(names) < len(words):
-        settings["metavar"] = words[-1]
+    if value:
+        settings["metavar"] = value
     elif "choices" not in more:
         settings.setdefault("action", "store_true")
+    if not names:
+        settings.setdefault("nargs", "+")
     if read is not None:
         settings["type"] = ArgumentType(read)
-    parser.add_argument(*names, **settings)
+    parser.add_argument(*names or ["files"], **settings)
 
 
 def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
@@ -175,7 +178,7 @@ def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
 
 def add_timeout(parser: argparse.ArgumentParser) -> None:
     """Add the flag --timeout: how long to wait for an answer of a process, in s."""
-    add_flag(
+    add_argument(
         parser,
         "--timeout SECONDS",
         "wait so long for each answer of the process, which gives none while it is"
@@ -192,7 +195,7 @@ _process_number = whole("process number", "see ps or pgrep for it", least=1)
 
 def add_source_root(parser: argparse.ArgumentParser) -> None:
     """Add the flag --source-root."""
-    add_flag(
+    add_argument(
         parser,
         "--source-root FOLDER",
         "read source that the profile does not hold from below this folder, also"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
     Command,
-    add_flag,
+    add_argument,
     add_source_root,
     each_once,
     find_profile,
@@ -45,44 +45,42 @@ quoted pattern such as 'before.*.lprof'. Or: --before FILE... --after FILE..."""
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
+    add = partial(add_argument, parser)
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "files", nargs="*", metavar="BEFORE AFTER", help="the two sides to compare"
-    )
+    add("BEFORE AFTER", "the two sides to compare", nargs="*")
     for side in ("before", "after"):
-        flag(
+        add(
             f"--{side} FILE",
             f"profiles of runs {side} the change; each is one run",
             nargs="+",
             action="extend",
             default=[],
         )
-    flag(
+    add(
         "--limit N",
         "show the first N functions and lines; 0: all (default:"
         f" {_DEFAULT_LIMIT}, of --json all)",
         _limit,
     )
-    flag(
+    add(
         "--min-percent SHARE",
         "leave out changes that are a smaller share of the time of all lines, in"
         " %% (default: 0)",
         percent_of,
     )
-    flag("--json", "print JSON", dest="as_json")
-    flag(
+    add("--json", "print JSON", dest="as_json")
+    add(
         "--html OUT.html",
         "write a page for browsers, in one file that needs no network",
         page_name,
     )
-    flag(
+    add(
         "-o, --log-file FILE",
         "write the report to this file; its name may hold %%p, %%h, %%t and"
         " %%q{VAR}, as with view",
         checked_name,
     )
-    flag(
+    add(
         "--no-pager",
         "print what does not fit on the terminal, without a pager",
         dest="pager",

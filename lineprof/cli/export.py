@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
     Command,
-    add_flag,
+    add_argument,
     add_source_root,
     find_profile,
     keep_profiles,
@@ -42,13 +42,11 @@ if TYPE_CHECKING:
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
+    add = partial(add_argument, parser)
     formats = "; ".join(f"{one.name}: {one.help}" for one in EXPORTS.values())
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="profiles; several are added up"
-    )
-    flag(f"-f, --format {{{','.join(EXPORTS)}}}", formats, _format, required=True)
-    flag(
+    add("FILE", "profiles; several are added up")
+    add(f"-f, --format {{{','.join(EXPORTS)}}}", formats, _format, required=True)
+    add(
         "-o, --output OUT",
         "file to write (default: beside the first FILE, with the format's"
         " suffix), or - for standard output",
@@ -59,7 +57,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "What is left out counts as time of the slice around it; for formats with the"
         f" timeline of kernprof --trace: {', '.join(_with_timeline())}.",
     )
-    in_slices = partial(add_flag, slices)
+    in_slices = partial(add_argument, slices)
     in_slices(
         "--min-duration TIME",
         "leave out slices that are shorter, such as 10us, 1ms, 0.5s",

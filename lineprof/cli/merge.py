@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
     Command,
-    add_flag,
+    add_argument,
     each_once,
     find_profile,
     recover_run,
@@ -44,15 +44,10 @@ _SUFFIX = ".lprof"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="profiles, folders of profiles, and patterns such as 'r.r*.lprof'",
-    )
-    flag("-o, --output OUT", "the profile to write", required=True)
-    in_group = partial(add_flag, parser.add_mutually_exclusive_group())
+    add = partial(add_argument, parser)
+    add("FILE", "profiles, folders of profiles, and patterns such as 'r.r*.lprof'")
+    add("-o, --output OUT", "the profile to write", required=True)
+    in_group = partial(add_argument, parser.add_mutually_exclusive_group())
     in_group(
         "--full",
         "keep threads and timelines, in memory for all files at once (default: up"

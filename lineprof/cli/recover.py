@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernprof.environment import import_all
-from lineprof.cli.command import Command, add_flag
+from lineprof.cli.command import Command, add_argument
 from lineprof.console.output import print_error, print_errors, print_lines
 from lineprof.errors import LineprofError
 from lineprof.processes import recovery
@@ -24,25 +24,24 @@ if TYPE_CHECKING:
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="PLACE",
-        help="live files, or folders of them (default: those of LINEPROF_LIVE and of"
+    add = partial(add_argument, parser)
+    add(
+        "PLACE",
+        "live files, or folders of them (default: those of LINEPROF_LIVE and of"
         " the folders for temporary files)",
+        nargs="*",
     )
-    flag(
+    add(
         "-o, --outfile FILE",
         "write to this file (default: the one that the program would have"
         " written); there must be one profile to recover",
     )
-    flag("--list", "say what there is to recover, and change nothing", dest="only_list")
-    flag(
+    add("--list", "say what there is to recover, and change nothing", dest="only_list")
+    add(
         "--force",
         "also take programs of another machine or container, which may still run",
     )
-    flag(
+    add(
         "--all-users",
         "as root: also take the programs of other users, each with that user's"
         " rights (default: root's own)",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     Command,
-    add_flag,
+    add_argument,
     add_source_root,
     check_source_roots,
     find_profile,
@@ -51,22 +51,21 @@ _port = whole("port", f"give 0 to {_MAX_PORT}", most=_MAX_PORT)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
-    parser.add_argument(
-        "files",
-        nargs=1,
-        metavar="FILE",
-        help="a profile, or a folder: then a page lists the profiles (*.lprof) in it"
+    add = partial(add_argument, parser)
+    add(
+        "FILE",
+        "a profile, or a folder: then a page lists the profiles (*.lprof) in it"
         " and below",
+        nargs=1,
     )
-    flag("--port N", "listen at this port (default: any free one)", _port, default=0)
-    flag(
+    add("--port N", "listen at this port (default: any free one)", _port, default=0)
+    add(
         "--host ADDRESS",
         "listen at this address of this machine (default: 127.0.0.1, which only"
         " programs on this machine can reach)",
         default=_LOOPBACK,
     )
-    flag(
+    add(
         "--open",
         "open the page in a browser (default: if this machine has a display)",
         action=BooleanOptionalAction,

@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import Command, add_flag
+from lineprof.cli.command import Command, add_argument
 from lineprof.console.output import print_lines
 from lineprof.console.terminal import has_user, terminal_of
 from lineprof.flags import number, whole
@@ -38,25 +38,24 @@ _count = whole("number", "give 1 or more", least=1)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    flag = partial(add_flag, parser)
-    parser.add_argument(
-        "files",
+    add = partial(add_argument, parser)
+    add(
+        "PID|FILE.live",
+        "the id of a process that runs under kernprof -l, or its live file",
         nargs=1,
-        metavar="PID|FILE.live",
-        help="the id of a process that runs under kernprof -l, or its live file",
     )
-    flag(
+    add(
         "-d, --delay SECONDS",
         "refresh after so many seconds (default: 1)",
         _interval,
         default=1.0,
     )
-    flag(
+    add(
         "-n, --count COUNT",
         "print so many screens as --batch does (default: until the program ends)",
         _count,
     )
-    flag(
+    add(
         "--sort",
         "sort by this column: the share of the last interval (now) or of the run"
         " (all), time, hits per second (rate), hits, time per hit (each), wait, GPU"
@@ -64,18 +63,18 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         choices=COLUMNS,
         default=COLUMNS[0],
     )
-    flag("--functions", "show functions in place of lines")
-    flag(
+    add("--functions", "show functions in place of lines")
+    add(
         "--with-callees",
         "show times with those of profiled functions that a line called (default:"
         " own times)",
     )
-    flag(
+    add(
         "--lines N",
         f"show N rows (default: as many as fit; in batch mode {_LINES})",
         _count,
     )
-    flag(
+    add(
         "--batch",
         "print plain text, one screen after the other (default: if standard input"
         " or output is no terminal)",

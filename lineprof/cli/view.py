@@ -15,7 +15,7 @@ from lineprof.cli.command import (
     STANDARD_OUTPUT,
     ArgumentType,
     Command,
-    add_flag,
+    add_argument,
     add_source_root,
     find_profile,
     names_and_profiles,
@@ -361,35 +361,33 @@ def expand_flags(
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
-    flag = partial(add_flag, parser)
+    add = partial(add_argument, parser)
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="profiles of kernprof; with names before or after them, the tables of"
+    add(
+        "FILE",
+        "profiles of kernprof; with names before or after them, the tables of"
         f" these functions alone: {FORMS}",
     )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
-    flag(
+    add(
         "-c, --config FILE",
         "take defaults from the table [tool.line_profiler.cli] or"
         " [tool.lineprof.cli] of this TOML file",
     )
-    flag(
+    add(
         "--no-config",
         "ignore configuration files",
         dest="config",
         action="store_const",
         const=False,
     )
-    flag(
+    add(
         "-o, --log-file FILE",
         "write the report to this file; its name may hold %%p, the id of the"
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
         checked_name,
     )
-    flag(
+    add(
         "--no-pager",
         "print what does not fit on the terminal, without the program that PAGER"
         " names (default: less)",
@@ -397,12 +395,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         action="store_false",
     )
     add_source_root(parser)
-    flag(f"--{_JSON.name}", _JSON.help, dest="as_json")
+    add(f"--{_JSON.name}", _JSON.help, dest="as_json")
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
         if view is not _JSON:
             value = view.value
-            add_flag(
+            add_argument(
                 views,
                 f"--{view.name} {value.value if value else ''}",
                 view.help,
@@ -438,7 +436,7 @@ class _Choose(argparse.Action):
 
 def _add_option(parser: argparse.ArgumentParser, flag: Flag) -> None:
     """Add a flag of a view; if it is not given, the namespace has no such attribute."""
-    add = partial(add_flag, parser, dest=flag.attribute, default=argparse.SUPPRESS)
+    add = partial(add_argument, parser, dest=flag.attribute, default=argparse.SUPPRESS)
     if flag.kind == BOOLEAN:
         add(flag.usage, flag.text)
         add(flag.opposite, argparse.SUPPRESS, action="store_false")
