@@ -113,7 +113,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     settings = configuration(
         parsed.config or None, off=parsed.config is False, program=os.curdir
     )
-    values = _option_values(parser, parsed, settings)
+    defaults, unknown_keys = _of_file(settings)
+    values = _option_values(parser, parsed, defaults)
     values["column_widths"] = column_widths(settings)
     names, files = _names_and_files(parser, view, parsed, values)
     of_ranks = view.of_ranks and values.get(BY.attribute) != BY_PROCESS
@@ -148,7 +149,7 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         print_paged(report.lines)
     else:
         print_lines(report.lines())
-    remarks = [*settings.refused, *settings.remarks, *_unknown_keys(settings)]
+    remarks = [*settings.refused, *settings.remarks, *unknown_keys]
     if not (view.is_file or (report.has_notes and not target)):
         remarks += report.remarks(options)
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
@@ -449,74 +450,65 @@ def _add_option(parser: argparse.ArgumentParser, flag: Flag) -> None:
 
 
 def _option_values(
-    parser: argparse.ArgumentParser, parsed: argparse.Namespace, source: ConfigSource
+    parser: argparse.ArgumentParser,
+    parsed: argparse.Namespace,
+    defaults: dict[str, object],
 ) -> dict[str, object]:
     """Return the values of the chosen view's options by field.
 
-    A flag that the view does not take is a usage error. Raises ConfigError for an
-    invalid value in the TOML file.
+    A flag that the view does not take is a usage error.
     """
     view: View = parsed.view
+    orders = ", ".join(dict.fromkeys(view.orders))
     given = dict(vars(parsed))
-    defaults = _defaults(source)
     values = {}
     for flag in (*view.options, *([view.value] if view.value else ())):
         default = defaults.get(flag.attribute, flag.default)
         values[flag.attribute] = given.pop(flag.attribute, default)
     if values.get(_ORDER) and values[_ORDER] not in view.orders:
         if hasattr(parsed, _ORDER):
-            known = ", ".join(dict.fromkeys(view.orders))
             name = "the table" if view is _DEFAULT else f"--{view.name}"
-            parser.error(f"{name} has no order {values[_ORDER]!r}; known are: {known}")
+            parser.error(f"{name} has no order {values[_ORDER]!r}; known are: {orders}")
         values[_ORDER] = ""  # the file's is for another view
     for field, other in _FLAGS.items():
         if field in given:
             name = other.long
             if view is _DEFAULT:
-                takers = " or ".join(f"--{one.name}" for one in _takers(other))
-                parser.error(f"{name} goes with {takers}")
-            if name == _SORT and view.orders:
-                known = ", ".join(dict.fromkeys(view.orders))
-                parser.error(f"{name} of --{view.name} needs an order: {known}")
+                takers = (
+                    f"--{one.name}"
+                    for one in VIEWS.values()
+                    if any(flag.attribute == field for flag in one.options)
+                )
+                parser.error(f"{name} goes with {' or '.join(takers)}")
+            if name == _SORT and orders:
+                parser.error(f"{name} of --{view.name} needs an order: {orders}")
             parser.error(f"--{view.name} takes no {name}")
     return values
 
 
-def _takers(option: Flag) -> list[View]:
-    """Return the views that take `option`."""
-    return [
-        view
-        for view in VIEWS.values()
-        if option.attribute in {one.attribute for one in view.options}
-    ]
+def _of_file(source: ConfigSource) -> tuple[dict[str, object], list[str]]:
+    """Return the values of a TOML file by the field that they set, and remarks.
 
-
-def _defaults(source: ConfigSource) -> dict[str, object]:
-    """Return the values of a TOML file by the field that they set."""
-    if not source.holds:
-        return {}
+    There is a remark on each key that no flag has. Raises ConfigError for an invalid
+    value.
+    """
+    values: dict[str, object] = {}
+    remarks: list[str] = []
     table = source.get_subconfig("cli")
-    values = {}
-    for key, value in {**table.conf_dict, **table.own}.items():
+    for key, value in {**table.conf_dict, **table.own}.items() if source.holds else ():
         flag = _BY_NAME.get(f"--{key.replace('_', '-')}")
         if flag is None:
+            remarks.append(
+                f"{source.file}: [tool.lineprof.cli] knows no {key!r};"
+                " lineprof view --help lists all flags"
+            )
             continue
         try:
             values[flag.attribute] = flag.from_file(value)
         except LineprofError as error:
             where = f"{source.file}: {key}"
             raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
-    return values
-
-
-def _unknown_keys(source: ConfigSource) -> list[str]:
-    """Return a line for each key of [tool.lineprof.cli] that no flag has."""
-    return [
-        f"{source.file}: [tool.lineprof.cli] knows no {key!r};"
-        " lineprof view --help lists all flags"
-        for key in source.get_subconfig("cli").own
-        if f"--{key.replace('_', '-')}" not in _BY_NAME
-    ]
+    return values, remarks
 
 
 COMMAND = Command(add_flags=_add_flags, run=_view, prepare=_prepare)
