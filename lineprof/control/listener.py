@@ -139,7 +139,7 @@ class Listener:
         self._peers: dict[int, Peer] = {}
         self._turns: QuickTurns | None = None  # until the first peer
         self._thread: QuietThread | None = None
-        with ExitStack() as undo:
+        with ExitStack() as undo:  # if that is impossible
             undo.callback(folder.close)
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             undo.callback(self._socket.close)
@@ -150,7 +150,7 @@ class Listener:
             folder.bind(self._socket, name)
             self._socket.listen(_BACKLOG)
             self._socket.setblocking(False)
-            undo.pop_all()
+            self._opened = undo.pop_all()
 
     def start(self) -> None:
         """Answer requests from now on."""
@@ -190,12 +190,7 @@ class Listener:
             peer.close()
         self._peers.clear()
         with suppress(OSError):
-            self._socket.close()
-        with suppress(OSError):
-            self._folder.close()
-        for descriptor in (self._wake, self._woken):
-            with suppress(OSError):
-                os.close(descriptor)
+            self._opened.close()
         # No cycle is left as garbage, which Python may collect much later.
         self._thread = None
         del self._owner
