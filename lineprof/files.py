@@ -113,12 +113,8 @@ def expand(
     placeholder, and for a variable that is not set.
     """
     environ = os.environ if environ is None else environ
-    done, rest = "", template
-    while rest:
-        plain, percent, rest = rest.partition("%")
-        done += plain
-        if not percent:
-            break
+    done, percent, rest = template.partition("%")
+    while percent:
         letter, rest = rest[:1], rest[1:]
         if letter == "q" and rest.startswith("{") and "}" in rest:
             name, _, rest = rest[1:].partition("}")
@@ -138,6 +134,8 @@ def expand(
                 f"unknown placeholder '%{letter}' in the output name {template!r}",
                 hint=f"use {known}%q{{VAR}} or %%",
             )
+        plain, percent, rest = rest.partition("%")
+        done += plain
     return done
 
 
