@@ -254,9 +254,8 @@ class PrivateFolder:
                 handle = create_file(name, folder=self._handle)
             self._created[name] = handle
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            view = memoryview(data)
-            while view:
-                view = view[os.write(handle, view) :]
+            with open(handle, "wb", closefd=False) as stream:
+                stream.write(data)
         except OSError as error:
             raise LineprofError(
                 f"cannot write to {self.path}: {error.strerror}",
@@ -290,12 +289,8 @@ class PrivateFolder:
 
     def read(self, name: str, limit: int) -> bytes:
         """Return at most `limit` bytes of a file; OSError or LineprofError."""
-        parts, left = [], limit
-        with closed_after(self.open_file(name)) as handle:
-            while left and (part := os.read(handle, left)):
-                parts.append(part)
-                left -= len(part)
-        return b"".join(parts)
+        with open(self.open_file(name), "rb") as stream:
+            return stream.read(limit)
 
     def status(self, name: str) -> os.stat_result:
         """Return the status of a file, or of a link; OSError."""

@@ -22,7 +22,6 @@ from collections import namedtuple
 from contextlib import suppress
 
 from lineprof.errors import LineprofError
-from lineprof.files import closed_after
 from lineprof.private_folder import (
     USUAL_TEMPORARY,
     check_folder,
@@ -290,10 +289,8 @@ def _read(path: str) -> object:
 def _write(path: str, data: bytes) -> None:
     """Write a file that is there either whole or not at all; OSError."""
     flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY
-    with closed_after(os.open(path + _NEW, flags, 0o600)) as handle:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
+    with open(os.open(path + _NEW, flags, 0o600), "wb") as stream:
+        stream.write(data)
     os.replace(path + _NEW, path)
 
 
