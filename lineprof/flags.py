@@ -95,11 +95,6 @@ class Flag(
         raise LineprofError(f"bad value {value!r}", hint=f"give what {self.long} takes")
 
 
-def opposite_of(long: str) -> str:
-    """Return the long flag that is the opposite of another one."""
-    return f"--no-{long[2:]}"
-
-
 def switch(long: str, text: str, short: str = "", *, ours: bool = False) -> Flag:
     """Return a flag of kind BOOLEAN; its attribute is called as the long form is."""
     attribute = _attribute(long)
@@ -129,6 +124,11 @@ def valued(  # noqa: PLR0913  # all but the first four are rare
 
 def _attribute(long: str) -> str:
     return long[2:].replace("-", "_")
+
+
+def opposite_of(long: str) -> str:
+    """Return the long flag that is the opposite of another one."""
+    return f"--no-{long[2:]}"
 
 
 def is_page(word: str) -> bool:

@@ -51,20 +51,21 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Recover all that is there; LineprofError if any of it cannot be."""
     if not parsed.all_users:
-        if not _recover_from(parsed.files, parsed):
-            print_lines(["there is nothing to recover"])
-        return
-    if parsed.files or parsed.outfile:
+        found = _recover_from(parsed.files, parsed)
+    elif parsed.files or parsed.outfile:
         raise LineprofError(
             "--all-users writes each profile where its run would have written it",
             hint="leave out the places and -o",
         )
-    if os.geteuid() != 0:
+    elif os.geteuid() != 0:
         raise LineprofError(
             "--all-users takes the runs of other users, which only root may",
             hint="run it as root, or leave the flag out",
         )
-    _recover_all_users(parsed)
+    else:
+        found = _recover_all_users(parsed)
+    if not found:
+        print_lines(["there is nothing to recover"])
 
 
 def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
@@ -95,11 +96,11 @@ def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
     return True
 
 
-def _recover_all_users(parsed: argparse.Namespace) -> None:
+def _recover_all_users(parsed: argparse.Namespace) -> bool:
     """Recover the runs of root, and those of each other user as that user.
 
     A live file names the file to write, so what is another user's is read and written
-    with no more than that user's rights.
+    with no more than that user's rights. Returns whether there was anything.
     """
     others = folders_of_users()
     if others:
@@ -122,8 +123,7 @@ def _recover_all_users(parsed: argparse.Namespace) -> None:
             )
     if failed:
         raise failed
-    if statuses == {_NOTHING}:
-        print_lines(["there is nothing to recover"])
+    return statuses != {_NOTHING}
 
 
 _FOUND, _FAILED, _NOTHING = 0, 1, 3  # exit statuses of a process of a user
