@@ -100,6 +100,14 @@ class Run(namedtuple("Run", "place")):
         return cls(os.path.join(folder, _SETTINGS))
 
     @classmethod
+    def of_folder(cls, folder: str) -> Run | None:
+        """Return the run with that folder; None if `new` makes none of such a name."""
+        name = os.path.basename(folder)
+        if re.fullmatch(_FOLDER + r"-\d+-[0-9a-f]{12}", name) is None:
+            return None
+        return cls(os.path.join(folder, _SETTINGS))
+
+    @classmethod
     def of_environment(cls) -> Run | None:
         """Return the run that this process was started for; None if there is none.
 
@@ -122,13 +130,19 @@ class Run(namedtuple("Run", "place")):
         _leave()
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
-        remove_folder(self.folder)
+        """Remove the folder with all that runs leave in it, and its entries."""
+        folder = self.folder
+        _leave_all(folder)
+        for name in _names(folder):
+            if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
+                remove_file(os.path.join(folder, name))
+        with suppress(OSError):  # a child writes at this moment, or it has other files
+            os.rmdir(folder)
 
     @property
     def has_profiles(self) -> bool:
         """Whether a child has left a profile in the folder."""
-        return has_profiles(self.folder)
+        return any(name.endswith(_PROFILE) for name in _names(self.folder))
 
     @property
     def is_open(self) -> bool:
@@ -163,6 +177,20 @@ class Run(namedtuple("Run", "place")):
         return None
 
     # -- parts ------------------------------------------------------------------------
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts that children have left in the folder."""
+        for name in sorted(_names(self.folder)):
+            stem, end = os.path.splitext(name)
+            pid = stem.partition("-")[0]
+            if not pid.isdigit() or end not in {_ANNOUNCED, _PROFILE, _UNWRITTEN}:
+                continue
+            path, error = os.path.join(self.folder, name), None
+            if end == _UNWRITTEN:
+                number = stem.rpartition("-")[2]
+                error = int(number) if number.isdigit() else 0
+            profile = _of_file(path) if end == _PROFILE else None
+            yield Part(pid=int(pid), profile=profile, file=path, error=error)
 
     def announce(self) -> str:
         """Return the name, without its end, of the file of this process, now made.
@@ -224,43 +252,7 @@ def collect(run: Run, live: Live | None) -> Iterator[Part]:
         from lineprof.processes.recovery import children_of  # noqa: PLC0415  # at the end
 
         yield from children_of(live.folder, live.run)
-    yield from parts_in(run.folder)
-
-
-def has_profiles(folder: str) -> bool:
-    """Return whether a child has left a profile in the folder of its run."""
-    return any(name.endswith(_PROFILE) for name in _names(folder))
-
-
-def is_folder_of_run(folder: str) -> bool:
-    """Return whether a path has the name of a folder that `Run.new` makes."""
-    name = os.path.basename(folder)
-    return re.fullmatch(_FOLDER + r"-\d+-[0-9a-f]{12}", name) is not None
-
-
-def remove_folder(folder: str) -> None:
-    """Remove the folder of a run with all that runs leave in it, and its entries."""
-    _leave_all(folder)
-    for name in _names(folder):
-        if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
-            remove_file(os.path.join(folder, name))
-    with suppress(OSError):  # a child writes at this moment, or it has other files
-        os.rmdir(folder)
-
-
-def parts_in(folder: str) -> Iterator[Part]:
-    """Yield the parts that children have left in the folder of their run."""
-    for name in sorted(_names(folder)):
-        stem, end = os.path.splitext(name)
-        pid = stem.partition("-")[0]
-        if not pid.isdigit() or end not in {_ANNOUNCED, _PROFILE, _UNWRITTEN}:
-            continue
-        path, error = os.path.join(folder, name), None
-        if end == _UNWRITTEN:
-            number = stem.rpartition("-")[2]
-            error = int(number) if number.isdigit() else 0
-        profile = _of_file(path) if end == _PROFILE else None
-        yield Part(pid=int(pid), profile=profile, file=path, error=error)
+    yield from run.parts()
 
 
 def _of_file(path: str) -> Profile | None:

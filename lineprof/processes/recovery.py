@@ -19,14 +19,7 @@ from lineprof.files import closed_after, real_path
 from lineprof.later import Later
 from lineprof.model.profile import Profile
 from lineprof.private_folder import check_folder, own_folder_name, temporary_folder
-from lineprof.processes.parts import (
-    Part,
-    has_profiles,
-    is_folder_of_run,
-    parts_in,
-    remove_file,
-    remove_folder,
-)
+from lineprof.processes.parts import Part, Run, remove_file
 from lineprof.recording.live_file import SUFFIX, VARIABLE, live_folder
 from lineprof.snapshot.live_file import (
     profile_of_counts,
@@ -315,16 +308,16 @@ def dead_runs(
     if clean:
         for run in needless:
             remove_file(run.processes[0].path)
-            for folder in _folders_of(run):
-                remove_folder(folder)
+            for shared in _shared_by(run):
+                shared.remove()
     return [run for run in found if run not in needless]
 
 
 def _has_counts(run: DeadRun) -> bool:
     """Return whether a run has counts: in live files, or in profiles of children."""
-    return any(one.has_counts for one in run.processes) or any(
-        map(has_profiles, _folders_of(run))
-    )
+    if any(one.has_counts for one in run.processes):
+        return True
+    return any(shared.has_profiles for shared in _shared_by(run))
 
 
 class Recovered(NamedTuple):
@@ -377,7 +370,7 @@ def _locked(path: str) -> Iterator[bool]:
 def _recover(run: DeadRun, out: str | None) -> Recovered:
     first, *others = run.processes
     end, kept = _completed(run, profile_of_process(first))
-    parts = [part for folder in _folders_of(run) for part in parts_in(folder)]
+    parts = [part for shared in _shared_by(run) for part in shared.parts()]
     told = {part.pid for part in parts if part.profile}
     profiles, read = [end.profile], [first.path]
     for one in others:
@@ -400,8 +393,8 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
     save(whole, target)
     for path in read:
         remove_file(path)
-    for folder in _folders_of(run):
-        remove_folder(folder)
+    for shared in _shared_by(run):
+        shared.remove()
     return Recovered(path=target, reason=end.reason)
 
 
@@ -433,14 +426,15 @@ def _completed(run: DeadRun, end: EndOfProcess) -> tuple[EndOfProcess, int]:
     return end._replace(profile=whole.with_warnings(warnings)), _ASIDE
 
 
-def _folders_of(run: DeadRun) -> list[str]:
-    """Return the folder with parts of the run's children, [] if there is none."""
+def _shared_by(run: DeadRun) -> list[Run]:
+    """Return the run that its children share, [] if there is none."""
     for process in run.processes:
         folder = process.notes.more.get("folder")
         if isinstance(folder, str):
             with suppress(LineprofError, OSError, ValueError):
                 check_folder(folder, hint=f"set {VARIABLE}")
-                return [folder] if is_folder_of_run(folder) else []
+                shared = Run.of_folder(folder)
+                return [shared] if shared else []
     return []
 
 
