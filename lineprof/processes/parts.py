@@ -299,7 +299,7 @@ def remove_file(path: str) -> None:
 # children enters the path of the settings in a folder for this user, under its own
 # number and start, which no other process of this system ever has together. A new
 # Python looks for the entry of each of its ancestors, the nearest first: see
-# `kernprof.child.DOOR`.
+# `DOOR` in kernprof.
 #
 # The folder is there while there are runs; without it, no Python looks any further. Its
 # place depends on nothing in the environment. Only Linux tells a process cheaply of its
