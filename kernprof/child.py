@@ -2,7 +2,7 @@
 
 `begin` is called before the child's first line, by a line in the file `DOOR`
 among the installed packages, which Python runs at its start if a variable of the
-environment says so, or an entry (`lineprof.processes.entries`). The parent has left
+environment says so, or an entry (see `lineprof.processes.parts`). The parent has left
 `settings` for it. Until then the line blocks SIGINT, which would be raised in lineprof,
 and lets `sys.path` begin with the standard library, so that lineprof imports no module
 of the program.

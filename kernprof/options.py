@@ -31,10 +31,10 @@ from lineprof.flags import (
     COUNT,
     LIST,
     OPTIONAL,
-    PAGES,
     PROGRAM,
     SWITCH,
     Flag,
+    is_page,
     number,
     on_or_off,
     one_of,
@@ -80,7 +80,7 @@ def page_name(word: str) -> str:
     """Return the name of a page; "auto" for the default name, "" for no page (0)."""
     if word == "0":
         return ""
-    if word != AUTO and not word.lower().endswith(PAGES):
+    if word != AUTO and not is_page(word):
         raise LineprofError(f"bad page {word!r}", hint="give a name that ends in .html")
     return word
 
@@ -523,7 +523,7 @@ def _follows(flag: Flag, word: str) -> bool:
     if flag.kind != OPTIONAL:
         return parse_bool(word) is not None
     if flag.read is page_name:
-        return word.lower().endswith(PAGES)
+        return is_page(word)
     return is_whole(word) or (is_number(word) and not os.path.exists(word))
 
 

@@ -70,8 +70,7 @@ def __getattr__(name: str) -> object:
     if name == "line_profiler":
         return import_module("lineprof.line_profiler")
     if name not in _HOMES:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -62,13 +62,7 @@ DEFAULTS: dict[str, dict[str, object]] = {
         "rich": True,
         "details": False,
         "summarize": True,
-        "column_widths": {
-            "line": 6,
-            "hits": 9,
-            "time": 12,
-            "perhit": 8,
-            "percent": 8,
-        },
+        "column_widths": {"line": 6, "hits": 9, "time": 12, "perhit": 8, "percent": 8},
     },
 }
 
@@ -255,10 +249,15 @@ def _other_writer(what: str, status: os.stat_result, owners: Collection[int]) ->
 
 def _user(number: int) -> str:
     """Return a user as messages show one: by name, or else by number."""
+    name = _user_name(number)
+    return f"user {name!r}" if name else f"user {number}"
+
+
+def _user_name(number: int) -> str:
     try:
-        return f"user {pwd.getpwuid(number).pw_name!r}"
+        return pwd.getpwuid(number).pw_name
     except KeyError:
-        return f"user {number}"
+        return ""
 
 
 def _group(number: int, owners: Collection[int]) -> tuple[str, bool]:
@@ -269,12 +268,7 @@ def _group(number: int, owners: Collection[int]) -> tuple[str, bool]:
     """
     import grp  # noqa: PLC0415  # few files can be written to by a group
 
-    names = set()
-    for owner in owners:
-        try:
-            names.add(pwd.getpwuid(owner).pw_name)
-        except KeyError:
-            continue
+    names = set(filter(None, map(_user_name, owners)))
     try:
         group = grp.getgrgid(number)
     except KeyError:
@@ -478,17 +472,16 @@ class ConfigSource:
     @classmethod
     def _of(cls, path: str, content: Mapping[str, object]) -> ConfigSource:
         """Return the values in `content`, of the file at `path`; TableError."""
-        merged = tables(_copied(DEFAULTS), content)
-        source = cls(merged.known, path, list(_NAMESPACE))
-        source.own, source.holds = merged.own, "tool" in content
-        source.remarks = tuple(f"{path}: {remark}" for remark in merged.remarks)
+        known, own, remarks = _merged_tables(_copied(DEFAULTS), content)
+        source = cls(known, path, list(_NAMESPACE))
+        source.own, source.holds = own, "tool" in content
+        source.remarks = tuple(f"{path}: {remark}" for remark in remarks)
         return source
 
     def _like(self, table: Table, subtable: list[str]) -> ConfigSource:
         """Return another part of the same file."""
         part = type(self)(table, self._path, subtable)
-        part.own, part.remarks, part.holds = self.own, self.remarks, self.holds
-        part.refused, part.named = self.refused, self.named
+        vars(part).update({**vars(self), "conf_dict": table, "subtable": subtable})
         return part
 
     def __eq__(self, other: object) -> bool:
@@ -525,25 +518,21 @@ class TableError(Exception):
     """An error for another value where a table should be."""
 
 
-class Tables(namedtuple("Tables", "known own remarks")):
-    """The merged tables of a file."""
+def _merged_tables(
+    defaults: Table, content: Mapping[str, object]
+) -> tuple[Table, Table, list[str]]:
+    """Return the tables of a file with this `content`, merged; TableError.
 
-    __slots__ = ()
-
-    known: Table  # a value for every key that line_profiler has
-    own: Table  # of [tool.lineprof]: flags that line_profiler does not have
-    remarks: tuple[str, ...]  # on unknown keys
-
-
-def tables(defaults: Table, content: Mapping[str, object]) -> Tables:
-    """Return the tables of a file with this `content`, merged; TableError."""
+    The first has a value for every key that line_profiler has, the second the flags in
+    [tool.lineprof] that line_profiler does not have; the last are remarks on unknown
+    keys.
+    """
     tool = _table(content, "tool", "")
     line_profilers = _table(tool, LINE_PROFILER, "tool.")
     ours = _table(tool, LINEPROF, "tool.")
     known = _merged(defaults, line_profilers, f"tool.{LINE_PROFILER}.")
     known = _merged(known, ours, f"tool.{LINEPROF}.")
-    own, remarks = _left(defaults, ours)
-    return Tables(known=known, own=own, remarks=tuple(remarks))
+    return known, *_left(defaults, ours)
 
 
 def _table(within: Mapping[str, object], key: str, prefix: str) -> Table:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import builtins
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from distributed.diagnostics.plugin import WorkerPlugin
@@ -142,7 +143,5 @@ def _new_profiler(wanted: tuple[Pattern, ...]) -> LineProfiler:
 
 def _make_folder(path: str) -> None:
     """Make the folder of a file; if that fails, writing the file says why."""
-    try:
+    with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-    except OSError:
-        return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from lineprof.errors import LineprofError, not_a_file
 
@@ -113,12 +113,8 @@ def expand(
     placeholder, and for a variable that is not set.
     """
     environ = os.environ if environ is None else environ
-    done, rest = "", template
-    while rest:
-        plain, percent, rest = rest.partition("%")
-        done += plain
-        if not percent:
-            break
+    done, percent, rest = template.partition("%")
+    while percent:
         letter, rest = rest[:1], rest[1:]
         if letter == "q" and rest.startswith("{") and "}" in rest:
             name, _, rest = rest[1:].partition("}")
@@ -138,10 +134,21 @@ def expand(
                 f"unknown placeholder '%{letter}' in the output name {template!r}",
                 hint=f"use {known}%q{{VAR}} or %%",
             )
+        plain, percent, rest = rest.partition("%")
+        done += plain
     return done
 
 
 # Contents.
+
+
+@contextmanager
+def closed_after(handle: int) -> Iterator[int]:
+    """Give a file descriptor to a ``with`` block, which closes it at its end."""
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def write_file(lines: Iterable[str], name: str) -> None:
@@ -175,7 +182,8 @@ def write_chunks(chunks: Iterable[bytes], name: str) -> None:
     An existing file is replaced after all is written, and keeps its content if that
     fails. Pipes and devices are written to directly.
     """
-    if not _is_file_or_free(name):
+    old = _status(name)
+    if old is not None and not stat.S_ISREG(old.st_mode):
         with open(name, "wb") as stream:
             stream.writelines(chunks)
         return
@@ -185,13 +193,6 @@ def write_chunks(chunks: Iterable[bytes], name: str) -> None:
             stream.writelines(chunks)
 
     write_atomically(os.path.realpath(name), fill)
-
-
-def _is_file_or_free(name: str) -> bool:
-    try:
-        return stat.S_ISREG(os.stat(name).st_mode)
-    except FileNotFoundError:
-        return True
 
 
 def write_atomically(target: str, fill: Callable[[int, str], None]) -> None:
@@ -292,12 +293,9 @@ def _created(new: str, mode: int) -> BinaryIO | None:
 
 def is_null_device(target: str) -> bool:
     """Tell whether `target` is /dev/null; OSError for a folder or another device."""
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        return False
-    if stat.S_ISREG(mode):
+    status = _status(target)
+    if status is None or stat.S_ISREG(status.st_mode):
         return False
     if os.path.samefile(target, os.devnull):
         return True
-    raise not_a_file(mode, target)
+    raise not_a_file(status.st_mode, target)

@@ -73,7 +73,7 @@ class Flag(
     @property
     def opposite(self) -> str:
         """The long flag that is the opposite of one of kind BOOLEAN."""
-        return f"--no-{self.name}"
+        return opposite_of(self.long)
 
     def from_file(self, value: object) -> object:
         """Return what a `value` in a file of configuration means; LineprofError."""
@@ -124,6 +124,16 @@ def valued(  # noqa: PLR0913  # all but the first four are rare
 
 def _attribute(long: str) -> str:
     return long[2:].replace("-", "_")
+
+
+def opposite_of(long: str) -> str:
+    """Return the long flag that is the opposite of another one."""
+    return f"--no-{long[2:]}"
+
+
+def is_page(word: str) -> bool:
+    """Return whether a word has the end of the name of a page."""
+    return word.lower().endswith(PAGES)
 
 
 # Readers.

@@ -45,6 +45,18 @@ _STATUS = "/proc/self/status"  # of Linux
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 
+class BlockedSignals:
+    """A ``with`` block in which no signal comes to this thread."""
+
+    def __enter__(self) -> None:
+        """Block all signals."""
+        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+
+    def __exit__(self, *_exception: object) -> None:
+        """Block those that were blocked before."""
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
+
+
 class HeldSignals:
     """Signals that wait for the end of a ``with`` block, in the main thread.
 
@@ -66,13 +78,9 @@ class HeldSignals:
     def __enter__(self) -> Self:
         """Replace the handlers."""
         if not self._depth:
-            all_signals = signal.valid_signals()
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, all_signals)
-            try:
+            with BlockedSignals():
                 self._patient_until = time.monotonic() + PATIENCE
                 self._replace()
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._depth += 1
         return self
 
@@ -99,14 +107,11 @@ class HeldSignals:
         self._depth = 0
         if not self._handlers:
             return
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-        try:
+        with BlockedSignals():
             while self._handlers:
                 number, handler = self._handlers.popitem()
                 if signal.getsignal(number) == self._note:
                     signal.signal(number, handler)  # type: ignore[arg-type]
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def deliver(self) -> None:
         """Send the signals that have waited to this process again."""

@@ -65,7 +65,6 @@ def main() -> None:
 def __getattr__(name: str) -> object:
     """Import a name's home when it is asked for."""
     if name not in _HOMES:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -15,19 +15,17 @@ import errno
 import os
 import stat
 import sys
+from contextlib import suppress
 
 from lineprof.errors import LineprofError
-from lineprof.files import absolute_path
+from lineprof.files import absolute_path, closed_after
+from lineprof.held_signals import BlockedSignals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal as _signal
     from _socket import socket
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Self
-
-else:
-    import _signal  # `signal` wraps it in enums, which takes 4 ms
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # variables with the folder
 USUAL_TEMPORARY = "/tmp"  # noqa: S108  # the folder in it is this user's, and checked
@@ -37,7 +35,6 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY)  # a descriptor for use as `dir_fd`
-_ALL_SIGNALS = _signal.valid_signals()
 _MADE_ALONE = "make it yours alone (chmod 700)"
 
 
@@ -46,10 +43,10 @@ def own_folder_name(user: int | None = None) -> str:
     return f"lineprof-{os.getuid() if user is None else user}"
 
 
-def temporary_folder(environ: Mapping[str, str] = os.environ) -> str:
+def temporary_folder() -> str:
     """Return the folder for temporary files, as `tempfile` would choose it."""
     for name in TEMPORARY:
-        folder = environ.get(name)
+        folder = os.environ.get(name)
         if folder and os.path.isdir(folder):
             return absolute_path(folder)
     return USUAL_TEMPORARY
@@ -140,11 +137,8 @@ class Rights:
             return
         try:
             # A handler of a signal could raise an exception halfway.
-            before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
-            try:
+            with BlockedSignals():
                 self._take()
-            finally:
-                _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         except OSError as error:
             self._give_back()
             raise LineprofError(
@@ -159,11 +153,8 @@ class Rights:
         """Have the rights of this process's user again."""
         if self._own_groups is None:
             return
-        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
-        try:
+        with BlockedSignals():
             self._give_back()
-        finally:
-            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 
     def _take(self) -> None:
         self._own_groups = os.getgroups()
@@ -222,7 +213,8 @@ class PrivateFolder:
             except FileNotFoundError:
                 if not make:
                     raise
-                _make_folder(name, parent)
+                with suppress(FileExistsError):  # another process has just made it
+                    os.mkdir(name, 0o700, dir_fd=parent)
                 handle = _open_folder(name, parent, path)
         return cls(handle, path, rights)
 
@@ -246,11 +238,9 @@ class PrivateFolder:
     def names(self) -> list[str]:
         """Return the names of all files; OSError."""
         with self.rights:
-            handle = os.open(os.curdir, os.O_RDONLY | _FOLDER, dir_fd=self._handle)
-            try:
-                return os.listdir(handle)
-            finally:
-                os.close(handle)
+            folder = os.open(os.curdir, os.O_RDONLY | _FOLDER, dir_fd=self._handle)
+            with closed_after(folder):
+                return os.listdir(folder)
 
     def create(self, name: str, data: bytes = b"") -> None:
         """Create a file that its owner alone can read; LineprofError.
@@ -264,9 +254,8 @@ class PrivateFolder:
                 handle = create_file(name, folder=self._handle)
             self._created[name] = handle
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            view = memoryview(data)
-            while view:
-                view = view[os.write(handle, view) :]
+            with open(handle, "wb", closefd=False) as stream:
+                stream.write(data)
         except OSError as error:
             raise LineprofError(
                 f"cannot write to {self.path}: {error.strerror}",
@@ -276,10 +265,8 @@ class PrivateFolder:
     def remove_created(self) -> None:
         """Remove the files that this object has created, as far as that is possible."""
         for name in self._created:
-            try:
+            with suppress(OSError, LineprofError):
                 self.remove(name)
-            except (OSError, LineprofError):
-                continue
 
     def is_in_use(self, name: str) -> bool:
         """Return whether a process that created a file still runs; OSError.
@@ -288,13 +275,11 @@ class PrivateFolder:
         """
         import fcntl  # noqa: PLC0415  # for clients alone
 
-        handle = self.open_file(name)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(handle)
+        with closed_after(self.open_file(name)) as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
         return False
 
     def open_file(self, name: str) -> int:
@@ -304,15 +289,8 @@ class PrivateFolder:
 
     def read(self, name: str, limit: int) -> bytes:
         """Return at most `limit` bytes of a file; OSError or LineprofError."""
-        parts, left = [], limit
-        handle = self.open_file(name)
-        try:
-            while left and (part := os.read(handle, left)):
-                parts.append(part)
-                left -= len(part)
-        finally:
-            os.close(handle)
-        return b"".join(parts)
+        with open(self.open_file(name), "rb") as stream:
+            return stream.read(limit)
 
     def status(self, name: str) -> os.stat_result:
         """Return the status of a file, or of a link; OSError."""
@@ -349,29 +327,15 @@ class PrivateFolder:
             return
         with self.rights:
             flags = PATH_ONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-            handle = os.open(name, flags, dir_fd=self._handle)
-            try:
+            with closed_after(os.open(name, flags, dir_fd=self._handle)) as handle:
                 status = os.fstat(handle)
-                if (
-                    not stat.S_ISSOCK(status.st_mode)
-                    or status.st_uid != self.rights.user
-                ):
+                is_socket = stat.S_ISSOCK(status.st_mode)
+                if not is_socket or status.st_uid != self.rights.user:
+                    path = os.path.join(self.path, name)
                     raise LineprofError(
-                        f"{os.path.join(self.path, name)} is no socket of its folder's"
-                        " owner",
-                        hint="remove it",
+                        f"{path} is no socket of its folder's owner", hint="remove it"
                     )
                 new.connect(f"/proc/self/fd/{handle}")
-            finally:
-                os.close(handle)
-
-
-def _make_folder(name: str, parent: int) -> None:
-    """Make a folder, unless another process has just made it; OSError."""
-    try:
-        os.mkdir(name, 0o700, dir_fd=parent)
-    except FileExistsError:
-        return
 
 
 def _open_folder(name: str, parent: int | None, path: str) -> int:

@@ -131,8 +131,9 @@ class Sources:
                 text = text_of(file)
             elif text is None:
                 text = self._checked_text(file, kept.sha256 if kept else "")
-            if text is None and file not in self._remarks and _is_somewhere(file):
-                text = ""
+            if text is None and file not in self._remarks:
+                is_somewhere = os.path.exists(file) or is_generated_code(file)
+                text = "" if is_somewhere else None
             self._files[file] = None if text is None else lines_of(text)
         return self._files[file]
 
@@ -207,10 +208,6 @@ class Sources:
             else:
                 self._blocks[key] = _block_of(lines, first_line, name)
         return self._blocks[key]
-
-
-def _is_somewhere(file: str) -> bool:
-    return os.path.exists(file) or is_generated_code(file)
 
 
 def _cost(text: str, sha256: str) -> int:

@@ -120,7 +120,7 @@ def disk_state(file: str) -> tuple[int, ...] | None:
         status = os.stat(file)
     except (OSError, ValueError):  # ValueError: a name with a null character
         return None
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+    if not _is_readable(status):
         return None
     return (
         status.st_ctime_ns,  # a program can set the other time

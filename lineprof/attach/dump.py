@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lineprof.attach import task_state
 from lineprof.attach.injection import run_in
 from lineprof.attach.refusal import check
-from lineprof.control.leftovers import remove_leftovers
-from lineprof.control.place import place_of
+from lineprof.control.place import place_of, remove_leftovers
 from lineprof.control.watch import Watch
 from lineprof.errors import LineprofError
 

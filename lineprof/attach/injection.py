@@ -24,8 +24,7 @@ from lineprof.attach.interpreter import (
     read_memory,
 )
 from lineprof.attach.tracee import MACHINES, LockTakenError, Tracee, Way, warm_up
-from lineprof.control.leftovers import SCRIPT
-from lineprof.control.place import namespace_pid, place_of
+from lineprof.control.place import SCRIPT, namespace_pid, place_of
 from lineprof.control.watch import Watch
 from lineprof.errors import LineprofError
 

@@ -24,8 +24,7 @@ from lineprof.attach.bundle import STANDARD, bundle
 from lineprof.attach.injection import run_in
 from lineprof.attach.refusal import check
 from lineprof.control.client import Connection, GoneError
-from lineprof.control.leftovers import remove_leftovers
-from lineprof.control.place import NotOursError, Place, place_of
+from lineprof.control.place import NotOursError, Place, place_of, remove_leftovers
 from lineprof.control.watch import LateError, Patience, Watch
 from lineprof.errors import LineprofError
 from lineprof.version import VERSION

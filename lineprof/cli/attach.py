@@ -6,23 +6,19 @@ import io
 import os
 import signal
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from lineprof.attach.joining import new_patience, start
-from lineprof.cli.command import (
-    ArgumentType,
-    Command,
-    add_pid,
-    add_timeout,
-    positive,
-)
+from lineprof.cli.command import Command, add_argument, add_pid, add_timeout, positive
 from lineprof.console.output import (
     print_error,
+    print_errors,
     print_lines,
     python_command,
     shell_path,
 )
-from lineprof.control.client import GoneError, check_size
+from lineprof.control.client import GoneError, check_size, other_version
 from lineprof.control.watch import LateError
 from lineprof.errors import LineprofError
 from lineprof.files import absolute_path
@@ -30,6 +26,7 @@ from lineprof.line_stats import LineStats
 from lineprof.patterns import check as check_pattern
 from lineprof.private_folder import PrivateFolder, own_folder
 from lineprof.processes.recovery import profile_of_file
+from lineprof.recording.core import CORES
 from lineprof.snapshot.counts import COUNTS
 from lineprof.snapshot.counts_reader import read_profile
 from lineprof.snapshot.live_file import LiveFileReader
@@ -43,56 +40,35 @@ if TYPE_CHECKING:
     from lineprof.control.client import Connection
     from lineprof.control.place import Place
 
-_CORES = ("auto", "monitoring", "monitoring-line", "monitoring-instruction", "settrace")
+# Flags that the process gets.
+_PASSED_ON = ("include", "exclude", "all", "max_overhead", "core")
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    add = partial(add_argument, parser)
     add_pid(parser, "the number of the process")
-    parser.add_argument(
-        "-d",
-        "--duration",
-        type=ArgumentType(positive),
-        metavar="SECONDS",
-        help="detach after so many seconds (default: at Ctrl-C, or when it ends)",
+    add(
+        "-d, --duration SECONDS",
+        "detach after so many seconds (default: at Ctrl-C, or when it ends)",
+        positive,
     )
-    parser.add_argument(
-        "-o",
-        "--outfile",
-        metavar="FILE",
-        help="write the profile to this file (default: PID.lprof)",
-    )
-    parser.add_argument(
-        "--include",
+    add("-o, --outfile FILE", "write the profile to this file (default: PID.lprof)")
+    add(
+        "--include PATTERN",
+        "profile these files, modules or functions as well, as with kernprof",
         action="append",
         default=[],
-        metavar="PATTERN",
-        help="profile these files, modules or functions as well, as with kernprof",
     )
-    parser.add_argument(
-        "--exclude",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="do not profile these",
-    )
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="profile the standard library and installed packages as well",
-    )
-    parser.add_argument(
-        "--max-overhead",
-        type=ArgumentType(positive),
-        metavar="FACTOR",
-        help="let the program take so many times as long at most; functions that cost"
+    add("--exclude PATTERN", "do not profile these", action="append", default=[])
+    add("--all", "profile the standard library and installed packages as well")
+    add(
+        "--max-overhead FACTOR",
+        "let the program take so many times as long at most; functions that cost"
         " too much are switched off",
+        positive,
     )
     add_timeout(parser)
-    parser.add_argument(
-        "--core",
-        choices=_CORES,
-        help="the source of events (default: auto)",
-    )
+    add("--core", "the source of events (default: auto)", choices=CORES)
 
 
 def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
@@ -102,13 +78,7 @@ def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> Non
     _check_folder(out)
     for word in (*parsed.include, *parsed.exclude):
         check_pattern(word)
-    options = {
-        "include": parsed.include,
-        "exclude": parsed.exclude,
-        "all": parsed.all,
-        "max_overhead": parsed.max_overhead,
-        "core": parsed.core,
-    }
+    options = {name: getattr(parsed, name) for name in _PASSED_ON}
     patience = new_patience(pid, parsed.timeout, print_error)
     with _Interruptible() as interruptible:
         connection, place, reply = start(pid, options, patience)
@@ -124,22 +94,15 @@ def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> Non
                 file = connection.take_file()
             except (GoneError, LateError) as error:
                 has_ended = isinstance(error, GoneError)
-                _recover(_Left(pid, place, live, has_ended=has_ended), out)
+                _recover(pid, place, live, out, has_ended=has_ended)
                 return
     if file is None:
-        raise LineprofError(
-            f"process {pid} gave no profile",
-            hint="use the same version of lineprof on both sides",
-        )
+        raise other_version(f"process {pid} gave no profile")
     _take(pid, file, str(done.get("file")), out)
-    for line in _sequence(done.get("summary")):
-        print_error(str(line))
+    summary = done.get("summary")
+    print_errors(map(str, summary if isinstance(summary, list) else ()))
     ended = f" (process {pid} has ended)" if done.get("ended") else ""
     _say_written(out, ended)
-
-
-def _sequence(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _check_folder(out: str) -> None:
@@ -211,10 +174,7 @@ def _take(pid: int, file: int, kind: str, out: str) -> None:
     try:
         _write(pid, out, stats.to_file)
     except (ArithmeticError, TypeError, ValueError) as error:
-        raise LineprofError(
-            f"the counts in {what} are damaged: {error}",
-            hint="use the same version of lineprof on both sides",
-        ) from None
+        raise other_version(f"the counts in {what} are damaged: {error}") from None
 
 
 def _loaded(pid: int, data: bytes) -> LineStats:
@@ -225,10 +185,8 @@ def _loaded(pid: int, data: bytes) -> LineStats:
         try:
             return LineStats.of(load(os.path.join(folder.path, name)))
         except LineprofError as error:
-            raise LineprofError(
-                f"process {pid} gave no profile: {error.message}",
-                hint="use the same version of lineprof on both sides",
-            ) from None
+            message = f"process {pid} gave no profile: {error.message}"
+            raise other_version(message) from None
         finally:
             folder.remove(name)
 
@@ -246,37 +204,29 @@ def _write(pid: int, out: str, save: Callable[[str], None]) -> None:
         ) from None
 
 
-class _Left(NamedTuple):
-    """What there is of a process that does not give its profile."""
-
-    pid: int
-    place: Place
-    live: int | None  # a descriptor of the file of its counts
-    has_ended: bool
-
-
-def _recover(left: _Left, out: str) -> None:
+def _recover(
+    pid: int, place: Place, live: int | None, out: str, *, has_ended: bool
+) -> None:
     """Write the profile of the counts of a process that does not answer.
 
-    Raises LineprofError. The source files that the process names are read only if it
-    is this user's.
+    `live` is a descriptor of the file of its counts. Raises LineprofError. The source
+    files that the process names are read only if it is this user's.
     """
-    pid, place = left.pid, left.place
-    if left.live is None:
-        end = "has ended" if left.has_ended else "does not answer"
+    if live is None:
+        end = "has ended" if has_ended else "does not answer"
         raise LineprofError(
             f"process {pid} {end}, and its counts are lost",
             hint="let it have a live file: unset LINEPROF_LIVE",
         )
     name = f"the live file of process {pid}"
-    check_size(left.live, name)
+    check_size(live, name)
     is_ours = not place.root and place.rights.user == os.getuid()
-    with closing(LiveFileReader(name, left.live)) as file:
-        done = profile_of_file(file, has_ended=left.has_ended, has_sources=is_ours)
+    with closing(LiveFileReader(name, live)) as file:
+        done = profile_of_file(file, has_ended=has_ended, has_sources=is_ours)
         _write(pid, out, lambda path: save(done.profile, path))
-        if left.has_ended and not place.root:
+        if has_ended and not place.root:
             with place.rights:
-                _remove_linked(left.live)
+                _remove_linked(live)
     _say_written(out, f" (process {pid}: {done.reason})")
 
 

@@ -21,6 +21,7 @@ from lineprof.model.budgets import (
     Budgets,
     Limit,
 )
+from lineprof.model.units import NS_OF_UNIT
 from lineprof.patterns import check, did_you_mean, near, parse
 
 if TYPE_CHECKING:
@@ -35,15 +36,7 @@ _HEADER = f"[{'.'.join(_TABLES)}]"
 
 _NUMBER = re.compile(r"(\d{1,18}(?:_\d+)*(?:\.\d{1,18})?)\s*(\S*)", re.ASCII)
 
-_UNITS = {
-    "ns": 1,
-    "us": 10**3,
-    "µs": 10**3,
-    "μs": 10**3,
-    "ms": 10**6,
-    "s": 10**9,
-    "min": 60 * 10**9,
-}
+_UNITS = {**NS_OF_UNIT, "min": 60 * 10**9}
 
 _EXAMPLES = {TIME: "'30 ms'", SHARE: "'40 %'", COUNT: "1000"}
 
@@ -163,14 +156,13 @@ class _Reader:
 
     def _check_line(self, names: Table, place: str) -> None:
         """Raise ConfigError unless a line is named by its number or by its text."""
+        hint = "write at = 'train.py:12', or file and text"
         if "at" in names:
             if len(names) > 1:
                 self._fail(place, "it has at and file or text", "leave one out")
             if not parse(str(names["at"])).line:
-                hint = "write at = 'train.py:12', or file and text"
                 self._fail(place, f"at = {names['at']!r} names no line", hint)
         elif len(names) < len(_NAMES[LINE]) - 1:
-            hint = "write at = 'train.py:12', or file and text"
             self._fail(place, "it names no line", hint)
 
     def _budget(

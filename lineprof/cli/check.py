@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import os
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.budget_file import read_budgets
-from lineprof.cli.command import (
-    ArgumentType,
-    Command,
-    add_source_root,
-    keep_profiles,
-)
+from lineprof.cli.command import Command, add_argument, add_source_root, write_report
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
-from lineprof.cli.view import report_name
-from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.output import print_errors, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
-from lineprof.files import checked_name, write_file
+from lineprof.files import checked_name
 from lineprof.report.budgets import FORMATS, HOLDS, outcomes, slowdowns, summary
 from lineprof.source import sources_of
 
@@ -32,63 +27,51 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.report.budgets import Outcome
 
-_FORMATS = ("text", "github", "gitlab", "json")
-
 _MAX_SLOWDOWN, _MIN_PERCENT = "10%", 1.0
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    add = partial(add_argument, parser)
     parser.epilog = (
         "Exit status: 0 all budgets hold, 1 one does not, 2 wrong flags or budgets."
     )
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="profiles; each is one run, and of several the mean is compared:"
+    add(
+        "FILE",
+        "profiles; each is one run, and of several the mean is compared:"
         " A.lprof,B.lprof or a quoted pattern, too",
     )
-    parser.add_argument(
-        *("-b", "--budget"),
-        metavar="TOML",
-        help="file with the tables [program], [[function]] and [[line]], or the same"
+    add(
+        "-b, --budget TOML",
+        "file with the tables [program], [[function]] and [[line]], or the same"
         " below [tool.lineprof.budget] (default: the nearest lineprof.toml,"
         " line_profiler.toml or pyproject.toml, unless there is a --baseline)",
     )
-    parser.add_argument(
-        "--baseline",
+    add(
+        "--baseline FILE",
+        "also compare with this profile of an earlier run; several runs, here or"
+        " of FILE, give a noise band: A.lprof,B.lprof or a quoted pattern",
         action="append",
         default=[],
-        metavar="FILE",
-        help="also compare with this profile of an earlier run; several runs, here or"
-        " of FILE, give a noise band: A.lprof,B.lprof or a quoted pattern",
     )
-    parser.add_argument(
-        "--max-slowdown",
-        type=ArgumentType(_slowdown),
-        metavar="SHARE",
-        help="by how much the program and each function may be slower than the"
+    add(
+        "--max-slowdown SHARE",
+        "by how much the program and each function may be slower than the"
         f" baseline, in %% (default: {_MAX_SLOWDOWN.replace('%', '%%')})",
+        _slowdown,
     )
-    parser.add_argument(
-        "--min-percent",
-        type=ArgumentType(percent_of),
-        metavar="SHARE",
-        help="let functions pass whose slowdown is a smaller share of the time of all"
+    add(
+        "--min-percent SHARE",
+        "let functions pass whose slowdown is a smaller share of the time of all"
         f" lines, in %% (default: {_MIN_PERCENT:g})",
+        percent_of,
     )
-    parser.add_argument(
+    add(
         "--format",
-        choices=_FORMATS,
-        help="text: path:line: error: message; github: workflow commands, which is the"
+        "text: path:line: error: message; github: workflow commands, which is the"
         " default on GitHub Actions; gitlab: a Code Quality report; json",
+        choices=[*FORMATS],
     )
-    parser.add_argument(
-        *("-o", "--log-file"),
-        type=ArgumentType(checked_name),
-        metavar="FILE",
-        help="write the messages to this file",
-    )
+    add("-o, --log-file FILE", "write the messages to this file", checked_name)
     add_source_root(parser)
 
 
@@ -130,16 +113,12 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     name = parsed.format or (
         "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     )
-    lines = map(clean_line, FORMATS[name](found, profile))
+    lines = FORMATS[name](found, profile)
     if parsed.log_file is None:
         print_lines(lines)
     else:
-        target = report_name(parsed.log_file, profile.processes)
-        keep_profiles(files, target)
-        write_file(lines, target)
-    for warning in profile.warnings:
-        print_error(warning)
-    print_error(summary(found))
+        write_report(lines, parsed.log_file, files, profile.processes)
+    print_errors([*profile.warnings, summary(found)])
     return int(any(one.status != HOLDS for one in found))
 
 

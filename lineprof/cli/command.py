@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.cli.runs import Runs
-from lineprof.console.output import print_error, shell_path, shell_word
+from lineprof.console.output import clean_line, print_error, shell_path, shell_word
 from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
-from lineprof.files import SOURCE, real_path
+from lineprof.files import SOURCE, name_of, real_path, write_file
 from lineprof.flags import number, whole
 from lineprof.model.profile import Profile
 from lineprof.patterns import parse
@@ -19,18 +22,17 @@ from lineprof.processes.recovery import recover, running_program, runs_of
 from lineprof.storage import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import NoReturn
 
     from lineprof.console.progress import Progress
+    from lineprof.model.records import Process
     from lineprof.processes.recovery import DeadRun
 
 
+_MEGABYTE = 1_000_000
+
 STANDARD_OUTPUT = "-"  # in place of the name of a file
-
-
-def _unchanged(arguments: Sequence[str]) -> Sequence[str]:
-    return arguments
 
 
 class Command(NamedTuple):
@@ -40,7 +42,7 @@ class Command(NamedTuple):
     # Returns the exit status if that is not 0.
     run: Callable[[argparse.ArgumentParser, argparse.Namespace], int | None]
     # Rewrites the arguments for `argparse`; may raise LineprofError.
-    prepare: Callable[[Sequence[str]], Sequence[str]] = _unchanged
+    prepare: Callable[[Sequence[str]], Sequence[str]] = list
 
 
 class Parser(argparse.ArgumentParser):
@@ -66,6 +68,34 @@ class ArgumentType:
             return self.read(text)
         except LineprofError as error:
             raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def add_argument(
+    parser: argparse._ActionsContainer,
+    usage: str,
+    text: str,
+    read: Callable[[str], object] | None = None,
+    **more: object,
+) -> None:
+    """Add an argument with this help text to a parser, or to a group of its flags.
+
+    `usage` is as the help writes it: all names, and the name of the value. A flag
+    without a value is a switch; a value without a name is that of the files. `read`
+    makes the value of a word, and `more` are arguments of the parser's own method.
+    """
+    words = usage.split()
+    names = [word.rstrip(",") for word in words if word.startswith("-")]
+    value = " ".join(words[len(names) :])
+    settings: dict[str, Any] = {"help": text, **more}
+    if value:
+        settings["metavar"] = value
+    elif "choices" not in more:
+        settings.setdefault("action", "store_true")
+    if not names:
+        settings.setdefault("nargs", "+")
+    if read is not None:
+        settings["type"] = ArgumentType(read)
+    parser.add_argument(*names or ["files"], **settings)
 
 
 def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
@@ -103,6 +133,18 @@ def _is_name(word: str) -> bool:
     return "::" in word
 
 
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Give a block without garbage collection: for many records and no cycles."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def find_profile(file: str) -> str:
     """Return `file`, or, with a message, the name that another version gives it.
 
@@ -119,6 +161,14 @@ def find_profile(file: str) -> str:
     return f"{other}.lprof"
 
 
+def each_once(files: Iterable[str]) -> list[str]:
+    """Return each of the files once, by the first of its names."""
+    found: dict[str, str] = {}
+    for file in files:
+        found.setdefault(real_path(file), file)
+    return list(found.values())
+
+
 def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
     """Add the argument ``pid``, the number of a process, with this help text."""
     parser.add_argument(
@@ -128,13 +178,13 @@ def add_pid(parser: argparse.ArgumentParser, text: str) -> None:
 
 def add_timeout(parser: argparse.ArgumentParser) -> None:
     """Add the flag --timeout: how long to wait for an answer of a process, in s."""
-    parser.add_argument(
-        "--timeout",
-        type=ArgumentType(positive),
-        default=TIMEOUT,
-        metavar="SECONDS",
-        help="wait so long for each answer of the process, which gives none while it is"
+    add_argument(
+        parser,
+        "--timeout SECONDS",
+        "wait so long for each answer of the process, which gives none while it is"
         f" in a long call (default: {TIMEOUT:g})",
+        positive,
+        default=TIMEOUT,
     )
 
 
@@ -145,14 +195,14 @@ _process_number = whole("process number", "see ps or pgrep for it", least=1)
 
 def add_source_root(parser: argparse.ArgumentParser) -> None:
     """Add the flag --source-root."""
-    parser.add_argument(
-        "--source-root",
-        action="append",
-        default=[],
-        metavar="FOLDER",
-        help="read source that the profile does not hold from below this folder, also"
+    add_argument(
+        parser,
+        "--source-root FOLDER",
+        "read source that the profile does not hold from below this folder, also"
         " if the files have moved there; several may be given (default: only files that"
         " are as they were profiled, or Python if the profile cannot tell)",
+        action="append",
+        default=[],
     )
 
 
@@ -176,33 +226,26 @@ def read_profiles(
     """
     check_source_roots(roots)
 
-    once: dict[str, str] = {}
-    for file in files:
-        once.setdefault(real_path(file), file)
-    each = progress.each([*once.values()], "reading profile", len(once))
+    once = each_once(files)
+    each = progress.each(once, "reading profile", len(once))
     profiles = {file: _read_profile(file) for file in each}
     profile = next(iter(profiles.values()))
     if len(profiles) > 1:
         progress.say(lambda: f"adding up {len(once):,} profiles")
-        runs = _runs_of(profiles) if of_ranks else None
+        runs = Runs()
+        for file, one in profiles.items() if of_ranks else ():
+            runs.add(file, one.processes)
         profile = Profile.from_stats_objects(*profiles.values())
-        if runs is not None:
+        if of_ranks:
             profile = runs.noted(profile)
     return profile.reading_below(*roots)
-
-
-def _runs_of(profiles: dict[str, Profile]) -> Runs:
-    """Return the ranks of the files; LineprofError if two are of the same rank."""
-    runs = Runs()
-    for file, profile in profiles.items():
-        runs.add(file, profile.processes)
-    return runs
 
 
 def _read_profile(file: str) -> Profile:
     """Return the profile in `file`, which is recovered if its program was killed."""
     if file.endswith(".lprof"):
-        _recover_profile(file)
+        for run in runs_of(file):
+            recover_run(run)
     try:
         return load(file)
     except LineprofError as error:
@@ -213,12 +256,6 @@ def _read_profile(file: str) -> Profile:
             f"there is no {file} yet: process {pid}, which writes it, still runs",
             hint="wait for its end, or profile with -i SECONDS",
         ) from error
-
-
-def _recover_profile(file: str) -> None:
-    """Write the profiles of programs that were killed before they wrote `file`."""
-    for run in runs_of(file):
-        recover_run(run)
 
 
 def recover_run(run: DeadRun) -> str:
@@ -236,6 +273,39 @@ def recover_run(run: DeadRun) -> str:
     pid = run.processes[0].pid
     print_error(f"recovered {done.path}: process {pid} did not write it: {done.reason}")
     return done.path
+
+
+def write_report(
+    lines: Iterable[str], template: str, files: list[str], processes: Sequence[Process]
+) -> str:
+    """Write `lines` to the file that `template` names, and return its name.
+
+    LineprofError if that fails, or if the file is one of the profiles `files`.
+    """
+    target = report_name(template, processes)
+    keep_profiles(files, target)
+    write_file(map(clean_line, lines), target)
+    return target
+
+
+def report_name(template: str, processes: Sequence[Process]) -> str:
+    """Return the name of a report's file, its placeholders replaced: see `name_of`.
+
+    Process number and host are those of the first process of the profile, or of
+    this process if there is none.
+    """
+    pid, host = os.getpid(), os.uname().nodename
+    if processes:
+        pid, host = processes[0].pid, processes[0].host
+    return name_of(template, pid=pid, host=host, now=time.time())
+
+
+def size_in_words(file: str) -> str:
+    """Return the size of a regular file in words; "" for a pipe or a device."""
+    size = os.path.getsize(file) if os.path.isfile(file) else 0
+    if size >= _MEGABYTE:
+        return f" ({size / _MEGABYTE:,.1f} MB)"
+    return f" ({size / 1000:,.0f} kB)" if size else ""
 
 
 def keep_profiles(files: list[str], target: str) -> None:

@@ -32,11 +32,7 @@ _PATHS = {*_PROFILES, "OUT", "PLACE", "FOLDER", "DIR", "TOML", "OUT.html"}
 
 _LIVE_FILES = "PID|FILE.live"  # a value that names live files
 
-_PROFILE, _SCRIPT, _LIVE = (
-    ".lprof",
-    ".py",
-    ".live",
-)  # suffixes of the files that commands read
+_PROFILE, _SCRIPT, _LIVE = ".lprof", ".py", ".live"  # suffixes of files to read
 
 _DEFAULT = "view"  # the command of `lineprof FILE`
 
@@ -73,7 +69,6 @@ class CommandLine(NamedTuple):
 class CommandLines(NamedTuple):
     """All that there is to complete."""
 
-    kernprof: CommandLine
     general: tuple[Completed, ...]  # flags of `lineprof` itself
     commands: Mapping[str, CommandLine]  # of lineprof, by name
     help: Mapping[str, str]  # of the commands
@@ -97,9 +92,11 @@ def command_lines(
         runs_program=True,
     )
     commands = {name: _of_parser(one) for name, one in parsers.items()}
-    commands[run.NAME] = of_kernprof
-    texts = {name: printable(text) for name, text in texts.items()}
-    return CommandLines(of_kernprof, _of_parser(parser).flags, commands, texts)
+    return CommandLines(
+        general=_of_parser(parser).flags,
+        commands={**commands, run.NAME: of_kernprof},
+        help={name: printable(text) for name, text in texts.items()},
+    )
 
 
 def _of_flag(flag: Flag) -> Iterator[Completed]:
@@ -221,7 +218,7 @@ def zsh(lines: CommandLines) -> Iterator[str]:
         f"{_no_colon(name)}:{lines.help.get(name, '')}" for name in lines.commands
     )
     functions = {
-        _KERNPROF: lines.kernprof,
+        _KERNPROF: lines.commands[run.NAME],
         **{f"lineprof_{name}": line for name, line in lines.commands.items()},
     }
     yield from _filled(
@@ -300,7 +297,7 @@ def _fish_completions(lines: CommandLines) -> Iterator[str]:
         text = _fish_quoted(lines.help.get(name, ""))
         word = _fish_quoted(_fish_quoted(name))
         yield f"complete -c lineprof -n __lineprof_is_first -a {word} -d {text}"
-    yield from _fish_lines("complete -c kernprof", lines.kernprof)
+    yield from _fish_lines("complete -c kernprof", lines.commands[run.NAME])
     for name, line in lines.commands.items():
         condition = _fish_quoted(f"__lineprof_uses {_fish_quoted(name)}")
         yield from _fish_lines(f"complete -c lineprof -n {condition}", line)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import gc
 import glob
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
-    ArgumentType,
     Command,
+    add_argument,
     add_source_root,
+    each_once,
     find_profile,
-    keep_profiles,
     read_profiles,
+    size_in_words,
+    without_collection,
+    write_report,
 )
-from lineprof.cli.view import report_name, size_in_words
-from lineprof.console.output import clean_line, print_error, print_lines
+from lineprof.console.output import print_error, print_lines
 from lineprof.console.pager import print_paged
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
-from lineprof.files import checked_name, real_path, write_file
+from lineprof.files import checked_name
 from lineprof.report import diff
 from lineprof.report.diff import difference_of
 from lineprof.report.options import Options, parse_count, parse_percent
@@ -43,54 +45,46 @@ quoted pattern such as 'before.*.lprof'. Or: --before FILE... --after FILE..."""
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    add = partial(add_argument, parser)
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "files", nargs="*", metavar="BEFORE AFTER", help="the two sides to compare"
-    )
+    add("BEFORE AFTER", "the two sides to compare", nargs="*")
     for side in ("before", "after"):
-        parser.add_argument(
-            f"--{side}",
+        add(
+            f"--{side} FILE",
+            f"profiles of runs {side} the change; each is one run",
             nargs="+",
             action="extend",
             default=[],
-            metavar="FILE",
-            help=f"profiles of runs {side} the change; each is one run",
         )
-    parser.add_argument(
-        "--limit",
-        type=ArgumentType(_limit),
-        metavar="N",
-        help="show the first N functions and lines; 0: all (default:"
+    add(
+        "--limit N",
+        "show the first N functions and lines; 0: all (default:"
         f" {_DEFAULT_LIMIT}, of --json all)",
+        _limit,
     )
-    parser.add_argument(
-        "--min-percent",
-        type=ArgumentType(percent_of),
-        metavar="SHARE",
-        help="leave out changes that are a smaller share of the time of all lines, in"
+    add(
+        "--min-percent SHARE",
+        "leave out changes that are a smaller share of the time of all lines, in"
         " %% (default: 0)",
+        percent_of,
     )
-    parser.add_argument(
-        "--json", dest="as_json", action="store_true", help="print JSON"
+    add("--json", "print JSON", dest="as_json")
+    add(
+        "--html OUT.html",
+        "write a page for browsers, in one file that needs no network",
+        page_name,
     )
-    parser.add_argument(
-        "--html",
-        type=ArgumentType(page_name),
-        metavar="OUT.html",
-        help="write a page for browsers, in one file that needs no network",
-    )
-    parser.add_argument(
-        *("-o", "--log-file"),
-        type=ArgumentType(checked_name),
-        metavar="FILE",
-        help="write the report to this file; its name may hold %%p, %%h, %%t and"
+    add(
+        "-o, --log-file FILE",
+        "write the report to this file; its name may hold %%p, %%h, %%t and"
         " %%q{VAR}, as with view",
+        checked_name,
     )
-    parser.add_argument(
+    add(
         "--no-pager",
+        "print what does not fit on the terminal, without a pager",
         dest="pager",
         action="store_false",
-        help="print what does not fit on the terminal, without a pager",
     )
     add_source_root(parser)
 
@@ -122,11 +116,7 @@ def runs_in(words: Iterable[str]) -> list[str]:
     A file with such a name goes first. Each file is there once; LineprofError if a
     pattern fits none, or a name is empty.
     """
-    found: dict[str, str] = {}
-    for word in words:
-        for file in _files(word):
-            found.setdefault(real_path(file), file)
-    return list(found.values())
+    return each_once(file for word in words for file in _files(word))
 
 
 def _files(word: str) -> list[str]:
@@ -160,13 +150,8 @@ def read_runs(files: list[str], progress: Progress, roots: list[str]) -> list[Pr
 
 def compared(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
-    was_on = gc.isenabled()
-    gc.disable()  # a million records and no cycles: a quarter of the time
-    try:
+    with without_collection():  # a quarter of the time
         return difference_of(before, after)
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _sides(
@@ -219,11 +204,10 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     )
     render = diff.as_json if parsed.as_json else diff.text
     if to_file:
-        target = report_name(parsed.log_file, runs_after[0].processes)
-        keep_profiles([*before, *after], target)
+        files = [*before, *after]
         with Progress() as progress:
-            lines = map(clean_line, render(difference, options))
-            write_file(progress.each(lines, "writing line"), target)
+            lines = progress.each(render(difference, options), "writing line")
+            write_report(lines, parsed.log_file, files, runs_after[0].processes)
     elif parsed.pager:
         print_paged(lambda: render(difference, options))
     else:
@@ -241,10 +225,9 @@ def _write_page(
         print_lines(page)
         return
 
-    target = report_name(name, difference.after[0].processes)
-    keep_profiles([*before, *after], target)
-    write_file(page, target)
-    print_error(f"wrote {target}{size_in_words(target)}")
+    files = [*before, *after]
+    written = write_report(page, name, files, difference.after[0].processes)
+    print_error(f"wrote {written}{size_in_words(written)}")
 
 
 COMMAND = Command(add_flags=_add_flags, run=_diff)

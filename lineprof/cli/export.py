@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
-    ArgumentType,
     Command,
+    add_argument,
     add_source_root,
     find_profile,
     keep_profiles,
     read_profiles,
 )
-from lineprof.console.output import print_bytes, print_error
+from lineprof.console.output import print_bytes, print_error, print_errors
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.export import EXPORTS
@@ -29,6 +30,7 @@ from lineprof.export.selection import (
 )
 from lineprof.files import write_bytes
 from lineprof.model.clocks import aligned
+from lineprof.model.units import NS_OF_UNIT
 from lineprof.patterns import did_you_mean, near
 from lineprof.report.marks import Marks
 
@@ -40,22 +42,13 @@ if TYPE_CHECKING:
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
+    add = partial(add_argument, parser)
     formats = "; ".join(f"{one.name}: {one.help}" for one in EXPORTS.values())
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="profiles; several are added up"
-    )
-    parser.add_argument(
-        *("-f", "--format"),
-        required=True,
-        type=ArgumentType(_format),
-        metavar=f"{{{','.join(EXPORTS)}}}",
-        help=formats,
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="file to write (default: beside the first FILE, with the format's"
+    add("FILE", "profiles; several are added up")
+    add(f"-f, --format {{{','.join(EXPORTS)}}}", formats, _format, required=True)
+    add(
+        "-o, --output OUT",
+        "file to write (default: beside the first FILE, with the format's"
         " suffix), or - for standard output",
     )
     add_source_root(parser)
@@ -64,31 +57,28 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "What is left out counts as time of the slice around it; for formats with the"
         f" timeline of kernprof --trace: {', '.join(_with_timeline())}.",
     )
-    slices.add_argument(
-        "--min-duration",
-        type=ArgumentType(_duration),
-        metavar="TIME",
-        help="leave out slices that are shorter, such as 10us, 1ms, 0.5s",
+    in_slices = partial(add_argument, slices)
+    in_slices(
+        "--min-duration TIME",
+        "leave out slices that are shorter, such as 10us, 1ms, 0.5s",
+        _duration,
     )
-    slices.add_argument(
-        "--from",
+    in_slices(
+        "--from TIME",
+        "leave out what is before this time of the run: 1.5 (seconds), 200ms",
+        _seconds,
         dest="from_ns",
-        type=ArgumentType(_seconds),
-        metavar="TIME",
-        help="leave out what is before this time of the run: 1.5 (seconds), 200ms",
     )
-    slices.add_argument(
-        "--to",
+    in_slices(
+        "--to TIME",
+        "leave out what is after this time of the run",
+        _seconds,
         dest="to_ns",
-        type=ArgumentType(_seconds),
-        metavar="TIME",
-        help="leave out what is after this time of the run",
     )
-    slices.add_argument(
-        "--limit",
-        type=ArgumentType(_count),
-        metavar="N",
-        help="only the longest N slices; 0: all of them (default: 1000000)",
+    in_slices(
+        "--limit N",
+        "only the longest N slices; 0: all of them (default: 1000000)",
+        _count,
     )
 
 
@@ -99,9 +89,6 @@ def _with_timeline() -> list[str]:
 
 _DURATION = re.compile(r"(\d+|\d*\.\d+|\d+\.)\s*(ns|us|µs|μs|ms|s|)", re.ASCII)
 
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
-
-
 _LONGEST_NS = 2**62  # 146 years, and more than any run; longer times are that long
 
 
@@ -110,7 +97,7 @@ def _duration(word: str) -> int:
     found = _DURATION.fullmatch(word)
     if found is None or not found[2]:
         raise LineprofError(f"{word!r} is no time", hint="give 10us, 1ms or 0.5s")
-    return round(min(float(found[1]) * _UNITS[found[2]], _LONGEST_NS))
+    return round(min(float(found[1]) * NS_OF_UNIT[found[2]], _LONGEST_NS))
 
 
 def _seconds(word: str) -> int:
@@ -176,8 +163,7 @@ def _select(
     progress.say(lambda: f"estimating the size of the {export.name} file")
     size = estimated_bytes(profile, export.content)
     progress.erase()
-    for remark in remarks:
-        print_error(remark)
+    print_errors(remarks)
     if size > _LARGE:
         print_error(
             f"the file will have about {round(size / 1e6, -1):,.0f} MB; --limit,"
@@ -236,8 +222,7 @@ def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         print_error(f"wrote {target}")
 
     remarks = (*Marks(stats).note(), *stats.warnings, clocks, *export.remarks(stats))
-    for remark in filter(None, remarks):
-        print_error(remark)
+    print_errors(filter(None, remarks))
 
 
 COMMAND = Command(add_flags=_add_flags, run=_export)

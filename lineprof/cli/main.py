@@ -71,8 +71,10 @@ def _run_command(arguments: list[str]) -> int:
     parser, parsers = parsers_of([name] if name in COMMANDS else [])
     try:
         if name in COMMANDS:
-            prepared = _prepared(command_of(name), rest, parsers[name])
-            arguments = [name, *prepared]
+            try:
+                arguments = [name, *command_of(name).prepare(rest)]
+            except LineprofError as error:
+                parsers[name].error(str(error))
         parsed, unknown = parser.parse_known_args(arguments)
         if unknown and not any(word.startswith("-") for word in unknown):
             parsed.files += unknown  # behind a flag: argparse takes one row of files
@@ -88,16 +90,6 @@ def command_of(name: str) -> Command:
     """Return the command with a name in `COMMANDS`."""
     command: Command = import_module(f"lineprof.cli.{name}").COMMAND
     return command
-
-
-def _prepared(
-    command: Command, arguments: list[str], parser: argparse.ArgumentParser
-) -> Sequence[str]:
-    """Return the arguments of a command as its parser takes them, or exit."""
-    try:
-        return command.prepare(arguments)
-    except LineprofError as error:
-        parser.error(str(error))
 
 
 def parsers_of(

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import gc
 import glob
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import STANDARD_OUTPUT, Command, find_profile, recover_run
+from lineprof.cli.command import (
+    STANDARD_OUTPUT,
+    Command,
+    add_argument,
+    each_once,
+    find_profile,
+    recover_run,
+    without_collection,
+)
 from lineprof.cli.runs import Runs
-from lineprof.console.output import print_error
+from lineprof.console.output import print_error, print_errors
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import real_path
@@ -36,30 +44,23 @@ _SUFFIX = ".lprof"
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="profiles, folders of profiles, and patterns such as 'r.r*.lprof'",
-    )
-    parser.add_argument(
-        *("-o", "--output"), required=True, metavar="OUT", help="the profile to write"
-    )
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
+    add = partial(add_argument, parser)
+    add("FILE", "profiles, folders of profiles, and patterns such as 'r.r*.lprof'")
+    add("-o, --output OUT", "the profile to write", required=True)
+    in_group = partial(add_argument, parser.add_mutually_exclusive_group())
+    in_group(
         "--full",
-        dest="is_full",
-        action="store_true",
-        default=None,
-        help="keep threads and timelines, in memory for all files at once (default: up"
+        "keep threads and timelines, in memory for all files at once (default: up"
         f" to {_FULL_FILES} files)",
+        dest="is_full",
+        default=None,
     )
-    group.add_argument(
+    in_group(
         "--sums",
+        "keep the sums of each rank and of all, without threads and timelines"
+        " (default: from more files on)",
         dest="is_full",
         action="store_false",
-        help="keep the sums of each rank and of all, without threads and timelines"
-        " (default: from more files on)",
     )
 
 
@@ -69,23 +70,18 @@ def _merge(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             "merge cannot write to standard output", hint="name a file with -o"
         )
     files = _files(parsed.files, parsed.output)
-    is_full = parsed.is_full
-    if is_full is None:
-        is_full = len(files) <= _FULL_FILES
+    is_full = len(files) <= _FULL_FILES if parsed.is_full is None else parsed.is_full
     runs = Runs()
     with Progress() as progress:
-        if is_full:
-            profile, notes = _full(files, runs, progress)
-        else:
-            profile, notes = _summed(files, runs, progress)
+        add_up = _full if is_full else _summed
+        profile, notes = add_up(files, runs, progress)
         _check_output(parsed.output, runs)
         progress.say(lambda: f"writing {parsed.output}")
         save(profile, parsed.output)
     many = f"{len(files):,} profile" + ("s" if len(files) > 1 else "")
     ranks = runs.in_words
     print_error(f"wrote {parsed.output}: {many}{ranks and f', {ranks}'}")
-    for note in (*profile.warnings, *notes):
-        print_error(note)
+    print_errors([*profile.warnings, *notes])
 
 
 def _full(
@@ -107,16 +103,11 @@ def _summed(
 ) -> tuple[Profile, list[str]]:
     """Return the sum of many profiles without their threads, and notes on it."""
     total = RunningSum()
-    was_on = gc.isenabled()
-    gc.disable()  # millions of numbers and no cycles: a sixth of the time
-    try:
+    with without_collection():  # a sixth of the time
         each = progress.each(files, "merging profile", len(files))
         for file, (profile, cells) in _readable(load_columns, each):
             runs.add(file, profile.processes)
             total.add(profile, cells)
-    finally:
-        if was_on:
-            gc.enable()
     progress.say(lambda: f"adding up {len(files):,} profiles")
     merged = total.profile()
     return runs.noted(merged), [*_lost(total.left_out)]
@@ -137,8 +128,7 @@ def _readable(
             errors.append(error)
         else:
             yield file, found
-    for other in errors[1:_MAX_NAMED]:
-        print_error(str(other))
+    print_errors(map(str, errors[1:_MAX_NAMED]))
     if len(errors) > _MAX_NAMED:
         print_error(f"{len(errors) - _MAX_NAMED:,} more files cannot be read")
     if errors:
@@ -181,16 +171,15 @@ def _check_output(output: str, runs: Runs) -> None:
     )
 
 
-def _files(words: Iterable[str], output: str) -> list[str]:
+def _files(words: list[str], output: str) -> list[str]:
     """Return the profiles that `words` name; LineprofError if a word names none.
 
     Those of programs that were killed are recovered, also of ranks beside them.
     In a folder, or among the files that match a pattern, `output` is left out: it may
     be there from the last time.
     """
-    found: dict[str, str] = {}
+    found: list[str] = []
     target = real_path(output)
-    words = list(words)
     recovered = [recover_run(run) for run in runs_beside(words)]
     for word in [*words, *filter(None, recovered)]:
         names = [word]
@@ -207,9 +196,8 @@ def _files(words: Iterable[str], output: str) -> list[str]:
                     f"no file matches {word}", hint="check the pattern, or give files"
                 )
         for name in map(find_profile, names):
-            full_name = real_path(name)
-            if full_name != target:
-                found.setdefault(full_name, name)
+            if real_path(name) != target:
+                found.append(name)
             elif names == [word]:
                 raise LineprofError(
                     f"{output!r} is one of the profiles", hint="name another file"
@@ -218,7 +206,7 @@ def _files(words: Iterable[str], output: str) -> list[str]:
         raise LineprofError(
             f"there is no profile besides {output}", hint=f"give files *{_SUFFIX}"
         )
-    return list(found.values())
+    return each_once(found)
 
 
 COMMAND = Command(add_flags=_add_flags, run=_merge)

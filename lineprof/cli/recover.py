@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pwd
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernprof.environment import import_all
-from lineprof.cli.command import Command
-from lineprof.console.output import print_error, print_lines
+from lineprof.cli.command import Command, add_argument
+from lineprof.console.output import print_error, print_errors, print_lines
 from lineprof.errors import LineprofError
 from lineprof.processes import recovery
 from lineprof.processes.recovery import folders_of_users, recover, state_of
@@ -23,35 +24,26 @@ if TYPE_CHECKING:
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs="*",
-        metavar="PLACE",
-        help="live files, or folders of them (default: those of LINEPROF_LIVE and of"
+    add = partial(add_argument, parser)
+    add(
+        "PLACE",
+        "live files, or folders of them (default: those of LINEPROF_LIVE and of"
         " the folders for temporary files)",
+        nargs="*",
     )
-    parser.add_argument(
-        "-o",
-        "--outfile",
-        metavar="FILE",
-        help="write to this file (default: the one that the program would have"
+    add(
+        "-o, --outfile FILE",
+        "write to this file (default: the one that the program would have"
         " written); there must be one profile to recover",
     )
-    parser.add_argument(
-        "--list",
-        action="store_true",
-        dest="only_list",
-        help="say what there is to recover, and change nothing",
-    )
-    parser.add_argument(
+    add("--list", "say what there is to recover, and change nothing", dest="only_list")
+    add(
         "--force",
-        action="store_true",
-        help="also take programs of another machine or container, which may still run",
+        "also take programs of another machine or container, which may still run",
     )
-    parser.add_argument(
+    add(
         "--all-users",
-        action="store_true",
-        help="as root: also take the programs of other users, each with that user's"
+        "as root: also take the programs of other users, each with that user's"
         " rights (default: root's own)",
     )
 
@@ -59,20 +51,21 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 def _recover(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Recover all that is there; LineprofError if any of it cannot be."""
     if not parsed.all_users:
-        if not _recover_from(parsed.files, parsed):
-            print_lines(["there is nothing to recover"])
-        return
-    if parsed.files or parsed.outfile:
+        found = _recover_from(parsed.files, parsed)
+    elif parsed.files or parsed.outfile:
         raise LineprofError(
             "--all-users writes each profile where its run would have written it",
             hint="leave out the places and -o",
         )
-    if os.geteuid() != 0:
+    elif os.geteuid() != 0:
         raise LineprofError(
             "--all-users takes the runs of other users, which only root may",
             hint="run it as root, or leave the flag out",
         )
-    _recover_all_users(parsed)
+    else:
+        found = _recover_all_users(parsed)
+    if not found:
+        print_lines(["there is nothing to recover"])
 
 
 def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
@@ -85,13 +78,10 @@ def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
     taken = {process.path for run in runs for process in run.processes}
     others = (path for path in files if path not in taken)
     left = _left_alone(others, force=parsed.force)
-    if left and parsed.files and not runs:
-        *left, last = left
-        for line in left:
-            print_error(line)
+    last = left.pop() if left and parsed.files and not runs else ""
+    print_errors(left)
+    if last:
         raise LineprofError(last)
-    for line in left:
-        print_error(line)
     if not runs:
         return False
     if parsed.only_list:
@@ -106,11 +96,11 @@ def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
     return True
 
 
-def _recover_all_users(parsed: argparse.Namespace) -> None:
+def _recover_all_users(parsed: argparse.Namespace) -> bool:
     """Recover the runs of root, and those of each other user as that user.
 
     A live file names the file to write, so what is another user's is read and written
-    with no more than that user's rights.
+    with no more than that user's rights. Returns whether there was anything.
     """
     others = folders_of_users()
     if others:
@@ -133,8 +123,7 @@ def _recover_all_users(parsed: argparse.Namespace) -> None:
             )
     if failed:
         raise failed
-    if statuses == {_NOTHING}:
-        print_lines(["there is nothing to recover"])
+    return statuses != {_NOTHING}
 
 
 _FOUND, _FAILED, _NOTHING = 0, 1, 3  # exit statuses of a process of a user
@@ -185,11 +174,10 @@ def _write_all(runs: list[DeadRun], out: str | None) -> None:
             if failed:
                 print_error(str(failed))
             failed = error
-            continue
-        if done is None:
-            continue
-        pid = run.processes[0].pid
-        print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
+        else:
+            if done:
+                pid = run.processes[0].pid
+                print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
     if failed:
         raise failed
 

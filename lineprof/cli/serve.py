@@ -10,11 +10,12 @@ import sys
 import threading
 import webbrowser
 from argparse import BooleanOptionalAction
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.command import (
-    ArgumentType,
     Command,
+    add_argument,
     add_source_root,
     check_source_roots,
     find_profile,
@@ -50,32 +51,25 @@ _port = whole("port", f"give 0 to {_MAX_PORT}", most=_MAX_PORT)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
-        nargs=1,
-        metavar="FILE",
-        help="a profile, or a folder: then a page lists the profiles (*.lprof) in it"
+    add = partial(add_argument, parser)
+    add(
+        "FILE",
+        "a profile, or a folder: then a page lists the profiles (*.lprof) in it"
         " and below",
+        nargs=1,
     )
-    parser.add_argument(
-        "--port",
-        type=ArgumentType(_port),
-        default=0,
-        metavar="N",
-        help="listen at this port (default: any free one)",
-    )
-    parser.add_argument(
-        "--host",
-        default=_LOOPBACK,
-        metavar="ADDRESS",
-        help="listen at this address of this machine (default: 127.0.0.1, which only"
+    add("--port N", "listen at this port (default: any free one)", _port, default=0)
+    add(
+        "--host ADDRESS",
+        "listen at this address of this machine (default: 127.0.0.1, which only"
         " programs on this machine can reach)",
+        default=_LOOPBACK,
     )
-    parser.add_argument(
+    add(
         "--open",
+        "open the page in a browser (default: if this machine has a display)",
         action=BooleanOptionalAction,
         dest="is_opened",
-        help="open the page in a browser (default: if this machine has a display)",
     )
     add_source_root(parser)
 
@@ -89,11 +83,7 @@ def _serve(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     profiles = _profiles(parsed.files[0], roots)
     with ReportServer(parsed.host, parsed.port) as server:
         access = Access(parsed.host, server.address, server.port)
-
-        def render(path: str) -> Iterator[str]:
-            return _report(path, roots)
-
-        server.answer = Site(profiles, render, access).answer
+        server.answer = Site(profiles, partial(_report, roots=roots), access).answer
         _say_where(profiles, access, server)
         if _is_opened(parsed.is_opened):
             threading.Thread(
@@ -126,17 +116,13 @@ def _report(path: str, roots: list[str]) -> Iterator[str]:
 def _say_where(profiles: Profiles, access: Access, server: ReportServer) -> None:
     """Print the address, and how to open it from elsewhere or who else can."""
     print_lines([f"Serving {profiles.name} at {access.url} (Ctrl-C ends it)"])
-    if not _is_loopback(server.address):
+    if not ipaddress.ip_address(server.address.partition("%")[0]).is_loopback:
         print_error(
             "other machines can reach this address: who knows its token can read the"
             " profile and its source, and so can who listens to the network"
         )
     elif _is_remote() or not _has_display():
         print_lines([f"To open it on your own machine: {_ssh(server)}"])
-
-
-def _is_loopback(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def _is_remote() -> bool:

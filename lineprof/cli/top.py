@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
-from lineprof.cli.command import ArgumentType, Command
+from lineprof.cli.command import Command, add_argument
 from lineprof.console.output import print_lines
-from lineprof.console.terminal import terminal_of
+from lineprof.console.terminal import has_user, terminal_of
 from lineprof.flags import number, whole
 from lineprof.live.layout import State, screen
 from lineprof.live.monitor import Monitor
-from lineprof.live.rates import Scope
+from lineprof.live.rates import COLUMNS, Scope
 from lineprof.live.reading import find_live_file
 from lineprof.live.screen import show
 
 if TYPE_CHECKING:
     import argparse
-
-
-_SORTS = (
-    "now",
-    "all",
-    "time",
-    "rate",
-    "hits",
-    "each",
-    "wait",
-    "gpu",
-    "kernels",
-    "line",
-)
 
 _MIN_INTERVAL, _MAX_INTERVAL = 0.1, 3600.0  # s
 
@@ -51,54 +38,45 @@ _count = whole("number", "give 1 or more", least=1)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files",
+    add = partial(add_argument, parser)
+    add(
+        "PID|FILE.live",
+        "the id of a process that runs under kernprof -l, or its live file",
         nargs=1,
-        metavar="PID|FILE.live",
-        help="the id of a process that runs under kernprof -l, or its live file",
     )
-    parser.add_argument(
-        "-d",
-        "--delay",
-        type=ArgumentType(_interval),
+    add(
+        "-d, --delay SECONDS",
+        "refresh after so many seconds (default: 1)",
+        _interval,
         default=1.0,
-        metavar="SECONDS",
-        help="refresh after so many seconds (default: 1)",
     )
-    parser.add_argument(
-        "-n",
-        "--count",
-        type=ArgumentType(_count),
-        metavar="COUNT",
-        help="print so many screens as --batch does (default: until the program ends)",
+    add(
+        "-n, --count COUNT",
+        "print so many screens as --batch does (default: until the program ends)",
+        _count,
     )
-    parser.add_argument(
+    add(
         "--sort",
-        choices=_SORTS,
-        default=_SORTS[0],
-        help="sort by this column: the share of the last interval (now) or of the run"
+        "sort by this column: the share of the last interval (now) or of the run"
         " (all), time, hits per second (rate), hits, time per hit (each), wait, GPU"
         " time (gpu), kernels, or file and line (line); default: now",
+        choices=COLUMNS,
+        default=COLUMNS[0],
     )
-    parser.add_argument(
-        "--functions", action="store_true", help="show functions in place of lines"
-    )
-    parser.add_argument(
+    add("--functions", "show functions in place of lines")
+    add(
         "--with-callees",
-        action="store_true",
-        help="show times with those of profiled functions that a line called (default:"
+        "show times with those of profiled functions that a line called (default:"
         " own times)",
     )
-    parser.add_argument(
-        "--lines",
-        type=ArgumentType(_count),
-        metavar="N",
-        help=f"show N rows (default: as many as fit; in batch mode {_LINES})",
+    add(
+        "--lines N",
+        f"show N rows (default: as many as fit; in batch mode {_LINES})",
+        _count,
     )
-    parser.add_argument(
+    add(
         "--batch",
-        action="store_true",
-        help="print plain text, one screen after the other (default: if standard input"
+        "print plain text, one screen after the other (default: if standard input"
         " or output is no terminal)",
     )
 
@@ -107,7 +85,7 @@ def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Show the program; LineprofError if there is no such program."""
     if len(parsed.files) > 1:
         parser.error("top takes one PID, or one live file")
-    is_batch = parsed.batch or parsed.count or not _has_terminal()
+    is_batch = parsed.batch or parsed.count or not has_user()
     scope = Scope(by_function=parsed.functions, is_inclusive=parsed.with_callees)
     limit = parsed.lines or (_LINES if is_batch else None)
     state = State(interval=parsed.delay, sort=parsed.sort, scope=scope, limit=limit)
@@ -117,11 +95,6 @@ def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             return
 
         show(monitor, state)
-
-
-def _has_terminal() -> bool:
-    ends = (sys.stdin, sys.stdout)  # one gives the keys
-    return all(one is not None and terminal_of(one).is_terminal for one in ends)
 
 
 def _live_file(word: str) -> str:

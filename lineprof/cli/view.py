@@ -8,18 +8,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.cli.command import (
     STANDARD_OUTPUT,
     ArgumentType,
     Command,
+    add_argument,
     add_source_root,
     find_profile,
-    keep_profiles,
     names_and_profiles,
     read_profiles,
+    size_in_words,
+    write_report,
 )
 from lineprof.config import (
     ConfigError,
@@ -28,13 +30,13 @@ from lineprof.config import (
     matching,
     parse_bool,
 )
-from lineprof.console.output import clean_line, print_error, print_lines, shell_path
+from lineprof.console.output import print_error, print_errors, print_lines, shell_path
 from lineprof.console.pager import print_paged
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import PLAIN, terminal_of
 from lineprof.errors import LineprofError
-from lineprof.files import checked_name, name_of, write_file
-from lineprof.flags import BOOLEAN, PAGES
+from lineprof.files import checked_name
+from lineprof.flags import BOOLEAN, is_page, opposite_of
 from lineprof.later import Later
 from lineprof.patterns import FORMS
 from lineprof.report import VIEWS, default_view
@@ -57,12 +59,11 @@ from lineprof.source import sources_of
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
     from lineprof.flags import Flag
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Process
     from lineprof.report import rows
     from lineprof.report.options import View
     from lineprof.source import Sources
@@ -80,8 +81,6 @@ _BY_NAME = {flag.long: flag for flag in _FLAGS.values()}
 _SWITCHES = [flag.long for flag in _FLAGS.values() if flag.kind == BOOLEAN]
 
 _HOT, _HTML = "--hot", "--html"
-
-_MEGABYTE = 1_000_000
 
 _SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
 
@@ -114,7 +113,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     settings = configuration(
         parsed.config or None, off=parsed.config is False, program=os.curdir
     )
-    values = _option_values(parser, parsed, settings)
+    defaults, unknown_keys = _of_file(settings)
+    values = _option_values(parser, parsed, defaults)
     values["column_widths"] = column_widths(settings)
     names, files = _names_and_files(parser, view, parsed, values)
     of_ranks = view.of_ranks and values.get(BY.attribute) != BY_PROCESS
@@ -124,43 +124,37 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if names and view.takes_names:
         profile = chosen(profile, names, sources)
     target = _target(parser, view, values, parsed, files)
-    to_file = target is not None
     options = Options(
         **values,  # type: ignore[arg-type]
         # line_profiler's table stays as it is, byte for byte.
         waiting=view is not _DEFAULT,
-        terminal=PLAIN if to_file else terminal_of(sys.stdout),
+        terminal=PLAIN if target else terminal_of(sys.stdout),
         brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.attribute)),
         file=" ".join(map(shell_path, files)),
         named=bool(names and view.takes_names),
     )
     if view is _DEFAULT and not (names or _has_choice(parsed)):
         view = default_view(profile, sources, options)
-    has_notes = view.is_file or _has_notes(profile, options, as_json=parsed.as_json)
-
-    def lines() -> Iterable[str]:
-        return _lines(view, profile, sources, options, as_json=parsed.as_json)
-
-    if target is not None:
-        written = _write(lines(), target, files, profile)
+    as_json: bool = parsed.as_json
+    report = _Report(
+        view=view, profile=profile, sources=sources, options=options, as_json=as_json
+    )
+    if target:
+        with Progress() as progress:
+            lines = progress.each(report.lines(), "writing line")
+            written = write_report(lines, target, files, profile.processes)
         if view.is_file:
             print_error(f"wrote {written}{size_in_words(written)}")
+    elif parsed.pager and not view.is_file:
+        print_paged(report.lines)
     else:
-        _print(lines, paged=parsed.pager and not view.is_file)
-    for note in (
-        *settings.refused,
-        *settings.remarks,
-        *_unknown_keys(settings),
-        *(
-            _remarks(view, profile, sources, options)
-            if not has_notes or (to_file and not view.is_file)  # else they are in it
-            else ()
-        ),
-    ):
-        print_error(note)
+        print_lines(report.lines())
+    remarks = [*settings.refused, *settings.remarks, *unknown_keys]
+    if not (view.is_file or (report.has_notes and not target)):
+        remarks += report.remarks(options)
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
-        for step in next_steps(profile, files[0]):
-            print_error(step)
+        remarks += next_steps(profile, files[0])
+    print_errors(remarks)
 
 
 def _names_and_files(
@@ -182,15 +176,6 @@ def _names_and_files(
     elif names and not view.takes_names:
         parser.error(f"--{view.name} takes no names: {' '.join(names)}")
     return names, [find_profile(file) for file in files]
-
-
-def _print(lines: Callable[[], Iterable[str]], *, paged: bool) -> None:
-    """Print lines, by the user's pager if they are many and it is `paged`."""
-    if not paged:
-        print_lines(lines())
-        return
-
-    print_paged(lines)
 
 
 def _has_choice(parsed: argparse.Namespace) -> bool:
@@ -219,46 +204,46 @@ def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View
     return view
 
 
-def _lines(
-    view: View, profile: Profile, sources: Sources, options: Options, *, as_json: bool
-) -> Iterable[str]:
-    """Return the lines of a view, with notes unless other programs read it."""
-    if view.rows is not None and (as_json or options.csv):
-        made = view.rows(profile, sources, options)
-        if as_json:
-            # As for CSV: a view's lines for people may have some of the notes.
-            remarks = _remarks(view, profile, sources, options._replace(csv=True))
-            return rows.as_json(view.name, made, remarks)
-        return rows.as_csv(made)
-    if view.is_file or not _has_notes(profile, options, as_json=as_json):
-        return view.render(profile, sources, options)
+class _Report(NamedTuple):
+    """A view of a profile."""
 
-    remarks = notes(profile, sources, tables=view.has_tables)
-    return view_with_notes(view, profile, sources, options, remarks)
+    view: View
+    profile: Profile
+    sources: Sources
+    options: Options
+    as_json: bool
 
+    @property
+    def has_notes(self) -> bool:
+        """Whether notes are part of the output, which they are for people.
 
-def _has_notes(profile: Profile, options: Options, *, as_json: bool) -> bool:
-    """Return whether notes are part of the output, which they are for people.
+        The table of a profile that line_profiler wrote stays as line_profiler
+        prints it.
+        """
+        is_data = self.as_json or self.options.csv
+        return bool(self.profile.processes) and not is_data
 
-    The table of a profile that line_profiler wrote stays as line_profiler prints it.
-    """
-    return bool(profile.processes) and not (as_json or options.csv)
+    def lines(self) -> Iterable[str]:
+        """Return the lines of the view, with notes unless other programs read it."""
+        view, profile, sources, options, as_json = self
+        if view.rows is not None and (as_json or options.csv):
+            made = view.rows(profile, sources, options)
+            if as_json:
+                # As for CSV: a view's lines for people may have some of the notes.
+                remarks = self.remarks(options._replace(csv=True))
+                return rows.as_json(view.name, made, remarks)
+            return rows.as_csv(made)
+        if view.is_file or not self.has_notes:
+            return view.render(profile, sources, options)
+        return view_with_notes(view, profile, sources, options, self._notes())
 
+    def remarks(self, options: Options) -> Iterator[str]:
+        """Yield what the view with these `options` lacks, once its lines were made."""
+        yield from self.view.notes(self.profile, options)
+        yield from self._notes()
 
-def _remarks(
-    view: View, profile: Profile, sources: Sources, options: Options
-) -> Iterator[str]:
-    """Yield what the view lacks, once its lines have been made."""
-    yield from view.notes(profile, options)
-    yield from notes(profile, sources, tables=view.has_tables)
-
-
-def size_in_words(file: str) -> str:
-    """Return the size of a regular file in words; "" for a pipe or a device."""
-    size = os.path.getsize(file) if os.path.isfile(file) else 0
-    if size >= _MEGABYTE:
-        return f" ({size / _MEGABYTE:,.1f} MB)"
-    return f" ({size / 1000:,.0f} kB)" if size else ""
+    def _notes(self) -> Iterable[str]:
+        return notes(self.profile, self.sources, tables=self.view.has_tables)
 
 
 def _target(
@@ -268,52 +253,21 @@ def _target(
     parsed: argparse.Namespace,
     files: Sequence[str],
 ) -> str | None:
-    """Return the name of the file to write; None for standard output."""
+    """Return the name of the file to write; None for standard output.
+
+    A page has the name of --html, or of -o, or the default.
+    """
     target: str | None = parsed.log_file
     if view.is_file:
-        target = _page_name(parser, str(values.pop(PAGE.attribute)), parsed, files)
+        page = str(values.pop(PAGE.attribute))
+        if page and target is not None:
+            parser.error(f"{_HTML} and -o both name a file")
+        if page.endswith(".lprof"):
+            parser.error(
+                f"{page} is the name of a profile; {_HTML} takes that of a page"
+            )
+        target = checked_name(page) if page else target or f"{files[0]}.html"
     return None if target == STANDARD_OUTPUT else target
-
-
-def _page_name(
-    parser: argparse.ArgumentParser,
-    page: str,
-    parsed: argparse.Namespace,
-    files: Sequence[str],
-) -> str:
-    """Return the name of the file that --html writes: `page`, of -o, or the default."""
-    if page and parsed.log_file is not None:
-        parser.error(f"{_HTML} and -o both name a file")
-    if page.endswith(".lprof"):
-        parser.error(f"{page} is the name of a profile; {_HTML} takes that of a page")
-    if page:
-        return checked_name(page)
-    return parsed.log_file or f"{files[0]}.html"
-
-
-def _write(lines: Iterable[str], name: str, files: list[str], profile: Profile) -> str:
-    """Write the view to a file, and return its name.
-
-    LineprofError if that fails, or if it is the profile.
-    """
-    target = report_name(name, profile.processes)
-    keep_profiles(files, target)
-    with Progress() as progress:
-        clean = map(clean_line, lines)
-        write_file(progress.each(clean, "writing line"), target)
-    return target
-
-
-def report_name(template: str, processes: Sequence[Process]) -> str:
-    """Return the name of a report's file, its placeholders replaced: see `name_of`.
-
-    Process number and host are those of the first process of the profile, or of
-    this process if there is none.
-    """
-    pid, host = os.getpid(), os.uname().nodename
-    if processes:
-        pid, host = processes[0].pid, processes[0].host
-    return name_of(template, pid=pid, host=host, now=time.time())
 
 
 # Rewriting of the arguments for `argparse`.
@@ -345,8 +299,7 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
             count = rest.pop(0) if _is_count(follows) else DEFAULT_HOT_LINES
             argument = f"{_HOT}={count}"
         elif argument == _HTML:
-            is_name = follows.lower().endswith(PAGES)
-            argument = f"{_HTML}={rest.pop(0) if is_name else ''}"
+            argument = f"{_HTML}={rest.pop(0) if is_page(follows) else ''}"
         done.append(argument)
     return done + rest
 
@@ -380,14 +333,14 @@ def expand_flags(
     in `preferred` alone count. Raises LineprofError for a switch's value that is
     neither yes nor no.
     """
-    opposites = {_negated(flag): flag for flag in switches}
+    opposites = {opposite_of(flag): flag for flag in switches}
     names = {*switches, *opposites, *others}
     rest = list(arguments)
     done: list[str] = []
     while rest and rest[0] != "--":
         flag, equals, value = rest.pop(0).partition("=")
         if flag.startswith("--"):
-            found = matching(flag, names, {*preferred, *map(_negated, preferred)})
+            found = matching(flag, names, {*preferred, *map(opposite_of, preferred)})
             flag = found[0] if len(found) == 1 else flag
         if flag in opposites or flag in switches:
             if not equals:
@@ -398,15 +351,10 @@ def expand_flags(
                 raise LineprofError(f"{flag} takes yes or no, not {value!r}")
             switch = opposites.get(flag, flag)
             is_on = is_on is not (flag in opposites)
-            done.append(switch if is_on else _negated(switch))
+            done.append(switch if is_on else opposite_of(switch))
         else:
             done.append(flag + equals + value)
     return done + rest
-
-
-def _negated(flag: str) -> str:
-    """Return the opposite of a long flag."""
-    return f"--no-{flag[2:]}"
 
 
 # The flags for `argparse`.
@@ -414,76 +362,57 @@ def _negated(flag: str) -> str:
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
+    add = partial(add_argument, parser)
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "files",
-        nargs="+",
-        metavar="FILE",
-        help="profiles of kernprof; with names before or after them, the tables of"
+    add(
+        "FILE",
+        "profiles of kernprof; with names before or after them, the tables of"
         f" these functions alone: {FORMS}",
     )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
-    parser.add_argument(
-        *("-c", "--config"),
-        metavar="FILE",
-        help="take defaults from the table [tool.line_profiler.cli] or"
+    add(
+        "-c, --config FILE",
+        "take defaults from the table [tool.line_profiler.cli] or"
         " [tool.lineprof.cli] of this TOML file",
     )
-    parser.add_argument(
+    add(
         "--no-config",
+        "ignore configuration files",
         dest="config",
         action="store_const",
         const=False,
-        help="ignore configuration files",
     )
-    parser.add_argument(
-        *("-o", "--log-file"),
-        type=ArgumentType(checked_name),
-        metavar="FILE",
-        help="write the report to this file; its name may hold %%p, the id of the"
+    add(
+        "-o, --log-file FILE",
+        "write the report to this file; its name may hold %%p, the id of the"
         " measured process, %%h, its host, %%t, the time, and %%q{VAR}, a variable",
+        checked_name,
     )
-    parser.add_argument(
+    add(
         "--no-pager",
+        "print what does not fit on the terminal, without the program that PAGER"
+        " names (default: less)",
         dest="pager",
         action="store_false",
-        help="print what does not fit on the terminal, without the program that PAGER"
-        " names (default: less)",
     )
     add_source_root(parser)
-    parser.add_argument(
-        f"--{_JSON.name}", dest="as_json", action="store_true", help=_JSON.help
-    )
+    add(f"--{_JSON.name}", _JSON.help, dest="as_json")
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
         if view is not _JSON:
-            _add_view(views, view)
+            value = view.value
+            add_argument(
+                views,
+                f"--{view.name} {value.value if value else ''}",
+                view.help,
+                value.read if value else None,
+                dest="view",
+                action=_Choose if value else "store_const",
+                const=view,
+                default=_DEFAULT,
+            )
     for option in _FLAGS.values():
-        _add_flag(parser, option)
-
-
-def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
-    """Add the flag that chooses a view, with its value if it takes one."""
-    if view.value is None:
-        views.add_argument(
-            f"--{view.name}",
-            dest="view",
-            action="store_const",
-            const=view,
-            default=_DEFAULT,
-            help=view.help,
-        )
-        return
-    views.add_argument(
-        f"--{view.name}",
-        dest="view",
-        action=_Choose,
-        const=view,
-        type=ArgumentType(view.value.read),
-        default=_DEFAULT,
-        metavar=view.value.value,
-        help=view.help,
-    )
+        _add_option(parser, option)
 
 
 class _Choose(argparse.Action):
@@ -506,96 +435,80 @@ class _Choose(argparse.Action):
             setattr(namespace, option.attribute, value)
 
 
-def _add_flag(parser: argparse.ArgumentParser, flag: Flag) -> None:
-    """Add a flag; if it is not given, the namespace has no such attribute."""
-    common: Any = {"dest": flag.attribute, "default": argparse.SUPPRESS}
-    if flag.kind != BOOLEAN:
-        parser.add_argument(
-            *flag.names,
-            **common,
-            type=ArgumentType(flag.read, flag.words, flag.separator),
-            metavar=flag.value,
-            help=flag.text,
-        )
-        return
-    parser.add_argument(*flag.names, **common, action="store_true", help=flag.text)
-    parser.add_argument(
-        flag.opposite, **common, action="store_false", help=argparse.SUPPRESS
-    )
+def _add_option(parser: argparse.ArgumentParser, flag: Flag) -> None:
+    """Add a flag of a view; if it is not given, the namespace has no such attribute."""
+    add = partial(add_argument, parser, dest=flag.attribute, default=argparse.SUPPRESS)
+    if flag.kind == BOOLEAN:
+        add(flag.usage, flag.text)
+        add(flag.opposite, argparse.SUPPRESS, action="store_false")
+    else:
+        read = ArgumentType(flag.read, flag.words, flag.separator)
+        add(flag.usage, flag.text, type=read)
 
 
 # The values of the options: as given, else from a TOML file, else the defaults.
 
 
 def _option_values(
-    parser: argparse.ArgumentParser, parsed: argparse.Namespace, source: ConfigSource
+    parser: argparse.ArgumentParser,
+    parsed: argparse.Namespace,
+    defaults: dict[str, object],
 ) -> dict[str, object]:
     """Return the values of the chosen view's options by field.
 
-    A flag that the view does not take is a usage error. Raises ConfigError for an
-    invalid value in the TOML file.
+    A flag that the view does not take is a usage error.
     """
     view: View = parsed.view
+    orders = ", ".join(dict.fromkeys(view.orders))
     given = dict(vars(parsed))
-    defaults = _defaults(source)
     values = {}
     for flag in (*view.options, *([view.value] if view.value else ())):
         default = defaults.get(flag.attribute, flag.default)
         values[flag.attribute] = given.pop(flag.attribute, default)
     if values.get(_ORDER) and values[_ORDER] not in view.orders:
         if hasattr(parsed, _ORDER):
-            known = ", ".join(dict.fromkeys(view.orders))
             name = "the table" if view is _DEFAULT else f"--{view.name}"
-            parser.error(f"{name} has no order {values[_ORDER]!r}; known are: {known}")
+            parser.error(f"{name} has no order {values[_ORDER]!r}; known are: {orders}")
         values[_ORDER] = ""  # the file's is for another view
     for field, other in _FLAGS.items():
         if field in given:
             name = other.long
             if view is _DEFAULT:
-                takers = " or ".join(f"--{one.name}" for one in _takers(other))
-                parser.error(f"{name} goes with {takers}")
-            if name == _SORT and view.orders:
-                known = ", ".join(dict.fromkeys(view.orders))
-                parser.error(f"{name} of --{view.name} needs an order: {known}")
+                takers = (
+                    f"--{one.name}"
+                    for one in VIEWS.values()
+                    if any(flag.attribute == field for flag in one.options)
+                )
+                parser.error(f"{name} goes with {' or '.join(takers)}")
+            if name == _SORT and orders:
+                parser.error(f"{name} of --{view.name} needs an order: {orders}")
             parser.error(f"--{view.name} takes no {name}")
     return values
 
 
-def _takers(option: Flag) -> list[View]:
-    """Return the views that take `option`."""
-    return [
-        view
-        for view in VIEWS.values()
-        if option.attribute in {one.attribute for one in view.options}
-    ]
+def _of_file(source: ConfigSource) -> tuple[dict[str, object], list[str]]:
+    """Return the values of a TOML file by the field that they set, and remarks.
 
-
-def _defaults(source: ConfigSource) -> dict[str, object]:
-    """Return the values of a TOML file by the field that they set."""
-    if not source.holds:
-        return {}
+    There is a remark on each key that no flag has. Raises ConfigError for an invalid
+    value.
+    """
+    values: dict[str, object] = {}
+    remarks: list[str] = []
     table = source.get_subconfig("cli")
-    values = {}
-    for key, value in {**table.conf_dict, **table.own}.items():
+    for key, value in {**table.conf_dict, **table.own}.items() if source.holds else ():
         flag = _BY_NAME.get(f"--{key.replace('_', '-')}")
         if flag is None:
+            remarks.append(
+                f"{source.file}: [tool.lineprof.cli] knows no {key!r};"
+                " lineprof view --help lists all flags"
+            )
             continue
         try:
             values[flag.attribute] = flag.from_file(value)
         except LineprofError as error:
             where = f"{source.file}: {key}"
             raise ConfigError(f"{where}: {error.message}", hint=error.hint) from None
-    return values
-
-
-def _unknown_keys(source: ConfigSource) -> list[str]:
-    """Return a line for each key of [tool.lineprof.cli] that no flag has."""
-    return [
-        f"{source.file}: [tool.lineprof.cli] knows no {key!r};"
-        " lineprof view --help lists all flags"
-        for key in source.get_subconfig("cli").own
-        if f"--{key.replace('_', '-')}" not in _BY_NAME
-    ]
+    return values, remarks
 
 
 COMMAND = Command(add_flags=_add_flags, run=_view, prepare=_prepare)

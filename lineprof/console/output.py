@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from contextlib import suppress
 
 from lineprof.errors import LineprofError, printable
 
@@ -47,16 +48,20 @@ def print_error(text: str, name: str = "lineprof") -> None:
     print_stderr(f"{name}: {text}")
 
 
+def print_errors(lines: Iterable[str]) -> None:
+    """Print each of the lines as `print_error`."""
+    for line in lines:
+        print_error(line)
+
+
 def print_stderr(line: str) -> None:
     """Print `line` on standard error, if there is one, with control characters escaped.
 
     All messages for standard error go through here.
     """
-    try:
+    with suppress(_BROKEN_STREAM):
         sys.stderr.write(f"{printable(line)}\n")
         sys.stderr.flush()
-    except _BROKEN_STREAM:
-        return
 
 
 # Output of a command.
@@ -98,12 +103,10 @@ def _print(write: Callable[[], object]) -> None:
 
 def drop_output() -> None:
     """Let Python's last flush of standard output, at exit, go nowhere."""
-    try:
+    with suppress(AttributeError, OSError, ValueError):  # it has no descriptor
         handle = os.open(os.devnull, os.O_WRONLY)
         os.dup2(handle, sys.stdout.fileno())
         os.close(handle)
-    except (AttributeError, OSError, ValueError):  # it has no descriptor
-        return
 
 
 # Output at the end of a program.
@@ -142,7 +145,7 @@ def print_message(text: str, *, dying: bool = False) -> None:
     if not isinstance(text, Styled):
         text = printable(text, keep="\n\t")
     stream = sys.__stdout__ if dying else sys.stdout
-    try:
+    with suppress(_BROKEN_STREAM):
         if stream is not sys.__stdout__ or stream is None:
             stream.write(text)  # type: ignore[union-attr]
             stream.flush()  # type: ignore[union-attr]
@@ -152,8 +155,6 @@ def print_message(text: str, *, dying: bool = False) -> None:
         data = text.encode(stream.encoding, "backslashreplace")
         while data:
             data = data[os.write(stream.fileno(), data) :]
-    except _BROKEN_STREAM:
-        return
 
 
 _PYTHONS = ("python", "pypy", "graalpy")  # first parts of their files' names

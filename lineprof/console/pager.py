@@ -17,7 +17,7 @@ from shutil import which
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import print_lines
-from lineprof.console.terminal import size_in, terminal_of, write_lines
+from lineprof.console.terminal import has_user, size_in, terminal_of, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +28,7 @@ _SHELL_CHARACTERS = frozenset("|&;<>()$`\\\"'*?[#~=%\n")
 
 _NOT_RUN = frozenset((126, 127))  # exit statuses of a shell
 
+# Colours and links, which take no columns.
 _ESCAPES = re.compile("\x1b[^m]*m|\x1b]8;[^\x07\x1b]*(?:\x07|\x1b\\\\)")
 
 
@@ -42,21 +43,17 @@ def print_paged(render: Callable[[], Iterable[str]]) -> None:
         return
     lines = iter(render())
     first = list(islice(lines, height))
-    fits = len(first) < height and all(_columns(line) <= width for line in first)
+    columns = [len(_ESCAPES.sub("", line)) for line in first]
+    fits = len(first) < height and max(columns, default=0) <= width
     if fits or not _show(command, chain(first, lines)):
         print_lines(first if fits else render())
 
 
 def _command() -> list[str]:
     """Return the command of the pager; [] if there is none, or no user to use it."""
-    ends = (sys.stdin, sys.stdout)  # a pager needs keys
-    if not all(one is not None and terminal_of(one).is_terminal for one in ends):
+    if not has_user() or os.environ.get("TERM") == "dumb":
         return []
-    if os.environ.get("TERM") == "dumb":
-        return []
-    pager = os.environ.get("PAGER")
-    if pager is None:
-        pager = "less"
+    pager = os.environ.get("PAGER", "less")
     if pager.strip() in {"", "cat"}:
         return []
     if not _SHELL_CHARACTERS.isdisjoint(pager):
@@ -74,11 +71,6 @@ def _size() -> tuple[int, int]:
     lines = size_in("LINES")
     height = size.lines if lines is None else lines
     return terminal_of(sys.stdout).width or size.columns, height
-
-
-def _columns(line: str) -> int:
-    """Return the columns of a line, without its colours and links."""
-    return len(_ESCAPES.sub("", line))
 
 
 def _show(command: list[str], lines: Iterable[str]) -> bool:

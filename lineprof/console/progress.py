@@ -47,9 +47,8 @@ class Progress:
         self._next = clock() + _DELAY
         terminal = terminal_of(self._stream)
         self._is_on = terminal.is_terminal
-        self._room = (
-            terminal.width or _DEFAULT_WIDTH
-        ) - 1  # what wraps can't be erased
+        width = terminal.width or _DEFAULT_WIDTH
+        self._room = width - 1  # what wraps can't be erased
         self._shown = False
         self._first = _KEEP if after_output else _ERASE
         self._erase = _ERASE_AFTER if after_output else _ERASE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.output import Styled, clean_line
@@ -69,6 +70,12 @@ def terminal_of(stream: TextIO) -> Terminal:
     return Terminal(
         is_terminal=True, width=_width(stream), colour=not plain, boxes=boxes
     )
+
+
+def has_user() -> bool:
+    """Return whether a user reads standard output, and gives keys."""
+    ends = (sys.stdin, sys.stdout)
+    return all(one is not None and terminal_of(one).is_terminal for one in ends)
 
 
 def _has_boxes(stream: TextIO) -> bool:

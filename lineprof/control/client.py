@@ -13,14 +13,13 @@ import select
 import socket
 import stat
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from lineprof.control.watch import Watch
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from lineprof.control.place import Place
@@ -54,11 +53,8 @@ class Connection:
         self._watch = Watch(pid)
         self._socket.settimeout(_CONNECT_TIMEOUT)
         try:
-            if folder is not None:
-                folder.connect(self._socket, place.socket)
-            else:
-                with place.folder() as its_folder:
-                    its_folder.connect(self._socket, place.socket)
+            with nullcontext(folder) if folder else place.folder() as its_folder:
+                its_folder.connect(self._socket, place.socket)
             _check_peer(self._socket, pid)
         except (FileNotFoundError, ConnectionRefusedError, LineprofError):
             self.close()
@@ -74,12 +70,7 @@ class Connection:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """End the connection; without an exception, as `leave` does."""
         if kind is None:
             self.leave()
@@ -221,15 +212,18 @@ def check_size(handle: int, what: str) -> None:
     except OSError as error:
         raise LineprofError(f"cannot read {what}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
-        raise LineprofError(
-            f"{what} is no file",
-            hint="use the same version of lineprof on both sides",
-        )
+        raise other_version(f"{what} is no file")
     if status.st_size > _MAX_FILE:
         raise LineprofError(
             f"{what} has {status.st_size >> 20} MB, more than {_MAX_FILE >> 20}",
             hint="attach for a shorter time, or exclude functions",
         )
+
+
+def other_version(message: str) -> LineprofError:
+    """Return the error for data that a process of this version would not send."""
+    hint = "use the same version of lineprof on both sides"
+    return LineprofError(message, hint=hint)
 
 
 class GoneError(LineprofError):

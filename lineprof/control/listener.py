@@ -13,7 +13,7 @@ import json
 import os
 import select
 import sys
-from contextlib import nullcontext, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 
 from lineprof.errors import LineprofError
@@ -139,31 +139,18 @@ class Listener:
         self._peers: dict[int, Peer] = {}
         self._turns: QuickTurns | None = None  # until the first peer
         self._thread: QuietThread | None = None
-        try:
-            self._socket = self._listening()
-        except BaseException:
-            folder.close()
-            raise
-
-    def _listening(self) -> socket.socket:
-        """Return a socket that listens, and open a pipe to wake its thread; OSError."""
-        folder, name = self._folder, self._name
-        new = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            self._wake, self._woken = os.pipe()  # read and write
-            try:
-                folder.remove(name)
-                folder.bind(new, name)
-                new.listen(_BACKLOG)
-                new.setblocking(False)
-            except BaseException:
-                os.close(self._wake)
-                os.close(self._woken)
-                raise
-        except BaseException:
-            new.close()
-            raise
-        return new
+        with ExitStack() as undo:  # if that is impossible
+            undo.callback(folder.close)
+            self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            undo.callback(self._socket.close)
+            self._wake, self._woken = os.pipe()  # read and write, to wake the thread
+            undo.callback(os.close, self._wake)
+            undo.callback(os.close, self._woken)
+            folder.remove(name)
+            folder.bind(self._socket, name)
+            self._socket.listen(_BACKLOG)
+            self._socket.setblocking(False)
+            self._opened = undo.pop_all()
 
     def start(self) -> None:
         """Answer requests from now on."""
@@ -203,12 +190,7 @@ class Listener:
             peer.close()
         self._peers.clear()
         with suppress(OSError):
-            self._socket.close()
-        with suppress(OSError):
-            self._folder.close()
-        for descriptor in (self._wake, self._woken):
-            with suppress(OSError):
-                os.close(descriptor)
+            self._opened.close()
         # No cycle is left as garbage, which Python may collect much later.
         self._thread = None
         del self._owner

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import stat
 import sys
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.control.address import SUFFIX
 from lineprof.errors import LineprofError
+from lineprof.files import closed_after
 from lineprof.private_folder import (
     PATH_ONLY,
     TEMPORARY,
@@ -55,11 +58,8 @@ class Place(NamedTuple):
         """
         above = os.path.dirname(self.inside)
         try:
-            parent = _open_parent(self.root, above, self.rights)
-            try:
+            with closed_after(_open_parent(self.root, above, self.rights)) as parent:
                 return PrivateFolder.below(parent, self.outside, self.rights, make=make)
-            finally:
-                os.close(parent)
         except FileNotFoundError:
             if make:
                 raise _unusable(self.outside, "its parent is not there") from None
@@ -186,10 +186,8 @@ def _is_folder(root: str, path: str, rights: Rights) -> bool:
         handle = _open_parent(root, path, rights)
     except OSError:
         return False
-    try:
+    with closed_after(handle):
         return stat.S_ISDIR(os.fstat(handle).st_mode)
-    finally:
-        os.close(handle)
 
 
 def _open_parent(root: str, path: str, rights: Rights) -> int:
@@ -198,12 +196,9 @@ def _open_parent(root: str, path: str, rights: Rights) -> int:
     if not root and rights.are_own:
         return os.open(path, flags)
     # A link of the kernel, such as /proc/self/cwd, would lead to files of this process.
-    top = os.open(root or os.sep, flags)  # only root may enter that of a container
-    try:
-        with rights:
-            return open_below(top, path)
-    finally:
-        os.close(top)
+    # Only root may enter the root folder of a container.
+    with closed_after(os.open(root or os.sep, flags)) as top, rights:
+        return open_below(top, path)
 
 
 _MAX_LINKS = 40  # of one path, as in the kernel
@@ -245,3 +240,43 @@ def open_below(top: int, path: str) -> int:
     finally:
         for handle in opened:
             os.close(handle)
+
+
+# Files that processes left in the folder. A program that is killed leaves its socket
+# there, a client that is killed the code that it had for the program. The next client
+# removes them.
+
+_MIN_AGE = 60.0  # s; a younger file may be one that a process is just making
+# Endings of the names of files that a client has made, or that are only for it.
+OF_CLIENTS = (".boot", ".code", ".failed", ".new", ".stacks", ".token")
+SCRIPT = ".py"  # of the name of a text that a process runs, however late
+
+
+def remove_leftovers(folder: PrivateFolder) -> None:
+    """Remove the sockets of programs that have ended, and files of such clients.
+
+    Whoever made a file may be in another container, so that its process number says
+    nothing: nobody listens at the socket, and nobody has the file locked.
+    """
+    with suppress(OSError, LineprofError):
+        for name in folder.names():
+            if name.endswith((SUFFIX, SCRIPT, *OF_CLIENTS)):
+                with suppress(OSError, LineprofError):
+                    _remove_unless_used(folder, name)
+
+
+def _remove_unless_used(folder: PrivateFolder, name: str) -> None:
+    if time.time() - folder.status(name).st_mtime < _MIN_AGE:
+        return
+    if name.endswith(SCRIPT) and os.path.exists(f"/proc/{name.partition('-')[0]}"):
+        return  # Python would say in the program that it finds no such file
+    if name.endswith(SUFFIX):
+        # A socket of another type is refused for its type by a program that listens,
+        # which is not woken up.
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+            try:
+                folder.connect(other, name)
+            except ConnectionRefusedError:
+                folder.remove(name)
+    elif not folder.is_in_use(name):
+        folder.remove(name)

@@ -10,6 +10,9 @@ AUTO_UNIT = 0.0  # asks for each time in the unit in which it reads best
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (NANOSECOND, "ns"))  # in s
 
+# Units of time as users write them; one of two letters is the Greek mu.
+NS_OF_UNIT = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
+
 _ROUNDS_TO_ONE = 0.99995  # with four digits
 
 

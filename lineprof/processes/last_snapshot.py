@@ -215,7 +215,7 @@ class _Indexes:
         return replace(
             trace,
             process=self.process(trace.process),
-            threads=tuple([self.thread(one) for one in trace.threads]),
+            threads=tuple(map(self.thread, trace.threads)),
         )
 
 
@@ -234,5 +234,5 @@ def _gpu(gpu: Gpu, indexes: _Indexes) -> Gpu:
         timelines=tuple(
             replace(one, process=indexes.process(one.process)) for one in gpu.timelines
         ),
-        slices=tuple(indexes.trace(one) for one in gpu.slices),
+        slices=tuple(map(indexes.trace, gpu.slices)),
     )

@@ -8,7 +8,7 @@ it ends; an empty file announces the profile. `collect` reads both.
 
 The path of the settings is in one variable of the environment. The C library's
 environment has it, which children inherit; `os.environ`, in which the program looks,
-does not. A child that gets neither finds the settings by `entries`.
+does not. A child that gets neither finds the settings by an entry.
 """
 
 from __future__ import annotations
@@ -17,10 +17,18 @@ import marshal
 import os
 import re
 import stat
+import sys
 from collections import namedtuple
+from contextlib import suppress
 
-from lineprof.private_folder import temporary_folder
-from lineprof.processes import entries
+from lineprof.errors import LineprofError
+from lineprof.private_folder import (
+    USUAL_TEMPORARY,
+    check_folder,
+    own_folder_name,
+    temporary_folder,
+)
+from lineprof.process_info import start_ticks
 from lineprof.storage import load
 from lineprof.version import VERSION
 
@@ -38,6 +46,7 @@ _UNWRITTEN = ".unwritten"  # in place of the announced profile; a name takes no 
 _NEW = ".new"  # end of the name of a file that is being written
 _FOLDER = "lineprof-run"  # first part of the name of a run's folder
 _OUR_ENDS = (_ANNOUNCED, _PROFILE, _UNWRITTEN, _NEW)
+_RUNS = "runs"  # the folder of entries, in that of this user
 _MARSHAL = 2  # the newest format that all versions of Python read alike
 
 
@@ -57,7 +66,7 @@ class Part(
 
     def remove(self) -> None:
         """Remove its file."""
-        _remove(self.file)
+        remove_file(self.file)
 
 
 class Live(namedtuple("Live", "folder run out")):
@@ -91,6 +100,14 @@ class Run(namedtuple("Run", "place")):
         return cls(os.path.join(folder, _SETTINGS))
 
     @classmethod
+    def of_folder(cls, folder: str) -> Run | None:
+        """Return the run with that folder; None if `new` makes none of such a name."""
+        name = os.path.basename(folder)
+        if re.fullmatch(_FOLDER + r"-\d+-[0-9a-f]{12}", name) is None:
+            return None
+        return cls(os.path.join(folder, _SETTINGS))
+
+    @classmethod
     def of_environment(cls) -> Run | None:
         """Return the run that this process was started for; None if there is none.
 
@@ -110,16 +127,22 @@ class Run(namedtuple("Run", "place")):
     def keep(self) -> None:
         """Let children join the run no more."""
         os.unsetenv(VARIABLE)
-        entries.leave()
+        _leave()
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
-        remove_folder(self.folder)
+        """Remove the folder with all that runs leave in it, and its entries."""
+        folder = self.folder
+        _leave_all(folder)
+        for name in _names(folder):
+            if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
+                remove_file(os.path.join(folder, name))
+        with suppress(OSError):  # a child writes at this moment, or it has other files
+            os.rmdir(folder)
 
     @property
     def has_profiles(self) -> bool:
         """Whether a child has left a profile in the folder."""
-        return has_profiles(self.folder)
+        return any(name.endswith(_PROFILE) for name in _names(self.folder))
 
     @property
     def is_open(self) -> bool:
@@ -132,7 +155,7 @@ class Run(namedtuple("Run", "place")):
         """Leave `settings` for children: plain values, by name; OSError."""
         told = {**settings, "version": VERSION}
         _write(self.place, marshal.dumps(told, _MARSHAL))
-        entries.enter(self.place)
+        _enter(self.place)
 
     def with_settings(self, settings: Mapping[str, object]) -> Run:
         """Return the same run with other settings for the children of this process.
@@ -154,6 +177,20 @@ class Run(namedtuple("Run", "place")):
         return None
 
     # -- parts ------------------------------------------------------------------------
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts that children have left in the folder."""
+        for name in sorted(_names(self.folder)):
+            stem, end = os.path.splitext(name)
+            pid = stem.partition("-")[0]
+            if not pid.isdigit() or end not in {_ANNOUNCED, _PROFILE, _UNWRITTEN}:
+                continue
+            path, error = os.path.join(self.folder, name), None
+            if end == _UNWRITTEN:
+                number = stem.rpartition("-")[2]
+                error = int(number) if number.isdigit() else 0
+            profile = _of_file(path) if end == _PROFILE else None
+            yield Part(pid=int(pid), profile=profile, file=path, error=error)
 
     def announce(self) -> str:
         """Return the name, without its end, of the file of this process, now made.
@@ -186,14 +223,14 @@ def _is_private(place: str) -> bool:
 
 def withdraw(stem: str) -> None:
     """Take back what `Run.announce` has announced."""
-    _remove(stem + _ANNOUNCED)
+    remove_file(stem + _ANNOUNCED)
 
 
 def write_profile(stem: str, save: Callable[[str], None]) -> None:
     """Let `save` write the profile of this process to the path that it is given."""
     save(stem + _NEW)
     os.replace(stem + _NEW, stem + _PROFILE)
-    _remove(stem + _ANNOUNCED)
+    remove_file(stem + _ANNOUNCED)
 
 
 def note_failure(stem: str, error: int) -> None:
@@ -201,10 +238,8 @@ def note_failure(stem: str, error: int) -> None:
 
     `error` is a number of errno, 0 if unknown.
     """
-    try:
+    with suppress(OSError):  # the run has ended
         os.replace(stem + _ANNOUNCED, f"{stem}-{error}{_UNWRITTEN}")
-    except OSError:  # the run has ended
-        return
 
 
 def collect(run: Run, live: Live | None) -> Iterator[Part]:
@@ -217,46 +252,7 @@ def collect(run: Run, live: Live | None) -> Iterator[Part]:
         from lineprof.processes.recovery import children_of  # noqa: PLC0415  # at the end
 
         yield from children_of(live.folder, live.run)
-    yield from parts_in(run.folder)
-
-
-def has_profiles(folder: str) -> bool:
-    """Return whether a child has left a profile in the folder of its run."""
-    return any(name.endswith(_PROFILE) for name in _names(folder))
-
-
-def is_folder_of_run(folder: str) -> bool:
-    """Return whether a path has the name of a folder that `Run.new` makes."""
-    name = os.path.basename(folder)
-    return re.fullmatch(_FOLDER + r"-\d+-[0-9a-f]{12}", name) is not None
-
-
-def remove_folder(folder: str) -> None:
-    """Remove the folder of a run with all that runs leave in it, and its entries."""
-    entries.leave_all(folder)
-    for name in _names(folder):
-        if name.startswith(_SETTINGS) or name.endswith(_OUR_ENDS):
-            _remove(os.path.join(folder, name))
-    try:
-        os.rmdir(folder)
-    except OSError:  # a child writes at this moment, or it has other files
-        return
-
-
-def parts_in(folder: str) -> Iterator[Part]:
-    """Yield the parts that children have left in the folder of their run."""
-    for name in sorted(_names(folder)):
-        stem, end = os.path.splitext(name)
-        pid = stem.partition("-")[0]
-        if end in {_ANNOUNCED, _PROFILE} and pid.isdigit():
-            path = os.path.join(folder, name)
-            profile = _of_file(path) if end == _PROFILE else None
-            yield Part(pid=int(pid), profile=profile, file=path)
-        elif end == _UNWRITTEN and pid.isdigit():
-            number = stem.rpartition("-")[2]
-            error = int(number) if number.isdigit() else 0
-            path = os.path.join(folder, name)
-            yield Part(pid=int(pid), profile=None, file=path, error=error)
+    yield from run.parts()
 
 
 def _of_file(path: str) -> Profile | None:
@@ -284,21 +280,83 @@ def _read(path: str) -> object:
 
 def _write(path: str, data: bytes) -> None:
     """Write a file that is there either whole or not at all; OSError."""
-    handle = os.open(path + _NEW, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
-    finally:
-        os.close(handle)
+    flags = os.O_CREAT | os.O_TRUNC | os.O_WRONLY
+    with open(os.open(path + _NEW, flags, 0o600), "wb") as stream:
+        stream.write(data)
     os.replace(path + _NEW, path)
 
 
-def _remove(path: str) -> None:
-    try:
+def remove_file(path: str) -> None:
+    """Remove a file, if that is possible."""
+    with suppress(OSError):
         os.unlink(path)
-    except OSError:
+
+
+# Entries of runs: links by which a child finds a run that its environment lacks.
+#
+# A parent may start a child in C, with an environment of its own making: a copy of
+# `os.environ` has no variable of ours. So each process that leaves settings for its
+# children enters the path of the settings in a folder for this user, under its own
+# number and start, which no other process of this system ever has together. A new
+# Python looks for the entry of each of its ancestors, the nearest first: see
+# `DOOR` in kernprof.
+#
+# The folder is there while there are runs; without it, no Python looks any further. Its
+# place depends on nothing in the environment. Only Linux tells a process cheaply of its
+# ancestors: elsewhere there are no entries.
+
+
+def _entries() -> str:
+    """Return the folder of the entries."""
+    return os.path.join(USUAL_TEMPORARY, own_folder_name(), _RUNS)
+
+
+def _enter(place: str) -> None:
+    """Enter `place`, the path of the settings for the children of this process."""
+    ticks = start_ticks(os.getpid()) if sys.platform == "linux" else None
+    if ticks is None:
         return
+    folder = _entries()
+    path = os.path.join(folder, f"{os.getpid()}-{ticks}")
+    with suppress(
+        OSError, LineprofError
+    ):  # there are only the children that have a variable
+        _drop_entries(lambda name, _: _has_ended(name))  # of processes that were killed
+        for made in (os.path.dirname(folder), folder):
+            os.makedirs(made, mode=0o700, exist_ok=True)
+            check_folder(made)
+        os.symlink(place, path)
+
+
+def _leave() -> None:
+    """Remove the entry of this process."""
+    own = f"{os.getpid()}-"
+    _drop_entries(lambda name, _: name == f"{own}{start_ticks(os.getpid())}")
+
+
+def _leave_all(folder: str) -> None:
+    """Remove all entries of the run with that `folder`."""
+    _drop_entries(lambda _, place: os.path.dirname(place) == folder)
+
+
+def _drop_entries(is_over: Callable[[str, str], bool]) -> None:
+    """Remove the entries for whose name and place `is_over` is true."""
+    folder = _entries()
+    with suppress(Exception):  # it has others, an audit hook refuses it...
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            if is_over(name, os.readlink(path)):
+                os.unlink(path)
+        os.rmdir(folder)
+
+
+def _has_ended(name: str) -> bool:
+    """Return whether the process of an entry has ended."""
+    pid, _, ticks = name.partition("-")
+    return pid.isdigit() and str(start_ticks(int(pid))) != ticks
+
+
+# Helpers of multiprocessing.
 
 
 def is_helper(name: str, words: Iterable[str]) -> bool:

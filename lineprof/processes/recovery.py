@@ -10,27 +10,16 @@ import fnmatch
 import os
 import re
 import signal
-import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof import process_info
 from lineprof.errors import LineprofError
-from lineprof.files import real_path
+from lineprof.files import closed_after, real_path
 from lineprof.later import Later
 from lineprof.model.profile import Profile
-from lineprof.private_folder import (
-    check_folder,
-    own_folder_name,
-    temporary_folder,
-)
-from lineprof.processes.parts import (
-    Part,
-    has_profiles,
-    is_folder_of_run,
-    parts_in,
-    remove_folder,
-)
+from lineprof.private_folder import check_folder, own_folder_name, temporary_folder
+from lineprof.processes.parts import Part, Run, remove_file
 from lineprof.recording.live_file import SUFFIX, VARIABLE, live_folder
 from lineprof.snapshot.live_file import (
     profile_of_counts,
@@ -41,7 +30,7 @@ from lineprof.snapshot.live_file import (
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.processes import last_snapshot
     from lineprof.snapshot.live_file import LiveCounts, LiveFileReader, Notes
@@ -145,18 +134,16 @@ def folders_of_users() -> dict[int, list[str]]:
     of this process, or in `/tmp` and `/var/tmp`; if LINEPROF_LIVE names a folder, below
     that.
     """
-    above = [os.environ.get(VARIABLE) or temporary_folder()]
-    if not os.environ.get(VARIABLE):
-        above += _USUAL_FOLDERS
-    found: dict[int, dict[str, None]] = {}
+    named = os.environ.get(VARIABLE)
+    above = [named] if named else [temporary_folder(), *_USUAL_FOLDERS]
+    found: dict[int, set[str]] = {}
     for folder in map(real_path, above):
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                user = status.st_uid
-                is_folder = stat.S_ISDIR(status.st_mode)
+                user = entry.stat(follow_symlinks=False).st_uid
+                is_folder = entry.is_dir(follow_symlinks=False)
                 if entry.name == own_folder_name(user) and is_folder:
-                    found.setdefault(user, {})[entry.path] = None
+                    found.setdefault(user, set()).add(entry.path)
     found.pop(os.getuid(), None)
     return {user: sorted(folders) for user, folders in sorted(found.items())}
 
@@ -194,11 +181,7 @@ def _files_in(folder: str) -> list[str]:
 
 
 def state_of(
-    path: str,
-    notes: Notes,
-    known: dict[str, str] | None = None,
-    *,
-    force: bool = False,
+    path: str, notes: Notes, known: dict[str, str] | None = None, *, force: bool = False
 ) -> str:
     """Return why the live file at `path` is not to be recovered, "" if it is.
 
@@ -235,9 +218,9 @@ def _state_of_process(path: str, notes: Notes, *, force: bool = False) -> str:
         return ""
     identity = notes.identity
     pid = identity.get("pid", 0)
-    if process_info.is_same_system(identity):
-        is_there = process_info.start_ticks(pid) == identity.get("started")
-        return f"process {pid} still runs" if is_there and _maps(pid, path) else ""
+    is_there = _is_there(path, notes)
+    if is_there is not None:
+        return f"process {pid} still runs" if is_there else ""
     if force or _is_of_earlier_system(path, notes):
         return ""
     if identity.get("host") != process_info.host():
@@ -250,8 +233,11 @@ def is_running(path: str, notes: Notes) -> bool | None:
 
     None if this system does not show it: it is one of another machine or container.
     """
-    if notes.state in {_ENDED, _WRITTEN}:
-        return False
+    return notes.state not in {_ENDED, _WRITTEN} and _is_there(path, notes)
+
+
+def _is_there(path: str, notes: Notes) -> bool | None:
+    """Return the same, whatever the live file says of itself."""
     identity = notes.identity
     if not process_info.is_same_system(identity):
         return None
@@ -311,7 +297,7 @@ def dead_runs(
             is_first = not process.is_child and "folder" in notes.more
             if notes.state == _WRITTEN or not (process.has_counts or is_first):
                 if clean:
-                    _remove(path)
+                    remove_file(path)
                 continue
             runs.setdefault((notes.out, notes.run or path), []).append(process)
     found = [
@@ -321,22 +307,17 @@ def dead_runs(
     needless = [run for run in found if not _has_counts(run)]
     if clean:
         for run in needless:
-            _remove(run.processes[0].path)
-            for folder in _folders_of(run):
-                remove_folder(folder)
+            remove_file(run.processes[0].path)
+            for shared in _shared_by(run):
+                shared.remove()
     return [run for run in found if run not in needless]
 
 
 def _has_counts(run: DeadRun) -> bool:
     """Return whether a run has counts: in live files, or in profiles of children."""
-    return any(one.has_counts for one in run.processes) or any(
-        map(has_profiles, _folders_of(run))
-    )
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)
+    if any(one.has_counts for one in run.processes):
+        return True
+    return any(shared.has_profiles for shared in _shared_by(run))
 
 
 class Recovered(NamedTuple):
@@ -380,18 +361,16 @@ def _locked(path: str) -> Iterator[bool]:
     except OSError:
         yield os.path.lexists(path)
         return
-    try:
+    with closed_after(handle):
         with suppress(OSError):  # some file systems have no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield os.fstat(handle).st_nlink > 0
-    finally:
-        os.close(handle)
 
 
 def _recover(run: DeadRun, out: str | None) -> Recovered:
     first, *others = run.processes
     end, kept = _completed(run, profile_of_process(first))
-    parts = [part for folder in _folders_of(run) for part in parts_in(folder)]
+    parts = [part for shared in _shared_by(run) for part in shared.parts()]
     told = {part.pid for part in parts if part.profile}
     profiles, read = [end.profile], [first.path]
     for one in others:
@@ -413,9 +392,9 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
         os.replace(target, _beside(run, "snapshot"))
     save(whole, target)
     for path in read:
-        _remove(path)
-    for folder in _folders_of(run):
-        remove_folder(folder)
+        remove_file(path)
+    for shared in _shared_by(run):
+        shared.remove()
     return Recovered(path=target, reason=end.reason)
 
 
@@ -447,14 +426,15 @@ def _completed(run: DeadRun, end: EndOfProcess) -> tuple[EndOfProcess, int]:
     return end._replace(profile=whole.with_warnings(warnings)), _ASIDE
 
 
-def _folders_of(run: DeadRun) -> list[str]:
-    """Return the folder with parts of the run's children, [] if there is none."""
+def _shared_by(run: DeadRun) -> list[Run]:
+    """Return the run that its children share, [] if there is none."""
     for process in run.processes:
         folder = process.notes.more.get("folder")
         if isinstance(folder, str):
             with suppress(LineprofError, OSError, ValueError):
                 check_folder(folder, hint=f"set {VARIABLE}")
-                return [folder] if is_folder_of_run(folder) else []
+                shared = Run.of_folder(folder)
+                return [shared] if shared else []
     return []
 
 
@@ -622,12 +602,7 @@ def runs_of(path: str) -> list[DeadRun]:
     Runs that ended before an existing profile was begun are left out.
     """
     wanted = real_path(path)
-    files = list(live_files())
-    if not files:
-        return []
-    runs = [run for run in dead_runs(files) if real_path(run.out) == wanted]
-    if os.path.exists(path):
-        runs = [run for run in runs if _is_older(run)]
+    runs = _runs_where(lambda run: real_path(run.out) == wanted)
     return sorted(runs, key=lambda run: run.start_ns)
 
 
@@ -638,15 +613,16 @@ def runs_beside(words: Iterable[str]) -> list[DeadRun]:
     ranks beside it whose names differ in digits alone. Runs that ended before an
     existing profile was begun are left out.
     """
-    files = list(live_files())
-    if not files:
-        return []
     wanted = [real_path(word) for word in words]
+    return _runs_where(lambda run: any(_is_meant(run, word) for word in wanted))
+
+
+def _runs_where(is_wanted: Callable[[DeadRun], bool]) -> list[DeadRun]:
+    """Return the runs that would still write their profile over what is there."""
     return [
         run
-        for run in dead_runs(files)
-        if any(_is_meant(run, word) for word in wanted)
-        and (not os.path.exists(run.out) or _is_older(run))
+        for run in dead_runs(live_files())
+        if is_wanted(run) and (not os.path.exists(run.out) or _is_older(run))
     ]
 
 

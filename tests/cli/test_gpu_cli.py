@@ -13,8 +13,8 @@ from as_python import enter_removed_folder, error_line
 from example_gpu import PROCESS, example, without_gpu
 
 from lineprof import files
+from lineprof.cli.command import report_name
 from lineprof.cli.main import main
-from lineprof.cli.view import report_name
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
 from lineprof.storage import save

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lineprof.control.leftovers import OF_CLIENTS, SCRIPT, remove_leftovers
+from lineprof.control.place import OF_CLIENTS, SCRIPT, remove_leftovers
 from lineprof.private_folder import PrivateFolder
 
 if TYPE_CHECKING:

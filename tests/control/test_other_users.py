@@ -40,8 +40,7 @@ from target_process import (
 from lineprof import load_stats, process_info
 from lineprof.attach import boot, dump
 from lineprof.control.address import folder_of_socket
-from lineprof.control.leftovers import OF_CLIENTS
-from lineprof.control.place import open_below, place_of
+from lineprof.control.place import OF_CLIENTS, open_below, place_of
 from lineprof.errors import LineprofError
 from lineprof.private_folder import PrivateFolder, Rights
 

@@ -28,7 +28,6 @@ PRELOADED = (
     "kernprof.whole_program",
     "lineprof.line_stats",
     "lineprof.private_folder",
-    "lineprof.processes.entries",
     "lineprof.processes.member",
     "lineprof.processes.parts",
     "lineprof.recording.cupti_libraries",
