@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.export.encoding import int64
 from lineprof.export.tables import csv_remarks
-from lineprof.export.timeline import events_by_start, remarks_of_traces
+from lineprof.export.timeline import (
+    events_by_start,
+    remarks_of_gpu,
+    remarks_of_traces,
+)
+from lineprof.export.timeline_tracks import launch_values
 from lineprof.model.call_graph import (
     deeper_note,
     edge_gpu_ns,
@@ -30,7 +35,6 @@ from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
     numbers_of_lines,
-    of_unknown_clock,
 )
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD, LineTotals
 from lineprof.report.gpu_format import call_name, kernel_name
@@ -206,15 +210,7 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
     if not profile.traces:
         yield "the run had no --trace: slices is empty"
     yield from remarks_of_traces(profile)
-    left_out = sum(run.left_out for run in profile.gpu.runs)
-    if left_out:
-        yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
-    unknown = of_unknown_clock(profile.gpu)
-    if unknown:
-        yield (
-            f"{unknown} GPU records with times of an unknown clock are not in"
-            " gpu_events"
-        )
+    yield from remarks_of_gpu(profile.gpu, "gpu_events", "the timeline was full")
     yield from csv_remarks(profile)
 
 
@@ -471,5 +467,4 @@ def _launch(one: GpuEvent) -> tuple[object, ...]:
     """Return the launch parameters of a kernel; None for other events."""
     if one.kind != KERNEL:
         return (None,) * 5
-    sizes = ["x".join(map(str, size)) for size in (one.grid, one.block)]
-    return (*sizes, one.registers, one.static_smem, one.dynamic_smem)
+    return launch_values(one)
