@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lineprof.errors import printable
 from lineprof.export import stacks
 from lineprof.export.encoding import (
+    chunks,
     int64,
     message,
     number,
@@ -55,21 +56,12 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 _ZLIB_LEVEL = 3  # 6 takes longer and saves 1 %
 
-_CHUNK = 1 << 20  # bytes
-
 
 def content(profile: Profile) -> Iterator[bytes]:
     """Yield the file: time (ns), hits, calls; GPU time and time of copies (ns)."""
     packer = zlib.compressobj(_ZLIB_LEVEL, wbits=_GZIP)
-    pieces: list[bytes] = []
-    size = 0
-    for piece in _Writer(profile).fields():
-        pieces.append(piece)
-        size += len(piece)
-        if size > _CHUNK:
-            yield packer.compress(b"".join(pieces))
-            pieces, size = [], 0
-    yield packer.compress(b"".join(pieces))
+    for chunk in chunks(_Writer(profile).fields(), b""):
+        yield packer.compress(chunk)
     yield packer.flush()
 
 
