@@ -294,14 +294,14 @@ class _FunctionLines:
     __slots__ = ("budget", "calls", "calls_ns", "is_complete", "lines", "lines_ns")
 
     def __init__(self) -> None:
-        self.lines: dict[int, list[int]] = {}  # [self time (ns), hits] by line
+        self.lines: dict[int, tuple[int, int]] = {}  # self time (ns), hits by line
         self.lines_ns = 0  # of all lines
         self.budget = 0  # time of the lines that the calls may take (ns)
         self.calls_ns = 0  # self time of the calls
         self.calls = 0
         self.is_complete = False  # the calls have all the time of the lines
 
-    def set_lines(self, lines: Mapping[int, list[int]]) -> None:
+    def set_lines(self, lines: Mapping[int, tuple[int, int]]) -> None:
         """Set the self time (ns) and the hits of each line."""
         self.lines = dict(sorted(lines.items()))
         self.lines_ns = sum([ns for ns, _ in lines.values()])
@@ -329,14 +329,13 @@ class _FunctionLines:
         """Take `ns` of the lines' time, and the hits of so many calls."""
         total, before, taken = self.lines_ns, 0, 0
         weight, self.calls = self.calls, self.calls - calls
-        for line, numbers in self.lines.items():
-            line_ns, line_hits = numbers
+        for line, (line_ns, line_hits) in self.lines.items():
             before += line_ns
             until = before * ns // total if total else 0
             part, taken = until - taken, until
             hits = line_hits * calls // weight
             if part or hits:
-                numbers[:] = line_ns - part, line_hits - hits
+                self.lines[line] = line_ns - part, line_hits - hits
                 yield LineShare(line=line, ns=part, hits=hits)
         self.lines_ns -= taken
 
@@ -346,8 +345,8 @@ def _weight(node: CallNode | MergedCall) -> int:
     return max(node.calls, 1)
 
 
-def _self_times(profile: Profile) -> dict[_FunctionKey, dict[int, list[int]]]:
-    """Return [self time (ns), hits] of each line, by function and thread.
+def _self_times(profile: Profile) -> dict[_FunctionKey, dict[int, tuple[int, int]]]:
+    """Return self time (ns) and hits of each line, by function and thread.
 
     The threads of a line add up to its `call_graph.line_self_ns`.
     """
@@ -355,16 +354,18 @@ def _self_times(profile: Profile) -> dict[_FunctionKey, dict[int, list[int]]]:
     for caller, call in calls_between(profile.calls):
         callees[caller, call.line][call.thread] += call.inclusive_ns
     nothing: Counter[int] = Counter()
-    found: dict[_FunctionKey, dict[int, list[int]]] = {}
+    found: dict[_FunctionKey, dict[int, tuple[int, int]]] = {}
     for function in profile.functions:
         key = function.key
         lines: dict[int, list[ThreadLine]] = {}
         for one in function.thread_lines:
             lines.setdefault(one.line, []).append(one)
+        threads: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
         for line, ones in lines.items():
             called = callees.get((key, line), nothing)
             for one, ns in _with_self_time(ones, called):
-                found.setdefault((key, one.thread), {})[line] = [ns, one.hits]
+                threads[one.thread][line] = (ns, one.hits)
+        found.update(((key, thread), there) for thread, there in threads.items())
     return found
 
 
