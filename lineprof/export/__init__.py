@@ -79,12 +79,7 @@ _ALL = (
         module="flame_graph",
     ),
     Export("svg", ".svg", "a flame graph, for a browser", module="flame_graph"),
-    Export(
-        "pstats",
-        ".pstats",
-        "for pstats and SnakeViz, by function",
-        is_text=False,
-    ),
+    Export("pstats", ".pstats", "for pstats and SnakeViz, by function", is_text=False),
     Export(
         "chrome",
         ".trace.json",
@@ -104,12 +99,7 @@ _ALL = (
         "for the developer tools of Chrome and for VS Code",
         has_timeline=True,
     ),
-    Export(
-        "csv",
-        ".csv",
-        "CSV, one row a line, times in nanoseconds",
-        module="tables",
-    ),
+    Export("csv", ".csv", "CSV, one row a line, times in nanoseconds", module="tables"),
     Export("json", ".json", "JSON, as view --json shows it", module="tables"),
     Export(
         "sqlite",
