@@ -429,9 +429,8 @@ class _GpuSlice(NamedTuple):
     weight: int
 
 
-_WEIGHT = (
-    2  # of work of a device, which is on a row of its kind and on one of its stream
-)
+# Of work of a device, which is on a row of its kind and on one of its stream.
+_WEIGHT = 2
 
 _WEIGHTS = {ALLOC: 0, FREE: 0, RUNTIME: 1, DRIVER: 1, WAIT: 1, MIGRATION: 1}
 

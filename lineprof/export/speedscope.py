@@ -231,7 +231,7 @@ def _stacks(
     profile: Profile, frames: Frames, arrays: SpooledTexts
 ) -> Iterator[SpeedscopeView]:
     """Yield each thread's views, when all their stacks are in `arrays`."""
-    totals = Counter[int]()  # ns, by thread
+    ends: Counter[Place] = Counter()  # ns
     # The number and a comma, as text, of each frame.
     functions: MadeOnce[Frame, str] = MadeOnce(
         lambda frame: f"{frames.lines[frame[0]][0]},"
@@ -240,24 +240,20 @@ def _stacks(
         lambda frame: f"{frames.lines[frame[0]][frame[1]]},"
     )
     for path in stacks.call_path_shares(profile):
-        thread, callers = path.thread, path.callers
         timed = [one for one in path.lines if one.ns]
         if not timed:
             continue
-        total = sum([one.ns for one in timed])
-        totals[thread] += total
         leaves = frames.lines[path.function]
-        key = (thread, BY_FUNCTION)
-        above = "".join(map(functions.__getitem__, callers))
-        arrays.add((key, "samples"), f",[{above}{leaves[0]}]")
-        arrays.add((key, "weights"), f",{total}")
-        key = (thread, BY_LINE)
-        above = "".join(map(lines.__getitem__, callers))
-        samples = [f",[{above}{leaves[one.line]}]" for one in timed]
-        arrays.add((key, "samples"), "".join(samples))
-        arrays.add((key, "weights"), "".join([f",{one.ns}" for one in timed]))
-    measures = (BY_FUNCTION, BY_LINE)
-    spans = {(one, name): (0, ns) for one, ns in totals.items() for name in measures}
+        whole = stacks.LineShare(line=0, ns=sum([one.ns for one in timed]))
+        views = ((BY_FUNCTION, functions, [whole]), (BY_LINE, lines, timed))
+        for measure, texts, shares in views:
+            place = (path.thread, measure)
+            ends[place] += whole.ns
+            above = "".join(map(texts.__getitem__, path.callers))
+            samples = [f",[{above}{leaves[one.line]}]" for one in shares]
+            arrays.add((place, "samples"), "".join(samples))
+            arrays.add((place, "weights"), "".join([f",{one.ns}" for one in shares]))
+    spans = {place: (0, end) for place, end in ends.items()}
     yield from _views_of_threads(profile, spans, is_evented=False)
 
 

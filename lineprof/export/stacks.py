@@ -67,11 +67,11 @@ class CallPathShare(NamedTuple):
     Functions are roots if the profile has no call tree, or does not have their calls.
     """
 
-    callers: tuple[Frame, ...]  # (function, calling line), root first
     function: Key
-    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
-    calls: int
-    lines: Sequence[LineShare]  # self time and hits of each line on this call path
+    callers: tuple[Frame, ...] = ()  # (function, calling line), root first
+    thread: int = UNKNOWN_THREAD  # its index in Profile.threads
+    calls: int = 0
+    lines: Sequence[LineShare] = ()  # self time, hits of each line on this call path
     node: int = NO_NODE  # its index in CallTree.nodes
 
 
@@ -102,26 +102,18 @@ def call_path_shares(profile: Profile) -> Iterator[CallPathShare]:
         node = tree.nodes[index]
         called.add(node.function)
         yield CallPathShare(
-            callers=callers,
             function=node.function,
+            callers=callers,
             thread=node.thread,
             calls=node.calls,
             lines=shares.take(node),
             node=index,
         )
     for (key, thread), lines in shares.rest():
-        yield CallPathShare(
-            callers=(), function=key, thread=thread, calls=0, lines=lines
-        )
+        yield CallPathShare(function=key, thread=thread, lines=lines)
     for function in profile.functions:
         if function.calls and function.key not in called:
-            yield CallPathShare(
-                callers=(),
-                function=function.key,
-                thread=UNKNOWN_THREAD,
-                calls=function.calls,
-                lines=(),
-            )
+            yield CallPathShare(function=function.key, calls=function.calls)
 
 
 def gpu_stacks(profile: Profile) -> Iterator[Stack]:

@@ -270,14 +270,18 @@ class GpuSlices:
         source = None if event.kind == WAIT else ("call", event.correlation)
         if source and flows.knows(source):
             source = None
-        span = Span(
+        span = self._span(track, start, event, self._labels.of_call(event))
+        yield from flows.add(span, source)
+
+    def _span(self, track: int, start: int, event: GpuEvent, label: Label) -> Span:
+        """Return the slice of an event, on a free lane of the track."""
+        return Span(
             track=self._tracks.lane(track, start, start + event.ns),
             start=start,
             ns=event.ns,
-            label=self._labels.of_call(event),
+            label=label,
             correlation=event.correlation,
         )
-        yield from flows.add(span, source)
 
     def _new_host_track(self, key: tuple[str, int, int]) -> int:
         kind, thread, native = key
@@ -305,18 +309,11 @@ class GpuSlices:
 
     def _activity(self, event: GpuEvent, start: int, flows: Flows) -> Iterator[Span]:
         """Yield a slice of a device twice: by kind of work, and on its stream."""
-        end = start + event.ns
         name = event.name if event.kind in {MEMCPY, MIGRATION} else ""
         by_kind, by_stream = self._device_tracks[
             event.kind, name, event.device, event.context, event.stream
         ]
-        span = Span(
-            track=self._tracks.lane(by_kind, start, end),
-            start=start,
-            ns=event.ns,
-            label=self._labels.of_activity(event),
-            correlation=event.correlation,
-        )
+        span = self._span(by_kind, start, event, self._labels.of_activity(event))
         yield from flows.add(span)
         if by_stream == NO_TRACK:
             return
@@ -325,7 +322,7 @@ class GpuSlices:
             path = None if event.path == NO_PATH else self._paths[event.path]
             sources = () if path is None else _sources(path)
             ends = flows.end(("call", event.correlation), *sources)
-        stream = self._tracks.lane(by_stream, start, end)
+        stream = self._tracks.lane(by_stream, start, start + event.ns)
         yield from flows.add(span._replace(track=stream, ends=ends))
 
     def _new_device_tracks(
