@@ -319,16 +319,18 @@ class _FunctionLines:
 
     def take(self, ns: int, calls: int) -> Iterator[LineShare]:
         """Take `ns` of the lines' time, and the hits of so many calls."""
-        total, before, taken = self.lines_ns, 0, 0
+        share_of = LineShare._make  # for many records: keywords take longer
+        lines, total = self.lines, self.lines_ns or 1
         weight, self.calls = self.calls, self.calls - calls
-        for line, (line_ns, line_hits) in self.lines.items():
+        before = taken = 0
+        for line, (line_ns, line_hits) in lines.items():
             before += line_ns
-            until = before * ns // total if total else 0
-            part, taken = until - taken, until
+            part = before * ns // total - taken
+            taken += part
             hits = line_hits * calls // weight
             if part or hits:
-                self.lines[line] = line_ns - part, line_hits - hits
-                yield LineShare(line=line, ns=part, hits=hits)
+                lines[line] = (line_ns - part, line_hits - hits)
+                yield share_of((line, part, hits))
         self.lines_ns -= taken
 
 
