@@ -19,7 +19,7 @@ from lineprof.model.gpu import (
     NO_PATH,
     UNKNOWN,
 )
-from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
+from lineprof.model.records import NO_NODE, UNKNOWN_THREAD, maker_of
 from lineprof.model.timelines import event_column
 from lineprof.report.gpu_format import activity_name
 
@@ -319,7 +319,7 @@ class _FunctionLines:
 
     def take(self, ns: int, calls: int) -> Iterator[LineShare]:
         """Take `ns` of the lines' time, and the hits of so many calls."""
-        share_of = LineShare._make  # for many records: keywords take longer
+        share_of = maker_of(LineShare, ("line", "ns", "hits"))
         lines, total = self.lines, self.lines_ns or 1
         weight, self.calls = self.calls, self.calls - calls
         before = taken = 0
