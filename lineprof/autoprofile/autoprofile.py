@@ -25,13 +25,14 @@ from lineprof.autoprofile.targets import (
     names_of_path,
     split_names,
     target_of,
+    with_hint,
 )
 from lineprof.bytecode.definitions import functions_in
 from lineprof.bytecode.imports import ALL, Import, imports_in
 from lineprof.decorate.callables import attributes
 from lineprof.files import real_path, short_path
 from lineprof.import_hook import ImportHook
-from lineprof.patterns import did_you_mean, suggestions
+from lineprof.patterns import suggestions
 from lineprof.recording.extensions import extension_file
 
 if TYPE_CHECKING:
@@ -140,9 +141,8 @@ class ProfileTargets:
         self._failures: dict[str, str] = {}
         self._running: list[str] = []  # names by which the program can be imported
         self._wanted: dict[str, list[Import]] = {}
-        self._lazy: dict[
-            str, list[Import]
-        ] = {}  # by package: created by its `__getattr__`
+        # By package: what its `__getattr__` creates.
+        self._lazy: dict[str, list[Import]] = {}
         self._import_hook = ImportHook(self._imported)
 
     def begin(self, code: CodeType, module: str = "") -> None:
@@ -195,8 +195,7 @@ class ProfileTargets:
         module = file.removesuffix(".py")
         if name.isidentifier() and function and module.isidentifier():
             found.insert(0, f"{module}.{function}")
-        question = did_you_mean(found)
-        return "; ".join(filter(None, (reason, question)))
+        return with_hint(reason, found)
 
     def will_watch(self, module: str) -> bool:
         """Return whether the targets in `module` are watched once it is imported."""

@@ -111,7 +111,7 @@ def target_of(given: str) -> Target:
     if _is_dotted(given):
         names = [given]
     elif not os.path.exists(path):
-        raise NotFoundError(_with_hint("no such file", files_near(path)))
+        raise NotFoundError(with_hint("no such file", files_near(path)))
     else:
         names = names_of_path(real_path(path))
     if not names:
@@ -135,7 +135,8 @@ def files_near(path: str) -> list[str]:
     return [os.path.join(folder, name) for name in files_like(base, files)]
 
 
-def _with_hint(reason: str, names: Sequence[str]) -> str:
+def with_hint(reason: str, names: Sequence[str]) -> str:
+    """Return `reason`, with a question whether one of `names` was meant."""
     return "; ".join(filter(None, (reason, did_you_mean(names))))
 
 
@@ -205,7 +206,7 @@ def attribute(owner: object, path: Sequence[str]) -> object:
             around = ".".join([str(getattr(owner, "__name__", "")), *path[:place]])
             like = near(part, [n for n in vars(found) if not n.startswith("__")])
             names = [f"{around}.{name}" for name in like]
-            raise NotFoundError(_with_hint(str(error), names)) from None
+            raise NotFoundError(with_hint(str(error), names)) from None
     return found
 
 

@@ -1,8 +1,8 @@
 """Exports: files for other programs, by the name of their format.
 
 A format is an entry of the table below and a module of its name. The module has two
-functions of a profile: `content` yields the bytes of the file, `remarks` (optional)
-the differences from the profile, one line each. In a module with several formats they
+functions of a profile: `content` yields the bytes of the file, `remarks` the
+differences from the profile, one line each. In a module with several formats they
 are called `<format>_content` and `<format>_remarks`.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import ModuleType
+    from typing import Any
 
     from lineprof.model.profile import Profile
 
@@ -41,22 +41,21 @@ class Export:
 
         Raises OSError if a temporary file is needed and cannot be written.
         """
-        content: Callable[[Profile], Iterable[bytes]] = getattr(
-            *self._function("content")
-        )
-        return content(profile)
+        chunks: Iterable[bytes] = self._function("content")(profile)
+        return chunks
 
     def remarks(self, profile: Profile) -> Iterable[str]:
         """Yield how the file differs from the profile, one line each."""
-        remarks: Callable[[Profile], Iterable[str]] | None = getattr(
-            *self._function("remarks"), None
-        )
-        return () if remarks is None else remarks(profile)
+        lines: Iterable[str] = self._function("remarks")(profile)
+        return lines
 
-    def _function(self, name: str) -> tuple[ModuleType, str]:
-        """Return the module of the format, and the function's name in it."""
+    def _function(self, name: str) -> Callable[[Profile], Any]:
+        """Return the function of that name of the format's module."""
         module = import_module(f"lineprof.export.{self.module or self.name}")
-        return module, f"{self.name}_{name}" if self.module else name
+        function: Callable[[Profile], Any] = getattr(
+            module, f"{self.name}_{name}" if self.module else name
+        )
+        return function
 
 
 _ALL = (
@@ -79,12 +78,7 @@ _ALL = (
         module="flame_graph",
     ),
     Export("svg", ".svg", "a flame graph, for a browser", module="flame_graph"),
-    Export(
-        "pstats",
-        ".pstats",
-        "for pstats and SnakeViz, by function",
-        is_text=False,
-    ),
+    Export("pstats", ".pstats", "for pstats and SnakeViz, by function", is_text=False),
     Export(
         "chrome",
         ".trace.json",
@@ -104,12 +98,7 @@ _ALL = (
         "for the developer tools of Chrome and for VS Code",
         has_timeline=True,
     ),
-    Export(
-        "csv",
-        ".csv",
-        "CSV, one row a line, times in nanoseconds",
-        module="tables",
-    ),
+    Export("csv", ".csv", "CSV, one row a line, times in nanoseconds", module="tables"),
     Export("json", ".json", "JSON, as view --json shows it", module="tables"),
     Export(
         "sqlite",

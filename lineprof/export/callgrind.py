@@ -7,6 +7,7 @@ name is written once, then its number stands for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
@@ -126,12 +127,11 @@ def _self_waits(
     exact if the function is called from one place. The rest of the line's waits is its
     own. `self_ns` is the self time of all lines.
     """
-    waits: dict[Line, int] = {}
-    functions: dict[Key, int] = {}
+    waits: Counter[Line] = Counter()
+    functions: Counter[Key] = Counter()
     for wait in profile.waits:
-        place = (wait.function, wait.line)
-        waits[place] = waits.get(place, 0) + wait.ns
-        functions[wait.function] = functions.get(wait.function, 0) + wait.ns
+        waits[wait.function, wait.line] += wait.ns
+        functions[wait.function] += wait.ns
     times = {
         function.key: sum(one.time_ns for one in function.thread_lines)
         for function in profile.functions
@@ -146,8 +146,7 @@ def _self_waits(
         key = (edge.caller, edge.line, edge.callee)
         of_edges[key] = min(waited * edge.total_ns // time, edge.total_ns)
         if edge.caller is not None:
-            place = (edge.caller, edge.line)
-            waits[place] = waits.get(place, 0) - waited * edge.inclusive_ns // time
+            waits[edge.caller, edge.line] -= waited * edge.inclusive_ns // time
     of_lines = {
         place: min(ns, self_ns.get(place, 0)) for place, ns in waits.items() if ns > 0
     }

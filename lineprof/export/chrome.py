@@ -8,9 +8,10 @@ tracks a thread. A process keeps the system's number unless another one has it.
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from lineprof.export.encoding import quoted
+from lineprof.export.encoding import chunks, quoted
 from lineprof.export.timeline import remarks, timeline
 from lineprof.export.timeline_tracks import (
     COUNTER,
@@ -36,26 +37,16 @@ if TYPE_CHECKING:
 
 __all__ = ["content", "remarks"]
 
-_CHUNK = 1 << 16  # characters
-
 
 def content(profile: Profile) -> Iterator[bytes]:
     """Yield the JSON, a chunk at a time."""
     other = {"exporter": f"lineprof {VERSION}"}
     head = json.dumps({"displayTimeUnit": "ns", "otherData": other})
-    texts = [f'{head[:-1]}, "traceEvents": [']
-    size, skip = 0, 1  # the first event has no comma before it
-    writer = _Writer()
-    for item in timeline(profile):
-        text = writer.text(item)
-        texts.append(text[skip:])
-        skip = 0
-        size += len(text)
-        if size > _CHUNK:
-            yield "".join(texts).encode()
-            texts, size = [], 0
-    texts.append("\n]}\n")
-    yield "".join(texts).encode()
+    events = map(_Writer().text, timeline(profile))
+    first = next(events, "")[1:]  # without the comma before it
+    start = f'{head[:-1]}, "traceEvents": [{first}'
+    for chunk in chunks(chain((start,), events, ("\n]}\n",)), ""):
+        yield chunk.encode()
 
 
 class _Writer:

@@ -6,9 +6,12 @@ are a microsecond here, so that readers show times.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.export.encoding import SpooledTexts, quoted, url
+from lineprof.export.encoding import SpooledTexts, chunks, quoted, url
+from lineprof.export.made_once import MadeOnce
 from lineprof.export.selection import SUMS_NAME
 from lineprof.export.stacks import (
     LineShare,
@@ -32,20 +35,19 @@ if TYPE_CHECKING:
 
 def content(profile: Profile) -> Iterator[bytes]:
     """Yield the JSON; times in microseconds."""
-    nodes, texts = Nodes(profile, names_of_profile(profile)), SpooledTexts()
+    nodes, texts = _Nodes(profile, names_of_profile(profile)), SpooledTexts()
+    samples = MadeOnce(partial(_Samples, texts))  # by thread
     try:
-        samples_of = _trace_samples if profile.traces else _call_samples
-        keys, end_us = samples_of(profile, nodes, texts)
+        add_samples = _add_traces if profile.traces else _add_calls
+        add_samples(profile, nodes, samples)
+        end_us = sum(one.spent_us for one in samples.values())
         yield b'{"nodes":['
-        yield from nodes.chunks()
+        for chunk in chunks(nodes.texts(), ""):
+            yield chunk.encode()
         yield f'],\n"startTime":0,"endTime":{end_us}'.encode()
         for array in ("samples", "timeDeltas"):
             yield f',\n"{array}":['.encode()
-            comma = False
-            for key in keys:
-                for chunk in texts.take((key, array)):
-                    yield chunk if comma else chunk[1:]
-                    comma = comma or bool(chunk)
+            yield from texts.items(*((thread, array) for thread in sorted(samples)))
             yield b"]"
         yield b"}\n"
     finally:
@@ -73,117 +75,88 @@ def remarks(profile: Profile) -> Iterator[str]:
 # Nodes: the call tree.
 
 
-ROOT = 1  # the root's number
+@dataclass(slots=True, eq=False)
+class _Node:
+    """A function at the end of one call path."""
 
-_CHUNK = 4096  # nodes
+    number: int  # from 1 on
+    frame: str  # in JSON
+    parent: _Node | None
+    depth: int
+    children: list[int] = field(default_factory=list)
+    hits: int = 0  # us
+    ticks: dict[int, int] = field(default_factory=dict)  # us by line; 0: all lines
+
+    @property
+    def above(self) -> _Node:
+        """The node to put callees of this node below.
+
+        That is the node itself, or its parent if it is too deep for readers, which
+        recurse.
+        """
+        if self.parent is None or self.depth < MAX_DEPTH:
+            return self
+        return self.parent
 
 
-class Nodes:
-    """Nodes by number, from 1 on."""
+class _Nodes:
+    """All nodes, by number."""
 
     def __init__(self, profile: Profile, names: ShortNames) -> None:
         self._profile = profile
         self._names = names
-        self._children: list[list[int]] = []
-        self._parents: list[int] = []
-        self._depths: list[int] = []
-        self._frames: list[str] = []
-        self._ticks: list[dict[int, int]] = []  # us of each line
-        self._hits: list[int] = []  # us
-        self._of_function: dict[Key, str] = {}
+        self._all: list[_Node] = []
         self._scripts: dict[str, int] = {}
-        self._threads: dict[int, int] = {}
-        self._programs: dict[int, int] = {}
-        self._new(0, _frame("(root)"))
+        self._frames = MadeOnce(self._new_frame)  # by function
+        self.root = self._new(None, _frame("(root)"))
+        self.threads = MadeOnce(self._new_thread)
+        # Time of a thread outside of profiled functions, by the thread's node.
+        self.programs = MadeOnce(partial(self._new, frame=_frame("(program)")))
 
     def __len__(self) -> int:
-        return len(self._frames)
+        return len(self._all)
 
-    def thread(self, thread: int) -> int:
-        """Return the node of a thread; the root if there is only one thread."""
-        if len(self._profile.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
-            return ROOT
-        node = self._threads.get(thread)
-        if node is None:
-            name = "All threads"
-            if thread != UNKNOWN_THREAD:
-                name = thread_name(self._profile, thread)
-            node = self._threads[thread] = self._new(ROOT, _frame(name))
-        return node
+    def add(self, parent: _Node, key: Key) -> _Node:
+        """Return a new node of a function; `parent` is the `above` of a node."""
+        return self._new(parent, self._frames[key])
 
-    def is_of_sums(self, thread: int) -> bool:
-        """Tell whether a thread only shows the sums of another one's short calls."""
-        if thread == UNKNOWN_THREAD:
-            return False
-        return self._profile.threads[thread].name.endswith(SUMS_NAME)
-
-    def program(self, thread: int) -> int:
-        """Return the node of a thread's time outside of profiled functions."""
-        parent = self.thread(thread)
-        node = self._programs.get(parent)
-        if node is None:
-            node = self._programs[parent] = self._new(parent, _frame("(program)"))
-        return node
-
-    def above(self, node: int) -> int:
-        """Return the node to put callees of `node` below.
-
-        That is `node`, or its parent if `node` is too deep for readers, which recurse.
-        """
-        if self._depths[node - 1] < MAX_DEPTH:
-            return node
-        return self._parents[node - 1]
-
-    def add(self, parent: int, key: Key) -> int:
-        """Return a new node of a function; `parent` is from `above`."""
-        frame = self._of_function.get(key)
-        if frame is None:
-            file, line, _ = key
-            script = self._scripts.setdefault(file, len(self._scripts) + 1)
-            frame = self._of_function[key] = _frame(
-                self._names.label(key), script if file else 0, url(file), line - 1
-            )
-        return self._new(parent, frame)
-
-    def hit(self, node: int, us: int) -> None:
-        """Charge a time (us) to a node."""
-        self._hits[node - 1] += us
-
-    def ticks(self, node: int) -> dict[int, int]:
-        """Return a node's time (us) by line, to be changed; 0 is the whole function."""
-        return self._ticks[node - 1]
-
-    def chunks(self) -> Iterator[bytes]:
+    def texts(self) -> Iterator[str]:
         """Yield all nodes in JSON."""
-        chunk: list[str] = []
-        for index, frame in enumerate(self._frames):
-            children = ",".join(map(str, self._children[index]))
+        for node in self._all:
+            children = ",".join(map(str, node.children))
             ticks = ",".join(
                 f'{{"line":{line},"ticks":{us}}}'
-                for line, us in sorted(self._ticks[index].items())
+                for line, us in sorted(node.ticks.items())
                 if line
             )
-            chunk.append(
-                f'{"," if index else ""}\n{{"id":{index + 1},"callFrame":{frame},'
-                f'"hitCount":{self._hits[index]},"children":[{children}]'
+            yield (
+                f'{"," if node.parent else ""}\n{{"id":{node.number},'
+                f'"callFrame":{node.frame},"hitCount":{node.hits},'
+                f'"children":[{children}]'
                 + (f',"positionTicks":[{ticks}]}}' if ticks else "}")
             )
-            if len(chunk) == _CHUNK:
-                yield "".join(chunk).encode()
-                chunk = []
-        yield "".join(chunk).encode()
 
-    def _new(self, parent: int, frame: str) -> int:
-        self._children.append([])
-        self._frames.append(frame)
-        self._ticks.append({})
-        self._hits.append(0)
-        self._parents.append(parent)
-        number = len(self._frames)
-        self._depths.append(self._depths[parent - 1] + 1 if parent else 0)
+    def _new_thread(self, thread: int) -> _Node:
+        """Return the node of a thread; the root if there is only one thread."""
+        if len(self._profile.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
+            return self.root
+        name = thread_name(self._profile, thread) or "All threads"
+        return self._new(self.root, _frame(name))
+
+    def _new_frame(self, key: Key) -> str:
+        file, line, _ = key
+        script = self._scripts.setdefault(file, len(self._scripts) + 1)
+        name = self._names.label(key)
+        return _frame(name, script if file else 0, url(file), line - 1)
+
+    def _new(self, parent: _Node | None, frame: str) -> _Node:
+        number, depth = len(self._all) + 1, 0
         if parent:
-            self._children[parent - 1].append(number)
-        return number
+            parent.children.append(number)
+            depth = parent.depth + 1
+        node = _Node(number=number, frame=frame, parent=parent, depth=depth)
+        self._all.append(node)
+        return node
 
 
 def _frame(name: str, script: int = 0, address: str = "", line: int = -1) -> str:
@@ -204,83 +177,56 @@ def _frame(name: str, script: int = 0, address: str = "", line: int = -1) -> str
 _MAX_NODES = 200_000  # calls that would need more are charged to their caller
 
 
-class _Thread:
+class _Samples:
     """Samples of one thread."""
 
-    def __init__(self, thread: int, nodes: Nodes, texts: SpooledTexts) -> None:
+    def __init__(self, texts: SpooledTexts, thread: int) -> None:
         self.spent_us = 0
         self._thread = thread
-        self._nodes = nodes
         self._texts = texts
         self._ns = 0
 
-    def spend(self, node: int, lines: Iterable[LineShare]) -> None:
+    def spend(self, node: _Node, lines: Iterable[LineShare]) -> None:
         """Charge times of lines to a node, as one sample.
 
         Times are rounded so that no rounding errors add up.
         """
-        ns, before = self._ns, self.spent_us
-        us = before
-        ticks = self._nodes.ticks(node)
+        before = us = self.spent_us
         for one in lines:
-            ns += one.ns
-            until = (ns + 500) // 1000
+            self._ns += one.ns
+            until = (self._ns + 500) // 1000
             if until != us:
-                ticks[one.line] = ticks.get(one.line, 0) + until - us
+                node.ticks[one.line] = node.ticks.get(one.line, 0) + until - us
                 us = until
-        self._ns, self.spent_us = ns, us
+        self.spent_us = us
         if us != before:
-            self._nodes.hit(node, us - before)
-            self._texts.add((self._thread, "samples"), f",{node},{node},{node}")
+            node.hits += us - before
+            id_ = node.number
+            self._texts.add((self._thread, "samples"), f",{id_},{id_},{id_}")
             self._texts.add((self._thread, "timeDeltas"), f",0,{us - before},0")
 
 
-class _Samples:
-    """Samples of all threads, and their nodes."""
-
-    def __init__(self, nodes: Nodes, texts: SpooledTexts) -> None:
-        self.nodes = nodes
-        self._texts = texts
-        self._threads: dict[int, _Thread] = {}
-
-    def of(self, thread: int) -> _Thread:
-        """Return the samples of a thread."""
-        found = self._threads.get(thread)
-        if found is None:
-            found = _Thread(thread, self.nodes, self._texts)
-            self._threads[thread] = found
-        return found
-
-    def end(self) -> tuple[list[int], int]:
-        """Return the threads in order, and the end of the last one (us)."""
-        spent = sum(one.spent_us for one in self._threads.values())
-        return sorted(self._threads), spent
-
-
-def _call_samples(
-    profile: Profile, nodes: Nodes, texts: SpooledTexts
-) -> tuple[list[int], int]:
-    """Make nodes and samples of the call tree; return the threads, and the end (us)."""
-    samples, shares = _Samples(nodes, texts), LineShares(profile)
-    numbers: dict[int, int] = {}
+def _add_calls(
+    profile: Profile, nodes: _Nodes, samples: MadeOnce[int, _Samples]
+) -> None:
+    """Make nodes and samples of the call tree."""
+    shares = LineShares(profile)
+    made: dict[int, _Node] = {}
     calls = profile.calls.nodes
     for index in depth_first(calls):
         one = calls[index]
         is_root = one.parent == NO_NODE
-        parent = nodes.thread(one.thread) if is_root else numbers[one.parent]
-        parent = nodes.above(parent)
-        node = numbers[index] = nodes.add(parent, one.function)
-        samples.of(one.thread).spend(node, shares.take(one))
+        parent = nodes.threads[one.thread] if is_root else made[one.parent]
+        node = made[index] = nodes.add(parent.above, one.function)
+        samples[one.thread].spend(node, shares.take(one))
     for (key, thread), lines in shares.rest():
-        samples.of(thread).spend(nodes.add(nodes.thread(thread), key), lines)
-    return samples.end()
+        samples[thread].spend(nodes.add(nodes.threads[thread], key), lines)
 
 
-def _trace_samples(
-    profile: Profile, nodes: Nodes, texts: SpooledTexts
-) -> tuple[list[int], int]:
-    """Make nodes and samples of the traces; return the threads, and the end (us)."""
-    samples = _Samples(nodes, texts)
+def _add_traces(
+    profile: Profile, nodes: _Nodes, samples: MadeOnce[int, _Samples]
+) -> None:
+    """Make nodes and samples of the traces."""
     tracks: dict[int, _Track] = {}
     clock = Clock(profile)
     for trace in profile.traces:
@@ -289,19 +235,18 @@ def _trace_samples(
             start = zero + one.start_ns
             track = tracks.get(one.thread)
             if track is None:
-                thread = samples.of(one.thread)
-                track = tracks[one.thread] = _Track(one.thread, nodes, thread, start)
+                track = _Track(profile, one.thread, nodes, samples[one.thread], start)
+                tracks[one.thread] = track
             track.open(one.function, one.line, start, start + one.ns)
     for track in tracks.values():
         track.close()
-    return samples.end()
 
 
 class _OpenSlice(NamedTuple):
     """A slice that has begun."""
 
     end: int  # ns
-    node: int
+    node: _Node
     line: int  # 0: the whole function
     function: Key
 
@@ -309,14 +254,22 @@ class _OpenSlice(NamedTuple):
 class _Track:
     """Open slices of one thread."""
 
-    def __init__(self, thread: int, nodes: Nodes, samples: _Thread, start: int) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        thread: int,
+        nodes: _Nodes,
+        samples: _Samples,
+        start: int,
+    ) -> None:
         self._thread = thread
-        self._is_of_sums = nodes.is_of_sums(thread)
+        name = "" if thread == UNKNOWN_THREAD else profile.threads[thread].name
+        self._is_of_sums = name.endswith(SUMS_NAME)
         self._nodes = nodes
         self._samples = samples
         self._now = start
         self._open: list[_OpenSlice] = []
-        self._children: dict[tuple[int, Key], int] = {}  # by parent and function
+        self._children: dict[tuple[_Node, Key], _Node] = {}
 
     def open(self, key: Key, line: int, start: int, end: int) -> None:
         """Open a slice of a function, or of a line of it."""
@@ -330,12 +283,12 @@ class _Track:
         """Close all slices."""
         self._advance(self._open[0].end if self._open else self._now)
 
-    def _node(self, key: Key, line: int) -> int:
+    def _node(self, key: Key, line: int) -> _Node:
         above = self._open[-1] if self._open else None
         if above and line and above.function == key:
             return above.node
-        parent = above.node if above else self._nodes.thread(self._thread)
-        parent = self._nodes.above(parent)
+        parent = above.node if above else self._nodes.threads[self._thread]
+        parent = parent.above
         node = self._children.get((parent, key))
         if node is None:
             if len(self._nodes) >= _MAX_NODES and above:
@@ -360,5 +313,5 @@ class _Track:
         elif self._is_of_sums:
             return  # the thread itself was elsewhere
         else:
-            node, line = self._nodes.program(self._thread), 0
+            node, line = self._nodes.programs[self._nodes.threads[self._thread]], 0
         self._samples.spend(node, [LineShare(line=line, ns=ns)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import chain
 from pathlib import Path
 from struct import pack
 from tempfile import TemporaryFile
@@ -13,7 +14,7 @@ from lineprof.errors import CONTROLS, LineprofError
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
-    from typing import IO
+    from typing import IO, AnyStr
 
 
 # Numbers of 64 bits.
@@ -61,6 +62,22 @@ def url(file: str) -> str:
     return Path(file).as_uri()
 
 
+_CHUNK = 1 << 16  # bytes or characters
+
+
+def chunks(pieces: Iterable[AnyStr], empty: AnyStr) -> Iterator[AnyStr]:
+    """Yield `pieces`, joined to chunks of at least `_CHUNK`, by joining `empty`."""
+    waiting: list[AnyStr] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size > _CHUNK:
+            yield empty.join(waiting)
+            waiting, size = [], 0
+    yield empty.join(waiting)
+
+
 # Texts that grow side by side in bounded memory.
 
 
@@ -89,7 +106,13 @@ class SpooledTexts:
         if self._size > _MAX_IN_MEMORY:
             self._spill()
 
-    def take(self, key: Hashable) -> Iterator[bytes]:
+    def items(self, *keys: Hashable) -> Iterator[bytes]:
+        """Yield texts in chunks, without the comma before the first item of all."""
+        chunks = filter(None, chain.from_iterable(map(self._take, keys)))
+        yield next(chunks, b"")[1:]
+        yield from chunks
+
+    def _take(self, key: Hashable) -> Iterator[bytes]:
         """Yield a text in chunks, and forget it."""
         for start, length in self._places.pop(key, ()):
             assert self._file is not None  # noqa: S101  # it has these places

@@ -6,9 +6,11 @@ trace_packet.proto and track_event/{track_event,track_descriptor}.proto.
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import (
+    chunks,
     double,
     fixed64,
     int64,
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
 
 __all__ = ["content", "remarks"]
-
-_CHUNK = 1 << 16  # bytes
 
 _PACKET = b"\x0a"  # Trace.packet, with its length to follow
 
@@ -85,14 +85,9 @@ _BYTES = 3  # CounterDescriptor.unit
 
 def content(profile: Profile) -> Iterator[bytes]:
     """Yield the trace, a chunk at a time."""
-    writer = _Writer()
-    chunk = bytearray(_packet(_SEQUENCE_1 + number(_FLAGS, _CLEARED)))
-    for item in timeline(profile):
-        chunk += writer.packets(item)
-        if len(chunk) > _CHUNK:
-            yield bytes(chunk)
-            chunk.clear()
-    yield bytes(chunk)
+    first = _packet(_SEQUENCE_1 + number(_FLAGS, _CLEARED))
+    packets = map(_Writer().packets, timeline(profile))
+    yield from chunks(chain((first,), packets), b"")
 
 
 class _Writer:
@@ -121,27 +116,16 @@ class _Writer:
         interned = b""
         is_plain = not (span.correlation or span.starts or span.ends)
         key = (span.track, span.label.number)
-        if is_plain and (event := self._events.get(key)) is not None:
-            return _packet_at(span.start, event) + _packet_at(
-                span.start + span.ns, self._ends[span.track]
-            )
-        label = self._labels.get(span.label.number)
-        if label is None:
-            interned, label = self._label(span.label)
-        begin = self._begins[span.track] + label
-        if span.correlation:
-            value = varint(span.correlation)
-            size = varint(len(_CORRELATION) + len(value))
-            begin = b"".join((begin, _ANNOTATED, size, _CORRELATION, value))
-        for flow in span.starts:
-            begin += fixed64(_FLOWS, flow)
-        if span.ends:
-            begin += fixed64(_LAST_OF_FLOW, span.ends)
-        event = _event(begin)
-        if is_plain:
-            if len(self._events) >= MAX_LABELS:
-                self._events.clear()
-            self._events[key] = event
+        event = self._events.get(key) if is_plain else None
+        if event is None:
+            label = self._labels.get(span.label.number)
+            if label is None:
+                interned, label = self._label(span.label)
+            event = _event(self._begins[span.track] + label + _extras(span))
+            if is_plain:
+                if len(self._events) >= MAX_LABELS:
+                    self._events.clear()
+                self._events[key] = event
         first = _packet_at(span.start, event)
         return interned + first + _packet_at(span.start + span.ns, self._ends[key[0]])
 
@@ -204,6 +188,20 @@ def _packet(fields: bytes) -> bytes:
 def _event(fields: bytes) -> bytes:
     """Return the fields of an event's packet, without its time."""
     return b"".join((_WITH_INTERNED, _EVENT, varint(len(fields)), fields))
+
+
+def _extras(span: Span) -> bytes:
+    """Return the fields of an event that not all events of its label have."""
+    fields = b""
+    if span.correlation:
+        value = varint(span.correlation)
+        size = varint(len(_CORRELATION) + len(value))
+        fields = b"".join((_ANNOTATED, size, _CORRELATION, value))
+    for flow in span.starts:
+        fields += fixed64(_FLOWS, flow)
+    if span.ends:
+        fields += fixed64(_LAST_OF_FLOW, span.ends)
+    return fields
 
 
 def _packet_at(ns: int, event: bytes) -> bytes:

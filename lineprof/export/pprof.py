@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from lineprof.errors import printable
 from lineprof.export import stacks
 from lineprof.export.encoding import (
+    chunks,
     int64,
     message,
     number,
@@ -21,6 +22,7 @@ from lineprof.export.encoding import (
     text,
     varint,
 )
+from lineprof.export.made_once import MadeOnce
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.report.marks import Marks
@@ -55,21 +57,12 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 _ZLIB_LEVEL = 3  # 6 takes longer and saves 1 %
 
-_CHUNK = 1 << 20  # bytes
-
 
 def content(profile: Profile) -> Iterator[bytes]:
     """Yield the file: time (ns), hits, calls; GPU time and time of copies (ns)."""
     packer = zlib.compressobj(_ZLIB_LEVEL, wbits=_GZIP)
-    pieces: list[bytes] = []
-    size = 0
-    for piece in _Writer(profile).fields():
-        pieces.append(piece)
-        size += len(piece)
-        if size > _CHUNK:
-            yield packer.compress(b"".join(pieces))
-            pieces, size = [], 0
-    yield packer.compress(b"".join(pieces))
+    for chunk in chunks(_Writer(profile).fields(), b""):
+        yield packer.compress(chunk)
     yield packer.flush()
 
 
@@ -81,11 +74,16 @@ class _Writer:
         self._names = names_of_profile(profile)
         self._types = (*_TYPES, *_GPU_TYPES) if profile.gpu.sums else _TYPES
         self._strings = {"": 0}
-        self._functions: dict[Key, _Locations] = {}
-        self._frames: dict[Frame, bytes] = {}  # locations of callers
-        self._ids_left = count(1)  # of locations
-        self._numbers = _Varints()
-        self._labels: dict[int, bytes] = {}  # of each thread
+        ids = count(1)
+        # Varints of the locations of each function, by line; those of callers.
+        self._functions: MadeOnce[Key, MadeOnce[int, bytes]] = MadeOnce(
+            lambda _: MadeOnce(lambda _: varint(next(ids)))
+        )
+        self._frames: MadeOnce[Frame, bytes] = MadeOnce(
+            lambda frame: self._functions[frame[0]][frame[1]]
+        )
+        self._numbers: MadeOnce[int, bytes] = MadeOnce(lambda n: varint(int64(n)))
+        self._labels = MadeOnce(self._new_label)  # by thread
 
     def fields(self) -> Iterator[bytes]:
         """Yield the fields of the message; names and places follow their use."""
@@ -104,9 +102,9 @@ class _Writer:
     def _samples(self, path: stacks.CallPathShare) -> bytes:
         """Return the samples of a function at the end of one call path."""
         callers = self._chain(path.callers)
-        label = self._label(path.thread)
+        label = self._labels[path.thread]
         none = bytes(len(self._types) - len(_TYPES))
-        numbers, lines = self._numbers, self._lines(path.function)
+        numbers, lines = self._numbers, self._functions[path.function]
         made: list[bytes] = []
         if path.calls:
             values = b"\0\0" + numbers[path.calls] + none
@@ -127,7 +125,7 @@ class _Writer:
 
     def _gpu_sample(self, stack: Stack) -> bytes:
         """Return the sample of a device's work."""
-        label = self._label(stack.thread)
+        label = self._labels[stack.thread]
         if stack.device >= 0:
             one = self._profile.gpu.devices[stack.device]
             label += self._text_label("device", f"{one.device}: {printable(one.name)}")
@@ -142,21 +140,7 @@ class _Writer:
 
     def _chain(self, frames: Sequence[Frame]) -> bytes:
         """Return the locations of `frames`, which come root first, leaf first."""
-        found = self._frames
-        ids = []
-        for frame in reversed(frames):
-            id_ = found.get(frame)
-            if id_ is None:
-                id_ = found[frame] = self._lines(frame[0])[frame[1]]
-            ids.append(id_)
-        return b"".join(ids)
-
-    def _lines(self, key: Key) -> _Locations:
-        """Return the locations of a function."""
-        found = self._functions.get(key)
-        if found is None:
-            found = self._functions[key] = _Locations(self._ids_left)
-        return found
+        return b"".join([self._frames[frame] for frame in reversed(frames)])
 
     def _string(self, string: str) -> int:
         return self._strings.setdefault(string, len(self._strings))
@@ -165,17 +149,13 @@ class _Writer:
         content = number(1, self._string(key)) + number(2, self._string(value))
         return message(_SAMPLE_LABEL, content)
 
-    def _label(self, thread: int) -> bytes:
+    def _new_label(self, thread: int) -> bytes:
         """Return the labels of a thread: its own, and those of its process."""
-        label = self._labels.get(thread)
-        if label is None:
-            label = b""
-            if thread != UNKNOWN_THREAD:
-                name = stacks.thread_name(self._profile, thread)
-                label = self._text_label("thread", printable(name))
-                label += self._process_labels(self._profile.threads[thread].process)
-            self._labels[thread] = label
-        return label
+        if thread == UNKNOWN_THREAD:
+            return b""
+        name = stacks.thread_name(self._profile, thread)
+        label = self._text_label("thread", printable(name))
+        return label + self._process_labels(self._profile.threads[thread].process)
 
     def _process_labels(self, index: int) -> bytes:
         one = self._profile.processes[index]
@@ -216,26 +196,6 @@ class _Writer:
             content = number(1, place) + number(2, name)
             content += number(4, self._string(printable(file))) + number(5, first)
             yield message(_FUNCTION, content)
-
-
-class _Varints(dict[int, bytes]):
-    """Varints by number, each made at its first use."""
-
-    def __missing__(self, value: int) -> bytes:
-        made = self[value] = varint(int64(value))
-        return made
-
-
-class _Locations(dict[int, bytes]):
-    """Varints of the locations of one function, by line; made at their first use."""
-
-    def __init__(self, ids: Iterator[int]) -> None:
-        super().__init__()
-        self._ids = ids
-
-    def __missing__(self, line: int) -> bytes:
-        made = self[line] = varint(next(self._ids))
-        return made
 
 
 def _sample(locations: bytes, values: bytes, label: bytes) -> bytes:

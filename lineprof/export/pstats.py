@@ -12,9 +12,9 @@ import marshal
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.export.stacks import remarks_of_calls
+from lineprof.export.stacks import calls_between, remarks_of_calls
 from lineprof.model.call_graph import function_totals, sum_of_nodes
-from lineprof.model.records import DEEPER, NO_NODE
+from lineprof.model.records import DEEPER
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -54,13 +54,9 @@ def content(profile: Profile) -> Iterator[bytes]:
 def _callers(tree: CallTree) -> dict[Key, dict[Key, CallerNumbers]]:
     """Return the numbers of each function from each of its callers."""
     groups: dict[Key, dict[Key, list[CallNode | MergedCall]]] = {}
-    for node in tree.nodes:
-        if node.parent != NO_NODE and node.function != DEEPER:
-            caller = tree.nodes[node.parent].function
-            groups.setdefault(node.function, {}).setdefault(caller, []).append(node)
-    for one in tree.merged:
-        if one.caller is not None:
-            groups.setdefault(one.function, {}).setdefault(one.caller, []).append(one)
+    for caller, one in calls_between(tree):
+        if one.function != DEEPER:
+            groups.setdefault(one.function, {}).setdefault(caller, []).append(one)
     return {
         key: {caller: _caller_numbers(group) for caller, group in callers.items()}
         for key, callers in groups.items()

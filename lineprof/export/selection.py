@@ -31,7 +31,7 @@ from lineprof.model.timelines import (
     pack_slices,
     slice_planes,
     slice_starts,
-    slices,
+    sorted_batches,
 )
 from lineprof.report.gpu_format import time_text
 from lineprof.snapshot.arithmetic import count_slices, select_slices
@@ -164,7 +164,7 @@ class _Selector:
                 *classes,
             )
             if found < 0:
-                self._traces[index] = _sorted(trace)
+                self._traces[index] = replace(trace, batches=sorted_batches(trace))
                 return self._count(classes)
         for ns, number in self._gpu_lengths.items():
             at = classes.of(ns)
@@ -240,10 +240,7 @@ class _Selector:
                 if name not in {"start", "ns"}:
                     column.extend(compress(event_column([batch], name), mask))
         shown = {name: column.tobytes() for name, column in columns.items()}
-        return (
-            replace(timeline, count=len(columns["ns"]), batches=pack_events(shown)),
-            rule._replace(shown=room),
-        )
+        return _with_batches(timeline, pack_events(shown)), rule._replace(shown=room)
 
     def _trace(self, trace: Trace, rule: _Rule, credit: int) -> tuple[list[Trace], int]:
         """Return what is shown of a trace and its sums, and the rest of the credit."""
@@ -264,9 +261,7 @@ class _Selector:
             _slot_ns(trace, self._choice.limit),
             add,
         )
-        batches = packer.end()
-        count = sum(batch.events for batch in batches)
-        found = [replace(trace, count=count, batches=batches)]
+        found = [_with_batches(trace, packer.end())]
         if sums[0]:
             found.append(self._sums_of(trace, dict(zip(SLICE_COLUMNS, sums))))
         return found, credit
@@ -278,14 +273,8 @@ class _Selector:
             self._thread_of_sums(trace.process, thread) if number in summed else thread
             for number, thread in enumerate(trace.threads)
         ]
-        batches = pack_slices(columns)
-        return replace(
-            trace,
-            count=sum(batch.events for batch in batches),
-            left_out=0,
-            threads=tuple(threads),
-            batches=batches,
-        )
+        sums = replace(trace, left_out=0, threads=tuple(threads))
+        return _with_batches(sums, pack_slices(columns))
 
     def _thread_of_sums(self, process: int, thread: int) -> int:
         """Return the thread on which the sums of a thread are shown; a new one."""
@@ -336,19 +325,9 @@ def _slot_ns(trace: Trace, limit: int) -> int:
     return max(1, (ends[-1][-1] - ends[0][0]) // slots + 1) if ends else 1
 
 
-def _sorted(trace: Trace) -> Trace:
-    """Return a trace whose slices are stored by their start, the longer first."""
-    functions = {key: number for number, key in enumerate(trace.functions)}
-    threads = {thread: number for number, thread in enumerate(trace.threads)}
-    columns = {name: array(kind) for name, kind in SLICE_COLUMNS.items()}
-    for one in slices(trace):
-        columns["thread"].append(threads[one.thread])
-        columns["function"].append(functions[one.function])
-        columns["line"].append(one.line)
-        columns["start"].append(one.start_ns + trace.origin_ns)
-        columns["ns"].append(one.ns)
-    found = {name: column.tobytes() for name, column in columns.items()}
-    return replace(trace, batches=pack_slices(found))
+def _with_batches(one: AnyTimeline, batches: tuple[Batch, ...]) -> AnyTimeline:
+    """Return the timeline `one` with these batches in place of its own."""
+    return replace(one, count=sum(batch.events for batch in batches), batches=batches)
 
 
 class _Packer:
@@ -450,9 +429,8 @@ class _GpuSlice(NamedTuple):
     weight: int
 
 
-_WEIGHT = (
-    2  # of work of a device, which is on a row of its kind and on one of its stream
-)
+# Of work of a device, which is on a row of its kind and on one of its stream.
+_WEIGHT = 2
 
 _WEIGHTS = {ALLOC: 0, FREE: 0, RUNTIME: 1, DRIVER: 1, WAIT: 1, MIGRATION: 1}
 
@@ -510,7 +488,7 @@ def estimated_bytes(
 def _sample(one: AnyTimeline) -> AnyTimeline:
     """Return the slices or GPU activities at some times, evenly apart."""
     step = max(1, len(one.batches) // _SAMPLE_BATCHES)
-    batches = tuple(
+    batches = (
         first_of(batch, _SAMPLE_SLICES) for batch in one.batches[step // 2 :: step]
     )
-    return replace(one, count=sum(batch.events for batch in batches), batches=batches)
+    return _with_batches(one, tuple(batches))

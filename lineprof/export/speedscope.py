@@ -7,25 +7,29 @@ GPU time is written as stacks in any case.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.export import stacks
 from lineprof.export.encoding import SpooledTexts, quoted
+from lineprof.export.made_once import MadeOnce
 from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import NO_DEVICE
 from lineprof.model.names import names_of_profile
-from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Mapping
 
     from lineprof.export.stacks import Frame
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+
+    Place = tuple[int, str]  # the index of a thread or a device, and the measure
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -42,7 +46,7 @@ def content(profile: Profile) -> Iterator[bytes]:
         yield f'{{"$schema":{quoted(_SCHEMA)},"profiles":['.encode()
         for index, view in enumerate(views):
             yield b",\n" if index else b"\n"
-            yield from _json_of_view(profile, view, arrays)
+            yield from _json_of_view(view, arrays)
         if not views:
             yield (
                 b'{"type":"sampled","name":"nothing was measured","unit":"none",'
@@ -69,27 +73,18 @@ def remarks(profile: Profile) -> Iterator[str]:
     yield from remarks_of_traces(profile)
 
 
-def _json_of_view(
-    profile: Profile, view: SpeedscopeView, arrays: SpooledTexts
-) -> Iterator[bytes]:
+def _json_of_view(view: SpeedscopeView, arrays: SpooledTexts) -> Iterator[bytes]:
     """Yield one view in JSON."""
-    name = view.name or stacks.thread_name(profile, view.thread) or "All threads"
     kind = "evented" if view.is_evented else "sampled"
     yield (
-        f'{{"type":"{kind}","name":{quoted(f"{name}: {view.measure}")},'
+        f'{{"type":"{kind}","name":{quoted(f"{view.name}: {view.measure}")},'
         f'"unit":"nanoseconds","startValue":{view.start},"endValue":{view.end}'
     ).encode()
     for array in _EVENTED if view.is_evented else _SAMPLED:
         yield f',"{array}":['.encode()
-        yield from _without_comma(arrays.take((view.key, array)))
+        yield from arrays.items((view.key, array))
         yield b"]"
     yield b"}"
-
-
-def _without_comma(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the chunks of an array without the comma before its first item."""
-    yield next(chunks, b"")[1:]
-    yield from chunks
 
 
 def _program(profile: Profile) -> str:
@@ -111,12 +106,27 @@ class SpeedscopeView:
     """One of the format's profiles; its arrays are texts under (key, array's name)."""
 
     key: Hashable
+    name: str  # of the thread or the device
     measure: str  # BY_FUNCTION, BY_LINE, or the kind of GPU time
-    start: int  # ns
-    end: int
-    is_evented: bool
-    thread: int = UNKNOWN_THREAD
-    name: str = ""  # of the device; "": the thread's name
+    end: int  # ns
+    start: int = 0
+    is_evented: bool = False
+
+
+def _views_of_threads(
+    profile: Profile, spans: Mapping[Place, tuple[int, int]], *, is_evented: bool
+) -> Iterator[SpeedscopeView]:
+    """Yield the views of threads, which have these starts and ends (ns)."""
+    for place, (start, end) in sorted(spans.items(), key=lambda item: item[0][::-1]):
+        thread, measure = place
+        yield SpeedscopeView(
+            key=place,
+            name=stacks.thread_name(profile, thread) or "All threads",
+            measure=measure,
+            end=end,
+            start=start,
+            is_evented=is_evented,
+        )
 
 
 class Frames:
@@ -124,25 +134,22 @@ class Frames:
 
     def __init__(self, names: ShortNames) -> None:
         self._names = names
-        self._lines: dict[Key, Lines] = {}
         self._texts: list[str] = []
-
-    def lines(self, key: Key) -> Lines:
-        """Return the frames of a function's lines; line 0 is the function."""
-        lines = self._lines.get(key)
-        if lines is None:
-            lines = self._lines[key] = Lines(self, key)
-        return lines
+        # By function, then by line; line 0 is the function.
+        self.lines = MadeOnce(self._new_lines)
 
     def named(self, name: str) -> int:
         """Return the frame of a kernel, or of another name without a Python file."""
-        return self.lines(("", 0, name))[0]
+        return self.lines["", 0, name][0]
 
     def text(self) -> str:
         """Return all frames in JSON, in the order of their numbers."""
         return ",\n".join(self._texts)
 
-    def add(self, key: Key, line: int) -> int:
+    def _new_lines(self, key: Key) -> MadeOnce[int, int]:
+        return MadeOnce(partial(self._new, key))
+
+    def _new(self, key: Key, line: int) -> int:
         """Return the number of a new frame."""
         file, first, _ = key
         name = self._names.label(key)
@@ -151,20 +158,6 @@ class Frames:
         place = f',"file":{quoted(file)},"line":{line or first}' if file else ""
         self._texts.append(f'{{"name":{quoted(name)}{place}}}')
         return len(self._texts) - 1
-
-
-class Lines(dict[int, int]):
-    """Frames of a function's lines, each made at its first use."""
-
-    def __init__(self, frames: Frames, key: Key) -> None:
-        super().__init__()
-        self._frames = frames
-        self._key = key
-
-    def __missing__(self, line: int) -> int:
-        """Return the frame of a new line."""
-        number = self[line] = self._frames.add(self._key, line)
-        return number
 
 
 # Traces, as events in time order.
@@ -176,29 +169,19 @@ def _events(
     """Yield each thread's views, when all their events are in `arrays`."""
     clock = Clock(profile)
     cut = frames.named("...")
-    found: dict[tuple[int, str], _OpenFrames] = {}
+    found: dict[Place, _OpenFrames] = {}
     for trace in profile.traces:
         zero = clock.zero_of(trace)
         for one in trace:
             start = zero + one.start_ns
-            frame = frames.lines(one.function)[one.line]
+            frame = frames.lines[one.function][one.line]
             for measure in (BY_LINE,) if one.line else (BY_FUNCTION, BY_LINE):
                 key = (one.thread, measure)
                 if key not in found:
                     found[key] = _OpenFrames((key, "events"), arrays, start, cut)
                 found[key].open(start, start + one.ns, frame)
-    for measure in (BY_FUNCTION, BY_LINE):
-        for key in sorted(one for one in found if one[1] == measure):
-            open_frames = found[key]
-            open_frames.close()
-            yield SpeedscopeView(
-                key=key,
-                measure=measure,
-                start=open_frames.first,
-                end=open_frames.last,
-                is_evented=True,
-                thread=key[0],
-            )
+    spans = {key: open_frames.close() for key, open_frames in found.items()}
+    yield from _views_of_threads(profile, spans, is_evented=True)
 
 
 class _OpenFrames:
@@ -207,7 +190,7 @@ class _OpenFrames:
     def __init__(
         self, key: Hashable, arrays: SpooledTexts, first: int, cut: int
     ) -> None:
-        self.first = self.last = first  # ns
+        self._first = self._last = first  # ns
         self._key = key
         self._arrays = arrays
         self._cut = cut  # stands for frames that are nested too deep
@@ -226,15 +209,16 @@ class _OpenFrames:
         self._open.append((end, frame))
         self._add("O", start, frame)
 
-    def close(self) -> None:
-        """Close all frames."""
+    def close(self) -> tuple[int, int]:
+        """Close all frames; return the start of the first and the end of the last."""
         self._close_until(self._open[0][0] if self._open else 0)
+        return self._first, self._last
 
     def _close_until(self, at: int) -> None:
         while self._open and self._open[-1][0] <= at:
             end, frame = self._open.pop()
             self._add("C", end, frame)
-            self.last = end
+            self._last = end
 
     def _add(self, kind: str, at: int, frame: int) -> None:
         self._arrays.add(self._key, f',{{"type":"{kind}","at":{at},"frame":{frame}}}')
@@ -243,65 +227,47 @@ class _OpenFrames:
 # Sums, as weighted stacks.
 
 
-class _FrameTexts(dict["Frame", str]):
-    """The number and a comma, as text, of each frame; made at its first use."""
-
-    def __init__(self, number: Callable[[Frame], int]) -> None:
-        super().__init__()
-        self._number = number
-
-    def __missing__(self, frame: Frame) -> str:
-        text = self[frame] = f"{self._number(frame)},"
-        return text
-
-
 def _stacks(
     profile: Profile, frames: Frames, arrays: SpooledTexts
 ) -> Iterator[SpeedscopeView]:
     """Yield each thread's views, when all their stacks are in `arrays`."""
-    totals: dict[int, int] = {}  # ns, by thread
-    functions = _FrameTexts(lambda frame: frames.lines(frame[0])[0])
-    lines = _FrameTexts(lambda frame: frames.lines(frame[0])[frame[1]])
+    ends: Counter[Place] = Counter()  # ns
+    # The number and a comma, as text, of each frame.
+    functions: MadeOnce[Frame, str] = MadeOnce(
+        lambda frame: f"{frames.lines[frame[0]][0]},"
+    )
+    lines: MadeOnce[Frame, str] = MadeOnce(
+        lambda frame: f"{frames.lines[frame[0]][frame[1]]},"
+    )
     for path in stacks.call_path_shares(profile):
-        thread, callers = path.thread, path.callers
         timed = [one for one in path.lines if one.ns]
         if not timed:
             continue
-        total = sum([one.ns for one in timed])
-        totals[thread] = totals.get(thread, 0) + total
-        leaves = frames.lines(path.function)
-        key = (thread, BY_FUNCTION)
-        above = "".join(map(functions.__getitem__, callers))
-        arrays.add((key, "samples"), f",[{above}{leaves[0]}]")
-        arrays.add((key, "weights"), f",{total}")
-        key = (thread, BY_LINE)
-        above = "".join(map(lines.__getitem__, callers))
-        samples = [f",[{above}{leaves[one.line]}]" for one in timed]
-        arrays.add((key, "samples"), "".join(samples))
-        arrays.add((key, "weights"), "".join([f",{one.ns}" for one in timed]))
-    for measure in (BY_FUNCTION, BY_LINE):
-        for thread, total in sorted(totals.items()):
-            yield SpeedscopeView(
-                key=(thread, measure),
-                measure=measure,
-                start=0,
-                end=total,
-                is_evented=False,
-                thread=thread,
-            )
+        leaves = frames.lines[path.function]
+        whole = stacks.LineShare(line=0, ns=sum([one.ns for one in timed]))
+        views = ((BY_FUNCTION, functions, [whole]), (BY_LINE, lines, timed))
+        for measure, texts, shares in views:
+            place = (path.thread, measure)
+            ends[place] += whole.ns
+            above = "".join(map(texts.__getitem__, path.callers))
+            samples = [f",[{above}{leaves[one.line]}]" for one in shares]
+            arrays.add((place, "samples"), "".join(samples))
+            arrays.add((place, "weights"), "".join([f",{one.ns}" for one in shares]))
+    spans = {place: (0, end) for place, end in ends.items()}
+    yield from _views_of_threads(profile, spans, is_evented=False)
 
 
 def _gpu_stacks(
     profile: Profile, frames: Frames, arrays: SpooledTexts
 ) -> Iterator[SpeedscopeView]:
     """Yield the views of devices, by the lines that launched their work."""
-    totals: dict[tuple[int, str], int] = {}
+    totals: Counter[Place] = Counter()
     for stack in stacks.gpu_stacks(profile):
         for measure, ns in (("GPU time", stack.gpu_ns), ("copies", stack.copy_ns)):
             if ns:
                 place = (stack.device, measure)
-                totals[place] = totals.get(place, 0) + ns
-                lines = [frames.lines(key)[line] for key, line in stack.frames]
+                totals[place] += ns
+                lines = [frames.lines[key][line] for key, line in stack.frames]
                 text = ",".join(map(str, [*lines, frames.named(stack.work)]))
                 arrays.add((("gpu", place), "samples"), f",[{text}]")
                 arrays.add((("gpu", place), "weights"), f",{ns}")
@@ -314,10 +280,5 @@ def _gpu_stacks(
             if len(profile.processes) > 1:
                 name += f" of process {profile.processes[device.process].pid}"
         yield SpeedscopeView(
-            key=("gpu", place),
-            measure=f"{measure} {BY_LINE}",
-            start=0,
-            end=total,
-            is_evented=False,
-            name=name,
+            key=("gpu", place), name=name, measure=f"{measure} {BY_LINE}", end=total
         )

@@ -12,11 +12,19 @@ import os
 import sqlite3
 import tempfile
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import count
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from lineprof.export.encoding import int64
+from lineprof.export.made_once import MadeOnce
 from lineprof.export.tables import csv_remarks
-from lineprof.export.timeline import events_by_start, remarks_of_traces
+from lineprof.export.timeline import (
+    events_by_start,
+    remarks_of_gpu,
+    remarks_of_traces,
+)
+from lineprof.export.timeline_tracks import launch_values
 from lineprof.model.call_graph import (
     deeper_note,
     edge_gpu_ns,
@@ -30,15 +38,16 @@ from lineprof.model.gpu import (
     NO_DEVICE,
     NO_PATH,
     numbers_of_lines,
-    of_unknown_clock,
 )
-from lineprof.model.records import NO_NODE, UNKNOWN_THREAD, LineTotals
+from lineprof.model.records import LineTotals
+from lineprof.model.relation import NONE
 from lineprof.report.gpu_format import call_name, kernel_name
 from lineprof.source import sources_of
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
@@ -48,6 +57,8 @@ if TYPE_CHECKING:
     Row = tuple[object, ...]
 
     Rows = Iterator[Row]
+
+    Ids = MadeOnce[Key, int]  # of functions
 
 _CHUNK = 1 << 20  # bytes
 
@@ -206,15 +217,7 @@ def sqlite_remarks(profile: Profile) -> Iterator[str]:
     if not profile.traces:
         yield "the run had no --trace: slices is empty"
     yield from remarks_of_traces(profile)
-    left_out = sum(run.left_out for run in profile.gpu.runs)
-    if left_out:
-        yield f"{left_out} GPU records are not in gpu_events: the timeline was full"
-    unknown = of_unknown_clock(profile.gpu)
-    if unknown:
-        yield (
-            f"{unknown} GPU records with times of an unknown clock are not in"
-            " gpu_events"
-        )
+    yield from remarks_of_gpu(profile.gpu, "gpu_events", "the timeline was full")
     yield from csv_remarks(profile)
 
 
@@ -255,18 +258,30 @@ def _plain(row: Iterable[object]) -> list[object]:
 # Rows of the tables. A function gets its id when a row first refers to it.
 
 
-class Ids(dict["Key", int]):
-    """Ids of functions, each given at its first use."""
+def _rows(table: str, records: Iterable[Any], ids: Ids) -> Rows:
+    """Yield a row for each record: the values of the fields that the columns name.
 
-    def __missing__(self, key: Key) -> int:
-        """Return the id of a new function."""
-        number = self[key] = len(self) + 1
-        return number
+    A column `..._id` that references a table is a field that refers to a record.
+    """
+    has_id = TABLES[table][0].startswith("id ")
+    columns = TABLES[table][has_id:]
+    references = [at for at, column in enumerate(columns) if "REFERENCES" in column]
+    names = [column.partition(" ")[0] for column in columns]
+    for at in references:
+        names[at] = names[at].removesuffix("_id")
+    values = attrgetter(*names)
+    for number, record in enumerate(records, 1):
+        row = list(values(record))
+        for at in references:
+            row[at] = _id(row[at], ids)
+        yield (number, *row) if has_id else tuple(row)
 
 
-def _thread_id(thread: int) -> int | None:
-    """Return the id of a thread; None if it is unknown."""
-    return None if thread == UNKNOWN_THREAD else thread + 1
+def _id(to: int | Key, ids: Ids) -> int | None:
+    """Return the id of a function, or of the record of an index; None if unknown."""
+    if isinstance(to, int):
+        return None if to == NONE else to + 1
+    return ids[to]
 
 
 def _tables(profile: Profile) -> Iterator[tuple[str, Iterable[Row]]]:
@@ -274,32 +289,24 @@ def _tables(profile: Profile) -> Iterator[tuple[str, Iterable[Row]]]:
 
     Functions come last: by then all of them have an id.
     """
-    ids = Ids()
+    numbers = count(1)
+    ids: Ids = MadeOnce(lambda _: next(numbers))
     yield "meta", [("exporter", f"lineprof {VERSION}")]
     yield "meta", [("warning", text) for text in profile.warnings]
     yield "processes", _processes(profile)
-    yield (
-        "threads",
-        [
-            (index, one.process + 1, one.native_id, one.name)
-            for index, one in enumerate(profile.threads, 1)
-        ],
-    )
+    yield "threads", _rows("threads", profile.threads, ids)
     for function in profile.functions:
         ids[function.key]  # the first ids, in the order of registration
     yield "lines", _lines(profile, ids)
     yield "line_threads", _line_threads(profile, ids)
     yield "edges", _edges(profile, ids)
-    yield "call_tree", _tree(profile, ids)
-    yield (
-        "waits",
-        (
-            (ids[one.function], one.line, _thread_id(one.thread), one.cause, one.ns)
-            for one in profile.waits
-        ),
-    )
-    clock = Clock(profile)
-    yield from _gpu_tables(profile, ids, clock)
+    yield "call_tree", _rows("call_tree", profile.calls.nodes, ids)
+    yield "waits", _rows("waits", profile.waits, ids)
+    gpu, clock = profile.gpu, Clock(profile)
+    yield "gpu_devices", _rows("gpu_devices", gpu.devices, ids)
+    yield "gpu_kernels", _sums(gpu, ids)
+    yield "gpu_by_line", _by_line(gpu, ids)
+    yield "gpu_events", _events(gpu, ids, clock)
     yield "slices", _slices(profile, ids, clock)
     yield "functions", _functions(profile, ids)
 
@@ -341,7 +348,7 @@ def _line_threads(profile: Profile, ids: Ids) -> Rows:
     for function in profile.functions:
         number = ids[function.key]
         for one in function.thread_lines:
-            yield (number, one.line, _thread_id(one.thread), one.hits, one.time_ns)
+            yield (number, one.line, _id(one.thread, ids), one.hits, one.time_ns)
 
 
 def _edges(profile: Profile, ids: Ids) -> Rows:
@@ -355,23 +362,12 @@ def _edges(profile: Profile, ids: Ids) -> Rows:
         )
 
 
-def _tree(profile: Profile, ids: Ids) -> Rows:
-    for index, one in enumerate(profile.calls.nodes, 1):
-        yield (
-            index,
-            None if one.parent == NO_NODE else one.parent + 1,
-            *(one.line, ids[one.function], _thread_id(one.thread)),
-            *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
-            one.self_ns,
-        )
-
-
 def _slices(profile: Profile, ids: Ids, clock: Clock) -> Rows:
     for trace in profile.traces:
         zero, process = clock.zero_of(trace), trace.process + 1
         for one in trace:
             yield (
-                *(process, _thread_id(one.thread), ids[one.function], one.line),
+                *(process, _id(one.thread, ids), ids[one.function], one.line),
                 *(zero + one.start_ns, one.ns),
             )
 
@@ -379,55 +375,22 @@ def _slices(profile: Profile, ids: Ids, clock: Clock) -> Rows:
 # Rows of GPU data.
 
 
-class _Place(NamedTuple):
-    """The innermost line of a call path; None outside of all profiled lines."""
-
-    thread_id: int | None = None
-    function_id: int | None = None
-    line: int | None = None
-
-
-_NOWHERE = _Place()
-
-
-def _gpu_tables(
-    profile: Profile, ids: Ids, clock: Clock
-) -> Iterator[tuple[str, Iterable[Row]]]:
-    """Yield the name and the rows of each table of GPU data."""
-    gpu = profile.gpu
-    yield (
-        "gpu_devices",
-        (
-            (index, one.process + 1, one.device, one.name, one.busy_ns)
-            for index, one in enumerate(gpu.devices, 1)
-        ),
-    )
-    yield "gpu_kernels", _sums(gpu, ids)
-    yield "gpu_by_line", _by_line(gpu, ids)
-    yield "gpu_events", _events(gpu, ids, clock)
-
-
-def _places(gpu: Gpu, ids: Ids) -> list[_Place]:
-    """Return the innermost line of each path."""
-    places = []
-    for path in gpu.paths:
+def _places(gpu: Gpu, ids: Ids) -> dict[int, tuple[int | None, ...]]:
+    """Return thread, function and line of each path: those of its innermost line."""
+    places: dict[int, tuple[int | None, ...]] = {NO_PATH: (None, None, None)}
+    for index, path in enumerate(gpu.paths):
         key, line = path.lines[-1]
-        thread_id = _thread_id(path.thread)
-        places.append(_Place(thread_id=thread_id, function_id=ids[key], line=line))
+        places[index] = (_id(path.thread, ids), ids[key], line)
     return places
 
 
 def _sums(gpu: Gpu, ids: Ids) -> Rows:
     places = _places(gpu, ids)
     for one in gpu.sums:
-        place = _NOWHERE if one.path == NO_PATH else places[one.path]
-        device = None if one.device == NO_DEVICE else one.device + 1
+        thread, function, line = places[one.path]
+        place = (function, line, thread, _id(one.device, ids))
         numbers = (one.count, one.ns, one.min_ns, one.max_ns, one.bytes)
-        name = _name(one.kind, one.name)
-        yield (
-            *(place.function_id, place.line, place.thread_id),
-            *(device, one.kind, name, *numbers),
-        )
+        yield (*place, one.kind, _name(one.kind, one.name), *numbers)
 
 
 def _name(kind: str, name: str) -> str:
@@ -449,10 +412,9 @@ def _events(gpu: Gpu, ids: Ids, clock: Clock) -> Rows:
     for timeline in gpu.timelines:
         zero, process = clock.zero_of(timeline), timeline.process + 1
         for one in events_by_start(timeline):
-            place = _NOWHERE if one.path == NO_PATH else places[one.path]
             name = _name(one.kind, one.name)
             yield (
-                *(process, place.thread_id, place.function_id, place.line),
+                *(process, *places[one.path]),
                 *(one.kind, name, zero + one.start_ns, one.ns),
                 *_device(one),
                 *(one.correlation, one.bytes or None, *_launch(one)),
@@ -471,5 +433,4 @@ def _launch(one: GpuEvent) -> tuple[object, ...]:
     """Return the launch parameters of a kernel; None for other events."""
     if one.kind != KERNEL:
         return (None,) * 5
-    sizes = ["x".join(map(str, size)) for size in (one.grid, one.block)]
-    return (*sizes, one.registers, one.static_smem, one.dynamic_smem)
+    return launch_values(one)

@@ -6,18 +6,20 @@ stack. All formats that are made of stacks read them here.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.call_graph import deeper_note, depths
 from lineprof.model.gpu import (
+    GPU_SUMS,
     GPU_TIME_KINDS,
     KINDS,
     MEMCPY,
-    NO_DEVICE,
     NO_PATH,
     UNKNOWN,
 )
-from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
+from lineprof.model.records import NO_NODE, UNKNOWN_THREAD, maker_of
 from lineprof.model.timelines import event_column
 from lineprof.report.gpu_format import activity_name
 
@@ -27,11 +29,12 @@ if TYPE_CHECKING:
     from lineprof.model.gpu import Gpu, GpuSum
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key, MergedCall, ThreadLine
-    from lineprof.model.timelines import Timeline
 
     Frame = tuple[Key, int]  # a function; the line that calls on, or the leaf line
 
     _FunctionKey = tuple[Key, int]  # a function, and the index of a thread
+
+    _Identity = tuple[int, int, str, str, int]  # path, origin, kind, name, device
 
 
 # Limits of frames in a stack: without one, the stacks of a deep program take the
@@ -64,45 +67,24 @@ class CallPathShare(NamedTuple):
     Functions are roots if the profile has no call tree, or does not have their calls.
     """
 
-    callers: tuple[Frame, ...]  # (function, calling line), root first
     function: Key
-    thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
-    calls: int
-    lines: Sequence[LineShare]  # self time and hits of each line on this call path
+    callers: tuple[Frame, ...] = ()  # (function, calling line), root first
+    thread: int = UNKNOWN_THREAD  # its index in Profile.threads
+    calls: int = 0
+    lines: Sequence[LineShare] = ()  # self time, hits of each line on this call path
     node: int = NO_NODE  # its index in CallTree.nodes
 
 
 class Stack(NamedTuple):
-    """Numbers of one leaf line, on one thread, at the end of one call path.
-
-    A call is a stack of its own, whose leaf is at the function's first line: it has
-    `calls` and no time. GPU work also has stacks of its own, one for each name, device
-    and stream.
-    """
+    """GPU work of one name, device and stream, at the end of one call path."""
 
     frames: tuple[Frame, ...]  # (function, line), root first; the last is the leaf
     thread: int  # its index in Profile.threads, or UNKNOWN_THREAD
-    ns: int = 0  # of the leaf line itself
-    hits: int = 0  # of the leaf line
-    calls: int = 0  # of the leaf's function
-    gpu_ns: int = 0  # of kernels, memsets and graphs that the leaf line launched
-    copy_ns: int = 0  # of copies
-    device: int = NO_DEVICE  # its index in Gpu.devices
-    stream: int | None = None  # of the device, as CUDA numbers it; None if unknown
-    work: str = ""  # on a device: the demangled kernel, or nvprof's name for it
-
-
-def stacks(profile: Profile) -> Iterator[Stack]:
-    """Yield each stack with numbers: those of all call paths, then `gpu_stacks`."""
-    for path in call_path_shares(profile):
-        key, thread = path.function, path.thread
-        if path.calls:
-            frames = (*path.callers, (key, key[1]))
-            yield Stack(frames=frames, thread=thread, calls=path.calls)
-        for one in path.lines:
-            frames = (*path.callers, (key, one.line))
-            yield Stack(frames=frames, thread=thread, ns=one.ns, hits=one.hits)
-    yield from gpu_stacks(profile)
+    gpu_ns: int  # of kernels, memsets and graphs that the leaf line launched
+    copy_ns: int  # of copies
+    device: int  # its index in Gpu.devices
+    stream: int | None  # of the device, as CUDA numbers it; None if unknown
+    work: str  # the demangled kernel, or nvprof's name of the work
 
 
 def call_path_shares(profile: Profile) -> Iterator[CallPathShare]:
@@ -120,32 +102,24 @@ def call_path_shares(profile: Profile) -> Iterator[CallPathShare]:
         node = tree.nodes[index]
         called.add(node.function)
         yield CallPathShare(
-            callers=callers,
             function=node.function,
+            callers=callers,
             thread=node.thread,
             calls=node.calls,
             lines=shares.take(node),
             node=index,
         )
     for (key, thread), lines in shares.rest():
-        yield CallPathShare(
-            callers=(), function=key, thread=thread, calls=0, lines=lines
-        )
+        yield CallPathShare(function=key, thread=thread, lines=lines)
     for function in profile.functions:
         if function.calls and function.key not in called:
-            yield CallPathShare(
-                callers=(),
-                function=function.key,
-                thread=UNKNOWN_THREAD,
-                calls=function.calls,
-                lines=(),
-            )
+            yield CallPathShare(function=function.key, calls=function.calls)
 
 
 def gpu_stacks(profile: Profile) -> Iterator[Stack]:
     """Yield the stacks of GPU work."""
     gpu = profile.gpu
-    streams = _StreamTimes(gpu)
+    times = _stream_times(gpu)
     for one in gpu.sums:
         is_copy = one.kind == MEMCPY
         if not is_copy and one.kind not in GPU_TIME_KINDS:
@@ -154,7 +128,7 @@ def gpu_stacks(profile: Profile) -> Iterator[Stack]:
         if one.path != NO_PATH:
             path = gpu.paths[one.path]
             thread, frames = path.thread, (*cut(path.lines[:-1]), path.lines[-1])
-        for stream, ns in streams.of(one):
+        for stream, ns in _by_stream(one, times):
             yield Stack(
                 frames=frames,
                 thread=thread,
@@ -257,30 +231,20 @@ class LineShares:
     """Self time and hits of all lines, while calls take their shares, each once."""
 
     def __init__(self, profile: Profile) -> None:
-        self._functions: dict[_FunctionKey, _FunctionLines] = {}
+        self._functions: dict[_FunctionKey, _FunctionLines] = defaultdict(
+            _FunctionLines
+        )
         for place, lines in _self_times(profile).items():
-            function = self._functions.setdefault(place, _FunctionLines())
-            for line, (ns, hits) in sorted(lines.items()):
-                function.lines.append(line)
-                function.ns.append(ns)
-                function.hits.append(hits)
-        calls: dict[Key, int] = {}
-        for node in profile.calls.nodes:
-            place = (node.function, node.thread)
-            function = self._functions.setdefault(place, _FunctionLines())
+            self._functions[place].set_lines(lines)
+        self._merged = profile.calls.merged
+        nodes: list[CallNode | MergedCall] = [*profile.calls.nodes, *self._merged]
+        calls: Counter[Key] = Counter()
+        for node in nodes:
+            function = self._functions[node.function, node.thread]
             function.calls_ns += node.self_ns
             function.calls += _weight(node)
-            calls[node.function] = calls.get(node.function, 0) + node.calls
-        self._merged = profile.calls.merged
-        for one in self._merged:
-            place = (one.function, one.thread)
-            function = self._functions.setdefault(place, _FunctionLines())
-            function.calls_ns += one.self_ns
-            function.calls += _weight(one)
-            calls[one.function] = calls.get(one.function, 0) + one.calls
-        covered = {
-            one.key for one in profile.functions if one.calls <= calls.get(one.key, 0)
-        }
+            calls[node.function] += node.calls
+        covered = {one.key for one in profile.functions if one.calls <= calls[one.key]}
         for (key, _), function in self._functions.items():
             function.set_budget(is_covered=key in covered)
 
@@ -309,7 +273,7 @@ class LineShares:
         for place, function in self._functions.items():
             shares = [
                 LineShare(line=line, ns=ns, hits=hits)
-                for line, ns, hits in zip(function.lines, function.ns, function.hits)
+                for line, (ns, hits) in function.lines.items()
                 if ns or hits
             ]
             if shares:
@@ -319,16 +283,20 @@ class LineShares:
 class _FunctionLines:
     """Lines and calls of one function on one thread, less the shares taken so far."""
 
-    __slots__ = ("budget", "calls", "calls_ns", "hits", "is_complete", "lines", "ns")
+    __slots__ = ("budget", "calls", "calls_ns", "is_complete", "lines", "lines_ns")
 
     def __init__(self) -> None:
-        self.lines: list[int] = []
-        self.ns: list[int] = []  # of each of `lines`
-        self.hits: list[int] = []  # of each of `lines`
+        self.lines: dict[int, tuple[int, int]] = {}  # self time (ns), hits by line
+        self.lines_ns = 0  # of all lines
         self.budget = 0  # time of the lines that the calls may take (ns)
         self.calls_ns = 0  # self time of the calls
         self.calls = 0
         self.is_complete = False  # the calls have all the time of the lines
+
+    def set_lines(self, lines: Mapping[int, tuple[int, int]]) -> None:
+        """Set the self time (ns) and the hits of each line."""
+        self.lines = dict(sorted(lines.items()))
+        self.lines_ns = sum([ns for ns, _ in lines.values()])
 
     def set_budget(self, *, is_covered: bool) -> None:
         """Set the budget: the part of the lines' time that the calls may take.
@@ -336,7 +304,7 @@ class _FunctionLines:
         That is all time if all calls are known (`is_covered`), or if the times of
         calls and lines differ only by rounding.
         """
-        lines_ns = sum(self.ns)
+        lines_ns = self.lines_ns
         slack = _SLACK_NS + max(lines_ns, self.calls_ns) // _SLACK_PART
         is_near = bool(lines_ns) and abs(lines_ns - self.calls_ns) <= slack
         self.is_complete = is_covered or is_near
@@ -351,18 +319,19 @@ class _FunctionLines:
 
     def take(self, ns: int, calls: int) -> Iterator[LineShare]:
         """Take `ns` of the lines' time, and the hits of so many calls."""
-        total, before, taken = sum(self.ns), 0, 0
+        share_of = maker_of(LineShare, ("line", "ns", "hits"))
+        lines, total = self.lines, self.lines_ns or 1
         weight, self.calls = self.calls, self.calls - calls
-        for index, line in enumerate(self.lines):
-            line_ns, line_hits = self.ns[index], self.hits[index]
+        before = taken = 0
+        for line, (line_ns, line_hits) in lines.items():
             before += line_ns
-            until = before * ns // total if total else 0
-            part, taken = until - taken, until
+            part = before * ns // total - taken
+            taken += part
             hits = line_hits * calls // weight
             if part or hits:
-                self.ns[index] = line_ns - part
-                self.hits[index] = line_hits - hits
-                yield LineShare(line=line, ns=part, hits=hits)
+                lines[line] = (line_ns - part, line_hits - hits)
+                yield share_of((line, part, hits))
+        self.lines_ns -= taken
 
 
 def _weight(node: CallNode | MergedCall) -> int:
@@ -370,41 +339,38 @@ def _weight(node: CallNode | MergedCall) -> int:
     return max(node.calls, 1)
 
 
-def _self_times(profile: Profile) -> dict[_FunctionKey, dict[int, list[int]]]:
-    """Return [self time (ns), hits] of each line, by function and thread.
+def _self_times(profile: Profile) -> dict[_FunctionKey, dict[int, tuple[int, int]]]:
+    """Return self time (ns) and hits of each line, by function and thread.
 
     The threads of a line add up to its `call_graph.line_self_ns`.
     """
-    callees = _callee_times(profile)
-    nothing: dict[int, int] = {}
-    found: dict[_FunctionKey, dict[int, list[int]]] = {}
+    callees: dict[Frame, Counter[int]] = defaultdict(Counter)  # time (ns) by thread
+    for caller, call in calls_between(profile.calls):
+        callees[caller, call.line][call.thread] += call.inclusive_ns
+    nothing: Counter[int] = Counter()
+    found: dict[_FunctionKey, dict[int, tuple[int, int]]] = {}
     for function in profile.functions:
         key = function.key
         lines: dict[int, list[ThreadLine]] = {}
         for one in function.thread_lines:
             lines.setdefault(one.line, []).append(one)
-        threads: dict[int, dict[int, list[int]]] = {}
+        threads: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
         for line, ones in lines.items():
             called = callees.get((key, line), nothing)
             for one, ns in _with_self_time(ones, called):
-                threads.setdefault(one.thread, {})[line] = [ns, one.hits]
+                threads[one.thread][line] = (ns, one.hits)
         found.update(((key, thread), there) for thread, there in threads.items())
     return found
 
 
-def _callee_times(profile: Profile) -> dict[Frame, dict[int, int]]:
-    """Return the time (ns) of each line's callees, by thread."""
-    times: dict[Frame, dict[int, int]] = {}
-    nodes = profile.calls.nodes
-    for node in nodes:
+def calls_between(tree: CallTree) -> Iterator[tuple[Key, CallNode | MergedCall]]:
+    """Yield each caller with each of its nodes and merged calls in the tree."""
+    for node in tree.nodes:
         if node.parent != NO_NODE:
-            threads = times.setdefault((nodes[node.parent].function, node.line), {})
-            threads[node.thread] = threads.get(node.thread, 0) + node.inclusive_ns
-    for one in profile.calls.merged:
+            yield tree.nodes[node.parent].function, node
+    for one in tree.merged:
         if one.caller is not None:
-            threads = times.setdefault((one.caller, one.line), {})
-            threads[one.thread] = threads.get(one.thread, 0) + one.inclusive_ns
-    return times
+            yield one.caller, one
 
 
 def _with_self_time(
@@ -436,69 +402,44 @@ def _reduce_to(times: list[int], total: int) -> None:
 _MAX_EVENTS = 2_000_000  # more would take seconds to read
 
 
-class _SumKey(NamedTuple):
-    """The identity of a GPU sum: the fields of `GpuSum` that are not numbers."""
+# The identity of a sum: its fields that are not numbers.
+_IDENTITY = attrgetter(*(field.name for field in GPU_SUMS.fields if not field.add))
 
-    path: int
-    origin: int
-    kind: str
-    name: str
-    device: int
+_COLUMNS = ("kind", "name", "ns", "path", "origin", "device", "stream")
 
 
-class _StreamTimes:
-    """Times of each GPU sum by stream."""
-
-    def __init__(self, gpu: Gpu) -> None:
-        self._times: dict[_SumKey, dict[int, int]] = {}
-        if sum(timeline.count for timeline in gpu.timelines) > _MAX_EVENTS:
-            return
-        devices = {
-            (one.process, one.device): index for index, one in enumerate(gpu.devices)
-        }
-        for timeline in gpu.timelines:
-            for key, stream, ns in _device_events(timeline, devices):
-                streams = self._times.setdefault(key, {})
-                streams[stream] = streams.get(stream, 0) + ns
-
-    def of(self, one: GpuSum) -> list[tuple[int | None, int]]:
-        """Return (stream, ns) of each stream; [(None, ns)] if times do not add up."""
-        key = _SumKey(
-            path=one.path,
-            origin=one.origin,
-            kind=one.kind,
-            name=one.name,
-            device=one.device,
-        )
-        streams = self._times.get(key, {})
-        if streams and sum(streams.values()) == one.ns:
-            return list(streams.items())
-        return [(None, one.ns)]
+def _stream_times(gpu: Gpu) -> dict[_Identity, Counter[int]]:
+    """Return the times (ns) of each sum by stream; nothing if that takes too long."""
+    times: dict[_Identity, Counter[int]] = defaultdict(Counter)
+    if sum(timeline.count for timeline in gpu.timelines) > _MAX_EVENTS:
+        return times
+    devices = {
+        (one.process, one.device): index for index, one in enumerate(gpu.devices)
+    }
+    for timeline in gpu.timelines:
+        first = timeline.first_path - 1  # the columns count paths from 1
+        for batch in timeline.batches:
+            columns = [event_column([batch], name) for name in _COLUMNS]
+            for kind, name, ns, path, origin, number, stream in zip(*columns):
+                device = devices.get((timeline.process, number))
+                if device is None:
+                    continue
+                key = (
+                    path + first if path else NO_PATH,
+                    origin + first if origin else NO_PATH,
+                    KINDS[kind] if kind < len(KINDS) else UNKNOWN,
+                    timeline.names[name],
+                    device,
+                )
+                times[key][stream] += ns
+    return times
 
 
-def _device_events(
-    timeline: Timeline, devices: dict[tuple[int, int], int]
-) -> Iterator[tuple[_SumKey, int, int]]:
-    """Yield (key of the sum, stream, time in ns) of each event on a device."""
-    first = timeline.first_path - 1  # the columns count paths from 1
-    for batch in timeline.batches:
-        for kind, name, ns, path, origin, number, stream in zip(
-            event_column([batch], "kind"),
-            event_column([batch], "name"),
-            event_column([batch], "ns"),
-            event_column([batch], "path"),
-            event_column([batch], "origin"),
-            event_column([batch], "device"),
-            event_column([batch], "stream"),
-        ):
-            device = devices.get((timeline.process, number))
-            if device is None:
-                continue
-            key = _SumKey(
-                path=path + first if path else NO_PATH,
-                origin=origin + first if origin else NO_PATH,
-                kind=KINDS[kind] if kind < len(KINDS) else UNKNOWN,
-                name=timeline.names[name],
-                device=device,
-            )
-            yield key, stream, ns
+def _by_stream(
+    one: GpuSum, times: Mapping[_Identity, Counter[int]]
+) -> list[tuple[int | None, int]]:
+    """Return (stream, ns) of each stream; [(None, ns)] if times do not add up."""
+    streams = times.get(_IDENTITY(one))
+    if streams and sum(streams.values()) == one.ns:
+        return list(streams.items())
+    return [(None, one.ns)]

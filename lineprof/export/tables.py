@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING
 
-from lineprof.console.terminal import PLAIN
 from lineprof.errors import LineprofError
 from lineprof.files import encoded
 from lineprof.model.records import LineTotals
 from lineprof.report import json_report
 from lineprof.report.json_report import gpu_fields
 from lineprof.report.options import Options
+from lineprof.report.rows import Rows, as_csv
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ COLUMNS = ("file", "function", "function_line", *LineTotals._fields)
 SOURCE = "source"  # the last column
 
 
-def rows_of(profile: Profile) -> list[Fields]:
+def rows_of(profile: Profile) -> Rows:
     """Return a row for each measured line; times in nanoseconds.
 
     The columns are `COLUMNS`, then those of GPU work that any line has, under the
@@ -54,13 +52,10 @@ def rows_of(profile: Profile) -> list[Fields]:
                 "function_line": function.line,
             }
             rows.append({**place, **numbers, **gpu_values, SOURCE: source})
-    names = columns_of(gpu_columns)
-    return [{name: row.get(name) for name in names} for row in rows]
-
-
-def columns_of(gpu_columns: dict[str, None]) -> list[str]:
-    """Return the names of all columns, with `gpu_columns` before the source."""
-    return [*COLUMNS, *gpu_columns, SOURCE]
+    names = [*COLUMNS, *gpu_columns, SOURCE]
+    return Rows(
+        columns=names, rows=[{name: row.get(name) for name in names} for row in rows]
+    )
 
 
 def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
@@ -82,29 +77,16 @@ def _flat(fields: Fields) -> Iterator[tuple[str, object]]:
 
 
 def csv_content(profile: Profile) -> Iterator[bytes]:
-    """Yield the CSV: a row of titles, then one for each line; times in ns.
+    """Return the CSV: a row of titles, then one for each line; times in ns.
 
-    An unknown value is an empty field. Characters that act on a terminal come as
-    escapes, because CSV is often printed.
+    An unknown value is an empty field.
     """
-    rows = rows_of(profile)
-    titles = list(rows[0]) if rows else columns_of({})
-    yield from encoded([_csv_row(titles)])
-    for row in rows:
-        yield from encoded([_csv_row(list(row.values()))])
-
-
-def _csv_row(values: list[object] | list[str]) -> str:
-    """Return one row, with quotes if needed."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="")
-    writer.writerow([PLAIN.clean(v) if isinstance(v, str) else v for v in values])
-    return stream.getvalue()
+    return encoded(as_csv(rows_of(profile)))
 
 
 def json_content(profile: Profile) -> Iterator[bytes]:
-    """Yield the JSON of ``lineprof view --json``; times in ns."""
-    yield from encoded(json_report.render(profile, sources_of(profile), Options()))
+    """Return the JSON of ``lineprof view --json``; times in ns."""
+    return encoded(json_report.render(profile, sources_of(profile), Options()))
 
 
 def csv_remarks(profile: Profile) -> Iterator[str]:
@@ -131,4 +113,4 @@ def data_frame(profile: Profile) -> DataFrame:
             hint="install it: pip install pandas",
         ) from error
     rows = rows_of(profile)
-    return pd.DataFrame(rows, columns=list(rows[0]) if rows else columns_of({}))
+    return pd.DataFrame(rows.rows, columns=rows.columns)

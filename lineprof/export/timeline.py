@@ -6,12 +6,15 @@ the order of their start, track by track.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 from heapq import heappop, heappush, heapreplace, merge
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from lineprof.export.made_once import MadeOnce
 from lineprof.export.stacks import remarks_of_calls
 from lineprof.export.timeline_tracks import (
     DRIVER_API,
@@ -28,7 +31,7 @@ from lineprof.export.timeline_tracks import (
     Track,
     Tracks,
 )
-from lineprof.model.call_graph import children, depths, subtree_ns
+from lineprof.model.call_graph import depth_first, depths, subtree_ns
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import (
     ALLOC,
@@ -47,15 +50,16 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import CALL_NUMBERS, NO_NODE, UNKNOWN_THREAD
-from lineprof.model.timelines import GpuEvent, unpack_events
+from lineprof.model.timelines import GpuEvent, event_column
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
 
     from lineprof.export.timeline_tracks import Label
+    from lineprof.model.gpu import Gpu, GpuPath
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode
-    from lineprof.model.timelines import Batch, Slice, Timeline, Trace
+    from lineprof.model.timelines import Slice, Timeline, Trace
 
     Item = Track | Span | Count
 
@@ -92,15 +96,7 @@ def remarks(profile: Profile) -> Iterator[str]:
         if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:
             yield f"calls that are more than {MAX_DEPTH} deep are cut, and shown as ..."
     yield from remarks_of_traces(profile)
-    left_out = sum(run.left_out for run in profile.gpu.runs)
-    if left_out:
-        yield f"{left_out} GPU records are not in the timeline: it was full"
-    unknown = of_unknown_clock(profile.gpu)
-    if unknown:
-        yield (
-            f"{unknown} GPU records with times of an unknown clock are not in the"
-            " timeline"
-        )
+    yield from remarks_of_gpu(profile.gpu, "the timeline", "it was full")
     if profile.traces and any(one.count for one in profile.gpu.timelines):
         kinds = {one.kind for one in profile.gpu.sums}
         if not kinds & {RUNTIME, DRIVER}:
@@ -112,12 +108,19 @@ def remarks(profile: Profile) -> Iterator[str]:
 
 def remarks_of_traces(profile: Profile) -> Iterator[str]:
     """Yield a remark if slices of the traces were left out."""
-    left_out = sum(trace.left_out for trace in profile.traces)
-    if left_out:
+    if left_out := sum(trace.left_out for trace in profile.traces):
         yield (
             f"{left_out} slices are not in the trace: there was no room for them;"
             " a larger --trace-memory keeps more"
         )
+
+
+def remarks_of_gpu(gpu: Gpu, place: str, why: str) -> Iterator[str]:
+    """Yield remarks on the GPU records that are not in `place`; `why` some are not."""
+    if left_out := sum(run.left_out for run in gpu.runs):
+        yield f"{left_out} GPU records are not in {place}: {why}"
+    if unknown := of_unknown_clock(gpu):
+        yield f"{unknown} GPU records with times of an unknown clock are not in {place}"
 
 
 def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:
@@ -155,12 +158,14 @@ def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:
 
 
 def _launching(profile: Profile) -> set[Hashable]:
-    """Return the lines that launched work, and their functions (as line 0)."""
-    found: set[Hashable] = set()
-    for path in profile.gpu.paths:
-        key, line = path.lines[-1]
-        found |= {(path.thread, key, line), (path.thread, key, 0)}
-    return found
+    """Return the sources of all launches."""
+    return {source for path in profile.gpu.paths for source in _sources(path)}
+
+
+def _sources(path: GpuPath) -> tuple[Hashable, ...]:
+    """Return what may have launched work: the line, or else its function (line 0)."""
+    key, line = path.lines[-1]
+    return (path.thread, key, line), (path.thread, key, 0)
 
 
 def _by_start(
@@ -190,7 +195,7 @@ def events_by_start(timeline: Timeline) -> Iterator[GpuEvent]:
     batches = timeline.batches
     closed = sorted(
         (
-            (_first_start(batch) - timeline.origin_ns, index)
+            (min(event_column([batch], "start")) - timeline.origin_ns, index)
             for index, batch in enumerate(batches)
             if batch.events
         ),
@@ -213,12 +218,6 @@ def events_by_start(timeline: Timeline) -> Iterator[GpuEvent]:
             heapreplace(opened, (following.start_ns, index, following, rest))
 
 
-def _first_start(batch: Batch) -> int:
-    """Return the first start (ns) of a batch's events."""
-    data = dict(batch.columns).get("start")
-    return 0 if data is None else min(unpack_events("start", data, batch.events))
-
-
 # Slices of GPU events.
 
 
@@ -229,7 +228,9 @@ _LAUNCHED = frozenset({KERNEL, GRAPH, MEMCPY, MEMSET})
 # Places of a context's tracks: copies by direction, then the others.
 _COPIES = {name: place for place, name in enumerate(DIRECTIONS, 1)}
 
-_MEMSET, _COMPUTE, _OTHER = 30, 31, 32
+_WORK = {MEMSET: ("Memset", 30), KERNEL: ("Compute", 31), GRAPH: ("Compute", 31)}
+
+_OTHER = 32
 
 
 class GpuSlices:
@@ -238,13 +239,13 @@ class GpuSlices:
     def __init__(
         self, profile: Profile, process: int, tracks: Tracks, labels: Labels
     ) -> None:
-        self._profile = profile
+        self._paths = profile.gpu.paths
         self._process = process
         self._tracks = tracks
         self._labels = labels
-        self._host_tracks: dict[tuple[str, int, int], int] = {}
-        self._device_tracks: dict[tuple[object, ...], tuple[int, int]] = {}
-        self._allocated: dict[int, int] = {}  # bytes, by track
+        self._host_tracks = MadeOnce(self._new_host_track)
+        self._device_tracks = MadeOnce(self._new_device_tracks)
+        self._allocated = Counter[int]()  # bytes, by track
         self._threads = {
             one.native_id: index
             for index, one in enumerate(profile.threads)
@@ -264,24 +265,28 @@ class GpuSlices:
         """Yield the slice of an API call or a wait."""
         thread = self.thread_of(event)
         native = event.thread if thread == UNKNOWN_THREAD else 0
-        key = (event.kind, thread, native)
-        track = self._host_tracks.get(key)
-        if track is None:
-            parent = self._tracks.thread(self._process, thread, native)
-            track = self._tracks.below_thread(parent, _HOST[event.kind])
-            self._host_tracks[key] = track
+        track = self._host_tracks[event.kind, thread, native]
         # Of nested calls the outer one, which comes first, is the source.
         source = None if event.kind == WAIT else ("call", event.correlation)
         if source and flows.knows(source):
             source = None
-        span = Span(
+        span = self._span(track, start, event, self._labels.of_call(event))
+        yield from flows.add(span, source)
+
+    def _span(self, track: int, start: int, event: GpuEvent, label: Label) -> Span:
+        """Return the slice of an event, on a free lane of the track."""
+        return Span(
             track=self._tracks.lane(track, start, start + event.ns),
             start=start,
             ns=event.ns,
-            label=self._labels.of_call(event),
+            label=label,
             correlation=event.correlation,
         )
-        yield from flows.add(span, source)
+
+    def _new_host_track(self, key: tuple[str, int, int]) -> int:
+        kind, thread, native = key
+        parent = self._tracks.thread(self._process, thread, native)
+        return self._tracks.below_thread(parent, _HOST[kind])
 
     def thread_of(self, event: GpuEvent) -> int:
         """Return the index of an event's thread, or UNKNOWN_THREAD.
@@ -289,7 +294,7 @@ class GpuSlices:
         The call path has the system's number; CUPTI's is that of pthread_self().
         """
         if event.path != NO_PATH:
-            path = self._profile.gpu.paths[event.path]
+            path = self._paths[event.path]
             if not path.adopted and path.thread != UNKNOWN_THREAD:
                 return path.thread
         return self._threads.get(event.thread, UNKNOWN_THREAD)
@@ -299,64 +304,41 @@ class GpuSlices:
         device = self._tracks.device(self._process, max(0, event.device))
         track = self._tracks.memory(device)
         size = event.bytes if event.kind == ALLOC else -event.bytes
-        self._allocated[track] = max(0, self._allocated.get(track, 0) + size)
+        self._allocated[track] = max(0, self._allocated[track] + size)
         return Count(track=track, at=start, value=self._allocated[track])
 
     def _activity(self, event: GpuEvent, start: int, flows: Flows) -> Iterator[Span]:
         """Yield a slice of a device twice: by kind of work, and on its stream."""
-        end = start + event.ns
-        by_kind, by_stream = self._tracks_of(event)
-        span = Span(
-            track=self._tracks.lane(by_kind, start, end),
-            start=start,
-            ns=event.ns,
-            label=self._labels.of_activity(event),
-            correlation=event.correlation,
-        )
+        name = event.name if event.kind in {MEMCPY, MIGRATION} else ""
+        by_kind, by_stream = self._device_tracks[
+            event.kind, name, event.device, event.context, event.stream
+        ]
+        span = self._span(by_kind, start, event, self._labels.of_activity(event))
         yield from flows.add(span)
         if by_stream == NO_TRACK:
             return
         ends = NO_FLOW
         if event.kind in _LAUNCHED:
-            ends = flows.end(("call", event.correlation), *self._launches(event))
-        stream = self._tracks.lane(by_stream, start, end)
+            path = None if event.path == NO_PATH else self._paths[event.path]
+            sources = () if path is None else _sources(path)
+            ends = flows.end(("call", event.correlation), *sources)
+        stream = self._tracks.lane(by_stream, start, start + event.ns)
         yield from flows.add(span._replace(track=stream, ends=ends))
 
-    def _tracks_of(self, event: GpuEvent) -> tuple[int, int]:
+    def _new_device_tracks(
+        self, key: tuple[str, str, int, int, int]
+    ) -> tuple[int, int]:
         """Return the tracks of the kind of work and of the stream."""
-        name = event.name if event.kind in {MEMCPY, MIGRATION} else ""
-        key = (event.kind, name, event.device, event.context, event.stream)
-        found = self._device_tracks.get(key)
-        if found is None:
-            device = self._tracks.device(self._process, max(0, event.device))
-            if event.kind == MIGRATION:
-                name = f"Unified memory ({event.name})"
-                found = self._tracks.unified(device, name), NO_TRACK
-            else:
-                context = self._tracks.context(device, event.context)
-                stream = self._tracks.stream(context, event.stream)
-                found = self._kind_track(event, context), stream
-            self._device_tracks[key] = found
-        return found
-
-    def _launches(self, event: GpuEvent) -> Iterator[Hashable]:
-        """Yield the possible sources of a launch: the line, or else the function."""
-        if event.path == NO_PATH:
-            return
-        path = self._profile.gpu.paths[event.path]
-        key, line = path.lines[-1]
-        yield (path.thread, key, line)
-        yield (path.thread, key, 0)
-
-    def _kind_track(self, event: GpuEvent, context: int) -> int:
-        if event.kind == MEMCPY:
-            place = _COPIES.get(event.name, len(_COPIES))
-            return self._tracks.work(context, f"MemCpy ({event.name})", place)
-        if event.kind == MEMSET:
-            return self._tracks.work(context, "Memset", _MEMSET)
-        if event.kind in {KERNEL, GRAPH}:
-            return self._tracks.work(context, "Compute", _COMPUTE)
-        return self._tracks.work(context, f"Other ({event.kind})", _OTHER)
+        kind, name, number, context_number, stream_number = key
+        device = self._tracks.device(self._process, max(0, number))
+        if kind == MIGRATION:
+            return self._tracks.unified(device, f"Unified memory ({name})"), NO_TRACK
+        context = self._tracks.context(device, context_number)
+        stream = self._tracks.stream(context, stream_number)
+        title, place = _WORK.get(kind, (f"Other ({kind})", _OTHER))
+        if kind == MEMCPY:
+            title, place = f"MemCpy ({name})", _COPIES.get(name, len(_COPIES))
+        return self._tracks.work(context, title, place), stream
 
 
 # Slices of traces.
@@ -370,7 +352,7 @@ class TraceSlices:
         self._tracks = tracks
         self._labels = labels
         # By thread, and whether it is a line's: the track, the ends of open slices.
-        self._open: dict[tuple[int, bool], tuple[int, list[int]]] = {}
+        self._open = MadeOnce(self._new_track)
 
     def of(self, trace: Trace, zero: int) -> Iterator[Span]:
         """Yield the slices of a trace whose time 0 is at `zero` (ns)."""
@@ -384,11 +366,7 @@ class TraceSlices:
 
         Of slices that are nested too deep the outermost is shown, as cut.
         """
-        key = (one.thread, one.line != 0)
-        found = self._open.get(key)
-        if found is None:
-            found = self._open[key] = (self._track(*key), [])
-        track, ends = found
+        track, ends = self._open[one.thread, one.line != 0]
         while ends and ends[-1] <= start:
             ends.pop()
         end = start + one.ns
@@ -398,15 +376,15 @@ class TraceSlices:
         if depth > MAX_DEPTH:
             return None
         ends.append(end)
+        label = self._labels.of_slices[one.function, one.line]
         if depth == MAX_DEPTH:
             label = self._labels.cut
-        else:
-            label = self._labels.of_slice(one.function, one.line)
         return Span(track=track, start=start, ns=end - start, label=label)
 
-    def _track(self, thread: int, is_line: bool) -> int:  # noqa: FBT001  # of a key
+    def _new_track(self, key: tuple[int, bool]) -> tuple[int, list[int]]:
+        thread, is_line = key
         track = self._tracks.thread(self._process, thread)
-        return self._tracks.below_thread(track, LINES) if is_line else track
+        return self._tracks.below_thread(track, LINES) if is_line else track, []
 
 
 # Slices of a profile without traces: the sums of its calls, side by side.
@@ -418,31 +396,28 @@ class TraceSlices:
 
 def summed_calls(profile: Profile, tracks: Tracks, labels: Labels) -> Iterator[Span]:
     """Yield the slices of all calls, then those of functions without known calls."""
-    ends: dict[int, int] = {}  # of the slices on a track (ns)
+    ends = Counter[int]()  # of the slices on a track (ns)
+    track_of = MadeOnce(partial(_sums_track, profile, tracks))
     nodes = profile.calls.nodes
-    widths = subtree_ns(nodes)
-    below = children(nodes, widths)
-    starts = [0] * len(nodes)
-    levels = depths(nodes)
-    todo = below.get(NO_NODE, [])[::-1]
-    while todo:
-        index = todo.pop()
+    widths, levels = subtree_ns(nodes), depths(nodes)
+    inner = [0] * len(nodes)  # the start of the next slice within each node's
+    for index in depth_first(nodes):
+        if levels[index] > MAX_DEPTH:
+            continue
         node = nodes[index]
-        track = _sums_track(profile, tracks, node.thread)
+        track = track_of[node.thread]
         if node.parent == NO_NODE:
-            starts[index] = ends.get(track, 0)
-            ends[track] = starts[index] + widths[index]
+            start = ends[track]
+            ends[track] += widths[index]
+        else:
+            start = inner[node.parent]
+            inner[node.parent] += widths[index]
+        inner[index] = start
         label = _node_label(node, labels)
         if levels[index] == MAX_DEPTH:
             label = labels.cut
-        yield Span(track=track, start=starts[index], ns=widths[index], label=label)
-        at = starts[index]
-        inner = below.get(index, []) if levels[index] < MAX_DEPTH else []
-        for child in inner:
-            starts[child] = at
-            at += widths[child]
-        todo += inner[::-1]  # they are popped in the order of their start
-    yield from _without_calls(profile, tracks, labels, ends)
+        yield Span(track=track, start=start, ns=widths[index], label=label)
+    yield from _without_calls(profile, track_of, labels, ends)
 
 
 def _sums_track(profile: Profile, tracks: Tracks, thread: int) -> int:
@@ -452,7 +427,7 @@ def _sums_track(profile: Profile, tracks: Tracks, thread: int) -> int:
 
 def _node_label(node: CallNode, labels: Labels) -> Label:
     return labels.with_arguments(
-        labels.of_slice(node.function, 0),
+        labels.of_slices[node.function, 0],
         ("called from line", node.line),
         *(
             (name.replace("_calls", " calls"), getattr(node, name))
@@ -462,7 +437,10 @@ def _node_label(node: CallNode, labels: Labels) -> Label:
 
 
 def _without_calls(
-    profile: Profile, tracks: Tracks, labels: Labels, ends: dict[int, int]
+    profile: Profile,
+    track_of: MadeOnce[int, int],
+    labels: Labels,
+    ends: Counter[int],
 ) -> Iterator[Span]:
     """Yield the slices of functions without known calls, and of their lines."""
     called = {node.function for node in profile.calls.nodes}
@@ -470,20 +448,20 @@ def _without_calls(
     for function in profile.functions:
         if not function.thread_lines or function.key in called:
             continue
-        track = _sums_track(profile, tracks, UNKNOWN_THREAD)
-        at = ends.get(track, 0)
+        track = track_of[UNKNOWN_THREAD]
+        at = ends[track]
         rows = sorted(function.rows, key=lambda row: -row.time_ns)
         width = max(function.total_ns, sum(row.time_ns for row in rows))
-        ends[track] = at + width
+        ends[track] += width
         label = labels.with_arguments(
-            labels.of_slice(function.key, 0),
+            labels.of_slices[function.key, 0],
             ("calls", function.calls),
             ("total_ns", function.total_ns),
         )
         yield Span(track=track, start=at, ns=width, label=label)
         for row in rows:
             label = labels.with_arguments(
-                labels.of_slice(function.key, row.line),
+                labels.of_slices[function.key, row.line],
                 ("hits", row.hits),
                 ("time_ns", row.time_ns),
             )

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import printable
+from lineprof.export.made_once import MadeOnce
 from lineprof.export.stacks import thread_name
 from lineprof.model.gpu import KERNEL, MEMCPY, MEMSET, MIGRATION, NO_PATH
 from lineprof.model.records import UNKNOWN_THREAD
@@ -33,8 +35,6 @@ PROCESS, THREAD, GROUP, DEVICE, SLICES, COUNTER = range(6)  # kinds of tracks
 NO_TRACK = 0
 
 NO_FLOW = 0
-
-NO_PROCESS = -1
 
 # Numbers above this one, which all viewers take, are given to tracks that cannot have
 # the system's.
@@ -64,12 +64,11 @@ _DEVICES = 1 << 20  # the place of the first device, below all threads
 class Track(NamedTuple):
     """One track; a writer describes it before its first slice."""
 
-    number: int  # its identity, from 1 on
+    number: int  # its identity, from 1 on; 0 before it is known
     parent: int  # the number of the track above it, or NO_TRACK
     kind: int
     name: str
     place: int  # its order below the same process or device
-    process: int  # its index in Profile.processes, or NO_PROCESS
     native: int = 0  # the system's number of a process or a thread; 0 if unknown
 
 
@@ -120,7 +119,8 @@ class Tracks:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._numbers: dict[tuple[object, ...], int] = {}
+        self._processes = MadeOnce(self._new_process)
+        self._numbers = MadeOnce(self._append)  # by their other fields
         self._lanes: dict[int, list[tuple[int, int]]] = {}  # (track, end) of each
         self._all: list[Track] = []
         self._devices = {
@@ -134,33 +134,19 @@ class Tracks:
         new, self.new = self.new, []
         yield from new
 
-    def process(self, process: int) -> int:
-        """Return the track of a process."""
-        key = (PROCESS, process)
-        if key in self._numbers:
-            return self._numbers[key]
+    def _new_process(self, process: int) -> int:
+        like = Track(number=0, parent=NO_TRACK, kind=PROCESS, name="Process", place=0)
         if not 0 <= process < len(self._profile.processes):
-            return self._add(
-                key, kind=PROCESS, name="Process", place=0, process=NO_PROCESS
-            )
+            return self._append(like)
         one = self._profile.processes[process]
         rank = "" if one.rank is None else f", rank {one.rank}"
         name = f"{' '.join(one.argv[:1]) or 'Process'} ({one.pid}{rank})"
-        return self._add(
-            key,
-            kind=PROCESS,
-            name=name,
-            place=process,
-            process=process,
-            native=one.pid,
-        )
+        return self._append(like._replace(name=name, place=process, native=one.pid))
 
     def overhead(self, process: int) -> int:
         """Return the track of the profiler's own time."""
         name = "Profiling overhead: the sum"
-        return self._below(
-            self.process(process), ("overhead", process), name=name, place=1
-        )
+        return self._track(self._processes[process], SLICES, name, 1)
 
     def thread(self, process: int, thread: int, native: int = 0) -> int:
         """Return the track of a thread: its index in Profile.threads.
@@ -168,83 +154,46 @@ class Tracks:
         `native` is the system's number of a thread that is not in the profile; 0 if
         that number is also unknown.
         """
-        parent = self.process(process)
-        is_known = thread != UNKNOWN_THREAD
-        key = (THREAD, process, thread, 0 if is_known else native)
-        if key in self._numbers:
-            return self._numbers[key]
         name = f"Thread {native}" if native else "All threads"
         place = _THREAD_PLACES * (len(self._profile.threads) + 1)
-        if is_known:
+        if thread != UNKNOWN_THREAD:
             name = thread_name(self._profile, thread)
             native = self._profile.threads[thread].native_id
             place = _THREAD_PLACES * (thread + 1)
-        return self._add(
-            key,
-            parent=parent,
-            kind=THREAD,
-            name=name,
-            place=place,
-            process=process,
-            native=native,
-        )
+        return self._track(self._processes[process], THREAD, name, place, native)
 
     def below_thread(self, thread: int, place: int) -> int:
         """Return a track below that of a thread: SUMS, LINES, RUNTIME_API..."""
-        return self._below(
-            thread,
-            ("below", thread, place),
-            name=_THREAD_TRACKS[place],
-            place=self._all[thread - 1].place + place,
-        )
+        within = self._all[thread - 1].place + place
+        return self._track(thread, SLICES, _THREAD_TRACKS[place], within)
 
     def device(self, process: int, device: int) -> int:
         """Return the track of a device: CUDA's number in its process."""
-        parent = self.process(process)
-        key = (DEVICE, process, device)
-        if key in self._numbers:
-            return self._numbers[key]
-        return self._add(
-            key,
-            parent=parent,
-            kind=DEVICE,
-            name=self._devices.get((process, device), f"Device ({device})"),
-            place=_DEVICES + device,
-            process=process,
-        )
+        name = self._devices.get((process, device), f"Device ({device})")
+        return self._track(self._processes[process], DEVICE, name, _DEVICES + device)
 
     def memory(self, device: int) -> int:
         """Return the counter of a device's memory."""
-        name = "Memory allocated"
-        return self._below(
-            device, (COUNTER, device), kind=COUNTER, name=name, place=MEMORY
-        )
+        return self._track(device, COUNTER, "Memory allocated", MEMORY)
 
     def unified(self, device: int, name: str) -> int:
         """Return the track of copies of unified memory to or from a device."""
-        return self._below(device, (UNIFIED, device, name), name=name, place=UNIFIED)
+        return self._track(device, SLICES, name, UNIFIED)
 
     def context(self, device: int, context: int) -> int:
         """Return the track of a context of a device."""
-        return self._below(
-            device,
-            (GROUP, device, context),
-            kind=GROUP,
-            name=f"Context {context}",
-            place=_CONTEXT_PLACES * (context % _CONTEXTS + 1),
-        )
+        place = _CONTEXT_PLACES * (context % _CONTEXTS + 1)
+        return self._track(device, GROUP, f"Context {context}", place)
 
     def work(self, context: int, name: str, place: int) -> int:
         """Return the track of one kind of a context's work."""
-        place += self._all[context - 1].place
-        return self._below(context, ("work", context, name), name=name, place=place)
+        within = self._all[context - 1].place + place
+        return self._track(context, SLICES, name, within)
 
     def stream(self, context: int, stream: int) -> int:
         """Return the track of a stream of a context."""
-        place = self._all[context - 1].place + _STREAMS
-        place += stream % (_CONTEXT_PLACES - _STREAMS)
-        key = ("stream", context, stream)
-        return self._below(context, key, name=f"Stream {stream}", place=place)
+        place = _STREAMS + stream % (_CONTEXT_PLACES - _STREAMS)
+        return self.work(context, f"Stream {stream}", place)
 
     def lane(self, track: int, start: int, end: int) -> int:
         """Return `track` or another lane of it that is free from `start` on.
@@ -260,55 +209,27 @@ class Tracks:
         lanes.append((lane, end))
         return lane
 
-    def _below(
-        self,
-        parent: int,
-        key: tuple[object, ...],
-        *,
-        kind: int = SLICES,
-        name: str,
-        place: int,
+    def _track(
+        self, parent: int, kind: int, name: str, place: int, native: int = 0
     ) -> int:
-        """Return the track `key` below `parent`; it is made at its first use."""
-        if key in self._numbers:
-            return self._numbers[key]
-        process = self._all[parent - 1].process
-        return self._add(
-            key, parent=parent, kind=kind, name=name, place=place, process=process
-        )
-
-    def _add(  # noqa: PLR0913  # the fields of a Track
-        self,
-        key: tuple[object, ...],
-        *,
-        parent: int = NO_TRACK,
-        kind: int,
-        name: str,
-        place: int,
-        process: int,
-        native: int = 0,
-    ) -> int:
-        number = self._append(
+        """Return the track with these fields; it is made at its first use."""
+        return self._numbers[
             Track(
                 number=0,
                 parent=parent,
                 kind=kind,
                 name=name,
                 place=place,
-                process=process,
                 native=native,
             )
-        )
-        self._numbers[key] = number
-        return number
+        ]
 
     def _append(self, like: Track) -> int:
         """Add a track like `like` under a new number; return that number."""
-        number = len(self._all) + 1
-        track = like._replace(number=number)
+        track = like._replace(number=len(self._all) + 1)
         self._all.append(track)
         self.new.append(track)
-        return number
+        return track.number
 
 
 # Flows: arrows from a launch to the work that it launched.
@@ -399,7 +320,7 @@ class Labels:
         self._paths = profile.gpu.paths
         self._made = 0
         self.cut = self.make("...", "cut")  # of slices that are nested too deep
-        self._of_slices: dict[tuple[Key, int], Label] = {}
+        self.of_slices = MadeOnce(self._new_of_slice)  # by function and line, or 0
         self._of_events: dict[tuple[object, ...], Label] = {}
 
     def make(self, name: str, category: str, *arguments: Argument) -> Label:
@@ -413,22 +334,14 @@ class Labels:
         """Return a new label like `label`, with more arguments."""
         return self.make(label.name, label.category, *label.arguments, *more)
 
-    def of_slice(self, key: Key, line: int) -> Label:
-        """Return the label of a function, or of one of its lines."""
-        label = self._of_slices.get((key, line))
-        if label is None:
-            file, first, name = key
-            if line:
-                label = self.make(
-                    printable(self._names.line(file, line)),
-                    "line",
-                    *(("function", name), ("file", file), ("line", line)),
-                )
-            else:
-                more = (("file", file), ("line", first)) if file else ()
-                label = self.make(self._names.label(key), "function", *more)
-            self._of_slices[key, line] = label
-        return label
+    def _new_of_slice(self, place: tuple[Key, int]) -> Label:
+        (file, first, name), line = place
+        if line:
+            shown = printable(self._names.line(file, line))
+            more: tuple[Argument, ...] = ("function", name), ("file", file)
+            return self.make(shown, "line", *more, ("line", line))
+        more = (("file", file), ("line", first)) if file else ()
+        return self.make(self._names.label(place[0]), "function", *more)
 
     def of_call(self, event: GpuEvent) -> Label:
         """Return the label of an API call."""
@@ -436,11 +349,9 @@ class Labels:
 
     def of_activity(self, event: GpuEvent) -> Label:
         """Return the label of work of a device."""
-        work: tuple[object, ...] = (event.bytes, _rate(event))
-        work = (*work, event.source, event.target)
-        if event.kind == KERNEL:
-            work = (event.grid, event.block, event.registers)
-            work = (*work, event.static_smem, event.dynamic_smem)
+        work: tuple[object, ...] = _LAUNCH(event)
+        if event.kind != KERNEL:
+            work = (event.bytes, _rate(event), event.source, event.target)
         return self._of_event(event, (event.kind, event.name, event.path, *work))
 
     def _of_event(self, event: GpuEvent, key: tuple[object, ...]) -> Label:
@@ -459,7 +370,7 @@ class Labels:
             arguments += [("Python line", place), ("function", key[2])]
         if event.kind == KERNEL:
             name = kernel_name(event.name) or "[CUDA kernel]"
-            arguments += _launch(event)
+            arguments += zip(_LAUNCH_TITLES, launch_values(event))
         elif event.kind in {MEMCPY, MEMSET, MIGRATION}:
             name = activity_name(event.kind, event.name)
             arguments += _copied(event)
@@ -468,25 +379,29 @@ class Labels:
         return self.make(name, event.kind, *arguments)
 
 
-def _launch(event: GpuEvent) -> list[Argument]:
-    return [
-        ("grid", "x".join(map(str, event.grid))),
-        ("block", "x".join(map(str, event.block))),
-        ("registers per thread", event.registers),
-        ("static shared memory (bytes)", event.static_smem),
-        ("dynamic shared memory (bytes)", event.dynamic_smem),
-    ]
+_LAUNCH = attrgetter("grid", "block", "registers", "static_smem", "dynamic_smem")
+
+_LAUNCH_TITLES = (
+    "grid",
+    "block",
+    "registers per thread",
+    "static shared memory (bytes)",
+    "dynamic shared memory (bytes)",
+)
+
+
+def launch_values(event: GpuEvent) -> tuple[str | int, ...]:
+    """Return grid, block, registers and shared memory of a kernel."""
+    grid, block, *others = _LAUNCH(event)
+    return "x".join(map(str, grid)), "x".join(map(str, block)), *others
 
 
 def _copied(event: GpuEvent) -> list[Argument]:
     arguments: list[Argument] = [("bytes", event.bytes)]
     if event.ns:
         arguments.append(("GB/s", _rate(event)))
-    if event.source:
-        arguments.append(("from", event.source))
-    if event.target:
-        arguments.append(("to", event.target))
-    return arguments
+    memories = (("from", event.source), ("to", event.target))
+    return [*arguments, *(one for one in memories if one[1])]
 
 
 def _rate(event: GpuEvent) -> float:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from IPython.core.interactiveshell import InteractiveShell
 
+    Place = tuple[int, str]  # the first line and the name of a function
+
     # Line from 0, first and last byte, and the text in their place.
     Replacement = tuple[int, int, int, str]
 
@@ -49,7 +51,11 @@ def compile_cell(shell: InteractiveShell, raw: str) -> Cell:
     file = shell.compile.cache(text, shell.execution_count)
     code = compile_text(shell, text, file)
     code = code.replace(co_name=CELL, co_qualname=CELL)
-    return Cell(text, file, code, tuple(_functions(code, _places(text))))
+    places = _places(text)
+    # Also functions in classes, but lines of lambdas and comprehensions belong to the
+    # code around them.
+    functions = tuple(part for part in code_inside(code) if place_of(part) in places)
+    return Cell(text=text, file=file, code=code, functions=functions)
 
 
 def compile_text(shell: InteractiveShell, text: str, file: str) -> CodeType:
@@ -85,29 +91,29 @@ def function_of(code: CodeType) -> FunctionType:
     return FunctionType(code, {}, code.co_name, None, closure)
 
 
-def _places(text: str) -> set[tuple[int, str]]:
+def _places(text: str) -> set[Place]:
     """Return the first line and the name of each function in `text`."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
-    return {
-        (min(node.lineno, *[mark.lineno for mark in node.decorator_list]), node.name)
-        if node.decorator_list
-        else (node.lineno, node.name)
-        for node in nodes
-    }
+    nodes = ast.walk(ast.parse(text))
+    return {place_of_node(node) for node in nodes if isinstance(node, kinds)}
 
 
-def _functions(code: CodeType, places: set[tuple[int, str]]) -> Iterator[CodeType]:
-    """Yield the code of the functions in `code`, outer ones first.
+def place_of_node(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Place:
+    """Return the first line of a function, or of its decorators, and its name."""
+    return min([node.lineno, *[one.lineno for one in node.decorator_list]]), node.name
 
-    Functions in classes, lambdas and comprehensions are included, but lines of these
-    belong to the code around them.
-    """
+
+def place_of(code: CodeType) -> Place:
+    """Return the first line and the name of the code of a function."""
+    return code.co_firstlineno, code.co_name
+
+
+def code_inside(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code objects in `code`, outer ones first."""
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            if (part.co_firstlineno, part.co_name) in places:
-                yield part
-            yield from _functions(part, places)
+            yield part
+            yield from code_inside(part)
 
 
 # `await` in front of magics.

@@ -31,7 +31,6 @@ from lineprof.report.notebook import html_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable
     from types import CodeType, TracebackType
-    from typing import Any
 
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
     Result = NotebookProfiler | Awaitable[object] | None
-    Names = dict[str, Any]
 
 _NAMES = (("line", "lprun"), ("cell", "lprun_all"))
 
@@ -150,16 +148,18 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
 
         async def finish() -> Result:
             __tracebackhide__ = True  # IPython leaves the frame out
-            if is_coroutine(code):
-                await run.await_(code, *names)
-            else:
-                run.execute(code, *names)
+            with run:
+                if is_coroutine(code):
+                    await eval(code, *names)  # noqa: S307
+                else:
+                    exec(code, *names)  # noqa: S102
             return self._end(run, profiler, options)
 
         if options.awaited:
             return finish()
         if not is_coroutine(code):
-            run.execute(code, *names)
+            with run:
+                exec(code, *names)  # noqa: S102
             return self._end(run, profiler, options)
         if _loop_is_running():
             raise UsageError("code that awaits has to be awaited here; see %autoawait")
@@ -228,18 +228,6 @@ class Run:
         self._profiler = profiler
         self._before: object = _ABSENT
 
-    def execute(self, code: CodeType, global_names: Names, names: Names) -> None:
-        """Run `code`; SystemExit and KeyboardInterrupt in it become the message."""
-        __tracebackhide__ = True  # IPython leaves the frame out
-        with self:
-            exec(code, global_names, names)  # noqa: S102
-
-    async def await_(self, code: CodeType, global_names: Names, names: Names) -> None:
-        """Run the `code` of a coroutine: see `execute`."""
-        __tracebackhide__ = True  # IPython leaves the frame out
-        with self:
-            await eval(code, global_names, names)  # noqa: S307
-
     def __enter__(self) -> None:
         """Count from now on; ``profile`` is the profiler, as under kernprof."""
         self._before = vars(builtins).get("profile", _ABSENT)
@@ -253,7 +241,10 @@ class Run:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> bool:
-        """Restore ``profile``; return True if the message tells of `error`."""
+        """Restore ``profile``; return True if the message tells of `error`.
+
+        SystemExit and KeyboardInterrupt become the message.
+        """
         self.seconds += perf_counter()
         self._profiler.disable_by_count()
         if self._before is _ABSENT:

@@ -7,6 +7,7 @@ import sys
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
+from lineprof.ipython.cell import code_inside, place_of, place_of_node
 from lineprof.recording.profiler import LineProfiler
 from lineprof.source import read_source
 from lineprof.source_files import text_of
@@ -14,6 +15,7 @@ from lineprof.source_files import text_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from lineprof.ipython.cell import Place
     from lineprof.line_stats import LineStats
     from lineprof.model.records import SourceFile
 
@@ -112,26 +114,18 @@ def _codes(text: str, file: str) -> dict[str, CodeType]:
         whole: CodeType = compile(text, file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    places = {(code.co_firstlineno, code.co_name): code for code in _inside(whole)}
+    places = {place_of(code): code for code in code_inside(whole)}
     names = dict(_names(tree, ""))
     return {name: places[place] for name, place in names.items() if place in places}
 
 
-def _inside(code: CodeType) -> Iterator[CodeType]:
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield part
-            yield from _inside(part)
-
-
-def _names(scope: Scope, prefix: str) -> Iterator[tuple[str, tuple[int, str]]]:
+def _names(scope: Scope, prefix: str) -> Iterator[tuple[str, Place]]:
     """Yield each function's qualified name, and its first line and name."""
     for node in scope.body:
         if isinstance(node, ast.ClassDef):
             yield from _names(node, f"{prefix}{node.name}.")
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            first = min([node.lineno, *[mark.lineno for mark in node.decorator_list]])
-            yield prefix + node.name, (first, node.name)
+            yield prefix + node.name, place_of_node(node)
 
 
 def _same(one: CodeType, other: CodeType) -> bool:

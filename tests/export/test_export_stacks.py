@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from example_calls import (
@@ -24,9 +25,9 @@ from lineprof.export.stacks import (
     CUT,
     call_path_shares,
     cut,
+    gpu_stacks,
     max_frames,
     remarks,
-    stacks,
     thread_name,
 )
 from lineprof.line_stats import LineStats
@@ -40,9 +41,42 @@ from lineprof.model.records import (
     ThreadLine,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.export.stacks import Frame
+
 pytestmark = pytest.mark.once  # files of fixed profiles
 
 SHAPES = list(shapes())
+
+
+class Stack(NamedTuple):
+    """Numbers of one leaf line, or of GPU work, at the end of one call path.
+
+    A call is a stack of its own, whose leaf is at the function's first line.
+    """
+
+    frames: tuple[Frame, ...]
+    thread: int
+    ns: int = 0
+    hits: int = 0
+    calls: int = 0
+    gpu_ns: int = 0
+
+
+def stacks(stats: LineStats) -> Iterator[Stack]:
+    """Yield each stack with numbers."""
+    for path in call_path_shares(stats):
+        key, thread = path.function, path.thread
+        if path.calls:
+            frames = (*path.callers, (key, key[1]))
+            yield Stack(frames, thread, calls=path.calls)
+        for one in path.lines:
+            frames = (*path.callers, (key, one.line))
+            yield Stack(frames, thread, ns=one.ns, hits=one.hits)
+    for stack in gpu_stacks(stats):
+        yield Stack(stack.frames, stack.thread, gpu_ns=stack.gpu_ns)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -129,7 +163,7 @@ def test_a_c_function_has_its_time_at_no_line() -> None:
 
 
 def test_gpu_work_is_below_the_line_that_launched_it() -> None:
-    found = [stack for stack in stacks(example()) if stack.work]
+    found = list(gpu_stacks(example()))
     assert sum(stack.gpu_ns for stack in found) == 850_000
     assert sum(stack.copy_ns for stack in found) == 90_000
     first = found[0]
