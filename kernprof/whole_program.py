@@ -55,7 +55,7 @@ def watchers(
 ) -> list[Watcher]:
     """Return the watchers that `options` ask for; they report to `recorder`."""
     found: list[Watcher] = []
-    builtin: LineProfiler = recorder.builtin  # type: ignore[assignment]
+    builtin = recorder.builtin
     whole = options.whole
     if whole is None:  # -p '' overrides prof-mod of a configuration file
         whole = not options.prof_mod and "prof_mod" not in options.given
