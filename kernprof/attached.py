@@ -24,13 +24,12 @@ from types import (
 
 from kernprof.environment import KnownTexts
 from kernprof.profilers import new_profiler
-from kernprof.project import around, project_files, runner_of
+from kernprof.project import Asked, around, project_files, runner_of
 from kernprof.run_options import COMMAND, MODULE, SCRIPT, RunOptions
 from kernprof.selection import FunctionFilter
 from lineprof.control.listener import ReplyWithFile
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
-from lineprof.patterns import patterns
 from lineprof.private_folder import create_file, open_file
 from lineprof.process_info import arguments, thread_names
 from lineprof.recording.core import (
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kernprof.overhead_budget import BudgetWatch
-    from kernprof.program import Program
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
 
@@ -244,26 +242,20 @@ class AttachedProfile:
             self._live.close(remove=True)
 
     def _new_filter(self) -> FunctionFilter:
-        options, program = self._options, self._program
+        asked, code = self._program.asked, self._program.code
         folder = current_folder()
-        select = FunctionFilter(
-            everything=options.all,
-            include=patterns(options.include, folder),
-            exclude=patterns(options.exclude, folder),
-        )
-        options.kind, options.target = program.kind, program.target
-        file = program.code.co_filename
-        if program.kind == COMMAND:
-            files = around(folder or os.curdir)
+        select = FunctionFilter.of(self._options, folder)
+        has_file = asked.kind != COMMAND
+        if has_file:
+            files = project_files(asked, code.co_filename, asked.target)
         else:
-            files = project_files(options, program.as_program, file, program.target)
-        runner = runner_of(options, program.as_program, file)
+            files = around(folder or os.curdir)
         select.begin(
-            program.code,
+            code,
             files,
-            program.target if program.kind == MODULE else "",
-            has_file=program.kind != COMMAND,
-            is_own=not runner,
+            asked.target if asked.kind == MODULE else "",
+            has_file=has_file,
+            is_own=not runner_of(asked, code.co_filename),
         )
         return select
 
@@ -301,15 +293,12 @@ def _run_options(values: Mapping[str, Any]) -> RunOptions:
     return options
 
 
-class _Running(namedtuple("_Running", "kind target argv0 first_path code texts")):
+class _Running(namedtuple("_Running", "asked code texts")):
     """The program that runs in this process."""
 
     __slots__ = ()
 
-    kind: str  # SCRIPT, MODULE or COMMAND, which has no file
-    target: str  # the module's name, or the file's
-    argv0: str
-    first_path: str
+    asked: Asked  # a script, a module or a command, which has no file
     code: CodeType  # of `__main__`
     texts: Mapping[str, str]  # source without a file
 
@@ -322,29 +311,20 @@ class _Running(namedtuple("_Running", "kind target argv0 first_path code texts")
         code = _main_code(names)
         argv0 = next(iter(arguments()), "")
         if not isinstance(file, str):
-            return cls(
-                kind=COMMAND,
-                target="",
-                argv0=argv0,
-                first_path=current_folder(),
-                code=code or compile("", "<string>", "exec"),
-                texts=_command_text(),
+            asked = Asked(
+                kind=COMMAND, target="", argv0=argv0, first_path=current_folder()
             )
+            code = code or compile("", "<string>", "exec")
+            return cls(asked=asked, code=code, texts=_command_text())
         name = getattr(spec, "name", None)
         is_module = isinstance(name, str) and bool(name)
-        return cls(
+        asked = Asked(
             kind=MODULE if is_module else SCRIPT,
             target=name if is_module else (argv0 or file),
             argv0=argv0 or file,
             first_path=os.path.dirname(real_path(file)),
-            code=code or compile("", file, "exec"),
-            texts={},
         )
-
-    @property
-    def as_program(self) -> Program:
-        """The same as the part of a `Program` that says where its files are."""
-        return self  # type: ignore[return-value]
+        return cls(asked=asked, code=code or compile("", file, "exec"), texts={})
 
 
 def _main_code(names: dict[str, Any]) -> CodeType | None:

@@ -19,11 +19,11 @@ from contextlib import ExitStack, nullcontext
 from kernprof.child_hook import STANDARD
 from kernprof.joining_hook import JoiningHook
 from kernprof.null_profiler import NullProfiler
-from kernprof.profilers import RECORDING, gpu_options, new_profiler
+from kernprof.profilers import gpu_options, new_profiler
+from kernprof.run_options import ChildOptions, RunOptions
 from kernprof.safe_state import SafeNames, SafeState
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
-from lineprof.patterns import patterns
 from lineprof.processes.member import Member
 from lineprof.processes.parts import Live, Run, is_helper
 from lineprof.recording.core import (
@@ -45,21 +45,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kernprof.line_recorder import LineRecorder
-    from kernprof.run_options import RunOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
 
 DOOR = "lineprof_children.pth"
+_OPTIONS = [name for name in vars(ChildOptions) if not name.startswith("_")]
 _OWN = "own"  # in place of files: a child finds those of its own program
-_CHOICE = (
-    "whole",
-    "all",
-    "include",
-    "exclude",
-    "prof_mod",
-    "prof_imports",
-    "max_overhead",
-)
 
 
 def settings(
@@ -94,8 +85,7 @@ def settings_of(
     names = options.prof_mod
     is_whole = options.whole if options.whole is not None else not names
     return {
-        "recording": {name: getattr(options, name) for name in RECORDING},
-        "choice": {name: getattr(options, name) for name in _CHOICE},
+        "options": {name: getattr(options, name) for name in _OPTIONS},
         "calibration": (sys.hexversion, hook, costs, turn),
         "files": _OWN if is_first and is_whole else None,
         "folder": current_folder(),
@@ -110,19 +100,6 @@ def _lasting(name: str) -> str:
     if os.path.exists(path):
         return f"{os.path.abspath(path)}{separator}{rest}"
     return name
-
-
-class _Options:
-    """The options of the parent that a child needs."""
-
-    kind = target = ""
-    config = None
-    preimports = False  # the child imports what it would import
-
-    def __init__(self, values: dict[str, object]) -> None:
-        """Take their values, by name."""
-        self.given: set[str] = set()
-        self.__dict__.update(values)
 
 
 _begun: list[Member] = []  # by process: at most one
@@ -163,7 +140,9 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
 
     `names` are to wait for modules of the standard library.
     """
-    options: Any = _Options({**told["choice"], **told["recording"]})
+    options = RunOptions()
+    vars(options).update(told["options"])
+    options.preimports = False  # the child imports what it would import
     version, hook, costs, turn = told["calibration"]
     if version == sys.hexversion:
         inherit_calibration(hook, costs, turn)
@@ -264,7 +243,7 @@ def _as_first(run: Run, told: dict[str, Any]) -> Run:
 class _Watcher:
     """Discovery of functions that are not under ``@profile``, as in the parent."""
 
-    def __init__(self, told: dict[str, Any], options: Any) -> None:  # noqa: ANN401
+    def __init__(self, told: dict[str, Any], options: RunOptions) -> None:
         """Take the parent's settings and options."""
         self._told = told
         self._options = options
@@ -324,11 +303,7 @@ class _Watcher:
             named.begin_in_child(told["folder"])
         if not self.is_whole:
             return named.select  # type: ignore[union-attr]
-        selected = FunctionFilter(
-            everything=options.all,
-            include=patterns(options.include, told["folder"]),
-            exclude=patterns(options.exclude, told["folder"]),
-        )
+        selected = FunctionFilter.of(options, told["folder"])
         selected.begin_packages(ProjectFiles.of_plain(told["files"]))
         if named is None:
             return selected

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import namedtuple
 
-from kernprof.project import ProjectFiles, around, project_files
+from kernprof.project import Asked, ProjectFiles, around, project_files
 from kernprof.run_options import COMMAND, MODULE, SCRIPT, STDIN
 from lineprof.files import absolute_path, current_folder, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
 _WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")  # flags of python
 _AS_MODULE, _AS_CODE = "m", "c"
-
-
-class _Asked(namedtuple("_Asked", "kind target argv0 first_path")):
-    """What python was asked to run, as options and a program have it."""
-
-    __slots__ = ()
-
-    kind: str
-    target: str
-    argv0: str
-    first_path: str
 
 
 def files_of_this_process() -> ProjectFiles:
@@ -36,11 +23,9 @@ def files_of_this_process() -> ProjectFiles:
     here = current_folder() or os.curdir
     if kind == SCRIPT:
         path = absolute_path(target)
-        folder = os.path.dirname(real_path(path))
-        asked: Any = _Asked(
-            kind, target, target, path if os.path.isdir(path) else folder
-        )
-        return project_files(asked, asked, path, "")
+        folder = path if os.path.isdir(path) else os.path.dirname(real_path(path))
+        asked = Asked(kind=kind, target=target, argv0=target, first_path=folder)
+        return project_files(asked, path, "")
     if kind == MODULE:
         from importlib.util import find_spec  # noqa: PLC0415  # with -m alone
 
@@ -49,8 +34,8 @@ def files_of_this_process() -> ProjectFiles:
         except Exception:  # noqa: BLE001  # finders of others may raise anything
             spec = None
         if spec is not None and spec.has_location and spec.origin:
-            asked = _Asked(kind, target, "-m", here)
-            return project_files(asked, asked, spec.origin, target)
+            asked = Asked(kind=kind, target=target, argv0="-m", first_path=here)
+            return project_files(asked, spec.origin, target)
     return around(here)
 
 

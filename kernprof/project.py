@@ -26,37 +26,54 @@ _COMMANDS = ("bin", "Scripts")  # folders of installed commands
 STANDARD = os.path.realpath(os.path.dirname(os.__file__))
 
 
-def project_files(
-    options: RunOptions, program: Program, file: str, module: str
-) -> ProjectFiles:
+class Asked(namedtuple("Asked", "kind target argv0 first_path")):
+    """What python is asked to run: a part of the options, and of the program."""
+
+    __slots__ = ()
+
+    kind: str  # SCRIPT, MODULE, COMMAND or STDIN
+    target: str
+    argv0: str
+    first_path: str | None
+
+    @classmethod
+    def of(cls, options: RunOptions, program: Program) -> Asked:
+        """Return that part of `options` and `program`."""
+        return cls(
+            kind=options.kind,
+            target=options.target,
+            argv0=program.argv0,
+            first_path=program.first_path,
+        )
+
+
+def project_files(asked: Asked, file: str, module: str) -> ProjectFiles:
     """Return the files whose code is the program's own.
 
     `file` is the one that runs, `module` its name if it runs as a module.
     """
-    if runner_of(options, program, file):
+    if runner_of(asked, file):
         return _around_here()
     real = real_path(file)
-    beside = around(program.first_path or os.curdir)
-    if options.kind == SCRIPT and _is_command(options, program):
+    beside = around(asked.first_path or os.curdir)
+    if asked.kind == SCRIPT and _is_command(asked):
         from kernprof.distribution import of_command  # noqa: PLC0415  # imports much
 
         return of_command(file) or beside
-    if options.kind != MODULE or real in beside:
+    if asked.kind != MODULE or real in beside:
         return beside
     return beside + _of_module(real, module)
 
 
-def runner_of(options: RunOptions, program: Program, file: str) -> str:
+def runner_of(asked: Asked, file: str) -> str:
     """Return the module of the runner that `file` is part of, "" if it is the user's.
 
     A runner in the user's project, such as pytest in a checkout of pytest, is a program
     as any other.
     """
-    if options.kind not in {MODULE, SCRIPT}:
+    if asked.kind != MODULE and not (asked.kind == SCRIPT and _is_command(asked)):
         return ""
-    if options.kind == SCRIPT and not _is_command(options, program):
-        return ""
-    runner = runner_named(options, program)
+    runner = runner_named(asked)
     return runner if runner and real_path(file) not in _around_here() else ""
 
 
@@ -64,9 +81,7 @@ def _around_here() -> ProjectFiles:
     return around(current_folder() or os.curdir)
 
 
-def package_files(
-    options: RunOptions, program: Program, module: str
-) -> ProjectFiles | None:
+def package_files(asked: Asked, module: str) -> ProjectFiles | None:
     """Return the program's own files before `module` and its packages are imported.
 
     Returns None if `module`, which is to run, is not in a package. Nothing is imported.
@@ -81,14 +96,14 @@ def package_files(
     if spec is None or spec.submodule_search_locations is None:
         return None
     if not spec.has_location or spec.origin is None:  # no __init__.py, so no code
-        return around(program.first_path or os.curdir)
-    return project_files(options, program, spec.origin, f"{package}.__init__")
+        return around(asked.first_path or os.curdir)
+    return project_files(asked, spec.origin, f"{package}.__init__")
 
 
-def _is_command(options: RunOptions, program: Program) -> bool:
+def _is_command(asked: Asked) -> bool:
     """Return whether a script was found on PATH, or is in a folder of commands."""
-    folder = os.path.dirname(absolute_path(program.argv0))
-    return options.target != program.argv0 or os.path.basename(folder) in _COMMANDS
+    folder = os.path.dirname(absolute_path(asked.argv0))
+    return asked.target != asked.argv0 or os.path.basename(folder) in _COMMANDS
 
 
 def _of_module(file: str, module: str) -> ProjectFiles:

@@ -12,8 +12,7 @@ from kernprof.run_options import MODULE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kernprof.program import Program
-    from kernprof.run_options import RunOptions
+    from kernprof.project import Asked
 
 # The package with the functions of each runner, by the module that `python -m` runs.
 _PACKAGES = {
@@ -44,14 +43,14 @@ _COMMANDS = {
 }
 
 
-def runner_named(options: RunOptions, program: Program) -> str:
+def runner_named(asked: Asked) -> str:
     """Return the module of the runner that a command line names, "" if it is none.
 
     The caller knows whether a script is an installed command.
     """
-    name = options.target
-    if options.kind != MODULE:
-        name = os.path.basename(program.argv0)
+    name = asked.target
+    if asked.kind != MODULE:
+        name = os.path.basename(asked.argv0)
         name = _COMMANDS.get(name, name)
     name = name.removesuffix(".__main__")
     return name if name in _PACKAGES else ""

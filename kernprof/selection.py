@@ -20,12 +20,13 @@ from kernprof.project import STANDARD, ProjectFiles
 from lineprof.bytecode.code_flags import OPTIMIZED
 from lineprof.files import SOURCE, absolute_path, current_folder, real_path
 from lineprof.model.collectives import is_torch
-from lineprof.patterns import is_function
+from lineprof.patterns import is_function, patterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from kernprof.run_options import ChildOptions
     from lineprof.patterns import Parts, Pattern
 
 # They belong to the function around them, as do the scopes of type parameters.
@@ -73,6 +74,15 @@ class FunctionFilter:
         self._selections: dict[str, _FileSelection | None] = {}  # by file
         self._real_folders: dict[str, str] = {}
         self._matched: set[str] = set()  # patterns that matched code
+
+    @classmethod
+    def of(cls, options: ChildOptions, folder: str) -> FunctionFilter:
+        """Return the filter that `options` ask for; `folder` is that of patterns."""
+        return cls(
+            everything=options.all,
+            include=patterns(options.include, folder),
+            exclude=patterns(options.exclude, folder),
+        )
 
     def is_unmatched(self, word: str) -> bool:
         """Return whether the pattern `word` has matched no code that ran so far."""

@@ -8,7 +8,13 @@ are for what the program defines without a file, and for what -p names.
 
 from __future__ import annotations
 
-from kernprof.project import ProjectFiles, package_files, project_files, runner_of
+from kernprof.project import (
+    Asked,
+    ProjectFiles,
+    package_files,
+    project_files,
+    runner_of,
+)
 from kernprof.run_options import COMMAND, STDIN
 from kernprof.runners import package_of
 from kernprof.selection import (
@@ -18,7 +24,7 @@ from kernprof.selection import (
     names_profiler,
 )
 from lineprof.files import current_folder, real_path, short_path
-from lineprof.patterns import did_you_mean, patterns, suggestions
+from lineprof.patterns import did_you_mean, suggestions
 from lineprof.recording import core
 from lineprof.recording.extensions import imported_extensions
 from lineprof.recording.profiler import extensions_in
@@ -125,13 +131,8 @@ class WholeProgram:
         if self._no_file:
             import lineprof.bytecode.definitions  # noqa: F401, PLC0415  # now as well
         self._options = options
-        self._program = program
-        folder = current_folder()
-        self._filter = FunctionFilter(
-            everything=options.all,
-            include=patterns(options.include, folder),
-            exclude=patterns(options.exclude, folder),
-        )
+        self._asked = Asked.of(options, program)
+        self._filter = FunctionFilter.of(options, current_folder())
         self._builtin = builtin
         self._profiler: LineProfiler | None = profiler
         self._forced = profiler is builtin
@@ -163,7 +164,7 @@ class WholeProgram:
 
     def begin_packages(self, module: str) -> None:
         """Record while the packages of `module`, which is to run, are imported."""
-        files = package_files(self._options, self._program, module)
+        files = package_files(self._asked, module)
         if files is None or (self._builtin.functions and not self._forced):
             return
         self._filter.begin_packages(files)
@@ -181,8 +182,8 @@ class WholeProgram:
             self._close()
             self._profiler = None
             return
-        files = project_files(self._options, self._program, code.co_filename, module)
-        self._runner = runner_of(self._options, self._program, code.co_filename)
+        files = project_files(self._asked, code.co_filename, module)
+        self._runner = runner_of(self._asked, code.co_filename)
         self._files = files
         self._filter.begin(
             code,
