@@ -9,7 +9,7 @@ from kernprof import messages
 from kernprof.child_hook import ChildHook
 from kernprof.earlier_profile import how_kept, no_hits
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
-from kernprof.output_file import OutputFile, output_name, page_file
+from kernprof.output_file import Names, output_of
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import recorder_class
 from kernprof.run_options import COMMAND, STDIN
@@ -55,20 +55,20 @@ class Session:
         self._options = options
         kind = recorder_class(options)
         self.program: Program = find(options)
-        self._name = output_name(
-            options.outfile,
-            suffix=kind.suffix,
+        names = Names(
             stem=_same_in_all_ranks(self.program.stem, options),
             file_name=_same_in_all_ranks(self.program.file_name, options),
             place=options.place,
         )
-        self._out = OutputFile(self._name.name, program=self.program.path)
-        program = _same_in_all_ranks(self.program.file_name, options)
-        page = page_file(options, self._out, program)  # before there is a live file
+        path = self.program.path
+        self._output = output_of(  # before there is a live file
+            options.outfile, names, kind.suffix, html=options.html, program=path
+        )
+        self._out = self._output.file
         self._own_process = own_process
-        out = self._name.name if own_process else None
+        out = self._out.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
-        self.recorder.page = page
+        self.recorder.page = self._output.page
         self._lines: LineRecorder | None = None  # it, with -l
         if options.line_by_line:
             self._lines = self.recorder  # type: ignore[assignment]
@@ -418,22 +418,16 @@ class Session:
         is_quiet = verbosity < 0 or not self._options.speaks
         if is_quiet or self.recorder.keeps_earlier:
             return ""
-        shown = self._out.shown
-        whose = messages.whose(self._options.place, self._name.asked)
-        text = self._log.info(f"Wrote profile results to {shown!r}{whose}")
-        if self.recorder.page:
-            page = self.recorder.page.shown
-            text += self._log.info(f"Wrote report to {page!r}")
+        recorder, shown = self.recorder, self._out.shown
+        text = self._log.wrote(self._output._replace(page=recorder.page))
         if verbosity > 0:
-            return Styled(text + messages.table(self.recorder, shown))
-        command = messages.how_to_view(self.recorder.viewer, shown)
-        lines = [command, *self.recorder.next_steps(shown)]
-        if self._name.merged and self.recorder.is_merged:
-            pattern, *rest = self._name.pattern
-            parts = [self._out.from_here(pattern), *rest]
-            merged = self._out.from_here(self._name.merged)
-            lines.append(messages.how_to_merge(parts, merged))
-        return text + "".join(map(self._log.info, lines))
+            return Styled(text + messages.table(recorder, shown))
+        return text + self._log.commands(
+            self._output,
+            recorder.viewer,
+            recorder.next_steps(shown),
+            is_merged=recorder.is_merged,
+        )
 
 
 def _same_in_all_ranks(stem: str, options: RunOptions) -> str:
