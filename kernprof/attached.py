@@ -115,7 +115,8 @@ class AttachedProfile:
         start()
         with self._all_at_once():
             found = 0
-            for code in {*_running_code(), *_suspended_code()}:
+            running = {frame.f_code for frame in _frames()}
+            for code in {*running, *_suspended_code()}:
                 if select(code) and profiler.watch(code):
                     found += 1
             profiler.enable()
@@ -360,11 +361,6 @@ def _frames() -> Iterator[FrameType]:
         while frame is not None:
             yield frame
             frame = frame.f_back
-
-
-def _running_code() -> Iterator[CodeType]:
-    for frame in _frames():
-        yield frame.f_code
 
 
 _SUSPENDING = {

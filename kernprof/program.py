@@ -150,7 +150,27 @@ class Script(Program):
         os.execv(sys.executable, [sys.executable, *flags, *sys.argv])  # noqa: S606
 
 
-class Container(Program):
+class _Imported(Program):
+    """A program that python finds as it imports modules."""
+
+    _module = "__main__"
+    _as_module = False  # as python -m does
+    _remedy = "give a folder or zip with a __main__.py"
+
+    @property
+    def started(self) -> bool:
+        """Whether the module was found and has begun."""
+        return "__file__" in _main()  # runpy sets it just before the first line
+
+    def run(self, recording: Recording) -> None:
+        """Run it; NotRunError if there is no such module."""
+        why_not = _run_module(self._module, recording, self, alter_argv=self._as_module)
+        if why_not:
+            raise NotRunError(why_not, hint=self._remedy)
+        self.has_ended = True
+
+
+class Container(_Imported):
     """A folder or a zip file with a ``__main__`` module."""
 
     always_first_path = True
@@ -163,41 +183,19 @@ class Container(Program):
         self.file_name = os.path.basename(absolute_path(path))
         self.stem = os.path.splitext(self.file_name)[0]
 
-    @property
-    def started(self) -> bool:
-        """Whether its ``__main__`` was found and has begun."""
-        return _module_started()
 
-    def run(self, recording: Recording) -> None:
-        """Run it; NotRunError if it has no ``__main__``."""
-        why_not = _run_module("__main__", recording, self)
-        if why_not:
-            raise NotRunError(why_not, hint="give a folder or zip with a __main__.py")
-        self.has_ended = True
-
-
-class Module(Program):
+class Module(_Imported):
     """A module, as ``python -m`` runs it."""
 
     argv0 = "-m"
+    _as_module = True
+    _remedy = "check its name, and where you are"
 
     def __init__(self, name: str, folder: str) -> None:
         """Take the module's dotted name, and the current folder."""
         super().__init__()
-        self.stem = self.file_name = name
+        self.stem = self.file_name = self._module = name
         self.first_path = folder or None  # the current folder may have been removed
-
-    @property
-    def started(self) -> bool:
-        """Whether the module was found and has begun."""
-        return _module_started()
-
-    def run(self, recording: Recording) -> None:
-        """Run it; NotRunError if there is no such module."""
-        why_not = _run_module(self.stem, recording, self, alter_argv=True)
-        if why_not:
-            raise NotRunError(why_not, hint="check its name, and where you are")
-        self.has_ended = True
 
 
 class Command(Program):
@@ -431,12 +429,8 @@ def _set_file(path: str) -> None:
         _main()["__cached__"] = None
 
 
-def _module_started() -> bool:
-    return "__file__" in _main()  # runpy sets it just before the first line
-
-
 def _run_module(
-    name: str, recording: Recording, program: Program, *, alter_argv: bool = False
+    name: str, recording: Recording, program: Program, *, alter_argv: bool
 ) -> str:
     """Run a module with the function that the interpreter calls for -m.
 

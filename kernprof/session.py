@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 
 from kernprof import messages
 from kernprof.child_hook import ChildHook
@@ -23,7 +24,8 @@ from lineprof.recording.descriptors import with_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from types import CodeType
 
     from kernprof.children import Children
@@ -80,7 +82,8 @@ class Session:
         self._dump = self._new_dump()
         self._budget = self._new_budget()
         self._control: Control | None = None
-        self._texts: KnownTexts | None = None
+        # A block in which `linecache` knows the program's source without a file.
+        self._texts: AbstractContextManager[None] = nullcontext()
         if options.kind in {COMMAND, STDIN}:
             self._texts = KnownTexts(self.program.texts)
         self._log = messages.Log(options)
@@ -342,7 +345,8 @@ class Session:
     def _write_files(self, exit_reason: str) -> None:
         """Write the profile, and remove the files that are no longer needed."""
         with self._departures:
-            self._with_texts(lambda: self._dump_and_summarize(exit_reason))
+            with self._texts:
+                self._dump_and_summarize(exit_reason)
             self._settle(exit_reason, written=True)
 
     def _settle(self, exit_reason: str, *, written: bool) -> None:
@@ -359,8 +363,7 @@ class Session:
     def _dump_so_far(self) -> None:
         """Write the profile of the running program; called by another thread."""
         if self._state == _READY and self.program.started:
-            with NoSizeSignal():
-                self._with_texts(lambda: self.recorder.dump_so_far(self._out.path))
+            self.write_so_far("")
 
     # Requests of `lineprof ctl`, on the thread of the listener.
 
@@ -383,17 +386,9 @@ class Session:
         path = path or self._out.path
         if self._state != _READY:
             raise LineprofError("the program has ended", hint="see its profile")
-        with NoSizeSignal():
-            self._with_texts(lambda: self.recorder.dump_so_far(path))
+        with NoSizeSignal(), self._texts:
+            self.recorder.dump_so_far(path)
         return path
-
-    def _with_texts(self, act: Callable[[], None]) -> None:
-        """Call `act` while `linecache` knows the program's source without a file."""
-        if self._texts is None:
-            act()
-            return
-        with self._texts:
-            act()
 
     def _dump_and_summarize(self, exit_reason: str) -> None:
         self.recorder.dump(self._out.path, exit_reason)
