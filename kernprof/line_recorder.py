@@ -9,6 +9,7 @@ from kernprof.earlier_profile import has_profile, how_kept
 from kernprof.profilers import new_profiler
 from kernprof.recorders import Recorder
 from kernprof.run_options import UsageError
+from lineprof.console.output import shell_path
 from lineprof.errors import LineprofError
 from lineprof.recording.core import NotCounting, new_live_file, start, stop
 from lineprof.recording.extensions import extension_warnings
@@ -222,7 +223,8 @@ class LineRecorder(Recorder):
         }
         for name in decorated:
             modules.pop(name.rpartition(".")[0], None)
-        return extension_warnings(decorated) + extension_warnings(modules)
+        compiled = filter(None, (decorated, modules))
+        return [line for files in compiled for line in extension_warnings(files)]
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
@@ -240,12 +242,21 @@ class LineRecorder(Recorder):
 
     def show(self, stream: TextIO, path: str) -> None:
         """Print the written profile to `stream`: its tables, or the first screen."""
-        from kernprof.line_results import show, show_whole  # noqa: PLC0415  # at the end
+        options = self._options
+        if not self.is_whole:
+            self._stats.print(
+                stream,
+                output_unit=options.unit,
+                stripzeros=options.skip_zero,
+                summarize=options.summarize,
+                rich=options.rich,
+                config=options.settings,
+                file=shell_path(path),
+            )
+            return
+        from kernprof.line_results import show_whole  # noqa: PLC0415  # at the end
 
-        if self.is_whole:
-            show_whole(self._stats, self._options, stream, path, self._warnings())
-        else:
-            show(self._stats, self._options, stream, path)
+        show_whole(self._stats, options, stream, path, self._warnings())
 
     def _warnings(self) -> list[str]:
         """Return what the profile lacks, without what `summary` says."""

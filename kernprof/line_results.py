@@ -42,19 +42,6 @@ def showing_progress() -> Iterator[Callable[[int], None]]:
         yield show
 
 
-def show(stats: LineStats, options: RunOptions, stream: TextIO, path: str) -> None:
-    """Print the tables of the profile at `path`."""
-    stats.print(
-        stream,
-        output_unit=options.unit,
-        stripzeros=options.skip_zero,
-        summarize=options.summarize,
-        rich=options.rich,
-        config=options.settings,
-        file=shell_path(path),
-    )
-
-
 def show_whole(
     stats: LineStats,
     asked: RunOptions,

@@ -131,7 +131,7 @@ class WholeProgram:
         if self._no_file:
             import lineprof.bytecode.definitions  # noqa: F401, PLC0415  # now as well
         self._options = options
-        self._asked = Asked.of(options, program)
+        self._program = program
         self._filter = FunctionFilter.of(options, current_folder())
         self._builtin = builtin
         self._profiler: LineProfiler | None = profiler
@@ -143,7 +143,7 @@ class WholeProgram:
         self.changed: Callable[[], None] | None = None
         # Asked before a function is recorded: see `LineProfiler.discover`.
         self.pause: Callable[[], int] | None = None
-        self._files = ProjectFiles()
+        self._files: ProjectFiles | None = None
         self._runner = ""  # its module, if the program is one
         self.named: NamedTargets | None = None  # the targets of -p, with --whole
 
@@ -155,7 +155,7 @@ class WholeProgram:
     @property
     def files(self) -> ProjectFiles:
         """The program's own files, once it has begun."""
-        return self._files
+        return self._files or ProjectFiles()
 
     @property
     def is_open(self) -> bool:
@@ -164,7 +164,7 @@ class WholeProgram:
 
     def begin_packages(self, module: str) -> None:
         """Record while the packages of `module`, which is to run, are imported."""
-        files = package_files(self._asked, module)
+        files = package_files(Asked.of(self._options, self._program), module)
         if files is None or (self._builtin.functions and not self._forced):
             return
         self._filter.begin_packages(files)
@@ -182,9 +182,9 @@ class WholeProgram:
             self._close()
             self._profiler = None
             return
-        files = project_files(self._asked, code.co_filename, module)
-        self._runner = runner_of(self._asked, code.co_filename)
-        self._files = files
+        asked = Asked.of(self._options, self._program)
+        self._files = files = project_files(asked, code.co_filename, module)
+        self._runner = runner_of(asked, code.co_filename)
         self._filter.begin(
             code,
             files,
@@ -258,7 +258,7 @@ class WholeProgram:
         return {
             name: file
             for name, file in imported_extensions().items()
-            if self._files.has_extension(real_path(file))
+            if self.files.has_extension(real_path(file))
         }
 
     def summary(self, profile: Profile) -> str:

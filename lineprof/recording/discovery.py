@@ -44,18 +44,15 @@ class Overhead(namedtuple("Overhead", "events_ns registering_ns left_out")):
 def discover(
     session: CoreSession,
     registry: Registry,
-    decide: Callable[[CodeType], bool | None] | None,
+    wants: Callable[[CodeType], bool | None],
     pause: Callable[[], int] | None = None,
 ) -> None:
-    """Have `decide` choose which code objects `registry` watches, at their first call.
+    """Watch in `registry` the code objects that `wants` chooses at their first call.
 
     See `LineProfiler.discover`.
     """
     module, run_info = session.module, session.run_info
-    if decide is None:
-        module.discover(None)
-        return
-    wants, known = decide, ref(registry)  # the core must not keep a profiler alive
+    known = ref(registry)  # the core must not keep a profiler alive
 
     def ask(code: CodeType, names: object) -> bool | int | None:
         registry = known()

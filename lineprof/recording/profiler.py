@@ -478,7 +478,10 @@ class LineProfiler(ByCountProfilerMixin):
         time, and left out if it is called more than about a hundred times before. The
         profile has the time from which it was counted.
         """
-        discovery.discover(self._session, self._registry, decide, pause)
+        if decide is None:
+            self._session.module.discover(None)
+        else:
+            discovery.discover(self._session, self._registry, decide, pause)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
