@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kernprof import messages
 from kernprof.child import settings_of
-from kernprof.children import place_of, why_missing
+from kernprof.children import not_measured, place_of, why_missing
 from kernprof.earlier_profile import has_profile, how_kept, no_hits
 from kernprof.line_results import write_page
 from kernprof.options import check, fill, parse
@@ -227,9 +227,8 @@ def _write(
     found = [part.profile for part in parts if part.profile is not None]
     missing = why_missing(parts)
     is_quiet = options.verbosity < 0 or not options.speaks
-    for why, count in missing.items() if not is_quiet else ():
-        were = "process was" if count == 1 else "processes were"
-        messages.print_error(f"{count} {were} not measured: {why}")
+    for line in not_measured(missing) if not is_quiet else ():
+        messages.print_error(line)
     if not found:
         if not missing and options.speaks:
             messages.print_error(_why_nothing(command))

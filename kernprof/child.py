@@ -234,7 +234,7 @@ def _live_file(told: dict[str, Any]) -> LiveFile | None:
 
 def _as_first(run: Run, told: dict[str, Any]) -> Run:
     """Find the program's own files; return the run as its children join it."""
-    from kernprof.own_files import files_of_this_process  # noqa: PLC0415  # seldom
+    from kernprof.project import files_of_this_process  # noqa: PLC0415  # seldom
 
     told["files"] = files_of_this_process().plain()
     return run.with_settings(told)

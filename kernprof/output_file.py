@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections import namedtuple
+from contextlib import suppress
 
 from kernprof.options import AUTO
 from kernprof.run_options import UsageError
@@ -149,10 +150,8 @@ def _from_environment(suffix: str) -> str:
 
 
 def _make_folder(name: str) -> None:
-    try:
+    with suppress(OSError):  # it exists, or `OutputFile` says that there is none
         os.mkdir(name)
-    except OSError:  # it exists, or `OutputFile` says that there is none
-        return
 
 
 def _is_special(name: str) -> bool:

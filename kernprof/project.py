@@ -1,4 +1,9 @@
-"""A program's own files: those in its folder and its project, or installed with it."""
+"""A program's own files: those in its folder and its project, or installed with it.
+
+Those of a runner, an installed program that runs the user's code such as pytest or
+uvicorn, are the files of the user's project; the functions of the runner are profiled
+if --include or --all asks for them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,13 @@ import os
 import sys
 from collections import namedtuple
 
-from kernprof.run_options import MODULE, SCRIPT
-from kernprof.runners import runner_named
+from kernprof.run_options import COMMAND, MODULE, SCRIPT, STDIN
 from lineprof.files import absolute_path, current_folder, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.machinery import ModuleSpec
 
     from kernprof.program import Program
     from kernprof.run_options import RunOptions
@@ -24,6 +29,27 @@ _FOREIGN = _SITES | {"__pypackages__", ".eggs", ".nox", ".tox", "node_modules"}
 _ENVIRONMENT = "pyvenv.cfg"  # at the top of a virtual environment
 _COMMANDS = ("bin", "Scripts")  # folders of installed commands
 STANDARD = os.path.realpath(os.path.dirname(os.__file__))
+
+# Runners, by the module that `python -m` runs: the package with their functions.
+_RUNNERS = (
+    "IPython celery coverage django flask gunicorn hypercorn mpi4py nox tox unittest"
+    " uvicorn"
+)
+_PACKAGES = {
+    **{name: name for name in _RUNNERS.split()},
+    "pytest": "_pytest",
+    "torch.distributed.launch": "torch.distributed",
+    "torch.distributed.run": "torch.distributed",
+}
+# Commands that do not have the name of their module.
+_RENAMED = {
+    "coverage3": "coverage",
+    "django-admin": "django",
+    "ipython": "IPython",
+    "ipython3": "IPython",
+    "py.test": "pytest",
+    "torchrun": "torch.distributed.run",
+}
 
 
 class Asked(namedtuple("Asked", "kind target argv0 first_path")):
@@ -73,7 +99,7 @@ def runner_of(asked: Asked, file: str) -> str:
     """
     if asked.kind != MODULE and not (asked.kind == SCRIPT and _is_command(asked)):
         return ""
-    runner = runner_named(asked)
+    runner = _runner_named(asked)
     return runner if runner and real_path(file) not in _around_here() else ""
 
 
@@ -86,18 +112,40 @@ def package_files(asked: Asked, module: str) -> ProjectFiles | None:
 
     Returns None if `module`, which is to run, is not in a package. Nothing is imported.
     """
-    from importlib.util import find_spec  # noqa: PLC0415  # runpy has imported it
-
     package = module.partition(".")[0]
-    try:
-        spec = find_spec(package)
-    except Exception:  # noqa: BLE001  # finders of others may raise anything
-        return None
+    spec = _spec_of(package)
     if spec is None or spec.submodule_search_locations is None:
         return None
     if not spec.has_location or spec.origin is None:  # no __init__.py, so no code
         return around(asked.first_path or os.curdir)
     return project_files(asked, spec.origin, f"{package}.__init__")
+
+
+def _spec_of(package: str) -> ModuleSpec | None:
+    from importlib.util import find_spec  # noqa: PLC0415  # with -m alone
+
+    try:
+        return find_spec(package)
+    except Exception:  # noqa: BLE001  # finders of others may raise anything
+        return None
+
+
+def _runner_named(asked: Asked) -> str:
+    """Return the module of the runner that a command line names, "" if it is none.
+
+    The caller knows whether a script is an installed command.
+    """
+    name = asked.target
+    if asked.kind != MODULE:
+        name = os.path.basename(asked.argv0)
+        name = _RENAMED.get(name, name)
+    name = name.removesuffix(".__main__")
+    return name if name in _PACKAGES else ""
+
+
+def package_of(runner: str) -> str:
+    """Return the package that has the functions of a runner, as --include takes it."""
+    return _PACKAGES[runner]
 
 
 def _is_command(asked: Asked) -> bool:
@@ -240,3 +288,48 @@ def _is_shared(folder: str) -> bool:
 
 def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + os.sep)
+
+
+# The program that this process is about to run, as python's command line tells it.
+
+
+_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")  # flags of python
+_AS_MODULE, _AS_CODE = "m", "c"
+
+
+def files_of_this_process() -> ProjectFiles:
+    """Return the program's own files, as the command line of python tells them."""
+    kind, target = program_of(sys.orig_argv[1:])
+    here = current_folder() or os.curdir
+    if kind == SCRIPT:
+        path = absolute_path(target)
+        folder = path if os.path.isdir(path) else os.path.dirname(real_path(path))
+        asked = Asked(kind=kind, target=target, argv0=target, first_path=folder)
+        return project_files(asked, path, "")
+    if kind == MODULE:
+        spec = _spec_of(target.partition(".")[0])
+        if spec is not None and spec.has_location and spec.origin:
+            asked = Asked(kind=kind, target=target, argv0="-m", first_path=here)
+            return project_files(asked, spec.origin, target)
+    return around(here)
+
+
+def program_of(words: Sequence[str]) -> tuple[str, str]:
+    """Return the kind of program in the `words` after python, and its target."""
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            return SCRIPT, word
+        if word == "-":
+            break
+        if word in _WITH_VALUE:
+            del rest[:1]
+        elif not word.startswith("--"):
+            for place, letter in enumerate(word[1:], start=2):
+                if letter in {_AS_MODULE, _AS_CODE}:
+                    value = word[place:] or (rest[0] if rest else "")
+                    return (MODULE if letter == _AS_MODULE else COMMAND), value
+                if letter in "WX":
+                    break
+    return STDIN, ""

@@ -12,11 +12,11 @@ from kernprof.project import (
     Asked,
     ProjectFiles,
     package_files,
+    package_of,
     project_files,
     runner_of,
 )
 from kernprof.run_options import COMMAND, STDIN
-from kernprof.runners import package_of
 from kernprof.selection import (
     FunctionFilter,
     decorates,
@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from types import CodeType
-    from typing import Protocol
+    from typing import TypeAlias
 
     from kernprof.line_recorder import LineRecorder
     from kernprof.named_targets import NamedTargets
@@ -43,17 +43,8 @@ if TYPE_CHECKING:
     from lineprof.model.records import FunctionStats
     from lineprof.recording.profiler import LineProfiler
 
-    class Watcher(Protocol):
-        """An object that is told when the program begins and when it is over."""
-
-        def begin_packages(self, module: str) -> None:
-            """Begin to profile; the packages of `module`, to be run, are imported."""
-
-        def begin(self, code: CodeType, module: str = "") -> None:
-            """Begin to profile; `code`, the program's own, is about to run."""
-
-        def end(self) -> None:
-            """Undo all changes."""
+    # Each is told when the program begins and when it is over.
+    Watcher: TypeAlias = "DefinedFunctions | NamedTargets | WholeProgram"
 
 
 def watchers(

@@ -23,7 +23,6 @@ PRELOADED = (
     "kernprof.cli",
     "kernprof.profilers",
     "kernprof.project",
-    "kernprof.runners",
     "kernprof.selection",
     "kernprof.whole_program",
     "lineprof.line_stats",
