@@ -32,18 +32,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.private_folder import create_file, open_file
 from lineprof.process_info import arguments, thread_names
-from lineprof.recording.core import (
-    CORES,
-    NotCounting,
-    call_soon,
-    hook_in_use,
-    is_counting,
-    is_discovering,
-    new_live_file,
-    start,
-    stop,
-    wanted_core,
-)
+from lineprof.recording import core
 from lineprof.recording.profiler import close, counts_of
 from lineprof.snapshot.counts import COUNTS, write_counts
 
@@ -72,19 +61,21 @@ class AttachedProfile:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Prepare to profile as the client's `options` say."""
-        if is_discovering():  # which one profiler of a process can do
+        if core.is_discovering():  # which one profiler of a process can do
             raise LineprofError(
                 f"process {os.getpid()} is profiled by kernprof -l already",
                 hint="start it with --listen as well, for lineprof ctl PID write FILE",
             )
         self._options = _run_options(options)
-        if (self._options.core or wanted_core()) == "settrace":
+        if (self._options.core or core.wanted_core()) == "settrace":
             _import_threading_there()
         self._folder = str(options["folder"])  # for files, of this user alone
         self._program = _Running.of_this_process()
-        self._live = new_live_file(os.path.join(self._folder, "attached.lprof"))
+        self._live = core.new_live_file(os.path.join(self._folder, "attached.lprof"))
         # Counting stops and starts at once for all functions, but not for others.
-        self._all_at_once = NotCounting if hook_in_use() is None else nullcontext
+        self._all_at_once = (
+            core.NotCounting if core.hook_in_use() is None else nullcontext
+        )
         try:
             self._profiler: LineProfiler | None = new_profiler(
                 self._options, self._live
@@ -92,7 +83,7 @@ class AttachedProfile:
         except LineprofError:
             self._close_live()
             raise
-        self._was_counting = is_counting()
+        self._was_counting = core.is_counting()
         self._budget: BudgetWatch | None = None
         if self._options.max_overhead:
             from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
@@ -112,7 +103,7 @@ class AttachedProfile:
         profiler, program = self.profiler, self._program
         profiler.texts = program.texts
         select = self._new_filter()
-        start()
+        core.start()
         with self._all_at_once():
             found = 0
             running = {frame.f_code for frame in _frames()}
@@ -188,7 +179,7 @@ class AttachedProfile:
         close(profiler)
         self._close_live()
         if not self._was_counting:
-            stop()
+            core.stop()
 
     def _write_counts(self, path: str) -> int | None:
         """Return a file of counts that has no name any more.
@@ -270,7 +261,7 @@ def _import_threading_there() -> None:
     # 3.11 does not need the module there, and 3.13 knows the main thread.
     if sys.version_info[:2] != (3, 12) or "threading" in sys.modules:
         return
-    call_soon(lambda: __import__("threading"))
+    core.call_soon(lambda: __import__("threading"))
     until = time.monotonic() + _MAIN_THREAD_S
     while "threading" not in sys.modules:  # the core waits for the rest of the import
         if time.monotonic() > until:
@@ -289,8 +280,8 @@ def _run_options(values: Mapping[str, Any]) -> RunOptions:
     options.exclude = tuple(map(str, values.get("exclude") or ()))
     options.all = bool(values.get("all"))
     options.max_overhead = float(values.get("max_overhead") or 0.0)
-    core = values.get("core")
-    options.core = core if core in CORES else None
+    wanted = values.get("core")
+    options.core = wanted if wanted in core.CORES else None
     return options
 
 

@@ -26,13 +26,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
 from lineprof.processes.member import Member
 from lineprof.processes.parts import Live, Run, is_helper
-from lineprof.recording.core import (
-    inherit_calibration,
-    new_live_file,
-    on_first_use,
-    start,
-    stop,
-)
+from lineprof.recording import core
 from lineprof.recording.global_profiler import profile
 from lineprof.recording.gpu import GpuOptions
 from lineprof.recording.profiler import adopt, calibration_of
@@ -145,7 +139,7 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
     options.preimports = False  # the child imports what it would import
     version, hook, costs, turn = told["calibration"]
     if version == sys.hexversion:
-        inherit_calibration(hook, costs, turn)
+        core.inherit_calibration(hook, costs, turn)
     if told["files"] == _OWN:
         run = _as_first(run, told)
     watcher = _Watcher(told, options)
@@ -168,8 +162,8 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
     undo.callback(profile._kernprof_release)  # noqa: SLF001
     profile._kernprof_overwrite(builtin)  # noqa: SLF001  # as kernprof does
     if not options.from_start:
-        undo.callback(start)
-        stop()
+        undo.callback(core.start)
+        core.stop()
     watcher.begin(builtin, profiler, member, undo)
     undo.callback(member.withdraw)
     if is_server:
@@ -229,7 +223,7 @@ def _live_file(told: dict[str, Any]) -> LiveFile | None:
     if told["live"] is None:
         return None
     live = Live(*told["live"])
-    return new_live_file(live.out, folder=live.folder, run=live.run)
+    return core.new_live_file(live.out, folder=live.folder, run=live.run)
 
 
 def _as_first(run: Run, told: dict[str, Any]) -> Run:
@@ -281,13 +275,13 @@ class _Watcher:
 
         def close(used: object) -> None:
             if used is not profiler:
-                on_first_use.remove(close)
+                core.on_first_use.remove(close)
                 profiler.discover(None)
                 self.is_second = member.is_whole = False
                 member.note_run()
 
-        undo.callback(on_first_use.remove, close)
-        on_first_use.append(close)
+        undo.callback(core.on_first_use.remove, close)
+        core.on_first_use.append(close)
 
     def _selection(self, profiler: LineProfiler) -> Callable[[CodeType], bool | None]:
         from kernprof.project import ProjectFiles  # noqa: PLC0415  # not with @profile
@@ -313,7 +307,7 @@ class _Watcher:
 def _end(member: Member) -> None:
     """Leave what was counted, after the program's threads and exit handlers."""
     with member.safe:
-        on_first_use.clear()
+        core.on_first_use.clear()
         for profiler in member.profilers():
             profiler.discover(None)
         error = getattr(sys, "last_type", None)
