@@ -22,11 +22,12 @@ from lineprof.source_files import FileContent, disk_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from types import CodeType, ModuleType
 
     from kernprof.run_options import RunOptions
+    from kernprof.whole_program import Watcher
 
     Recording = AbstractContextManager[object]
 
@@ -41,10 +42,8 @@ class Program:
     path: str | None = None  # of its file
     always_first_path = False  # even if python leaves sys.path as it is
     texts: dict[str, str]  # source without a file, by the file name of its code
-    # Called with the code and its module's name just before the first line.
-    before: Callable[[CodeType, str], None] | None = None
-    # Called with a module's name before the packages that it is in are imported.
-    before_packages: Callable[[str], None] | None = None
+    # Told just before the first line, and before packages are imported to find it.
+    watchers: Sequence[Watcher] = ()
     has_ended = False  # the last line has run
     error: BaseException | None = None  # that ended the program
     _started = False
@@ -69,8 +68,7 @@ class Program:
         names = _main()
         try:
             with recording:
-                if self.before:
-                    self.before(code, "")
+                self.begin(code, "")
                 self._started = True
                 try:
                     exec(code, names)  # noqa: S102  # it is the purpose
@@ -82,6 +80,11 @@ class Program:
             if self._flushes:
                 flush_stream(sys.stderr)
                 flush_stream(sys.stdout)
+
+    def begin(self, code: CodeType, module: str) -> None:
+        """Tell the watchers that `code`, of that module, is about to run."""
+        for watcher in self.watchers:
+            watcher.begin(code, module)
 
     def leave(self) -> None:
         """Remove the names that python removes after the last line."""
@@ -440,10 +443,10 @@ def _run_module(
 
     try:
         with recording:
-            if program.before_packages and alter_argv:
-                program.before_packages(name)
-            if program.before:
-                _call_before(runpy, program.before, as_module=alter_argv)
+            for watcher in program.watchers if alter_argv else ():
+                watcher.begin_packages(name)
+            if program.watchers:
+                _call_before(runpy, program.begin, as_module=alter_argv)
             runpy._run_module_as_main(name, alter_argv)  # type: ignore[attr-defined]  # noqa: SLF001
     except SystemExit as stop:
         inner = stop.__traceback__.tb_next if stop.__traceback__ else None

@@ -26,7 +26,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
-    from types import CodeType
 
     from kernprof.children import Children
     from kernprof.control import Control
@@ -74,10 +73,7 @@ class Session:
         self._lines: LineRecorder | None = None  # it, with -l
         if options.line_by_line:
             self._lines = self.recorder  # type: ignore[assignment]
-        self._watchers = self._new_watchers()
-        if self._watchers:
-            self.program.before = self._watch
-            self.program.before_packages = self._watch_packages
+        self.program.watchers = self._new_watchers()
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
         self._budget = self._new_budget()
@@ -198,7 +194,7 @@ class Session:
             if self._children:
                 self._children.end()
             self._departures.end()
-            for watcher in self._watchers:
+            for watcher in self.program.watchers:
                 watcher.end()
             self.recorder.leave()
             if self._own_process:
@@ -230,7 +226,7 @@ class Session:
     def _child_warnings(self) -> list[str]:
         if self._children:
             return self._children.warnings(self._child_hook.started)
-        return list(filter(None, [self._child_hook.warning()]))
+        return self._child_hook.warnings()
 
     def _new_dump(self) -> PeriodicDump | None:
         seconds = self._options.output_interval
@@ -250,14 +246,6 @@ class Session:
         if recorder.whole is not None:
             recorder.whole.pause = watch.pause
         return watch
-
-    def _watch(self, code: CodeType, module: str) -> None:
-        for watcher in self._watchers:
-            watcher.begin(code, module)
-
-    def _watch_packages(self, module: str) -> None:
-        for watcher in self._watchers:
-            watcher.begin_packages(module)
 
     def _die(self, signal_name: str) -> bool:
         """Write the profile in a process that a signal is about to end.

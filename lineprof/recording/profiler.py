@@ -16,8 +16,8 @@ from lineprof.decorate.wrappers import ByCountProfilerMixin
 from lineprof.files import normal_path
 from lineprof.held_signals import import_whole
 from lineprof.later import Later
-from lineprof.recording import discovery, legacy
-from lineprof.recording.calibration import remeasure
+from lineprof.recording import legacy
+from lineprof.recording.calibration import c_function_cost, remeasure
 from lineprof.recording.core import (
     CoreSession,
     notify_first_use,
@@ -25,6 +25,7 @@ from lineprof.recording.core import (
     start,
     stop,
 )
+from lineprof.recording.discovery import Cost, Overhead, discover
 from lineprof.recording.gpu import gpu_notes, gpu_status
 from lineprof.recording.registry import Registry, Span, functions_to_add
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
     from lineprof.recording import compiled, extensions
     from lineprof.recording.blocks import Block, Blocks
-    from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
     from lineprof.recording.legacy import Entry
     from lineprof.recording.live_file import LiveFile
@@ -481,7 +481,7 @@ class LineProfiler(ByCountProfilerMixin):
         if decide is None:
             self._session.module.discover(None)
         else:
-            discovery.discover(self._session, self._registry, decide, pause)
+            discover(self._session, self._registry, decide, pause)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
@@ -494,7 +494,11 @@ class LineProfiler(ByCountProfilerMixin):
         With `split`, the time that lines and their C functions waited or spent in the
         kernel is also recorded, if they take more than 30 us; that costs 1 us each.
         """
-        discovery.count_c_functions(self._session, on=on, split=split)
+        module, cost = self._session.module, 0
+        if on and self._session.calibration.turn:  # 0 with a clock of tests
+            cost = c_function_cost(module, self._session.core)
+        module.c_functions(on, cost)
+        module.split_times(on and split)
 
     def audit(
         self, call: Callable[[], int | None] | None, cost_ns: int = 10_000_000
@@ -507,7 +511,10 @@ class LineProfiler(ByCountProfilerMixin):
         With None instead of a callable, the calls end. Raises ValueError if `cost_ns`
         is less than 1.
         """
-        discovery.audit(self._session.module, call, cost_ns)
+        if cost_ns < 1:
+            message = f"a step of {cost_ns} ns: give 1 or more"
+            raise ValueError(message)
+        self._session.module.overhead_audit(call, cost_ns)
 
     def costs(self) -> list[Cost]:
         """Return the cost of measuring so far, by code object.
@@ -515,7 +522,18 @@ class LineProfiler(ByCountProfilerMixin):
         Current lines count up to their last event. Any thread may call this; no other
         thread is stopped.
         """
-        return discovery.costs(self._session)
+        one, ns_per_tick = self._session.module.COST_ONE, self._session.module.scale()
+        return [
+            Cost(
+                key=(str(key[0]), int(str(key[1])), str(key[2])),
+                code=code,
+                calls=calls,
+                hits=hits,
+                cost_ns=(cost // one * ns_per_tick) >> 32,
+                time_ns=max(0, ((ticks - included // one) * ns_per_tick) >> 32),
+            )
+            for key, code, calls, hits, cost, ticks, included in self._tracer.costs()
+        ]
 
     def overhead(self) -> Overhead:
         """Return what the profilers of this process have cost so far, in ns.
@@ -523,7 +541,15 @@ class LineProfiler(ByCountProfilerMixin):
         It has the estimated cost of events, and the processor time of registering code
         objects that discovery found.
         """
-        return discovery.overhead(self._session)
+        module = self._session.module
+        ns_per_tick = module.scale()
+        ticks, cpu_ns = module.python_calls()
+        events = max(0, module.cost() // module.COST_ONE - ticks)
+        return Overhead(
+            events_ns=(events * ns_per_tick) >> 32,
+            registering_ns=cpu_ns,
+            left_out=module.left_out(),
+        )
 
     # -- results --------------------------------------------------------------------
 
