@@ -14,13 +14,7 @@ from _thread import get_ident
 from collections import namedtuple
 from contextlib import nullcontext
 from itertools import pairwise
-from types import (
-    AsyncGeneratorType,
-    CodeType,
-    CoroutineType,
-    GeneratorType,
-    ModuleType,
-)
+from types import AsyncGeneratorType, CodeType, CoroutineType, GeneratorType, ModuleType
 
 from kernprof.environment import KnownTexts
 from kernprof.profilers import new_profiler

@@ -17,12 +17,7 @@ from kernprof import messages
 from kernprof.run_options import COMMAND, MODULE, STDIN
 from kernprof.selection import FunctionFilter
 from lineprof.autoprofile.autoprofile import ANY, ProfileTargets, failures_text, is_part
-from lineprof.autoprofile.targets import (
-    IN_FILE,
-    is_pattern,
-    names_of_path,
-    split_names,
-)
+from lineprof.autoprofile.targets import IN_FILE, is_pattern, names_of_path, split_names
 from lineprof.bytecode.definitions import is_def
 from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns

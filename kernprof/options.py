@@ -10,14 +10,7 @@ from __future__ import annotations
 
 import os
 
-from kernprof.run_options import (
-    COMMAND,
-    MODULE,
-    SCRIPT,
-    STDIN,
-    RunOptions,
-    UsageError,
-)
+from kernprof.run_options import COMMAND, MODULE, SCRIPT, STDIN, RunOptions, UsageError
 from lineprof.config import (
     column_widths,
     configuration,
@@ -274,10 +267,7 @@ _OUTPUT = (
 _GPU = (
     _choice("--gpu", "auto, nvtx (only emit ranges) or off", "MODE", "auto nvtx off"),
     _choice(
-        "--nvtx",
-        "NVTX ranges: auto, line, func or off",
-        "MODE",
-        "auto line func off",
+        "--nvtx", "NVTX ranges: auto, line, func or off", "MODE", "auto line func off"
     ),
     switch("--gpu-api", "also record the calls of CUDA's API"),
     switch("--gpu-memory", "record allocations of GPU memory"),

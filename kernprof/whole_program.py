@@ -17,12 +17,7 @@ from kernprof.project import (
     runner_of,
 )
 from kernprof.run_options import COMMAND, STDIN
-from kernprof.selection import (
-    FunctionFilter,
-    decorates,
-    may_decorate,
-    names_profiler,
-)
+from kernprof.selection import FunctionFilter, decorates, may_decorate, names_profiler
 from lineprof.files import current_folder, real_path, short_path
 from lineprof.patterns import did_you_mean, suggestions
 from lineprof.recording import core
@@ -177,11 +172,7 @@ class WholeProgram:
         self._files = files = project_files(asked, code.co_filename, module)
         self._runner = runner_of(asked, code.co_filename)
         self._filter.begin(
-            code,
-            files,
-            module,
-            has_file=not self._no_file,
-            is_own=not self._runner,
+            code, files, module, has_file=not self._no_file, is_own=not self._runner
         )
         self._discover()
 

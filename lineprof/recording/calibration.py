@@ -457,10 +457,7 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
     )
     awaits = bench.like()
     awaited = awaits.case(
-        lambda: (
-            function_of(_DRIVER),
-            (function_of(_AWAITER), function_of(_AWAITED)),
-        ),
+        lambda: (function_of(_DRIVER), (function_of(_AWAITER), function_of(_AWAITED))),
         1,
         2,
     )

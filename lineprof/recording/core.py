@@ -39,11 +39,7 @@ if TYPE_CHECKING:
     from lineprof.recording import compiled
     from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
-    from lineprof.recording.trace import (
-        SliceRecorder,
-        TraceOptions,
-        TraceRecorder,
-    )
+    from lineprof.recording.trace import SliceRecorder, TraceOptions, TraceRecorder
 else:
     compiled = Later("lineprof.recording.compiled")
 

@@ -170,11 +170,7 @@ class GlobalProfiler:
         self._config = config
         self._profile: LineProfiler | None = None
         self._taken_over = False
-        self._before: tuple[LineProfiler | None, bool | None, bool] = (
-            None,
-            None,
-            False,
-        )
+        self._before = (self._profile, self.enabled, self._taken_over)
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Read the configuration at the first access to one of its tables."""

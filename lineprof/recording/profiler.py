@@ -46,11 +46,7 @@ if TYPE_CHECKING:
     from lineprof.recording.gpu import GpuOptions, GpuStatus
     from lineprof.recording.legacy import Entry
     from lineprof.recording.live_file import LiveFile
-    from lineprof.recording.trace import (
-        SliceRecorder,
-        TraceOptions,
-        TraceRecorder,
-    )
+    from lineprof.recording.trace import SliceRecorder, TraceOptions, TraceRecorder
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
@@ -659,9 +655,7 @@ class LineProfiler(ByCountProfilerMixin):
             cuts=registry.cuts,
             scale=(scale, module.COST_ONE, cost_factor),
             process=run.process(
-                core=(session.core, session.core_reason),
-                overhead_ns=cost_ns,
-                end=end,
+                core=(session.core, session.core_reason), overhead_ns=cost_ns, end=end
             ),
             warnings=warnings,
         )
@@ -795,9 +789,7 @@ def is_live(profiler: LineProfiler) -> bool:
     )
 
 
-def counts_of(
-    profiler: LineProfiler,
-) -> tuple[Counts, dict[str, str | None]] | None:
+def counts_of(profiler: LineProfiler) -> tuple[Counts, dict[str, str | None]] | None:
     """Return all that was counted so far, and the texts of its source files.
 
     None if GPU work or a timeline may belong to the profile: see `Counts`. The texts
