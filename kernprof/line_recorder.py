@@ -193,9 +193,12 @@ class LineRecorder(Recorder):
             if not self.keeps_earlier:
                 self._stats.to_file(path)
             return
-        from kernprof.line_results import showing_progress  # noqa: PLC0415  # at the end
+        from lineprof.console.progress import Progress  # noqa: PLC0415  # at the end
 
-        with showing_progress() as show:
+        def show(rows: int) -> None:
+            progress.say(lambda: f"writing the profile: {rows:,} rows")
+
+        with Progress(after_output=True) as progress:
             self._stats = self._new_stats(path)
             if not self.keeps_earlier:
                 save(self._stats, path, show)
