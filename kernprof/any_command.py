@@ -15,8 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from kernprof import messages
-from kernprof.child import settings_of
-from kernprof.children import not_measured, place_of, why_missing
+from kernprof.children import not_measured, place_of, settings_of, why_missing
 from kernprof.earlier_profile import has_profile, how_kept, no_hits
 from kernprof.line_results import write_page
 from kernprof.options import check, fill, parse

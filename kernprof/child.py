@@ -1,11 +1,11 @@
 """A child process that is a new interpreter: it profiles what its parent profiles.
 
-`begin` is called before the child's first line, by a line in the file `DOOR`
-among the installed packages, which Python runs at its start if a variable of the
+`begin` is called before the child's first line, by a line in a file among the installed
+packages (`kernprof.children.DOOR`), which Python runs at its start if a variable of the
 environment says so, or an entry (`lineprof.processes.entries`). The parent has left
-`settings` for it. Until then the line blocks SIGINT, which would be raised in lineprof,
-and lets `sys.path` begin with the standard library, so that lineprof imports no module
-of the program.
+`children.settings` for it. Until then the line blocks SIGINT, which would be raised in
+lineprof, and lets `sys.path` begin with the standard library, so that lineprof imports
+no module of the program.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kernprof.child_hook import STANDARD
 from kernprof.joining_hook import JoiningHook
 from kernprof.null_profiler import NullProfiler
 from kernprof.profilers import gpu_options, new_profiler
-from kernprof.run_options import ChildOptions, RunOptions
+from kernprof.run_options import RunOptions
 from kernprof.safe_state import SafeNames, SafeState
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
@@ -29,7 +29,7 @@ from lineprof.processes.parts import Live, Run, is_helper
 from lineprof.recording import core
 from lineprof.recording.global_profiler import profile
 from lineprof.recording.gpu import GpuOptions
-from lineprof.recording.profiler import adopt, calibration_of
+from lineprof.recording.profiler import adopt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,63 +38,8 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-    from kernprof.line_recorder import LineRecorder
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
-
-DOOR = "lineprof_children.pth"
-_OPTIONS = [name for name in vars(ChildOptions) if not name.startswith("_")]
-_OWN = "own"  # in place of files: a child finds those of its own program
-
-
-def settings(
-    options: RunOptions, recorder: LineRecorder, live: Live | None
-) -> dict[str, object]:
-    """Return how children of the program of `recorder` are to be profiled.
-
-    These are plain values, by name.
-    """
-    whole = recorder.whole if recorder.is_whole else None
-    return {
-        **settings_of(options, recorder.profiler, live),
-        "files": whole.files.plain() if whole else None,
-        "names": tuple(map(_lasting, options.prof_mod)) if recorder.named else (),
-    }
-
-
-def settings_of(
-    options: RunOptions,
-    profiler: LineProfiler,
-    live: Live | None,
-    *,
-    is_first: bool = False,
-) -> dict[str, object]:
-    """Return the settings for children as `options` alone say.
-
-    With `is_first` there is no program yet: each child is one, and chooses what is
-    profiled in it as kernprof does. `profiler` has the calibration; `live` says where
-    live files go.
-    """
-    hook, costs, turn = calibration_of(profiler)
-    names = options.prof_mod
-    is_whole = options.whole if options.whole is not None else not names
-    return {
-        "options": {name: getattr(options, name) for name in _OPTIONS},
-        "calibration": (sys.hexversion, hook, costs, turn),
-        "files": _OWN if is_first and is_whole else None,
-        "folder": current_folder(),
-        "live": live and tuple(live),
-        "names": tuple(map(_lasting, names)),
-    }
-
-
-def _lasting(name: str) -> str:
-    """Return a target of -p as it is named from any folder."""
-    path, separator, rest = name.partition(":")
-    if os.path.exists(path):
-        return f"{os.path.abspath(path)}{separator}{rest}"
-    return name
-
 
 _begun: list[Member] = []  # by process: at most one
 
@@ -140,7 +85,7 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
     version, hook, costs, turn = told["calibration"]
     if version == sys.hexversion:
         core.inherit_calibration(hook, costs, turn)
-    if told["files"] == _OWN:
+    if told["is_first"]:
         run = _as_first(run, told)
     watcher = _Watcher(told, options)
     # CUDA does not survive a fork: those that a server forks open the GPU themselves.
@@ -230,7 +175,7 @@ def _as_first(run: Run, told: dict[str, Any]) -> Run:
     """Find the program's own files; return the run as its children join it."""
     from kernprof.project import files_of_this_process  # noqa: PLC0415  # seldom
 
-    told["files"] = files_of_this_process().plain()
+    told["files"], told["is_first"] = files_of_this_process().plain(), False
     return run.with_settings(told)
 
 

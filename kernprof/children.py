@@ -10,14 +10,15 @@ import sys
 from collections import Counter
 from contextlib import suppress
 
-from kernprof.child import DOOR, settings
 from kernprof.child_hook import is_unmeasured
 from kernprof.joining_hook import JoiningHook
-from lineprof.files import real_path
+from kernprof.run_options import ChildOptions
+from lineprof.files import current_folder, real_path
 from lineprof.process_info import running_children, start_ticks
 from lineprof.processes.member import Member
 from lineprof.processes.parts import Live, Run, collect, is_helper
 from lineprof.recording.descriptors import with_descriptors
+from lineprof.recording.profiler import calibration_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.processes.parts import Part
     from lineprof.recording.live_file import LiveFile
+    from lineprof.recording.profiler import LineProfiler
+
+DOOR = "lineprof_children.pth"  # by which Python starts `kernprof.child`
+_OPTIONS = [name for name in vars(ChildOptions) if not name.startswith("_")]
 
 
 class Children:
@@ -133,6 +138,56 @@ class Children:
         if os.getpid() == self._pid and not self._is_kept:
             with suppress(Exception):  # whatever the program left behind
                 with_descriptors(self._run.remove)
+
+
+def settings(
+    options: RunOptions, recorder: LineRecorder, live: Live | None
+) -> dict[str, object]:
+    """Return how children of the program of `recorder` are to be profiled.
+
+    These are plain values, by name.
+    """
+    whole = recorder.whole if recorder.is_whole else None
+    return {
+        **settings_of(options, recorder.profiler, live),
+        "files": whole.files.plain() if whole else None,
+        "names": tuple(map(_lasting, options.prof_mod)) if recorder.named else (),
+    }
+
+
+def settings_of(
+    options: RunOptions,
+    profiler: LineProfiler,
+    live: Live | None,
+    *,
+    is_first: bool = False,
+) -> dict[str, object]:
+    """Return the settings for children as `options` alone say.
+
+    With `is_first` there is no program yet: each child is one, and chooses what is
+    profiled in it as kernprof does. `profiler` has the calibration; `live` says where
+    live files go.
+    """
+    hook, costs, turn = calibration_of(profiler)
+    names = options.prof_mod
+    is_whole = options.whole if options.whole is not None else not names
+    return {
+        "options": {name: getattr(options, name) for name in _OPTIONS},
+        "calibration": (sys.hexversion, hook, costs, turn),
+        "files": None,
+        "is_first": is_first and is_whole,
+        "folder": current_folder(),
+        "live": live and tuple(live),
+        "names": tuple(map(_lasting, names)),
+    }
+
+
+def _lasting(name: str) -> str:
+    """Return a target of -p as it is named from any folder."""
+    path, separator, rest = name.partition(":")
+    if os.path.exists(path):
+        return f"{os.path.abspath(path)}{separator}{rest}"
+    return name
 
 
 def why_missing(parts: Iterable[Part]) -> dict[str, int]:

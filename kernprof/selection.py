@@ -81,11 +81,9 @@ class FunctionFilter:
     @classmethod
     def of(cls, options: ChildOptions, folder: str) -> FunctionFilter:
         """Return the filter that `options` ask for; `folder` is that of patterns."""
-        return cls(
-            everything=options.all,
-            include=patterns(options.include, folder),
-            exclude=patterns(options.exclude, folder),
-        )
+        words = (options.include, options.exclude)
+        include, exclude = (patterns(some, folder) if some else () for some in words)
+        return cls(everything=options.all, include=include, exclude=exclude)
 
     def is_unmatched(self, word: str) -> bool:
         """Return whether the pattern `word` has matched no code that ran so far."""

@@ -4,7 +4,7 @@ A parent may start a child in C, with an environment of its own making: a copy o
 `os.environ` has no variable of ours. So each process that leaves settings for its
 children enters the path of the settings in a folder for this user, under its own number
 and start, which no other process of this system ever has together. A new Python looks
-for the entry of each of its ancestors, the nearest first: see `kernprof.child.DOOR`.
+for the entry of each of its ancestors, the nearest first: see `kernprof.children.DOOR`.
 
 The folder is there while there are runs; without it, no Python looks any further. Its
 place depends on nothing in the environment. Only Linux tells a process cheaply of its
