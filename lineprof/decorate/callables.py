@@ -206,16 +206,13 @@ HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
 )
 
 
-def functions_of(target: object, seen: set[int] | None = None) -> list[FunctionType]:
+def functions_of(target: object) -> list[FunctionType]:
     """Return the Python functions of a callable, a property, a method or a class.
 
-    Those of a class are defined in it, or in the classes in it. Functions whose ids
-    are in `seen` are left out; others are added to it. Raises TypeError if `target` is
-    neither callable nor holds a callable.
+    Those of a class are defined in it, or in the classes in it. Raises TypeError if
+    `target` is neither callable nor holds a callable.
     """
-    seen = set() if seen is None else seen
-    if isinstance(target, type):
-        return list(_functions_of_class(target, seen))
+    seen: set[int] = set()  # ids
     return [
         function
         for part in parts_of(target)
@@ -394,12 +391,13 @@ class ScopingPolicy(StringEnum):
         return {kind: cls(policies[kind]) for kind in KINDS}
 
 
-def members_of(cls: type, policy: str = "children") -> dict[str, object]:
+def members_of(cls: type) -> dict[str, object]:
     """Return the members of a class that are defined in it, by name.
 
     These are callable or hold a callable: functions, properties, classes.
     """
-    of_function, of_class = scope(policy, cls, "func"), scope(policy, cls, "class")
+    of_function = scope("children", cls, "func")
+    of_class = scope("children", cls, "class")
     members = {}
     for name, member, parts in _callable_members(cls):
         tests = [of_class if isinstance(part, type) else of_function for part in parts]

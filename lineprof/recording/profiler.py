@@ -654,9 +654,7 @@ class LineProfiler(ByCountProfilerMixin):
             own_times=module.split_times(None),
             cuts=registry.cuts,
             scale=(scale, module.COST_ONE, cost_factor),
-            process=run.process(
-                core=(session.core, session.core_reason), overhead_ns=cost_ns, end=end
-            ),
+            process=run.process(overhead_ns=cost_ns, end=end),
             warnings=warnings,
         )
 

@@ -20,6 +20,7 @@ PRELOADED = (
     "gpu_client",
     "gpu_double",
     "kernprof.child",
+    "kernprof.children",
     "kernprof.cli",
     "kernprof.profilers",
     "kernprof.project",
