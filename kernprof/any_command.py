@@ -12,15 +12,14 @@ import shutil
 import signal
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from kernprof import messages
-from kernprof.child import settings_of
-from kernprof.children import place_of, why_missing
+from kernprof.children import not_measured, place_of, settings_of, why_missing
 from kernprof.earlier_profile import has_profile, how_kept, no_hits
 from kernprof.line_results import write_page
 from kernprof.options import check, fill, parse
-from kernprof.output_file import OutputFile, output_name, page_file
+from kernprof.output_file import Names, output_of
 from kernprof.profilers import new_profiler
 from kernprof.signals import die_of
 from lineprof.console.output import print_message
@@ -33,34 +32,25 @@ from lineprof.recording.core import new_live_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernprof.output_file import OutputName
+    from kernprof.output_file import Output, OutputFile
     from kernprof.run_options import RunOptions
     from lineprof.processes.parts import Part
     from lineprof.recording.live_file import LiveFile
 
 _FLAG, _DASHES = "--children", "--"
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126  # exit statuses of a shell
-_PASSED_ON = tuple(
-    number
-    for name in ("SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGUSR1", "SIGUSR2")
-    if (number := getattr(signal, name, None)) is not None
+_PASSED_ON = (
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
 )
-_OF_PYTHON = tuple(  # signals that Python ignores, and that commands are not to ignore
-    number
-    for name in ("SIGPIPE", "SIGXFSZ", "SIGXFZ")
-    if (number := getattr(signal, name, None)) is not None
-)
+_OF_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _FROM_KERNEL = 0x80  # si_code of a signal that a terminal sends to all
 _STRIPPING = ("sudo", "su", "doas", "runuser")  # commands that clear the environment
 _SHELL = "/bin/sh"
-
-
-class _Output(NamedTuple):
-    """The files to write, and the name of the profile among those of other ranks."""
-
-    file: OutputFile
-    name: OutputName
-    page: OutputFile | None  # for browsers, if it is asked for
 
 
 def is_any_command(words: Sequence[str]) -> bool:
@@ -80,16 +70,9 @@ def run_any_command(words: Sequence[str], name: str) -> int:
     try:
         options = _options([*words[:place], "-l"], command, name)
         program = os.path.basename(command[0])
-        named = output_name(
-            options.outfile,
-            suffix=".lprof",
-            stem=os.path.splitext(program)[0],
-            file_name=program,
-            place=options.place,
-        )
-        profile = OutputFile(named.name)
-        page = page_file(options, profile, program)
-        out = _Output(file=profile, name=named, page=page)
+        stem = os.path.splitext(program)[0]
+        names = Names(stem=stem, file_name=program, place=options.place)
+        out = output_of(options.outfile, names, html=options.html)
         # This live file has no counts. While it is there, `lineprof recover` leaves
         # the counts of the processes to this run.
         file = new_live_file(out.file.path)
@@ -108,7 +91,7 @@ def run_any_command(words: Sequence[str], name: str) -> int:
 
 
 def _run_and_write(
-    command: list[str], out: _Output, options: RunOptions, file: LiveFile | None
+    command: list[str], out: Output, options: RunOptions, file: LiveFile | None
 ) -> tuple[int, bool]:
     """Run `command`, and write the profile to `out`.
 
@@ -237,15 +220,14 @@ def _next_signal() -> tuple[int, bool]:
 
 
 def _write(
-    parts: Iterable[Part], out: _Output, options: RunOptions, command: list[str]
+    parts: Iterable[Part], out: Output, options: RunOptions, command: list[str]
 ) -> LineprofError | None:
     """Write the profile of all processes; return why that failed, or None."""
     found = [part.profile for part in parts if part.profile is not None]
     missing = why_missing(parts)
     is_quiet = options.verbosity < 0 or not options.speaks
-    for why, count in missing.items() if not is_quiet else ():
-        were = "process was" if count == 1 else "processes were"
-        messages.print_error(f"{count} {were} not measured: {why}")
+    for line in not_measured(missing) if not is_quiet else ():
+        messages.print_error(line)
     if not found:
         if not missing and options.speaks:
             messages.print_error(_why_nothing(command))
@@ -276,25 +258,14 @@ def _written_page(stats: LineStats, page: OutputFile | None) -> OutputFile | Non
     return page
 
 
-def _print_summary(stats: LineStats, out: _Output, options: RunOptions) -> None:
-    info = messages.Log(options).info
-    file, name, page = out
+def _print_summary(stats: LineStats, out: Output, options: RunOptions) -> None:
+    log = messages.Log(options)
     count = len(stats.processes)
-    processes = "1 process" if count == 1 else f"{count} processes"
-    whose = messages.whose(options.place, name.asked)
-    written = f"Wrote profile results of {processes} to {file.shown!r}{whose}"
-    print_message(info(written))
-    if page:
-        print_message(info(f"Wrote report to {page.shown!r}"))
+    print_message(log.wrote(out, f" of {count} process{'es' * (count != 1)}"))
     if options.verbosity > 0:
         stats.print(output_unit=options.unit, config=options.settings)
     else:
-        print_message(info(messages.how_to_view("lineprof view", file.shown)))
-        if name.merged:
-            first, *rest = name.pattern
-            pattern = [file.from_here(first), *rest]
-            merged = file.from_here(name.merged)
-            print_message(info(messages.how_to_merge(pattern, merged)))
+        print_message(log.commands(out, "lineprof view"))
     if stats.why_empty:
         messages.print_error(stats.why_empty)
 

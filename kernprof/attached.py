@@ -14,37 +14,19 @@ from _thread import get_ident
 from collections import namedtuple
 from contextlib import nullcontext
 from itertools import pairwise
-from types import (
-    AsyncGeneratorType,
-    CodeType,
-    CoroutineType,
-    GeneratorType,
-    ModuleType,
-)
+from types import AsyncGeneratorType, CodeType, CoroutineType, GeneratorType, ModuleType
 
 from kernprof.environment import KnownTexts
 from kernprof.profilers import new_profiler
-from kernprof.project import around, project_files, runner_of
+from kernprof.project import Asked, around, project_files, runner_of
 from kernprof.run_options import COMMAND, MODULE, SCRIPT, RunOptions
 from kernprof.selection import FunctionFilter
 from lineprof.control.listener import ReplyWithFile
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
-from lineprof.patterns import patterns
 from lineprof.private_folder import create_file, open_file
 from lineprof.process_info import arguments, thread_names
-from lineprof.recording.core import (
-    CORES,
-    NotCounting,
-    call_soon,
-    hook_in_use,
-    is_counting,
-    is_discovering,
-    new_live_file,
-    start,
-    stop,
-    wanted_core,
-)
+from lineprof.recording import core
 from lineprof.recording.profiler import close, counts_of
 from lineprof.snapshot.counts import COUNTS, write_counts
 
@@ -55,7 +37,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from kernprof.overhead_budget import BudgetWatch
-    from kernprof.program import Program
     from lineprof.line_stats import LineStats
     from lineprof.recording.profiler import LineProfiler
 
@@ -74,19 +55,21 @@ class AttachedProfile:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         """Prepare to profile as the client's `options` say."""
-        if is_discovering():  # which one profiler of a process can do
+        if core.is_discovering():  # which one profiler of a process can do
             raise LineprofError(
                 f"process {os.getpid()} is profiled by kernprof -l already",
                 hint="start it with --listen as well, for lineprof ctl PID write FILE",
             )
         self._options = _run_options(options)
-        if (self._options.core or wanted_core()) == "settrace":
+        if (self._options.core or core.wanted_core()) == "settrace":
             _import_threading_there()
         self._folder = str(options["folder"])  # for files, of this user alone
         self._program = _Running.of_this_process()
-        self._live = new_live_file(os.path.join(self._folder, "attached.lprof"))
+        self._live = core.new_live_file(os.path.join(self._folder, "attached.lprof"))
         # Counting stops and starts at once for all functions, but not for others.
-        self._all_at_once = NotCounting if hook_in_use() is None else nullcontext
+        self._all_at_once = (
+            core.NotCounting if core.hook_in_use() is None else nullcontext
+        )
         try:
             self._profiler: LineProfiler | None = new_profiler(
                 self._options, self._live
@@ -94,7 +77,7 @@ class AttachedProfile:
         except LineprofError:
             self._close_live()
             raise
-        self._was_counting = is_counting()
+        self._was_counting = core.is_counting()
         self._budget: BudgetWatch | None = None
         if self._options.max_overhead:
             from kernprof.overhead_budget import BudgetWatch  # noqa: PLC0415  # rare
@@ -114,10 +97,11 @@ class AttachedProfile:
         profiler, program = self.profiler, self._program
         profiler.texts = program.texts
         select = self._new_filter()
-        start()
+        core.start()
         with self._all_at_once():
             found = 0
-            for code in {*_running_code(), *_suspended_code()}:
+            running = {frame.f_code for frame in _frames()}
+            for code in {*running, *_suspended_code()}:
                 if select(code) and profiler.watch(code):
                     found += 1
             profiler.enable()
@@ -189,7 +173,7 @@ class AttachedProfile:
         close(profiler)
         self._close_live()
         if not self._was_counting:
-            stop()
+            core.stop()
 
     def _write_counts(self, path: str) -> int | None:
         """Return a file of counts that has no name any more.
@@ -244,26 +228,20 @@ class AttachedProfile:
             self._live.close(remove=True)
 
     def _new_filter(self) -> FunctionFilter:
-        options, program = self._options, self._program
+        asked, code = self._program.asked, self._program.code
         folder = current_folder()
-        select = FunctionFilter(
-            everything=options.all,
-            include=patterns(options.include, folder),
-            exclude=patterns(options.exclude, folder),
-        )
-        options.kind, options.target = program.kind, program.target
-        file = program.code.co_filename
-        if program.kind == COMMAND:
-            files = around(folder or os.curdir)
+        select = FunctionFilter.of(self._options, folder)
+        has_file = asked.kind != COMMAND
+        if has_file:
+            files = project_files(asked, code.co_filename, asked.target)
         else:
-            files = project_files(options, program.as_program, file, program.target)
-        runner = runner_of(options, program.as_program, file)
+            files = around(folder or os.curdir)
         select.begin(
-            program.code,
+            code,
             files,
-            program.target if program.kind == MODULE else "",
-            has_file=program.kind != COMMAND,
-            is_own=not runner,
+            asked.target if asked.kind == MODULE else "",
+            has_file=has_file,
+            is_own=not runner_of(asked, code.co_filename),
         )
         return select
 
@@ -277,7 +255,7 @@ def _import_threading_there() -> None:
     # 3.11 does not need the module there, and 3.13 knows the main thread.
     if sys.version_info[:2] != (3, 12) or "threading" in sys.modules:
         return
-    call_soon(lambda: __import__("threading"))
+    core.call_soon(lambda: __import__("threading"))
     until = time.monotonic() + _MAIN_THREAD_S
     while "threading" not in sys.modules:  # the core waits for the rest of the import
         if time.monotonic() > until:
@@ -296,20 +274,17 @@ def _run_options(values: Mapping[str, Any]) -> RunOptions:
     options.exclude = tuple(map(str, values.get("exclude") or ()))
     options.all = bool(values.get("all"))
     options.max_overhead = float(values.get("max_overhead") or 0.0)
-    core = values.get("core")
-    options.core = core if core in CORES else None
+    wanted = values.get("core")
+    options.core = wanted if wanted in core.CORES else None
     return options
 
 
-class _Running(namedtuple("_Running", "kind target argv0 first_path code texts")):
+class _Running(namedtuple("_Running", "asked code texts")):
     """The program that runs in this process."""
 
     __slots__ = ()
 
-    kind: str  # SCRIPT, MODULE or COMMAND, which has no file
-    target: str  # the module's name, or the file's
-    argv0: str
-    first_path: str
+    asked: Asked  # a script, a module or a command, which has no file
     code: CodeType  # of `__main__`
     texts: Mapping[str, str]  # source without a file
 
@@ -322,29 +297,20 @@ class _Running(namedtuple("_Running", "kind target argv0 first_path code texts")
         code = _main_code(names)
         argv0 = next(iter(arguments()), "")
         if not isinstance(file, str):
-            return cls(
-                kind=COMMAND,
-                target="",
-                argv0=argv0,
-                first_path=current_folder(),
-                code=code or compile("", "<string>", "exec"),
-                texts=_command_text(),
+            asked = Asked(
+                kind=COMMAND, target="", argv0=argv0, first_path=current_folder()
             )
+            code = code or compile("", "<string>", "exec")
+            return cls(asked=asked, code=code, texts=_command_text())
         name = getattr(spec, "name", None)
         is_module = isinstance(name, str) and bool(name)
-        return cls(
+        asked = Asked(
             kind=MODULE if is_module else SCRIPT,
             target=name if is_module else (argv0 or file),
             argv0=argv0 or file,
             first_path=os.path.dirname(real_path(file)),
-            code=code or compile("", file, "exec"),
-            texts={},
         )
-
-    @property
-    def as_program(self) -> Program:
-        """The same as the part of a `Program` that says where its files are."""
-        return self  # type: ignore[return-value]
+        return cls(asked=asked, code=code or compile("", file, "exec"), texts={})
 
 
 def _main_code(names: dict[str, Any]) -> CodeType | None:
@@ -380,11 +346,6 @@ def _frames() -> Iterator[FrameType]:
         while frame is not None:
             yield frame
             frame = frame.f_back
-
-
-def _running_code() -> Iterator[CodeType]:
-    for frame in _frames():
-        yield frame.f_code
 
 
 _SUSPENDING = {

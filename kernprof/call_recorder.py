@@ -8,7 +8,7 @@ import os
 from kernprof.cprofile import ContextualProfile, print_calls
 from kernprof.earlier_profile import how_kept
 from kernprof.null_profiler import NullProfiler
-from kernprof.recorders import GlobalProfilerBinding
+from kernprof.recorders import Recorder
 from kernprof.run_options import NotRunError
 from lineprof.errors import LineprofError
 from lineprof.files import write_atomically
@@ -18,18 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
-    from kernprof.output_file import OutputFile
     from kernprof.run_options import RunOptions
 
 
-class CallRecorder:
+class CallRecorder(Recorder):
     """Recorder of calls, by cProfile: all calls, or with -b under ``@profile``."""
 
     suffix = ".prof"
     viewer = "pstats"
-    is_merged = False
-    page: OutputFile | None = None
-    is_empty = keeps_earlier = False
 
     def __init__(
         self, options: RunOptions, _texts: Mapping[str, str], _out: str | None = None
@@ -39,13 +35,7 @@ class CallRecorder:
         self._records_all = not options.builtin
         self.builtin: object = None if self._records_all else self._profiler
         # If all calls are recorded, decorated functions need no wrappers.
-        self._binding = GlobalProfilerBinding(
-            NullProfiler() if self._records_all else self._profiler
-        )
-
-    def offer(self) -> None:
-        """Make `lineprof.profile` decorate for this profiler as well."""
-        self._binding.bind()
+        super().__init__(NullProfiler() if self._records_all else self._profiler)
 
     def __enter__(self) -> None:
         """Turn cProfile on; NotRunError while another profiler is on."""
@@ -62,20 +52,10 @@ class CallRecorder:
         if self._records_all:
             self._profiler.disable_by_count()
 
-    def note_run(self) -> None:
-        """Do nothing: calls are not kept outside of the process."""
-
-    def ending(self) -> None:
-        """Do nothing: there is no live file."""
-
-    def close(self, exit_reason: str, *, written: bool) -> bool:  # noqa: ARG002
-        """Return False: there is no live file."""
-        return False
-
     def leave(self) -> None:
         """Turn cProfile off if the program left it on; release `lineprof.profile`."""
         self._profiler.end()
-        self._binding.release()
+        super().leave()
 
     def dump(self, path: str, exit_reason: str) -> None:  # noqa: ARG002
         """Write a file for `pstats` to `path`; LineprofError if that fails."""
@@ -116,22 +96,10 @@ class CallRecorder:
         """Print the table to `stream`."""
         print_calls(self._profiler, stream)
 
-    def failures(self) -> list[str]:
-        """Return no lines: nothing is profiled by name."""
-        return []
-
     def summary(self, *, is_partial: bool) -> list[str]:  # noqa: ARG002
         """Return why the profile is empty, if it is: with -b it may be."""
         why = "the profile is empty: nothing under @profile was called"
         return [why] if self.is_empty else []
-
-    def warnings(self) -> list[str]:
-        """Return no lines: the profile lacks nothing."""
-        return []
-
-    def next_steps(self, path: str) -> list[str]:  # noqa: ARG002
-        """Return no lines: users know pstats."""
-        return []
 
     def describe(self) -> str:
         """Name cProfile."""

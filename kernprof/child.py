@@ -1,11 +1,11 @@
 """A child process that is a new interpreter: it profiles what its parent profiles.
 
-`begin` is called before the child's first line, by a line in the file `DOOR`
-among the installed packages, which Python runs at its start if a variable of the
+`begin` is called before the child's first line, by a line in a file among the installed
+packages (`kernprof.children.DOOR`), which Python runs at its start if a variable of the
 environment says so, or an entry (see `lineprof.processes.parts`). The parent has left
-`settings` for it. Until then the line blocks SIGINT, which would be raised in lineprof,
-and lets `sys.path` begin with the standard library, so that lineprof imports no module
-of the program.
+`children.settings` for it. Until then the line blocks SIGINT, which would be raised in
+lineprof, and lets `sys.path` begin with the standard library, so that lineprof imports
+no module of the program.
 """
 
 from __future__ import annotations
@@ -19,23 +19,17 @@ from contextlib import ExitStack, nullcontext
 from kernprof.child_hook import STANDARD
 from kernprof.joining_hook import JoiningHook
 from kernprof.null_profiler import NullProfiler
-from kernprof.profilers import RECORDING, gpu_options, new_profiler
+from kernprof.profilers import gpu_options, new_profiler
+from kernprof.run_options import RunOptions
 from kernprof.safe_state import SafeNames, SafeState
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder, real_path
-from lineprof.patterns import patterns
 from lineprof.processes.member import Member
 from lineprof.processes.parts import Live, Run, is_helper
-from lineprof.recording.core import (
-    inherit_calibration,
-    new_live_file,
-    on_first_use,
-    start,
-    stop,
-)
+from lineprof.recording import core
 from lineprof.recording.global_profiler import profile
 from lineprof.recording.gpu import GpuOptions
-from lineprof.recording.profiler import adopt, calibration_of
+from lineprof.recording.profiler import adopt
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,86 +38,8 @@ if TYPE_CHECKING:
     from types import CodeType
     from typing import Any
 
-    from kernprof.line_recorder import LineRecorder
-    from kernprof.run_options import RunOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.profiler import LineProfiler
-
-DOOR = "lineprof_children.pth"
-_OWN = "own"  # in place of files: a child finds those of its own program
-_CHOICE = (
-    "whole",
-    "all",
-    "include",
-    "exclude",
-    "prof_mod",
-    "prof_imports",
-    "max_overhead",
-)
-
-
-def settings(
-    options: RunOptions, recorder: LineRecorder, live: Live | None
-) -> dict[str, object]:
-    """Return how children of the program of `recorder` are to be profiled.
-
-    These are plain values, by name.
-    """
-    whole = recorder.whole if recorder.is_whole else None
-    return {
-        **settings_of(options, recorder.profiler, live),
-        "files": whole.files.plain() if whole else None,
-        "names": tuple(map(_lasting, options.prof_mod)) if recorder.named else (),
-    }
-
-
-def settings_of(
-    options: RunOptions,
-    profiler: LineProfiler,
-    live: Live | None,
-    *,
-    is_first: bool = False,
-) -> dict[str, object]:
-    """Return the settings for children as `options` alone say.
-
-    With `is_first` there is no program yet: each child is one, and chooses what is
-    profiled in it as kernprof does. `profiler` has the calibration; `live` says where
-    live files go.
-    """
-    hook, costs, turn = calibration_of(profiler)
-    names = options.prof_mod
-    is_whole = options.whole if options.whole is not None else not names
-    return {
-        "recording": {name: getattr(options, name) for name in RECORDING},
-        "choice": {name: getattr(options, name) for name in _CHOICE},
-        "calibration": (sys.hexversion, hook, costs, turn),
-        "files": _OWN if is_first and is_whole else None,
-        "folder": current_folder(),
-        "live": live and tuple(live),
-        "names": tuple(map(_lasting, names)),
-    }
-
-
-def _lasting(name: str) -> str:
-    """Return a target of -p as it is named from any folder."""
-    path, separator, rest = name.partition(":")
-    if os.path.exists(path):
-        return f"{os.path.abspath(path)}{separator}{rest}"
-    return name
-
-
-class _Options:
-    """The options of the parent that a child needs."""
-
-    kind = target = ""
-    config = None
-    preimports = False  # the child imports what it would import
-
-    def __init__(self, values: dict[str, object]) -> None:
-        """Take their values, by name."""
-        self.given: set[str] = set()
-        self.__dict__.update(values)
-
 
 _begun: list[Member] = []  # by process: at most one
 
@@ -163,11 +79,13 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
 
     `names` are to wait for modules of the standard library.
     """
-    options: Any = _Options({**told["choice"], **told["recording"]})
+    options = RunOptions()
+    vars(options).update(told["options"])
+    options.preimports = False  # the child imports what it would import
     version, hook, costs, turn = told["calibration"]
     if version == sys.hexversion:
-        inherit_calibration(hook, costs, turn)
-    if told["files"] == _OWN:
+        core.inherit_calibration(hook, costs, turn)
+    if told["is_first"]:
         run = _as_first(run, told)
     watcher = _Watcher(told, options)
     # CUDA does not survive a fork: those that a server forks open the GPU themselves.
@@ -189,8 +107,8 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
     undo.callback(profile._kernprof_release)  # noqa: SLF001
     profile._kernprof_overwrite(builtin)  # noqa: SLF001  # as kernprof does
     if not options.from_start:
-        undo.callback(start)
-        stop()
+        undo.callback(core.start)
+        core.stop()
     watcher.begin(builtin, profiler, member, undo)
     undo.callback(member.withdraw)
     if is_server:
@@ -250,21 +168,21 @@ def _live_file(told: dict[str, Any]) -> LiveFile | None:
     if told["live"] is None:
         return None
     live = Live(*told["live"])
-    return new_live_file(live.out, folder=live.folder, run=live.run)
+    return core.new_live_file(live.out, folder=live.folder, run=live.run)
 
 
 def _as_first(run: Run, told: dict[str, Any]) -> Run:
     """Find the program's own files; return the run as its children join it."""
-    from kernprof.own_files import files_of_this_process  # noqa: PLC0415  # seldom
+    from kernprof.project import files_of_this_process  # noqa: PLC0415  # seldom
 
-    told["files"] = files_of_this_process().plain()
+    told["files"], told["is_first"] = files_of_this_process().plain(), False
     return run.with_settings(told)
 
 
 class _Watcher:
     """Discovery of functions that are not under ``@profile``, as in the parent."""
 
-    def __init__(self, told: dict[str, Any], options: Any) -> None:  # noqa: ANN401
+    def __init__(self, told: dict[str, Any], options: RunOptions) -> None:
         """Take the parent's settings and options."""
         self._told = told
         self._options = options
@@ -302,13 +220,13 @@ class _Watcher:
 
         def close(used: object) -> None:
             if used is not profiler:
-                on_first_use.remove(close)
+                core.on_first_use.remove(close)
                 profiler.discover(None)
                 self.is_second = member.is_whole = False
                 member.note_run()
 
-        undo.callback(on_first_use.remove, close)
-        on_first_use.append(close)
+        undo.callback(core.on_first_use.remove, close)
+        core.on_first_use.append(close)
 
     def _selection(self, profiler: LineProfiler) -> Callable[[CodeType], bool | None]:
         from kernprof.project import ProjectFiles  # noqa: PLC0415  # not with @profile
@@ -324,11 +242,7 @@ class _Watcher:
             named.begin_in_child(told["folder"])
         if not self.is_whole:
             return named.select  # type: ignore[union-attr]
-        selected = FunctionFilter(
-            everything=options.all,
-            include=patterns(options.include, told["folder"]),
-            exclude=patterns(options.exclude, told["folder"]),
-        )
+        selected = FunctionFilter.of(options, told["folder"])
         selected.begin_packages(ProjectFiles.of_plain(told["files"]))
         if named is None:
             return selected
@@ -338,7 +252,7 @@ class _Watcher:
 def _end(member: Member) -> None:
     """Leave what was counted, after the program's threads and exit handlers."""
     with member.safe:
-        on_first_use.clear()
+        core.on_first_use.clear()
         for profiler in member.profilers():
             profiler.discover(None)
         error = getattr(sys, "last_type", None)

@@ -123,13 +123,11 @@ class ChildHook:
     def begin_in_child(self, parent: int, thread: int) -> None:
         """Count no child in the child itself."""
 
-    def warning(self) -> str:
-        """Return one line on the children that were not measured, "" if none were."""
-        if not self.count:
-            return ""
-        if self.count == 1:
-            return "1 child process was started and not measured"
-        return f"{self.count} child processes were started and not measured"
+    def warnings(self) -> list[str]:
+        """Return a line on the children that were not measured, if there are any."""
+        were = "process was" if self.count == 1 else "processes were"
+        line = f"{self.count} child {were} started and not measured"
+        return [line] if self.count else []
 
     def _patch_spawn(self, module: ModuleType) -> None:
         original = module.get_preparation_data

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
+from contextlib import suppress
 
-from kernprof.child import DOOR, settings
 from kernprof.child_hook import is_unmeasured
 from kernprof.joining_hook import JoiningHook
-from lineprof.files import real_path
+from kernprof.run_options import ChildOptions
+from lineprof.files import current_folder, real_path
 from lineprof.process_info import running_children, start_ticks
 from lineprof.processes.member import Member
 from lineprof.processes.parts import Live, Run, collect, is_helper
 from lineprof.recording.descriptors import with_descriptors
+from lineprof.recording.profiler import calibration_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from kernprof.line_recorder import LineRecorder
@@ -28,6 +31,10 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.processes.parts import Part
     from lineprof.recording.live_file import LiveFile
+    from lineprof.recording.profiler import LineProfiler
+
+DOOR = "lineprof_children.pth"  # by which Python starts `kernprof.child`
+_OPTIONS = [name for name in vars(ChildOptions) if not name.startswith("_")]
 
 
 class Children:
@@ -66,10 +73,8 @@ class Children:
         self.member.is_whole = self._recorder.is_whole
         if self._recorder.live:
             self._recorder.live.note(folder=self._run.folder)
-        try:
+        with suppress(OSError):  # the disk is full: children are not profiled
             self._run.set_up(settings(self._options, self._recorder, self._live))
-        except OSError:  # the disk is full: children are not profiled
-            return
 
     def profiles(self) -> list[Profile]:
         """Return the profiles of the children that have ended."""
@@ -99,20 +104,14 @@ class Children:
             for (pid, start), words in _running_children().items()
             if (pid, start) not in self._earlier and is_unmeasured(words)
         }
-        started = {**running, **started}
-        others = [words for pid, words in started.items() if pid not in self._measured]
+        others = {**running, **started}.items()
+        causes = Counter(
+            _cause(words) for pid, words in others if pid not in self._measured
+        )
         reasons = why_missing(self._parts)
-        by_cause: dict[str, list[tuple[str, ...]]] = {}
-        for words in others:
-            by_cause.setdefault(_cause(words), []).append(words)
-        for cause, these in by_cause.items():
-            reasons[f"{'it' if len(these) == 1 else 'they'} ran {cause}"] = len(these)
-        return [
-            f"1 child process was not measured: {why}"
-            if count == 1
-            else f"{count} child processes were not measured: {why}"
-            for why, count in reasons.items()
-        ]
+        for cause, count in causes.items():
+            reasons[f"{'it' if count == 1 else 'they'} ran {cause}"] = count
+        return not_measured(reasons, "child process")
 
     def _before_exit(self) -> None:
         if os.getpid() == self._pid:
@@ -129,28 +128,73 @@ class Children:
         """
         self._is_kept = not written
         if written:
-            try:
+            with suppress(Exception):  # whatever the program left behind
                 for part in self._parts:
                     part.remove()
-            except Exception:  # noqa: BLE001  # whatever the program left behind
-                return
 
     def end(self) -> None:
         """Take no more children."""
         self.member.end()
         if os.getpid() == self._pid and not self._is_kept:
-            try:
+            with suppress(Exception):  # whatever the program left behind
                 with_descriptors(self._run.remove)
-            except Exception:  # noqa: BLE001  # whatever the program left behind
-                return
+
+
+def settings(
+    options: RunOptions, recorder: LineRecorder, live: Live | None
+) -> dict[str, object]:
+    """Return how children of the program of `recorder` are to be profiled.
+
+    These are plain values, by name.
+    """
+    whole = recorder.whole if recorder.is_whole else None
+    return {
+        **settings_of(options, recorder.profiler, live),
+        "files": whole.files.plain() if whole else None,
+        "names": tuple(map(_lasting, options.prof_mod)) if recorder.named else (),
+    }
+
+
+def settings_of(
+    options: RunOptions,
+    profiler: LineProfiler,
+    live: Live | None,
+    *,
+    is_first: bool = False,
+) -> dict[str, object]:
+    """Return the settings for children as `options` alone say.
+
+    With `is_first` there is no program yet: each child is one, and chooses what is
+    profiled in it as kernprof does. `profiler` has the calibration; `live` says where
+    live files go.
+    """
+    hook, costs, turn = calibration_of(profiler)
+    names = options.prof_mod
+    is_whole = options.whole if options.whole is not None else not names
+    return {
+        "options": {name: getattr(options, name) for name in _OPTIONS},
+        "calibration": (sys.hexversion, hook, costs, turn),
+        "files": None,
+        "is_first": is_first and is_whole,
+        "folder": current_folder(),
+        "live": live and tuple(live),
+        "names": tuple(map(_lasting, names)),
+    }
+
+
+def _lasting(name: str) -> str:
+    """Return a target of -p as it is named from any folder."""
+    path, separator, rest = name.partition(":")
+    if os.path.exists(path):
+        return f"{os.path.abspath(path)}{separator}{rest}"
+    return name
 
 
 def why_missing(parts: Iterable[Part]) -> dict[str, int]:
     """Return why children left no profile, and how many for each reason."""
-    errors: dict[int | None, int] = {}
-    for part in parts:
-        if part.profile is None and not part.is_empty:
-            errors[part.error] = errors.get(part.error, 0) + 1
+    errors = Counter(
+        part.error for part in parts if part.profile is None and not part.is_empty
+    )
     reasons = {}
     for error, count in errors.items():
         if error is None:
@@ -164,6 +208,16 @@ def why_missing(parts: Iterable[Part]) -> dict[str, int]:
             why = f"{whose} counts{reason}; set TMPDIR to a folder with room for them"
         reasons[why] = count
     return reasons
+
+
+def not_measured(reasons: Mapping[str, int], kind: str = "process") -> list[str]:
+    """Return a line on each reason why processes of a `kind` were not measured."""
+    return [
+        f"1 {kind} was not measured: {why}"
+        if count == 1
+        else f"{count} {kind}es were not measured: {why}"
+        for why, count in reasons.items()
+    ]
 
 
 def place_of(file: LiveFile | None) -> Live | None:
@@ -181,9 +235,8 @@ def _cause(words: tuple[str, ...]) -> str:
     if any(not word.startswith("--") and "S" in word for word in flags[:2]):
         return "with -S, which leaves out installed packages"
     executable = which(words[0]) or words[0]
-    if real_path(executable) != real_path(sys.executable):
-        return f"another Python, {executable}"
-    if os.path.dirname(executable) != os.path.dirname(sys.executable):
+    is_same = real_path(executable) == real_path(sys.executable)
+    if not is_same or os.path.dirname(executable) != os.path.dirname(sys.executable):
         return f"another Python, {executable}"
     if not _has_door():
         return f"{executable}, in which lineprof is not installed"

@@ -9,7 +9,7 @@ import atexit
 import os
 import sys
 
-from kernprof import messages
+from kernprof.messages import flush, print_error, set_program_name
 from kernprof.options import check, fill, help_text, parse
 from kernprof.run_options import NotRunError
 from kernprof.session import Session
@@ -50,7 +50,7 @@ def run_within(argv: Sequence[str] | None, *, exit_on_error: bool) -> None:
         if not failure:
             for message in (write_error, session.hint(error)):
                 if message:
-                    messages.print_error(message)
+                    print_error(message)
             raise
     else:
         failure = session.end()
@@ -65,7 +65,7 @@ def run_alone(argv: Sequence[str], path: list[str], name: str) -> None:
     that python made for kernprof. The profile is written when python leaves the
     process: after the program's threads and exit handlers.
     """
-    messages.set_program_name(name)
+    set_program_name(name)
     try:
         session = _session(argv, name, own_process=True)
     except LineprofError as error:
@@ -108,7 +108,7 @@ def _show_uncaught(error: BaseException, session: Session) -> None:
 
     def after_traceback() -> None:
         if hint:
-            messages.print_error(hint)
+            print_error(hint)
         session.program.leave()
 
     hide_our_frames(error, then=after_traceback)
@@ -142,12 +142,12 @@ class _AtExit:
         error, self.error = self.error, None
         write_error = session.end(_exit_reason(error))
         if write_error:
-            messages.print_error(write_error)
+            print_error(write_error)
         if session.signals.fatal in {SIGTERM, SIGHUP}:
             die_of(session.signals.fatal)
         is_lost = write_error and not session.is_kept
         if is_lost and _is_success(error):  # python has settled on status 0 by now
-            messages.flush()
+            flush()
             os._exit(1)
         if type(error) is KeyboardInterrupt:
             _remember_interrupt()
@@ -206,13 +206,13 @@ def _session(
         fill(options)
         check(options)
         for warning in options.warnings if options.speaks else ():
-            messages.print_error(warning)
+            print_error(warning)
         return Session(options, own_process=own_process)
     return None
 
 
 def _exit(error: LineprofError) -> NoReturn:
-    messages.print_error(error)
+    print_error(error)
     raise SystemExit(getattr(error, "status", 1))
 
 

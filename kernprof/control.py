@@ -25,26 +25,15 @@ from lineprof.version import VERSION
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Protocol
+    from typing import TypeAlias
 
+    from kernprof.session import Session
     from lineprof.control.listener import Peer, Reply, Request
     from lineprof.recording.profiler import LineProfiler
 
-    class Profiled(Protocol):
-        """A run that can be controlled."""
-
-        is_whole: bool  # it finds functions itself, so that nobody else can
-
-        @property
-        def profiler(self) -> LineProfiler:
-            """The profiler whose counts are written; LineprofError if there is none."""
-
-        def write_so_far(self, path: str) -> str:
-            """Write the profile of the running program, "" for the run's own path.
-
-            Returns the path. Raises LineprofError if there is none, or it fails.
-            """
-
+    # A run that can be controlled. `is_whole` says that it finds functions itself, so
+    # that nobody else can; `write_so_far` takes "" for the run's own path.
+    Profiled: TypeAlias = "Session | AttachedProfile | _Global"
 
 _GPU_SHARE = 20  # s between two readings of GPU work, for each s that one took
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kernprof.program import Program
 
 _MISSING = object()
-_QUIET_OUTPUT, _QUIET_ERRORS = -2, -3  # verbosity of -qq and -qqq
+_QUIET = (("stdout", 1, -2), ("stderr", 2, -3))  # and the verbosity of -qq, -qqq
 
 
 class ProgramEnvironment:
@@ -56,10 +56,7 @@ class ProgramEnvironment:
 
         `sys.path` becomes the program's first entry, if any, and then `path`.
         """
-        if own_process:
-            self._mute_process()
-        else:
-            self._mute_streams()
+        self._mute(own_process=own_process)
         if not current_folder():  # an entry of sys.path that is relative has no meaning
             import_all()
         folder = self._program.first_path or os.curdir
@@ -101,17 +98,19 @@ class ProgramEnvironment:
             return []
         return [path]
 
-    def _mute_process(self) -> None:
-        """Discard the output that -qq and -qqq leave out, of child processes too."""
-        for threshold, descriptor in ((_QUIET_OUTPUT, 1), (_QUIET_ERRORS, 2)):
-            if self._verbosity <= threshold:
+    def _mute(self, *, own_process: bool) -> None:
+        """Discard the output that -qq and -qqq leave out.
+
+        In the program's own process, that of its child processes as well.
+        """
+        for name, descriptor, threshold in _QUIET:
+            if self._verbosity > threshold:
+                continue
+            if own_process:
                 null = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(null, descriptor)
                 os.close(null)
-
-    def _mute_streams(self) -> None:
-        for threshold, name in ((_QUIET_OUTPUT, "stdout"), (_QUIET_ERRORS, "stderr")):
-            if self._verbosity <= threshold:
+            else:
                 stream = open(os.devnull, "w")  # noqa: SIM115  # `leave` closes it
                 self._opened.append(stream)
                 setattr(sys, name, stream)

@@ -7,11 +7,13 @@ import sys
 
 from kernprof.earlier_profile import has_profile, how_kept
 from kernprof.profilers import new_profiler
-from kernprof.recorders import GlobalProfilerBinding
+from kernprof.recorders import Recorder
 from kernprof.run_options import UsageError
+from lineprof.console.output import shell_path
 from lineprof.errors import LineprofError
 from lineprof.recording.core import NotCounting, new_live_file, start, stop
 from lineprof.recording.extensions import extension_warnings
+from lineprof.recording.global_profiler import profile
 from lineprof.recording.profiler import adopt, extensions_in
 from lineprof.storage import require_sqlite, save
 
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
     from kernprof.children import Children
     from kernprof.named_targets import NamedTargets
-    from kernprof.output_file import OutputFile
     from kernprof.run_options import RunOptions
     from kernprof.whole_program import WholeProgram
     from lineprof.line_stats import LineStats
@@ -49,6 +50,12 @@ def _is_on_terminal() -> bool:
         return False
 
 
+def _imports_line_profiler() -> bool:
+    """Return whether the program imported line_profiler's own `profile`."""
+    theirs = sys.modules.get("line_profiler")
+    return theirs is not None and getattr(theirs, "profile", None) is not profile
+
+
 def marked(stats: LineStats, *, is_whole: bool) -> LineStats:
     """Return `stats`, which say whether nobody chose what is profiled."""
     stats.processes = tuple(
@@ -62,14 +69,13 @@ _SO_FAR = "written while the program ran: what it did afterwards is not in it"
 _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
 
 
-class LineRecorder:
+class LineRecorder(Recorder):
     """Recorder of lines: of functions under ``@profile``, or of a whole program."""
 
     suffix = ".lprof"
     viewer = "lineprof view"
     is_merged = True
-    page: OutputFile | None = None
-    is_empty = keeps_earlier = False
+    builtin: LineProfiler
 
     def __init__(
         self, options: RunOptions, texts: Mapping[str, str], out: str | None = None
@@ -86,8 +92,8 @@ class LineRecorder:
         self._profiler = self.new_profiler()
         adopt(self._profiler)
         self._from_start = options.from_start
-        self.builtin: object = self._profiler
-        self._binding = GlobalProfilerBinding(self._profiler)
+        self.builtin = self._profiler
+        super().__init__(self._profiler)
         self.whole: WholeProgram | None = None  # set if all of it is profiled
         self.named: NamedTargets | None = None  # set if there is -p
         self.children: Children | None = None  # set if they are profiled
@@ -112,15 +118,9 @@ class LineRecorder:
 
     def offer(self) -> None:
         """Make `lineprof.profile` decorate for this profiler as well."""
-        self._binding.bind()
+        super().offer()
         if not self._from_start:
             stop()
-
-    def __enter__(self) -> None:
-        """Do nothing: the first call of a profiled function switches recording on."""
-
-    def __exit__(self, *_exception: object) -> None:
-        """Continue to record: threads and exit handlers may still run functions."""
 
     def note_run(self) -> None:
         """Note what a profile has beside counts, for one that is to be recovered.
@@ -159,7 +159,9 @@ class LineRecorder:
 
         At its exit Python's garbage collector goes through all objects several times.
         """
-        if self._binding.release():
+        is_offered = self._bound is not None
+        super().leave()
+        if is_offered:
             start()
         self.__dict__.pop("_stats", None)
 
@@ -191,9 +193,12 @@ class LineRecorder:
             if not self.keeps_earlier:
                 self._stats.to_file(path)
             return
-        from kernprof.line_results import showing_progress  # noqa: PLC0415  # at the end
+        from lineprof.console.progress import Progress  # noqa: PLC0415  # at the end
 
-        with showing_progress() as show:
+        def show(rows: int) -> None:
+            progress.say(lambda: f"writing the profile: {rows:,} rows")
+
+        with Progress(after_output=True) as progress:
             self._stats = self._new_stats(path)
             if not self.keeps_earlier:
                 save(self._stats, path, show)
@@ -221,7 +226,8 @@ class LineRecorder:
         }
         for name in decorated:
             modules.pop(name.rpartition(".")[0], None)
-        return extension_warnings(decorated) + extension_warnings(modules)
+        compiled = filter(None, (decorated, modules))
+        return [line for files in compiled for line in extension_warnings(files)]
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
@@ -239,12 +245,21 @@ class LineRecorder:
 
     def show(self, stream: TextIO, path: str) -> None:
         """Print the written profile to `stream`: its tables, or the first screen."""
-        from kernprof.line_results import show, show_whole  # noqa: PLC0415  # at the end
+        options = self._options
+        if not self.is_whole:
+            self._stats.print(
+                stream,
+                output_unit=options.unit,
+                stripzeros=options.skip_zero,
+                summarize=options.summarize,
+                rich=options.rich,
+                config=options.settings,
+                file=shell_path(path),
+            )
+            return
+        from kernprof.line_results import show_whole  # noqa: PLC0415  # at the end
 
-        if self.is_whole:
-            show_whole(self._stats, self._options, stream, path, self._warnings())
-        else:
-            show(self._stats, self._options, stream, path)
+        show_whole(self._stats, options, stream, path, self._warnings())
 
     def _warnings(self) -> list[str]:
         """Return what the profile lacks, without what `summary` says."""
@@ -274,7 +289,7 @@ class LineRecorder:
         """Return what the profile lacks, if the tables that are shown do not say so."""
         warnings = []
         is_suspect = self._stats.why_empty or self.is_whole
-        if is_suspect and self._binding.is_of_line_profiler():
+        if is_suspect and _imports_line_profiler():
             warnings.append(
                 "the program imports line_profiler's profile, not lineprof's"
             )

@@ -1,13 +1,11 @@
-"""The profile of a program that has ended: progress, its tables and its page."""
+"""The profile of a program that has ended: its tables and its page."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from lineprof.config import column_widths
 from lineprof.console.output import shell_path
-from lineprof.console.progress import Progress
 from lineprof.console.terminal import terminal_of, write_lines
 from lineprof.files import write_file
 from lineprof.report import TEXT, VIEWS, Options, default_view
@@ -15,7 +13,7 @@ from lineprof.report.notes import view_with_notes
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
     from typing import TextIO
 
     from kernprof.output_file import OutputFile
@@ -29,30 +27,6 @@ _TABLE_FLAGS = {"unit", "skip_zero", "summarize"}
 def write_page(stats: LineStats, file: OutputFile) -> None:
     """Write the page of a profile for browsers to `file`; LineprofError."""
     write_file(VIEWS["html"].render(stats, sources_of(stats), Options()), file.path)
-
-
-@contextmanager
-def showing_progress() -> Iterator[Callable[[int], None]]:
-    """Yield what shows the number of rows that have been written."""
-    with Progress(after_output=True) as progress:
-
-        def show(rows: int) -> None:
-            progress.say(lambda: f"writing the profile: {rows:,} rows")
-
-        yield show
-
-
-def show(stats: LineStats, options: RunOptions, stream: TextIO, path: str) -> None:
-    """Print the tables of the profile at `path`."""
-    stats.print(
-        stream,
-        output_unit=options.unit,
-        stripzeros=options.skip_zero,
-        summarize=options.summarize,
-        rich=options.rich,
-        config=options.settings,
-        file=shell_path(path),
-    )
 
 
 def show_whole(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
+    from kernprof.output_file import Output
     from kernprof.recorders import Recorder
     from kernprof.run_options import RunOptions
     from lineprof.ranks import Rank
@@ -158,6 +159,30 @@ class Log:
             lines.append(f"Writing the profile every {options.output_interval} s")
         for line in lines:
             print_message(_stamped(line, "DEBUG"))
+
+    def wrote(self, out: Output, of: str = "") -> str:
+        """Return lines on the files that were written, `of` some processes."""
+        theirs = whose(self._options.place, out.name.asked)
+        text = self.info(f"Wrote profile results{of} to {out.file.shown!r}{theirs}")
+        return text + (
+            self.info(f"Wrote report to {out.page.shown!r}") if out.page else ""
+        )
+
+    def commands(
+        self,
+        out: Output,
+        viewer: str,
+        more: Iterable[str] = (),
+        *,
+        is_merged: bool = True,
+    ) -> str:
+        """Return lines with the commands to try next: `viewer`'s, `more`, the merge."""
+        lines = [how_to_view(viewer, out.file.shown), *more]
+        if is_merged and out.name.merged:
+            first, *rest = out.name.pattern
+            parts = [out.file.from_here(first), *rest]
+            lines.append(how_to_merge(parts, out.file.from_here(out.name.merged)))
+        return "".join(map(self.info, lines))
 
     def info(self, text: str) -> str:
         """Return `text` as it is printed: with the time if the log is on."""

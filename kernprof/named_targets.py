@@ -14,16 +14,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from kernprof import messages
-from kernprof.project import ProjectFiles
 from kernprof.run_options import COMMAND, MODULE, STDIN
 from kernprof.selection import FunctionFilter
 from lineprof.autoprofile.autoprofile import ANY, ProfileTargets, failures_text, is_part
-from lineprof.autoprofile.targets import (
-    IN_FILE,
-    is_pattern,
-    names_of_path,
-    split_names,
-)
+from lineprof.autoprofile.targets import IN_FILE, is_pattern, names_of_path, split_names
 from lineprof.bytecode.definitions import is_def
 from lineprof.files import current_folder, real_path
 from lineprof.patterns import patterns
@@ -102,7 +96,6 @@ class NamedTargets:
         self.discovers = False
         found = patterns(self._patterns, folder)
         self._filter = FunctionFilter(include=found, included_only=True)
-        self._filter.begin_packages(ProjectFiles())
         self._expect(self._targets.names, by_pattern=bool(self._patterns))
 
     def begin(self, code: CodeType, module: str = "") -> None:
@@ -110,7 +103,7 @@ class NamedTargets:
         self._expect(())  # a call on import does not count if we import
         if self._patterns:
             has_file = self._options.kind not in {COMMAND, STDIN}
-            self._filter.begin(code, ProjectFiles(), module, has_file=has_file)
+            self._filter.begin(code, frozenset(), module, has_file=has_file)
         self._targets.begin(code, module)
         targets = {**self._later, **dict.fromkeys(self._targets.in_other_files, "")}
         self._expect(targets, by_pattern=bool(self._patterns))

@@ -10,14 +10,7 @@ from __future__ import annotations
 
 import os
 
-from kernprof.run_options import (
-    COMMAND,
-    MODULE,
-    SCRIPT,
-    STDIN,
-    RunOptions,
-    UsageError,
-)
+from kernprof.run_options import COMMAND, MODULE, SCRIPT, STDIN, RunOptions, UsageError
 from lineprof.config import (
     column_widths,
     configuration,
@@ -48,7 +41,7 @@ from lineprof.patterns import check as check_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
 
@@ -122,11 +115,18 @@ def targets(chunks: Iterable[str]) -> tuple[str, ...]:
 # Flags: the table that the parser, the help and the configuration file share.
 
 
-def _choice(long: str, text: str, value: str, *words: str) -> Flag:
-    return valued(long, text, value, one_of(*words), ours=True, words=words)
+def _choice(
+    long: str,
+    text: str,
+    value: str,
+    words: str,
+    read: Callable[[str], str] | None = None,
+) -> Flag:
+    """Return a flag whose value is one of `words`, or what `read` accepts."""
+    choices = tuple(words.split())
+    return valued(long, text, value, read or one_of(*choices), words=choices)
 
 
-_COUNT = whole("number", "give a whole number from 0 on")
 _PROFILING = (
     switch("--line-by-line", "time every line under @profile", "-l"),
     switch(
@@ -157,7 +157,6 @@ _PROFILING = (
         "--whole",
         "profile all functions of the program, decorated or not (the default if"
         " it uses no @profile and there is no -p; --no-whole: never)",
-        ours=True,
     ),
     valued(
         "--include",
@@ -165,30 +164,25 @@ _PROFILING = (
         " commas, or repeat the flag",
         "NAME",
         kind=LIST,
-        ours=True,
     ),
     valued(
         "--exclude",
         "do not profile these, even if something else includes them",
         "NAME",
         kind=LIST,
-        ours=True,
     ),
     switch(
         "--all",
         "in a whole program, also profile installed packages and the standard library",
-        ours=True,
     ),
     switch(
         "--builtins",
         "also count calls of C functions: built-in ones and those of extensions",
-        ours=True,
     ),
     switch(
         "--split",
         "split the time of each line into Python, native and system time;"
         " implies --builtins",
-        ours=True,
     ),
     valued(
         "--max-overhead",
@@ -196,32 +190,26 @@ _PROFILING = (
         " that cost the most",
         "N",
         number("overhead", "give times from 1 on, as in --max-overhead 1.2", least=1),
-        ours=True,
     ),
     switch(
         "--children",
         "with -l, also profile the Python processes that the program starts (the"
         " default; --no-children: only the program itself)",
-        ours=True,
     ),
-    valued(
+    _choice(
         "--core",
         "source of line events: auto, settrace, monitoring, or monitoring-line or"
         " monitoring-instruction to choose its event",
         "CORE",
-        ours=True,
-    )._replace(
-        words=(
-            *("auto", "settrace", "monitoring"),
-            *("monitoring-line", "monitoring-instruction"),
-        )
+        "auto settrace monitoring monitoring-line monitoring-instruction",
+        read=str,
     ),
-    Flag(
-        *("", "--profile-from-start", "from_start"),
+    valued(
+        "--profile-from-start",
         "off: begin at cudaProfilerStart or lineprof.start",
-        value="on|off",
-        read=on_or_off,
-        ours=True,
+        "on|off",
+        on_or_off,
+        attribute="from_start",
     ),
 )
 _OUTPUT = (
@@ -230,44 +218,38 @@ _OUTPUT = (
         *("", "--require-hits", "require_hits"),
         "fail, with status 1, if the program succeeds and nothing was counted",
         SWITCH,
-        ours=True,
     ),
-    Flag(
-        *("", "--html", "html"),
+    valued(
+        "--html",
         "also write a page for browsers (without OUT.html: the profile's name and"
         " .html)",
+        "OUT.html",
+        page_name,
         kind=OPTIONAL,
-        value="OUT.html",
-        read=page_name,
         bare=AUTO,
-        ours=True,
     ),
-    Flag(
-        *("-i", "--output-interval", "output_interval"),
+    valued(
+        "--output-interval",
         "also write the profile so far every N seconds (without N: every second)",
+        "N",
+        interval,
+        "-i",
         kind=OPTIONAL,
-        value="N",
-        read=interval,
         bare="1",
     ),
     Flag(
         *("", "--listen", "listen"),
         "take requests of lineprof ctl while the program runs",
         SWITCH,
-        ours=True,
     ),
     Flag(
-        "-v",
-        "--view",
-        "verbose",
+        *("-v", "--view", "verbose"),
         "print the table at the end; -vv adds details of the run",
         COUNT,
     ),
     Flag("", "--verbose", "verbose", "the same as --view", COUNT),
     Flag(
-        "-q",
-        "--quiet",
-        "quiet",
+        *("-q", "--quiet", "quiet"),
         "no messages; -qq: and no output, -qqq: and no errors",
         COUNT,
     ),
@@ -283,50 +265,37 @@ _OUTPUT = (
     switch("--summarize", "end the table with one line for each function"),
 )
 _GPU = (
+    _choice("--gpu", "auto, nvtx (only emit ranges) or off", "MODE", "auto nvtx off"),
     _choice(
-        "--gpu", "auto, nvtx (only emit ranges) or off", "MODE", "auto", "nvtx", "off"
+        "--nvtx", "NVTX ranges: auto, line, func or off", "MODE", "auto line func off"
     ),
-    _choice(
-        "--nvtx",
-        "NVTX ranges: auto, line, func or off",
-        "MODE",
-        "auto",
-        "line",
-        "func",
-        "off",
-    ),
-    switch("--gpu-api", "also record the calls of CUDA's API", ours=True),
-    switch("--gpu-memory", "record allocations of GPU memory", ours=True),
+    switch("--gpu-api", "also record the calls of CUDA's API"),
+    switch("--gpu-memory", "record allocations of GPU memory"),
     valued(
         "--gpu-events",
         "number of GPU records to keep for the timeline",
         "N",
-        _COUNT,
-        ours=True,
+        whole("number", "give a whole number from 0 on"),
     ),
     _choice(
-        "--cuda-graph", "record CUDA graphs by node or by graph", "BY", "node", "graph"
+        "--cuda-graph", "record CUDA graphs by node or by graph", "BY", "node graph"
     ),
-    valued(
-        "--uvm", "record migrations of managed memory", "on|off", on_or_off, ours=True
-    ),
+    valued("--uvm", "record migrations of managed memory", "on|off", on_or_off),
 )
 _TRACE = (
-    switch("--trace", "record a timeline: every call of a function", ours=True),
+    switch("--trace", "record a timeline: every call of a function"),
     valued(
         "--trace-lines",
         "in the timeline, also record lines that take N microseconds or more"
         " (default: 10), or off",
         "N",
         min_duration,
-        ours=True,
     ),
     valued(
         "--trace-memory",
         "memory for the timeline in megabytes (default: 128)",
         "MB",
         whole("size", "give megabytes from 1 on", least=1),
-        ours=True,
     ),
 )
 _GENERAL = (
@@ -348,11 +317,21 @@ PROGRAMS = (
     Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
 )
 FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
+# Line_profiler has these flags, and the general ones.
+_THEIRS = (
+    "line_by_line builtin setup prof_mod preimports prof_imports outfile verbose quiet"
+    " output_interval unit rich skip_zero summarize"
+)
 _SHORT = {flag.short: flag for flag in (*FLAGS, *PROGRAMS) if flag.short}
 _LONG = {
     **{flag.long: flag for flag in FLAGS},
     **{flag.opposite: flag for flag in FLAGS if flag.kind == BOOLEAN},
 }
+
+
+def _is_theirs(flag: Flag) -> bool:
+    return flag in _GENERAL or flag.attribute in _THEIRS.split()
+
 
 # The parser.
 
@@ -493,7 +472,7 @@ def _whole_name(options: RunOptions, begun: str) -> str:
     Flags of line_profiler may be abbreviated as there, even if a flag of lineprof
     begins in the same way.
     """
-    found = matching(begun, _LONG, {name for name in _LONG if not _LONG[name].ours})
+    found = matching(begun, _LONG, {name for name in _LONG if _is_theirs(_LONG[name])})
     if not found:
         raise _unknown(options, begun)
     if len(found) > 1:
@@ -672,7 +651,8 @@ def check(options: RunOptions) -> None:
     To be called after `fill`. Flags of line_profiler are accepted beside any others,
     as it does.
     """
-    given = [flag for flag in FLAGS if flag.ours and flag.attribute in options.given]
+    ours = [flag for flag in FLAGS if not _is_theirs(flag)]
+    given = [flag for flag in ours if flag.attribute in options.given]
     if given and not options.line_by_line:
         verb = "needs" if len(given) == 1 else "need"
         hint = f"add -l, or leave {_names(options, given)} out"

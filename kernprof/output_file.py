@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections import namedtuple
+from contextlib import suppress
 
 from kernprof.options import AUTO
 from kernprof.run_options import UsageError
@@ -20,21 +21,8 @@ from lineprof.ranks import digits, rank_variables
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import NamedTuple
 
-    from kernprof.run_options import RunOptions
     from lineprof.ranks import Rank
-
-    class OutputName(NamedTuple):
-        """The name of the profile, and those of the other ranks' profiles."""
-
-        name: str
-        pattern: tuple[str, ...]  # the parts of all ranks' names around each "*"
-        merged: str  # a name for the sum of all ranks; "" for a program that runs alone
-        asked: str = ""  # the name that was asked for, if the rank was added to it
-
-else:
-    OutputName = namedtuple("OutputName", "name pattern merged asked", defaults=("",))
 
 VARIABLE = "LINEPROF_OUTFILE"
 _LINES = ".lprof"  # the suffix of line profiles
@@ -42,36 +30,100 @@ _LINES = ".lprof"  # the suffix of line profiles
 _NAME, _ANOTHER = "name a file with {flag}", "choose another with {flag}"
 
 
+class OutputName(namedtuple("OutputName", "name pattern merged asked", defaults=("",))):
+    """The name of the profile, and those of the other ranks' profiles."""
+
+    __slots__ = ()
+
+    name: str
+    pattern: tuple[str, ...]  # the parts of all ranks' names around each "*"
+    merged: str  # a name for the sum of all ranks; "" for a program that runs alone
+    asked: str  # the name that was asked for, if the rank was added to it
+
+
 # Marks in place of what differs among ranks; no file name that a user gives has them.
 _RANK, _LOCAL_RANK, _PID, _HOST, _TIME = _MARKS = "\1\2\3\4\5"
 
 
-def output_name(
-    template: str | None, *, suffix: str, stem: str, file_name: str, place: Rank | None
-) -> OutputName:
+class Names(namedtuple("Names", "stem file_name place", defaults=(None,))):
+    """Names of a program, and its place in a parallel one, for names of files."""
+
+    __slots__ = ()
+
+    stem: str
+    file_name: str
+    place: Rank | None
+
+    def expand(self, template: str) -> str:
+        """Return `template` with its placeholders replaced.
+
+        ``%s`` gives the stem, ``%f`` the file name, ``%p`` the process id, ``%h`` the
+        host name, ``%t`` the local time as 2025-01-31T235959, ``%r`` the rank in 4
+        digits or more, ``%n`` the number of ranks, ``%q{VAR}`` an environment variable
+        and ``%%`` a per cent sign. Without a place, the rank is 0 of 1. Raises
+        UsageError for any other placeholder, for a variable that is not set, and for a
+        number of ranks that is not known.
+        """
+        return files.expand(template, self._letters(), UsageError)
+
+    def marked(self, template: str, place: Rank) -> str:
+        """Return what `expand` returns, with marks for all that differs among ranks."""
+        ranks, local_ranks = rank_variables(place)
+        environ = {**os.environ, **dict.fromkeys(local_ranks, _LOCAL_RANK)}
+        environ.update(dict.fromkeys(ranks, _RANK))
+        letters = {
+            **self._letters(),
+            "r": lambda: _RANK,
+            "p": lambda: _PID,
+            "h": lambda: _HOST,
+            "t": lambda: _TIME,
+        }
+        return files.expand(template, letters, UsageError, environ)
+
+    def _letters(self) -> Mapping[str, Callable[[], str]]:
+        place = self.place
+        return {
+            "s": lambda: self.stem,
+            "f": lambda: self.file_name,
+            "p": lambda: str(os.getpid()),
+            "h": lambda: os.uname().nodename,
+            # Without an argument, localtime() is up to 4 ms behind time.time().
+            "t": lambda: time.strftime("%Y-%m-%dT%H%M%S", time.localtime(time.time())),
+            "r": lambda: "0000" if place is None else digits(place),
+            "n": self._ranks,
+        }
+
+    def _ranks(self) -> str:
+        place = self.place
+        if place is not None and place.ranks is None:
+            raise UsageError(
+                f"{place.launcher} does not say the number of ranks, for %n",
+                hint="leave %n out of the output name",
+            )
+        return "1" if place is None else str(place.ranks)
+
+
+def output_name(template: str | None, names: Names, suffix: str = _LINES) -> OutputName:
     """Return the name of the profile; `template` is that of -o, None without one.
 
-    The default is the variable LINEPROF_OUTFILE, or else `stem` and `suffix`, and in a
-    parallel program the rank between the two. A folder, or a name that ends in a
+    The default is the variable LINEPROF_OUTFILE, or else the stem and `suffix`, and in
+    a parallel program the rank between the two. A folder, or a name that ends in a
     slash, gets a file with that name in the folder, which is made if need be. No two
     ranks get the same name: to one that does not tell ranks apart the rank is added.
-    Raises UsageError as `expand` does.
+    Raises UsageError as `Names.expand` does.
     """
+    place = names.place
     default = "%s" + suffix if place is None else "%s.r%r" + suffix
     if template is None:
         template = _from_environment(suffix) or default
-
-    def named(template: str) -> str:
-        return expand(template, stem=stem, file_name=file_name, place=place)
-
-    name = named(template)
+    name = names.expand(template)
     if name.endswith(os.sep) or os.path.isdir(name):
         _make_folder(name)
         template = os.path.join(template, default)
-        name = named(template)
+        name = names.expand(template)
     if place is None or not name or _is_special(name):
         return OutputName(name=name, pattern=(), merged="")
-    marked = _marked(template, stem=stem, file_name=file_name, place=place)
+    marked = names.marked(template, place)
     asked = ""
     if not _tells_ranks_apart(marked):
         asked = name
@@ -81,7 +133,7 @@ def output_name(
         marked = marked.replace(mark, _RANK)
     pattern = tuple(marked.split(_RANK))
     folder = os.path.dirname(pattern[0])
-    merged = asked or os.path.join(folder, stem + suffix)
+    merged = asked or os.path.join(folder, names.stem + suffix)
     return OutputName(name=name, pattern=pattern, merged=merged, asked=asked)
 
 
@@ -98,10 +150,8 @@ def _from_environment(suffix: str) -> str:
 
 
 def _make_folder(name: str) -> None:
-    try:
+    with suppress(OSError):  # it exists, or `OutputFile` says that there is none
         os.mkdir(name)
-    except OSError:  # it exists, or `OutputFile` says that there is none
-        return
 
 
 def _is_special(name: str) -> bool:
@@ -124,77 +174,45 @@ def _tells_ranks_apart(marked: str) -> bool:
     return _HOST in marked and (_PID in marked or _LOCAL_RANK in marked)
 
 
-def _marked(template: str, *, stem: str, file_name: str, place: Rank) -> str:
-    """Return what `expand` returns, with marks for all that differs among ranks."""
-    ranks, local_ranks = rank_variables(place)
-    environ = {**os.environ, **dict.fromkeys(local_ranks, _LOCAL_RANK)}
-    environ.update(dict.fromkeys(ranks, _RANK))
-    letters = {
-        **_letters(stem=stem, file_name=file_name, place=place),
-        "r": lambda: _RANK,
-        "p": lambda: _PID,
-        "h": lambda: _HOST,
-        "t": lambda: _TIME,
-    }
-    return files.expand(template, letters, UsageError, environ)
+class Output(namedtuple("Output", "file name page")):
+    """The files that a run writes."""
+
+    __slots__ = ()
+
+    file: OutputFile
+    name: OutputName  # of the profile, among those of other ranks
+    page: OutputFile | None  # for browsers; None if none is asked for or written
 
 
-def expand(
-    template: str, *, stem: str, file_name: str, place: Rank | None = None
-) -> str:
-    """Return `template` with its placeholders replaced.
+def output_of(
+    template: str | None,
+    names: Names,
+    suffix: str = _LINES,
+    *,
+    html: str = "",
+    program: str | None = None,
+) -> Output:
+    """Return the files of a run: the profile, see `output_name`, and its page.
 
-    ``%s`` gives `stem`, ``%f`` `file_name`, ``%p`` the process id, ``%h`` the host
-    name, ``%t`` the local time as 2025-01-31T235959, ``%r`` the rank in 4 digits or
-    more, ``%n`` the number of ranks, ``%q{VAR}`` an environment variable and ``%%`` a
-    per cent sign. Without a `place`, the rank is 0 of 1. Raises UsageError for any
-    other placeholder, for a variable that is not set, and for a number of ranks that
-    is not known.
+    `html` is the name of the page, as --html has it. Raises UsageError if one of them
+    cannot be written, or is the file of the `program`.
     """
-    letters = _letters(stem=stem, file_name=file_name, place=place)
-    return files.expand(template, letters, UsageError)
+    name = output_name(template, names, suffix)
+    file = OutputFile(name.name, program=program)
+    return Output(file=file, name=name, page=_page_file(html, names, file))
 
 
-def _letters(
-    *, stem: str, file_name: str, place: Rank | None
-) -> Mapping[str, Callable[[], str]]:
-    def ranks() -> str:
-        if place is not None and place.ranks is None:
-            raise UsageError(
-                f"{place.launcher} does not say the number of ranks, for %n",
-                hint="leave %n out of the output name",
-            )
-        return "1" if place is None else str(place.ranks)
-
-    return {
-        "s": lambda: stem,
-        "f": lambda: file_name,
-        "p": lambda: str(os.getpid()),
-        "h": lambda: os.uname().nodename,
-        # Without an argument, localtime() is up to 4 ms behind time.time().
-        "t": lambda: time.strftime("%Y-%m-%dT%H%M%S", time.localtime(time.time())),
-        "r": lambda: "0000" if place is None else digits(place),
-        "n": ranks,
-    }
-
-
-def page_file(options: RunOptions, out: OutputFile, program: str) -> OutputFile | None:
+def _page_file(html: str, names: Names, out: OutputFile) -> OutputFile | None:
     """Return the file of the page that --html asks for; None without --html.
 
     Without a name it is that of the profile and ``.html``. Placeholders and ranks are
-    as in names of profiles; `program` is the base name of the program. UsageError if
-    no file can be written there.
+    as in names of profiles. UsageError if no file can be written there.
     """
-    if not options.html:
+    if not html:
         return None
-    if options.html != AUTO:
-        name = output_name(
-            options.html,
-            suffix=PAGES[0],
-            stem=os.path.splitext(program)[0],
-            file_name=program,
-            place=options.place,
-        ).name
+    if html != AUTO:
+        stem = os.path.splitext(names.file_name)[0]
+        name = output_name(html, names._replace(stem=stem), PAGES[0]).name
     elif out.path == os.devnull:
         raise UsageError(
             "the report has no name, for the profile has none",

@@ -7,38 +7,12 @@ from lineprof.recording.profiler import LineProfiler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
+    from kernprof.run_options import ChildOptions
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.trace import TraceOptions
 
-    class Recording(Protocol):
-        """Options of how to record, of `RunOptions`: see there."""
 
-        core: str | None
-        gpu: str | None
-        nvtx: str | None
-        gpu_api: bool | None
-        gpu_memory: bool | None
-        uvm: bool | None
-        cuda_graph: str | None
-        gpu_events: int | None
-        trace: bool | None
-        trace_lines: float | None
-        trace_memory: int | None
-        from_start: bool
-        builtins: bool
-        split: bool
-
-
-RECORDING = (
-    *("core", "gpu", "nvtx", "gpu_api", "gpu_memory", "uvm", "cuda_graph"),
-    *("gpu_events", "trace", "trace_lines", "trace_memory", "from_start"),
-    *("builtins", "split"),
-)
-
-
-def gpu_options(options: Recording) -> GpuOptions:
+def gpu_options(options: ChildOptions) -> GpuOptions:
     """Return how GPU work is to be recorded."""
     return GpuOptions(
         choice=options.gpu,
@@ -51,7 +25,7 @@ def gpu_options(options: Recording) -> GpuOptions:
 
 
 def new_profiler(
-    options: Recording, live: LiveFile | None = None, gpu: GpuOptions | None = None
+    options: ChildOptions, live: LiveFile | None = None, gpu: GpuOptions | None = None
 ) -> LineProfiler:
     """Return a profiler as `options` say; LineprofError if it is not available.
 
@@ -71,7 +45,7 @@ def new_profiler(
     return profiler
 
 
-def _timeline(options: Recording) -> TraceOptions | bool | None:
+def _timeline(options: ChildOptions) -> TraceOptions | bool | None:
     """Return the parts of a timeline to record; None: as the environment says."""
     details = (options.trace_lines, options.trace_memory)
     if options.trace is False or (options.trace is None and details == (None, None)):

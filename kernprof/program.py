@@ -22,11 +22,12 @@ from lineprof.source_files import FileContent, disk_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
     from types import CodeType, ModuleType
 
     from kernprof.run_options import RunOptions
+    from kernprof.whole_program import Watcher
 
     Recording = AbstractContextManager[object]
 
@@ -41,10 +42,8 @@ class Program:
     path: str | None = None  # of its file
     always_first_path = False  # even if python leaves sys.path as it is
     texts: dict[str, str]  # source without a file, by the file name of its code
-    # Called with the code and its module's name just before the first line.
-    before: Callable[[CodeType, str], None] | None = None
-    # Called with a module's name before the packages that it is in are imported.
-    before_packages: Callable[[str], None] | None = None
+    # Told just before the first line, and before packages are imported to find it.
+    watchers: Sequence[Watcher] = ()
     has_ended = False  # the last line has run
     error: BaseException | None = None  # that ended the program
     _started = False
@@ -69,8 +68,7 @@ class Program:
         names = _main()
         try:
             with recording:
-                if self.before:
-                    self.before(code, "")
+                self.begin(code, "")
                 self._started = True
                 try:
                     exec(code, names)  # noqa: S102  # it is the purpose
@@ -82,6 +80,11 @@ class Program:
             if self._flushes:
                 flush_stream(sys.stderr)
                 flush_stream(sys.stdout)
+
+    def begin(self, code: CodeType, module: str) -> None:
+        """Tell the watchers that `code`, of that module, is about to run."""
+        for watcher in self.watchers:
+            watcher.begin(code, module)
 
     def leave(self) -> None:
         """Remove the names that python removes after the last line."""
@@ -150,7 +153,27 @@ class Script(Program):
         os.execv(sys.executable, [sys.executable, *flags, *sys.argv])  # noqa: S606
 
 
-class Container(Program):
+class _Imported(Program):
+    """A program that python finds as it imports modules."""
+
+    _module = "__main__"
+    _as_module = False  # as python -m does
+    _remedy = "give a folder or zip with a __main__.py"
+
+    @property
+    def started(self) -> bool:
+        """Whether the module was found and has begun."""
+        return "__file__" in _main()  # runpy sets it just before the first line
+
+    def run(self, recording: Recording) -> None:
+        """Run it; NotRunError if there is no such module."""
+        why_not = _run_module(self._module, recording, self, alter_argv=self._as_module)
+        if why_not:
+            raise NotRunError(why_not, hint=self._remedy)
+        self.has_ended = True
+
+
+class Container(_Imported):
     """A folder or a zip file with a ``__main__`` module."""
 
     always_first_path = True
@@ -163,41 +186,19 @@ class Container(Program):
         self.file_name = os.path.basename(absolute_path(path))
         self.stem = os.path.splitext(self.file_name)[0]
 
-    @property
-    def started(self) -> bool:
-        """Whether its ``__main__`` was found and has begun."""
-        return _module_started()
 
-    def run(self, recording: Recording) -> None:
-        """Run it; NotRunError if it has no ``__main__``."""
-        why_not = _run_module("__main__", recording, self)
-        if why_not:
-            raise NotRunError(why_not, hint="give a folder or zip with a __main__.py")
-        self.has_ended = True
-
-
-class Module(Program):
+class Module(_Imported):
     """A module, as ``python -m`` runs it."""
 
     argv0 = "-m"
+    _as_module = True
+    _remedy = "check its name, and where you are"
 
     def __init__(self, name: str, folder: str) -> None:
         """Take the module's dotted name, and the current folder."""
         super().__init__()
-        self.stem = self.file_name = name
+        self.stem = self.file_name = self._module = name
         self.first_path = folder or None  # the current folder may have been removed
-
-    @property
-    def started(self) -> bool:
-        """Whether the module was found and has begun."""
-        return _module_started()
-
-    def run(self, recording: Recording) -> None:
-        """Run it; NotRunError if there is no such module."""
-        why_not = _run_module(self.stem, recording, self, alter_argv=True)
-        if why_not:
-            raise NotRunError(why_not, hint="check its name, and where you are")
-        self.has_ended = True
 
 
 class Command(Program):
@@ -431,12 +432,8 @@ def _set_file(path: str) -> None:
         _main()["__cached__"] = None
 
 
-def _module_started() -> bool:
-    return "__file__" in _main()  # runpy sets it just before the first line
-
-
 def _run_module(
-    name: str, recording: Recording, program: Program, *, alter_argv: bool = False
+    name: str, recording: Recording, program: Program, *, alter_argv: bool
 ) -> str:
     """Run a module with the function that the interpreter calls for -m.
 
@@ -446,10 +443,10 @@ def _run_module(
 
     try:
         with recording:
-            if program.before_packages and alter_argv:
-                program.before_packages(name)
-            if program.before:
-                _call_before(runpy, program.before, as_module=alter_argv)
+            for watcher in program.watchers if alter_argv else ():
+                watcher.begin_packages(name)
+            if program.watchers:
+                _call_before(runpy, program.begin, as_module=alter_argv)
             runpy._run_module_as_main(name, alter_argv)  # type: ignore[attr-defined]  # noqa: SLF001
     except SystemExit as stop:
         inner = stop.__traceback__.tb_next if stop.__traceback__ else None

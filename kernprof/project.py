@@ -1,4 +1,9 @@
-"""A program's own files: those in its folder and its project, or installed with it."""
+"""A program's own files: those in its folder and its project, or installed with it.
+
+Those of a runner, an installed program that runs the user's code such as pytest or
+uvicorn, are the files of the user's project; the functions of the runner are profiled
+if --include or --all asks for them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,13 @@ import os
 import sys
 from collections import namedtuple
 
-from kernprof.run_options import MODULE, SCRIPT
-from kernprof.runners import runner_named
+from kernprof.run_options import COMMAND, MODULE, SCRIPT, STDIN
 from lineprof.files import absolute_path, current_folder, real_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.machinery import ModuleSpec
 
     from kernprof.program import Program
     from kernprof.run_options import RunOptions
@@ -25,38 +30,76 @@ _ENVIRONMENT = "pyvenv.cfg"  # at the top of a virtual environment
 _COMMANDS = ("bin", "Scripts")  # folders of installed commands
 STANDARD = os.path.realpath(os.path.dirname(os.__file__))
 
+# Runners, by the module that `python -m` runs: the package with their functions.
+_RUNNERS = (
+    "IPython celery coverage django flask gunicorn hypercorn mpi4py nox tox unittest"
+    " uvicorn"
+)
+_PACKAGES = {
+    **{name: name for name in _RUNNERS.split()},
+    "pytest": "_pytest",
+    "torch.distributed.launch": "torch.distributed",
+    "torch.distributed.run": "torch.distributed",
+}
+# Commands that do not have the name of their module.
+_RENAMED = {
+    "coverage3": "coverage",
+    "django-admin": "django",
+    "ipython": "IPython",
+    "ipython3": "IPython",
+    "py.test": "pytest",
+    "torchrun": "torch.distributed.run",
+}
 
-def project_files(
-    options: RunOptions, program: Program, file: str, module: str
-) -> ProjectFiles:
+
+class Asked(namedtuple("Asked", "kind target argv0 first_path")):
+    """What python is asked to run: a part of the options, and of the program."""
+
+    __slots__ = ()
+
+    kind: str  # SCRIPT, MODULE, COMMAND or STDIN
+    target: str
+    argv0: str
+    first_path: str | None
+
+    @classmethod
+    def of(cls, options: RunOptions, program: Program) -> Asked:
+        """Return that part of `options` and `program`."""
+        return cls(
+            kind=options.kind,
+            target=options.target,
+            argv0=program.argv0,
+            first_path=program.first_path,
+        )
+
+
+def project_files(asked: Asked, file: str, module: str) -> ProjectFiles:
     """Return the files whose code is the program's own.
 
     `file` is the one that runs, `module` its name if it runs as a module.
     """
-    if runner_of(options, program, file):
+    if runner_of(asked, file):
         return _around_here()
     real = real_path(file)
-    beside = around(program.first_path or os.curdir)
-    if options.kind == SCRIPT and _is_command(options, program):
+    beside = around(asked.first_path or os.curdir)
+    if asked.kind == SCRIPT and _is_command(asked):
         from kernprof.distribution import of_command  # noqa: PLC0415  # imports much
 
         return of_command(file) or beside
-    if options.kind != MODULE or real in beside:
+    if asked.kind != MODULE or real in beside:
         return beside
     return beside + _of_module(real, module)
 
 
-def runner_of(options: RunOptions, program: Program, file: str) -> str:
+def runner_of(asked: Asked, file: str) -> str:
     """Return the module of the runner that `file` is part of, "" if it is the user's.
 
     A runner in the user's project, such as pytest in a checkout of pytest, is a program
     as any other.
     """
-    if options.kind not in {MODULE, SCRIPT}:
+    if asked.kind != MODULE and not (asked.kind == SCRIPT and _is_command(asked)):
         return ""
-    if options.kind == SCRIPT and not _is_command(options, program):
-        return ""
-    runner = runner_named(options, program)
+    runner = _runner_named(asked)
     return runner if runner and real_path(file) not in _around_here() else ""
 
 
@@ -64,31 +107,51 @@ def _around_here() -> ProjectFiles:
     return around(current_folder() or os.curdir)
 
 
-def package_files(
-    options: RunOptions, program: Program, module: str
-) -> ProjectFiles | None:
+def package_files(asked: Asked, module: str) -> ProjectFiles | None:
     """Return the program's own files before `module` and its packages are imported.
 
     Returns None if `module`, which is to run, is not in a package. Nothing is imported.
     """
-    from importlib.util import find_spec  # noqa: PLC0415  # runpy has imported it
-
     package = module.partition(".")[0]
-    try:
-        spec = find_spec(package)
-    except Exception:  # noqa: BLE001  # finders of others may raise anything
-        return None
+    spec = _spec_of(package)
     if spec is None or spec.submodule_search_locations is None:
         return None
     if not spec.has_location or spec.origin is None:  # no __init__.py, so no code
-        return around(program.first_path or os.curdir)
-    return project_files(options, program, spec.origin, f"{package}.__init__")
+        return around(asked.first_path or os.curdir)
+    return project_files(asked, spec.origin, f"{package}.__init__")
 
 
-def _is_command(options: RunOptions, program: Program) -> bool:
+def _spec_of(package: str) -> ModuleSpec | None:
+    from importlib.util import find_spec  # noqa: PLC0415  # with -m alone
+
+    try:
+        return find_spec(package)
+    except Exception:  # noqa: BLE001  # finders of others may raise anything
+        return None
+
+
+def _runner_named(asked: Asked) -> str:
+    """Return the module of the runner that a command line names, "" if it is none.
+
+    The caller knows whether a script is an installed command.
+    """
+    name = asked.target
+    if asked.kind != MODULE:
+        name = os.path.basename(asked.argv0)
+        name = _RENAMED.get(name, name)
+    name = name.removesuffix(".__main__")
+    return name if name in _PACKAGES else ""
+
+
+def package_of(runner: str) -> str:
+    """Return the package that has the functions of a runner, as --include takes it."""
+    return _PACKAGES[runner]
+
+
+def _is_command(asked: Asked) -> bool:
     """Return whether a script was found on PATH, or is in a folder of commands."""
-    folder = os.path.dirname(absolute_path(program.argv0))
-    return options.target != program.argv0 or os.path.basename(folder) in _COMMANDS
+    folder = os.path.dirname(absolute_path(asked.argv0))
+    return asked.target != asked.argv0 or os.path.basename(folder) in _COMMANDS
 
 
 def _of_module(file: str, module: str) -> ProjectFiles:
@@ -225,3 +288,48 @@ def _is_shared(folder: str) -> bool:
 
 def _is_in(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder + os.sep)
+
+
+# The program that this process is about to run, as python's command line tells it.
+
+
+_WITH_VALUE = ("-W", "-X", "--check-hash-based-pycs")  # flags of python
+_AS_MODULE, _AS_CODE = "m", "c"
+
+
+def files_of_this_process() -> ProjectFiles:
+    """Return the program's own files, as the command line of python tells them."""
+    kind, target = program_of(sys.orig_argv[1:])
+    here = current_folder() or os.curdir
+    if kind == SCRIPT:
+        path = absolute_path(target)
+        folder = path if os.path.isdir(path) else os.path.dirname(real_path(path))
+        asked = Asked(kind=kind, target=target, argv0=target, first_path=folder)
+        return project_files(asked, path, "")
+    if kind == MODULE:
+        spec = _spec_of(target.partition(".")[0])
+        if spec is not None and spec.has_location and spec.origin:
+            asked = Asked(kind=kind, target=target, argv0="-m", first_path=here)
+            return project_files(asked, spec.origin, target)
+    return around(here)
+
+
+def program_of(words: Sequence[str]) -> tuple[str, str]:
+    """Return the kind of program in the `words` after python, and its target."""
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            return SCRIPT, word
+        if word == "-":
+            break
+        if word in _WITH_VALUE:
+            del rest[:1]
+        elif not word.startswith("--"):
+            for place, letter in enumerate(word[1:], start=2):
+                if letter in {_AS_MODULE, _AS_CODE}:
+                    value = word[place:] or (rest[0] if rest else "")
+                    return (MODULE if letter == _AS_MODULE else COMMAND), value
+                if letter in "WX":
+                    break
+    return STDIN, ""

@@ -10,7 +10,7 @@ import pytest
 from kernprof.earlier_profile import has_profile, how_kept
 from kernprof.line_recorder import marked
 from kernprof.options import targets
-from kernprof.output_file import OutputFile, output_name
+from kernprof.output_file import Names, output_of
 from kernprof.project import around
 from kernprof.selection import FunctionFilter
 from lineprof.errors import LineprofError
@@ -43,14 +43,8 @@ class TestProfile:
     def __init__(self, config: pytest.Config, options: argparse.Namespace) -> None:
         """Begin to profile; LineprofError if that is not possible."""
         self._pid = os.getpid()
-        named = output_name(
-            options.lineprof_file,
-            suffix=".lprof",
-            stem="pytest",
-            file_name="pytest",
-            place=rank_of_process(),
-        )
-        self._out = OutputFile(named.name)
+        names = Names(stem="pytest", file_name="pytest", place=rank_of_process())
+        self._out = output_of(options.lineprof_file, names).file
         self._parts: list[str] = []  # files of the workers
         self._stats: LineStats | None = None
         self._problem = ""

@@ -6,13 +6,11 @@ in a module of its own.
 
 from __future__ import annotations
 
-import sys
-
 from lineprof.recording.global_profiler import profile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol, TextIO
+    from typing import Any, TextIO
 
     from kernprof.call_recorder import CallRecorder
     from kernprof.line_recorder import LineRecorder
@@ -20,92 +18,84 @@ if TYPE_CHECKING:
     from kernprof.run_options import RunOptions
     from lineprof.recording.global_profiler import GlobalProfiler
 
-    class Recorder(Protocol):
-        """A profiler as a session uses it."""
 
-        suffix: str  # of its files, with the dot
-        viewer: str  # the arguments of `python` that show such a file, after -m
-        is_merged: bool  # whether `lineprof merge` adds such files
-        builtin: object  # `profile` for the program; None: no such builtin
-        page: OutputFile | None  # of the page, None if none is asked for or written
-        is_empty: bool  # `dump` found that nothing was counted
-        keeps_earlier: bool  # so it left the profile that the file had
+class Recorder:
+    """A profiler as a session uses it; by default it has nothing to keep or to say."""
 
-        def offer(self) -> None:
-            """Make `lineprof.profile` decorate for this recorder, until `leave`."""
+    suffix: str  # of its files, with the dot
+    viewer: str  # the arguments of `python` that show such a file, after -m
+    is_merged = False  # whether `lineprof merge` adds such files
+    builtin: object  # `profile` for the program; None: no such builtin
+    page: OutputFile | None = None  # None if none is asked for or written
+    is_empty = False  # `dump` found that nothing was counted
+    keeps_earlier = False  # so it left the profile that the file had
 
-        def __enter__(self) -> object:
-            """Begin, just before the program's first line."""
-
-        def __exit__(self, *exception: object) -> None:
-            """Pause, after the program's last line."""
-
-        def leave(self) -> None:
-            """Undo the changes of `offer`."""
-
-        def dump(self, path: str, exit_reason: str) -> None:
-            """Write the profile of a program that has ended; LineprofError."""
-
-        def dump_so_far(self, path: str) -> None:
-            """Write the profile of a running program; called by another thread."""
-
-        def show(self, stream: TextIO, path: str) -> None:
-            """Print what `dump` wrote to `path`."""
-
-        def failures(self) -> list[str]:
-            """Return lines on what was to be profiled, and could not be."""
-
-        def summary(self, *, is_partial: bool) -> list[str]:
-            """Return lines for all users: how much was profiled, or why nothing.
-
-            The profile `is_partial` if there were children that were not measured.
-            """
-
-        def warnings(self) -> list[str]:
-            """Return lines for -v: what the profile lacks."""
-
-        def next_steps(self, path: str) -> list[str]:
-            """Return lines with the commands to try next on the profile at `path`."""
-
-        def describe(self) -> str:
-            """Return one line on how it records."""
-
-        def note_run(self) -> None:
-            """Note the run in the live file; called just before the program begins."""
-
-        def ending(self) -> None:
-            """Prepare for the end: signals are held from now on."""
-
-        def close(self, exit_reason: str, *, written: bool) -> bool:
-            """End the live file; return whether it is kept, with counts."""
-
-
-class GlobalProfilerBinding:
-    """Binding of ``lineprof.profile`` to the recorder while a program runs."""
-
-    def __init__(self, profiler: object) -> None:
-        """Change nothing yet; `profiler` will decorate."""
-        self._profiler: Any = profiler
+    def __init__(self, decorator: Any) -> None:  # noqa: ANN401
+        """Let `decorator` decorate for ``lineprof.profile`` while a program runs."""
+        self._decorator = decorator
         self._bound: GlobalProfiler | None = None
 
-    def bind(self) -> None:
-        """Make ``lineprof.profile`` decorate with the profiler."""
+    def offer(self) -> None:
+        """Make `lineprof.profile` decorate for this recorder, until `leave`."""
         self._bound = profile
-        profile._kernprof_overwrite(self._profiler)  # noqa: SLF001
+        profile._kernprof_overwrite(self._decorator)  # noqa: SLF001
 
-    def release(self) -> bool:
-        """Undo `bind`; return whether there was anything to undo."""
+    def __enter__(self) -> None:
+        """Begin, just before the program's first line."""
+
+    def __exit__(self, *_exception: object) -> None:
+        """Pause, after the program's last line."""
+
+    def leave(self) -> None:
+        """Undo the changes of `offer`."""
         bound, self._bound = self._bound, None
-        if bound is None:
-            return False
-        bound._kernprof_release()  # noqa: SLF001
-        return True
+        if bound is not None:
+            bound._kernprof_release()  # noqa: SLF001
 
-    @staticmethod
-    def is_of_line_profiler() -> bool:
-        """Return whether the program imported line_profiler's own `profile`."""
-        theirs = sys.modules.get("line_profiler")
-        return theirs is not None and getattr(theirs, "profile", None) is not profile
+    def dump(self, path: str, exit_reason: str) -> None:
+        """Write the profile of a program that has ended; LineprofError."""
+        raise NotImplementedError
+
+    def dump_so_far(self, path: str) -> None:
+        """Write the profile of a running program; called by another thread."""
+        raise NotImplementedError
+
+    def show(self, stream: TextIO, path: str) -> None:
+        """Print what `dump` wrote to `path`."""
+        raise NotImplementedError
+
+    def failures(self) -> list[str]:
+        """Return lines on what was to be profiled, and could not be."""
+        return []
+
+    def summary(self, *, is_partial: bool) -> list[str]:
+        """Return lines for all users: how much was profiled, or why nothing.
+
+        The profile `is_partial` if there were children that were not measured.
+        """
+        raise NotImplementedError
+
+    def warnings(self) -> list[str]:
+        """Return lines for -v: what the profile lacks."""
+        return []
+
+    def next_steps(self, path: str) -> list[str]:  # noqa: ARG002
+        """Return lines with the commands to try next on the profile at `path`."""
+        return []
+
+    def describe(self) -> str:
+        """Return one line on how it records."""
+        raise NotImplementedError
+
+    def note_run(self) -> None:
+        """Note the run in the live file; called just before the program begins."""
+
+    def ending(self) -> None:
+        """Prepare for the end: signals are held from now on."""
+
+    def close(self, exit_reason: str, *, written: bool) -> bool:  # noqa: ARG002
+        """End the live file; return whether it is kept, with counts."""
+        return False
 
 
 def recorder_class(options: RunOptions) -> type[LineRecorder | CallRecorder]:

@@ -28,17 +28,10 @@ class NotRunError(UsageError):
     status = 1  # as of python
 
 
-class RunOptions:
-    """Options of one run: the program, and how to profile it."""
+class ChildOptions:
+    """The options of a run that its child processes have as well."""
 
-    config: str | None = None  # the file asked for; after `fill`, the file found
-    no_config = False
-    settings: ConfigSource | None = None  # the content of that file
-    line_by_line = False
-    builtin = False
-    setup: str | None = None  # a script to run first, unprofiled
     prof_mod: tuple[str, ...] = ()  # files, modules, functions to profile
-    preimports = True  # import those first, whatever the program imports
     prof_imports = False  # of a script among them, profile its imports as well
     whole: bool | None = None  # None: if the program does not use @profile
     all = False  # of a whole program, the standard library and packages as well
@@ -47,18 +40,6 @@ class RunOptions:
     builtins = False  # count calls of C functions
     split = False  # split the time of lines into Python, C and system
     max_overhead = 0.0  # times slower than unprofiled; 0.0: no limit
-    children = True  # profile the processes that the program starts as well
-    outfile: str | None = None
-    require_hits = False  # a run that counts nothing fails
-    html = ""  # name of a page to write as well; "auto": that of the profile and .html
-    verbose = 0
-    quiet = 0
-    rich = False
-    unit = 1e-6  # s
-    skip_zero = False
-    summarize = False
-    output_interval = 0  # s; 0: write the profile only at the end
-    listen = False  # take requests of `lineprof ctl`
     core: str | None = None
     gpu: str | None = None
     nvtx: str | None = None
@@ -71,6 +52,30 @@ class RunOptions:
     trace_lines: float | None = None  # µs
     trace_memory: int | None = None  # MB
     from_start = True
+
+
+class RunOptions(ChildOptions):
+    """Options of one run: the program, and how to profile it."""
+
+    config: str | None = None  # the file asked for; after `fill`, the file found
+    no_config = False
+    settings: ConfigSource | None = None  # the content of that file
+    line_by_line = False
+    builtin = False
+    setup: str | None = None  # a script to run first, unprofiled
+    preimports = True  # import those of `prof_mod` first, whatever the program imports
+    children = True  # profile the processes that the program starts as well
+    outfile: str | None = None
+    require_hits = False  # a run that counts nothing fails
+    html = ""  # name of a page to write as well; "auto": that of the profile and .html
+    verbose = 0
+    quiet = 0
+    rich = False
+    unit = 1e-6  # s
+    skip_zero = False
+    summarize = False
+    output_interval = 0  # s; 0: write the profile only at the end
+    listen = False  # take requests of `lineprof ctl`
     help = version = False  # print it, and run no program
     kind = ""  # SCRIPT, MODULE, COMMAND or STDIN
     target = ""  # a path, a dotted name, code, or "-"

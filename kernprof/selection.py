@@ -16,17 +16,21 @@ import sys
 from collections import namedtuple
 from types import CodeType
 
-from kernprof.project import STANDARD, ProjectFiles
+from kernprof.project import STANDARD
 from lineprof.bytecode.code_flags import OPTIMIZED
 from lineprof.files import SOURCE, absolute_path, current_folder, real_path
 from lineprof.model.collectives import is_torch
-from lineprof.patterns import is_function
+from lineprof.patterns import is_function, patterns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from kernprof.project import ProjectFiles
+    from kernprof.run_options import ChildOptions
     from lineprof.patterns import Parts, Pattern
+
+    Files = ProjectFiles | frozenset[str]
 
 # They belong to the function around them, as do the scopes of type parameters.
 _COMPREHENSIONS = frozenset(("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"))
@@ -56,7 +60,7 @@ class FunctionFilter:
         `exclude` matches is not.
         """
         self._included_only = included_only
-        self._files = ProjectFiles()
+        self._files: Files = frozenset()  # the program's own
         self._everything = everything
         self._include = tuple(include)
         self._exclude = tuple(exclude)
@@ -74,18 +78,25 @@ class FunctionFilter:
         self._real_folders: dict[str, str] = {}
         self._matched: set[str] = set()  # patterns that matched code
 
+    @classmethod
+    def of(cls, options: ChildOptions, folder: str) -> FunctionFilter:
+        """Return the filter that `options` ask for; `folder` is that of patterns."""
+        words = (options.include, options.exclude)
+        include, exclude = (patterns(some, folder) if some else () for some in words)
+        return cls(everything=options.all, include=include, exclude=exclude)
+
     def is_unmatched(self, word: str) -> bool:
         """Return whether the pattern `word` has matched no code that ran so far."""
         return word not in self._matched
 
-    def begin_packages(self, files: ProjectFiles) -> None:
+    def begin_packages(self, files: Files) -> None:
         """Take the program's own files, before its code is known."""
         self._files = files
 
     def begin(
         self,
         code: CodeType,
-        files: ProjectFiles,
+        files: Files,
         module: str = "",
         *,
         has_file: bool = True,

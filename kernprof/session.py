@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 
 from kernprof import messages
 from kernprof.child_hook import ChildHook
 from kernprof.earlier_profile import how_kept, no_hits
 from kernprof.environment import KnownTexts, ProgramEnvironment, fresh_main, import_all
-from kernprof.output_file import OutputFile, output_name, page_file
+from kernprof.output_file import Names, output_of
 from kernprof.program import code_of_file, find, read_file
 from kernprof.recorders import recorder_class
 from kernprof.run_options import COMMAND, STDIN
@@ -23,8 +24,8 @@ from lineprof.recording.descriptors import with_descriptors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from types import CodeType
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from kernprof.children import Children
     from kernprof.control import Control
@@ -55,32 +56,30 @@ class Session:
         self._options = options
         kind = recorder_class(options)
         self.program: Program = find(options)
-        self._name = output_name(
-            options.outfile,
-            suffix=kind.suffix,
+        names = Names(
             stem=_same_in_all_ranks(self.program.stem, options),
             file_name=_same_in_all_ranks(self.program.file_name, options),
             place=options.place,
         )
-        self._out = OutputFile(self._name.name, program=self.program.path)
-        program = _same_in_all_ranks(self.program.file_name, options)
-        page = page_file(options, self._out, program)  # before there is a live file
+        path = self.program.path
+        self._output = output_of(  # before there is a live file
+            options.outfile, names, kind.suffix, html=options.html, program=path
+        )
+        self._out = self._output.file
         self._own_process = own_process
-        out = self._name.name if own_process else None
+        out = self._out.name if own_process else None
         self.recorder: Recorder = kind(options, self.program.texts, out)
-        self.recorder.page = page
+        self.recorder.page = self._output.page
         self._lines: LineRecorder | None = None  # it, with -l
         if options.line_by_line:
             self._lines = self.recorder  # type: ignore[assignment]
-        self._watchers = self._new_watchers()
-        if self._watchers:
-            self.program.before = self._watch
-            self.program.before_packages = self._watch_packages
+        self.program.watchers = self._new_watchers()
         self._setup = SetupFile(options.setup) if options.setup else None
         self._dump = self._new_dump()
         self._budget = self._new_budget()
         self._control: Control | None = None
-        self._texts: KnownTexts | None = None
+        # A block in which `linecache` knows the program's source without a file.
+        self._texts: AbstractContextManager[None] = nullcontext()
         if options.kind in {COMMAND, STDIN}:
             self._texts = KnownTexts(self.program.texts)
         self._log = messages.Log(options)
@@ -195,7 +194,7 @@ class Session:
             if self._children:
                 self._children.end()
             self._departures.end()
-            for watcher in self._watchers:
+            for watcher in self.program.watchers:
                 watcher.end()
             self.recorder.leave()
             if self._own_process:
@@ -227,7 +226,7 @@ class Session:
     def _child_warnings(self) -> list[str]:
         if self._children:
             return self._children.warnings(self._child_hook.started)
-        return list(filter(None, [self._child_hook.warning()]))
+        return self._child_hook.warnings()
 
     def _new_dump(self) -> PeriodicDump | None:
         seconds = self._options.output_interval
@@ -247,14 +246,6 @@ class Session:
         if recorder.whole is not None:
             recorder.whole.pause = watch.pause
         return watch
-
-    def _watch(self, code: CodeType, module: str) -> None:
-        for watcher in self._watchers:
-            watcher.begin(code, module)
-
-    def _watch_packages(self, module: str) -> None:
-        for watcher in self._watchers:
-            watcher.begin_packages(module)
 
     def _die(self, signal_name: str) -> bool:
         """Write the profile in a process that a signal is about to end.
@@ -342,7 +333,8 @@ class Session:
     def _write_files(self, exit_reason: str) -> None:
         """Write the profile, and remove the files that are no longer needed."""
         with self._departures:
-            self._with_texts(lambda: self._dump_and_summarize(exit_reason))
+            with self._texts:
+                self._dump_and_summarize(exit_reason)
             self._settle(exit_reason, written=True)
 
     def _settle(self, exit_reason: str, *, written: bool) -> None:
@@ -359,8 +351,7 @@ class Session:
     def _dump_so_far(self) -> None:
         """Write the profile of the running program; called by another thread."""
         if self._state == _READY and self.program.started:
-            with NoSizeSignal():
-                self._with_texts(lambda: self.recorder.dump_so_far(self._out.path))
+            self.write_so_far("")
 
     # Requests of `lineprof ctl`, on the thread of the listener.
 
@@ -383,17 +374,9 @@ class Session:
         path = path or self._out.path
         if self._state != _READY:
             raise LineprofError("the program has ended", hint="see its profile")
-        with NoSizeSignal():
-            self._with_texts(lambda: self.recorder.dump_so_far(path))
+        with NoSizeSignal(), self._texts:
+            self.recorder.dump_so_far(path)
         return path
-
-    def _with_texts(self, act: Callable[[], None]) -> None:
-        """Call `act` while `linecache` knows the program's source without a file."""
-        if self._texts is None:
-            act()
-            return
-        with self._texts:
-            act()
 
     def _dump_and_summarize(self, exit_reason: str) -> None:
         self.recorder.dump(self._out.path, exit_reason)
@@ -418,22 +401,16 @@ class Session:
         is_quiet = verbosity < 0 or not self._options.speaks
         if is_quiet or self.recorder.keeps_earlier:
             return ""
-        shown = self._out.shown
-        whose = messages.whose(self._options.place, self._name.asked)
-        text = self._log.info(f"Wrote profile results to {shown!r}{whose}")
-        if self.recorder.page:
-            page = self.recorder.page.shown
-            text += self._log.info(f"Wrote report to {page!r}")
+        recorder, shown = self.recorder, self._out.shown
+        text = self._log.wrote(self._output._replace(page=recorder.page))
         if verbosity > 0:
-            return Styled(text + messages.table(self.recorder, shown))
-        command = messages.how_to_view(self.recorder.viewer, shown)
-        lines = [command, *self.recorder.next_steps(shown)]
-        if self._name.merged and self.recorder.is_merged:
-            pattern, *rest = self._name.pattern
-            parts = [self._out.from_here(pattern), *rest]
-            merged = self._out.from_here(self._name.merged)
-            lines.append(messages.how_to_merge(parts, merged))
-        return text + "".join(map(self._log.info, lines))
+            return Styled(text + messages.table(recorder, shown))
+        return text + self._log.commands(
+            self._output,
+            recorder.viewer,
+            recorder.next_steps(shown),
+            is_merged=recorder.is_merged,
+        )
 
 
 def _same_in_all_ranks(stem: str, options: RunOptions) -> str:

@@ -8,17 +8,18 @@ are for what the program defines without a file, and for what -p names.
 
 from __future__ import annotations
 
-from kernprof.project import ProjectFiles, package_files, project_files, runner_of
-from kernprof.run_options import COMMAND, STDIN
-from kernprof.runners import package_of
-from kernprof.selection import (
-    FunctionFilter,
-    decorates,
-    may_decorate,
-    names_profiler,
+from kernprof.project import (
+    Asked,
+    ProjectFiles,
+    package_files,
+    package_of,
+    project_files,
+    runner_of,
 )
+from kernprof.run_options import COMMAND, STDIN
+from kernprof.selection import FunctionFilter, decorates, may_decorate, names_profiler
 from lineprof.files import current_folder, real_path, short_path
-from lineprof.patterns import did_you_mean, patterns, suggestions
+from lineprof.patterns import did_you_mean, suggestions
 from lineprof.recording import core
 from lineprof.recording.extensions import imported_extensions
 from lineprof.recording.profiler import extensions_in
@@ -27,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from types import CodeType
-    from typing import Protocol
+    from typing import TypeAlias
 
     from kernprof.line_recorder import LineRecorder
     from kernprof.named_targets import NamedTargets
@@ -37,17 +38,8 @@ if TYPE_CHECKING:
     from lineprof.model.records import FunctionStats
     from lineprof.recording.profiler import LineProfiler
 
-    class Watcher(Protocol):
-        """An object that is told when the program begins and when it is over."""
-
-        def begin_packages(self, module: str) -> None:
-            """Begin to profile; the packages of `module`, to be run, are imported."""
-
-        def begin(self, code: CodeType, module: str = "") -> None:
-            """Begin to profile; `code`, the program's own, is about to run."""
-
-        def end(self) -> None:
-            """Undo all changes."""
+    # Each is told when the program begins and when it is over.
+    Watcher: TypeAlias = "DefinedFunctions | NamedTargets | WholeProgram"
 
 
 def watchers(
@@ -55,7 +47,7 @@ def watchers(
 ) -> list[Watcher]:
     """Return the watchers that `options` ask for; they report to `recorder`."""
     found: list[Watcher] = []
-    builtin: LineProfiler = recorder.builtin  # type: ignore[assignment]
+    builtin = recorder.builtin
     whole = options.whole
     if whole is None:  # -p '' overrides prof-mod of a configuration file
         whole = not options.prof_mod and "prof_mod" not in options.given
@@ -126,12 +118,7 @@ class WholeProgram:
             import lineprof.bytecode.definitions  # noqa: F401, PLC0415  # now as well
         self._options = options
         self._program = program
-        folder = current_folder()
-        self._filter = FunctionFilter(
-            everything=options.all,
-            include=patterns(options.include, folder),
-            exclude=patterns(options.exclude, folder),
-        )
+        self._filter = FunctionFilter.of(options, current_folder())
         self._builtin = builtin
         self._profiler: LineProfiler | None = profiler
         self._forced = profiler is builtin
@@ -142,7 +129,7 @@ class WholeProgram:
         self.changed: Callable[[], None] | None = None
         # Asked before a function is recorded: see `LineProfiler.discover`.
         self.pause: Callable[[], int] | None = None
-        self._files = ProjectFiles()
+        self._files: ProjectFiles | None = None
         self._runner = ""  # its module, if the program is one
         self.named: NamedTargets | None = None  # the targets of -p, with --whole
 
@@ -154,7 +141,7 @@ class WholeProgram:
     @property
     def files(self) -> ProjectFiles:
         """The program's own files, once it has begun."""
-        return self._files
+        return self._files or ProjectFiles()
 
     @property
     def is_open(self) -> bool:
@@ -163,7 +150,7 @@ class WholeProgram:
 
     def begin_packages(self, module: str) -> None:
         """Record while the packages of `module`, which is to run, are imported."""
-        files = package_files(self._options, self._program, module)
+        files = package_files(Asked.of(self._options, self._program), module)
         if files is None or (self._builtin.functions and not self._forced):
             return
         self._filter.begin_packages(files)
@@ -181,15 +168,11 @@ class WholeProgram:
             self._close()
             self._profiler = None
             return
-        files = project_files(self._options, self._program, code.co_filename, module)
-        self._runner = runner_of(self._options, self._program, code.co_filename)
-        self._files = files
+        asked = Asked.of(self._options, self._program)
+        self._files = files = project_files(asked, code.co_filename, module)
+        self._runner = runner_of(asked, code.co_filename)
         self._filter.begin(
-            code,
-            files,
-            module,
-            has_file=not self._no_file,
-            is_own=not self._runner,
+            code, files, module, has_file=not self._no_file, is_own=not self._runner
         )
         self._discover()
 
@@ -257,7 +240,7 @@ class WholeProgram:
         return {
             name: file
             for name, file in imported_extensions().items()
-            if self._files.has_extension(real_path(file))
+            if self.files.has_extension(real_path(file))
         }
 
     def summary(self, profile: Profile) -> str:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
-_NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _C0_END, _DELETE, _C1_END = 0x20, 0x7F, 0xA0
 
 # Separators of lines and paragraphs, and marks that change the direction of text.
@@ -27,14 +26,8 @@ CONTROLS = DIRECTION_MARKS + "".join(
 )
 
 
-def _escaped(char: str) -> str:
-    """Return one character as an escape of a Python literal."""
-    code = ord(char)
-    plain = f"\\u{code:04x}" if code >= _C1_END else f"\\x{code:02x}"
-    return _NAMED.get(char, plain)
-
-
-_ESCAPES = {ord(char): _escaped(char) for char in CONTROLS}
+# Escapes of a Python literal.
+_ESCAPES = {ord(char): repr(char)[1:-1] for char in CONTROLS}
 
 
 def printable(text: str, *, keep: str = "") -> str:

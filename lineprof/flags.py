@@ -31,8 +31,8 @@ PROGRAM = "program"  # a value; the program's arguments follow
 class Flag(
     namedtuple(
         "Flag",
-        "short long attribute text kind value read bare ours words separator default",
-        defaults=(VALUE, "", str, "", False, (), "", False),
+        "short long attribute text kind value read bare words separator default",
+        defaults=(VALUE, "", str, "", (), "", False),
     )
 ):
     """One flag: its names, its value, and the attribute of the options that it sets."""
@@ -47,7 +47,6 @@ class Flag(
     value: str  # the name of its value in the help
     read: Callable[[str], object]
     bare: str  # the value if none is given; "": a value is required
-    ours: bool  # line_profiler has no such flag
     words: tuple[str, ...]  # values that a shell can complete
     separator: str  # between several of them
     default: object  # where the options have no such attribute
@@ -95,12 +94,10 @@ class Flag(
         raise LineprofError(f"bad value {value!r}", hint=f"give what {self.long} takes")
 
 
-def switch(long: str, text: str, short: str = "", *, ours: bool = False) -> Flag:
+def switch(long: str, text: str, short: str = "") -> Flag:
     """Return a flag of kind BOOLEAN; its attribute is called as the long form is."""
     attribute = _attribute(long)
-    return Flag(
-        short, long, attribute, text, BOOLEAN, read=boolean, bare="yes", ours=ours
-    )
+    return Flag(short, long, attribute, text, BOOLEAN, read=boolean, bare="yes")
 
 
 def valued(  # noqa: PLR0913  # all but the first four are rare

@@ -15,11 +15,7 @@ from __future__ import annotations
 import _thread
 import sys
 from _frozen_importlib import ModuleSpec
-from _frozen_importlib_external import (
-    ExtensionFileLoader,
-    PathFinder,
-    SourceFileLoader,
-)
+from _frozen_importlib_external import ExtensionFileLoader, PathFinder, SourceFileLoader
 from marshal import loads
 from time import monotonic, sleep
 

@@ -33,7 +33,7 @@ STANDARD = (
 OWN = (
     "kernprof kernprof.attached kernprof.control kernprof.environment"
     " kernprof.null_profiler kernprof.profilers kernprof.project kernprof.run_options"
-    " kernprof.runners kernprof.selection lineprof lineprof._core lineprof.bytecode"
+    " kernprof.selection lineprof lineprof._core lineprof.bytecode"
     " lineprof.bytecode.code_flags lineprof.bytecode.code_tables"
     " lineprof.bytecode.opcodes lineprof.config lineprof.console"
     " lineprof.console.output lineprof.control lineprof.control.address"

@@ -76,7 +76,8 @@ def _checked(pid: int) -> Interpreter:
     )
     if found.version >= REMOTE_EXEC:
         environment = _bytes(f"/proc/{pid}/environ").split(b"\0")
-        check_remote_debugging(pid, environment, _command_line(pid))
+        command = _bytes(f"/proc/{pid}/cmdline").split(b"\0")
+        check_remote_debugging(pid, environment, command)
     if not uses_remote_exec(found):
         check_signals(pid, status)
         _check_ptrace(pid)
@@ -329,10 +330,6 @@ def _user(uid: int) -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return f"with the number {uid}"
-
-
-def _command_line(pid: int) -> list[bytes]:
-    return _bytes(f"/proc/{pid}/cmdline").split(b"\0")
 
 
 def _bytes(path: str) -> bytes:

@@ -54,7 +54,7 @@ class TaskState(NamedTuple):
 
     def __str__(self) -> str:
         """Return the end of a sentence: ``blocked in clock_nanosleep``."""
-        if self.state not in {"sleeping", "waiting for a device"}:
+        if not self.is_blocked:
             return self.state
         return f"blocked in {self.call}" if self.call else "blocked in a system call"
 

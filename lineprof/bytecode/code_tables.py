@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 
-from lineprof.bytecode.code_flags import ASYNC_GENERATOR, COROUTINE, GENERATOR
 from lineprof.bytecode.opcodes import OPCODES
 from lineprof.source_files import FileContent, content_of, in_linecache, text_of
 
@@ -26,7 +25,6 @@ _MAX_FILES = 4096  # whose statements are kept
 _ESCAPED = ("'", '"', "\n", "N{")  # what may follow a backslash
 _PYTHON = (".py", ".pyw")  # ends of names of files whose text is Python
 _ONLY_AST = 0x400  # `ast.PyCF_ONLY_AST`; importing ast takes 8 ms
-_STEPS = GENERATOR | COROUTINE | ASYNC_GENERATOR
 
 # They hold no statements, so that their file need not be read.
 _EXPRESSIONS = frozenset(
@@ -37,11 +35,6 @@ _EXPRESSIONS = frozenset(
 _NOT_ADDED, _ADDED, _ADDED_UNREAD, _INVALID_LINES = range(4)
 
 _unread: list[bool] = []  # [True] if some bytecode could not be read
-
-
-def runs_in_steps(code: CodeType) -> bool:
-    """Return whether calls of `code` make a generator or coroutine."""
-    return bool(code.co_flags & _STEPS)
 
 
 def register(  # noqa: PLR0913  # the properties of a code object

@@ -206,26 +206,13 @@ HOLDERS: tuple[tuple[tuple[type, ...], tuple[str, ...]], ...] = (
 )
 
 
-def codes_of(target: object) -> list[CodeType]:
-    """Return the code objects that a call of `target` runs, or `target` if it is one.
-
-    Raises TypeError if it is neither callable nor holds a callable.
-    """
-    if isinstance(target, types.CodeType):
-        return [target]
-    return [function.__code__ for function in functions_of(target)]
-
-
-def functions_of(target: object, seen: set[int] | None = None) -> list[FunctionType]:
+def functions_of(target: object) -> list[FunctionType]:
     """Return the Python functions of a callable, a property, a method or a class.
 
-    Those of a class are defined in it, or in the classes in it. Functions whose ids
-    are in `seen` are left out; others are added to it. Raises TypeError if `target` is
-    neither callable nor holds a callable.
+    Those of a class are defined in it, or in the classes in it. Raises TypeError if
+    `target` is neither callable nor holds a callable.
     """
-    seen = set() if seen is None else seen
-    if isinstance(target, type):
-        return list(_functions_of_class(target, seen))
+    seen: set[int] = set()  # ids
     return [
         function
         for part in parts_of(target)
@@ -259,18 +246,24 @@ def _unseen(function: FunctionType, seen: set[int]) -> Iterable[FunctionType]:
 def _functions_of_class(cls: type, seen: set[int]) -> Iterator[FunctionType]:
     own_function = scope("children", cls, "func")
     own_class = scope("children", cls, "class")
-    for member in list(vars(cls).values()):
+    for _, _, parts in _callable_members(cls):
+        for part in parts:
+            if not isinstance(part, type):
+                yield from _unseen(part, seen) if own_function(part) else ()
+            elif own_class(part):
+                yield from _functions_of_class(part, seen)
+
+
+def _callable_members(cls: type) -> Iterator[tuple[str, object, list[Part]]]:
+    """Yield the members of a class that call something, by name, and what they call."""
+    for name, member in list(vars(cls).items()):
         if is_lazy(member):
             continue
         try:
             parts = list(parts_of(member))
         except TypeError:  # no callable
             continue
-        for part in parts:
-            if not isinstance(part, type):
-                yield from _unseen(part, seen) if own_function(part) else ()
-            elif own_class(part):
-                yield from _functions_of_class(part, seen)
+        yield name, member, parts
 
 
 def held_in(target: object) -> list[object]:
@@ -398,20 +391,15 @@ class ScopingPolicy(StringEnum):
         return {kind: cls(policies[kind]) for kind in KINDS}
 
 
-def members_of(cls: type, policy: str = "children") -> dict[str, object]:
+def members_of(cls: type) -> dict[str, object]:
     """Return the members of a class that are defined in it, by name.
 
     These are callable or hold a callable: functions, properties, classes.
     """
-    of_function, of_class = scope(policy, cls, "func"), scope(policy, cls, "class")
+    of_function = scope("children", cls, "func")
+    of_class = scope("children", cls, "class")
     members = {}
-    for name, member in list(vars(cls).items()):
-        if is_lazy(member):
-            continue
-        try:
-            parts = list(parts_of(member))
-        except TypeError:  # no callable
-            continue
+    for name, member, parts in _callable_members(cls):
         tests = [of_class if isinstance(part, type) else of_function for part in parts]
         if any(test(part) for test, part in zip(tests, parts)):
             members[name] = member

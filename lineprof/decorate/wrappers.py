@@ -163,8 +163,7 @@ class _Steps:
     def __await__(self) -> Generator[Any, Any, Any]:
         inner = self._inner
         return self._steps(
-            self._profiler,
-            inner if self._has(inner, "send") else self._awaiting(inner),
+            self._profiler, inner if self._has(inner, "send") else self._awaiting(inner)
         )
 
 

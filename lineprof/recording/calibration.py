@@ -38,6 +38,8 @@ _IN_A_ROW = 3
 # The events that may tell of a line, as `_core.set_line_event` has them: sys.monitoring
 # has both, and of a function those are used that cost less.
 BY_LINE, BY_INSTRUCTION, CHEAPER = "line", "instruction", "cheaper"
+# The functions of a case that have events.
+_CALLER_ALONE, _CALLEE, _BOTH = (0,), (1,), (0, 1)
 
 
 def function_of(source: str, **names: object) -> FunctionType:
@@ -129,9 +131,24 @@ class Bench:
         self._cases.append(Case(make, watched or (0,), event, steps))
         return self._cases[-1]
 
-    def loop(self, source: str, event: str = CHEAPER) -> Case:
-        """Add the case of a loop without calls."""
-        return self.case(lambda: (function_of(source), ()), event=event)
+    def loop(self, source: str, event: str = CHEAPER, **names: object) -> Case:
+        """Add the case of a loop without calls, with `names` as its globals."""
+        return self.case(lambda: (function_of(source, **names), ()), event=event)
+
+    def pair(
+        self,
+        sources: tuple[str, str],
+        event: str = CHEAPER,
+        watched: Sequence[int] = _CALLEE,
+        steps: int = _STEPS,
+    ) -> Case:
+        """Add the case of a function that calls another, as these `sources` say."""
+        return self.case(
+            lambda: (function_of(sources[0]), (function_of(sources[1]),)),
+            *watched,
+            event=event,
+            steps=steps,
+        )
 
     def run(self, rounds: int = _ROUNDS) -> None:
         """Measure all cases."""
@@ -194,6 +211,7 @@ def caller(n, sum_up):
     for i in range(n):
         sum_up(60)
 """
+_SUM_CALLS = _SUM_CALLER, _SUM
 _ONE_LINE_LOOP = """\
 def loop(n):
     for i in range(n): a = i
@@ -244,6 +262,7 @@ def caller(n, called):
     for i in range(n):
         called(i)
 """
+_CALLS = _CALLER, _CALLED
 _GENERATOR = """\
 def generator(n):
     for i in range(n):
@@ -254,6 +273,7 @@ def consumer(n, generator):
     for i in generator(n):
         pass
 """
+_RESUMES = _CONSUMER, _GENERATOR
 # Most of what a generator of two steps costs is its beginning, with the beginning of a
 # loop in it or without.
 _TWO_STEPS = """\
@@ -328,27 +348,10 @@ def _max_small_int() -> int:
 class Costs(
     namedtuple(
         "Costs",
-        [
-            "line",
-            "high_line",
-            "by_instruction",
-            "high_by_instruction",
-            "instruction",
-            "specialized",
-            "call",
-            "call_by_instruction",
-            "start",
-            "start_by_instruction",
-            "resume",
-            "consumed",
-            "consumed_by_instruction",
-            "jump",
-            "jump_by_instruction",
-            "awaited",
-            "plain_call",
-            "plain_inner",
-            "max_small_int",
-        ],
+        "line high_line by_instruction high_by_instruction instruction specialized"
+        " call call_by_instruction start start_by_instruction resume consumed"
+        " consumed_by_instruction jump jump_by_instruction awaited plain_call"
+        " plain_inner max_small_int",
         defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 ):
@@ -377,6 +380,9 @@ class Costs(
     max_small_int: int
 
 
+_IN_CORE = Costs._fields  # the core takes them in this order
+
+
 class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0))):
     """Costs of events, and the time of one traced turn of the loop, for `remeasure`."""
 
@@ -388,27 +394,7 @@ class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0
 
 def set_costs(core: ModuleType, costs: Costs) -> None:
     """Have the core subtract `costs` from the times from now on."""
-    core.set_costs(
-        costs.line,
-        costs.high_line,
-        costs.by_instruction,
-        costs.high_by_instruction,
-        costs.instruction,
-        costs.specialized,
-        costs.call,
-        costs.call_by_instruction,
-        costs.start,
-        costs.start_by_instruction,
-        costs.resume,
-        costs.consumed,
-        costs.consumed_by_instruction,
-        costs.jump,
-        costs.jump_by_instruction,
-        costs.awaited,
-        costs.plain_call,
-        costs.plain_inner,
-        costs.max_small_int,
-    )
+    core.set_costs(*[getattr(costs, name) for name in _IN_CORE])
 
 
 def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:
@@ -435,57 +421,6 @@ def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:
     return Calibration(costs=Costs(**costs, max_small_int=largest), turn=turn)
 
 
-_CALLEE, _BOTH = (1,), (0, 1)  # which functions of a case are watched
-
-
-def _call(bench: Bench, event: str, watched: Sequence[int] = _CALLEE) -> Case:
-    return bench.case(
-        lambda: (function_of(_CALLER), (function_of(_CALLED),)),
-        *watched,
-        event=event,
-    )
-
-
-def _sums(bench: Bench, event: str, watched: Sequence[int] = _CALLEE) -> Case:
-    return bench.case(
-        lambda: (function_of(_SUM_CALLER), (function_of(_SUM),)),
-        *watched,
-        event=event,
-        steps=_SUMS,
-    )
-
-
-def _globals(bench: Bench, event: str) -> Case:
-    return bench.case(
-        lambda: (function_of(_GLOBALS_LOOP, number=1), ()),
-        event=event,
-    )
-
-
-def _resume(bench: Bench, event: str, watched: Sequence[int] = _CALLEE) -> Case:
-    return bench.case(
-        lambda: (function_of(_CONSUMER), (function_of(_GENERATOR),)),
-        *watched,
-        event=event,
-    )
-
-
-def _two_steps(
-    bench: Bench,
-    event: str,
-    source: str,
-    *,
-    starter: str = _STARTER,
-    watched: Sequence[int] = _CALLEE,
-) -> Case:
-    return bench.case(
-        lambda: (function_of(starter), (function_of(source),)),
-        *watched,
-        event=event,
-        steps=_STARTS,
-    )
-
-
 def _line_and_call(
     short: Case, sums: Case, called: Case, events: int, lines: int = 2
 ) -> tuple[float, float]:
@@ -510,12 +445,10 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
     special = lines.case(
         lambda: (function_of(_SPECIALIZED_LOOP), (_Place(), [1, 2], {"c": 3}))
     )
-    called, resumed = _call(bench, CHEAPER), _resume(bench, CHEAPER)
-    straight = _two_steps(bench, CHEAPER, _TWO_STEPS)
-    looped = _two_steps(bench, CHEAPER, _TWO_STEPS_IN_LOOP)
-    plain = bench.case(
-        lambda: (function_of(_PLAIN_CALLER), (function_of(_PLAIN_CALLED),))
-    )
+    called, resumed = bench.pair(_CALLS), bench.pair(_RESUMES)
+    straight = bench.pair((_STARTER, _TWO_STEPS), CHEAPER, _CALLEE, _STARTS)
+    looped = bench.pair((_STARTER, _TWO_STEPS_IN_LOOP), CHEAPER, _CALLEE, _STARTS)
+    plain = bench.pair((_PLAIN_CALLER, _PLAIN_CALLED), watched=_CALLER_ALONE)
     nested = bench.case(
         lambda: (
             function_of(_PLAIN_CALLER),
@@ -524,10 +457,7 @@ def _measure_instructions(bench: Bench) -> tuple[dict[str, float], float]:
     )
     awaits = bench.like()
     awaited = awaits.case(
-        lambda: (
-            function_of(_DRIVER),
-            (function_of(_AWAITER), function_of(_AWAITED)),
-        ),
+        lambda: (function_of(_DRIVER), (function_of(_AWAITER), function_of(_AWAITED))),
         1,
         2,
     )
@@ -579,11 +509,13 @@ def _measure_lines(bench: Bench, largest: int) -> tuple[dict[str, float], float]
     if they are not.
     """
     short, high = bench.loop(_LOOP), bench.loop("\n" * largest + _LOOP)
-    special, jumps = _globals(bench, CHEAPER), bench.loop(_ONE_LINE_LOOP)
-    sums, called = _sums(bench, CHEAPER, _BOTH), _call(bench, CHEAPER, _BOTH)
-    resumed = _resume(bench, CHEAPER, _BOTH)
+    special = bench.loop(_GLOBALS_LOOP, number=1)
+    jumps = bench.loop(_ONE_LINE_LOOP)
+    sums = bench.pair(_SUM_CALLS, CHEAPER, _BOTH, _SUMS)
+    called = bench.pair(_CALLS, CHEAPER, _BOTH)
+    resumed = bench.pair(_RESUMES, CHEAPER, _BOTH)
     straight, looped = (
-        _two_steps(bench, CHEAPER, source, watched=_BOTH)
+        bench.pair((_STARTER, source), CHEAPER, _BOTH, _STARTS)
         for source in (_TWO_STEPS, _TWO_STEPS_IN_LOOP)
     )
     bench.run()
@@ -615,24 +547,24 @@ def _measure_both(
     """
     far = _FAR_LOOP.format(" + ".join(["n"] * (largest // 4)))
     by_line = bench.loop(_LOOP, BY_LINE)
-    sums_by_line = _sums(bench, BY_LINE)
+    sums_by_line = bench.pair(_SUM_CALLS, BY_LINE, _CALLEE, _SUMS)
     high_by_line = bench.loop("\n" * largest + _LOOP, BY_LINE)
     by_instruction = bench.loop(_LOOP, BY_INSTRUCTION)
-    sums_by_instruction = _sums(bench, BY_INSTRUCTION)
+    sums_by_instruction = bench.pair(_SUM_CALLS, BY_INSTRUCTION, _CALLEE, _SUMS)
     high_by_instruction = bench.loop(far, BY_INSTRUCTION)
-    special = _globals(bench, BY_LINE)
-    called = _call(bench, BY_LINE)
-    called_by_instruction = _call(bench, BY_INSTRUCTION)
-    resumed = _resume(bench, BY_LINE)
-    straight = _two_steps(bench, BY_LINE, _TWO_STEPS)
-    looped = _two_steps(bench, BY_LINE, _TWO_STEPS_IN_LOOP)
+    special = bench.loop(_GLOBALS_LOOP, BY_LINE, number=1)
+    called = bench.pair(_CALLS, BY_LINE)
+    called_by_instruction = bench.pair(_CALLS, BY_INSTRUCTION)
+    resumed = bench.pair(_RESUMES, BY_LINE)
+    straight = bench.pair((_STARTER, _TWO_STEPS), BY_LINE, _CALLEE, _STARTS)
+    looped = bench.pair((_STARTER, _TWO_STEPS_IN_LOOP), BY_LINE, _CALLEE, _STARTS)
     jumps = bench.loop(_ONE_LINE_LOOP, BY_LINE)
     jumps_by_instruction = bench.loop(_ONE_LINE_LOOP, BY_INSTRUCTION)
-    looped_by_instruction = _two_steps(bench, BY_INSTRUCTION, _TWO_STEPS_IN_LOOP)
+    looped_by_instruction = bench.pair(
+        (_STARTER, _TWO_STEPS_IN_LOOP), BY_INSTRUCTION, _CALLEE, _STARTS
+    )
     consumed, consumed_by_instruction = (
-        _two_steps(
-            bench, event, _TWO_STEPS_IN_LOOP, starter=_SHORT_STARTER, watched=_BOTH
-        )
+        bench.pair((_SHORT_STARTER, _TWO_STEPS_IN_LOOP), event, _BOTH, _STARTS)
         for event in (BY_LINE, BY_INSTRUCTION)
     )
     bench.run()

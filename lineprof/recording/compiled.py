@@ -16,13 +16,7 @@ from lineprof.patterns import listed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Iterable,
-        Iterator,
-        Mapping,
-    )
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from types import ModuleType
 
     Key = tuple[object, ...]

@@ -39,11 +39,7 @@ if TYPE_CHECKING:
     from lineprof.recording import compiled
     from lineprof.recording.gpu import GpuOptions
     from lineprof.recording.live_file import LiveFile
-    from lineprof.recording.trace import (
-        SliceRecorder,
-        TraceOptions,
-        TraceRecorder,
-    )
+    from lineprof.recording.trace import SliceRecorder, TraceOptions, TraceRecorder
 else:
     compiled = Later("lineprof.recording.compiled")
 
@@ -278,8 +274,9 @@ class RunInfo:
         self._cost = core.cost()
         self._displaced = 0
 
-    def opened(self) -> None:
-        """Note the state of the core right after the tracer was opened."""
+    def opened(self, core: str = "", reason: str = "") -> None:
+        """Note the event source, why it was chosen, and its state once it is open."""
+        self._source, self._reason = core, reason
         self._displaced = self._core.hook_displaced()
 
     @property
@@ -292,29 +289,22 @@ class RunInfo:
         """The profiler's own cost since the start, in the core's unit of cost."""
         return int(self._core.cost() - self._cost)
 
-    def process(
-        self, *, core: tuple[str, str], overhead_ns: int, end: str
-    ) -> dict[str, Any]:
+    def process(self, *, overhead_ns: int, end: str) -> dict[str, Any]:
         """Return the fields of `Process` of this process and of the run so far.
 
-        `core` is the event source and the reason for its choice; `end` says how the
-        program ended, "" if it ended normally.
+        `end` says how the program ended, "" if it ended normally.
         """
         now = process_info.unix_ns()
         return {
-            **self.known_of_process(core),
+            **self.known_of_process(),
             "wall_ns": max(0, now - self._start_unix_ns),
             "overhead_ns": overhead_ns,
             "exit": end,
             "cpu_ns": max(0, process_info.cpu_ns() - self._start_cpu_ns),
         }
 
-    def known_of_process(self, core: tuple[str, str]) -> dict[str, Any]:
-        """Return the fields of `Process` that are known while the program runs.
-
-        `core` is the event source and the reason for its choice.
-        """
-        name, reason = core
+    def known_of_process(self) -> dict[str, Any]:
+        """Return the fields of `Process` that are known while the program runs."""
         place = rank_of_process()
         return {
             "pid": os.getpid(),
@@ -324,8 +314,8 @@ class RunInfo:
             "cwd": current_folder(),
             "python": process_info.python_version(),
             "start_unix_ns": self._start_unix_ns,
-            "core": name,
-            "core_reason": reason,
+            "core": self._source,
+            "core_reason": self._reason,
             "clock": self._core.clock()[0],
             "version": VERSION,
             "ranks": place.ranks if place else None,
@@ -454,8 +444,8 @@ class CoreSession:
         opened = open_core(_core, core or wanted_core(), clock)
         self.tracer, self.calibration = opened.tracer, opened.calibration
         self.live = live if live and self.tracer.record_live() else None
-        self.run_info.opened()
         self.core, self.core_reason = opened.name, opened.reason
+        self.run_info.opened(self.core, self.core_reason)
         self.clock, self.clock_reason = _core.clock()
         open_ranges(_core, nvtx)
         self.gpu = GpuWork(_core, gpu)
@@ -481,7 +471,7 @@ class CoreSession:
     def note_run(self) -> None:
         """Note in the live file that the profile has the counts of this tracer."""
         if self.live:
-            known = self.run_info.known_of_process((self.core, self.core_reason))
+            known = self.run_info.known_of_process()
             self.live.note(tracer=self.tracer.live_number, process=known)
 
     def reset(self) -> None:
@@ -498,7 +488,7 @@ class CoreSession:
             self.gpu = GpuWork(_core, gpu)
         self.tracer.reset()
         self.run_info = RunInfo(_core)
-        self.run_info.opened()
+        self.run_info.opened(self.core, self.core_reason)
         if self.trace is not None:
             self.trace.begin()
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _IN_WHEELS = ("nvidia/cu13/lib", "nvidia/cuda_cupti/lib")
 _IN_TOOLKITS = ("extras/CUPTI/lib64", "lib64", "lib")
+_TOOLKIT = "/usr/local/cuda"
 _NAMES = ("libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8", "libcupti.so.11.7")
 
 # A library's name may contain a hash, if auditwheel has put it into a wheel.
@@ -41,24 +42,9 @@ def libraries() -> tuple[str, ...]:
     mapped = _mapped()
     cupti = [path for path in mapped if _is_cupti(path)]
     roots = [root or "." for root in sys.path if isinstance(root, str)]
-    wheels = [
-        path
-        for root in roots
-        for folder in _IN_WHEELS
-        for path in _in(os.path.join(root, folder))
-    ]
-    toolkits = [
-        path
-        for root in (
-            os.environ.get("CUDA_HOME", ""),
-            os.environ.get("CUDA_PATH", ""),
-            sys.prefix,
-            "/usr/local/cuda",
-        )
-        if root
-        for folder in _IN_TOOLKITS
-        for path in _in(os.path.join(root, folder))
-    ]
+    wheels = _below(roots, _IN_WHEELS)
+    named = map(os.environ.get, ("CUDA_HOME", "CUDA_PATH"))
+    toolkits = _below([*filter(None, named), sys.prefix, _TOOLKIT], _IN_TOOLKITS)
     major = _major_of_runtime(mapped)
     if not major and len(wheels) > 1:
         major = _major_of_frameworks(roots)
@@ -111,6 +97,12 @@ def _major_of_frameworks(roots: Iterable[str]) -> str:
             continue
         others = others or next((found[1] for found in installed if found), "")
     return others
+
+
+def _below(roots: Iterable[str], folders: Iterable[str]) -> list[str]:
+    """Return the CUPTI libraries in these folders of each root."""
+    places = (os.path.join(root, folder) for root in roots for folder in folders)
+    return [path for place in places for path in _in(place)]
 
 
 def _in(folder: str) -> list[str]:

@@ -1,17 +1,16 @@
-"""Discovery of functions at their first call, and the cost of measuring each."""
+"""Discovery of functions at their first call, and records of what measuring costs."""
 
 from __future__ import annotations
 
 from _weakref import ref  # `weakref` itself takes 0.7 ms
 from collections import namedtuple
 
-from lineprof.recording.calibration import c_function_cost
 from lineprof.recording.registry import Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType, ModuleType
+    from types import CodeType
 
     from lineprof.model.records import Key
     from lineprof.recording.core import CoreSession
@@ -44,18 +43,15 @@ class Overhead(namedtuple("Overhead", "events_ns registering_ns left_out")):
 def discover(
     session: CoreSession,
     registry: Registry,
-    decide: Callable[[CodeType], bool | None] | None,
+    wants: Callable[[CodeType], bool | None],
     pause: Callable[[], int] | None = None,
 ) -> None:
-    """Have `decide` choose which code objects `registry` watches, at their first call.
+    """Watch in `registry` the code objects that `wants` chooses at their first call.
 
     See `LineProfiler.discover`.
     """
     module, run_info = session.module, session.run_info
-    if decide is None:
-        module.discover(None)
-        return
-    wants, known = decide, ref(registry)  # the core must not keep a profiler alive
+    known = ref(registry)  # the core must not keep a profiler alive
 
     def ask(code: CodeType, names: object) -> bool | int | None:
         registry = known()
@@ -75,51 +71,3 @@ def discover(
         return wanted if shown is code else bool(wanted)  # not of that file name alone
 
     module.discover(ask)
-
-
-def count_c_functions(session: CoreSession, *, on: bool, split: bool) -> None:
-    """Count calls of C functions from now on: see `LineProfiler.c_functions`."""
-    module, cost = session.module, 0
-    if on and session.calibration.turn:  # 0 with a clock of tests
-        cost = c_function_cost(module, session.core)
-    module.c_functions(on, cost)
-    module.split_times(on and split)
-
-
-def audit(
-    module: ModuleType, call: Callable[[], int | None] | None, cost_ns: int
-) -> None:
-    """Call `call` after each `cost_ns` of measuring: see `LineProfiler.audit`."""
-    if cost_ns < 1:
-        message = f"a step of {cost_ns} ns: give 1 or more"
-        raise ValueError(message)
-    module.overhead_audit(call, cost_ns)
-
-
-def overhead(session: CoreSession) -> Overhead:
-    """Return what profilers have cost so far: see `LineProfiler.overhead`."""
-    module = session.module
-    ns_per_tick = module.scale()
-    ticks, cpu_ns = module.python_calls()
-    events = max(0, module.cost() // module.COST_ONE - ticks)
-    return Overhead(
-        events_ns=(events * ns_per_tick) >> 32,
-        registering_ns=cpu_ns,
-        left_out=module.left_out(),
-    )
-
-
-def costs(session: CoreSession) -> list[Cost]:
-    """Return what measuring has cost so far: see `LineProfiler.costs`."""
-    one, ns_per_tick = session.module.COST_ONE, session.module.scale()
-    return [
-        Cost(
-            key=(str(key[0]), int(str(key[1])), str(key[2])),
-            code=code,
-            calls=calls,
-            hits=hits,
-            cost_ns=(cost // one * ns_per_tick) >> 32,
-            time_ns=max(0, ((ticks - included // one) * ns_per_tick) >> 32),
-        )
-        for key, code, calls, hits, cost, ticks, included in session.tracer.costs()
-    ]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
     F = TypeVar("F", bound=Callable[..., Any])
+    State = tuple[LineProfiler | None, bool | None, bool]
     Config = str | os.PathLike[str] | ConfigSource | bool | None
 
 
@@ -170,11 +171,7 @@ class GlobalProfiler:
         self._config = config
         self._profile: LineProfiler | None = None
         self._taken_over = False
-        self._before: tuple[LineProfiler | None, bool | None, bool] = (
-            None,
-            None,
-            False,
-        )
+        self._before: State = (None, None, False)  # a runner's profiler came
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Read the configuration at the first access to one of its tables."""

@@ -26,11 +26,7 @@ GRAPHS = ("node", "graph")  # a record for each node of a graph, or one for all
 # them. The files /dev/nvidiactl and /dev/nvidia-* exist also without a device.
 _DEVICES, _GPUS = "/dev", "/proc/driver/nvidia/gpus"
 # Device files of the drivers for WSL and Jetson.
-_DEVICE_FILES = (
-    "/dev/dxg",
-    "/dev/nvhost-ctrl-gpu",
-    "/dev/nvgpu/igpu0/ctrl",
-)
+_DEVICE_FILES = ("/dev/dxg", "/dev/nvhost-ctrl-gpu", "/dev/nvgpu/igpu0/ctrl")
 _IN_USE = "(39)"  # CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 _NAMED_HOLDER = "held by "  # the start of such a reason if CUPTI names the other tool
 _HELD = "CUPTI takes one tool at a time and is held by"

@@ -16,8 +16,8 @@ from lineprof.decorate.wrappers import ByCountProfilerMixin
 from lineprof.files import normal_path
 from lineprof.held_signals import import_whole
 from lineprof.later import Later
-from lineprof.recording import discovery, legacy
-from lineprof.recording.calibration import remeasure
+from lineprof.recording import legacy
+from lineprof.recording.calibration import c_function_cost, remeasure
 from lineprof.recording.core import (
     CoreSession,
     notify_first_use,
@@ -25,6 +25,7 @@ from lineprof.recording.core import (
     start,
     stop,
 )
+from lineprof.recording.discovery import Cost, Overhead, discover
 from lineprof.recording.gpu import gpu_notes, gpu_status
 from lineprof.recording.registry import Registry, Span, functions_to_add
 
@@ -42,15 +43,10 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
     from lineprof.recording import compiled, extensions
     from lineprof.recording.blocks import Block, Blocks
-    from lineprof.recording.discovery import Cost, Overhead
     from lineprof.recording.gpu import GpuOptions, GpuStatus
     from lineprof.recording.legacy import Entry
     from lineprof.recording.live_file import LiveFile
-    from lineprof.recording.trace import (
-        SliceRecorder,
-        TraceOptions,
-        TraceRecorder,
-    )
+    from lineprof.recording.trace import SliceRecorder, TraceOptions, TraceRecorder
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
@@ -144,12 +140,10 @@ class LineProfiler(ByCountProfilerMixin):
     ) -> None:
         """Register `functions` and choose the core; nothing is counted yet."""
         self._switching: set[int] = set()  # threads: see `_call_switch`
-        if on_first_use:
-            notify_first_use(self)
+        notify_first_use(self)
         self._session = session = CoreSession(core, clock, gpu, nvtx, trace, live)
         self._tracer = session.tracer
         self._registry = Registry(session.module, session.tracer, session.live)
-        self._results = Results(session, self._registry)
         self.warnings = self._registry.warnings  # sentences, for the profile
         self.core, self.core_reason = session.core, session.core_reason
         self.clock, self.clock_reason = session.clock, session.clock_reason
@@ -367,22 +361,19 @@ class LineProfiler(ByCountProfilerMixin):
         """Register a function to be shown; False if its line numbers are invalid."""
         if self._registry.has_function(function):
             return True
-        if on_first_use:
-            notify_first_use(self)
+        notify_first_use(self)
         return self._registry.add_function(function)
 
     def _add_code(self, code: CodeType) -> bool:
         """Register a code object; False if its line numbers are invalid."""
-        if on_first_use:
-            notify_first_use(self)
+        notify_first_use(self)
         return self._registry.add_code(code)
 
     def _watch_code(self, code: CodeType) -> int:
         """Watch a code object; return 1 if it was not watched before, else 0."""
         if self._tracer.is_activating(code):
             return 0
-        if on_first_use:
-            notify_first_use(self)
+        notify_first_use(self)
         return int(self._registry.watch(code))
 
     # -- switching on and off -------------------------------------------------------
@@ -396,8 +387,7 @@ class LineProfiler(ByCountProfilerMixin):
         """Count from now on, in every thread."""
         if get_ident() in self._switching:
             return
-        if on_first_use:
-            notify_first_use(self)
+        notify_first_use(self)
         self._session.enable()
 
     def disable(self) -> None:
@@ -409,7 +399,7 @@ class LineProfiler(ByCountProfilerMixin):
         """Enable, if not enabled yet; each call needs a `disable_by_count`."""
         if self._own_switches and not self.enable_count:
             self._call_switch(self.enable)
-        if on_first_use:
+        if on_first_use:  # each decorated call comes here
             notify_first_use(self)
         self._tracer.enable_by_count()
 
@@ -450,8 +440,7 @@ class LineProfiler(ByCountProfilerMixin):
         """
         from lineprof.recording.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
 
-        if on_first_use:
-            notify_first_use(self)
+        notify_first_use(self)
         blocks = self._blocks
         if blocks is None:
             made = Blocks(self._session.module, self.core, self._registry.sources)
@@ -485,7 +474,10 @@ class LineProfiler(ByCountProfilerMixin):
         time, and left out if it is called more than about a hundred times before. The
         profile has the time from which it was counted.
         """
-        discovery.discover(self._session, self._registry, decide, pause)
+        if decide is None:
+            self._session.module.discover(None)
+        else:
+            discover(self._session, self._registry, decide, pause)
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
@@ -498,7 +490,11 @@ class LineProfiler(ByCountProfilerMixin):
         With `split`, the time that lines and their C functions waited or spent in the
         kernel is also recorded, if they take more than 30 us; that costs 1 us each.
         """
-        discovery.count_c_functions(self._session, on=on, split=split)
+        module, cost = self._session.module, 0
+        if on and self._session.calibration.turn:  # 0 with a clock of tests
+            cost = c_function_cost(module, self._session.core)
+        module.c_functions(on, cost)
+        module.split_times(on and split)
 
     def audit(
         self, call: Callable[[], int | None] | None, cost_ns: int = 10_000_000
@@ -511,7 +507,10 @@ class LineProfiler(ByCountProfilerMixin):
         With None instead of a callable, the calls end. Raises ValueError if `cost_ns`
         is less than 1.
         """
-        discovery.audit(self._session.module, call, cost_ns)
+        if cost_ns < 1:
+            message = f"a step of {cost_ns} ns: give 1 or more"
+            raise ValueError(message)
+        self._session.module.overhead_audit(call, cost_ns)
 
     def costs(self) -> list[Cost]:
         """Return the cost of measuring so far, by code object.
@@ -519,7 +518,18 @@ class LineProfiler(ByCountProfilerMixin):
         Current lines count up to their last event. Any thread may call this; no other
         thread is stopped.
         """
-        return discovery.costs(self._session)
+        one, ns_per_tick = self._session.module.COST_ONE, self._session.module.scale()
+        return [
+            Cost(
+                key=(str(key[0]), int(str(key[1])), str(key[2])),
+                code=code,
+                calls=calls,
+                hits=hits,
+                cost_ns=(cost // one * ns_per_tick) >> 32,
+                time_ns=max(0, ((ticks - included // one) * ns_per_tick) >> 32),
+            )
+            for key, code, calls, hits, cost, ticks, included in self._tracer.costs()
+        ]
 
     def overhead(self) -> Overhead:
         """Return what the profilers of this process have cost so far, in ns.
@@ -527,7 +537,15 @@ class LineProfiler(ByCountProfilerMixin):
         It has the estimated cost of events, and the processor time of registering code
         objects that discovery found.
         """
-        return discovery.overhead(self._session)
+        module = self._session.module
+        ns_per_tick = module.scale()
+        ticks, cpu_ns = module.python_calls()
+        events = max(0, module.cost() // module.COST_ONE - ticks)
+        return Overhead(
+            events_ns=(events * ns_per_tick) >> 32,
+            registering_ns=cpu_ns,
+            left_out=module.left_out(),
+        )
 
     # -- results --------------------------------------------------------------------
 
@@ -550,9 +568,7 @@ class LineProfiler(ByCountProfilerMixin):
 
         Current lines count up to now. Names of files are those of the code objects.
         """
-        return self._results.stats(
-            self._blocks, end=self.exit, from_start=self.from_start
-        )
+        return self._read_out(str)
 
     def final_stats(self) -> LineStats:
         """Return the profile of a program that has ended.
@@ -561,12 +577,7 @@ class LineProfiler(ByCountProfilerMixin):
         of files are normal: see `normal_path`.
         """
         self._session.gpu.has_ended = True
-        return self._results.stats(
-            self._blocks,
-            end=self.exit,
-            from_start=self.from_start,
-            file_name=normal_path,
-        )
+        return self._read_out(normal_path)
 
     def stats_so_far(self) -> LineStats:
         """Return that of `final_stats` while the program runs, from another thread.
@@ -575,7 +586,103 @@ class LineProfiler(ByCountProfilerMixin):
         of GPU work the profile has the records that have come. The timeline, which may
         be long, is left out.
         """
-        return self._results.stats_so_far(self._blocks, from_start=self.from_start)
+        gpu = self._session.gpu.take(so_far=True)
+        return self._as_profile(
+            self._all_counts(cost_factor=1.0, end="still running"),
+            gpu,
+            None,
+            normal_path,
+        )
+
+    def _read_out(self, file_name: Callable[[str], str]) -> LineStats:
+        """Return all that was counted so far, with GPU work and the timeline.
+
+        `file_name` gives the name of a file in the profile by that in its code objects.
+        """
+        session = self._session
+        gpu = session.gpu.take()
+        with _PausedCollection():
+            trace = session.trace or session.slices
+            return self._as_profile(self._final_counts(), gpu, trace, file_name)
+
+    def _final_counts(self) -> Counts:
+        """Return all that was counted so far, but no GPU work."""
+        session = self._session
+        cost_factor = remeasure(session.module, session.core, session.calibration)
+        self._registry.note_compiled_by_numba()
+        with _PausedCollection():  # it would visit all objects of the program again
+            return self._all_counts(cost_factor=cost_factor, end=self.exit)
+
+    def _all_counts(self, *, cost_factor: float, end: str) -> Counts:
+        """Return all that was counted; `cost_factor` is for its costs.
+
+        `end` says how the program ended, "" if it ended normally.
+        """
+        import_whole("lineprof.snapshot.counts")
+        from lineprof.snapshot.counts import Counts  # noqa: PLC0415  # at the end
+
+        session, registry = self._session, self._registry
+        module, tracer, run = session.module, session.tracer, session.run_info
+        ids, counted, calls, waits = _counted(tracer)
+        codes: list[Code] = [row for row in counted if not registry.is_hidden(row[0])]
+        block_codes: list[Code] = []
+        if self._blocks is not None:
+            block_codes = list(self._blocks.codes())
+            waits += self._blocks.waits()
+        scale = module.scale()
+        cost_ns = (int(run.cost * cost_factor) // module.COST_ONE * scale) >> 32
+        warnings = [
+            *registry.warnings,
+            *run.warnings(registry.functions, from_start=self.from_start),
+            *_compiled_warnings(registry),
+            *gpu_notes(),
+            *unread(),
+            *registry.sources.warnings(
+                {str(row[0][0]): None for row in [*codes, *block_codes]}
+            ),
+        ]
+        if module.frames_switched():
+            warnings.append("greenlets took turns: who called whom is partly a guess")
+        return Counts(
+            threads=ids,
+            codes=codes,
+            blocks=block_codes,
+            calls=calls,
+            c_functions=tracer.c_functions(),
+            waits=waits,
+            waits_unavailable=module.off_cpu_unavailable(),
+            own_times=module.split_times(None),
+            cuts=registry.cuts,
+            scale=(scale, module.COST_ONE, cost_factor),
+            process=run.process(overhead_ns=cost_ns, end=end),
+            warnings=warnings,
+        )
+
+    def _as_profile(
+        self,
+        counts: Counts,
+        gpu: Taken | None,
+        trace: TraceRecorder | SliceRecorder | None,
+        file_name: Callable[[str], str],
+    ) -> LineStats:
+        """Return `counts` as a profile, with GPU work and a timeline."""
+        import_whole("lineprof.line_stats", "lineprof.snapshot.profile", "hashlib")
+        if gpu or trace:
+            import_whole("lineprof.snapshot.gpu", "lineprof.model.timelines")
+        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
+        from lineprof.snapshot.profile import profile_of_process  # noqa: PLC0415  # at the end
+
+        all_counts = [counts]
+        del counts  # `profile_of_process` frees each part when it has been used
+        return LineStats.of(
+            profile_of_process(
+                all_counts.pop(),
+                gpu=gpu,
+                trace=trace.of(self._session.tracer, gpu) if trace else None,
+                read_source=self._registry.sources.read,
+                file_name=file_name,
+            )
+        )
 
     def dump_stats(self, filename: Path) -> None:
         """Write a profile file; raises LineprofError if that fails."""
@@ -664,146 +771,6 @@ class LineProfiler(ByCountProfilerMixin):
         return {hash(code.co_code): entry for code, entry in self.last_time.items()}
 
 
-class Results:
-    """Reader of the core session of one profiler."""
-
-    def __init__(self, session: CoreSession, registry: Registry) -> None:
-        """Read out `session`, for the code objects in `registry`."""
-        self._session = session
-        self._registry = registry
-
-    def stats(
-        self,
-        blocks: Blocks | None,
-        *,
-        end: str,
-        from_start: bool,
-        file_name: Callable[[str], str] = str,
-    ) -> LineStats:
-        """Return all that was counted so far, with GPU work and the timeline.
-
-        `end` says how the program ended, "" if it ended normally. `from_start` is
-        False if the program itself says when counting starts. `file_name` gives the
-        name of a file in the profile by that in its code objects.
-        """
-        session = self._session
-        gpu = session.gpu.take()
-        with _PausedCollection():
-            return self._stats(
-                self.counts(blocks, end=end, from_start=from_start),
-                gpu,
-                session.trace or session.slices,
-                file_name,
-            )
-
-    def stats_so_far(self, blocks: Blocks | None, *, from_start: bool) -> LineStats:
-        """Return the same while the program runs: see `LineProfiler.stats_so_far`."""
-        gpu = self._session.gpu.take(so_far=True)
-        return self._stats(
-            self._counts(
-                blocks, cost_factor=1.0, end="still running", from_start=from_start
-            ),
-            gpu,
-            None,
-            normal_path,
-        )
-
-    def counts(self, blocks: Blocks | None, *, end: str, from_start: bool) -> Counts:
-        """Return all that was counted so far, but no GPU work; see `stats`."""
-        session = self._session
-        cost_factor = remeasure(session.module, session.core, session.calibration)
-        self._registry.note_compiled_by_numba()
-        with _PausedCollection():  # it would visit all objects of the program again
-            return self._counts(
-                blocks, cost_factor=cost_factor, end=end, from_start=from_start
-            )
-
-    def texts(self, counts: Counts) -> dict[str, str | None]:
-        """Return the texts of the files of `counts`, as `write_counts` takes them."""
-        files = {str(key[0]) for key, *_ in (*counts.codes, *counts.blocks)}
-        sources = self._registry.sources
-        return {file: sources.text(file) for file in files if sources.keeps(file)}
-
-    def _counts(
-        self,
-        blocks: Blocks | None,
-        *,
-        cost_factor: float,
-        end: str,
-        from_start: bool,
-    ) -> Counts:
-        """Return all that was counted; `cost_factor` is for its costs."""
-        import_whole("lineprof.snapshot.counts")
-        from lineprof.snapshot.counts import Counts  # noqa: PLC0415  # at the end
-
-        session, registry = self._session, self._registry
-        module, tracer, run = session.module, session.tracer, session.run_info
-        ids, counted, calls, waits = _counted(tracer)
-        codes: list[Code] = [row for row in counted if not registry.is_hidden(row[0])]
-        block_codes: list[Code] = []
-        if blocks is not None:
-            block_codes = list(blocks.codes())
-            waits += blocks.waits()
-        scale = module.scale()
-        cost_ns = (int(run.cost * cost_factor) // module.COST_ONE * scale) >> 32
-        warnings = [
-            *registry.warnings,
-            *run.warnings(registry.functions, from_start=from_start),
-            *_compiled_warnings(registry),
-            *gpu_notes(),
-            *unread(),
-            *registry.sources.warnings(
-                {str(row[0][0]): None for row in [*codes, *block_codes]}
-            ),
-        ]
-        if module.frames_switched():
-            warnings.append("greenlets took turns: who called whom is partly a guess")
-        return Counts(
-            threads=ids,
-            codes=codes,
-            blocks=block_codes,
-            calls=calls,
-            c_functions=tracer.c_functions(),
-            waits=waits,
-            waits_unavailable=module.off_cpu_unavailable(),
-            own_times=module.split_times(None),
-            cuts=registry.cuts,
-            scale=(scale, module.COST_ONE, cost_factor),
-            process=run.process(
-                core=(session.core, session.core_reason),
-                overhead_ns=cost_ns,
-                end=end,
-            ),
-            warnings=warnings,
-        )
-
-    def _stats(
-        self,
-        counts: Counts,
-        gpu: Taken | None,
-        trace: TraceRecorder | SliceRecorder | None,
-        file_name: Callable[[str], str],
-    ) -> LineStats:
-        """Return `counts` as a profile, with GPU work and a timeline."""
-        import_whole("lineprof.line_stats", "lineprof.snapshot.profile", "hashlib")
-        if gpu or trace:
-            import_whole("lineprof.snapshot.gpu", "lineprof.model.timelines")
-        from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
-        from lineprof.snapshot.profile import profile_of_process  # noqa: PLC0415  # at the end
-
-        all_counts = [counts]
-        del counts  # `profile_of_process` frees each part when it has been used
-        return LineStats.of(
-            profile_of_process(
-                all_counts.pop(),
-                gpu=gpu,
-                trace=trace.of(self._session.tracer, gpu) if trace else None,
-                read_source=self._registry.sources.read,
-                file_name=file_name,
-            )
-        )
-
-
 def is_live(profiler: LineProfiler) -> bool:
     """Return whether all that the profile would have is in a live file.
 
@@ -820,23 +787,18 @@ def is_live(profiler: LineProfiler) -> bool:
     )
 
 
-def counts_of(
-    profiler: LineProfiler,
-) -> tuple[Counts, dict[str, str | None]] | None:
+def counts_of(profiler: LineProfiler) -> tuple[Counts, dict[str, str | None]] | None:
     """Return all that was counted so far, and the texts of its source files.
 
     None if GPU work or a timeline may belong to the profile: see `Counts`. The texts
     are those that ``lineprof.snapshot.counts.write_counts`` takes.
     """
-    session, results = profiler._session, profiler._results  # noqa: SLF001  # of this module
+    session, sources = profiler._session, profiler._registry.sources  # noqa: SLF001
     if session.trace or session.slices or session.gpu.is_possible:
         return None
-    counts = results.counts(
-        profiler._blocks,  # noqa: SLF001
-        end=profiler.exit,
-        from_start=profiler.from_start,
-    )
-    return counts, results.texts(counts)
+    counts = profiler._final_counts()  # noqa: SLF001  # of this module
+    files = {str(key[0]) for key, *_ in (*counts.codes, *counts.blocks)}
+    return counts, {file: sources.text(file) for file in files if sources.keeps(file)}
 
 
 def begin_in_child(profiler: LineProfiler, gpu: GpuOptions | None = None) -> None:
@@ -862,8 +824,7 @@ def adopt(profiler: LineProfiler, *, alone: bool = False) -> None:
     """
 
     def adopts() -> None:
-        if on_first_use:
-            notify_first_use(profiler)
+        notify_first_use(profiler)
 
     profiler._registry.adopts = adopts  # noqa: SLF001  # of this module
     if alone:

@@ -9,7 +9,6 @@ from lineprof.config import parse_bool
 from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
 
     from lineprof._core import Tracer
@@ -99,80 +98,83 @@ class _Requests:
         self.alive = 0
         self.timelines = 0
 
-    def end(self, trace_start: Callable[[int, int | None], None]) -> None:
-        """Forget a request; the core stops recording after the last one."""
-        self.alive -= 1
-        if not self.alive:
-            trace_start(0, None)
-
 
 _REQUESTS = _Requests()
 
 
-class SliceRecorder:
-    """One profiler's request for the long slices that explain a GPU's idle time.
+class _Request:
+    """One profiler's request for slices, which the core keeps."""
 
-    They are those of lines and functions whose off-CPU time is measured anyway. The
-    requests of a timeline go first: they include these slices.
-    """
+    _is_timeline = False
+    _min_ns = 0  # of a function that has a slice
+    _began = 0  # ticks
 
-    def __init__(self, core: ModuleType) -> None:
-        """Record from now on; the clock must be open."""
+    def __init__(self, core: ModuleType, memory_mb: int, min_line_ns: int) -> None:
+        """Count the request; `min_line_ns` is that of a line that has a slice."""
         self._core, self._trace_start = core, core.trace_start
-        self._began = core.ticks()
+        self._memory_mb, self._min_line_ns = memory_mb, min_line_ns
         self._requests = _REQUESTS
         self._requests.alive += 1
-        if not self._requests.timelines:
-            ticks = (_IDLE_NS << 32) // core.scale()
-            core.trace_start(_IDLE_MB * _MB, ticks, ticks)
+        self._requests.timelines += self._is_timeline
 
     def __del__(self) -> None:
         """Stop recording after the last request."""
-        self._requests.end(self._trace_start)
+        self._requests.timelines -= self._is_timeline
+        self._requests.alive -= 1
+        if not self._requests.alive:
+            self._trace_start(0, None)
 
     def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
-        """Return the slices of `tracer`, as `TraceRecorder.of` does."""
+        """Return the slices of `tracer`; they are read from the core later.
+
+        Their times have the same origin as those of `gpu`.
+        """
         from lineprof.snapshot.profile import RawTrace  # noqa: PLC0415  # at the end
 
         return RawTrace(
             core=self._core,
             tracer=tracer,
             began=self._began,
-            origin_ns=_origin_of(gpu),
-            memory_mb=_IDLE_MB,
-            min_ns=_IDLE_NS,
-            min_line_ns=_IDLE_NS,
+            origin_ns=gpu.raw["origin_ns"] if gpu and gpu.raw else None,
+            memory_mb=self._memory_mb,
+            min_ns=self._min_ns,
+            min_line_ns=self._min_line_ns,
         )
 
 
-def _origin_of(gpu: Taken | None) -> int | None:
-    """Return where the time of GPU work begins, on CLOCK_MONOTONIC."""
-    return gpu.raw["origin_ns"] if gpu and gpu.raw else None
+class SliceRecorder(_Request):
+    """One profiler's request for the long slices that explain a GPU's idle time.
+
+    They are those of lines and functions whose off-CPU time is measured anyway. The
+    requests of a timeline go first: they include these slices.
+    """
+
+    _min_ns = _IDLE_NS
+
+    def __init__(self, core: ModuleType) -> None:
+        """Record from now on; the clock must be open."""
+        self._began = core.ticks()
+        super().__init__(core, _IDLE_MB, _IDLE_NS)
+        if not self._requests.timelines:
+            ticks = (_IDLE_NS << 32) // core.scale()
+            core.trace_start(_IDLE_MB * _MB, ticks, ticks)
 
 
-class TraceRecorder:
+class TraceRecorder(_Request):
     """One profiler's request for a timeline.
 
     All profilers of the process share one trace buffer. The options of the last
     request hold, and recording continues while any request is alive.
     """
 
+    _is_timeline = True
+
     def __init__(self, core: ModuleType, lines_us: float, memory_mb: int) -> None:
         """Record functions from now on, so that calibration includes their cost."""
-        self._core, self._trace_start = core, core.trace_start
         self._lines_us = lines_us
-        self._memory_mb = memory_mb
         self._bytes = min(memory_mb, _MAX_MB) * _MB
-        self._began = 0
         core.trace_start(self._bytes, None)
-        self._requests = _REQUESTS
-        self._requests.alive += 1
-        self._requests.timelines += 1
-
-    def __del__(self) -> None:
-        """Stop recording after the last request."""
-        self._requests.timelines -= 1
-        self._requests.end(self._trace_start)
+        super().__init__(core, memory_mb, int(min(lines_us, _MAX_US) * 1000))
 
     def begin(self) -> None:
         """Also record lines, now that the clock is open."""
@@ -182,19 +184,3 @@ class TraceRecorder:
             ticks = min(ticks, _MAX_TICKS)
         self._core.trace_start(self._bytes, ticks)
         self._began = self._core.ticks()
-
-    def of(self, tracer: Tracer, gpu: Taken | None) -> RawTrace:
-        """Return the trace of `tracer`; it is read from the core later.
-
-        Its times have the same origin as those of `gpu`.
-        """
-        from lineprof.snapshot.profile import RawTrace  # noqa: PLC0415  # at the end
-
-        return RawTrace(
-            core=self._core,
-            tracer=tracer,
-            began=self._began,
-            origin_ns=_origin_of(gpu),
-            memory_mb=self._memory_mb,
-            min_line_ns=int(min(self._lines_us, _MAX_US) * 1000),
-        )

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 def changed_options(options: RunOptions) -> dict[str, object]:
     """Return the options that differ from their defaults."""
-    usual = {**vars(RunOptions), **vars(RunOptions())}
+    usual = RunOptions()
     left_out = {"given", "kind", "target", "arguments"}
     return {
         name: value
         for name, value in vars(options).items()
-        if name not in left_out and value != usual[name]
+        if name not in left_out and value != getattr(usual, name)
     }
 
 

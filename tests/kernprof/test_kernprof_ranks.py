@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import hits_in, kernprof_forked, run, viewer, write
 
-from kernprof.output_file import output_name
+from kernprof.output_file import Names, output_name
 from kernprof.run_options import UsageError
 from lineprof.ranks import rank_of_process
 
@@ -184,8 +184,8 @@ def name_of(template: str | None, rank: int = 3, ranks: int | None = 8) -> str:
     if ranks is None:
         environ = {"PMIX_RANK": str(rank), "PMIX_NAMESPACE": "prte.1"}
     place = rank_of_process(environ)
-    names = {"suffix": ".lprof", "stem": "s", "file_name": "s.py"}
-    return output_name(template, **names, place=place).name  # type: ignore[arg-type]
+    names = Names(stem="s", file_name="s.py", place=place)
+    return output_name(template, names).name
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_ranks_have_as_many_digits_as_the_last_one() -> None:
 
 
 def test_a_program_that_runs_alone_is_rank_0_of_1() -> None:
-    names = {"suffix": ".lprof", "stem": "s", "file_name": "s.py", "place": None}
-    assert output_name("%s.%r.%n", **names).name == "s.0000.1"  # type: ignore[arg-type]
+    names = Names(stem="s", file_name="s.py")
+    assert output_name("%s.%r.%n", names).name == "s.0000.1"
 
 
 def test_a_number_of_ranks_that_is_not_known_is_an_error() -> None:

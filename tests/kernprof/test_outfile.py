@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import enter_removed_folder, kernprof_forked, write
 
-from kernprof.output_file import OutputFile, expand
+from kernprof.output_file import Names, OutputFile
 from kernprof.run_options import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def named(template: str) -> str:
-    return expand(template, stem="stem", file_name="stem.py")
+    return Names(stem="stem", file_name="stem.py").expand(template)
 
 
 @pytest.mark.parametrize(
