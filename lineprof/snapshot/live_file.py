@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.errors import LineprofError
 from lineprof.files import normal_path
-from lineprof.model.records import Process, SourceFile
+from lineprof.model.records import SourceFile
 from lineprof.private_folder import open_file
 from lineprof.snapshot.arithmetic import live_clock, live_notes, live_read
 from lineprof.snapshot.calls import max_node_ticks
+from lineprof.snapshot.counts import Counts
 from lineprof.snapshot.profile import (
     CodeRow,
-    Parts,
     TickScale,
     max_line_ticks,
-    profile_of,
+    profile_of_process,
 )
 from lineprof.source import left_out, read_source, source_file
 from lineprof.source_files import disk_state
@@ -274,21 +274,23 @@ def profile_of_counts(
     all_warnings = list(warnings)
     if header["incomplete"]:
         all_warnings.append(_INCOMPLETE)
-    return profile_of(
-        live.threads,
-        live.codes,
-        scale,
-        process,
-        [*all_warnings, *sources.warnings({str(row.key[0]) for row in live.codes})],
-        Parts(
-            calls=live.calls,
-            c_functions=live.c_functions,
-            waits=live.waits,
-            cuts=notes.cuts,
-            read_source=sources.read,
-            file_name=normal_path,
-            names={},
-        ),
+    all_warnings += sources.warnings({str(row.key[0]) for row in live.codes})
+    counts = Counts(
+        threads=live.threads,
+        codes=live.codes,
+        blocks=(),
+        calls=live.calls,
+        c_functions=live.c_functions,
+        waits=live.waits,
+        waits_unavailable=False,
+        own_times=False,
+        cuts=notes.cuts,
+        scale=(scale.ns_per_tick, scale.cost_one, scale.cost_share),
+        process=process,
+        warnings=all_warnings,
+    )
+    return profile_of_process(
+        counts, read_source=sources.read, file_name=normal_path, names={}
     )
 
 
@@ -314,7 +316,8 @@ def _check_times(live: LiveCounts, scale: TickScale) -> None:
         )
 
 
-def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process:
+def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> dict[str, Any]:
+    """Return the fields of `Process`; LineprofError if their notes are damaged."""
     header, known = live.header, live.notes.process
     missing = [name for name in _REQUIRED if name not in known]
     if (
@@ -328,14 +331,14 @@ def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process
     ran_ns = scale.ns(max(0, header["last"] - header["ticks"]))
     start_ns: int = known["start_unix_ns"]
     parent = live.notes.more.get("parent")  # of a child
-    return Process(
+    return {
         **{name: known.get(name, _DEFAULTS.get(name)) for name in _TYPES},
-        wall_ns=max(0, header["unix_ns"] + ran_ns - start_ns),
-        overhead_ns=scale.cost_ns(header["cost"]),
-        exit=exit_reason,
-        is_whole=live.notes.is_whole,
-        parent_pid=parent if isinstance(parent, int) else None,
-    )
+        "wall_ns": max(0, header["unix_ns"] + ran_ns - start_ns),
+        "overhead_ns": scale.cost_ns(header["cost"]),
+        "exit": exit_reason,
+        "is_whole": live.notes.is_whole,
+        "parent_pid": parent if isinstance(parent, int) else None,
+    }
 
 
 _DEFAULTS = dict.fromkeys(

@@ -12,7 +12,6 @@ from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
-    NO_CALLS,
     OTHER,
     OWN_TIMES,
     PARTS,
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from lineprof.model import timelines
     from lineprof.model.records import Key, SourceFile
     from lineprof.model.timelines import Batch
-    from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
 
@@ -163,52 +161,38 @@ class TickScale(NamedTuple):
         return max(0, self.ns(ticks) - self.cost_ns(cost))
 
 
-class Parts(NamedTuple):
-    """Raw data of the core beside lines, which not every profile has."""
-
-    gpu: Taken | None = None
-    blocks: Sequence[Code] = ()  # also shown as functions
-    calls: RawTree | None = None
-    c_functions: Iterable[tuple[int, str]] = ()  # serial and name
-    trace: RawTrace | None = None
-    waits: Iterable[RawWait] = ()
-    waits_unavailable: bool = False  # the system does not tell what threads wait for
-    own_times: bool = False  # `waits` also has the breakdown of lines' own times
-    # From when, and until when or None, functions were counted, in ns.
-    cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
-    read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
-    # Name of a file in the profile, by that in its code objects.
-    file_name: Callable[[str], str] = str
-    # Present names of threads by their native ids; None: those of this process.
-    names: Mapping[int, str] | None = None
-
-
-def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
-    ids: Sequence[tuple[int, str]],
-    codes: Iterable[Code],
-    scale: TickScale,
-    process: Process,
-    warnings: Iterable[str],
-    parts: Parts,
+def profile_of_process(  # noqa: PLR0913  # what was measured beside counts
+    counts: Counts,
+    *,
+    gpu: Taken | None = None,
+    trace: RawTrace | None = None,
+    read_source: Callable[[str], SourceFile] = read_source,
+    names: Mapping[int, str] | None = None,
+    file_name: Callable[[str], str] = str,
 ) -> Profile:
-    """Return the profile of a process from the result of ``Tracer.snapshot``.
+    """Return the profile of a process.
 
-    `ids` has the native ids and the names of threads when they were first seen.
-    Calls and slices of code objects that are not in `codes` are left out, except
-    those of C functions.
+    `read_source` gives a file by the name in code objects, `file_name` its name in the
+    profile. `names` are the present names of threads by their native ids; None: those
+    of this process. Calls and slices of code objects that are not in `counts` are left
+    out, except those of C functions.
     """
-    files = _FileNames(parts.file_name)
-    code_rows = list(map(files.renamed, map(CodeRow._make, codes)))
-    blocks = map(files.renamed, map(CodeRow._make, parts.blocks))
+    ids, warnings, process = counts.threads, counts.warnings, Process(**counts.process)
+    ns_per_tick, cost_one, cost_share = counts.scale
+    scale = TickScale(ns_per_tick=ns_per_tick, cost_one=cost_one, cost_share=cost_share)
+    files = _FileNames(file_name)
+    code_rows = list(map(files.renamed, map(CodeRow._make, counts.codes)))
+    blocks = map(files.renamed, map(CodeRow._make, counts.blocks))
     shown_rows = [*code_rows, *blocks]
-    del codes  # so that the memory of each part is free for the next
+    # The memory of each part is free for the next, if the caller keeps no `counts`.
+    counts = counts._replace(codes=(), blocks=())
     threads = _thread_indexes(shown_rows)
     functions = _functions(shown_rows, scale, threads)
     shown_files = dict.fromkeys(function.file for function in functions)
     shown = {code.serial: code.function for code in shown_rows}
     called = {code.serial: code.function for code in code_rows}
-    called.update(of_c(parts.c_functions))
-    cuts = {files.key(key): span for key, span in parts.cuts.items()}
+    called.update(of_c(counts.c_functions))
+    cuts = {files.key(key): span for key, span in counts.cuts.items()}
     del code_rows, shown_rows
 
     def place_of(number: int) -> int:
@@ -217,41 +201,37 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
             return UNKNOWN_THREAD
         return threads.setdefault(number, len(threads))
 
-    tree, gpu = NO_CALLS, NO_GPU
+    tree, functions = tree_of(counts.calls, called, place_of, scale, functions)
+    counts = counts._replace(calls=(0, b""))
+    gpu_data = NO_GPU
     traces: tuple[timelines.Trace, ...] = ()
-    if parts.calls:
-        calls, parts = parts.calls, parts._replace(calls=None, blocks=())
-        tree, functions = tree_of(calls, called, place_of, scale, functions)
-        del calls
-    if parts.gpu:
+    if gpu:
         from lineprof.snapshot.gpu import gpu_of  # noqa: PLC0415  # only with a GPU
 
-        gpu = gpu_of(parts.gpu, shown, place_of, scale)
-    if parts.trace and not parts.trace.min_ns:
-        traces = parts.trace.read(called, place_of, scale.ns_per_tick)
-        warnings = [*warnings, *parts.trace.warnings(traces)]
-    elif parts.trace and gpu.timelines:
-        slices = parts.trace.read(called, place_of, scale.ns_per_tick)
-        gpu = gpu._replace(slices=slices)
-    wait_rows = list(map(WaitRow._make, parts.waits))
+        gpu_data = gpu_of(gpu, shown, place_of, scale)
+    if trace and not trace.min_ns:
+        traces = trace.read(called, place_of, scale.ns_per_tick)
+        warnings = [*warnings, *trace.warnings(traces)]
+    elif trace and gpu_data.timelines:
+        slices = trace.read(called, place_of, scale.ns_per_tick)
+        gpu_data = gpu_data._replace(slices=slices)
+    wait_rows = list(map(WaitRow._make, counts.waits))
     waits = waits_of(wait_rows, shown, place_of, functions)
-    wait_warnings = warnings_of(waits, functions, unavailable=parts.waits_unavailable)
+    wait_warnings = warnings_of(waits, functions, unavailable=counts.waits_unavailable)
     return Profile.from_functions(
         functions,
         processes=(process,),
-        threads=_threads(
-            ids, threads, thread_names() if parts.names is None else parts.names
-        ),
+        threads=_threads(ids, threads, thread_names() if names is None else names),
         sources={
-            file: parts.read_source(files.given(file))._replace(file=file)
+            file: read_source(files.given(file))._replace(file=file)
             for file in shown_files
         },
         warnings=[*warnings, *remarks(tree), *wait_warnings],
-        gpu=gpu,
+        gpu=gpu_data,
         calls=tree,
         traces=traces,
         waits=waits,
-        breakdowns=own_times_of(wait_rows, shown, place_of) if parts.own_times else (),
+        breakdowns=own_times_of(wait_rows, shown, place_of) if counts.own_times else (),
         cuts=[
             Cut(
                 function=function.key,
@@ -264,41 +244,6 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
             if function.key in cuts
         ],
     )
-
-
-def profile_of_process(  # noqa: PLR0913  # the same
-    counts: Counts,
-    *,
-    gpu: Taken | None = None,
-    trace: RawTrace | None = None,
-    read_source: Callable[[str], SourceFile] = read_source,
-    names: Mapping[int, str] | None = None,
-    file_name: Callable[[str], str] = str,
-) -> Profile:
-    """Return the profile of a process that is not read from its live file.
-
-    The other parts are those of `Parts`.
-    """
-    parts = [
-        Parts(
-            gpu=gpu,
-            blocks=counts.blocks,
-            calls=counts.calls,
-            c_functions=counts.c_functions,
-            trace=trace,
-            waits=counts.waits,
-            waits_unavailable=counts.waits_unavailable,
-            own_times=counts.own_times,
-            cuts=counts.cuts,
-            read_source=read_source,
-            file_name=file_name,
-            names=names,
-        )
-    ]
-    threads, codes, warnings = counts.threads, iter(counts.codes), counts.warnings
-    scale, process = TickScale(*counts.scale), Process(**counts.process)
-    del counts, trace, gpu  # `profile_of` frees each part when it has been used
-    return profile_of(threads, codes, scale, process, warnings, parts.pop())
 
 
 class _FileNames:

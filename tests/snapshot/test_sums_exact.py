@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from c_events import HAS_C_EVENTS
+from core_profiles import profile_of
 from example_calls import PROCESS
 from whole_program import profiled
 
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.records import DEEPER as DEEPER_CALLS
 from lineprof.model.records import NO_NODE
-from lineprof.snapshot.profile import Parts, TickScale, profile_of
+from lineprof.snapshot.profile import TickScale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,8 +220,8 @@ def profile(
         codes,
         scale,
         PROCESS,
-        warnings=(),
-        parts=Parts(calls=(folded, nodes or raw_of(threads)), c_functions=of_c),
+        calls=(folded, nodes or raw_of(threads)),
+        c_functions=of_c,
     )
 
 
