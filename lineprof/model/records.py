@@ -11,10 +11,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, overload
 
 from lineprof.model.relation import (
+    FILE,
     FUNCTION,
     NONE,
     PROCESS,
     THREAD,
+    Field,
     Relation,
     greatest,
     least,
@@ -221,6 +223,20 @@ class FunctionStats(NamedTuple):
         if self.recursive_ns is not None:
             return self.recursive_ns
         return sum(one.time_ns for one in self.thread_lines)
+
+
+FUNCTIONS = Relation(
+    "functions",
+    FunctionStats,
+    "a function",
+    (
+        refers(FILE),
+        *others(str, "name"),
+        Field("line", column="first_line"),
+        *others(int, "calls"),
+        *others(int, "recursive_ns", optional=True),
+    ),
+)
 
 
 class Cut(NamedTuple):

@@ -16,7 +16,7 @@ NONE = -1  # in place of the index of a record: there is none, or it is unknown
 
 # What a field refers to: the index of a record in the profile, or a function's key.
 PROCESS, THREAD, PATH, DEVICE = "process", "thread", "path", "device"
-FUNCTION = "function"
+FUNCTION, FILE = "function", "file"
 NAME = "name"  # a text that many records share
 
 
