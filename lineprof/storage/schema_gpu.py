@@ -28,11 +28,6 @@ class BatchTables(NamedTuple):
     owner: str  # "timeline": `batches` has its id as timeline_id
     items: str  # "events": the column of `batches` with their number
 
-    @property
-    def owner_id(self) -> str:
-        """The column with the id of a timeline, or of a trace."""
-        return f"{self.owner}_id"
-
 
 def _batches(prefix: str, owner: str, items: str) -> BatchTables:
     return BatchTables(
