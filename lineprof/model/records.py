@@ -512,18 +512,19 @@ class Wait(NamedTuple):
     ns: int
 
 
-WAITS = Relation(
-    "waits",
-    Wait,
-    "a wait",
-    (
+def _of_lines(name: str, record: type, owner: str, by: str) -> Relation:
+    """Return the relation of times of lines by cause, or by part."""
+    fields = (
         refers(FUNCTION),
         *naturals("line"),
         refers(THREAD),
-        *others(str, "cause"),
+        *others(str, by),
         *summed("ns"),
-    ),
-)
+    )
+    return Relation(name, record, owner, fields)
+
+
+WAITS = _of_lines("waits", Wait, "a wait", by="cause")
 
 
 # Breakdown of lines: time of the line itself, and of C functions that it called.
@@ -555,18 +556,7 @@ class LineBreakdown(NamedTuple):
     ns: int
 
 
-OWN_TIMES = Relation(
-    "own_times",
-    LineBreakdown,
-    "an own time",
-    (
-        refers(FUNCTION),
-        *naturals("line"),
-        refers(THREAD),
-        *others(str, "part"),
-        *summed("ns"),
-    ),
-)
+OWN_TIMES = _of_lines("own_times", LineBreakdown, "an own time", by="part")
 
 
 # Ranks: see `lineprof.model.rank_lines`.

@@ -256,9 +256,8 @@ class _FileNames:
 
     def renamed(self, row: CodeRow) -> CodeRow:
         """Return the row of a code object with the file's name in the profile."""
-        file, line, name = row.function
-        known = self._name(file)
-        return row if known == file else row._replace(key=(known, line, name))
+        key = self.key(row.function)
+        return row if key == row.function else row._replace(key=key)
 
     def key(self, key: Key) -> Key:
         """Return the key of a function in the profile."""

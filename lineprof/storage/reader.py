@@ -7,7 +7,7 @@ import os
 import sqlite3
 import stat
 from array import array
-from contextlib import closing
+from contextlib import closing, contextmanager
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ from lineprof.storage.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import Any
 
     from lineprof.model.records import Key, LineBreakdown, MergedCall, Wait
@@ -99,16 +99,10 @@ def load_file(
     full_name = _full_name(name)
     if full_name is None:
         return line_profiler_files.load_pickle(name)
-    tables: frozenset[Table] = frozenset()
-    try:
-        with closing(_opened(full_name)) as db:
-            tables = check_tables(db)
-            return _profile(db, tables, columns)
-    except _DAMAGE as error:
-        raise LineprofError(
-            f"{name} is damaged ({str(error) or type(error).__name__})",
-            hint=_MERGE_AGAIN if schema_gpu.RANK_RUNS in tables else _AGAIN,
-        ) from error
+    tables: set[Table] = set()
+    with _opened(name, full_name, tables) as db:
+        tables |= check_tables(db)
+        return _profile(db, tables, columns)
 
 
 def load_processes(path: str | os.PathLike[str]) -> list[Process]:
@@ -120,14 +114,9 @@ def load_processes(path: str | os.PathLike[str]) -> list[Process]:
     full_name = _full_name(name)
     if full_name is None:
         return []
-    try:
-        with closing(_opened(full_name)) as db:
-            check_tables(db, [schema.PROCESSES], ())
-            return _processes(fields_of(db, schema.PROCESSES, {}))
-    except _DAMAGE as error:
-        raise LineprofError(
-            f"{name} is damaged ({str(error) or type(error).__name__})", hint=_AGAIN
-        ) from error
+    with _opened(name, full_name, frozenset()) as db:
+        check_tables(db, [schema.PROCESSES], ())
+        return _processes(fields_of(db, schema.PROCESSES, {}))
 
 
 # Raised by damaged files.
@@ -159,17 +148,25 @@ def _full_name(name: str) -> str | None:
     return full_name
 
 
-def _opened(full_name: str) -> sqlite3.Connection:
-    """Return the database at an absolute path, opened for reading only."""
+@contextmanager
+def _opened(
+    name: str, full_name: str, tables: Collection[Table]
+) -> Iterator[sqlite3.Connection]:
+    """Give the database at an absolute path, opened for reading only.
+
+    Raises LineprofError if it is damaged; `tables` are those that it has by then.
+    """
     # immutable: no locks and no journal, whatever lies beside the file
     uri = schema.database_uri(full_name, "mode=ro&immutable=1")
-    db = sqlite3.connect(uri, uri=True)
     try:
-        _restrict(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            _restrict(db)
+            yield db
+    except _DAMAGE as error:
+        raise LineprofError(
+            f"{name} is damaged ({str(error) or type(error).__name__})",
+            hint=_MERGE_AGAIN if schema_gpu.RANK_RUNS in tables else _AGAIN,
+        ) from error
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> LineprofError:
@@ -237,7 +234,7 @@ def _text(data: bytes) -> str:
 
 def _profile(
     db: sqlite3.Connection,
-    tables: frozenset[Table],
+    tables: Collection[Table],
     columns: list[CellColumns] | None,
 ) -> Profile:
     """Return the profile in an open and checked database that has `tables`."""
@@ -284,7 +281,7 @@ def _unit(text: str) -> float:
 
 
 def _optional(
-    db: sqlite3.Connection, tables: frozenset[Table], lookup: Lookup, folded: str
+    db: sqlite3.Connection, tables: Collection[Table], lookup: Lookup, folded: str
 ) -> dict[str, Any]:
     """Return the parts that not every profile has, as arguments of `from_functions`."""
     found: dict[str, Any] = {}

@@ -17,7 +17,6 @@ from lineprof.model.records import (
     CALL_NUMBERS,
     NO_CALLS,
     NO_NODE,
-    CallNodes,
     node_columns,
 )
 from lineprof.model.relation import FILE, FUNCTION, PROCESS, THREAD
@@ -25,11 +24,11 @@ from lineprof.storage import schema
 from lineprof.storage.schema import Indexes, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallNode, Key
+    from lineprof.model.records import Key
     from lineprof.storage import writer_gpu
     from lineprof.storage.schema import Column, Filled, Ids, Row, Table
 
@@ -226,24 +225,20 @@ def function_ids(stats: Profile) -> dict[Key, int]:
 
     Functions without measured lines, mostly of C, are called, waited in or traced.
     """
-    keys = dict.fromkeys([function.key for function in stats.functions])
-    keys.update(dict.fromkeys(_called(stats.calls.nodes)))
-    for call in stats.calls.merged:
-        keys.update(dict.fromkeys([call.function, call.caller or call.function]))
-    keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
-    keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
-    keys.update(dict.fromkeys([function for function, _ in stats.ranks.places]))
-    for trace in (*stats.traces, *stats.gpu.slices):
-        keys.update(dict.fromkeys(trace.functions))
-    return {key: index for index, key in enumerate(keys)}
-
-
-def _called(nodes: Sequence[CallNode]) -> Iterable[Key]:
-    """Return the functions of `nodes`, in order of first appearance."""
-    if isinstance(nodes, CallNodes):
-        used = dict.fromkeys(nodes.column("function"))
-        return map(nodes.functions.__getitem__, used)
-    return [node.function for node in nodes]
+    nodes = node_columns(stats.calls.nodes)
+    called = map(nodes.functions.__getitem__, dict.fromkeys(nodes.column("function")))
+    merged = [(one.function, one.caller or one.function) for one in stats.calls.merged]
+    traces = (*stats.traces, *stats.gpu.slices)
+    keys = chain(
+        [function.key for function in stats.functions],
+        called,
+        chain.from_iterable(merged),
+        [wait.function for wait in stats.waits],
+        [one.function for one in stats.breakdowns],
+        [function for function, _ in stats.ranks.places],
+        chain.from_iterable([trace.functions for trace in traces]),
+    )
+    return {key: index for index, key in enumerate(dict.fromkeys(keys))}
 
 
 def _meta(stats: Profile) -> Iterator[Row]:
@@ -254,8 +249,8 @@ def _meta(stats: Profile) -> Iterator[Row]:
 
 def _path_ids(stats: Profile) -> dict[str, int]:
     """Return the ids of all files that the profile names."""
-    paths = dict.fromkeys(function.file for function in stats.functions)
-    paths.update(dict.fromkeys(stats.sources))
+    files = [function.file for function in stats.functions]
+    paths = dict.fromkeys([*files, *stats.sources])
     return {path: index for index, path in enumerate(paths)}
 
 
