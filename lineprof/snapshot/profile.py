@@ -42,9 +42,8 @@ if TYPE_CHECKING:
     from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
 
-    # Tuples of the core, in the order of `LineRow`, `CodeRow` and `WaitRow`.
-    Line = tuple[int, int, int, int, int, int, int, int, int]
-    Code = tuple[tuple[object, ...], int, int, int, int, bytes | Sequence[Line], int]
+    # Tuples of the core, in the order of `CodeRow` and `WaitRow`.
+    Code = tuple[tuple[object, ...], int, int, int, int, bytes, int]
     RawWait = tuple[int, int, int, int, int]
 
     KeyLine = tuple[Key, int]
@@ -78,9 +77,9 @@ _RECORD = (
 )
 
 
-def packed_lines(lines: Iterable[Line]) -> bytes:
+def packed_lines(lines: Iterable[LineRow]) -> bytes:
     """Return lines as the core packs them."""
-    rows = map(attrgetter(*_ROW), map(LineRow._make, lines))
+    rows = map(attrgetter(*_ROW), lines)
     return array("q", itertools.chain.from_iterable(rows)).tobytes()
 
 
@@ -95,7 +94,7 @@ _TICKS = ("ticks", "await_ticks", "min_ticks", "max_ticks")
 
 def max_line_ticks(codes: Iterable[CodeRow]) -> int:
     """Return the longest time of a line of `codes`, in ticks; 0 without lines."""
-    lines = b"".join([code.packed_lines for code in codes])
+    lines = b"".join([code.lines for code in codes])
     return max_of_columns(lines, _ROW, _TICKS)
 
 
@@ -107,14 +106,8 @@ class CodeRow(NamedTuple):
     ticks: int  # of all calls, recursion counted once
     cost: int
     recursed: int  # whether it ever did
-    lines: bytes | Sequence[Line]
+    lines: bytes  # packed
     serial: int
-
-    @property
-    def packed_lines(self) -> bytes:
-        """The lines as the core packs them."""
-        lines = self.lines
-        return lines if isinstance(lines, bytes) else packed_lines(lines)
 
     @property
     def function(self) -> Key:
@@ -300,7 +293,7 @@ def _function(
 ) -> FunctionStats:
     file, first_line, name = key
     total = sum(scale.net_ns(code.ticks, code.cost) for code in codes)
-    lines = b"".join([code.packed_lines for code in codes])
+    lines = b"".join([code.lines for code in codes])
     return FunctionStats(
         file=file,
         name=name,
@@ -329,7 +322,7 @@ def _thread_lines(
 
 def _thread_indexes(codes: Iterable[CodeRow]) -> dict[int, int]:
     """Return the index of each of the core's threads that ran profiled lines."""
-    lines = b"".join([code.packed_lines for code in codes])
+    lines = b"".join([code.lines for code in codes])
     used = set(array("q", lines)[_ROW.index("thread") :: len(_ROW)]) - {UNKNOWN_THREAD}
     return {thread: index for index, thread in enumerate(sorted(used))}
 

@@ -26,7 +26,6 @@ from lineprof.model.records import CallNodes, LineBreakdown
 from lineprof.model.timelines import SLICE_COLUMNS, EventRow, Launch, Trace, pack_slices
 from lineprof.recording.calibration import Costs, set_costs
 from lineprof.report import VIEWS, Options
-from lineprof.snapshot.calls import NodeRow
 from lineprof.snapshot.gpu import DeviceRow, PathRow, SumRow, Taken, baseline_of
 from lineprof.snapshot.profile import (
     CodeRow,
@@ -245,7 +244,7 @@ def from_core(ordered: Callable[[Any, tuple[Any, ...]], Any]) -> Profile:
             raw=raw(2, 900),
             baseline=baseline_of(raw(1, 300)),
         ),
-        calls=(1, [ordered(NodeRow, one) for one in nodes]),
+        calls=(1, nodes),
         trace=RawTrace(
             core=SimpleNamespace(  # type: ignore[arg-type]
                 monotonic_ns=lambda ticks, _: ticks, trace_full=lambda: 800

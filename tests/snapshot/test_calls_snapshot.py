@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from c_events import needs_c_events
 from check_time import measure
-from core_profiles import profile_of
+from core_profiles import packed_nodes, profile_of
 from example_calls import PROCESS
 from running import new_profiler, plain, program_file
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from lineprof.line_stats import LineStats
     from lineprof.model.records import CallNode, CallTree
-    from lineprof.snapshot.calls import RawNode
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -361,15 +360,15 @@ F, G, H = ("a.py", 1, "f"), ("a.py", 11, "g"), ("a.py", 21, "h")
 
 def raw(  # noqa: PLR0913, PLR0917  # a tuple of the core
     parent: int, line: int, serial: int, calls: int, own: int, total: int
-) -> RawNode:
+) -> tuple[int, ...]:
     """Return a node of thread 7 without cost."""
     return (parent, line, serial, 7, calls, calls, own, 0, total, 0, total, 0)
 
 
 def made(
-    nodes: list[RawNode], keys: dict[int, tuple[str, int, str]], folded: int = 0
+    nodes: list[tuple[int, ...]], keys: dict[int, tuple[str, int, str]], folded: int = 0
 ) -> CallTree:
-    return tree_of((folded, nodes), keys, {7: 0}.__getitem__, SCALE)[0]
+    return tree_of((folded, packed_nodes(nodes)), keys, {7: 0}.__getitem__, SCALE)[0]
 
 
 def test_a_cost_is_taken_out_and_no_time_is_below_0() -> None:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.line_stats import LineStats
-    from lineprof.snapshot.calls import RawNode
 
 LINES = 4  # lines of each function
 
@@ -182,9 +181,9 @@ class Simulation:
                 self.spend(ticks, int(ticks * 256 * rate * self.random.random() * 2))
 
 
-def raw_of(threads: list[Simulation]) -> list[RawNode]:
+def raw_of(threads: list[Simulation]) -> list[tuple[int, ...]]:
     """Return the nodes of all threads as tuples of the core."""
-    rows: list[RawNode] = []
+    rows: list[tuple[int, ...]] = []
     for number, simulated in enumerate(threads):
         places = {simulated.root: NO_NODE}
         for node in simulated.nodes:
@@ -197,7 +196,7 @@ def raw_of(threads: list[Simulation]) -> list[RawNode]:
 
 def profile(
     threads: list[Simulation],
-    nodes: Sequence[RawNode] = (),
+    nodes: Sequence[tuple[int, ...]] = (),
     scale: TickScale = ODD,
 ) -> LineStats:
     """Return the profile of threads, with their own or other nodes."""
