@@ -8,7 +8,7 @@ All are frozen values. Times are integers in nanoseconds (ns).
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, overload
 
 from lineprof.model.relation import (
     FILE,
@@ -17,6 +17,7 @@ from lineprof.model.relation import (
     PROCESS,
     THREAD,
     Field,
+    Record,
     Relation,
     greatest,
     least,
@@ -27,7 +28,6 @@ from lineprof.model.relation import (
 )
 
 Key = tuple[str, int, str]  # of a function: file, first line, qualified name
-Record = TypeVar("Record", bound=tuple[Any, ...])
 
 UNKNOWN_THREAD = NONE
 

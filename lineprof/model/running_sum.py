@@ -35,7 +35,7 @@ from lineprof.model.relation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lineprof.model.gpu import GpuDevice, GpuRun
     from lineprof.model.rank_lines import Place
@@ -193,45 +193,19 @@ _WAYS: dict[Any, tuple[int, Any, Any]] = {
 _FILES_AT_ONCE = 32
 
 
-class _Column:
-    """One number of all lines, added up."""
-
-    def __init__(self, name: str, how: Any) -> None:  # noqa: ANN401  # of LINE_NUMBERS
-        self._name = name
-        self._unknown, self._sum_of_two, self._sum = _WAYS[how]
-        self._numbers: list[int] = []
-
-    def of(self, cells: CellColumns) -> Sequence[int]:
-        """Return the numbers of a file."""
-        numbers: Sequence[int | None] = getattr(cells, self._name)
-        if None not in numbers:
-            return numbers  # type: ignore[return-value]
-        return [self._unknown if number is None else number for number in numbers]
-
-    def add(self, places: list[int], count: int, cells: CellColumns) -> None:
-        """Add those of a file, of which `places` has the indexes, below `count`."""
-        numbers, sum_of = self._numbers, self._sum_of_two
-        numbers += [self._unknown] * (count - len(numbers))
-        for place, number in zip(places, self.of(cells)):
-            numbers[place] = sum_of(numbers[place], number)
-
-    def add_all(self, files: Sequence[CellColumns]) -> None:
-        """Add those of several files with the same lines in the same order."""
-        rows = zip(self._numbers, *map(self.of, files))
-        self._numbers = list(map(self._sum, rows))
-
-    def numbers(self) -> list[int | None]:
-        """Return the sums, None for those that are not known."""
-        if not self._unknown:
-            return [*self._numbers]
-        return [None if one == self._unknown else one for one in self._numbers]
+def _numbers(cells: CellColumns, name: str, unknown: int) -> Sequence[int]:
+    """Return one number of each line of a file."""
+    numbers: Sequence[int | None] = getattr(cells, name)
+    if None not in numbers:
+        return numbers  # type: ignore[return-value]
+    return [unknown if number is None else number for number in numbers]
 
 
 class _LineSums:
     """Sums of lines, as columns."""
 
     def __init__(self) -> None:
-        self._columns = [_Column(name, how) for name, how in LINE_NUMBERS.items()]
+        self._sums: dict[str, list[int]] = {name: [] for name in LINE_NUMBERS}
         self._count = 0
         self._waiting: list[CellColumns] = []  # with the lines of this, in order
 
@@ -243,20 +217,32 @@ class _LineSums:
                 self._add_waiting()
             return
         self._add_waiting()
-        for column in self._columns:
-            column.add(places, count, cells)
+        for name, how in LINE_NUMBERS.items():
+            unknown, sum_of, _ = _WAYS[how]
+            sums = self._sums[name]
+            sums += [unknown] * (count - len(sums))
+            for place, number in zip(places, _numbers(cells, name, unknown)):
+                sums[place] = sum_of(sums[place], number)
         self._count = count
 
     def _add_waiting(self) -> None:
         """Add the columns of several files at once."""
-        some, self._waiting = self._waiting, []
-        for column in self._columns if some else ():
-            column.add_all(some)
+        files, self._waiting = self._waiting, []
+        for name, how in LINE_NUMBERS.items() if files else ():
+            unknown, _, sum_of = _WAYS[how]
+            columns = [_numbers(cells, name, unknown) for cells in files]
+            self._sums[name] = list(map(sum_of, zip(self._sums[name], *columns)))
 
-    def rows(self) -> list[tuple[int | None, ...]]:
+    def rows(self) -> Iterable[tuple[int | None, ...]]:
         """Return the numbers of each line, in the order of `_FIELDS`."""
         self._add_waiting()
-        return list(zip(*(column.numbers() for column in self._columns)))
+        columns: list[list[int | None]] = []
+        for name, how in LINE_NUMBERS.items():
+            unknown = _WAYS[how][0] or None  # a sum of 0 is known
+            columns.append(
+                [None if one == unknown else one for one in self._sums[name]]
+            )
+        return zip(*columns)
 
 
 class _GpuSums:

@@ -62,9 +62,9 @@ class Notes(NamedTuple):
     process: Mapping[str, Any] = {}  # fields of `Process`
     texts: Mapping[str, str] = {}  # source that is in no file
     is_whole: bool = False
-    files: Mapping[str, tuple[int, ...]] = {}  # their states when they were read
-    left_out: Mapping[str, str] = {}  # why the profile has no text of a file
-    remarks: Mapping[str, str] = {}  # on the texts of files
+    # Of files: `state` when they were read, `why` the profile has no text of one, and
+    # a `remark` on the text.
+    files: Mapping[str, Mapping[str, Any]] = {}
     cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
     hidden: frozenset[Key] = frozenset()  # functions that are not shown
     more: Mapping[str, Any] = {}  # other values by name
@@ -342,13 +342,16 @@ class _Sources:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._states = {
-            normal_path(file): state
-            for file, state in notes.files.items()
+            normal_path(file): note.get("state", ())
+            for file, note in notes.files.items()
             if isinstance(file, str)  # else it is damaged
         }
 
+    def _note(self, file: str, name: str) -> str:
+        return str(self._notes.files.get(file, {}).get(name, ""))
+
     def _why_left_out(self, file: str) -> str:
-        why = self._notes.left_out.get(file, "")
+        why = self._note(file, "why")
         state = self._states.get(normal_path(file))
         is_changed = not why and state is not None and disk_state(file) != state
         return _CHANGED if is_changed else why
@@ -365,7 +368,7 @@ class _Sources:
     def warnings(self, files: Iterable[str]) -> list[str]:
         """Return a sentence for each of `files` whose text is left out or another's."""
         whys = {
-            file: self._why_left_out(file) or self._notes.remarks.get(file, "")
+            file: self._why_left_out(file) or self._note(file, "remark")
             for file in files
         }
         return [f"{normal_path(file)} {why}" for file, why in whys.items() if why]
@@ -415,14 +418,11 @@ def _core_errors(path: str) -> Iterator[None]:
     """Give errors of the core as LineprofError."""
     try:
         yield
-    except NotImplementedError as error:
-        raise LineprofError(
-            f"cannot read {path}: {error}", hint="use the version that recorded it"
-        ) from error
-    except ValueError as error:
-        raise LineprofError(
-            f"cannot read {path}: {error}", hint="name a file that a run left behind"
-        ) from error
+    except (NotImplementedError, ValueError) as error:
+        hint = "name a file that a run left behind"
+        if isinstance(error, NotImplementedError):
+            hint = "use the version that recorded it"
+        raise LineprofError(f"cannot read {path}: {error}", hint=hint) from error
 
 
 def _notes_of(
@@ -430,17 +430,13 @@ def _notes_of(
 ) -> Notes:
     """Return the sum of all notes; damaged ones are left out."""
     values: dict[str, Any] = {}
-    files: dict[str, tuple[int, ...]] = {}
-    left_out: dict[str, str] = {}
-    remarks: dict[str, str] = {}
+    files: dict[str, dict[str, Any]] = {}
     cuts: dict[Key, tuple[int, int | None, int | None]] = {}
     hidden: set[Key] = set()
     for one in map(parse or _note, raw):
         with suppress(TypeError):  # damaged: a list as a key
             if "file" in one:
-                files[one["file"]] = one.get("state", ())
-                left_out[one["file"]] = str(one.get("why", ""))
-                remarks[one["file"]] = str(one.get("remark", ""))
+                files[one["file"]] = one
             elif "cut" in one:
                 cuts[one["cut"]] = one.get("span", (0, None, None))
             elif "hidden" in one:
@@ -458,8 +454,6 @@ def _notes_of(
         **fields,
         is_whole=bool(values.pop("whole", False)),
         files=files,
-        left_out=left_out,
-        remarks=remarks,
         cuts=cuts,
         hidden=frozenset(hidden),
         more=values,

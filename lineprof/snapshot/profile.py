@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -243,8 +244,7 @@ class _FileNames:
     """Names of files in a profile, by those in code objects."""
 
     def __init__(self, name_of: Callable[[str], str]) -> None:
-        self._name_of = name_of
-        self._names: dict[str, str] = {}
+        self._name_of = cache(name_of)
         self._given: dict[str, str] = {}
 
     def renamed(self, row: CodeRow) -> CodeRow:
@@ -261,10 +261,8 @@ class _FileNames:
         return self._given.get(name, name)
 
     def _name(self, file: str) -> str:
-        name = self._names.get(file)
-        if name is None:
-            name = self._names[file] = self._name_of(file)
-            self._given.setdefault(name, file)
+        name = self._name_of(file)
+        self._given.setdefault(name, file)
         return name
 
 

@@ -17,6 +17,7 @@ from lineprof.later import Later
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
+    CELLS,
     NO_NODE,
     NODE_COLUMNS,
     OTHER,
@@ -42,7 +43,6 @@ from lineprof.storage.rows import (
     columns_of,
     fields_of,
     indexes_of,
-    known,
     records_from,
     records_of,
     rows_of,
@@ -74,35 +74,40 @@ _MERGE_AGAIN = "merge the files of the ranks again"
 def load_columns(path: str | os.PathLike[str]) -> tuple[Profile, CellColumns]:
     """Return the profile in the file at `path`, and its measured lines as columns.
 
-    The functions of the profile have no lines themselves. Raises LineprofError as
-    `load_file` does.
+    The functions of the profile have no lines themselves, unless the file is
+    line_profiler's. Raises LineprofError as `load_file` does.
     """
-    found: list[CellColumns] = []
-    profile = load_file(path, found)
-    return profile, found[0] if found else cell_columns(profile.functions)
+    profile, cells = _loaded(path, has_lines=False)
+    return profile, cells or cell_columns(profile.functions)
 
 
-def load_file(
-    path: str | os.PathLike[str], columns: list[CellColumns] | None = None
-) -> Profile:
+def load_file(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`.
-
-    If `columns` is a list, the measured lines of the file are added to it as columns,
-    and the functions have no lines, unless the file is line_profiler's.
 
     Nothing in the file is executed or trusted: invalid content raises LineprofError
     with the file's name and a remedy. The file is opened for reading only, without
     locks. If the file cannot be opened, the error is also an OSError, such as
     FileNotFoundError.
     """
+    profile, _ = _loaded(path, has_lines=True)
+    return profile
+
+
+def _loaded(
+    path: str | os.PathLike[str], *, has_lines: bool
+) -> tuple[Profile, CellColumns | None]:
+    """Return a profile, whose functions have lines if `has_lines`, and its lines.
+
+    These are None if the file is line_profiler's.
+    """
     name = os.fsdecode(path)
     full_name = _full_name(name)
     if full_name is None:
-        return line_profiler_files.load_pickle(name)
+        return line_profiler_files.load_pickle(name), None
     tables: set[Table] = set()
     with _opened(name, full_name, tables) as db:
         tables |= check_tables(db)
-        return _profile(db, tables, columns)
+        return _profile(db, tables, has_lines=has_lines)
 
 
 def load_processes(path: str | os.PathLike[str]) -> list[Process]:
@@ -235,8 +240,9 @@ def _text(data: bytes) -> str:
 def _profile(
     db: sqlite3.Connection,
     tables: Collection[Table],
-    columns: list[CellColumns] | None,
-) -> Profile:
+    *,
+    has_lines: bool,
+) -> tuple[Profile, CellColumns]:
     """Return the profile in an open and checked database that has `tables`."""
     files = columns_of(db, schema.FILES)
     paths = dict(zip(files["id"], files["path"]))
@@ -247,17 +253,14 @@ def _profile(
     lookup: Lookup = {FUNCTION: keys, PROCESS: indexes_of(processes["id"])}
     threads = fields_of(db, schema.THREADS, lookup)
     lookup[THREAD] = {None: NONE, **indexes_of(threads["id"])}
-    cells: dict[object, list[ThreadLine]] = {}
-    if columns is None:
-        cells = _cells(db, lookup)
-    else:
-        columns.append(_cell_columns(db, lookup))
+    cells = _cells(db, lookup)
+    lines = dict(zip(keys, _thread_lines(cells))) if has_lines else {}
     meta: dict[str, str] = dict(rows_of(db, schema.META))
     positions = functions.pop("position")
-    functions["thread_lines"] = [tuple(cells.get(one, ())) for one in functions["id"]]
+    functions["thread_lines"] = [tuple(lines.get(one, ())) for one in functions["id"]]
     records: list[FunctionStats] = records_from(schema.FUNCTIONS, functions)
     order = sorted(zip(positions, functions["id"], records), key=itemgetter(0, 1))
-    return Profile.from_functions(
+    profile = Profile.from_functions(
         [function for *_, function in order],
         processes=_processes(processes),
         threads=records_from(schema.THREADS, threads),
@@ -270,6 +273,7 @@ def _profile(
         unit=_unit(meta.get("unit", str(NANOSECOND))),
         **_optional(db, tables, lookup, meta.get(schema.FOLDED, "0")),
     )
+    return profile, cells
 
 
 def _unit(text: str) -> float:
@@ -332,30 +336,26 @@ def _argv(text: str) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def _cells(db: sqlite3.Connection, lookup: Lookup) -> dict[object, list[ThreadLine]]:
-    """Return the measured lines of each function, by its id."""
-    fields = fields_of(db, schema.CELLS, lookup)
-    function_ids = fields.pop("function_id")
-    found: dict[object, list[ThreadLine]] = {one: [] for one in lookup[FUNCTION]}
-    make = maker_of(ThreadLine, tuple(fields))
-    for function_id, cell in zip(function_ids, map(make, zip(*fields.values()))):
-        known(found, function_id, FUNCTION).append(cell)
-    return found
-
-
-def _cell_columns(db: sqlite3.Connection, lookup: Lookup) -> CellColumns:
-    """Return the measured lines of all functions as columns."""
+def _cells(db: sqlite3.Connection, lookup: Lookup) -> CellColumns:
+    """Return the measured lines of all functions."""
     fields = fields_of(db, schema.CELLS, lookup)
     keys = lookup[FUNCTION]
     functions = indexes_of(keys)
-    function_ids = fields.pop("function_id")
-    for row_id in {*function_ids}:
-        known(functions, row_id, FUNCTION)
-    return CellColumns(
-        keys=tuple(keys.values()),
-        function=[functions[row_id] for row_id in function_ids],
-        **fields,
-    )
+    try:
+        function = [functions[row_id] for row_id in fields.pop("function_id")]
+    except KeyError as error:
+        raise Damaged(f"there is no {FUNCTION} {error.args[0]}") from error
+    return CellColumns(keys=tuple(keys.values()), function=function, **fields)
+
+
+def _thread_lines(cells: CellColumns) -> list[list[ThreadLine]]:
+    """Return the records of the lines of each function."""
+    names = tuple([field.name for field in CELLS.fields])
+    rows = zip(*[getattr(cells, name) for name in names])
+    found: list[list[ThreadLine]] = [[] for _ in cells.keys]
+    for function, cell in zip(cells.function, map(maker_of(ThreadLine, names), rows)):
+        found[function].append(cell)
+    return found
 
 
 def _with_called(
