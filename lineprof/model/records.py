@@ -638,25 +638,17 @@ def _merged(same: list[FunctionStats]) -> FunctionStats:
     """Return the sum of functions that have one key."""
     first = same[0]
     if len(same) == 1:
-        lines = _merged_lines(first.thread_lines)
+        lines = CELLS.added_up(first.thread_lines)
         unchanged = lines is first.thread_lines
         return first if unchanged else first._replace(thread_lines=lines)
     recursed = any(function.recursive_ns is not None for function in same)
     return first._replace(
-        thread_lines=_merged_lines(
+        thread_lines=CELLS.added_up(
             line for function in same for line in function.thread_lines
         ),
         calls=sum(function.calls for function in same),
         recursive_ns=sum(f.total_ns for f in same) if recursed else None,
     )
-
-
-def _merged_lines(lines: Iterable[ThreadLine]) -> tuple[ThreadLine, ...]:
-    """Return `lines` with one for each line and thread, in order of appearance."""
-    lines = tuple(lines)
-    if len({(one.line, one.thread) for one in lines}) == len(lines):
-        return lines
-    return CELLS.added_up(lines)
 
 
 def _line_totals(lines: list[ThreadLine]) -> LineTotals:

@@ -97,11 +97,14 @@ class Relation(NamedTuple):
         )
 
     def added_up(self, records: Iterable[Record]) -> tuple[Record, ...]:
-        """Return records with one for all that are alike but for their numbers."""
-        identity = self.identity
+        """Return `records` with one for all that are alike but for their numbers."""
+        every = tuple(records)
+        identities = [*map(self.identity, every)]
+        if len({*identities}) == len(every):
+            return every  # the usual case
         groups: dict[object, list[Record]] = {}
-        for one in records:
-            groups.setdefault(identity(one), []).append(one)
+        for identity, one in zip(identities, every):
+            groups.setdefault(identity, []).append(one)
         return tuple(map(self.total, groups.values()))
 
 
