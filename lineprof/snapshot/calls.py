@@ -134,19 +134,11 @@ def _merged_calls(
     functions: Sequence[Key], columns: Iterable[bytes]
 ) -> tuple[MergedCall, ...]:
     """Return the records of merged calls."""
-    return tuple(
-        [
-            MergedCall(
-                None if caller == NO_NODE else functions[caller],
-                line,
-                functions[called],
-                *rest,
-            )
-            for caller, line, called, *rest in zip(
-                *[array("q", column) for column in columns]
-            )
-        ]
-    )
+    found = []
+    for caller, line, called, *rest in zip(*[array("q", one) for one in columns]):
+        key = None if caller == NO_NODE else functions[caller]
+        found.append(MergedCall(key, line, functions[called], *rest))
+    return tuple(found)
 
 
 def of_c(c_functions: Iterable[tuple[int, str]]) -> dict[int, Key]:
