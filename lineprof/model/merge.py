@@ -7,12 +7,15 @@ those of all profiles one after the other, so the indexes of later ones move up.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import chain
+from operator import add
+from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.model.gpu import GPU_DEVICES, GPU_PATHS, GPU_RUNS, GPU_SUMS, Gpu
 from lineprof.model.profile import Profile, sum_timings
 from lineprof.model.records import (
-    CALL_NODES,
+    CALL_NUMBERS,
     CELLS,
     CUTS,
     MERGED_CALLS,
@@ -22,32 +25,29 @@ from lineprof.model.records import (
     OWN_TIMES,
     THREADS,
     WAITS,
+    CallNodes,
     CallTree,
-    SourceFile,
+    node_columns,
     ranked,
 )
-from lineprof.model.relation import DEVICE, NONE, PATH, PROCESS, THREAD
+from lineprof.model.relation import DEVICE, PATH, PROCESS, THREAD, RecordSum, placed
 from lineprof.model.units import NANOSECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.profile import Timings
     from lineprof.model.records import (
-        CallNode,
-        Cut,
         FunctionStats,
         Key,
-        LineBreakdown,
         MergedCall,
-        Process,
         Ranks,
-        Thread,
-        Wait,
+        SourceFile,
     )
-    from lineprof.model.timelines import Trace
+    from lineprof.model.relation import Places
+    from lineprof.model.timelines import Timeline, Trace
 
-    NodeKey = tuple[int, int, Key, int]  # parent, line, function, thread
+Part = TypeVar("Part")
 
 
 def merge(profiles: Sequence[Profile]) -> Profile:
@@ -58,51 +58,63 @@ def merge(profiles: Sequence[Profile]) -> Profile:
     differs, the first is kept and a warning added.
     """
     unit = max(profile.unit for profile in profiles)
-    processes: list[Process] = []
-    threads: list[Thread] = []
-    functions: list[FunctionStats] = []
-    waits: list[Wait] = []
-    breakdowns: list[LineBreakdown] = []
-    cuts: list[Cut] = []
-    traces: list[Trace] = []
-    gpu = Gpu()
-    trees: list[tuple[CallTree, Mapping[str, int]]] = []
+    all_places = _places_of(profiles)
+
+    def parts(
+        moved: Callable[[Profile, Places], Iterable[Part]],
+    ) -> tuple[Part, ...]:
+        """Return a part of all profiles."""
+        return tuple(chain.from_iterable(map(moved, profiles, all_places)))
+
+    sources = SourceSum()
     for profile in profiles:
-        offsets = {
-            PROCESS: len(processes),
-            THREAD: len(threads),
-            PATH: len(gpu.paths),
-            DEVICE: len(gpu.devices),
-        }
-        functions += _moved_functions(profile.functions, offsets)
-        waits += WAITS.moved(profile.waits, offsets)
-        breakdowns += OWN_TIMES.moved(profile.breakdowns, offsets)
-        cuts += CUTS.moved(profile.cuts, offsets)
-        traces += _moved_traces(profile.traces, offsets)
-        gpu = _with_gpu(gpu, profile.gpu, offsets)
-        if profile.calls != NO_CALLS:
-            trees.append((profile.calls, offsets))
-        threads += THREADS.moved(profile.threads, offsets)
-        processes += ranked(profile.processes)
-    sources, changes = _merge_sources(profiles)
+        sources.add(profile.sources)
     warnings = [warning for profile in profiles for warning in profile.warnings]
+    warnings += [*sources.warnings(), *_missing_call_trees(profiles)]
     return Profile.from_functions(
-        functions,
-        processes=processes,
-        threads=threads,
-        sources=sources,
-        warnings=dict.fromkeys(warnings + changes + _missing_call_trees(profiles)),
+        parts(lambda one, to: _moved_functions(one.functions, to)),
+        processes=parts(lambda one, _: ranked(one.processes)),
+        threads=parts(lambda one, to: THREADS.moved(one.threads, to)),
+        sources=sources.texts,
+        warnings=dict.fromkeys(warnings),
         unit=unit,
-        gpu=gpu,
-        calls=_merge_calls(trees),
-        waits=WAITS.added_up(waits),
-        traces=traces,
-        breakdowns=OWN_TIMES.added_up(breakdowns),
-        cuts=cuts,
+        gpu=Gpu(
+            paths=parts(lambda one, to: GPU_PATHS.moved(one.gpu.paths, to)),
+            sums=parts(lambda one, to: GPU_SUMS.moved(one.gpu.sums, to)),
+            devices=parts(lambda one, to: GPU_DEVICES.moved(one.gpu.devices, to)),
+            runs=parts(lambda one, to: GPU_RUNS.moved(one.gpu.runs, to)),
+            timelines=parts(lambda one, to: _moved_timelines(one.gpu.timelines, to)),
+            slices=parts(lambda one, to: _moved_traces(one.gpu.slices, to)),
+        ),
+        calls=_merge_calls([one.calls for one in profiles], all_places),
+        waits=WAITS.added_up(parts(lambda one, to: WAITS.moved(one.waits, to))),
+        traces=parts(lambda one, to: _moved_traces(one.traces, to)),
+        breakdowns=OWN_TIMES.added_up(
+            parts(lambda one, to: OWN_TIMES.moved(one.breakdowns, to))
+        ),
+        cuts=parts(lambda one, to: CUTS.moved(one.cuts, to)),
         ranks=_merge_ranks(profiles),
         timings=_merge_timings(profiles, unit),
         source_roots=_merge_source_roots(profiles),
     )
+
+
+def _places_of(profiles: Iterable[Profile]) -> list[Places]:
+    """Return where the records of each profile are in the merged one."""
+    found: list[Places] = []
+    counts = dict.fromkeys((PROCESS, THREAD, PATH, DEVICE), 0)
+    for profile in profiles:
+        found.append({to: moved_by(count) for to, count in counts.items() if count})
+        counts[PROCESS] += len(profile.processes)
+        counts[THREAD] += len(profile.threads)
+        counts[PATH] += len(profile.gpu.paths)
+        counts[DEVICE] += len(profile.gpu.devices)
+    return found
+
+
+def moved_by(count: int) -> Callable[[int], int]:
+    """Return a function of an index: that after `count` records that come first."""
+    return partial(add, count)
 
 
 def _merge_source_roots(profiles: Sequence[Profile]) -> tuple[str, ...] | None:
@@ -123,36 +135,41 @@ def _merge_timings(profiles: Sequence[Profile], unit: float) -> Timings | None:
 
 
 def _moved_functions(
-    functions: Iterable[FunctionStats], offsets: Mapping[str, int]
-) -> Iterator[FunctionStats]:
-    """Yield `functions` with the indexes of threads in the merged profile."""
-    for function in functions:
-        if not offsets[THREAD]:
-            yield function
-            continue
-        lines = CELLS.moved(function.thread_lines, offsets)
-        yield function._replace(thread_lines=tuple(lines))
+    functions: Iterable[FunctionStats], places: Places
+) -> Iterable[FunctionStats]:
+    """Return `functions` with the indexes of threads in the merged profile."""
+    if THREAD not in places:
+        return functions
+    return [
+        one._replace(thread_lines=tuple(CELLS.moved(one.thread_lines, places)))
+        for one in functions
+    ]
 
 
 # Source files.
 
 
-def _merge_sources(
-    profiles: Iterable[Profile],
-) -> tuple[dict[str, SourceFile], list[str]]:
-    """Return the text of each file, and a warning for each file with several."""
-    sources: dict[str, SourceFile] = {}
-    changed: dict[str, None] = {}
-    for profile in profiles:
-        for file, source in profile.sources.items():
-            first = sources.setdefault(file, source)
+class SourceSum:
+    """The texts of source files of several profiles."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, SourceFile] = {}
+        self._changed: dict[str, None] = {}
+
+    def add(self, sources: Mapping[str, SourceFile]) -> None:
+        """Add the files of a profile."""
+        for file, source in sources.items():
+            first = self.texts.setdefault(file, source)
             if first.is_left_out or source.is_left_out:
-                sources[file] = first if first.is_left_out else source
-            elif differ(first, source):
-                changed[file] = None
+                self.texts[file] = first if first.is_left_out else source
+            elif _differ(first, source):
+                self._changed[file] = None
             elif first.text is None and source.text is not None:
-                sources[file] = source
-    return sources, [text_differs(file) for file in changed]
+                self.texts[file] = source
+
+    def warnings(self) -> list[str]:
+        """Return a warning for each file with several texts."""
+        return [text_differs(file) for file in self._changed]
 
 
 def text_differs(file: str) -> str:
@@ -160,7 +177,7 @@ def text_differs(file: str) -> str:
     return f"{file} differs between the merged profiles; shown is its first text"
 
 
-def differ(first: SourceFile, second: SourceFile) -> bool:
+def _differ(first: SourceFile, second: SourceFile) -> bool:
     """Tell whether two texts of one file are known to be different."""
     if first.text is not None and second.text is not None:
         return first.text != second.text
@@ -170,44 +187,68 @@ def differ(first: SourceFile, second: SourceFile) -> bool:
 # Calls.
 
 
-def _merge_calls(trees: Sequence[tuple[CallTree, Mapping[str, int]]]) -> CallTree:
-    """Return one tree of all calls; each tree has the offsets of its references.
+def _merge_calls(trees: Sequence[CallTree], all_places: Sequence[Places]) -> CallTree:
+    """Return one tree of all calls; `all_places` has those of each tree."""
+    found = [
+        (tree, places) for tree, places in zip(trees, all_places) if tree != NO_CALLS
+    ]
+    if len(found) == 1 and THREAD not in found[0][1]:
+        return found[0][0]
+    total = CallSum()
+    for tree, places in found:
+        total.add(tree, places)
+    return total.tree()
+
+
+class CallSum:
+    """The sum of call trees.
 
     Nodes become one if thread, function and calling line are the same for them and
     for all nodes above them, up to the root.
     """
-    if not trees:
-        return NO_CALLS
-    (first, offsets), *others = trees
-    if not others and not offsets[THREAD]:
-        return first
-    indexes: dict[NodeKey, int] = {}
-    nodes: list[CallNode] = []
-    merged: list[MergedCall] = []
-    for tree, offsets in trees:
-        _add_tree(CALL_NODES.moved(tree.nodes, offsets), indexes, nodes)
-        merged += MERGED_CALLS.moved(tree.merged, offsets)
-    return CallTree(
-        nodes=tuple(nodes),
-        folded=sum(tree.folded for tree, _ in trees),
-        merged=MERGED_CALLS.added_up(merged),
-    )
 
+    def __init__(self) -> None:
+        self._functions: dict[Key, int] = {}
+        # Parent, line, function and thread.
+        self._nodes: dict[tuple[int, int, int, int], int] = {}
+        self._numbers: list[list[int]] = [[] for _ in CALL_NUMBERS]
+        self._folded = 0
+        self._merged: RecordSum[MergedCall] = RecordSum(MERGED_CALLS)
 
-def _add_tree(
-    tree: Iterable[CallNode], indexes: dict[NodeKey, int], nodes: list[CallNode]
-) -> None:
-    """Add a tree to `nodes`; `indexes` has the index in `nodes` of each node."""
-    new: list[int] = []  # by the index in the tree
-    for node in tree:
-        parent = node.parent if node.parent == NO_NODE else new[node.parent]
-        key = (parent, node.line, node.function, node.thread)
-        index = indexes.setdefault(key, len(nodes))
-        new.append(index)
-        if index < len(nodes):
-            nodes[index] = CALL_NODES.sum(nodes[index], node)
-        else:
-            nodes.append(node._replace(parent=parent))
+    def add(self, tree: CallTree, places: Places) -> None:
+        """Add a tree, whose threads are moved."""
+        self._folded += tree.folded
+        self._merged.add(MERGED_CALLS.moved(tree.merged, places))
+        nodes = node_columns(tree.nodes)
+        parents, lines, called, threads, *numbers = nodes.columns
+        known, indexes = self._functions, self._nodes
+        keys = nodes.functions
+        functions = {
+            i: known.setdefault(keys[i], len(known)) for i in dict.fromkeys(called)
+        }
+        if THREAD in places:
+            threads = [placed(one, THREAD, places) for one in threads]
+        new: list[int] = []
+        for parent, line, function, thread in zip(parents, lines, called, threads):
+            above = NO_NODE if parent == NO_NODE else new[parent]
+            key = (above, line, functions[function], thread)
+            new.append(indexes.setdefault(key, len(indexes)))
+        for column, more in zip(self._numbers, numbers):
+            column.extend([0] * (len(indexes) - len(column)))
+            for index, number in zip(new, more):
+                column[index] += number
+
+    def tree(self) -> CallTree:
+        """Return the sum of all trees."""
+        merged = self._merged.records
+        if not (self._nodes or self._folded or merged):
+            return NO_CALLS
+        columns = zip(*self._nodes) if self._nodes else ((),) * 4
+        return CallTree(
+            nodes=CallNodes(tuple(self._functions), (*columns, *self._numbers)),
+            folded=self._folded,
+            merged=merged,
+        )
 
 
 def _missing_call_trees(profiles: Sequence[Profile]) -> list[str]:
@@ -236,33 +277,23 @@ def _merge_ranks(profiles: Sequence[Profile]) -> Ranks:
 # Traces and GPU data.
 
 
-def _moved_traces(
-    traces: Iterable[Trace], offsets: Mapping[str, int]
-) -> Iterator[Trace]:
+def _moved_traces(traces: Iterable[Trace], places: Places) -> Iterator[Trace]:
     """Yield traces with the indexes in the merged profile."""
     for trace in traces:
-        threads = [
-            one if one == NONE else one + offsets[THREAD] for one in trace.threads
-        ]
-        process = trace.process + offsets[PROCESS]
-        yield replace(trace, process=process, threads=tuple(threads))
-
-
-def _with_gpu(before: Gpu, gpu: Gpu, offsets: Mapping[str, int]) -> Gpu:
-    """Return the GPU data of both, with the indexes in the merged profile."""
-    timelines = [
-        replace(
-            one,
-            process=one.process + offsets[PROCESS],
-            first_path=one.first_path + offsets[PATH],
+        yield replace(
+            trace,
+            process=placed(trace.process, PROCESS, places),
+            threads=tuple([placed(one, THREAD, places) for one in trace.threads]),
         )
-        for one in gpu.timelines
-    ]
-    return Gpu(
-        paths=(*before.paths, *GPU_PATHS.moved(gpu.paths, offsets)),
-        sums=(*before.sums, *GPU_SUMS.moved(gpu.sums, offsets)),
-        devices=(*before.devices, *GPU_DEVICES.moved(gpu.devices, offsets)),
-        runs=(*before.runs, *GPU_RUNS.moved(gpu.runs, offsets)),
-        timelines=(*before.timelines, *timelines),
-        slices=(*before.slices, *_moved_traces(gpu.slices, offsets)),
-    )
+
+
+def _moved_timelines(
+    timelines: Iterable[Timeline], places: Places
+) -> Iterator[Timeline]:
+    """Yield timelines with the indexes in the merged profile."""
+    for timeline in timelines:
+        yield replace(
+            timeline,
+            process=placed(timeline.process, PROCESS, places),
+            first_path=placed(timeline.first_path, PATH, places),
+        )

@@ -153,38 +153,34 @@ class Profile:
 
     def reading_below(self, *roots: str) -> Self:
         """Return the same profile as one that was read from a file: `source_roots`."""
-        same = self.of(self)
-        same.__dict__.update(source_roots=roots)
-        return same
+        return self._with(source_roots=roots)
 
     def with_warnings(self, warnings: Iterable[str]) -> Self:
         """Return the same profile with these warnings, each once."""
-        same = self.of(self)
-        same.__dict__.update(warnings=tuple(dict.fromkeys(warnings)))
-        return same
+        return self._with(warnings=tuple(dict.fromkeys(warnings)))
 
     def with_timelines(
         self, threads: Iterable[Thread], traces: Iterable[Trace], gpu: Gpu
     ) -> Self:
         """Return the same profile with other slices, and the threads they name."""
-        same = self.of(self)
-        same.__dict__.update(threads=tuple(threads), traces=tuple(traces), gpu=gpu)
-        return same
+        return self._with(threads=tuple(threads), traces=tuple(traces), gpu=gpu)
 
     def with_processes(self, processes: Iterable[Process]) -> Self:
         """Return the same profile with other records of its processes."""
-        same = self.of(self)
-        same.__dict__.update(processes=tuple(processes))
-        return same
+        return self._with(processes=tuple(processes))
 
     def of_functions(self, keys: Collection[Key]) -> Self:
         """Return the same profile with the tables of these functions alone."""
-        same = self.of(self)
         ticks = self._ticks
-        same.__dict__.update(
+        return self._with(
             _functions=tuple(one for one in self._functions if one.key in keys),
             _ticks=ticks and {key: ticks[key] for key in ticks if key in keys},
         )
+
+    def _with(self, **parts: object) -> Self:
+        """Return the same profile with other values of these attributes."""
+        same = self.of(self)
+        same.__dict__.update(parts)
         return same
 
     @classmethod
@@ -239,7 +235,29 @@ class Profile:
         Copies of a function may have been called in processes that were not measured,
         or in those that did not know of its decorator.
         """
-        return _why_empty(self.functions, self.processes, is_partial=is_partial)
+        functions = self.functions
+        if any(function.thread_lines for function in functions):
+            return ""
+        count = len(functions)
+        if not count:
+            why = (
+                "no function was registered;"
+                " put @profile above a function or give it to add_function"
+            )
+        else:
+            which, verb = "the one function registered", "was"
+            if count > 1:
+                which, verb = f"the {count} functions registered", "were"
+            if any(function.calls for function in functions):
+                why = f"{which} {verb} only called while the profiler was off"
+            elif is_partial:
+                why = f"no call of {which} was counted"
+            else:
+                why = f"{which} {verb} never called"
+        exits = ", ".join(sorted({one.exit for one in self.processes if one.exit}))
+        return f"the profile is empty: {why}" + (
+            f" (the program ended by: {exits})" if exits else ""
+        )
 
     @property
     def is_empty(self) -> bool:
@@ -285,37 +303,6 @@ _STATE = tuple(vars(Profile.from_functions(())))  # the attributes of each objec
 def is_stats_like(other: object) -> TypeGuard[StatsLike]:
     """Tell whether `other` has line_profiler's two attributes."""
     return hasattr(other, "timings") and hasattr(other, "unit")
-
-
-def _why_empty(
-    functions: Sequence[FunctionStats],
-    processes: Iterable[Process],
-    *,
-    is_partial: bool,
-) -> str:
-    """Return the reason why nothing was measured, in one line; "" if something was."""
-    if any(function.thread_lines for function in functions):
-        return ""
-    count = len(functions)
-    if not count:
-        why = (
-            "no function was registered;"
-            " put @profile above a function or give it to add_function"
-        )
-    else:
-        which, verb = "the one function registered", "was"
-        if count > 1:
-            which, verb = f"the {count} functions registered", "were"
-        if any(function.calls for function in functions):
-            why = f"{which} {verb} only called while the profiler was off"
-        elif is_partial:
-            why = f"no call of {which} was counted"
-        else:
-            why = f"{which} {verb} never called"
-    exits = ", ".join(sorted({process.exit for process in processes if process.exit}))
-    return f"the profile is empty: {why}" + (
-        f" (the program ended by: {exits})" if exits else ""
-    )
 
 
 # line_profiler's numbers: whole ticks of any unit, where ours are whole nanoseconds.

@@ -7,14 +7,17 @@ All are frozen values. Times are integers in nanoseconds (ns).
 # which takes 2 ms at the end of every run.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
-from operator import add, attrgetter
-from typing import Any, NamedTuple, TypeVar, overload
+from operator import attrgetter
+from typing import Any, NamedTuple, overload
 
 from lineprof.model.relation import (
+    FILE,
     FUNCTION,
     NONE,
     PROCESS,
     THREAD,
+    Field,
+    Record,
     Relation,
     greatest,
     least,
@@ -25,7 +28,6 @@ from lineprof.model.relation import (
 )
 
 Key = tuple[str, int, str]  # of a function: file, first line, qualified name
-Record = TypeVar("Record", bound=tuple[Any, ...])
 
 UNKNOWN_THREAD = NONE
 
@@ -126,7 +128,7 @@ CELLS = Relation(
     (
         *others(int, "line"),
         refers(THREAD),
-        *others(int, "hits", "time_ns", "await_ns", "raw_ns", add=add),
+        *others(int, "hits", "time_ns", "await_ns", "raw_ns", add=sum),
         *others(int, "min_ns", optional=True, add=least),
         *others(int, "max_ns", optional=True, add=greatest),
     ),
@@ -221,6 +223,20 @@ class FunctionStats(NamedTuple):
         if self.recursive_ns is not None:
             return self.recursive_ns
         return sum(one.time_ns for one in self.thread_lines)
+
+
+FUNCTIONS = Relation(
+    "functions",
+    FunctionStats,
+    "a function",
+    (
+        refers(FILE),
+        *others(str, "name"),
+        Field("line", column="first_line"),
+        *others(int, "calls"),
+        *others(int, "recursive_ns", optional=True),
+    ),
+)
 
 
 class Cut(NamedTuple):
@@ -496,18 +512,19 @@ class Wait(NamedTuple):
     ns: int
 
 
-WAITS = Relation(
-    "waits",
-    Wait,
-    "a wait",
-    (
+def _of_lines(name: str, record: type, owner: str, by: str) -> Relation:
+    """Return the relation of times of lines by cause, or by part."""
+    fields = (
         refers(FUNCTION),
         *naturals("line"),
         refers(THREAD),
-        *others(str, "cause"),
+        *others(str, by),
         *summed("ns"),
-    ),
-)
+    )
+    return Relation(name, record, owner, fields)
+
+
+WAITS = _of_lines("waits", Wait, "a wait", by="cause")
 
 
 # Breakdown of lines: time of the line itself, and of C functions that it called.
@@ -539,18 +556,7 @@ class LineBreakdown(NamedTuple):
     ns: int
 
 
-OWN_TIMES = Relation(
-    "own_times",
-    LineBreakdown,
-    "an own time",
-    (
-        refers(FUNCTION),
-        *naturals("line"),
-        refers(THREAD),
-        *others(str, "part"),
-        *summed("ns"),
-    ),
-)
+OWN_TIMES = _of_lines("own_times", LineBreakdown, "an own time", by="part")
 
 
 # Ranks: see `lineprof.model.rank_lines`.
@@ -632,12 +638,12 @@ def _merged(same: list[FunctionStats]) -> FunctionStats:
     """Return the sum of functions that have one key."""
     first = same[0]
     if len(same) == 1:
-        lines = _merged_lines(first.thread_lines)
+        lines = CELLS.added_up(first.thread_lines)
         unchanged = lines is first.thread_lines
         return first if unchanged else first._replace(thread_lines=lines)
     recursed = any(function.recursive_ns is not None for function in same)
     return first._replace(
-        thread_lines=_merged_lines(
+        thread_lines=CELLS.added_up(
             line for function in same for line in function.thread_lines
         ),
         calls=sum(function.calls for function in same),
@@ -645,50 +651,11 @@ def _merged(same: list[FunctionStats]) -> FunctionStats:
     )
 
 
-def _merged_lines(lines: Iterable[ThreadLine]) -> tuple[ThreadLine, ...]:
-    """Return `lines` with one for each line and thread, in order of appearance."""
-    lines = tuple(lines)
-    if len({(one.line, one.thread) for one in lines}) == len(lines):
-        return lines
-    groups: dict[tuple[int, int], list[ThreadLine]] = {}
-    for one in lines:
-        groups.setdefault((one.line, one.thread), []).append(one)
-    return tuple(map(_sum, groups.values()))
-
-
 def _line_totals(lines: list[ThreadLine]) -> LineTotals:
     """Return the sum of records of one line."""
-    return maker_of(LineTotals, _OF_TOTALS)(_values_of_totals(_sum(lines)))
+    return maker_of(LineTotals, _OF_TOTALS)(_values_of_totals(CELLS.total(lines)))
 
 
 _OF_TOTALS = ("line", *LINE_NUMBERS)
 
 _values_of_totals = attrgetter(*_OF_TOTALS)
-
-
-def _sum(lines: list[ThreadLine]) -> ThreadLine:
-    """Return the sum of `lines` under the line and the thread of the first."""
-    if len(lines) == 1:
-        return lines[0]
-    return lines[0]._replace(
-        **{
-            name: _TOTALS[how]([getattr(line, name) for line in lines])
-            for name, how in LINE_NUMBERS.items()
-        }
-    )
-
-
-def _of_known(pick: Callable[..., int]) -> Callable[[Iterable[int | None]], int | None]:
-    """Return what picks one of the numbers that are known; None if none is."""
-
-    def picked(numbers: Iterable[int | None]) -> int | None:
-        return pick((one for one in numbers if one is not None), default=None)
-
-    return picked
-
-
-_TOTALS: dict[Any, Callable[..., Any]] = {
-    add: sum,
-    least: _of_known(min),
-    greatest: _of_known(max),
-}

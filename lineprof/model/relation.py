@@ -6,9 +6,9 @@ profiles: references move up, and records that are alike become one (`merge`).
 """
 
 # Without annotations from __future__, as in `records`.
-from collections.abc import Callable, Iterable, Mapping
-from operator import add, attrgetter
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, Generic, NamedTuple, TypeVar
 
 Record = TypeVar("Record", bound=tuple[Any, ...])
 
@@ -16,18 +16,28 @@ NONE = -1  # in place of the index of a record: there is none, or it is unknown
 
 # What a field refers to: the index of a record in the profile, or a function's key.
 PROCESS, THREAD, PATH, DEVICE = "process", "thread", "path", "device"
-FUNCTION = "function"
+FUNCTION, FILE = "function", "file"
 NAME = "name"  # a text that many records share
 
 
-def least(one: int | None, other: int | None) -> int | None:
-    """Return the lesser of two numbers, of which None is unknown."""
-    return other if one is None else one if other is None else min(one, other)
+# How references change, by what is referred to: a function of the index that is not
+# NONE. What is missing refers to the same as before.
+Places = Mapping[str, Callable[[int], int]]
 
 
-def greatest(one: int | None, other: int | None) -> int | None:
-    """Return the greater of two numbers, of which None is unknown."""
-    return other if one is None else one if other is None else max(one, other)
+def least(numbers: Iterable[int | None]) -> int | None:
+    """Return the least of the numbers that are known; None if none is."""
+    return min((one for one in numbers if one is not None), default=None)
+
+
+def greatest(numbers: Iterable[int | None]) -> int | None:
+    """Return the greatest of the numbers that are known; None if none is."""
+    return max((one for one in numbers if one is not None), default=None)
+
+
+def placed(index: int, refers: str, places: Places) -> int:
+    """Return the index that a reference has in `places`; NONE stays."""
+    return index if index == NONE or refers not in places else places[refers](index)
 
 
 class Field(NamedTuple):
@@ -41,7 +51,8 @@ class Field(NamedTuple):
     added: bool = False  # files of earlier versions lack it
     absent: object = None  # its value where a file has NULL
     natural: bool = False  # is 0 or more
-    add: Callable[[Any, Any], Any] | None = None  # of records that are alike but for it
+    # Adds up those of records that are alike but for such fields.
+    add: Callable[[Iterable[Any]], Any] | None = None
 
 
 class Relation(NamedTuple):
@@ -52,54 +63,70 @@ class Relation(NamedTuple):
     owner: str  # "a wait"
     fields: tuple[Field, ...]
 
-    def moved(
-        self, records: Iterable[Record], offsets: Mapping[str, int]
-    ) -> list[Record]:
-        """Return records with references moved up, by what these refer to."""
-        moves = [
-            (one.name, offsets[one.refers])
-            for one in self.fields
-            if offsets.get(one.refers)
-        ]
+    def moved(self, records: Iterable[Record], places: Places) -> list[Record]:
+        """Return records with their references as in `places`."""
+        moves = [(one.name, one.refers) for one in self.fields if one.refers in places]
         if not moves:
             return [*records]
         return [
             record._replace(  # type: ignore[attr-defined]
                 **{
-                    name: index if index == NONE else index + offset
-                    for name, offset in moves
-                    for index in [getattr(record, name)]
+                    name: placed(getattr(record, name), refers, places)
+                    for name, refers in moves
                 }
             )
             for record in records
         ]
 
-    def without(self, to: str, records: Iterable[Record]) -> list[Record]:
-        """Return records that refer to nothing of that kind."""
-        names = [one.name for one in self.fields if one.refers == to]
-        return [one._replace(**dict.fromkeys(names, NONE)) for one in records]  # type: ignore[attr-defined]
+    @property
+    def identity(self) -> Callable[[Any], object]:
+        """What is equal for records that are added up."""
+        return attrgetter(*(one.name for one in self.fields if not one.add))
 
-    def sum(self, one: Record, other: Record) -> Record:
-        """Return the record `one` with the numbers of `other` added to its own."""
-        return one._replace(  # type: ignore[attr-defined,no-any-return]
+    def total(self, records: Sequence[Record]) -> Record:
+        """Return the first of the records, with the numbers of all."""
+        first = records[0]
+        if len(records) == 1:
+            return first
+        return first._replace(  # type: ignore[attr-defined,no-any-return]
             **{
-                field.name: field.add(
-                    getattr(one, field.name), getattr(other, field.name)
-                )
+                field.name: field.add([getattr(one, field.name) for one in records])
                 for field in self.fields
                 if field.add
             }
         )
 
     def added_up(self, records: Iterable[Record]) -> tuple[Record, ...]:
-        """Return records with one for all that are alike but for their numbers."""
-        identity = attrgetter(*(one.name for one in self.fields if not one.add))
-        sums: dict[object, Record] = {}
-        for one in records:
-            key = identity(one)
-            known = sums.get(key)
-            sums[key] = one if known is None else self.sum(known, one)
-        return tuple(sums.values())
+        """Return `records` with one for all that are alike but for their numbers."""
+        every = tuple(records)
+        identities = [*map(self.identity, every)]
+        if len({*identities}) == len(every):
+            return every  # the usual case
+        groups: dict[object, list[Record]] = {}
+        for identity, one in zip(identities, every):
+            groups.setdefault(identity, []).append(one)
+        return tuple(map(self.total, groups.values()))
+
+
+class RecordSum(Generic[Record]):
+    """The sum of records that come in many parts, in the memory of few of these."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+        self._records: list[Record] = []
+        self._max = 0  # of these, before they are added up
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Add a part."""
+        self._records += records
+        if len(self._records) > self._max:
+            self._records = [*self.records]
+            self._max = 2 * len(self._records)
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        """The sum so far."""
+        return self._relation.added_up(self._records)
 
 
 def refers(to: str, name: str = "", *, optional: bool | None = None) -> Field:
@@ -116,7 +143,7 @@ def naturals(*names: str, **options: Any) -> tuple[Field, ...]:  # noqa: ANN401 
 
 def summed(*names: str) -> tuple[Field, ...]:
     """Return fields of numbers that are added up."""
-    return naturals(*names, add=add)
+    return naturals(*names, add=sum)
 
 
 def others(kind: type, *names: str, **options: Any) -> tuple[Field, ...]:  # noqa: ANN401  # of Field

@@ -9,40 +9,33 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lineprof.model.gpu import (
-    GPU_DEVICES,
-    GPU_RUNS,
-    GPU_SUMS,
-    NO_DEVICE,
-    NO_PATH,
-    Gpu,
-    GpuPath,
-    GpuSum,
-)
-from lineprof.model.merge import differ, text_differs
+from lineprof.model.gpu import GPU_DEVICES, GPU_RUNS, GPU_SUMS, Gpu, GpuPath, GpuSum
+from lineprof.model.merge import CallSum, SourceSum, moved_by
 from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import Layout, RanksBuilder, add_profile
 from lineprof.model.records import (
     CUTS,
     LINE_NUMBERS,
-    MERGED_CALLS,
-    NO_CALLS,
-    NO_NODE,
     OWN_TIMES,
     UNKNOWN_THREAD,
     WAITS,
-    CallNodes,
-    CallTree,
     FunctionStats,
     ThreadLine,
     maker_of,
-    node_columns,
     ranked,
 )
-from lineprof.model.relation import PROCESS, THREAD, greatest, least
+from lineprof.model.relation import (
+    DEVICE,
+    PATH,
+    PROCESS,
+    THREAD,
+    RecordSum,
+    greatest,
+    least,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from lineprof.model.gpu import GpuDevice, GpuRun
     from lineprof.model.rank_lines import Place
@@ -51,13 +44,20 @@ if TYPE_CHECKING:
         Cut,
         Key,
         LineBreakdown,
-        MergedCall,
         Process,
-        SourceFile,
         Wait,
     )
+    from lineprof.model.relation import Places
 
 _MAX_WARNINGS = 100
+
+
+def _no_thread(_index: int) -> int:
+    """Return the index of every thread: threads are left out."""
+    return UNKNOWN_THREAD
+
+
+_NO_THREADS: Places = {THREAD: _no_thread}
 
 
 class LeftOut(NamedTuple):
@@ -78,14 +78,13 @@ class RunningSum:
         self._lines = _LineSums()
         self._calls: dict[Key, int] = {}  # of each function
         self._recursive: dict[Key, list[int]] = {}  # total ns, and if any recursed
-        self._sources: dict[str, SourceFile] = {}
-        self._changed: dict[str, None] = {}
+        self._sources = SourceSum()
         self._warnings: dict[str, None] = {}
         self._processes: list[Process] = []
         self._cuts: list[Cut] = []
-        self._tree = _Tree()
-        self._waits: tuple[Wait, ...] = ()
-        self._breakdowns: tuple[LineBreakdown, ...] = ()
+        self._tree = CallSum()
+        self._waits: RecordSum[Wait] = RecordSum(WAITS)
+        self._breakdowns: RecordSum[LineBreakdown] = RecordSum(OWN_TIMES)
         self._gpu = _GpuSums()
         self._ranks = RanksBuilder()
         self._threads = self._timelines = 0
@@ -110,19 +109,15 @@ class RunningSum:
         self._lines.add(self._indexes, len(self._places), cells)
         self._add_functions(profile, cells)
         add_profile(self._ranks, profile, cells, self._layout)
-        self._add_sources(profile)
+        self._sources.add(profile.sources)
         self._warnings.update(dict.fromkeys(profile.warnings))
-        processes = len(self._processes)
-        self._cuts += CUTS.moved(profile.cuts, {PROCESS: processes})
+        processes: Places = {PROCESS: moved_by(len(self._processes))}
+        self._cuts += CUTS.moved(profile.cuts, processes)
         self._gpu.add(profile.gpu, processes)
         self._processes += ranked(profile.processes)
-        self._tree.add(profile.calls)
-        if profile.waits:
-            waits = WAITS.without(THREAD, profile.waits)
-            self._waits = WAITS.added_up([*self._waits, *waits])
-        if profile.breakdowns:
-            own = OWN_TIMES.without(THREAD, profile.breakdowns)
-            self._breakdowns = OWN_TIMES.added_up([*self._breakdowns, *own])
+        self._tree.add(profile.calls, _NO_THREADS)
+        self._waits.add(WAITS.moved(profile.waits, _NO_THREADS))
+        self._breakdowns.add(OWN_TIMES.moved(profile.breakdowns, _NO_THREADS))
         self._threads += len(profile.threads)
         self._timelines += len(profile.traces) + len(profile.gpu.timelines)
 
@@ -140,18 +135,6 @@ class RunningSum:
                 numbers = self._recursive.setdefault(key, [0, 0])
                 numbers[0] += one.recursive_ns
                 numbers[1] += lines_ns
-
-    def _add_sources(self, profile: Profile) -> None:
-        for file, source in profile.sources.items():
-            first = self._sources.setdefault(file, source)
-            if first is source:
-                continue
-            if first.is_left_out or source.is_left_out:
-                self._sources[file] = first if first.is_left_out else source
-            elif differ(first, source):
-                self._changed[file] = None
-            elif first.text is None and source.text is not None:
-                self._sources[file] = source
 
     def profile(self) -> Profile:
         """Return the sum as a profile."""
@@ -181,17 +164,17 @@ class RunningSum:
         if len(warnings) > _MAX_WARNINGS:
             more = len(warnings) - _MAX_WARNINGS
             warnings[_MAX_WARNINGS:] = [f"{more} more warnings were left out"]
-        warnings += [text_differs(file) for file in self._changed]
+        warnings += self._sources.warnings()
         return Profile.from_functions(
             functions,
             processes=self._processes,
-            sources=self._sources,
+            sources=self._sources.texts,
             warnings=warnings,
             unit=self._unit,
             gpu=self._gpu.gpu(),
             calls=self._tree.tree(),
-            waits=self._waits,
-            breakdowns=self._breakdowns,
+            waits=self._waits.records,
+            breakdowns=self._breakdowns.records,
             cuts=self._cuts,
             ranks=self._ranks.ranks,
         )
@@ -202,7 +185,7 @@ _FIELDS = ("line", "thread", *LINE_NUMBERS)
 # By how numbers are added up: one that changes no sum, for lines that a file lacks or
 # does not know it of; the sum of two; the sum of many.
 _WAYS: dict[Any, tuple[int, Any, Any]] = {
-    add: (0, add, sum),
+    sum: (0, add, sum),
     least: (1 << 64, min, min),
     greatest: (-1, max, max),
 }
@@ -210,45 +193,19 @@ _WAYS: dict[Any, tuple[int, Any, Any]] = {
 _FILES_AT_ONCE = 32
 
 
-class _Column:
-    """One number of all lines, added up."""
-
-    def __init__(self, name: str, how: Any) -> None:  # noqa: ANN401  # of LINE_NUMBERS
-        self._name = name
-        self._unknown, self._sum_of_two, self._sum = _WAYS[how]
-        self._numbers: list[int] = []
-
-    def of(self, cells: CellColumns) -> Sequence[int]:
-        """Return the numbers of a file."""
-        numbers: Sequence[int | None] = getattr(cells, self._name)
-        if None not in numbers:
-            return numbers  # type: ignore[return-value]
-        return [self._unknown if number is None else number for number in numbers]
-
-    def add(self, places: list[int], count: int, cells: CellColumns) -> None:
-        """Add those of a file, of which `places` has the indexes, below `count`."""
-        numbers, sum_of = self._numbers, self._sum_of_two
-        numbers += [self._unknown] * (count - len(numbers))
-        for place, number in zip(places, self.of(cells)):
-            numbers[place] = sum_of(numbers[place], number)
-
-    def add_all(self, files: Sequence[CellColumns]) -> None:
-        """Add those of several files with the same lines in the same order."""
-        rows = zip(self._numbers, *map(self.of, files))
-        self._numbers = list(map(self._sum, rows))
-
-    def numbers(self) -> list[int | None]:
-        """Return the sums, None for those that are not known."""
-        if not self._unknown:
-            return [*self._numbers]
-        return [None if one == self._unknown else one for one in self._numbers]
+def _numbers(cells: CellColumns, name: str, unknown: int) -> Sequence[int]:
+    """Return one number of each line of a file."""
+    numbers: Sequence[int | None] = getattr(cells, name)
+    if None not in numbers:
+        return numbers  # type: ignore[return-value]
+    return [unknown if number is None else number for number in numbers]
 
 
 class _LineSums:
     """Sums of lines, as columns."""
 
     def __init__(self) -> None:
-        self._columns = [_Column(name, how) for name, how in LINE_NUMBERS.items()]
+        self._sums: dict[str, list[int]] = {name: [] for name in LINE_NUMBERS}
         self._count = 0
         self._waiting: list[CellColumns] = []  # with the lines of this, in order
 
@@ -260,65 +217,32 @@ class _LineSums:
                 self._add_waiting()
             return
         self._add_waiting()
-        for column in self._columns:
-            column.add(places, count, cells)
+        for name, how in LINE_NUMBERS.items():
+            unknown, sum_of, _ = _WAYS[how]
+            sums = self._sums[name]
+            sums += [unknown] * (count - len(sums))
+            for place, number in zip(places, _numbers(cells, name, unknown)):
+                sums[place] = sum_of(sums[place], number)
         self._count = count
 
     def _add_waiting(self) -> None:
         """Add the columns of several files at once."""
-        some, self._waiting = self._waiting, []
-        for column in self._columns if some else ():
-            column.add_all(some)
+        files, self._waiting = self._waiting, []
+        for name, how in LINE_NUMBERS.items() if files else ():
+            unknown, _, sum_of = _WAYS[how]
+            columns = [_numbers(cells, name, unknown) for cells in files]
+            self._sums[name] = list(map(sum_of, zip(self._sums[name], *columns)))
 
-    def rows(self) -> list[tuple[int | None, ...]]:
+    def rows(self) -> Iterable[tuple[int | None, ...]]:
         """Return the numbers of each line, in the order of `_FIELDS`."""
         self._add_waiting()
-        return list(zip(*(column.numbers() for column in self._columns)))
-
-
-class _Tree:
-    """A call tree, without threads."""
-
-    def __init__(self) -> None:
-        self._functions: dict[Key, int] = {}
-        self._nodes: dict[tuple[int, int, int], int] = {}  # parent, line, function
-        self._numbers: list[list[int]] = [[], [], [], [], []]
-        self._folded = 0
-        self._merged: tuple[MergedCall, ...] = ()
-
-    def add(self, tree: CallTree) -> None:
-        """Add a tree."""
-        self._folded += tree.folded
-        if tree.merged:
-            added = MERGED_CALLS.without(THREAD, tree.merged)
-            self._merged = MERGED_CALLS.added_up([*self._merged, *added])
-        nodes = node_columns(tree.nodes)
-        parents, lines, called, _, *numbers = nodes.columns
-        known, places = self._functions, self._nodes
-        keys = nodes.functions
-        indexes = {i: known.setdefault(keys[i], len(known)) for i in {*called}}
-        new: list[int] = []
-        for parent, line, function in zip(parents, lines, called):
-            above = NO_NODE if parent == NO_NODE else new[parent]
-            key = (above, line, indexes[function])
-            new.append(places.setdefault(key, len(places)))
-        for column, more in zip(self._numbers, numbers):
-            column.extend([0] * (len(places) - len(column)))
-            for place, number in zip(new, more):
-                column[place] += number
-
-    def tree(self) -> CallTree:
-        """Return the sum of all trees."""
-        if not self._nodes and not self._folded:
-            return NO_CALLS
-        parents, lines, called = zip(*self._nodes) if self._nodes else ((), (), ())
-        threads = [UNKNOWN_THREAD] * len(parents)
-        columns = (parents, lines, called, threads, *self._numbers)
-        return CallTree(
-            nodes=CallNodes(tuple(self._functions), columns),
-            folded=self._folded,
-            merged=self._merged,
-        )
+        columns: list[list[int | None]] = []
+        for name, how in LINE_NUMBERS.items():
+            unknown = _WAYS[how][0] or None  # a sum of 0 is known
+            columns.append(
+                [None if one == unknown else one for one in self._sums[name]]
+            )
+        return zip(*columns)
 
 
 class _GpuSums:
@@ -326,13 +250,13 @@ class _GpuSums:
 
     def __init__(self) -> None:
         self._paths: dict[GpuPath, int] = {}
-        self._sums: dict[tuple[object, ...], GpuSum] = {}
+        self._sums: RecordSum[GpuSum] = RecordSum(GPU_SUMS)
         self._devices: list[GpuDevice] = []
         self._runs: list[GpuRun] = []
         self._first: dict[tuple[int, str], int] = {}  # device by number and name
 
-    def add(self, gpu: Gpu, processes: int) -> None:
-        """Add GPU data; `processes` is the index of its first process."""
+    def add(self, gpu: Gpu, processes: Places) -> None:
+        """Add GPU data; `processes` has the places of their processes."""
         paths = [
             self._paths.setdefault(
                 one._replace(thread=UNKNOWN_THREAD, range=0), len(self._paths)
@@ -342,24 +266,16 @@ class _GpuSums:
         devices = []
         for index, device in enumerate(gpu.devices, len(self._devices)):
             devices.append(self._first.setdefault((device.device, device.name), index))
-        offsets = {PROCESS: processes}
-        self._devices += GPU_DEVICES.moved(gpu.devices, offsets)
-        self._runs += GPU_RUNS.moved(gpu.runs, offsets)
-        for one in gpu.sums:
-            moved = one._replace(
-                path=one.path if one.path == NO_PATH else paths[one.path],
-                origin=one.origin if one.origin == NO_PATH else paths[one.origin],
-                device=one.device if one.device == NO_DEVICE else devices[one.device],
-            )
-            key = (moved.path, moved.origin, moved.kind, moved.name, moved.device)
-            before = self._sums.get(key)
-            self._sums[key] = GPU_SUMS.sum(before, moved) if before else moved
+        self._devices += GPU_DEVICES.moved(gpu.devices, processes)
+        self._runs += GPU_RUNS.moved(gpu.runs, processes)
+        places = {PATH: paths.__getitem__, DEVICE: devices.__getitem__}
+        self._sums.add(GPU_SUMS.moved(gpu.sums, places))
 
     def gpu(self) -> Gpu:
         """Return the sum of all GPU data."""
         return Gpu(
             paths=tuple(self._paths),
-            sums=tuple(self._sums.values()),
+            sums=self._sums.records,
             devices=tuple(self._devices),
             runs=tuple(self._runs),
         )

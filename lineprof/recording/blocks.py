@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_tables import register
 from lineprof.model.records import UNKNOWN_THREAD
-from lineprof.snapshot.profile import CodeRow, LineRow, line_rows
+from lineprof.snapshot.profile import CodeRow, LineRow, line_rows, packed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +119,7 @@ class _WithStatement:
         ended = list(self._ended.values())
         runs = sum(count for count, _ in ended)
         for code in map(CodeRow._make, self.tracer.snapshot()[1]):
-            rows = line_rows(code.packed_lines)
+            rows = line_rows(code.lines)
             lines = [row for row in rows if entered_at < row.line <= last]
             if runs:  # the line of the `with`, which started before the tracer
                 ticks = sum(ticks for _, ticks in ended) if last == first else 0
@@ -133,7 +133,7 @@ class _WithStatement:
                 ticks=0,
                 cost=0,
                 recursed=0,
-                lines=lines,
+                lines=packed_lines(lines),
                 serial=code.serial,
             )
             runs = 0

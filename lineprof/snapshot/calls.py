@@ -21,9 +21,9 @@ The arithmetic is in csrc/arithmetic/call_times.c.
 from __future__ import annotations
 
 from array import array
-from itertools import chain, starmap
+from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lineprof.model.records import (
     DEEPER,
@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from lineprof.model.records import FunctionStats, Key
     from lineprof.snapshot.profile import TickScale
 
-    RawNode = tuple[int, ...]  # as `NodeRow`
-    RawTree = tuple[int, bytes | Sequence[RawNode]]  # merged calls, nodes
+    RawTree = tuple[int, bytes]  # merged calls, nodes
 
 _NOT_SHOWN = -1
 # Flags of functions, as in csrc/arithmetic/call_times.h.
@@ -53,33 +52,19 @@ _ONCE = 4  # it is among the functions with lines, and never recursed
 _RECURSED = 8  # the same, but it did
 
 
-# Fields of `NodeRow` in the order of lp_call_row there, and of `ThreadLine`.
-_COLUMNS = (
-    *("parent", "line", "serial", "thread", "calls", "primitive_calls"),
+# Numbers of a packed node, as lp_call_row there; ticks, and costs in parts of a tick.
+NODE_ROW = (
+    "parent",  # index of the caller's node, or NO_NODE
+    "line",  # of the caller
+    "serial",  # of the code object
+    "thread",  # the core's number
+    *("calls", "primitive_calls"),
     *("self_ticks", "self_cost", "total_ticks", "total_cost"),
-    *("inclusive_ticks", "inclusive_cost", "kind"),
+    *("inclusive_ticks", "inclusive_cost"),
+    "kind",  # as lp_node_kind in csrc/record/call_tree.h
 )
 _TICKS = ("self_ticks", "total_ticks", "inclusive_ticks")
-_NUMBERS = attrgetter(*_COLUMNS)
 _TIMES = attrgetter("line", "thread", "time_ns", "raw_ns")
-
-
-class NodeRow(NamedTuple):
-    """One node of the core's tree. Times are ticks, costs parts of a tick."""
-
-    parent: int  # index of the caller's node, or NO_NODE
-    line: int  # of the caller
-    serial: int  # of the code object
-    thread: int  # the core's number
-    calls: int
-    primitive_calls: int
-    self_ticks: int
-    self_cost: int
-    total_ticks: int
-    total_cost: int
-    inclusive_ticks: int
-    inclusive_cost: int
-    kind: int = 0  # as lp_node_kind in csrc/record/call_tree.h
 
 
 def tree_of(
@@ -94,15 +79,12 @@ def tree_of(
     `keys` has the functions that are shown, C functions included, by the serials of
     their code objects; `place_of` returns a thread's index by the core's number;
     `functions` are the profile's, which the nodes' times are made to fit. A line that
-    would take less than its callees gets more. The nodes may be packed, as
-    ``array("q")`` has the numbers of each `NodeRow`.
+    would take less than its callees gets more. The nodes are packed, as
+    ``array("q")`` has the numbers of `NODE_ROW` of each.
     """
     folded, nodes = raw
     if not nodes:
         return NO_CALLS, functions
-    if not isinstance(nodes, bytes):
-        numbers = map(_NUMBERS, starmap(NodeRow, nodes))
-        nodes = array("q", chain.from_iterable(numbers)).tobytes()
     table = _FunctionTable(keys, functions)
     columns, totals, more, merged = call_times(
         nodes,
@@ -134,7 +116,7 @@ def tree_of(
 
 def max_node_ticks(nodes: bytes) -> int:
     """Return the longest time of a node in packed ones, in ticks; 0 without nodes."""
-    return max_of_columns(nodes, _COLUMNS, _TICKS)
+    return max_of_columns(nodes, NODE_ROW, _TICKS)
 
 
 def max_of_columns(rows: bytes, names: Sequence[str], some: Sequence[str]) -> int:
@@ -152,19 +134,11 @@ def _merged_calls(
     functions: Sequence[Key], columns: Iterable[bytes]
 ) -> tuple[MergedCall, ...]:
     """Return the records of merged calls."""
-    return tuple(
-        [
-            MergedCall(
-                None if caller == NO_NODE else functions[caller],
-                line,
-                functions[called],
-                *rest,
-            )
-            for caller, line, called, *rest in zip(
-                *[array("q", column) for column in columns]
-            )
-        ]
-    )
+    found = []
+    for caller, line, called, *rest in zip(*[array("q", one) for one in columns]):
+        key = None if caller == NO_NODE else functions[caller]
+        found.append(MergedCall(key, line, functions[called], *rest))
+    return tuple(found)
 
 
 def of_c(c_functions: Iterable[tuple[int, str]]) -> dict[int, Key]:

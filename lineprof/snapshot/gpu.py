@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.model.gpu import (
     COUNTS,
     DRIVER,
+    GPU_SUMS,
     KINDS,
     NO_DEVICE,
     NO_PATH,
@@ -54,7 +55,7 @@ class PathRow(NamedTuple):
 
 
 class SumRow(NamedTuple):
-    """All records of one kind, name and device from one call path, summed."""
+    """A `GpuSum` as the core has it. Times of waits are ticks, all others ns."""
 
     path: int  # the core's number
     origin: int  # of a graph: the path where it was captured
@@ -62,9 +63,9 @@ class SumRow(NamedTuple):
     name: int  # index in the snapshot's names
     device: int  # CUDA's number
     count: int  # type: ignore[assignment]  # hides tuple.count
-    time: int  # ns; ticks of a wait
-    min_time: int
-    max_time: int
+    ns: int
+    min_ns: int
+    max_ns: int
     bytes: int
 
 
@@ -76,39 +77,6 @@ class DeviceRow(NamedTuple):
     busy_ns: int
     busy_exact: bool
     attributes: Mapping[str, int]
-
-
-# Sums, added up under the names of their kinds and kernels.
-
-
-class SumKey(NamedTuple):
-    """The identity of a sum."""
-
-    path: int
-    origin: int
-    kind: str
-    name: str
-    device: int
-
-
-class Numbers(NamedTuple):
-    """The numbers of a sum; times as in `SumRow`."""
-
-    count: int  # type: ignore[assignment]  # hides tuple.count
-    time: int
-    min_time: int
-    max_time: int
-    bytes: int
-
-    def plus(self, other: Numbers) -> Numbers:
-        """Return the numbers of both together."""
-        return Numbers(
-            count=self.count + other.count,
-            time=self.time + other.time,
-            min_time=min(self.min_time, other.min_time),
-            max_time=max(self.max_time, other.max_time),
-            bytes=self.bytes + other.bytes,
-        )
 
 
 class OpenLines(NamedTuple):
@@ -189,7 +157,7 @@ class Paths:
 class Baseline(NamedTuple):
     """Counts of before a profiler began, which are not part of its profile."""
 
-    sums: Mapping[SumKey, Numbers]
+    sums: Mapping[object, GpuSum]  # by the identity of a sum
     busy_ns: Mapping[int, int]  # by device
     counts: Mapping[str, int] = {}  # those of COUNTS
     events: int = 0
@@ -212,7 +180,7 @@ def baseline_of(raw: GpuSnapshot | None) -> Baseline | None:
     if raw is None:
         return None
     return Baseline(
-        sums=_sums(raw),
+        sums={_identity(one): one for one in _sums(raw)},
         busy_ns={row.device: row.busy_ns for row in _device_rows(raw)},
         counts={name: raw[name] for name in COUNTS},  # type: ignore[literal-required]
         events=len(raw["events"]["kind"]),
@@ -239,103 +207,81 @@ def gpu_of(
     before = taken.baseline or Baseline(sums={}, busy_ns={})
     paths = Paths(list(map(PathRow._make, raw["paths"])), keys, place_of)
     places = {row.device: place for place, row in enumerate(_device_rows(raw))}
-    sums: dict[SumKey, Numbers] = {}
-    for key, numbers in _since(raw, before):
-        is_host = key.kind in _HOST
-        placed = key._replace(
-            path=paths.place(key.path),
-            origin=paths.place(key.origin),
-            device=NO_DEVICE if is_host else places.get(key.device, NO_DEVICE),
+    sums = GPU_SUMS.added_up(
+        one._replace(
+            path=paths.place(one.path),
+            origin=paths.place(one.origin),
+            device=NO_DEVICE
+            if one.kind in _HOST
+            else places.get(one.device, NO_DEVICE),
         )
-        _add(sums, placed, numbers)
+        for one in _since(raw, before)
+    )
     timelines = _timelines(raw, before, paths)
     return Gpu(
         paths=tuple(paths.found),
-        sums=tuple(_sum(key, numbers, scale) for key, numbers in sums.items()),
+        sums=tuple(_in_ns(one, scale) for one in sums),
         devices=tuple(_devices(raw, before)),
         runs=(_run(taken.run, raw, before),),
         timelines=timelines,
     )
 
 
-def _sums(raw: GpuSnapshot) -> dict[SumKey, Numbers]:
+_identity = GPU_SUMS.identity
+
+
+def _sums(raw: GpuSnapshot) -> Sequence[GpuSum]:
     """Return all sums; kinds and names as texts, all else as the core has it."""
-    sums: dict[SumKey, Numbers] = {}
-    for row in map(SumRow._make, raw["sums"]):
-        key = SumKey(
-            path=row.path,
-            origin=row.origin,
-            kind=KINDS[row.kind] if row.kind < len(KINDS) else UNKNOWN,
-            name=raw["names"][row.name],
-            device=row.device,
+    names = raw["names"]
+    return GPU_SUMS.added_up(
+        GpuSum(
+            **{
+                **row._asdict(),
+                "kind": KINDS[row.kind] if row.kind < len(KINDS) else UNKNOWN,
+                "name": names[row.name],
+            }
         )
-        numbers = Numbers(
-            count=row.count,
-            time=row.time,
-            min_time=row.min_time,
-            max_time=row.max_time,
-            bytes=row.bytes,
-        )
-        _add(sums, key, numbers)
-    return sums
+        for row in map(SumRow._make, raw["sums"])
+    )
 
 
-def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[tuple[SumKey, Numbers]]:
+def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuSum]:
     """Yield the sums of all records after the baseline.
 
     The minimum and the maximum are exact if they changed since, or if there was only
     one record; otherwise the minimum is not above the true one, and the maximum not
     below it.
     """
-    for key, now in _sums(raw).items():
-        old = before.sums.get(key, _NOTHING)
-        count, time = now.count - old.count, now.time - old.time
-        min_time, max_time = now.min_time, now.max_time
-        if old.count and count == 1:
-            min_time = max_time = time
-        if old.count and max_time == old.max_time:
-            max_time = min(max_time, time - min_time * (count - 1))
-        if old.count and min_time == old.min_time:
-            min_time = max(min_time, time - max_time * (count - 1))
-        if count:
-            yield (
-                key,
-                Numbers(
-                    count=count,
-                    time=time,
-                    min_time=min_time,
-                    max_time=max_time,
-                    bytes=now.bytes - old.bytes,
-                ),
+    for now in _sums(raw):
+        old = before.sums.get(_identity(now))
+        if old is None or not old.count:
+            since = now
+        else:
+            count, ns = now.count - old.count, now.ns - old.ns
+            min_ns, max_ns = now.min_ns, now.max_ns
+            if count == 1:
+                min_ns = max_ns = ns
+            if max_ns == old.max_ns:
+                max_ns = min(max_ns, ns - min_ns * (count - 1))
+            if min_ns == old.min_ns:
+                min_ns = max(min_ns, ns - max_ns * (count - 1))
+            since = now._replace(
+                count=count,
+                ns=ns,
+                min_ns=min_ns,
+                max_ns=max_ns,
+                bytes=now.bytes - old.bytes,
             )
+        if since.count:
+            yield since
 
 
-_NOTHING = Numbers(count=0, time=0, min_time=0, max_time=0, bytes=0)
-
-
-def _add(sums: dict[SumKey, Numbers], key: SumKey, numbers: Numbers) -> None:
-    """Add `numbers` to those of `key` in `sums`."""
-    old = sums.get(key)
-    sums[key] = numbers if old is None else old.plus(numbers)
-
-
-def _sum(key: SumKey, numbers: Numbers, scale: ToNs) -> GpuSum:
-    """Return a sum as a profile has it; the clock of waits is the core's, in ticks."""
-
-    def in_ns(time: int) -> int:
-        return scale.ns(time) if key.kind == WAIT else time
-
-    return GpuSum(
-        path=key.path,
-        origin=key.origin,
-        kind=key.kind,
-        name=key.name,
-        device=key.device,
-        count=numbers.count,
-        ns=in_ns(numbers.time),
-        min_ns=in_ns(numbers.min_time),
-        max_ns=in_ns(numbers.max_time),
-        bytes=numbers.bytes,
+def _in_ns(one: GpuSum, scale: ToNs) -> GpuSum:
+    """Return a sum in ns; the clock of waits is the core's, in ticks."""
+    if one.kind != WAIT:
+        return one
+    return one._replace(
+        ns=scale.ns(one.ns), min_ns=scale.ns(one.min_ns), max_ns=scale.ns(one.max_ns)
     )
 
 

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.errors import LineprofError
 from lineprof.files import normal_path
-from lineprof.model.records import Process, SourceFile
+from lineprof.model.records import SourceFile
 from lineprof.private_folder import open_file
 from lineprof.snapshot.arithmetic import live_clock, live_notes, live_read
 from lineprof.snapshot.calls import max_node_ticks
+from lineprof.snapshot.counts import Counts
 from lineprof.snapshot.profile import (
     CodeRow,
-    Parts,
     TickScale,
     max_line_ticks,
-    profile_of,
+    profile_of_process,
 )
 from lineprof.source import left_out, read_source, source_file
 from lineprof.source_files import disk_state
@@ -41,20 +41,13 @@ _INCOMPLETE = (
     "the file of the counts had no more room, or could not be opened again:"
     " functions and threads that began later may be missing"
 )
-_REQUIRED = ("pid", "argv", "start_unix_ns", "core")
+_REQUIRED = {"pid", "argv", "start_unix_ns", "core"}
+_TEXTS = ("host", "cwd", "python", "core", "core_reason", "clock", "version")
 _TYPES: dict[str, type | tuple[type, ...]] = {
-    "pid": int,
-    "host": str,
-    "rank": (int, type(None)),
+    **dict.fromkeys(("pid", "start_unix_ns"), int),
+    **dict.fromkeys(("rank", "ranks"), (int, type(None))),
+    **dict.fromkeys(_TEXTS, str),
     "argv": tuple,
-    "cwd": str,
-    "python": str,
-    "start_unix_ns": int,
-    "core": str,
-    "core_reason": str,
-    "clock": str,
-    "version": str,
-    "ranks": (int, type(None)),
 }
 
 
@@ -69,9 +62,9 @@ class Notes(NamedTuple):
     process: Mapping[str, Any] = {}  # fields of `Process`
     texts: Mapping[str, str] = {}  # source that is in no file
     is_whole: bool = False
-    files: Mapping[str, tuple[int, ...]] = {}  # their states when they were read
-    left_out: Mapping[str, str] = {}  # why the profile has no text of a file
-    remarks: Mapping[str, str] = {}  # on the texts of files
+    # Of files: `state` when they were read, `why` the profile has no text of one, and
+    # a `remark` on the text.
+    files: Mapping[str, Mapping[str, Any]] = {}
     cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
     hidden: frozenset[Key] = frozenset()  # functions that are not shown
     more: Mapping[str, Any] = {}  # other values by name
@@ -82,7 +75,7 @@ def read_notes(path: str) -> Notes:
 
     Raises LineprofError if it is no live file, or cannot be read.
     """
-    with _Copy(path) as data:
+    with _copy(path) as data:
         state, raw = live_notes(data)
     return _notes_of(raw)._replace(state=state)
 
@@ -108,7 +101,7 @@ def read_counts(path: str) -> LiveCounts:
 
     Raises LineprofError if it is no live file, or cannot be read.
     """
-    with _Copy(path) as data:
+    with _copy(path) as data:
         return _counts_of(path, live_read(data))
 
 
@@ -269,26 +262,31 @@ def profile_of_counts(
     if scale is None:
         scale = TickScale(ns_per_tick=header["scale"], cost_one=header["cost_one"])
     _check_times(live, scale)
-    sources = _Sources(notes) if has_sources else _NoSources()
+    sources = _Sources(notes if has_sources else Notes())
     process = _process_of(live, scale, exit_reason)
     all_warnings = list(warnings)
     if header["incomplete"]:
         all_warnings.append(_INCOMPLETE)
-    return profile_of(
-        live.threads,
-        live.codes,
-        scale,
-        process,
-        [*all_warnings, *sources.warnings({str(row.key[0]) for row in live.codes})],
-        Parts(
-            calls=live.calls,
-            c_functions=live.c_functions,
-            waits=live.waits,
-            cuts=notes.cuts,
-            read_source=sources.read,
-            file_name=normal_path,
-            names={},
-        ),
+    all_warnings += sources.warnings({str(row.key[0]) for row in live.codes})
+    counts = Counts(
+        threads=live.threads,
+        codes=live.codes,
+        blocks=(),
+        calls=live.calls,
+        c_functions=live.c_functions,
+        waits=live.waits,
+        waits_unavailable=False,
+        own_times=False,
+        cuts=notes.cuts,
+        scale=(scale.ns_per_tick, scale.cost_one, scale.cost_share),
+        process=process,
+        warnings=all_warnings,
+    )
+    return profile_of_process(
+        counts,
+        read_source=sources.read if has_sources else _without_text,
+        file_name=normal_path,
+        names={},
     )
 
 
@@ -314,11 +312,11 @@ def _check_times(live: LiveCounts, scale: TickScale) -> None:
         )
 
 
-def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process:
+def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> dict[str, Any]:
+    """Return the fields of `Process`; LineprofError if their notes are damaged."""
     header, known = live.header, live.notes.process
-    missing = [name for name in _REQUIRED if name not in known]
     if (
-        missing
+        not known.keys() >= _REQUIRED
         or not all(isinstance(known[name], _TYPES.get(name, object)) for name in known)
         or not all(isinstance(word, str) for word in known["argv"])
     ):
@@ -328,19 +326,14 @@ def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> Process
     ran_ns = scale.ns(max(0, header["last"] - header["ticks"]))
     start_ns: int = known["start_unix_ns"]
     parent = live.notes.more.get("parent")  # of a child
-    return Process(
-        **{name: known.get(name, _DEFAULTS.get(name)) for name in _TYPES},
-        wall_ns=max(0, header["unix_ns"] + ran_ns - start_ns),
-        overhead_ns=scale.cost_ns(header["cost"]),
-        exit=exit_reason,
-        is_whole=live.notes.is_whole,
-        parent_pid=parent if isinstance(parent, int) else None,
-    )
-
-
-_DEFAULTS = dict.fromkeys(
-    ("host", "cwd", "python", "core_reason", "clock", "version"), ""
-)
+    return {
+        **{name: known.get(name, "" if name in _TEXTS else None) for name in _TYPES},
+        "wall_ns": max(0, header["unix_ns"] + ran_ns - start_ns),
+        "overhead_ns": scale.cost_ns(header["cost"]),
+        "exit": exit_reason,
+        "is_whole": live.notes.is_whole,
+        "parent_pid": parent if isinstance(parent, int) else None,
+    }
 
 
 class _Sources:
@@ -349,19 +342,19 @@ class _Sources:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._states = {
-            normal_path(file): state
-            for file, state in notes.files.items()
+            normal_path(file): note.get("state", ())
+            for file, note in notes.files.items()
             if isinstance(file, str)  # else it is damaged
         }
 
-    def _is_changed(self, file: str) -> bool:
-        state = self._states.get(normal_path(file))
-        return state is not None and disk_state(file) != state
+    def _note(self, file: str, name: str) -> str:
+        return str(self._notes.files.get(file, {}).get(name, ""))
 
     def _why_left_out(self, file: str) -> str:
-        return self._notes.left_out.get(file, "") or (
-            _CHANGED if self._is_changed(file) else ""
-        )
+        why = self._note(file, "why")
+        state = self._states.get(normal_path(file))
+        is_changed = not why and state is not None and disk_state(file) != state
+        return _CHANGED if is_changed else why
 
     def read(self, file: str) -> SourceFile:
         """Return a file's text; one that is left out is empty, without a hash."""
@@ -375,50 +368,36 @@ class _Sources:
     def warnings(self, files: Iterable[str]) -> list[str]:
         """Return a sentence for each of `files` whose text is left out or another's."""
         whys = {
-            file: self._why_left_out(file) or self._notes.remarks.get(file, "")
+            file: self._why_left_out(file) or self._note(file, "remark")
             for file in files
         }
         return [f"{normal_path(file)} {why}" for file, why in whys.items() if why]
 
 
-class _NoSources(_Sources):
-    """No texts of source files, for a profile that only has numbers."""
-
-    def __init__(self) -> None:
-        super().__init__(Notes())
-
-    def read(self, file: str) -> SourceFile:
-        """Return a file without its text."""
-        return SourceFile(file=file, text=None, sha256="")
+def _without_text(file: str) -> SourceFile:
+    """Return a file of a profile that only has numbers."""
+    return SourceFile(file=file, text=None, sha256="")
 
 
 # Reading.
 
 
-class _Copy:
-    """A ``with`` block with a private, writable mapping of a live file."""
+@contextmanager
+def _copy(path: str) -> Iterator[mmap.mmap]:
+    """Give a private, writable mapping of a live file.
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-
-    def __enter__(self) -> mmap.mmap:
-        """Map the file; LineprofError if that fails."""
+    LineprofError if that fails, and for errors of the core.
+    """
+    try:
+        handle = _open(path)
         try:
-            handle = _open(self._path)
-            try:
-                self._data = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
-            finally:
-                os.close(handle)
-        except (OSError, ValueError) as error:
-            raise _unreadable(self._path, error) from error
-        return self._data
-
-    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
-        """Unmap it; errors of the core become a LineprofError."""
-        self._data.close()
-        with _core_errors(self._path):
-            if isinstance(error, (NotImplementedError, ValueError)):
-                raise error
+            data = mmap.mmap(handle, 0, access=mmap.ACCESS_COPY)
+        finally:
+            os.close(handle)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    with data, _core_errors(path):
+        yield data
 
 
 def _open(path: str) -> int:
@@ -439,14 +418,11 @@ def _core_errors(path: str) -> Iterator[None]:
     """Give errors of the core as LineprofError."""
     try:
         yield
-    except NotImplementedError as error:
-        raise LineprofError(
-            f"cannot read {path}: {error}", hint="use the version that recorded it"
-        ) from error
-    except ValueError as error:
-        raise LineprofError(
-            f"cannot read {path}: {error}", hint="name a file that a run left behind"
-        ) from error
+    except (NotImplementedError, ValueError) as error:
+        hint = "name a file that a run left behind"
+        if isinstance(error, NotImplementedError):
+            hint = "use the version that recorded it"
+        raise LineprofError(f"cannot read {path}: {error}", hint=hint) from error
 
 
 def _notes_of(
@@ -454,17 +430,13 @@ def _notes_of(
 ) -> Notes:
     """Return the sum of all notes; damaged ones are left out."""
     values: dict[str, Any] = {}
-    files: dict[str, tuple[int, ...]] = {}
-    left_out: dict[str, str] = {}
-    remarks: dict[str, str] = {}
+    files: dict[str, dict[str, Any]] = {}
     cuts: dict[Key, tuple[int, int | None, int | None]] = {}
     hidden: set[Key] = set()
     for one in map(parse or _note, raw):
         with suppress(TypeError):  # damaged: a list as a key
             if "file" in one:
-                files[one["file"]] = one.get("state", ())
-                left_out[one["file"]] = str(one.get("why", ""))
-                remarks[one["file"]] = str(one.get("remark", ""))
+                files[one["file"]] = one
             elif "cut" in one:
                 cuts[one["cut"]] = one.get("span", (0, None, None))
             elif "hidden" in one:
@@ -473,28 +445,26 @@ def _notes_of(
                 hidden.discard(one["shown"])
             else:
                 values |= one
-    notes = Notes(
-        files=files,
-        left_out=left_out,
-        remarks=remarks,
-        cuts=cuts,
-        hidden=frozenset(hidden),
-    )
-    known: dict[str, Callable[[Any], bool]] = {
-        "out": lambda value: isinstance(value, str),
-        "identity": lambda value: isinstance(value, dict),
-        "run": lambda value: isinstance(value, str),
-        "tracer": lambda value: isinstance(value, int),
-        "process": lambda value: isinstance(value, dict),
-        "texts": lambda value: isinstance(value, dict),
-    }
     fields = {
         name: values.pop(name)
-        for name, is_valid in known.items()
-        if is_valid(values.get(name))
+        for name, kind in _KINDS.items()
+        if isinstance(values.get(name), kind)
     }
-    is_whole = bool(values.pop("whole", False))
-    return notes._replace(**fields, is_whole=is_whole, more=values)
+    return Notes(
+        **fields,
+        is_whole=bool(values.pop("whole", False)),
+        files=files,
+        cuts=cuts,
+        hidden=frozenset(hidden),
+        more=values,
+    )
+
+
+_KINDS: dict[str, type] = {  # of values of notes that are fields of `Notes`
+    **dict.fromkeys(("out", "run"), str),
+    **dict.fromkeys(("identity", "process", "texts"), dict),
+    "tracer": int,
+}
 
 
 def _note(raw: bytes) -> dict[str, Any]:

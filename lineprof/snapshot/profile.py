@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from array import array
+from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,6 @@ from lineprof.model.gpu import NO_GPU
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
-    NO_CALLS,
     OTHER,
     OWN_TIMES,
     PARTS,
@@ -40,13 +40,11 @@ if TYPE_CHECKING:
     from lineprof.model import timelines
     from lineprof.model.records import Key, SourceFile
     from lineprof.model.timelines import Batch
-    from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.counts import Counts
     from lineprof.snapshot.gpu import Taken
 
-    # Tuples of the core, in the order of `LineRow`, `CodeRow` and `WaitRow`.
-    Line = tuple[int, int, int, int, int, int, int, int, int]
-    Code = tuple[tuple[object, ...], int, int, int, int, bytes | Sequence[Line], int]
+    # Tuples of the core, in the order of `CodeRow` and `WaitRow`.
+    Code = tuple[tuple[object, ...], int, int, int, int, bytes, int]
     RawWait = tuple[int, int, int, int, int]
 
     KeyLine = tuple[Key, int]
@@ -80,9 +78,9 @@ _RECORD = (
 )
 
 
-def packed_lines(lines: Iterable[Line]) -> bytes:
+def packed_lines(lines: Iterable[LineRow]) -> bytes:
     """Return lines as the core packs them."""
-    rows = map(attrgetter(*_ROW), map(LineRow._make, lines))
+    rows = map(attrgetter(*_ROW), lines)
     return array("q", itertools.chain.from_iterable(rows)).tobytes()
 
 
@@ -97,7 +95,7 @@ _TICKS = ("ticks", "await_ticks", "min_ticks", "max_ticks")
 
 def max_line_ticks(codes: Iterable[CodeRow]) -> int:
     """Return the longest time of a line of `codes`, in ticks; 0 without lines."""
-    lines = b"".join([code.packed_lines for code in codes])
+    lines = b"".join([code.lines for code in codes])
     return max_of_columns(lines, _ROW, _TICKS)
 
 
@@ -109,14 +107,8 @@ class CodeRow(NamedTuple):
     ticks: int  # of all calls, recursion counted once
     cost: int
     recursed: int  # whether it ever did
-    lines: bytes | Sequence[Line]
+    lines: bytes  # packed
     serial: int
-
-    @property
-    def packed_lines(self) -> bytes:
-        """The lines as the core packs them."""
-        lines = self.lines
-        return lines if isinstance(lines, bytes) else packed_lines(lines)
 
     @property
     def function(self) -> Key:
@@ -163,52 +155,38 @@ class TickScale(NamedTuple):
         return max(0, self.ns(ticks) - self.cost_ns(cost))
 
 
-class Parts(NamedTuple):
-    """Raw data of the core beside lines, which not every profile has."""
-
-    gpu: Taken | None = None
-    blocks: Sequence[Code] = ()  # also shown as functions
-    calls: RawTree | None = None
-    c_functions: Iterable[tuple[int, str]] = ()  # serial and name
-    trace: RawTrace | None = None
-    waits: Iterable[RawWait] = ()
-    waits_unavailable: bool = False  # the system does not tell what threads wait for
-    own_times: bool = False  # `waits` also has the breakdown of lines' own times
-    # From when, and until when or None, functions were counted, in ns.
-    cuts: Mapping[Key, tuple[int, int | None, int | None]] = {}
-    read_source: Callable[[str], SourceFile] = read_source  # by the name of a file
-    # Name of a file in the profile, by that in its code objects.
-    file_name: Callable[[str], str] = str
-    # Present names of threads by their native ids; None: those of this process.
-    names: Mapping[int, str] | None = None
-
-
-def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
-    ids: Sequence[tuple[int, str]],
-    codes: Iterable[Code],
-    scale: TickScale,
-    process: Process,
-    warnings: Iterable[str],
-    parts: Parts,
+def profile_of_process(  # noqa: PLR0913  # what was measured beside counts
+    counts: Counts,
+    *,
+    gpu: Taken | None = None,
+    trace: RawTrace | None = None,
+    read_source: Callable[[str], SourceFile] = read_source,
+    names: Mapping[int, str] | None = None,
+    file_name: Callable[[str], str] = str,
 ) -> Profile:
-    """Return the profile of a process from the result of ``Tracer.snapshot``.
+    """Return the profile of a process.
 
-    `ids` has the native ids and the names of threads when they were first seen.
-    Calls and slices of code objects that are not in `codes` are left out, except
-    those of C functions.
+    `read_source` gives a file by the name in code objects, `file_name` its name in the
+    profile. `names` are the present names of threads by their native ids; None: those
+    of this process. Calls and slices of code objects that are not in `counts` are left
+    out, except those of C functions.
     """
-    files = _FileNames(parts.file_name)
-    code_rows = list(map(files.renamed, map(CodeRow._make, codes)))
-    blocks = map(files.renamed, map(CodeRow._make, parts.blocks))
+    ids, warnings, process = counts.threads, counts.warnings, Process(**counts.process)
+    ns_per_tick, cost_one, cost_share = counts.scale
+    scale = TickScale(ns_per_tick=ns_per_tick, cost_one=cost_one, cost_share=cost_share)
+    files = _FileNames(file_name)
+    code_rows = list(map(files.renamed, map(CodeRow._make, counts.codes)))
+    blocks = map(files.renamed, map(CodeRow._make, counts.blocks))
     shown_rows = [*code_rows, *blocks]
-    del codes  # so that the memory of each part is free for the next
+    # The memory of each part is free for the next, if the caller keeps no `counts`.
+    counts = counts._replace(codes=(), blocks=())
     threads = _thread_indexes(shown_rows)
     functions = _functions(shown_rows, scale, threads)
     shown_files = dict.fromkeys(function.file for function in functions)
     shown = {code.serial: code.function for code in shown_rows}
     called = {code.serial: code.function for code in code_rows}
-    called.update(of_c(parts.c_functions))
-    cuts = {files.key(key): span for key, span in parts.cuts.items()}
+    called.update(of_c(counts.c_functions))
+    cuts = {files.key(key): span for key, span in counts.cuts.items()}
     del code_rows, shown_rows
 
     def place_of(number: int) -> int:
@@ -217,41 +195,37 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
             return UNKNOWN_THREAD
         return threads.setdefault(number, len(threads))
 
-    tree, gpu = NO_CALLS, NO_GPU
+    tree, functions = tree_of(counts.calls, called, place_of, scale, functions)
+    counts = counts._replace(calls=(0, b""))
+    gpu_data = NO_GPU
     traces: tuple[timelines.Trace, ...] = ()
-    if parts.calls:
-        calls, parts = parts.calls, parts._replace(calls=None, blocks=())
-        tree, functions = tree_of(calls, called, place_of, scale, functions)
-        del calls
-    if parts.gpu:
+    if gpu:
         from lineprof.snapshot.gpu import gpu_of  # noqa: PLC0415  # only with a GPU
 
-        gpu = gpu_of(parts.gpu, shown, place_of, scale)
-    if parts.trace and not parts.trace.min_ns:
-        traces = parts.trace.read(called, place_of, scale.ns_per_tick)
-        warnings = [*warnings, *parts.trace.warnings(traces)]
-    elif parts.trace and gpu.timelines:
-        slices = parts.trace.read(called, place_of, scale.ns_per_tick)
-        gpu = gpu._replace(slices=slices)
-    wait_rows = list(map(WaitRow._make, parts.waits))
+        gpu_data = gpu_of(gpu, shown, place_of, scale)
+    if trace and not trace.min_ns:
+        traces = trace.read(called, place_of, scale.ns_per_tick)
+        warnings = [*warnings, *trace.warnings(traces)]
+    elif trace and gpu_data.timelines:
+        slices = trace.read(called, place_of, scale.ns_per_tick)
+        gpu_data = gpu_data._replace(slices=slices)
+    wait_rows = list(map(WaitRow._make, counts.waits))
     waits = waits_of(wait_rows, shown, place_of, functions)
-    wait_warnings = warnings_of(waits, functions, unavailable=parts.waits_unavailable)
+    wait_warnings = warnings_of(waits, functions, unavailable=counts.waits_unavailable)
     return Profile.from_functions(
         functions,
         processes=(process,),
-        threads=_threads(
-            ids, threads, thread_names() if parts.names is None else parts.names
-        ),
+        threads=_threads(ids, threads, thread_names() if names is None else names),
         sources={
-            file: parts.read_source(files.given(file))._replace(file=file)
+            file: read_source(files.given(file))._replace(file=file)
             for file in shown_files
         },
         warnings=[*warnings, *remarks(tree), *wait_warnings],
-        gpu=gpu,
+        gpu=gpu_data,
         calls=tree,
         traces=traces,
         waits=waits,
-        breakdowns=own_times_of(wait_rows, shown, place_of) if parts.own_times else (),
+        breakdowns=own_times_of(wait_rows, shown, place_of) if counts.own_times else (),
         cuts=[
             Cut(
                 function=function.key,
@@ -266,54 +240,17 @@ def profile_of(  # noqa: PLR0913, PLR0917  # the parts of what was measured
     )
 
 
-def profile_of_process(  # noqa: PLR0913  # the same
-    counts: Counts,
-    *,
-    gpu: Taken | None = None,
-    trace: RawTrace | None = None,
-    read_source: Callable[[str], SourceFile] = read_source,
-    names: Mapping[int, str] | None = None,
-    file_name: Callable[[str], str] = str,
-) -> Profile:
-    """Return the profile of a process that is not read from its live file.
-
-    The other parts are those of `Parts`.
-    """
-    parts = [
-        Parts(
-            gpu=gpu,
-            blocks=counts.blocks,
-            calls=counts.calls,
-            c_functions=counts.c_functions,
-            trace=trace,
-            waits=counts.waits,
-            waits_unavailable=counts.waits_unavailable,
-            own_times=counts.own_times,
-            cuts=counts.cuts,
-            read_source=read_source,
-            file_name=file_name,
-            names=names,
-        )
-    ]
-    threads, codes, warnings = counts.threads, iter(counts.codes), counts.warnings
-    scale, process = TickScale(*counts.scale), Process(**counts.process)
-    del counts, trace, gpu  # `profile_of` frees each part when it has been used
-    return profile_of(threads, codes, scale, process, warnings, parts.pop())
-
-
 class _FileNames:
     """Names of files in a profile, by those in code objects."""
 
     def __init__(self, name_of: Callable[[str], str]) -> None:
-        self._name_of = name_of
-        self._names: dict[str, str] = {}
+        self._name_of = cache(name_of)
         self._given: dict[str, str] = {}
 
     def renamed(self, row: CodeRow) -> CodeRow:
         """Return the row of a code object with the file's name in the profile."""
-        file, line, name = row.function
-        known = self._name(file)
-        return row if known == file else row._replace(key=(known, line, name))
+        key = self.key(row.function)
+        return row if key == row.function else row._replace(key=key)
 
     def key(self, key: Key) -> Key:
         """Return the key of a function in the profile."""
@@ -324,10 +261,8 @@ class _FileNames:
         return self._given.get(name, name)
 
     def _name(self, file: str) -> str:
-        name = self._names.get(file)
-        if name is None:
-            name = self._names[file] = self._name_of(file)
-            self._given.setdefault(name, file)
+        name = self._name_of(file)
+        self._given.setdefault(name, file)
         return name
 
 
@@ -356,7 +291,7 @@ def _function(
 ) -> FunctionStats:
     file, first_line, name = key
     total = sum(scale.net_ns(code.ticks, code.cost) for code in codes)
-    lines = b"".join([code.packed_lines for code in codes])
+    lines = b"".join([code.lines for code in codes])
     return FunctionStats(
         file=file,
         name=name,
@@ -385,7 +320,7 @@ def _thread_lines(
 
 def _thread_indexes(codes: Iterable[CodeRow]) -> dict[int, int]:
     """Return the index of each of the core's threads that ran profiled lines."""
-    lines = b"".join([code.packed_lines for code in codes])
+    lines = b"".join([code.lines for code in codes])
     used = set(array("q", lines)[_ROW.index("thread") :: len(_ROW)]) - {UNKNOWN_THREAD}
     return {thread: index for index, thread in enumerate(sorted(used))}
 

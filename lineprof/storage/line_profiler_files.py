@@ -228,17 +228,13 @@ def _line(values: tuple[Any, Any, Any]) -> LineTicks:
     number, hits, ticks = values
     _natural(number, _LINES_END, "line")
     _natural(hits, _HITS_END, "number of hits")
-    if type(ticks) is float:
-        if not 0 <= ticks < _TICKS_END:  # nor NaN
-            raise NotAllowed("a time in it is impossible")
-    else:
-        _natural(ticks, _TICKS_END, "time")
+    _natural(ticks, _TICKS_END, "time", float if type(ticks) is float else int)
     return number, hits, ticks
 
 
-def _natural(value: object, end: int, what: str) -> None:
-    """Raise NotAllowed unless `value` is a whole number from 0 on and below `end`."""
-    if not 0 <= _of(value, int) < end:
+def _natural(value: object, end: int, what: str, kind: type = int) -> None:
+    """Raise NotAllowed unless `value` is a number from 0 on and below `end`."""
+    if not 0 <= _of(value, kind) < end:  # nor NaN
         raise NotAllowed(f"a {what} in it is impossible")
 
 

@@ -7,7 +7,8 @@ import os
 import sqlite3
 import stat
 from array import array
-from contextlib import closing
+from contextlib import closing, contextmanager
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError, file_error, not_a_file
@@ -16,10 +17,12 @@ from lineprof.later import Later
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
+    CELLS,
     NO_NODE,
     NODE_COLUMNS,
     OTHER,
     PARTS,
+    WAITS,
     CallNodes,
     CallTree,
     CellColumns,
@@ -30,45 +33,23 @@ from lineprof.model.records import (
     cell_columns,
     maker_of,
 )
-from lineprof.model.records import WAITS as WAIT_RECORDS
-from lineprof.model.relation import FUNCTION, NONE, PROCESS, THREAD
+from lineprof.model.relation import FILE, FUNCTION, NONE, PROCESS, THREAD
 from lineprof.model.units import MAX_UNIT, MIN_UNIT, NANOSECOND
+from lineprof.storage import schema, schema_gpu
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
-    check_table,
     check_tables,
+    columns_of,
     fields_of,
     indexes_of,
-    known,
-    named_rows_of,
     records_from,
     records_of,
     rows_of,
 )
-from lineprof.storage.schema import (
-    APPLICATION_ID,
-    CALL_FUNCTIONS,
-    CALL_NODES,
-    CELLS,
-    CUTS,
-    FILES,
-    FOLDED,
-    FUNCTIONS,
-    MERGED_CALLS,
-    META,
-    OWN_TIMES,
-    PROCESSES,
-    SCHEMA_VERSION,
-    THREADS,
-    WAITS,
-    WARNINGS,
-    database_uri,
-)
-from lineprof.storage.schema_gpu import GPU_RUNS, RANK_RUNS, TRACES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from typing import Any
 
     from lineprof.model.records import Key, LineBreakdown, MergedCall, Wait
@@ -93,41 +74,40 @@ _MERGE_AGAIN = "merge the files of the ranks again"
 def load_columns(path: str | os.PathLike[str]) -> tuple[Profile, CellColumns]:
     """Return the profile in the file at `path`, and its measured lines as columns.
 
-    The functions of the profile have no lines themselves. Raises LineprofError as
-    `load_file` does.
+    The functions of the profile have no lines themselves, unless the file is
+    line_profiler's. Raises LineprofError as `load_file` does.
     """
-    found: list[CellColumns] = []
-    profile = load_file(path, found)
-    return profile, found[0] if found else cell_columns(profile.functions)
+    profile, cells = _loaded(path, has_lines=False)
+    return profile, cells or cell_columns(profile.functions)
 
 
-def load_file(
-    path: str | os.PathLike[str], columns: list[CellColumns] | None = None
-) -> Profile:
+def load_file(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in the file at `path`.
-
-    If `columns` is a list, the measured lines of the file are added to it as columns,
-    and the functions have no lines, unless the file is line_profiler's.
 
     Nothing in the file is executed or trusted: invalid content raises LineprofError
     with the file's name and a remedy. The file is opened for reading only, without
     locks. If the file cannot be opened, the error is also an OSError, such as
     FileNotFoundError.
     """
+    profile, _ = _loaded(path, has_lines=True)
+    return profile
+
+
+def _loaded(
+    path: str | os.PathLike[str], *, has_lines: bool
+) -> tuple[Profile, CellColumns | None]:
+    """Return a profile, whose functions have lines if `has_lines`, and its lines.
+
+    These are None if the file is line_profiler's.
+    """
     name = os.fsdecode(path)
     full_name = _full_name(name)
     if full_name is None:
-        return line_profiler_files.load_pickle(name)
-    tables: frozenset[Table] = frozenset()
-    try:
-        with closing(_opened(full_name)) as db:
-            tables = check_tables(db)
-            return _profile(db, tables, columns)
-    except _DAMAGE as error:
-        raise LineprofError(
-            f"{name} is damaged ({str(error) or type(error).__name__})",
-            hint=_MERGE_AGAIN if RANK_RUNS in tables else _AGAIN,
-        ) from error
+        return line_profiler_files.load_pickle(name), None
+    tables: set[Table] = set()
+    with _opened(name, full_name, tables) as db:
+        tables |= check_tables(db)
+        return _profile(db, tables, has_lines=has_lines)
 
 
 def load_processes(path: str | os.PathLike[str]) -> list[Process]:
@@ -139,14 +119,9 @@ def load_processes(path: str | os.PathLike[str]) -> list[Process]:
     full_name = _full_name(name)
     if full_name is None:
         return []
-    try:
-        with closing(_opened(full_name)) as db:
-            check_table(db, PROCESSES)
-            return _processes(fields_of(db, PROCESSES, {}))
-    except _DAMAGE as error:
-        raise LineprofError(
-            f"{name} is damaged ({str(error) or type(error).__name__})", hint=_AGAIN
-        ) from error
+    with _opened(name, full_name, frozenset()) as db:
+        check_tables(db, [schema.PROCESSES], ())
+        return _processes(fields_of(db, schema.PROCESSES, {}))
 
 
 # Raised by damaged files.
@@ -178,17 +153,25 @@ def _full_name(name: str) -> str | None:
     return full_name
 
 
-def _opened(full_name: str) -> sqlite3.Connection:
-    """Return the database at an absolute path, opened for reading only."""
+@contextmanager
+def _opened(
+    name: str, full_name: str, tables: Collection[Table]
+) -> Iterator[sqlite3.Connection]:
+    """Give the database at an absolute path, opened for reading only.
+
+    Raises LineprofError if it is damaged; `tables` are those that it has by then.
+    """
     # immutable: no locks and no journal, whatever lies beside the file
-    uri = database_uri(full_name, "mode=ro&immutable=1")
-    db = sqlite3.connect(uri, uri=True)
+    uri = schema.database_uri(full_name, "mode=ro&immutable=1")
     try:
-        _restrict(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
+        with closing(sqlite3.connect(uri, uri=True)) as db:
+            _restrict(db)
+            yield db
+    except _DAMAGE as error:
+        raise LineprofError(
+            f"{name} is damaged ({str(error) or type(error).__name__})",
+            hint=_MERGE_AGAIN if schema_gpu.RANK_RUNS in tables else _AGAIN,
+        ) from error
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> LineprofError:
@@ -220,16 +203,16 @@ def _check_kind(name: str, head: bytes) -> None:
         raise LineprofError(f"{name} is not a profile", hint=hint)
     if len(head) < _HEADER_BYTES:
         raise LineprofError(f"{name} is cut off", hint=_AGAIN)
-    if int.from_bytes(head[_APPLICATION_ID], "big") != APPLICATION_ID:
+    if int.from_bytes(head[_APPLICATION_ID], "big") != schema.APPLICATION_ID:
         raise LineprofError(
             f"{name} is a database of another program",
             hint="give a file that kernprof -l wrote",
         )
     version = int.from_bytes(head[_USER_VERSION], "big")
-    if version > SCHEMA_VERSION:
+    if version > schema.SCHEMA_VERSION:
         message = (
             f"{name} was written by a newer lineprof"
-            f" (its format is {version}, this one reads {SCHEMA_VERSION})"
+            f" (its format is {version}, this one reads {schema.SCHEMA_VERSION})"
         )
         raise LineprofError(message, hint="upgrade lineprof to view it")
 
@@ -256,58 +239,41 @@ def _text(data: bytes) -> str:
 
 def _profile(
     db: sqlite3.Connection,
-    tables: frozenset[Table],
-    columns: list[CellColumns] | None,
-) -> Profile:
+    tables: Collection[Table],
+    *,
+    has_lines: bool,
+) -> tuple[Profile, CellColumns]:
     """Return the profile in an open and checked database that has `tables`."""
-    file_rows = named_rows_of(db, FILES)
-    function_rows = named_rows_of(db, FUNCTIONS)
-    paths = {row["id"]: row["path"] for row in file_rows}
-    keys = {
-        row["id"]: (
-            known(paths, row["file_id"], "file"),
-            row["first_line"],
-            row["name"],
-        )
-        for row in function_rows
-    }
-    processes = fields_of(db, PROCESSES, {})
+    files = columns_of(db, schema.FILES)
+    paths = dict(zip(files["id"], files["path"]))
+    functions = fields_of(db, schema.FUNCTIONS, {FILE: paths})
+    names = zip(functions["file"], functions["line"], functions["name"])
+    keys: dict[object, Key] = dict(zip(functions["id"], names))
+    processes = fields_of(db, schema.PROCESSES, {})
     lookup: Lookup = {FUNCTION: keys, PROCESS: indexes_of(processes["id"])}
-    threads = fields_of(db, THREADS, lookup)
+    threads = fields_of(db, schema.THREADS, lookup)
     lookup[THREAD] = {None: NONE, **indexes_of(threads["id"])}
-    cells: dict[object, list[ThreadLine]] = {}
-    if columns is None:
-        cells = _cells(db, lookup)
-    else:
-        columns.append(_cell_columns(db, lookup))
-    meta: dict[str, str] = dict(rows_of(db, META))
-    return Profile.from_functions(
-        [
-            FunctionStats(
-                file=keys[row["id"]][0],
-                name=row["name"],
-                line=row["first_line"],
-                thread_lines=tuple(cells.get(row["id"], ())),
-                calls=row["calls"],
-                recursive_ns=row["recursive_ns"],
-            )
-            for row in sorted(
-                function_rows, key=lambda row: (row["position"], row["id"])
-            )
-        ],
+    cells = _cells(db, lookup)
+    lines = dict(zip(keys, _thread_lines(cells))) if has_lines else {}
+    meta: dict[str, str] = dict(rows_of(db, schema.META))
+    positions = functions.pop("position")
+    functions["thread_lines"] = [tuple(lines.get(one, ())) for one in functions["id"]]
+    records: list[FunctionStats] = records_from(schema.FUNCTIONS, functions)
+    order = sorted(zip(positions, functions["id"], records), key=itemgetter(0, 1))
+    profile = Profile.from_functions(
+        [function for *_, function in order],
         processes=_processes(processes),
-        threads=records_from(THREADS, threads),
+        threads=records_from(schema.THREADS, threads),
         sources={
-            row["path"]: SourceFile(
-                file=row["path"], text=row["text"], sha256=row["sha256"] or ""
-            )
-            for row in file_rows
-            if row["sha256"] is not None or row["text"] is not None
+            path: SourceFile(file=path, text=text, sha256=sha256 or "")
+            for path, sha256, text in zip(files["path"], files["sha256"], files["text"])
+            if sha256 is not None or text is not None
         },
-        warnings=[text for (text,) in rows_of(db, WARNINGS)],
+        warnings=[text for (text,) in rows_of(db, schema.WARNINGS)],
         unit=_unit(meta.get("unit", str(NANOSECOND))),
-        **_optional(db, tables, lookup, meta.get(FOLDED, "0")),
+        **_optional(db, tables, lookup, meta.get(schema.FOLDED, "0")),
     )
+    return profile, cells
 
 
 def _unit(text: str) -> float:
@@ -319,46 +285,48 @@ def _unit(text: str) -> float:
 
 
 def _optional(
-    db: sqlite3.Connection, tables: frozenset[Table], lookup: Lookup, folded: str
+    db: sqlite3.Connection, tables: Collection[Table], lookup: Lookup, folded: str
 ) -> dict[str, Any]:
     """Return the parts that not every profile has, as arguments of `from_functions`."""
     found: dict[str, Any] = {}
-    if GPU_RUNS in tables:
+    if schema_gpu.GPU_RUNS in tables:
         found["gpu"] = reader_gpu.gpu_of(db, lookup)
-    if CUTS in tables:
-        found["cuts"] = records_of(db, CUTS, lookup)
-    if CALL_NODES in tables:
+    if schema.CUTS in tables:
+        found["cuts"] = records_of(db, schema.CUTS, lookup)
+    if schema.CALL_NODES in tables:
         lookup = {**lookup, FUNCTION: _with_called(db, lookup[FUNCTION])}
         check_natural([int(folded)], "a call tree")
         callers = {None: None, **lookup[FUNCTION]}
         merged: list[MergedCall] = []
-        if MERGED_CALLS in tables:
-            merged = records_of(db, MERGED_CALLS, {**lookup, FUNCTION: callers})
+        if schema.MERGED_CALLS in tables:
+            merged = records_of(db, schema.MERGED_CALLS, {**lookup, FUNCTION: callers})
         found["calls"] = CallTree(
             nodes=_nodes(db, lookup), folded=int(folded), merged=tuple(merged)
         )
-        waits: list[Wait] = records_of(db, WAITS, lookup)
+        waits: list[Wait] = records_of(db, schema.WAITS, lookup)
         # A cause that only a later version knows is another one.
-        found["waits"] = WAIT_RECORDS.added_up(
+        found["waits"] = WAITS.added_up(
             one if one.cause in CAUSES else one._replace(cause=OTHER) for one in waits
         )
-        if OWN_TIMES in tables:
-            parts: list[LineBreakdown] = records_of(db, OWN_TIMES, lookup)
+        if schema.OWN_TIMES in tables:
+            parts: list[LineBreakdown] = records_of(db, schema.OWN_TIMES, lookup)
             found["breakdowns"] = [one for one in parts if one.part in PARTS]
-        if TRACES in tables:
+        if schema_gpu.TRACES in tables:
             traces = reader_gpu.traces_of(db, lookup)
             found["traces"] = tuple([one for one in traces if not one.min_ns])
             slices = tuple([one for one in traces if one.min_ns])
             if slices and "gpu" in found:
                 found["gpu"] = found["gpu"]._replace(slices=slices)
-    if RANK_RUNS in tables:
+    if schema_gpu.RANK_RUNS in tables:
         found["ranks"] = reader_gpu.rank_lines_of(db, lookup)
     return found
 
 
 def _processes(fields: dict[str, list[Any]]) -> list[Process]:
     """Return the processes with these fields, whose arguments are JSON."""
-    return records_from(PROCESSES, {**fields, "argv": [*map(_argv, fields["argv"])]})
+    return records_from(
+        schema.PROCESSES, {**fields, "argv": [*map(_argv, fields["argv"])]}
+    )
 
 
 def _argv(text: str) -> tuple[str, ...]:
@@ -368,30 +336,26 @@ def _argv(text: str) -> tuple[str, ...]:
     return tuple(argv)
 
 
-def _cells(db: sqlite3.Connection, lookup: Lookup) -> dict[object, list[ThreadLine]]:
-    """Return the measured lines of each function, by its id."""
-    fields = fields_of(db, CELLS, lookup)
-    function_ids = fields.pop("function_id")
-    found: dict[object, list[ThreadLine]] = {one: [] for one in lookup[FUNCTION]}
-    make = maker_of(ThreadLine, tuple(fields))
-    for function_id, cell in zip(function_ids, map(make, zip(*fields.values()))):
-        known(found, function_id, FUNCTION).append(cell)
-    return found
-
-
-def _cell_columns(db: sqlite3.Connection, lookup: Lookup) -> CellColumns:
-    """Return the measured lines of all functions as columns."""
-    fields = fields_of(db, CELLS, lookup)
+def _cells(db: sqlite3.Connection, lookup: Lookup) -> CellColumns:
+    """Return the measured lines of all functions."""
+    fields = fields_of(db, schema.CELLS, lookup)
     keys = lookup[FUNCTION]
     functions = indexes_of(keys)
-    function_ids = fields.pop("function_id")
-    for row_id in {*function_ids}:
-        known(functions, row_id, FUNCTION)
-    return CellColumns(
-        keys=tuple(keys.values()),
-        function=[functions[row_id] for row_id in function_ids],
-        **fields,
-    )
+    try:
+        function = [functions[row_id] for row_id in fields.pop("function_id")]
+    except KeyError as error:
+        raise Damaged(f"there is no {FUNCTION} {error.args[0]}") from error
+    return CellColumns(keys=tuple(keys.values()), function=function, **fields)
+
+
+def _thread_lines(cells: CellColumns) -> list[list[ThreadLine]]:
+    """Return the records of the lines of each function."""
+    names = tuple([field.name for field in CELLS.fields])
+    rows = zip(*[getattr(cells, name) for name in names])
+    found: list[list[ThreadLine]] = [[] for _ in cells.keys]
+    for function, cell in zip(cells.function, map(maker_of(ThreadLine, names), rows)):
+        found[function].append(cell)
+    return found
 
 
 def _with_called(
@@ -399,17 +363,17 @@ def _with_called(
 ) -> dict[object, Key]:
     """Return `keys`, and the functions that only calls, waits and traces name."""
     found = dict(keys)
-    for row in named_rows_of(db, CALL_FUNCTIONS):
-        if row["id"] in found:
-            raise Damaged(f"there are two functions {row['id']}")
-        found[row["id"]] = (row["file"], row["first_line"], row["name"])
+    for row_id, file, name, line in rows_of(db, schema.CALL_FUNCTIONS):
+        if row_id in found:
+            raise Damaged(f"there are two functions {row_id}")
+        found[row_id] = (file, line, name)
     return found
 
 
 def _nodes(db: sqlite3.Connection, lookup: Lookup) -> CallNodes:
     """Return the nodes of the call tree; Damaged if they are invalid."""
     keys = lookup[FUNCTION]
-    fields = fields_of(db, CALL_NODES, {**lookup, FUNCTION: indexes_of(keys)})
+    fields = fields_of(db, schema.CALL_NODES, {**lookup, FUNCTION: indexes_of(keys)})
     ids, threads = fields["id"], fields["thread"]
     indexes = {None: NO_NODE, **indexes_of(ids)}
     parents = []

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
 from lineprof.model.rank_lines import LINE_COLUMNS, LINES_PER_BATCH
-from lineprof.model.records import Ranks
+from lineprof.model.records import Ranks, maker_of
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
@@ -23,6 +24,7 @@ from lineprof.model.timelines import (
     UNSURE_COLUMN,
     WAIT_COLUMN,
     Batch,
+    Launch,
     Timeline,
     Trace,
     slice_columns,
@@ -30,6 +32,7 @@ from lineprof.model.timelines import (
     slice_waits,
     unpack_events,
 )
+from lineprof.storage import schema_gpu
 from lineprof.storage.rows import (
     Damaged,
     check_natural,
@@ -40,38 +43,20 @@ from lineprof.storage.rows import (
     records_of,
     rows_of,
 )
-from lineprof.storage.schema_gpu import (
-    EVENT_BATCHES,
-    GPU_DEVICES,
-    GPU_LAUNCHES,
-    GPU_NAMES,
-    GPU_PATH_LINES,
-    GPU_PATHS,
-    GPU_RUNS,
-    GPU_SUMS,
-    GPU_TIMELINE_NAMES,
-    GPU_TIMELINES,
-    MAX_EVENTS,
-    RANK_LINE_BATCHES,
-    RANK_LINES,
-    RANK_RUNS,
-    SLICE_BATCHES,
-    TRACE_FUNCTIONS,
-    TRACE_THREADS,
-    TRACES,
-)
+from lineprof.storage.schema_gpu import MAX_EVENTS
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from lineprof.model.gpu import GpuPath, GpuSum
     from lineprof.model.records import Key, RankRun
-    from lineprof.model.timelines import Launch
     from lineprof.storage.rows import Lookup
     from lineprof.storage.schema import Rows, Table
     from lineprof.storage.schema_gpu import BatchTables
+
+Packed = TypeVar("Packed", Timeline, Trace)
 
 # A file may have so many events, or slices, without any data, and some more for each
 # byte of packed columns. Measured ones, whose starts and lengths vary, take a byte or
@@ -84,9 +69,9 @@ _LAUNCH = range(-(1 << 31), 1 << 32)  # a driver's integers have 32 bits
 
 def gpu_of(db: sqlite3.Connection, lookup: Lookup) -> Gpu:
     """Return the GPU data in a checked database; Damaged if a value is invalid."""
-    names: dict[object, str] = dict(rows_of(db, GPU_NAMES))
-    paths = fields_of(db, GPU_PATHS, lookup)
-    devices = fields_of(db, GPU_DEVICES, lookup)
+    names: dict[object, str] = dict(rows_of(db, schema_gpu.GPU_NAMES))
+    paths = fields_of(db, schema_gpu.GPU_PATHS, lookup)
+    devices = fields_of(db, schema_gpu.GPU_DEVICES, lookup)
     lookup = {
         **lookup,
         NAME: names,
@@ -94,15 +79,15 @@ def gpu_of(db: sqlite3.Connection, lookup: Lookup) -> Gpu:
         DEVICE: {None: NO_DEVICE, **indexes_of(devices["id"])},
     }
     devices["attributes"] = [*map(_attributes, devices["attributes"])]
-    sums: list[GpuSum] = records_of(db, GPU_SUMS, lookup)
+    sums: list[GpuSum] = records_of(db, schema_gpu.GPU_SUMS, lookup)
     for one in sums:
         if one.min_ns > one.max_ns:
             raise Damaged(f"a sum has min_ns {one.min_ns} above max_ns {one.max_ns}")
     return Gpu(
         paths=tuple(_paths(db, paths, lookup)),
         sums=tuple(sums),
-        devices=tuple(records_from(GPU_DEVICES, devices)),
-        runs=tuple(records_of(db, GPU_RUNS, lookup)),
+        devices=tuple(records_from(schema_gpu.GPU_DEVICES, devices)),
+        runs=tuple(records_of(db, schema_gpu.GPU_RUNS, lookup)),
         timelines=tuple(_timelines(db, lookup, len(paths["id"]))),
     )
 
@@ -110,15 +95,34 @@ def gpu_of(db: sqlite3.Connection, lookup: Lookup) -> Gpu:
 def _paths(
     db: sqlite3.Connection, fields: dict[str, list[Any]], lookup: Lookup
 ) -> list[GpuPath]:
-    lines: dict[object, list[tuple[Key, int]]] = {one: [] for one in fields["id"]}
-    for path_id, function_id, line in rows_of(db, GPU_PATH_LINES):
-        key = known(lookup[FUNCTION], function_id, FUNCTION)
-        known(lines, path_id, PATH).append((key, line))
+    def line_of(function_id: object, line: int) -> tuple[Key, int]:
+        return known(lookup[FUNCTION], function_id, FUNCTION), line
+
+    lines = _grouped(db, fields["id"], schema_gpu.GPU_PATH_LINES, line_of)
     for path_id, own in lines.items():
         if not own:
             raise Damaged(f"path {path_id} has no lines")
-    every = [tuple(lines[path_id]) for path_id in fields["id"]]
-    return records_from(GPU_PATHS, {**fields, "lines": every})
+    fields["lines"] = [lines[path_id] for path_id in fields["id"]]
+    return records_from(schema_gpu.GPU_PATHS, fields)
+
+
+def _grouped(
+    db: sqlite3.Connection,
+    owners: Iterable[object],
+    table: Table,
+    value: Callable[..., Any],
+) -> dict[object, tuple[Any, ...]]:
+    """Return the values of the rows of a table, by the ids of their `owners`."""
+    groups: dict[object, list[Any]] = {one: [] for one in owners}
+    for owner_id, *row in rows_of(db, table):
+        own = known(groups, owner_id, table.names[0].removesuffix("_id"))
+        own.append(value(*row))
+    return {owner_id: tuple(found) for owner_id, found in groups.items()}
+
+
+def _known_in(lookup: Lookup, refers: str) -> Callable[[object], Any]:
+    """Return a function that returns what an id stands for."""
+    return partial(known, lookup[refers], kind=refers)
 
 
 def _attributes(text: str) -> tuple[tuple[str, int], ...]:
@@ -157,14 +161,14 @@ class _Batches:
         owner, items = self.tables.owner, self.tables.items
         rows = rows_of(db, self.tables.batches)
         columns = self._columns(db, rows)
-        room = MAX_EVENTS
+        total = 0  # of items
         size = 0  # of packed columns, in bytes
         found: dict[object, list[Batch]] = {one: [] for one in owners}
         for batch_id, owner_id, count in rows:
             if not 0 < count <= self.max_items:
                 raise Damaged(f"a batch has {count} {items}")
-            room -= count
-            if room < 0:
+            total += count
+            if total > MAX_EVENTS:
                 raise Damaged(f"the {owner}s have more than {MAX_EVENTS} {items}")
             data = columns[batch_id]
             batch = Batch(
@@ -175,7 +179,6 @@ class _Batches:
             )
             size += sum(len(column) for _, column in batch.columns)
             known(found, owner_id, owner).append(batch)
-        total = MAX_EVENTS - room
         if total > free_items + size * _ITEMS_PER_BYTE:
             raise Damaged(f"the {owner}s have {total} {items} in {size} bytes")
         return {owner_id: tuple(batches) for owner_id, batches in found.items()}
@@ -200,60 +203,57 @@ class _Batches:
             owner, items = self.tables.owner, self.tables.items
             raise Damaged(f"{owner} {owner_id} has other than {count} {items}")
 
-
-def _grouped(
-    db: sqlite3.Connection,
-    owners: Sequence[object],
-    table: Table,
-    lookup: Mapping[object, Any],
-    kind: str,
-) -> dict[object, tuple[Any, ...]]:
-    """Return what the rows of a table refer to, by the ids of their `owners`."""
-    groups: dict[object, list[Any]] = {one: [] for one in owners}
-    for owner_id, row_id in rows_of(db, table):
-        own = known(groups, owner_id, table.names[0].removesuffix("_id"))
-        own.append(known(lookup, row_id, kind))
-    return {owner_id: tuple(found) for owner_id, found in groups.items()}
+    def records(
+        self,
+        make: Callable[..., Packed],
+        check: Callable[[Packed], None],
+        fields: dict[str, list[Any]],
+        **parts: Mapping[object, Any],
+    ) -> Iterator[Packed]:
+        """Yield the owners with these fields, checked; `parts` are by their ids."""
+        ids = fields.pop("id")
+        for row_id, *values in zip(ids, *fields.values()):
+            own = {name: by_id[row_id] for name, by_id in parts.items()}
+            made = make(**dict(zip(fields, values)), **own)
+            self.check_count(row_id, made.batches, made.count)
+            check(made)
+            yield made
 
 
 _EVENT_BATCHES = _Batches(
-    tables=EVENT_BATCHES, names=EVENT_COLUMNS, max_items=EVENTS_PER_BATCH
+    tables=schema_gpu.EVENT_BATCHES, names=EVENT_COLUMNS, max_items=EVENTS_PER_BATCH
 )
 _SLICE_BATCHES = _Batches(
-    tables=SLICE_BATCHES,
+    tables=schema_gpu.SLICE_BATCHES,
     names=(*SLICE_COLUMNS, WAIT_COLUMN, UNSURE_COLUMN),
     max_items=SLICES_PER_BATCH,
 )
 _RANK_BATCHES = _Batches(
-    tables=RANK_LINE_BATCHES, names=LINE_COLUMNS, max_items=LINES_PER_BATCH
+    tables=schema_gpu.RANK_LINE_BATCHES, names=LINE_COLUMNS, max_items=LINES_PER_BATCH
 )
 
 
 def _timelines(
     db: sqlite3.Connection, lookup: Lookup, n_paths: int
 ) -> Iterator[Timeline]:
-    """Yield the timelines; Damaged or ValueError if their values are invalid."""
-    fields = fields_of(db, GPU_TIMELINES, lookup)
-    ids = fields.pop("id")
-    names = _grouped(db, ids, GPU_TIMELINE_NAMES, lookup[NAME], NAME)
-    batches = _EVENT_BATCHES.read(db, ids)
-    launches: dict[object, list[Launch]] = {one: [] for one in ids}
-    launch_fields = fields_of(db, GPU_LAUNCHES, {})
-    owners = launch_fields.pop("timeline_id")
-    for owner_id, launch in zip(owners, records_from(GPU_LAUNCHES, launch_fields)):
-        if not all(number in _LAUNCH for number in launch):
-            raise Damaged("a launch has numbers beyond 32 bits")
-        known(launches, owner_id, "timeline").append(launch)
-    for row_id, *values in zip(ids, *fields.values()):
-        timeline = Timeline(
-            **dict(zip(fields, values)),
-            names=names[row_id],
-            launches=tuple(launches[row_id]),
-            batches=batches[row_id],
-        )
-        _EVENT_BATCHES.check_count(row_id, timeline.batches, timeline.count)
-        _check_timeline(timeline, n_paths)
-        yield timeline
+    """Return the timelines; Damaged or ValueError if their values are invalid."""
+    fields = fields_of(db, schema_gpu.GPU_TIMELINES, lookup)
+    ids = fields["id"]
+    return _EVENT_BATCHES.records(
+        Timeline,
+        partial(_check_timeline, n_paths=n_paths),
+        fields,
+        names=_grouped(db, ids, schema_gpu.GPU_TIMELINE_NAMES, _known_in(lookup, NAME)),
+        batches=_EVENT_BATCHES.read(db, ids),
+        launches=_grouped(db, ids, schema_gpu.GPU_LAUNCHES, _launch),
+    )
+
+
+def _launch(*numbers: int) -> Launch:
+    """Return the launch in a row of its table; Damaged if it is none."""
+    if not all(number in _LAUNCH for number in numbers):
+        raise Damaged("a launch has numbers beyond 32 bits")
+    return maker_of(Launch, schema_gpu.GPU_LAUNCHES.names[1:])(numbers)
 
 
 def _check_timeline(timeline: Timeline, n_paths: int) -> None:
@@ -280,22 +280,18 @@ def _check_timeline(timeline: Timeline, n_paths: int) -> None:
 
 def traces_of(db: sqlite3.Connection, lookup: Lookup) -> tuple[Trace, ...]:
     """Return the traces in a checked database; Damaged if their values are invalid."""
-    fields = fields_of(db, TRACES, lookup)
-    ids = fields.pop("id")
-    functions = _grouped(db, ids, TRACE_FUNCTIONS, lookup[FUNCTION], FUNCTION)
-    threads = _grouped(db, ids, TRACE_THREADS, lookup[THREAD], THREAD)
-    batches = _SLICE_BATCHES.read(db, ids)
-    traces = []
-    for row_id, *values in zip(ids, *fields.values()):
-        trace = Trace(
-            **dict(zip(fields, values)),
-            functions=functions[row_id],
-            threads=threads[row_id],
-            batches=batches[row_id],
-        )
-        _SLICE_BATCHES.check_count(row_id, trace.batches, trace.count)
-        _check_trace(trace)
-        traces.append(trace)
+    fields = fields_of(db, schema_gpu.TRACES, lookup)
+    ids = fields["id"]
+    traces = _SLICE_BATCHES.records(
+        Trace,
+        _check_trace,
+        fields,
+        functions=_grouped(
+            db, ids, schema_gpu.TRACE_FUNCTIONS, _known_in(lookup, FUNCTION)
+        ),
+        threads=_grouped(db, ids, schema_gpu.TRACE_THREADS, _known_in(lookup, THREAD)),
+        batches=_SLICE_BATCHES.read(db, ids),
+    )
     return tuple(traces)
 
 
@@ -367,19 +363,19 @@ def rank_lines_of(db: sqlite3.Connection, lookup: Lookup) -> Ranks:
     unpacked (`rank_lines.values_of`).
     """
     places = []
-    for _, function_id, line in rows_of(db, RANK_LINES):
+    for _, function_id, line in rows_of(db, schema_gpu.RANK_LINES):
         check_natural([line], "a line of ranks")
         places.append((known(lookup[FUNCTION], function_id, FUNCTION), line))
     if len({*places}) < len(places):
         raise Damaged("a line of ranks is there twice")
-    fields = fields_of(db, RANK_RUNS, {})
+    fields = fields_of(db, schema_gpu.RANK_RUNS, {})
     ids, lines = fields.pop("id"), fields.pop("lines")
     # Lines that all ranks ran alike take few bytes: rows of lines and ranks bound them.
     free_lines = max(_FREE_ITEMS, len(places) * len(ids))
     batches = _RANK_BATCHES.read(db, ids, free_lines)
     fields["batches"] = [batches[row_id] for row_id in ids]
     runs: dict[int, RankRun] = {}
-    for run, count in zip(records_from(RANK_RUNS, fields), lines):
+    for run, count in zip(records_from(schema_gpu.RANK_RUNS, fields), lines):
         _RANK_BATCHES.check_count(run.rank, run.batches, count)
         if count > len(places):
             raise Damaged(f"rank {run.rank} has more lines than there are")

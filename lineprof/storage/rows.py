@@ -30,33 +30,28 @@ class Damaged(Exception):  # noqa: N818  # it is a reason, not an error
     """A reason why the file is not a valid profile."""
 
 
-def check_tables(db: sqlite3.Connection) -> frozenset[Table]:
+def check_tables(
+    db: sqlite3.Connection,
+    tables: Iterable[Table] = TABLES,
+    optional: Iterable[tuple[Table, ...]] = OPTIONAL_TABLES,
+) -> frozenset[Table]:
     """Return the tables of the file, and allow only reading from now on.
 
-    Raises Damaged unless the file has all tables of a profile, undamaged and without
-    computed columns.
+    Raises Damaged unless the file has all of `tables`, and all or none of each group
+    of `optional`, undamaged and without computed columns.
     """
     plain = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
     names = {name for (name,) in db.execute(plain)}
-    tables = list(TABLES)
-    for group in OPTIONAL_TABLES:
+    found = [*tables]
+    for group in optional:
         if any(table.name in names for table in group):
-            tables += group
-    for table in tables:
+            found += group
+    for table in found:
         if table.name not in names:
             raise Damaged(f"it has no table {table.name}")
         _check_table(db, table)
     _allow_only_reading(db)
-    return frozenset(tables)
-
-
-def check_table(db: sqlite3.Connection, table: Table) -> None:
-    """Check one table as `check_tables` does, and allow only reading from now on."""
-    plain = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
-    if not db.execute(f"{plain} AND name = ?", (table.name,)).fetchall():
-        raise Damaged(f"it has no table {table.name}")
-    _check_table(db, table)
-    _allow_only_reading(db)
+    return frozenset(found)
 
 
 def _check_table(db: sqlite3.Connection, table: Table) -> None:
@@ -95,12 +90,6 @@ def columns_of(db: sqlite3.Connection, table: Table) -> dict[str, list[Any]]:
         if not {*map(type, values)} <= kinds:
             found[index] = [_checked(value, column) for value in values]
     return dict(zip(table.names, found))
-
-
-def named_rows_of(db: sqlite3.Connection, table: Table) -> list[dict[str, Any]]:
-    """Return the rows of a table by the names of its columns, as `columns_of`."""
-    columns = columns_of(db, table)
-    return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 
 def fields_of(

@@ -5,6 +5,7 @@ The columns of most are the fields of a `Relation`, which is declared beside the
 
 from __future__ import annotations
 
+from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     Rows = list[tuple[Any, ...]]
     Row = Iterable[object]
+    Filled = tuple["Table", Iterable[Row]]  # with its rows
     Ids = dict[str, Callable[[Any], int | None]]
 
 APPLICATION_ID = int.from_bytes(b"LPRF", "big")
@@ -114,25 +116,27 @@ def _column(field: Field) -> Column:
     return Column(column_of(field), kind, field.optional, field.added)
 
 
-def table_of(relation: Relation, *first: str) -> Table:
+def table_of(relation: Relation, *first: str, last: tuple[Column, ...] = ()) -> Table:
     """Return the table of a relation, with other columns of integers before its own."""
-    columns = (*ints(*first), *map(_column, relation.fields))
+    columns = (*ints(*first), *map(_column, relation.fields), *last)
     return Table(relation.name, columns, relation)
 
 
-def rows_of(
+def filled(
     table: Table, records: Sequence[object], refer: Ids, **columns: Iterable[object]
-) -> Iterable[Row]:
-    """Return the rows of records; `columns` are those that are no fields of them.
+) -> Filled:
+    """Return a table with the rows of records, whose ids are their indexes.
 
-    `refer` has what returns the id of a reference, by what it refers to.
+    `columns` are those that are no fields of them. `refer` has what returns the id of
+    a reference, by what it refers to.
     """
+    columns["id"] = count()
     for field in table.relation.fields if table.relation else ():
         values = map(attrgetter(field.name), records)
         columns[column_of(field)] = (
             map(refer[field.refers], values) if field.refers else values
         )
-    return zip(*(columns[name] for name in table.names))
+    return table, zip(*(columns[name] for name in table.names))
 
 
 class Indexes(dict[int, "int | None"]):
@@ -164,13 +168,7 @@ FILES = Table(
 )
 PROCESSES = table_of(records.PROCESSES, "id")
 THREADS = table_of(records.THREADS, "id")
-FUNCTIONS = Table(
-    "functions",
-    (
-        *(*ints("id", "file_id"), *texts("name"), *ints("first_line", "calls")),
-        *(Column("recursive_ns", int, optional=True), *ints("position")),
-    ),
-)
+FUNCTIONS = table_of(records.FUNCTIONS, "id", last=ints("position"))
 CELLS = table_of(records.CELLS, "function_id")
 WARNINGS = Table("warnings", texts("text"))
 

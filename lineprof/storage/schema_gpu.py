@@ -5,17 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from lineprof.model import gpu, records, timelines
-from lineprof.storage.schema import (
-    CALL_TABLES,
-    CUTS,
-    MERGED_CALLS,
-    OWN_TIMES,
-    Column,
-    Table,
-    ints,
-    table_of,
-    texts,
-)
+from lineprof.storage import schema
+from lineprof.storage.schema import Column, Table, ints, table_of, texts
 
 MAX_EVENTS = 100_000_000  # of all timelines together; of all traces, slices
 
@@ -27,11 +18,6 @@ class BatchTables(NamedTuple):
     columns: Table
     owner: str  # "timeline": `batches` has its id as timeline_id
     items: str  # "events": the column of `batches` with their number
-
-    @property
-    def owner_id(self) -> str:
-        """The column with the id of a timeline, or of a trace."""
-        return f"{self.owner}_id"
 
 
 def _batches(prefix: str, owner: str, items: str) -> BatchTables:
@@ -80,6 +66,7 @@ TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, *SLICE_BATCHES[:2])
 RANK_TABLES = (RANK_LINES, RANK_RUNS, *RANK_LINE_BATCHES[:2])
 # A file has all tables of such a group, or none of them.
 OPTIONAL_TABLES = (
-    *(GPU_TABLES, CALL_TABLES, (MERGED_CALLS,), (OWN_TIMES,), (CUTS,)),
+    *(GPU_TABLES, schema.CALL_TABLES, (schema.MERGED_CALLS,)),
+    *((schema.OWN_TIMES,), (schema.CUTS,)),
     *(TRACE_TABLES, RANK_TABLES),
 )

@@ -17,44 +17,20 @@ from lineprof.model.records import (
     CALL_NUMBERS,
     NO_CALLS,
     NO_NODE,
-    CallNodes,
     node_columns,
 )
-from lineprof.model.relation import FUNCTION, PROCESS, THREAD
-from lineprof.storage.schema import (
-    APPLICATION_ID,
-    CALL_FUNCTIONS,
-    CALL_NODES,
-    CELLS,
-    CUTS,
-    FILES,
-    FOLDED,
-    FUNCTIONS,
-    MERGED_CALLS,
-    META,
-    OWN_TIMES,
-    PROCESSES,
-    SCHEMA_VERSION,
-    TABLES,
-    THREADS,
-    WAITS,
-    WARNINGS,
-    WITHOUT_MERGED,
-    Column,
-    Indexes,
-    Table,
-    database_uri,
-    rows_of,
-)
+from lineprof.model.relation import FILE, FUNCTION, PROCESS, THREAD
+from lineprof.storage import schema
+from lineprof.storage.schema import Indexes, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import CallNode, Key
+    from lineprof.model.records import Key
     from lineprof.storage import writer_gpu
-    from lineprof.storage.schema import Ids, Row
+    from lineprof.storage.schema import Column, Filled, Ids, Row, Table
 
     Value = int | str | bytes | None
 else:
@@ -127,17 +103,20 @@ def _sync_folder(folder: str) -> None:
 
 def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
     """Write all tables into the empty file at `path`."""
+    # The oldest version that has all of the profile.
+    has_merged = bool(stats.calls.merged)
+    version = schema.SCHEMA_VERSION if has_merged else schema.WITHOUT_MERGED
     # Without locks, as some network file systems have none and no other process knows
     # the name; without journal and sync, as an incomplete file is deleted.
-    uri = database_uri(path, "mode=rw&nolock=1")
+    uri = schema.database_uri(path, "mode=rw&nolock=1")
     db = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
         for pragma in (
             "journal_mode = OFF",
             "synchronous = OFF",
             "temp_store = MEMORY",
-            f"application_id = {APPLICATION_ID}",
-            f"user_version = {_version_for(stats)}",
+            f"application_id = {schema.APPLICATION_ID}",
+            f"user_version = {version}",
         ):
             db.execute(f"PRAGMA {pragma}")
         db.execute("BEGIN")
@@ -152,11 +131,6 @@ def _fill(stats: Profile, path: str, progress: Callable[[int], object]) -> None:
         db.close()
 
 
-def _version_for(stats: Profile) -> int:
-    """Return the version of the schema: the oldest one that has all of `stats`."""
-    return SCHEMA_VERSION if stats.calls.merged else WITHOUT_MERGED
-
-
 def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> Iterator[int]:
     """Insert `rows`, many with each statement; yield the number of each.
 
@@ -164,7 +138,7 @@ def _insert(db: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> Iterat
     """
     columns = table.columns
     plain = all(column.kind is int for column in columns)
-    is_large = table is FILES or any(column.kind is bytes for column in columns)
+    is_large = table is schema.FILES or any(column.kind is bytes for column in columns)
     at_once = 1 if is_large else _MAX_VALUES // len(columns)
     rows = iter(rows)
     while some := list(islice(rows, at_once)):
@@ -205,44 +179,41 @@ def _text(text: str) -> str | bytes:
     return text
 
 
-def _tables(stats: Profile) -> Iterator[tuple[Table, Iterable[Row]]]:
+def _tables(stats: Profile) -> Iterator[Filled]:
     """Yield the tables of the file, each with its rows."""
     ids = function_ids(stats)
     by_key: dict[Any, int | None] = {**ids, None: None}
     refer: Ids = {
+        FILE: _path_ids(stats).__getitem__,
         FUNCTION: by_key.__getitem__,
         PROCESS: Indexes(stats.processes, "process").__getitem__,
         THREAD: Indexes(stats.threads, "thread").__getitem__,
     }
     processes = [one._replace(argv=json.dumps(one.argv)) for one in stats.processes]  # type: ignore[arg-type]
-    rows = {
-        META: _meta(stats),
-        FILES: _files(stats),
-        PROCESSES: rows_of(PROCESSES, processes, refer, id=count()),
-        THREADS: rows_of(THREADS, stats.threads, refer, id=count()),
-        FUNCTIONS: _functions(stats),
-        CELLS: _cells(stats, refer),
-        WARNINGS: ((text,) for text in stats.warnings),
-    }
-    for table in TABLES:
-        yield table, rows[table]
+    yield schema.META, _meta(stats)
+    yield schema.FILES, _files(stats)
+    yield filled(schema.PROCESSES, processes, refer)
+    yield filled(schema.THREADS, stats.threads, refer)
+    yield filled(schema.FUNCTIONS, stats.functions, refer, position=count())
+    yield _cells(stats, refer)
+    yield schema.WARNINGS, ((text,) for text in stats.warnings)
     if stats.gpu != NO_GPU:
         yield from writer_gpu.gpu_tables(stats, refer)
     traces = (*stats.traces, *stats.gpu.slices)
     has_calls = stats.calls != NO_CALLS or stats.waits or stats.breakdowns
     if has_calls or traces or len(ids) > len(stats.functions):
-        yield CALL_FUNCTIONS, _call_functions(stats, ids)
-        yield CALL_NODES, _call_nodes(stats, ids, refer)
-        yield WAITS, rows_of(WAITS, stats.waits, refer)
+        yield schema.CALL_FUNCTIONS, _call_functions(stats, ids)
+        yield schema.CALL_NODES, _call_nodes(stats, ids, refer)
+        yield filled(schema.WAITS, stats.waits, refer)
     if stats.calls.merged:
-        yield MERGED_CALLS, rows_of(MERGED_CALLS, stats.calls.merged, refer)
+        yield filled(schema.MERGED_CALLS, stats.calls.merged, refer)
     if stats.breakdowns:
-        yield OWN_TIMES, rows_of(OWN_TIMES, stats.breakdowns, refer)
+        yield filled(schema.OWN_TIMES, stats.breakdowns, refer)
     if stats.cuts:
         shown = {function.key for function in stats.functions}
         # The user may have taken functions away.
         cuts = [cut for cut in stats.cuts if cut.function in shown]
-        yield CUTS, rows_of(CUTS, cuts, refer)
+        yield filled(schema.CUTS, cuts, refer)
     if traces:
         yield from writer_gpu.trace_tables(stats, refer)
     if stats.ranks.runs:
@@ -254,36 +225,32 @@ def function_ids(stats: Profile) -> dict[Key, int]:
 
     Functions without measured lines, mostly of C, are called, waited in or traced.
     """
-    keys = dict.fromkeys([function.key for function in stats.functions])
-    keys.update(dict.fromkeys(_called(stats.calls.nodes)))
-    for call in stats.calls.merged:
-        keys.update(dict.fromkeys([call.function, call.caller or call.function]))
-    keys.update(dict.fromkeys([wait.function for wait in stats.waits]))
-    keys.update(dict.fromkeys([one.function for one in stats.breakdowns]))
-    keys.update(dict.fromkeys([function for function, _ in stats.ranks.places]))
-    for trace in (*stats.traces, *stats.gpu.slices):
-        keys.update(dict.fromkeys(trace.functions))
-    return {key: index for index, key in enumerate(keys)}
-
-
-def _called(nodes: Sequence[CallNode]) -> Iterable[Key]:
-    """Return the functions of `nodes`, in order of first appearance."""
-    if isinstance(nodes, CallNodes):
-        used = dict.fromkeys(nodes.column("function"))
-        return map(nodes.functions.__getitem__, used)
-    return [node.function for node in nodes]
+    nodes = node_columns(stats.calls.nodes)
+    called = map(nodes.functions.__getitem__, dict.fromkeys(nodes.column("function")))
+    merged = [(one.function, one.caller or one.function) for one in stats.calls.merged]
+    traces = (*stats.traces, *stats.gpu.slices)
+    keys = chain(
+        [function.key for function in stats.functions],
+        called,
+        chain.from_iterable(merged),
+        [wait.function for wait in stats.waits],
+        [one.function for one in stats.breakdowns],
+        [function for function, _ in stats.ranks.places],
+        chain.from_iterable([trace.functions for trace in traces]),
+    )
+    return {key: index for index, key in enumerate(dict.fromkeys(keys))}
 
 
 def _meta(stats: Profile) -> Iterator[Row]:
     yield "unit", repr(stats.unit)
     if stats.calls.folded:
-        yield FOLDED, stats.calls.folded
+        yield schema.FOLDED, stats.calls.folded
 
 
 def _path_ids(stats: Profile) -> dict[str, int]:
     """Return the ids of all files that the profile names."""
-    paths = dict.fromkeys(function.file for function in stats.functions)
-    paths.update(dict.fromkeys(stats.sources))
+    files = [function.file for function in stats.functions]
+    paths = dict.fromkeys([*files, *stats.sources])
     return {path: index for index, path in enumerate(paths)}
 
 
@@ -293,29 +260,14 @@ def _files(stats: Profile) -> Iterator[Row]:
         yield (index, path, *((source.sha256, source.text) if source else (None, None)))
 
 
-def _functions(stats: Profile) -> Iterable[Row]:
-    paths, functions = _path_ids(stats), stats.functions
-    columns = {
-        "id": count(),
-        "file_id": [paths[one.file] for one in functions],
-        "first_line": [one.line for one in functions],
-        "position": count(),
-        **{
-            name: [getattr(one, name) for one in functions]
-            for name in ("name", "calls", "recursive_ns")
-        },
-    }
-    return zip(*(columns[name] for name in FUNCTIONS.names))
-
-
-def _cells(stats: Profile, refer: Ids) -> Iterable[Row]:
+def _cells(stats: Profile, refer: Ids) -> Filled:
     cells = [one for function in stats.functions for one in function.thread_lines]
-    function_ids = [
+    owners = [
         index
         for index, function in enumerate(stats.functions)
         for _ in function.thread_lines
     ]
-    return rows_of(CELLS, cells, refer, function_id=function_ids)
+    return filled(schema.CELLS, cells, refer, function_id=owners)
 
 
 def _call_functions(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
@@ -324,7 +276,7 @@ def _call_functions(stats: Profile, ids: Mapping[Key, int]) -> Iterator[Row]:
 
 
 def _call_nodes(stats: Profile, ids: Mapping[Key, int], refer: Ids) -> Iterable[Row]:
-    """Return the rows of `CALL_NODES`, column by column, as there are many."""
+    """Return the rows of `schema.CALL_NODES`, column by column, as there are many."""
     nodes = node_columns(stats.calls.nodes)
     parents = nodes.column("parent")
     function_ids = [ids.get(key) for key in nodes.functions]  # not all are called
@@ -339,4 +291,4 @@ def _call_nodes(stats: Profile, ids: Mapping[Key, int], refer: Ids) -> Iterable[
         "thread_id": map(refer[THREAD], nodes.column("thread")),
         **{name: nodes.column(name) for name in ("line", *CALL_NUMBERS)},
     }
-    return zip(*(columns[name] for name in CALL_NODES.names))
+    return zip(*(columns[name] for name in schema.CALL_NODES.names))

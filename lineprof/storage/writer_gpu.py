@@ -3,47 +3,26 @@
 from __future__ import annotations
 
 import json
-from itertools import count
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
-from lineprof.storage.schema import Indexes, rows_of
-from lineprof.storage.schema_gpu import (
-    EVENT_BATCHES,
-    GPU_DEVICES,
-    GPU_LAUNCHES,
-    GPU_NAMES,
-    GPU_PATH_LINES,
-    GPU_PATHS,
-    GPU_RUNS,
-    GPU_SUMS,
-    GPU_TIMELINE_NAMES,
-    GPU_TIMELINES,
-    MAX_EVENTS,
-    RANK_LINE_BATCHES,
-    RANK_LINES,
-    RANK_RUNS,
-    SLICE_BATCHES,
-    TRACE_FUNCTIONS,
-    TRACE_THREADS,
-    TRACES,
-)
+from lineprof.storage import schema_gpu
+from lineprof.storage.schema import Indexes, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import RankRun
     from lineprof.model.timelines import Timeline, Trace
-    from lineprof.storage.schema import Ids, Row, Table
+    from lineprof.storage.schema import Filled, Ids
     from lineprof.storage.schema_gpu import BatchTables
 
-    Tables = Iterator[tuple[Table, Iterable[Row]]]
 
-
-def gpu_tables(stats: Profile, refer: Ids) -> Tables:
-    """Yield each table of GPU data with its rows; `refer` as for `rows_of`.
+def gpu_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
+    """Yield each table of GPU data with its rows; `refer` as for `filled`.
 
     IndexError or KeyError if the data refer to records that the profile does not
     have; LineprofError if a reader would refuse so many events.
@@ -69,36 +48,33 @@ def gpu_tables(stats: Profile, refer: Ids) -> Tables:
         one._replace(attributes=json.dumps(dict(one.attributes)))  # type: ignore[arg-type]
         for one in gpu.devices
     ]
-    launches = [one for timeline in lines for one in timeline.launches]
-    owners = [index for index, timeline in enumerate(lines) for _ in timeline.launches]
-    yield GPU_RUNS, rows_of(GPU_RUNS, gpu.runs, refer)
-    yield GPU_DEVICES, rows_of(GPU_DEVICES, devices, refer, id=count())
-    yield GPU_NAMES, enumerate(names)
-    yield GPU_PATHS, rows_of(GPU_PATHS, gpu.paths, refer, id=count())
+    path_lines = _parts(gpu.paths, "lines")
+    launches = _parts(lines, "launches")
+    yield filled(schema_gpu.GPU_RUNS, gpu.runs, refer)
+    yield filled(schema_gpu.GPU_DEVICES, devices, refer)
+    yield schema_gpu.GPU_NAMES, enumerate(names)
+    yield filled(schema_gpu.GPU_PATHS, gpu.paths, refer)
     yield (
-        GPU_PATH_LINES,
-        (
-            (index, ids[key], line)
-            for index, path in enumerate(gpu.paths)
-            for key, line in path.lines
-        ),
+        schema_gpu.GPU_PATH_LINES,
+        ((index, ids[key], line) for index, (key, line) in path_lines),
     )
-    yield GPU_SUMS, rows_of(GPU_SUMS, gpu.sums, refer)
-    yield GPU_TIMELINES, rows_of(GPU_TIMELINES, lines, refer, id=count())
+    yield filled(schema_gpu.GPU_SUMS, gpu.sums, refer)
+    yield filled(schema_gpu.GPU_TIMELINES, lines, refer)
     yield (
-        GPU_TIMELINE_NAMES,
-        (
-            (index, names[name])
-            for index, timeline in enumerate(lines)
-            for name in timeline.names
-        ),
+        schema_gpu.GPU_TIMELINE_NAMES,
+        ((index, names[name]) for index, name in _parts(lines, "names")),
     )
-    yield GPU_LAUNCHES, rows_of(GPU_LAUNCHES, launches, refer, timeline_id=owners)
-    yield from _batch_tables(EVENT_BATCHES, lines)
+    yield filled(
+        schema_gpu.GPU_LAUNCHES,
+        [one for _, one in launches],
+        refer,
+        timeline_id=[index for index, _ in launches],
+    )
+    yield from _batch_tables(schema_gpu.EVENT_BATCHES, lines)
 
 
-def trace_tables(stats: Profile, refer: Ids) -> Tables:
-    """Yield each table of traces with its rows; `refer` as for `rows_of`.
+def trace_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
+    """Yield each table of traces with its rows; `refer` as for `filled`.
 
     IndexError if a trace names a thread that the profile does not have;
     LineprofError if a reader would refuse so many slices.
@@ -109,51 +85,54 @@ def trace_tables(stats: Profile, refer: Ids) -> Tables:
         "slices of time",
         "merge fewer profiles, or record less: kernprof -l --trace-memory MB",
     )
-    yield TRACES, rows_of(TRACES, traces, refer, id=count())
+    yield filled(schema_gpu.TRACES, traces, refer)
     for table, name, to in (
-        (TRACE_FUNCTIONS, "functions", FUNCTION),
-        (TRACE_THREADS, "threads", THREAD),
+        (schema_gpu.TRACE_FUNCTIONS, "functions", FUNCTION),
+        (schema_gpu.TRACE_THREADS, "threads", THREAD),
     ):
-        rows = [
-            (index, refer[to](one))
-            for index, trace in enumerate(traces)
-            for one in getattr(trace, name)
-        ]
-        yield table, rows
-    yield from _batch_tables(SLICE_BATCHES, traces)
+        yield table, [(index, refer[to](one)) for index, one in _parts(traces, name)]
+    yield from _batch_tables(schema_gpu.SLICE_BATCHES, traces)
 
 
-def rank_tables(stats: Profile, refer: Ids) -> Tables:
-    """Yield each table of ranks with its rows; `refer` as for `rows_of`.
+def rank_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
+    """Yield each table of ranks with its rows; `refer` as for `filled`.
 
     LineprofError if a reader would refuse so many lines.
     """
     runs = stats.ranks.runs
     _check_count(sum(run.lines for run in runs), "lines of ranks", "merge fewer files")
     yield (
-        RANK_LINES,
+        schema_gpu.RANK_LINES,
         (
             (index, refer[FUNCTION](key), line)
             for index, (key, line) in enumerate(stats.ranks.places)
         ),
     )
-    yield RANK_RUNS, rows_of(RANK_RUNS, runs, refer, id=count())
-    yield from _batch_tables(RANK_LINE_BATCHES, runs)
+    yield filled(schema_gpu.RANK_RUNS, runs, refer)
+    yield from _batch_tables(schema_gpu.RANK_LINE_BATCHES, runs)
 
 
 def _check_count(number: int, of: str, hint: str) -> None:
-    if number > MAX_EVENTS:
-        message = f"a profile can't hold {number} {of} (at most {MAX_EVENTS})"
+    if number > schema_gpu.MAX_EVENTS:
+        most = schema_gpu.MAX_EVENTS
+        message = f"a profile can't hold {number} {of} (at most {most})"
         raise LineprofError(message, hint=hint)
+
+
+def _parts(owners: Sequence[object], name: str) -> list[tuple[int, Any]]:
+    """Return the parts called `name` of all owners, with the indexes of these."""
+    return [
+        (index, part)
+        for index, owner in enumerate(owners)
+        for part in getattr(owner, name)
+    ]
 
 
 def _batch_tables(
     tables: BatchTables, owners: Sequence[Timeline | Trace | RankRun]
-) -> Tables:
+) -> Iterator[Filled]:
     """Yield the tables with the batches of timelines, traces or ranks."""
-    batches = [
-        (index, one) for index, owner in enumerate(owners) for one in owner.batches
-    ]
+    batches = _parts(owners, "batches")
     yield (
         tables.batches,
         ((number, index, one.events) for number, (index, one) in enumerate(batches)),

@@ -13,7 +13,7 @@ import pytest
 from running import new_profiler
 
 from lineprof.model.call_graph import edges
-from lineprof.snapshot.calls import NodeRow
+from lineprof.snapshot.calls import NODE_ROW
 from lineprof.snapshot.profile import line_rows
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def wrong_sums(profiler: LineProfiler) -> list[object]:
     """Return the sums of a call tree that disagree, in ticks."""
     _, codes, (_, packed), *_ = profiler._tracer.snapshot()
     numbers = iter(array("q", packed))
-    nodes = list(zip(*[numbers] * len(NodeRow._fields)))
+    nodes = list(zip(*[numbers] * len(NODE_ROW)))
     into: Counter[Any] = Counter()  # inclusive ticks, by code and thread
     below: Counter[Any] = Counter()  # ticks of callees, also by line
     own: Counter[Any] = Counter()  # self ticks

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import example_calls
 import example_gpu
 import pytest
+from core_profiles import profile_of
 from example_stats import everything
 from report_page import Page
 
@@ -25,17 +26,14 @@ from lineprof.model.records import CallNodes, LineBreakdown
 from lineprof.model.timelines import SLICE_COLUMNS, EventRow, Launch, Trace, pack_slices
 from lineprof.recording.calibration import Costs, set_costs
 from lineprof.report import VIEWS, Options
-from lineprof.snapshot.calls import NodeRow
 from lineprof.snapshot.gpu import DeviceRow, PathRow, SumRow, Taken, baseline_of
 from lineprof.snapshot.profile import (
     CodeRow,
     LineRow,
-    Parts,
     RawTrace,
     TickScale,
     TraceWindows,
     WaitRow,
-    profile_of,
 )
 from lineprof.source import Sources
 from lineprof.storage import load, save
@@ -241,28 +239,23 @@ def from_core(ordered: Callable[[Any, tuple[Any, ...]], Any]) -> Profile:
         [ordered(CodeRow, code), ordered(CodeRow, plain)],
         TickScale(ns_per_tick=3 << 31, cost_one=2),
         example_gpu.PROCESS,
-        warnings=(),
-        parts=Parts(
-            gpu=Taken(
-                run=GpuRun(0, "cupti", "it is there", present=True),
-                raw=raw(2, 900),
-                baseline=baseline_of(raw(1, 300)),
-            ),
-            calls=(1, [ordered(NodeRow, one) for one in nodes]),
-            trace=RawTrace(
-                core=SimpleNamespace(  # type: ignore[arg-type]
-                    monotonic_ns=lambda ticks, _: ticks, trace_full=lambda: 800
-                ),
-                tracer=tracer,  # type: ignore[arg-type]
-                began=5,
-                origin_ns=3,
-                memory_mb=64,
-            ),
-            waits=[
-                ordered(WaitRow, (1, 2, 1, place, 10 + place)) for place in range(9)
-            ],
-            own_times=True,
+        gpu=Taken(
+            run=GpuRun(0, "cupti", "it is there", present=True),
+            raw=raw(2, 900),
+            baseline=baseline_of(raw(1, 300)),
         ),
+        calls=(1, nodes),
+        trace=RawTrace(
+            core=SimpleNamespace(  # type: ignore[arg-type]
+                monotonic_ns=lambda ticks, _: ticks, trace_full=lambda: 800
+            ),
+            tracer=tracer,  # type: ignore[arg-type]
+            began=5,
+            origin_ns=3,
+            memory_mb=64,
+        ),
+        waits=[ordered(WaitRow, (1, 2, 1, place, 10 + place)) for place in range(9)],
+        own_times=True,
     )
 
 

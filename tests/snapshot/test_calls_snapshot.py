@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import pytest
 from c_events import needs_c_events
 from check_time import measure
+from core_profiles import packed_nodes, profile_of
 from example_calls import PROCESS
 from running import new_profiler, plain, program_file
 
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.records import NO_CALLS, NO_NODE
 from lineprof.snapshot.calls import remarks, tree_of
-from lineprof.snapshot.profile import Parts, TickScale, profile_of
+from lineprof.snapshot.profile import TickScale
 
 if TYPE_CHECKING:
     from settable_clock import Clock
 
     from lineprof.line_stats import LineStats
     from lineprof.model.records import CallNode, CallTree
-    from lineprof.snapshot.calls import RawNode
 
 pytestmark = pytest.mark.usefixtures("hook")
 
@@ -360,15 +360,15 @@ F, G, H = ("a.py", 1, "f"), ("a.py", 11, "g"), ("a.py", 21, "h")
 
 def raw(  # noqa: PLR0913, PLR0917  # a tuple of the core
     parent: int, line: int, serial: int, calls: int, own: int, total: int
-) -> RawNode:
+) -> tuple[int, ...]:
     """Return a node of thread 7 without cost."""
     return (parent, line, serial, 7, calls, calls, own, 0, total, 0, total, 0)
 
 
 def made(
-    nodes: list[RawNode], keys: dict[int, tuple[str, int, str]], folded: int = 0
+    nodes: list[tuple[int, ...]], keys: dict[int, tuple[str, int, str]], folded: int = 0
 ) -> CallTree:
-    return tree_of((folded, nodes), keys, {7: 0}.__getitem__, SCALE)[0]
+    return tree_of((folded, packed_nodes(nodes)), keys, {7: 0}.__getitem__, SCALE)[0]
 
 
 def test_a_cost_is_taken_out_and_no_time_is_below_0() -> None:
@@ -409,10 +409,7 @@ def test_nanoseconds_lost_by_rounding_are_restored_so_that_sums_add_up() -> None
         codes,
         odd,
         PROCESS,
-        warnings=(),
-        parts=Parts(
-            calls=(0, [(*node[:3], 0, *node[4:]) for node in nodes]),
-        ),
+        calls=(0, [(*node[:3], 0, *node[4:]) for node in nodes]),
     )
     numbers, own = function_totals(stats), line_self_ns(stats)
     assert [one.total_ns for one in stats.functions] == [135, 33, 36]
@@ -433,10 +430,7 @@ def test_a_difference_greater_than_rounding_is_given_to_no_node() -> None:
         [((*F, 0, 0), 1, 0, 0, 0, [(2, 0, 1, 100, 0, 0, -1, -1, 0)], 1)],
         SCALE,
         PROCESS,
-        warnings=(),
-        parts=Parts(
-            calls=(0, [(NO_NODE, 0, 1, 0, 1, 1, 90, 0, 90, 0, 90, 0)]),
-        ),
+        calls=(0, [(NO_NODE, 0, 1, 0, 1, 1, 90, 0, 90, 0, 90, 0)]),
     )
     assert stats.functions[0].total_ns == 100
     assert node_rows(stats.calls) == [(NO_NODE, 0, "f", 0, 1, 1, 90, 90, 90)]
@@ -484,9 +478,7 @@ def test_a_thread_that_is_only_in_the_tree_is_in_the_profile() -> None:
         SCALE,
         PROCESS,
         warnings=["before"],
-        parts=Parts(
-            calls=(3, [(NO_NODE, 0, 1, thread, *numbers) for thread in (1, 0, 9)]),
-        ),
+        calls=(3, [(NO_NODE, 0, 1, thread, *numbers) for thread in (1, 0, 9)]),
     )
     assert [one.name for one in stats.threads] == ["second", "first"]
     assert [one.thread for one in stats.calls.nodes] == [0, 1, -1]
@@ -501,12 +493,9 @@ def test_blocks_and_c_functions() -> None:
         [((*F, 0, 0), 1, 10, 0, 0, lines, 1)],
         SCALE,
         PROCESS,
-        warnings=(),
-        parts=Parts(
-            blocks=[((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)],  # the same code object
-            calls=(0, [(*node[:3], 0, *node[4:]) for node in C_NODES]),
-            c_functions=[(5, "builtins.sorted"), (6, "builtins.len")],
-        ),
+        blocks=[((F[0], 2, "block"), 1, 0, 0, 0, lines, 1)],  # the same code object
+        calls=(0, [(*node[:3], 0, *node[4:]) for node in C_NODES]),
+        c_functions=[(5, "builtins.sorted"), (6, "builtins.len")],
     )
     assert [one.name for one in stats.functions] == ["f", "block"]
     assert [one.function for one in stats.calls.nodes] == [

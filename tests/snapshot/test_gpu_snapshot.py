@@ -6,6 +6,7 @@ from typing import Any
 
 import example_gpu
 import pytest
+from core_profiles import profile_of
 from example_gpu import packed_columns
 
 from lineprof.model.gpu import (
@@ -23,7 +24,7 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.records import UNKNOWN_THREAD, Thread
 from lineprof.snapshot.gpu import Baseline, Taken, baseline_of, gpu_of
-from lineprof.snapshot.profile import Parts, TickScale, profile_of
+from lineprof.snapshot.profile import TickScale
 
 KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME = range(1, 6)
 F, G = ("a.py", 1, "f"), ("a.py", 10, "g")
@@ -298,9 +299,7 @@ def profile(data: Any) -> Any:
     ]
     ids = [(700, "idle"), (701, "main"), (702, "idle"), (703, "pool")]
     taken = data and Taken(RUN, data)
-    return profile_of(
-        ids, codes, HALF, example_gpu.PROCESS, warnings=(), parts=Parts(gpu=taken)
-    )
+    return profile_of(ids, codes, HALF, example_gpu.PROCESS, gpu=taken)
 
 
 def test_a_profile_has_threads_that_only_launched_and_code_copies_are_merged() -> None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from c_events import HAS_C_EVENTS
+from core_profiles import profile_of
 from example_calls import PROCESS
 from whole_program import profiled
 
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.records import DEEPER as DEEPER_CALLS
 from lineprof.model.records import NO_NODE
-from lineprof.snapshot.profile import Parts, TickScale, profile_of
+from lineprof.snapshot.profile import TickScale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.line_stats import LineStats
-    from lineprof.snapshot.calls import RawNode
 
 LINES = 4  # lines of each function
 
@@ -181,9 +181,9 @@ class Simulation:
                 self.spend(ticks, int(ticks * 256 * rate * self.random.random() * 2))
 
 
-def raw_of(threads: list[Simulation]) -> list[RawNode]:
+def raw_of(threads: list[Simulation]) -> list[tuple[int, ...]]:
     """Return the nodes of all threads as tuples of the core."""
-    rows: list[RawNode] = []
+    rows: list[tuple[int, ...]] = []
     for number, simulated in enumerate(threads):
         places = {simulated.root: NO_NODE}
         for node in simulated.nodes:
@@ -196,7 +196,7 @@ def raw_of(threads: list[Simulation]) -> list[RawNode]:
 
 def profile(
     threads: list[Simulation],
-    nodes: Sequence[RawNode] = (),
+    nodes: Sequence[tuple[int, ...]] = (),
     scale: TickScale = ODD,
 ) -> LineStats:
     """Return the profile of threads, with their own or other nodes."""
@@ -219,8 +219,8 @@ def profile(
         codes,
         scale,
         PROCESS,
-        warnings=(),
-        parts=Parts(calls=(folded, nodes or raw_of(threads)), c_functions=of_c),
+        calls=(folded, nodes or raw_of(threads)),
+        c_functions=of_c,
     )
 
 
