@@ -29,8 +29,8 @@ from lineprof.model.timelines import (
     first_of,
     pack_events,
     pack_slices,
+    slice_column,
     slice_planes,
-    slice_starts,
     slices,
 )
 from lineprof.report.gpu_format import time_text
@@ -332,7 +332,8 @@ class _Selector:
 def _slot_ns(trace: Trace, limit: int) -> int:
     """Return the length of the time in which folded slices are summed up."""
     slots = min(_SLOTS, max(1, limit // _SLICES_PER_SLOT)) if limit else _SLOTS
-    ends = [slice_starts(batch) for batch in (*trace.batches[:1], *trace.batches[-1:])]
+    both = (*trace.batches[:1], *trace.batches[-1:])
+    ends = [slice_column([batch], "start") for batch in both]
     return max(1, (ends[-1][-1] - ends[0][0]) // slots + 1) if ends else 1
 
 

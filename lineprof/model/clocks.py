@@ -130,11 +130,9 @@ def _ends(trace: Trace) -> Iterator[tuple[int, str]]:
         index: key[2] for index, key in enumerate(trace.functions) if ends_together(key)
     }
     for batch in trace.batches if functions else ():
-        columns = slice_columns(batch)
-        for index, function in enumerate(columns.function):
-            if function in functions and columns.line[index] == 0:
-                end = columns.start[index] + columns.ns[index]
-                yield end, functions[function]
+        for _, function, line, start, ns in zip(*slice_columns(batch)):
+            if function in functions and line == 0:
+                yield start + ns, functions[function]
 
 
 # The common time axis of several processes.

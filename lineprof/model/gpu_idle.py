@@ -24,7 +24,7 @@ from lineprof.model.timelines import (
     UNSURE_COLUMN,
     WAIT_COLUMN,
     event_column,
-    order_of,
+    rows_by_start,
     slice_planes,
     slice_waits,
     sorted_batches,
@@ -225,7 +225,7 @@ def _work_of(timeline: Timeline, cut: int) -> dict[int, _Work]:
     found: dict[int, _Work] = {}
     path_0 = timeline.first_path - 1  # the columns count paths from 1
     names = ("start", "kind", "ns", "device", "launched", "path")
-    for start, kind, ns, device, launched, path in _by_start(timeline, names):
+    for start, kind, ns, device, launched, path in rows_by_start(timeline, names):
         if kind not in _WORK:
             continue
         end = start + ns
@@ -248,15 +248,6 @@ def _work_of(timeline: Timeline, cut: int) -> dict[int, _Work]:
     return found
 
 
-def _by_start(timeline: Timeline, names: Sequence[str]) -> Iterable[tuple[int, ...]]:
-    """Return the values of columns for each event, in order of the first, "start"."""
-    columns = [event_column(timeline.batches, name) for name in names]
-    order = order_of(columns[0])
-    if order is None:
-        return zip(*columns)
-    return zip(*(map(column.__getitem__, order) for column in columns))
-
-
 class _Waits(NamedTuple):
     """Calls of one thread that waited for a device, sorted and disjoint."""
 
@@ -269,7 +260,7 @@ def _waits_of(gpu: Gpu, timeline: Timeline) -> dict[int, _Waits]:
     found: dict[int, _Waits] = {}
     path_0 = timeline.first_path - 1
     names = ("start", "kind", "ns", "path")
-    for start, kind, ns, at in _by_start(timeline, names):
+    for start, kind, ns, at in rows_by_start(timeline, names):
         if kind != _WAIT or not at:
             continue
         path = gpu.paths[path_0 + at]

@@ -24,7 +24,7 @@ from lineprof.model.records import (
     node_columns,
     ranked,
 )
-from lineprof.model.timelines import pack_columns, unpack_column
+from lineprof.model.timelines import Packing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,9 @@ LINE_COLUMNS = {
     "callees": "Q",  # the part in profiled Python functions, without mpi
 }
 
-LINE_DIFFERENCES = frozenset({"line"})
+_LINES = Packing(
+    kinds=LINE_COLUMNS, differences=frozenset({"line"}), max_items=LINES_PER_BATCH
+)
 
 _MAX = (1 << 63) - 1  # of a number in a file
 
@@ -65,12 +67,8 @@ class RankValues(NamedTuple):
 
 def values_of(ranks: Ranks, run: RankRun) -> RankValues:
     """Return the numbers of a rank; LineprofError if they are damaged."""
-    columns: dict[str, array[int]] = {}
     try:
-        for name, kind in LINE_COLUMNS.items():
-            columns[name] = array(kind)
-            for batch in run.batches:
-                columns[name] += _column(batch, name)
+        columns = {name: _LINES.column(run.batches, name) for name in LINE_COLUMNS}
         places = columns["line"]
         if places and (
             max(places) >= len(ranks.places) or len({*places}) < len(places)
@@ -90,15 +88,6 @@ def values_of(ranks: Ranks, run: RankRun) -> RankValues:
         mpi_ns=columns["mpi"],
         callees_ns=columns["callees"],
     )
-
-
-def _column(batch: Batch, name: str) -> array[int]:
-    kind = LINE_COLUMNS[name]
-    data = dict(batch.columns).get(name)
-    if data is None:
-        return array(kind, bytes(batch.events * array(kind).itemsize))
-    values = unpack_column(name, data, batch.events, LINE_COLUMNS, LINE_DIFFERENCES)
-    return array(kind, values)
 
 
 class RanksBuilder:
@@ -170,11 +159,12 @@ def _packed(indexes: list[int], columns: Sequence[Sequence[int]]) -> tuple[Batch
 
 def _batches(columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
     """Return batches of columns in the order of `LINE_COLUMNS`."""
-    packed = {
-        name: array(kind, _stored(column)).tobytes()
-        for (name, kind), column in zip(LINE_COLUMNS.items(), columns)
-    }
-    return pack_columns(packed, LINE_COLUMNS, LINE_DIFFERENCES, LINES_PER_BATCH)
+    return _LINES.pack(
+        {
+            name: array(kind, _stored(column)).tobytes()
+            for (name, kind), column in zip(LINE_COLUMNS.items(), columns)
+        }
+    )
 
 
 def _stored(numbers: Sequence[int]) -> Sequence[int]:

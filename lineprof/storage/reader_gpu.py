@@ -314,9 +314,7 @@ def _check_trace(trace: Trace) -> None:
                 raise Damaged("a slice has a wait beyond 63 bits")
         if _is_plainly_valid(batch, ends):
             continue
-        columns = slice_columns(batch)
-        for name, end in ends.items():
-            values = getattr(columns, name)
+        for (name, end), values in zip(ends.items(), slice_columns(batch)):
             if max(values) >= end:
                 raise Damaged(f"a slice has the {name} {max(values)}")
 
