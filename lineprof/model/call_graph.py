@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallNodes, CallTree, Key, MergedCall
 
+    Line = tuple[Key, int]  # function, its line
+
     CallSite = tuple[Key | None, int]  # caller, its line; (None, 0): from outside
 
     EdgeKey = tuple[Key | None, int, Key]  # caller, its line, callee
@@ -326,12 +328,34 @@ def _chain_to(last: Key, callers: Mapping[Key, Key | None]) -> list[Key]:
 
 def subtree_ns(nodes: Sequence[CallNode]) -> list[int]:
     """Return the time (ns) of each node with all nodes below it."""
-    times = [node.self_ns for node in nodes]
-    for index in range(len(nodes) - 1, -1, -1):
-        parent = nodes[index].parent
+    columns = node_columns(nodes)
+    return with_children(columns.column("self_ns"), columns.column("parent"))
+
+
+def with_children(numbers: Iterable[int], parents: Sequence[int]) -> list[int]:
+    """Return the sum of a number over each node and all nodes below it."""
+    sums = [*numbers]
+    for index in range(len(sums) - 1, -1, -1):  # children before their parents
+        if parents[index] != NO_NODE:
+            sums[parents[index]] += sums[index]
+    return sums
+
+
+def calling_lines(nodes: Sequence[CallNode]) -> list[Line | None]:
+    """Return the line of each call in Python; None if it is from outside.
+
+    A call from within a C function is of the line that called the C function.
+    """
+    columns = node_columns(nodes)
+    keys, called = columns.functions, columns.column("function")
+    lines: list[Line | None] = []
+    for parent, line in zip(columns.column("parent"), columns.column("line")):
+        place = None
         if parent != NO_NODE:
-            times[parent] += times[index]
-    return times
+            caller = keys[called[parent]]
+            place = (caller, line) if caller[0] else lines[parent]
+        lines.append(place)
+    return lines
 
 
 def children(nodes: Sequence[CallNode], by: Sequence[int]) -> dict[int, list[int]]:
@@ -461,12 +485,7 @@ def functions_to_branch(nodes: Sequence[CallNode]) -> list[Key]:
     """
     columns = node_columns(nodes)
     functions, lines = columns.column("function"), columns.column("line")
-    times = list(columns.column("self_ns"))
-    parents = columns.column("parent")
-    below = _kept_children(columns)
-    for index in range(len(times) - 1, -1, -1):
-        if parents[index] != NO_NODE:
-            times[parents[index]] += times[index]
+    times, below = subtree_ns(columns), _kept_children(columns)
     found: list[Key] = []
     path = [NO_NODE]  # its nodes: one for each thread, and for each path to its caller
     all_ns = path_ns = sum(times[index] for index in below[NO_NODE])

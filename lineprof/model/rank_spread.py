@@ -139,29 +139,22 @@ def line_spreads(ranks: Ranks) -> dict[Place, LineSpread]:
     """
     count = len(ranks.places)
     hits, ran, mpi = [0] * count, [0] * count, [0] * count
-    time, useful, own = (_Spreads(count) for _ in range(3))
+    spreads = [_Spreads(count) for _ in range(3)]  # of time, useful time, own time
     runs = iter(ranks.runs)
     at_once = max(1, min(_RANKS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, count)))
     while some := list(islice(runs, at_once)):
-        times, usefuls, owns = [], [], []
+        blocks: list[list[list[int]]] = [[] for _ in spreads]
         for run in some:
             values = values_of(ranks, run)
             for place, n_hits, ns in zip(values.places, values.hits, values.mpi_ns):
                 hits[place] += n_hits
                 mpi[place] += ns
-            for place in values.places:
                 ran[place] += 1
-            free, alone = useful_ns(values)
-            times.append(_dense(count, values.places, values.time_ns))
-            usefuls.append(_dense(count, values.places, free))
-            owns.append(_dense(count, values.places, alone))
-        numbers = [run.rank for run in some]
-        time.add(numbers, times)
-        useful.add(numbers, usefuls)
-        own.add(numbers, owns)
-    every = zip(
-        *(ranks.places, hits, ran, mpi, time.spreads(), useful.spreads(), own.spreads())
-    )
+            for rows, column in zip(blocks, (values.time_ns, *useful_ns(values))):
+                rows.append(_dense(count, values.places, column))
+        for spread, rows in zip(spreads, blocks):
+            spread.add([run.rank for run in some], rows)
+    every = zip(ranks.places, hits, ran, mpi, *(one.spreads() for one in spreads))
     return {
         (key, line): LineSpread(
             key=key,
