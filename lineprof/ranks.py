@@ -122,9 +122,7 @@ def rank_of_process(environ: Mapping[str, str] = os.environ) -> Rank | None:
     numbers, and ranks beyond the number of ranks, are passed over. A launcher that
     does not say the number of ranks gives a rank of an unknown number.
     """
-    for _, place in _places(environ):
-        return place
-    return None
+    return next((place for _, place in _places(environ)), None)
 
 
 def rank_variables(
@@ -200,10 +198,7 @@ def _has_started(names: _Variables, environ: Mapping[str, str]) -> bool:
 
 def _first_number(names: tuple[str, ...], environ: Mapping[str, str]) -> int | None:
     """Return the number in the first of these variables that is set."""
-    for name in names:
-        if name in environ:
-            return _number(environ[name])
-    return None
+    return next((_number(environ[name]) for name in names if name in environ), None)
 
 
 def _number(value: str | None) -> int | None:

@@ -30,10 +30,8 @@ class GpuWork:
         self._work: dict[Place, tuple[int, int, int]] = {}
         self._is_asked = False
         self._connection: Connection | None = None
-        try:
+        with suppress(LineprofError, OSError):  # it does not listen
             self._connection = Connection(pid, place_of(pid))
-        except (LineprofError, OSError):
-            return  # it does not listen
 
     def close(self) -> None:
         """End the connection."""

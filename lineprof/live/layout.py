@@ -116,20 +116,21 @@ def screen(
     view: View, state: State, height: int | None = None, terminal: Terminal = PLAIN
 ) -> list[Text]:
     """Return the lines of the screen, no more than `height`, if it has one."""
-    lines = [Text(terminal.clipped(_title(view, state), 0), "title")]
-    lines += [Text(terminal.clipped(line, 0)) for line in _head(view, state)]
+    lines = [Text(_title(view, state), "title"), *map(Text, _head(view, state))]
     if state.has_help:
-        lines += [Text(terminal.clipped(line, 0)) for line in _help()]
-        return lines[:height]
-    has_keys = height is not None and height >= _MIN_HEIGHT_FOR_KEYS
-    room = None
-    if height is not None:
+        lines += map(Text, _help())
+    elif height is None:
+        lines += _table(view, state, None, terminal)
+    else:
+        has_keys = height >= _MIN_HEIGHT_FOR_KEYS
         room = max(0, height - len(lines) - 1 - has_keys)
-    lines += _table(view, state, room, terminal)
-    if has_keys and height is not None:
-        lines += [Text("")] * (height - 1 - len(lines))
-        lines.append(Text(terminal.clipped(_KEYS_IN_SHORT, 0), "keys"))
-    return lines[:height]
+        lines += _table(view, state, room, terminal)
+        if has_keys:
+            lines += [Text("")] * (height - 1 - len(lines))
+            lines.append(Text(_KEYS_IN_SHORT, "keys"))
+    return [
+        line._replace(text=terminal.clipped(line.text, 0)) for line in lines[:height]
+    ]
 
 
 # Above the table.
@@ -243,8 +244,7 @@ def _table(
     top = min(state.top, max(0, len(rows) - 1))
     rows = rows[top : None if room is None else top + room][: state.limit]
     if not rows:
-        message = "no row has this text" if state.text else "no line has run yet"
-        yield Text(terminal.clipped(message, 0))
+        yield Text("no row has this text" if state.text else "no line has run yet")
         return
     names = _names(view.sample)
     last = "FUNCTION" if state.scope.by_function else "SOURCE"
@@ -378,11 +378,9 @@ def _scoped(state: State, **changes: bool) -> State:
 
 def _refreshed(state: State, step: int) -> State:
     """Return the state with the next longer or shorter interval of `INTERVALS`."""
-    if step > 0:
-        longer = [one for one in INTERVALS if one > state.interval]
-        return replace(state, interval=longer[0] if longer else state.interval)
-    shorter = [one for one in INTERVALS if one < state.interval]
-    return replace(state, interval=shorter[-1] if shorter else state.interval)
+    others = [one for one in INTERVALS if step * one > step * state.interval]
+    nearest = min(others, key=lambda one: abs(one - state.interval), default=None)
+    return replace(state, interval=nearest or state.interval)
 
 
 _CHANGES: dict[str, Callable[[State], State]] = {

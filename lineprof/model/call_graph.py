@@ -6,6 +6,8 @@ may be very deep.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
@@ -137,10 +139,7 @@ def sum_of_nodes(
 ) -> FunctionTotals:
     """Return the totals of nodes of one function, and of merged calls of it."""
     return FunctionTotals(
-        calls=sum([node.calls for node in nodes]),
-        primitive_calls=sum([node.primitive_calls for node in nodes]),
-        self_ns=sum([node.self_ns for node in nodes]),
-        total_ns=sum([node.total_ns for node in nodes]),
+        **{name: sum([getattr(node, name) for node in nodes]) for name in TOTALS}
     )
 
 
@@ -197,10 +196,9 @@ def line_self_ns(profile: Profile) -> dict[Key, dict[int, int]]:
     It has each measured line of each function, and is never below 0: in old files,
     and if greenlets took turns, edges may take longer than their line.
     """
-    called: dict[CallSite, int] = {}
+    called: dict[CallSite, int] = defaultdict(int)
     for edge in edges(profile.calls):
-        site = (edge.caller, edge.line)
-        called[site] = called.get(site, 0) + edge.inclusive_ns
+        called[edge.caller, edge.line] += edge.inclusive_ns
     self_ns: dict[Key, dict[int, int]] = {}
     for function in profile.functions:
         key, times = function.key, function.line_ns
@@ -223,10 +221,10 @@ def edge_gpu_ns(profile: Profile) -> dict[EdgeKey, int]:
     function further out has no GPU time.
     """
     gpu = profile.gpu
-    times: dict[int, int] = {}
+    times: dict[int, int] = defaultdict(int)
     for one in gpu.sums:
         if one.kind in GPU_TIME_KINDS and one.path != NO_PATH:
-            times[one.path] = times.get(one.path, 0) + one.ns
+            times[one.path] += one.ns
     between = _Between(profile.calls)
     found: dict[EdgeKey, int] = {}
     for path, ns in times.items():
@@ -278,13 +276,9 @@ class _Between:
             chain = self._chains[site, key] = self._chain(known, key)
         if chain:
             return chain
-        others = self._among(known, on_path)
-        return others if len(others) == 1 else [key]
-
-    def _among(self, known: Collection[Key], on_path: Collection[Key]) -> list[Key]:
-        """Return the functions of `known` that are on the path."""
         fewer, more = sorted((known, on_path), key=len)
-        return [one for one in fewer if one in more]
+        others = [one for one in fewer if one in more]
+        return others if len(others) == 1 else [key]
 
     def _chain(self, known: Collection[Key], key: Key) -> list[Key]:
         """Return the shortest chain of C functions, from one of `known`, and `key`.
@@ -294,11 +288,10 @@ class _Between:
         self._room -= len(known)
         if self._room < 0:
             return []
-        callers: dict[Key, Key | None] = {}
-        level = dict.fromkeys(one for one in known if one[:2] == _C_KEY)
-        callers.update(level)
+        level = [one for one in known if one[:2] == _C_KEY]
+        callers: dict[Key, Key | None] = dict.fromkeys(level)
         for _ in range(_MAX_C_CALLS):
-            below: dict[Key, None] = {}
+            below: list[Key] = []
             for caller in level:
                 for one in self._callees.get((caller, 0), ()):
                     self._room -= 1
@@ -308,7 +301,7 @@ class _Between:
                         return [*_chain_to(caller, callers), key]
                     if one[:2] == _C_KEY and one not in callers:
                         callers[one] = caller
-                        below[one] = None
+                        below.append(one)
             level = below
         return []
 
@@ -404,28 +397,17 @@ def depths(nodes: Sequence[CallNode]) -> list[int]:
 # Call paths: the call tree with all threads together.
 
 
+@dataclass(eq=False, slots=True)
 class CallPath:
     """One function at the end of one call path; the root has no function."""
 
-    __slots__ = (
-        "calls",
-        "children",
-        "function",
-        "inclusive_ns",
-        "line",
-        "parent",
-        "self_ns",
-    )
-
-    def __init__(
-        self, parent: CallPath | None, line: int, function: Key | None
-    ) -> None:
-        self.parent = parent
-        self.line = line  # of the parent, from where it was called
-        self.function = function
-        self.calls = self.self_ns = 0
-        self.inclusive_ns = 0  # the sum of `self_ns` here and below
-        self.children: dict[tuple[int, Key | None], CallPath] = {}
+    parent: CallPath | None
+    line: int  # of the parent, from where it was called
+    function: Key | None
+    calls: int = 0
+    self_ns: int = 0
+    inclusive_ns: int = 0  # the sum of `self_ns` here and below
+    children: dict[tuple[int, Key | None], CallPath] = field(default_factory=dict)
 
     def child(self, line: int, function: Key) -> CallPath:
         """Return the path from here by a call from `line`; made at its first use."""
