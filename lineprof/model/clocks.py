@@ -10,6 +10,7 @@ the first rank.
 
 from __future__ import annotations
 
+from itertools import chain
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -119,9 +120,8 @@ def _meetings(profile: Profile, process: int) -> Meetings:
     """Return the collectives of a process that `ends_together`, in order."""
     offset = profile.processes[process].unix_offset_ns or 0
     traces = [one for one in profile.traces if one.process == process]
-    return sorted(
-        (end + offset, name) for trace in traces for end, name in _ends(trace)
-    )
+    ends = chain.from_iterable(map(_ends, traces))
+    return sorted((end + offset, name) for end, name in ends)
 
 
 def _ends(trace: Trace) -> Iterator[tuple[int, str]]:

@@ -31,14 +31,7 @@ from lineprof.model.relation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Callable,
-        Collection,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
 
     from lineprof.model.records import Key
@@ -344,10 +337,6 @@ class GpuAccumulator:
             )
             _add(self.copies, (one.kind, one.name), more)
 
-    def mark_adopted(self) -> None:
-        """Count all GPU time as launched by threads without lines."""
-        self.numbers["adopted_ns"] = self.numbers["gpu_ns"]
-
     def add(self, other: GpuAccumulator, *, innermost: bool) -> None:
         """Add the numbers of a call path; its GPU time is self time if `innermost`."""
         for name, number in other.numbers.items():
@@ -386,11 +375,7 @@ def _add(sums: dict[K, Summed], key: K, more: Summed) -> None:
 
 
 def numbers_of_lines(
-    gpu: Gpu,
-    *,
-    kernel: KernelFilter = None,
-    capture: bool = False,
-    alone: bool = False,
+    gpu: Gpu, *, kernel: KernelFilter = None, capture: bool = False, alone: bool = False
 ) -> Mapping[Key, Mapping[int, GpuNumbers]]:
     """Return the numbers of each line, by function and line.
 
@@ -510,11 +495,7 @@ def of_unknown_clock(gpu: Gpu) -> int:
 
 
 def kernels_of_lines(
-    gpu: Gpu,
-    *,
-    kernel: KernelFilter = None,
-    capture: bool = False,
-    alone: bool = False,
+    gpu: Gpu, *, kernel: KernelFilter = None, capture: bool = False, alone: bool = False
 ) -> Mapping[Key, Mapping[int, Kernels]]:
     """Return the kernels of each line, the longest time first.
 
@@ -523,17 +504,18 @@ def kernels_of_lines(
     """
     lines: dict[tuple[Key, int], dict[str, GpuKernel]] = defaultdict(dict)
     room = _MAX_KERNELS_OF_LINES
-    for path, kernels in _kernels_by_path(gpu, kernel, capture=capture):
-        on_path = set(path.lines[-1:] if alone else path.lines)
-        room -= len(on_path) * len(kernels)
+    for path, kernels in _kernels_by_path(gpu, kernel, capture=capture).items():
+        on_path = gpu.paths[path].lines
+        chosen = set(on_path[-1:] if alone else on_path)
+        room -= len(chosen) * len(kernels)
         if room < 0:
             raise LineprofError(
                 "the profile has too many kernels on too long call paths to list them"
                 " by line",
                 hint="leave --top-kernels and the column mean out, or add --gpu-self",
             )
-        for line in on_path:
-            for one in kernels:
+        for line in chosen:
+            for one in kernels.values():
                 _add(lines[line], one.name, one)
     return _by_function(
         {
@@ -545,8 +527,8 @@ def kernels_of_lines(
 
 def _kernels_by_path(
     gpu: Gpu, kernel: KernelFilter, *, capture: bool
-) -> Iterator[tuple[GpuPath, Collection[GpuKernel]]]:
-    """Yield each path with the kernels that were launched there."""
+) -> dict[int, dict[str, GpuKernel]]:
+    """Return the kernels that were launched on each path, by their names."""
     paths: dict[int, dict[str, GpuKernel]] = defaultdict(dict)
     for one in _selected(gpu, kernel):
         path = _charged_path(one, capture=capture)
@@ -559,8 +541,7 @@ def _kernels_by_path(
                 max_ns=one.max_ns,
             )
             _add(paths[path], one.name, launches)
-    for path, by_name in paths.items():
-        yield gpu.paths[path], by_name.values()
+    return paths
 
 
 def _by_path(
@@ -573,7 +554,7 @@ def _by_path(
             found[_charged_path(one, capture=capture)].count(one)
     for path, numbers in found.items():
         if path != NO_PATH and gpu.paths[path].adopted:
-            numbers.mark_adopted()
+            numbers.numbers["adopted_ns"] = numbers.numbers["gpu_ns"]
     return found
 
 

@@ -143,19 +143,15 @@ class RanksBuilder:
 
 def _packed(indexes: list[int], columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
     """Return batches of lines in order, those with the same index summed."""
-    if all(map(lt, indexes, islice(indexes, 1, None))):  # usual for most ranks
-        return _batches([indexes, *columns])
-    rows = sorted(zip(indexes, *columns))
-    if len({*indexes}) < len(indexes):
-        rows = [
-            (index, *map(sum, islice(zip(*same), 1, None)))
-            for index, same in groupby(rows, key=itemgetter(0))
-        ]
-    return _batches(list(zip(*rows)))
-
-
-def _batches(columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
-    """Return batches of columns in the order of `LINE_COLUMNS`."""
+    columns = [indexes, *columns]
+    if not all(map(lt, indexes, islice(indexes, 1, None))):  # rare, for most ranks
+        rows = sorted(zip(*columns))
+        if len({*indexes}) < len(indexes):
+            rows = [
+                (index, *map(sum, islice(zip(*same), 1, None)))
+                for index, same in groupby(rows, key=itemgetter(0))
+            ]
+        columns = list(zip(*rows))
     return _LINES.pack(
         {
             name: array(kind, _stored(column)).tobytes()

@@ -6,14 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.call_graph import calling_lines
-from lineprof.model.records import (
-    C_SYSTEM,
-    C_WAIT,
-    DEEPER,
-    PARTS,
-    SYSTEM,
-    WAIT,
-)
+from lineprof.model.records import C_SYSTEM, C_WAIT, DEEPER, PARTS, SYSTEM, WAIT
 
 if TYPE_CHECKING:
     from lineprof.model.call_graph import Line

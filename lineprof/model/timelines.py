@@ -26,23 +26,10 @@ from lineprof.model.gpu import (
     UNKNOWN,
     WAIT,
 )
-from lineprof.model.relation import (
-    PROCESS,
-    Field,
-    Relation,
-    naturals,
-    others,
-    refers,
-)
+from lineprof.model.relation import PROCESS, Field, Relation, naturals, others, refers
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Collection,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.records import Key
 
@@ -71,7 +58,8 @@ def packed(kind: str, data: bytes, *, differences: bool = False) -> bytes:
     values = array(kind, data)
     size = values.itemsize
     if differences:
-        values = _wrapped(kind, _differences(values), size)
+        steps = map(sub, islice(values, 1, None), values)
+        values = _wrapped(kind, [*values[:1], *steps], size)
     if sys.byteorder == "big":
         values.byteswap()
     data = values.tobytes()
@@ -104,10 +92,6 @@ def first_of(batch: Batch, count: int) -> Batch:
         first = b"".join([planes[start : start + count] for start in starts])
         columns.append((name, zlib.compress(first, _ZLIB_LEVEL)))
     return Batch(events=count, columns=tuple(columns))
-
-
-def _differences(values: array[int]) -> list[int]:
-    return [*values[:1], *map(sub, islice(values, 1, None), values)]
 
 
 def _wrapped(kind: str, numbers: Iterable[int], size: int) -> array[int]:
