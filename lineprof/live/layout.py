@@ -67,7 +67,7 @@ _SPARE = ("kernels", "wait", "each", "all", "rate", "hits")
 
 _GB = 1e9
 
-_MINUTE, _HOUR = 60, 3600  # s
+_MINUTE = 60  # s, and minutes of an hour
 
 _THOUSAND, _MILLION = 1e3, 1e6
 
@@ -198,10 +198,9 @@ def _duration(ns: float) -> str:
     seconds = ns * NANOSECOND
     if seconds < _MINUTE:
         return f"{seconds:.1f} s"
-    whole = int(seconds)
-    minutes = f"{whole % _HOUR // _MINUTE:02}:{whole % _MINUTE:02}"
-    hours = whole // _HOUR
-    return f"{hours}:{minutes}" if hours else minutes.lstrip("0")
+    minutes, rest = divmod(int(seconds), _MINUTE)
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _help() -> Iterator[str]:

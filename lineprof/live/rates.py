@@ -74,41 +74,26 @@ def rows_of(sample: Sample, before: Sample | None, scope: Scope) -> list[Row]:
     """Return a row for each line, or function, that ran since the program began."""
     interval_ns = sample.at_ns - before.at_ns if before else 0
     old = _numbers(before, scope) if before else {}
-    return [
-        _row(
-            place,
-            numbers,
-            (old.get(place, Numbers()), interval_ns) if interval_ns > 0 else None,
-            sample.ran_ns,
-            scope,
+    rows = []
+    for place, numbers in _numbers(sample, scope).items():
+        shown = _of_scope(numbers, scope)
+        share, rate = None, None
+        total_share = shown["time_ns"] / sample.ran_ns if sample.ran_ns else 0.0
+        if interval_ns > 0:
+            known = _of_scope(old.get(place, Numbers()), scope)
+            last = {name: max(0, one - known[name]) for name, one in shown.items()}
+            share = last["time_ns"] / interval_ns
+            rate = last["hits"] / interval_ns * _NS_PER_S
+            if not scope.is_total:
+                shown = {**last, "wait_ns": min(last["wait_ns"], last["time_ns"])}
+        rows.append(
+            Row(place=place, share=share, total_share=total_share, rate=rate, **shown)
         )
-        for place, numbers in _numbers(sample, scope).items()
-    ]
+    return rows
 
 
 def _numbers(sample: Sample, scope: Scope) -> Mapping[Place, Numbers]:
     return sample.functions if scope.by_function else sample.lines
-
-
-def _row(
-    place: Place,
-    now: Numbers,
-    before: tuple[Numbers, int] | None,
-    ran_ns: int,
-    scope: Scope,
-) -> Row:
-    shown = _of_scope(now, scope)
-    share, rate = None, None
-    total_share = shown["time_ns"] / ran_ns if ran_ns else 0.0
-    if before is not None:
-        old, interval_ns = before
-        known = _of_scope(old, scope)
-        last = {name: max(0, number - known[name]) for name, number in shown.items()}
-        share = last["time_ns"] / interval_ns
-        rate = last["hits"] / interval_ns * _NS_PER_S
-        if not scope.is_total:
-            shown = {**last, "wait_ns": min(last["wait_ns"], last["time_ns"])}
-    return Row(place=place, share=share, total_share=total_share, rate=rate, **shown)
 
 
 def _of_scope(numbers: Numbers, scope: Scope) -> dict[str, int]:

@@ -424,20 +424,19 @@ def call_path_tree(profile: Profile) -> CallPath:
     If the profile has no call tree, each function is a child of the root, and its
     self time includes its callees.
     """
+    nodes = node_columns(profile.calls.nodes)
+    keys = map(nodes.functions.__getitem__, nodes.column("function"))
+    parents, *columns = map(nodes.column, ("parent", "line", "calls", "self_ns"))
+    rows = [*zip(parents, keys, *columns)] or [
+        (NO_NODE, one.key, 0, one.calls, one.total_ns) for one in profile.functions
+    ]
     root = CallPath(None, 0, None)
     paths: list[CallPath] = []
-    for node in profile.calls.nodes:
-        above = root if node.parent == NO_NODE else paths[node.parent]
-        path = above.child(node.line, node.function)
-        path.calls += node.calls
-        path.self_ns += node.self_ns
+    for parent, key, line, calls, self_ns in rows:
+        path = (root if parent == NO_NODE else paths[parent]).child(line, key)
+        path.calls += calls
+        path.self_ns += self_ns
         paths.append(path)
-    if not paths:
-        for function in profile.functions:
-            path = root.child(0, function.key)
-            path.calls += function.calls
-            path.self_ns += function.total_ns
-            paths.append(path)
     _add_up([root, *dict.fromkeys(paths)])
     return root
 
