@@ -22,9 +22,9 @@ from lineprof.model.gpu import ALLOC, DRIVER, FREE, KINDS, MIGRATION, RUNTIME, W
 from lineprof.model.records import UNKNOWN_THREAD, Thread
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
+    ITEMS_PER_BATCH,
     SLICE_COLUMNS,
     SLICE_SIZES,
-    SLICES_PER_BATCH,
     event_column,
     first_of,
     pack_events,
@@ -364,12 +364,12 @@ class _Packer:
         for column, more in zip(self._columns.values(), columns):
             column.extend(more)
         waiting = len(self._columns["line"]) // SLICE_SIZES["line"]
-        if waiting >= SLICES_PER_BATCH:
-            self._pack(waiting - waiting % SLICES_PER_BATCH)
+        if waiting >= ITEMS_PER_BATCH:
+            self._pack(waiting - waiting % ITEMS_PER_BATCH)
 
     def end(self) -> tuple[Batch, ...]:
         """Return all batches."""
-        self._pack(SLICES_PER_BATCH)
+        self._pack(ITEMS_PER_BATCH)
         return tuple(self._batches)
 
     def _pack(self, count: int) -> None:

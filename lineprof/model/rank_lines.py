@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 WHOLE = 0  # the line of a function's own numbers: its calls and its total time
 
-LINES_PER_BATCH = 65_536
-
 # Columns and their typecodes in the array module.
 LINE_COLUMNS = {
     "line": "I",  # index in Ranks.places
@@ -50,9 +48,7 @@ LINE_COLUMNS = {
     "callees": "Q",  # the part in profiled Python functions, without mpi
 }
 
-_LINES = Packing(
-    kinds=LINE_COLUMNS, differences=frozenset({"line"}), max_items=LINES_PER_BATCH
-)
+_LINES = Packing(kinds=LINE_COLUMNS, differences=frozenset({"line"}))
 
 _MAX = (1 << 63) - 1  # of a number in a file
 

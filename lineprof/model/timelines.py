@@ -46,6 +46,8 @@ class Batch(NamedTuple):
     columns: tuple[tuple[str, bytes], ...]  # a missing one holds zeros
 
 
+ITEMS_PER_BATCH = 65_536
+
 _ZLIB_LEVEL = 3  # a higher one takes twice the time for 5 % less
 
 
@@ -108,7 +110,6 @@ class Packing(NamedTuple):
 
     kinds: Mapping[str, str]  # by column: typecodes of the array module
     differences: Collection[str]  # columns that mostly grow: see `packed`
-    max_items: int = 65_536  # in a batch
 
     def pack(self, columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
         """Return batches of items; `columns` are in the machine's byte order."""
@@ -118,8 +119,8 @@ class Packing(NamedTuple):
         first = next(iter(sizes))
         count = len(columns[first]) // sizes[first]
         batches = []
-        for start in range(0, count, self.max_items):
-            end = min(start + self.max_items, count)
+        for start in range(0, count, ITEMS_PER_BATCH):
+            end = min(start + ITEMS_PER_BATCH, count)
             packed_columns = []
             for name, size in sizes.items():
                 data = columns[name][start * size : end * size]
@@ -227,8 +228,6 @@ class GpuEvent(NamedTuple):
     thread: int  # native id of the calling thread; 0 on a device
 
 
-EVENTS_PER_BATCH = 65_536
-
 # Columns and their typecodes in the array module: B has a byte, I has 4, Q has 8.
 EVENT_COLUMNS = {
     "kind": "B",  # number in KINDS
@@ -253,9 +252,7 @@ EVENT_SIZES = sizes_of(EVENT_COLUMNS)
 # Columns that mostly grow: kept as differences to the event before.
 EVENT_DIFFERENCES = frozenset({"start", "correlation", "launched"})
 
-_EVENTS = Packing(
-    kinds=EVENT_COLUMNS, differences=EVENT_DIFFERENCES, max_items=EVENTS_PER_BATCH
-)
+_EVENTS = Packing(kinds=EVENT_COLUMNS, differences=EVENT_DIFFERENCES)
 pack_events, unpack_events = _EVENTS.pack, _EVENTS.unpack
 event_column = _EVENTS.column
 
@@ -417,8 +414,6 @@ TRACES = Relation(
 )
 
 
-SLICES_PER_BATCH = 65_536
-
 # Columns and their typecodes, as EVENT_COLUMNS.
 SLICE_COLUMNS = {
     "thread": "I",  # index in Trace.threads
@@ -441,7 +436,6 @@ UNSURE_COLUMN = "unsure"
 _SLICES = Packing(
     kinds={**SLICE_COLUMNS, WAIT_COLUMN: "Q", UNSURE_COLUMN: "Q"},
     differences=frozenset({"start"}),
-    max_items=SLICES_PER_BATCH,
 )
 pack_slices, slice_column = _SLICES.pack, _SLICES.column
 slice_waits = _SLICES.planes

@@ -11,15 +11,14 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
-from lineprof.model.rank_lines import LINE_COLUMNS, LINES_PER_BATCH
+from lineprof.model.rank_lines import LINE_COLUMNS
 from lineprof.model.records import Ranks
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
-    EVENTS_PER_BATCH,
+    ITEMS_PER_BATCH,
     SLICE_COLUMNS,
     SLICE_SIZES,
-    SLICES_PER_BATCH,
     UNSURE_COLUMN,
     WAIT_COLUMN,
     Batch,
@@ -141,7 +140,6 @@ class _Batches:
 
     tables: BatchTables
     names: Iterable[str]  # of columns; other ones, of later versions, are left out
-    max_items: int  # in one batch
 
     def read(
         self,
@@ -161,7 +159,7 @@ class _Batches:
         size = 0  # of packed columns, in bytes
         found: dict[object, list[Batch]] = {one: [] for one in owners}
         for batch_id, owner_id, count in rows:
-            if not 0 < count <= self.max_items:
+            if not 0 < count <= ITEMS_PER_BATCH:
                 raise Damaged(f"a batch has {count} {items}")
             room -= count
             if room < 0:
@@ -216,17 +214,12 @@ def _grouped(
     return {owner_id: tuple(found) for owner_id, found in groups.items()}
 
 
-_EVENT_BATCHES = _Batches(
-    tables=EVENT_BATCHES, names=EVENT_COLUMNS, max_items=EVENTS_PER_BATCH
-)
+_EVENT_BATCHES = _Batches(tables=EVENT_BATCHES, names=EVENT_COLUMNS)
 _SLICE_BATCHES = _Batches(
     tables=SLICE_BATCHES,
     names=(*SLICE_COLUMNS, WAIT_COLUMN, UNSURE_COLUMN),
-    max_items=SLICES_PER_BATCH,
 )
-_RANK_BATCHES = _Batches(
-    tables=RANK_LINE_BATCHES, names=LINE_COLUMNS, max_items=LINES_PER_BATCH
-)
+_RANK_BATCHES = _Batches(tables=RANK_LINE_BATCHES, names=LINE_COLUMNS)
 
 
 def _timelines(
