@@ -87,7 +87,7 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
     """
     nodes = node_columns(tree.nodes)
     keys = zip(nodes.callers, nodes.column("line"), nodes.column("function"))
-    groups, sums = _sums(keys, [nodes.column(name) for name in _NUMBERS])
+    columns = [nodes.column(name) for name in _NUMBERS]
     functions = nodes.functions
     found = [
         Edge(
@@ -96,7 +96,7 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
             callee=functions[callee],
             **dict(zip(_NUMBERS, numbers)),
         )
-        for (caller, line, callee), numbers in zip(groups, zip(*sums))
+        for (caller, line, callee), numbers in _sums(keys, columns)
     ]
     if tree.merged:
         return _with_merged(found, tree.merged)
@@ -121,8 +121,8 @@ def _with_merged(
 
 def _sums(
     keys: Iterable[K], columns: Iterable[Iterable[int]]
-) -> tuple[Iterable[K], list[list[int]]]:
-    """Return the different keys, and sums of the columns' numbers for each key."""
+) -> Iterator[tuple[K, tuple[int, ...]]]:
+    """Return each different key with the sums of the columns' numbers."""
     indexes: dict[K, int] = {}
     rows = [indexes.setdefault(key, len(indexes)) for key in keys]
     sums = []
@@ -131,7 +131,7 @@ def _sums(
         for index, number in zip(rows, column):
             totals[index] += number
         sums.append(totals)
-    return indexes, sums
+    return zip(indexes, zip(*sums))
 
 
 def sum_of_nodes(
@@ -152,10 +152,9 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
     """
     nodes = node_columns(profile.calls.nodes)
     columns = [nodes.column(name) for name in TOTALS]
-    groups, sums = _sums(nodes.column("function"), columns)
     in_tree = {
         nodes.functions[index]: FunctionTotals(**dict(zip(TOTALS, numbers)))
-        for index, numbers in zip(groups, zip(*sums))
+        for index, numbers in _sums(nodes.column("function"), columns)
     }
     in_tree.pop(DEEPER, None)
     merged: dict[Key, list[MergedCall]] = {}
