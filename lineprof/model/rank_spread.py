@@ -165,9 +165,7 @@ def line_spreads(ranks: Ranks) -> dict[Place, LineSpread]:
                 rows.append(_dense(count, values.places, column))
         numbers = [run.rank for run in some]
         for index, rows in enumerate(blocks):
-            more = [spread_of(numbers, column) for column in zip(*rows)]
-            before = spreads[index]
-            spreads[index] = [*map(Spread.plus, before, more)] if before else more
+            spreads[index] = _joined(spreads[index], numbers, rows)
     every = zip(ranks.places, hits, ran, mpi, *spreads)
     return {
         (key, line): LineSpread(
@@ -188,6 +186,14 @@ def useful_ns(values: RankValues) -> tuple[list[int], list[int]]:
     """Return the times (ns) without communication, with callees and without."""
     useful = [max(0, ns) for ns in map(sub, values.time_ns, values.mpi_ns)]
     return useful, [max(0, ns) for ns in map(sub, useful, values.callees_ns)]
+
+
+def _joined(
+    before: list[Spread], ranks: Sequence[int], rows: Sequence[Sequence[int]]
+) -> list[Spread]:
+    """Return the spread of each place, over `ranks` and those of `before`, if any."""
+    spreads = [spread_of(ranks, numbers) for numbers in zip(*rows)]
+    return [*map(Spread.plus, before, spreads)] if before else spreads
 
 
 def _dense(count: int, places: Sequence[int], numbers: Sequence[int]) -> list[int]:
