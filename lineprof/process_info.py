@@ -94,11 +94,10 @@ def identity() -> dict[str, object]:
 
 def start_ticks(pid: int) -> int | None:
     """Return when a process was started, in ticks; None if there is none now."""
+    fields = _content(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     try:
-        with open(f"/proc/{pid}/stat", "rb") as stream:
-            fields = stream.read().rpartition(b")")[2].split()
         return int(fields[19])
-    except (IndexError, OSError, ValueError):
+    except (IndexError, ValueError):
         return None
 
 
@@ -154,11 +153,7 @@ def oom_kills_since(identity: Mapping[str, object]) -> bool:
 
 def _memory_events() -> str:
     """Return the file with the memory events of this process's control group."""
-    try:
-        with open("/proc/self/cgroup", "rb") as stream:
-            lines = os.fsdecode(stream.read()).splitlines()
-    except OSError:
-        return ""
+    lines = os.fsdecode(_content("/proc/self/cgroup")).splitlines()
     groups = [line.removeprefix("0::") for line in lines if line.startswith("0::")]
     return f"{_GROUPS}{groups[0]}{_EVENTS}" if groups else ""
 
@@ -177,15 +172,9 @@ def _is_memory_events(path: str) -> bool:
 
 def _oom_kills(path: str) -> tuple[str, int] | None:
     """Return the file and how many processes were killed for memory; None: unknown."""
-    try:
-        with open(path, "rb") as stream:
-            for line in stream.read().splitlines():
-                name, _, count = line.partition(b" ")
-                if name == b"oom_kill":
-                    return path, int(count)
-    except (OSError, ValueError):
-        pass
-    return None
+    lines = _content(path).splitlines()
+    counts = [line[9:] for line in lines if line.startswith(b"oom_kill ")]
+    return (path, int(counts[0])) if counts and counts[0].isdigit() else None
 
 
 def is_earlier_system(identity: Mapping[str, object]) -> bool:
@@ -213,11 +202,16 @@ def _boot() -> str:
 
 def _id_in(file: str) -> str:
     """Return the text of a file that has an id, "" if there is none."""
+    return _content(file, 64).decode("ascii", "replace").strip()
+
+
+def _content(file: str, size: int = -1) -> bytes:
+    """Return up to `size` bytes of a file; none if it cannot be read."""
     try:
         with open(file, "rb") as stream:
-            return stream.read(64).decode("ascii", "replace").strip()
-    except OSError:
-        return ""
+            return stream.read(size)
+    except (OSError, ValueError):  # a name from a live file may be no path
+        return b""
 
 
 # Values of the program, which may put anything in their place.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,7 @@ def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     scope = Scope(by_function=parsed.functions, is_inclusive=parsed.with_callees)
     limit = parsed.lines or (_LINES if is_batch else None)
     state = State(interval=parsed.delay, sort=parsed.sort, scope=scope, limit=limit)
-    with Monitor(_live_file(parsed.files[0])) as monitor:
+    with closing(Monitor(_live_file(parsed.files[0]))) as monitor:
         if is_batch:
             _print_screens(monitor, state, parsed.count)
             return

@@ -22,15 +22,15 @@ from lineprof.model.gpu import ALLOC, DRIVER, FREE, KINDS, MIGRATION, RUNTIME, W
 from lineprof.model.records import UNKNOWN_THREAD, Thread
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
+    ITEMS_PER_BATCH,
     SLICE_COLUMNS,
     SLICE_SIZES,
-    SLICES_PER_BATCH,
     event_column,
     first_of,
     pack_events,
     pack_slices,
+    slice_column,
     slice_planes,
-    slice_starts,
     sorted_batches,
 )
 from lineprof.report.gpu_format import time_text
@@ -321,7 +321,8 @@ class _Selector:
 def _slot_ns(trace: Trace, limit: int) -> int:
     """Return the length of the time in which folded slices are summed up."""
     slots = min(_SLOTS, max(1, limit // _SLICES_PER_SLOT)) if limit else _SLOTS
-    ends = [slice_starts(batch) for batch in (*trace.batches[:1], *trace.batches[-1:])]
+    both = (*trace.batches[:1], *trace.batches[-1:])
+    ends = [slice_column([batch], "start") for batch in both]
     return max(1, (ends[-1][-1] - ends[0][0]) // slots + 1) if ends else 1
 
 
@@ -342,12 +343,12 @@ class _Packer:
         for column, more in zip(self._columns.values(), columns):
             column.extend(more)
         waiting = len(self._columns["line"]) // SLICE_SIZES["line"]
-        if waiting >= SLICES_PER_BATCH:
-            self._pack(waiting - waiting % SLICES_PER_BATCH)
+        if waiting >= ITEMS_PER_BATCH:
+            self._pack(waiting - waiting % ITEMS_PER_BATCH)
 
     def end(self) -> tuple[Batch, ...]:
         """Return all batches."""
-        self._pack(SLICES_PER_BATCH)
+        self._pack(ITEMS_PER_BATCH)
         return tuple(self._batches)
 
     def _pack(self, count: int) -> None:

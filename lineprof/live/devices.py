@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.errors import printable
@@ -35,7 +36,7 @@ class Devices:
         """Open the library."""
         self._library: Any = None
         self._handles: list[Any] = []
-        try:
+        with suppress(_FAILED):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of a package that was renamed
                 library = importlib.import_module("pynvml")
@@ -43,17 +44,13 @@ class Devices:
             self._library = library
             count = int(library.nvmlDeviceGetCount())
             self._handles = [*map(library.nvmlDeviceGetHandleByIndex, range(count))]
-        except _FAILED:
-            return
 
     def read(self) -> Sequence[Device]:
         """Return the present state of each device that can be read."""
         found = []
         for number, handle in enumerate(self._handles):
-            try:
+            with suppress(_FAILED):
                 found.append(self._read(number, handle))
-            except _FAILED:
-                continue
         return found
 
     def _read(self, number: int, handle: object) -> Device:
@@ -77,7 +74,5 @@ class Devices:
     def close(self) -> None:
         """Close the library."""
         if self._library is not None:
-            try:
+            with suppress(_FAILED):
                 self._library.nvmlShutdown()
-            except _FAILED:
-                return

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lineprof.live.reading import Place, Sample
 
 _COMMAND = "gpu"  # of `kernprof.control`
+_NUMBERS = ("gpu_ns", "own_gpu_ns", "kernels")  # of a row of the answer
 _PATIENCE = 1.0  # s for an answer; a later one is used by the next refresh
 
 
@@ -27,13 +28,11 @@ class GpuWork:
     def __init__(self, pid: int) -> None:
         """Connect to the process if it listens."""
         self._pid = pid
-        self._work: dict[Place, tuple[int, int, int]] = {}
+        self._work: dict[Place, dict[str, int]] = {}  # by names of `Numbers`
         self._is_asked = False
         self._connection: Connection | None = None
-        try:
+        with suppress(LineprofError, OSError):  # it does not listen
             self._connection = Connection(pid, place_of(pid))
-        except (LineprofError, OSError):
-            return  # it does not listen
 
     def close(self) -> None:
         """End the connection."""
@@ -50,10 +49,7 @@ class GpuWork:
         for (key, line), work in self._work.items():
             table = lines if line else functions
             place = (key, line or key[1])
-            gpu_ns, own_gpu_ns, kernels = work
-            table[place] = table.get(place, Numbers())._replace(
-                gpu_ns=gpu_ns, own_gpu_ns=own_gpu_ns, kernels=kernels
-            )
+            table[place] = table.get(place, Numbers())._replace(**work)
         return sample._replace(lines=lines, functions=functions)
 
     def _refresh(self) -> None:
@@ -73,6 +69,5 @@ class GpuWork:
         self._is_asked = False
         with suppress(TypeError, ValueError):  # of another version
             for file, start, name, line, *work in answer.get("rows", ()):
-                gpu_ns, own_gpu_ns, kernels = map(int, work)
-                place = (str(file), int(start), str(name)), int(line)
-                self._work[place] = gpu_ns, own_gpu_ns, kernels
+                numbers = dict(zip(_NUMBERS, map(int, work), strict=True))
+                self._work[(str(file), int(start), str(name)), int(line)] = numbers

@@ -67,7 +67,7 @@ _SPARE = ("kernels", "wait", "each", "all", "rate", "hits")
 
 _GB = 1e9
 
-_MINUTE, _HOUR = 60, 3600  # s
+_MINUTE = 60  # s, and minutes of an hour
 
 _THOUSAND, _MILLION = 1e3, 1e6
 
@@ -116,20 +116,21 @@ def screen(
     view: View, state: State, height: int | None = None, terminal: Terminal = PLAIN
 ) -> list[Text]:
     """Return the lines of the screen, no more than `height`, if it has one."""
-    lines = [Text(terminal.clipped(_title(view, state), 0), "title")]
-    lines += [Text(terminal.clipped(line, 0)) for line in _head(view, state)]
+    lines = [Text(_title(view, state), "title"), *map(Text, _head(view, state))]
     if state.has_help:
-        lines += [Text(terminal.clipped(line, 0)) for line in _help()]
-        return lines[:height]
-    has_keys = height is not None and height >= _MIN_HEIGHT_FOR_KEYS
-    room = None
-    if height is not None:
+        lines += map(Text, _help())
+    elif height is None:
+        lines += _table(view, state, None, terminal)
+    else:
+        has_keys = height >= _MIN_HEIGHT_FOR_KEYS
         room = max(0, height - len(lines) - 1 - has_keys)
-    lines += _table(view, state, room, terminal)
-    if has_keys and height is not None:
-        lines += [Text("")] * (height - 1 - len(lines))
-        lines.append(Text(terminal.clipped(_KEYS_IN_SHORT, 0), "keys"))
-    return lines[:height]
+        lines += _table(view, state, room, terminal)
+        if has_keys:
+            lines += [Text("")] * (height - 1 - len(lines))
+            lines.append(Text(_KEYS_IN_SHORT, "keys"))
+    return [
+        line._replace(text=terminal.clipped(line.text, 0)) for line in lines[:height]
+    ]
 
 
 # Above the table.
@@ -197,10 +198,9 @@ def _duration(ns: float) -> str:
     seconds = ns * NANOSECOND
     if seconds < _MINUTE:
         return f"{seconds:.1f} s"
-    whole = int(seconds)
-    minutes = f"{whole % _HOUR // _MINUTE:02}:{whole % _MINUTE:02}"
-    hours = whole // _HOUR
-    return f"{hours}:{minutes}" if hours else minutes.lstrip("0")
+    minutes, rest = divmod(int(seconds), _MINUTE)
+    hours, minutes = divmod(minutes, _MINUTE)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _help() -> Iterator[str]:
@@ -243,8 +243,7 @@ def _table(
     top = min(state.top, max(0, len(rows) - 1))
     rows = rows[top : None if room is None else top + room][: state.limit]
     if not rows:
-        message = "no row has this text" if state.text else "no line has run yet"
-        yield Text(terminal.clipped(message, 0))
+        yield Text("no row has this text" if state.text else "no line has run yet")
         return
     names = _names(view.sample)
     last = "FUNCTION" if state.scope.by_function else "SOURCE"
@@ -378,11 +377,9 @@ def _scoped(state: State, **changes: bool) -> State:
 
 def _refreshed(state: State, step: int) -> State:
     """Return the state with the next longer or shorter interval of `INTERVALS`."""
-    if step > 0:
-        longer = [one for one in INTERVALS if one > state.interval]
-        return replace(state, interval=longer[0] if longer else state.interval)
-    shorter = [one for one in INTERVALS if one < state.interval]
-    return replace(state, interval=shorter[-1] if shorter else state.interval)
+    others = [one for one in INTERVALS if step * one > step * state.interval]
+    nearest = min(others, key=lambda one: abs(one - state.interval), default=None)
+    return replace(state, interval=nearest or state.interval)
 
 
 _CHANGES: dict[str, Callable[[State], State]] = {

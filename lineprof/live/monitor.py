@@ -12,16 +12,13 @@ from lineprof.live.rates import never_less
 from lineprof.live.reading import Program
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from lineprof.live.reading import Sample
 
 _REST = 3  # times that reading takes, to the next time
 
 
 class Monitor:
-    """A ``with`` block that reads a program again and again."""
+    """A program that is read again and again, up to `close`."""
 
     def __init__(self, path: str) -> None:
         """Open the live file at `path`; LineprofError if it cannot be read."""
@@ -31,16 +28,7 @@ class Monitor:
         self._sample: Sample | None = None
         self._took = 0.0
 
-    def __enter__(self) -> Self:
-        """Return the monitor."""
-        return self
-
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _at: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close the file and the devices."""
         self._program.close()
         self._gpu.close()

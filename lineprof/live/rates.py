@@ -74,64 +74,40 @@ def rows_of(sample: Sample, before: Sample | None, scope: Scope) -> list[Row]:
     """Return a row for each line, or function, that ran since the program began."""
     interval_ns = sample.at_ns - before.at_ns if before else 0
     old = _numbers(before, scope) if before else {}
-    return [
-        _row(
-            place,
-            numbers,
-            (old.get(place, Numbers()), interval_ns) if interval_ns > 0 else None,
-            sample.ran_ns,
-            scope,
+    rows = []
+    for place, numbers in _numbers(sample, scope).items():
+        shown = _of_scope(numbers, scope)
+        share, rate = None, None
+        total_share = shown["time_ns"] / sample.ran_ns if sample.ran_ns else 0.0
+        if interval_ns > 0:
+            known = _of_scope(old.get(place, Numbers()), scope)
+            last = {name: max(0, one - known[name]) for name, one in shown.items()}
+            share = last["time_ns"] / interval_ns
+            rate = last["hits"] / interval_ns * _NS_PER_S
+            if not scope.is_total:
+                shown = {**last, "wait_ns": min(last["wait_ns"], last["time_ns"])}
+        rows.append(
+            Row(place=place, share=share, total_share=total_share, rate=rate, **shown)
         )
-        for place, numbers in _numbers(sample, scope).items()
-    ]
+    return rows
 
 
 def _numbers(sample: Sample, scope: Scope) -> Mapping[Place, Numbers]:
     return sample.functions if scope.by_function else sample.lines
 
 
-def _row(
-    place: Place,
-    now: Numbers,
-    before: tuple[Numbers, int] | None,
-    ran_ns: int,
-    scope: Scope,
-) -> Row:
-    time_ns, wait_ns = _times(now, scope)
-    hits, share, rate = now.hits, None, None
-    total_share = time_ns / ran_ns if ran_ns else 0.0
-    gpu_ns = now.gpu_ns if scope.is_inclusive else now.own_gpu_ns
-    kernels = now.kernels
-    if before is not None:
-        old, interval_ns = before
-        old_ns, old_wait_ns = _times(old, scope)
-        last_ns, last_hits = max(0, time_ns - old_ns), max(0, now.hits - old.hits)
-        share = last_ns / interval_ns
-        rate = last_hits / interval_ns * _NS_PER_S
-        if not scope.is_total:
-            time_ns, hits = last_ns, last_hits
-            wait_ns = min(max(0, wait_ns - old_wait_ns), last_ns)
-            old_gpu_ns = old.gpu_ns if scope.is_inclusive else old.own_gpu_ns
-            gpu_ns = max(0, gpu_ns - old_gpu_ns)
-            kernels = max(0, kernels - old.kernels)
-    return Row(
-        place=place,
-        share=share,
-        total_share=total_share,
-        time_ns=time_ns,
-        rate=rate,
-        hits=hits,
-        wait_ns=wait_ns,
-        gpu_ns=gpu_ns,
-        kernels=kernels,
-    )
-
-
-def _times(numbers: Numbers, scope: Scope) -> tuple[int, int]:
-    """Return the time and the wait (ns) that a scope shows."""
+def _of_scope(numbers: Numbers, scope: Scope) -> dict[str, int]:
+    """Return the numbers that a scope shows, by their names in `Row`."""
+    time_ns, wait_ns = numbers.own_ns, numbers.own_wait_ns
     if scope.is_inclusive:
-        return numbers.time_ns, min(numbers.wait_ns, numbers.time_ns)
-    return numbers.own_ns, min(numbers.own_wait_ns, numbers.own_ns)
+        time_ns, wait_ns = numbers.time_ns, numbers.wait_ns
+    return {
+        "time_ns": time_ns,
+        "hits": numbers.hits,
+        "wait_ns": min(wait_ns, time_ns),
+        "gpu_ns": numbers.gpu_ns if scope.is_inclusive else numbers.own_gpu_ns,
+        "kernels": numbers.kernels,
+    }
 
 
 # Columns to sort by. Rows of equal values are in the order of their total shares.

@@ -7,6 +7,7 @@ moment: a sample is made of a copy.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -273,20 +274,18 @@ def _name_of(live: LiveCounts, thread: int) -> str:
 
 
 def _lines(profile: Profile) -> dict[Place, Numbers]:
-    waits: dict[Place, int] = {}
+    waits: dict[Place, int] = defaultdict(int)
     for wait in profile.waits:
-        place = (wait.function, wait.line)
-        waits[place] = waits.get(place, 0) + wait.ns
+        waits[wait.function, wait.line] += wait.ns
     own_of = own_waits(profile, waits)
     self_ns = line_self_ns(profile)
-    hits: dict[Place, int] = {}
-    times: dict[Place, int] = {}
+    hits: dict[Place, int] = defaultdict(int)
+    times: dict[Place, int] = defaultdict(int)
     for function in profile.functions:
         key = function.key
         for one in function.thread_lines:
-            place = (key, one.line)
-            hits[place] = hits.get(place, 0) + one.hits
-            times[place] = times.get(place, 0) + one.time_ns
+            hits[key, one.line] += one.hits
+            times[key, one.line] += one.time_ns
     return {
         place: Numbers(
             hits=count,

@@ -15,19 +15,18 @@ TIME, SHARE, COUNT = "time", "share", "count"
 
 PROGRAM, FUNCTION, LINE = "program", "function", "line"
 
+
+def _limits(per: str, count: str) -> dict[str, str]:
+    """Return the keys of a function's or line's table, `per` call or hit."""
+    times = ("time", "self", per, "gpu", "gpu_self")
+    return {**dict.fromkeys(times, TIME), count: COUNT, "share": SHARE}
+
+
 # The keys of each table, with the kind of their values.
 LIMITS: dict[str, dict[str, str]] = {
     PROGRAM: {"wall": TIME, "cpu": TIME, "time": TIME, "gpu": TIME},
-    FUNCTION: {
-        **dict.fromkeys(("time", "self", "per_call", "gpu", "gpu_self"), TIME),
-        "calls": COUNT,
-        "share": SHARE,
-    },
-    LINE: {
-        **dict.fromkeys(("time", "self", "per_hit", "gpu", "gpu_self"), TIME),
-        "hits": COUNT,
-        "share": SHARE,
-    },
+    FUNCTION: _limits("per_call", "calls"),
+    LINE: _limits("per_hit", "hits"),
 }
 
 

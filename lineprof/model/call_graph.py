@@ -6,6 +6,8 @@ may be very deep.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallNodes, CallTree, Key, MergedCall
+
+    Line = tuple[Key, int]  # function, its line
 
     CallSite = tuple[Key | None, int]  # caller, its line; (None, 0): from outside
 
@@ -83,7 +87,7 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
     """
     nodes = node_columns(tree.nodes)
     keys = zip(nodes.callers, nodes.column("line"), nodes.column("function"))
-    groups, sums = _sums(keys, [nodes.column(name) for name in _NUMBERS])
+    columns = [nodes.column(name) for name in _NUMBERS]
     functions = nodes.functions
     found = [
         Edge(
@@ -92,7 +96,7 @@ def edges(tree: CallTree) -> tuple[Edge, ...]:
             callee=functions[callee],
             **dict(zip(_NUMBERS, numbers)),
         )
-        for (caller, line, callee), numbers in zip(groups, zip(*sums))
+        for (caller, line, callee), numbers in _sums(keys, columns)
     ]
     if tree.merged:
         return _with_merged(found, tree.merged)
@@ -117,8 +121,8 @@ def _with_merged(
 
 def _sums(
     keys: Iterable[K], columns: Iterable[Iterable[int]]
-) -> tuple[Iterable[K], list[list[int]]]:
-    """Return the different keys, and sums of the columns' numbers for each key."""
+) -> Iterator[tuple[K, tuple[int, ...]]]:
+    """Return each different key with the sums of the columns' numbers."""
     indexes: dict[K, int] = {}
     rows = [indexes.setdefault(key, len(indexes)) for key in keys]
     sums = []
@@ -127,7 +131,7 @@ def _sums(
         for index, number in zip(rows, column):
             totals[index] += number
         sums.append(totals)
-    return indexes, sums
+    return zip(indexes, zip(*sums))
 
 
 def sum_of_nodes(
@@ -135,10 +139,7 @@ def sum_of_nodes(
 ) -> FunctionTotals:
     """Return the totals of nodes of one function, and of merged calls of it."""
     return FunctionTotals(
-        calls=sum([node.calls for node in nodes]),
-        primitive_calls=sum([node.primitive_calls for node in nodes]),
-        self_ns=sum([node.self_ns for node in nodes]),
-        total_ns=sum([node.total_ns for node in nodes]),
+        **{name: sum([getattr(node, name) for node in nodes]) for name in TOTALS}
     )
 
 
@@ -151,10 +152,9 @@ def function_totals(profile: Profile) -> dict[Key, FunctionTotals]:
     """
     nodes = node_columns(profile.calls.nodes)
     columns = [nodes.column(name) for name in TOTALS]
-    groups, sums = _sums(nodes.column("function"), columns)
     in_tree = {
         nodes.functions[index]: FunctionTotals(**dict(zip(TOTALS, numbers)))
-        for index, numbers in zip(groups, zip(*sums))
+        for index, numbers in _sums(nodes.column("function"), columns)
     }
     in_tree.pop(DEEPER, None)
     merged: dict[Key, list[MergedCall]] = {}
@@ -195,10 +195,9 @@ def line_self_ns(profile: Profile) -> dict[Key, dict[int, int]]:
     It has each measured line of each function, and is never below 0: in old files,
     and if greenlets took turns, edges may take longer than their line.
     """
-    called: dict[CallSite, int] = {}
+    called: dict[CallSite, int] = defaultdict(int)
     for edge in edges(profile.calls):
-        site = (edge.caller, edge.line)
-        called[site] = called.get(site, 0) + edge.inclusive_ns
+        called[edge.caller, edge.line] += edge.inclusive_ns
     self_ns: dict[Key, dict[int, int]] = {}
     for function in profile.functions:
         key, times = function.key, function.line_ns
@@ -221,10 +220,10 @@ def edge_gpu_ns(profile: Profile) -> dict[EdgeKey, int]:
     function further out has no GPU time.
     """
     gpu = profile.gpu
-    times: dict[int, int] = {}
+    times: dict[int, int] = defaultdict(int)
     for one in gpu.sums:
         if one.kind in GPU_TIME_KINDS and one.path != NO_PATH:
-            times[one.path] = times.get(one.path, 0) + one.ns
+            times[one.path] += one.ns
     between = _Between(profile.calls)
     found: dict[EdgeKey, int] = {}
     for path, ns in times.items():
@@ -276,13 +275,9 @@ class _Between:
             chain = self._chains[site, key] = self._chain(known, key)
         if chain:
             return chain
-        others = self._among(known, on_path)
-        return others if len(others) == 1 else [key]
-
-    def _among(self, known: Collection[Key], on_path: Collection[Key]) -> list[Key]:
-        """Return the functions of `known` that are on the path."""
         fewer, more = sorted((known, on_path), key=len)
-        return [one for one in fewer if one in more]
+        others = [one for one in fewer if one in more]
+        return others if len(others) == 1 else [key]
 
     def _chain(self, known: Collection[Key], key: Key) -> list[Key]:
         """Return the shortest chain of C functions, from one of `known`, and `key`.
@@ -292,11 +287,10 @@ class _Between:
         self._room -= len(known)
         if self._room < 0:
             return []
-        callers: dict[Key, Key | None] = {}
-        level = dict.fromkeys(one for one in known if one[:2] == _C_KEY)
-        callers.update(level)
+        level = [one for one in known if one[:2] == _C_KEY]
+        callers: dict[Key, Key | None] = dict.fromkeys(level)
         for _ in range(_MAX_C_CALLS):
-            below: dict[Key, None] = {}
+            below: list[Key] = []
             for caller in level:
                 for one in self._callees.get((caller, 0), ()):
                     self._room -= 1
@@ -306,7 +300,7 @@ class _Between:
                         return [*_chain_to(caller, callers), key]
                     if one[:2] == _C_KEY and one not in callers:
                         callers[one] = caller
-                        below[one] = None
+                        below.append(one)
             level = below
         return []
 
@@ -326,12 +320,34 @@ def _chain_to(last: Key, callers: Mapping[Key, Key | None]) -> list[Key]:
 
 def subtree_ns(nodes: Sequence[CallNode]) -> list[int]:
     """Return the time (ns) of each node with all nodes below it."""
-    times = [node.self_ns for node in nodes]
-    for index in range(len(nodes) - 1, -1, -1):
-        parent = nodes[index].parent
+    columns = node_columns(nodes)
+    return with_children(columns.column("self_ns"), columns.column("parent"))
+
+
+def with_children(numbers: Iterable[int], parents: Sequence[int]) -> list[int]:
+    """Return the sum of a number over each node and all nodes below it."""
+    sums = [*numbers]
+    for index in range(len(sums) - 1, -1, -1):  # children before their parents
+        if parents[index] != NO_NODE:
+            sums[parents[index]] += sums[index]
+    return sums
+
+
+def calling_lines(nodes: Sequence[CallNode]) -> list[Line | None]:
+    """Return the line of each call in Python; None if it is from outside.
+
+    A call from within a C function is of the line that called the C function.
+    """
+    columns = node_columns(nodes)
+    keys, called = columns.functions, columns.column("function")
+    lines: list[Line | None] = []
+    for parent, line in zip(columns.column("parent"), columns.column("line")):
+        place = None
         if parent != NO_NODE:
-            times[parent] += times[index]
-    return times
+            caller = keys[called[parent]]
+            place = (caller, line) if caller[0] else lines[parent]
+        lines.append(place)
+    return lines
 
 
 def children(nodes: Sequence[CallNode], by: Sequence[int]) -> dict[int, list[int]]:
@@ -380,28 +396,17 @@ def depths(nodes: Sequence[CallNode]) -> list[int]:
 # Call paths: the call tree with all threads together.
 
 
+@dataclass(eq=False, slots=True)
 class CallPath:
     """One function at the end of one call path; the root has no function."""
 
-    __slots__ = (
-        "calls",
-        "children",
-        "function",
-        "inclusive_ns",
-        "line",
-        "parent",
-        "self_ns",
-    )
-
-    def __init__(
-        self, parent: CallPath | None, line: int, function: Key | None
-    ) -> None:
-        self.parent = parent
-        self.line = line  # of the parent, from where it was called
-        self.function = function
-        self.calls = self.self_ns = 0
-        self.inclusive_ns = 0  # the sum of `self_ns` here and below
-        self.children: dict[tuple[int, Key | None], CallPath] = {}
+    parent: CallPath | None
+    line: int  # of the parent, from where it was called
+    function: Key | None
+    calls: int = 0
+    self_ns: int = 0
+    inclusive_ns: int = 0  # the sum of `self_ns` here and below
+    children: dict[tuple[int, Key | None], CallPath] = field(default_factory=dict)
 
     def child(self, line: int, function: Key) -> CallPath:
         """Return the path from here by a call from `line`; made at its first use."""
@@ -418,20 +423,19 @@ def call_path_tree(profile: Profile) -> CallPath:
     If the profile has no call tree, each function is a child of the root, and its
     self time includes its callees.
     """
+    nodes = node_columns(profile.calls.nodes)
+    keys = map(nodes.functions.__getitem__, nodes.column("function"))
+    parents, *columns = map(nodes.column, ("parent", "line", "calls", "self_ns"))
+    rows = [*zip(parents, keys, *columns)] or [
+        (NO_NODE, one.key, 0, one.calls, one.total_ns) for one in profile.functions
+    ]
     root = CallPath(None, 0, None)
     paths: list[CallPath] = []
-    for node in profile.calls.nodes:
-        above = root if node.parent == NO_NODE else paths[node.parent]
-        path = above.child(node.line, node.function)
-        path.calls += node.calls
-        path.self_ns += node.self_ns
+    for parent, key, line, calls, self_ns in rows:
+        path = (root if parent == NO_NODE else paths[parent]).child(line, key)
+        path.calls += calls
+        path.self_ns += self_ns
         paths.append(path)
-    if not paths:
-        for function in profile.functions:
-            path = root.child(0, function.key)
-            path.calls += function.calls
-            path.self_ns += function.total_ns
-            paths.append(path)
     _add_up([root, *dict.fromkeys(paths)])
     return root
 
@@ -461,12 +465,7 @@ def functions_to_branch(nodes: Sequence[CallNode]) -> list[Key]:
     """
     columns = node_columns(nodes)
     functions, lines = columns.column("function"), columns.column("line")
-    times = list(columns.column("self_ns"))
-    parents = columns.column("parent")
-    below = _kept_children(columns)
-    for index in range(len(times) - 1, -1, -1):
-        if parents[index] != NO_NODE:
-            times[parents[index]] += times[index]
+    times, below = subtree_ns(columns), _kept_children(columns)
     found: list[Key] = []
     path = [NO_NODE]  # its nodes: one for each thread, and for each path to its caller
     all_ns = path_ns = sum(times[index] for index in below[NO_NODE])

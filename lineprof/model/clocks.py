@@ -10,6 +10,7 @@ the first rank.
 
 from __future__ import annotations
 
+from itertools import chain
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -119,9 +120,8 @@ def _meetings(profile: Profile, process: int) -> Meetings:
     """Return the collectives of a process that `ends_together`, in order."""
     offset = profile.processes[process].unix_offset_ns or 0
     traces = [one for one in profile.traces if one.process == process]
-    return sorted(
-        (end + offset, name) for trace in traces for end, name in _ends(trace)
-    )
+    ends = chain.from_iterable(map(_ends, traces))
+    return sorted((end + offset, name) for end, name in ends)
 
 
 def _ends(trace: Trace) -> Iterator[tuple[int, str]]:
@@ -130,11 +130,9 @@ def _ends(trace: Trace) -> Iterator[tuple[int, str]]:
         index: key[2] for index, key in enumerate(trace.functions) if ends_together(key)
     }
     for batch in trace.batches if functions else ():
-        columns = slice_columns(batch)
-        for index, function in enumerate(columns.function):
-            if function in functions and columns.line[index] == 0:
-                end = columns.start[index] + columns.ns[index]
-                yield end, functions[function]
+        for _, function, line, start, ns in zip(*slice_columns(batch)):
+            if function in functions and line == 0:
+                yield start + ns, functions[function]
 
 
 # The common time axis of several processes.

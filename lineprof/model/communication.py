@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lineprof.model.call_graph import with_children
 from lineprof.model.collectives import is_collective
 from lineprof.model.records import NO_NODE, node_columns
 
@@ -58,8 +59,4 @@ def node_mpi_ns(nodes: Sequence[CallNode]) -> list[int]:
         is_within[index] = is_below or called[index] in collectives
         if is_within[index] and not is_below:
             sums[index] = inclusive[index]
-    for index in range(len(sums) - 1, -1, -1):  # children before their parents
-        parent = parents[index]
-        if parent != NO_NODE:
-            sums[parent] += sums[index]
-    return sums
+    return with_children(sums, parents)

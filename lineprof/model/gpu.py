@@ -9,8 +9,9 @@ Times are integers in nanoseconds (ns), sizes in bytes.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fnmatch import fnmatchcase
-from operator import add
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
@@ -30,10 +31,15 @@ from lineprof.model.relation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import TypeVar
 
     from lineprof.model.records import Key
     from lineprof.model.timelines import Timeline, Trace
+
+    T = TypeVar("T")
+    K = TypeVar("K", Key, tuple[Key, int], tuple[str, str], str)
+    Summed = TypeVar("Summed", "GpuCopies", "GpuKernel")
 
     # A pattern of a mangled kernel name, or a function that tells whether one counts.
     KernelFilter = str | Callable[[str], bool] | None
@@ -236,6 +242,15 @@ class GpuCopies(NamedTuple):
     ns: int
     bytes: int
 
+    def plus(self, other: GpuCopies) -> GpuCopies:
+        """Return the copies of both, which have one direction."""
+        return GpuCopies(
+            direction=self.direction,
+            count=self.count + other.count,
+            ns=self.ns + other.ns,
+            bytes=self.bytes + other.bytes,
+        )
+
 
 class GpuNumbers(NamedTuple):
     """GPU work of one line or function."""
@@ -274,115 +289,93 @@ class GpuKernel(NamedTuple):
     min_ns: int
     max_ns: int
 
+    def plus(self, other: GpuKernel) -> GpuKernel:
+        """Return the launches of both, which are of one kernel."""
+        return GpuKernel(
+            name=self.name,
+            count=self.count + other.count,
+            ns=self.ns + other.ns,
+            min_ns=min(self.min_ns, other.min_ns),
+            max_ns=max(self.max_ns, other.max_ns),
+        )
 
-# Indexes in GpuAccumulator.numbers.
-_GPU, _SELF, _ADOPTED, _KERNELS, _MEMSET_NS, _MEMSETS, _WAIT_NS, _WAITS = range(8)
 
-_ALLOC, _FREE, _NUMBERS = 8, 9, 10
-
-# The numbers to which time, count and size of a kind of record are added.
-_NS = {KERNEL: (_GPU,), MEMSET: (_GPU, _MEMSET_NS), GRAPH: (_GPU,), WAIT: (_WAIT_NS,)}
-
-_COUNT = {KERNEL: _KERNELS, MEMSET: _MEMSETS, WAIT: _WAITS}
-
-_BYTES = {ALLOC: _ALLOC, FREE: _FREE}
-
-# API calls are not counted: calls of the driver are part of calls of the runtime.
-_COUNTED = frozenset({*_NS, *_BYTES, MEMCPY, MIGRATION})
+# By kind of record: the fields of `GpuNumbers`, and the field of `GpuSum` that is added
+# to each. API calls are not counted: calls of the driver are part of calls of the
+# runtime.
+_COUNTED: dict[str, dict[str, str]] = {
+    KERNEL: {"gpu_ns": "ns", "kernels": "count"},
+    MEMSET: {"gpu_ns": "ns", "memset_ns": "ns", "memsets": "count"},
+    GRAPH: {"gpu_ns": "ns"},
+    WAIT: {"wait_ns": "ns", "waits": "count"},
+    ALLOC: {"alloc_bytes": "bytes"},
+    FREE: {"free_bytes": "bytes"},
+    MEMCPY: {},  # by direction
+    MIGRATION: {},
+}
 
 
 class GpuAccumulator:
     """`GpuNumbers` while they are added up."""
 
-    __slots__ = ("copies", "max_kernel_ns", "migrations", "numbers")
+    __slots__ = ("copies", "max_kernel_ns", "numbers")
 
     def __init__(self) -> None:
-        self.numbers = [0] * _NUMBERS
+        self.numbers: dict[str, int] = defaultdict(int)  # by their fields
         self.max_kernel_ns = 0
-        self.copies: dict[str, GpuCopies] = {}  # by direction
-        self.migrations: dict[str, GpuCopies] = {}
+        self.copies: dict[tuple[str, str], GpuCopies] = {}  # by kind and direction
 
     def count(self, one: GpuSum) -> None:
         """Add a sum."""
-        numbers, kind = self.numbers, one.kind
-        for index in _NS.get(kind, ()):
-            numbers[index] += one.ns
-        if kind in _COUNT:
-            numbers[_COUNT[kind]] += one.count
-        if kind in _BYTES:
-            numbers[_BYTES[kind]] += one.bytes
-        if kind == KERNEL and one.max_ns > self.max_kernel_ns:
-            self.max_kernel_ns = one.max_ns
-        if kind in {MEMCPY, MIGRATION}:
-            copies = self.copies if kind == MEMCPY else self.migrations
+        for name, field in _COUNTED[one.kind].items():
+            self.numbers[name] += getattr(one, field)
+        if one.kind == KERNEL:
+            self.max_kernel_ns = max(self.max_kernel_ns, one.max_ns)
+        if one.kind in {MEMCPY, MIGRATION}:
             more = GpuCopies(
                 direction=one.name, count=one.count, ns=one.ns, bytes=one.bytes
             )
-            _add_copies(copies, more)
-
-    def mark_adopted(self) -> None:
-        """Count all GPU time as launched by threads without lines."""
-        self.numbers[_ADOPTED] = self.numbers[_GPU]
+            _add(self.copies, (one.kind, one.name), more)
 
     def add(self, other: GpuAccumulator, *, innermost: bool) -> None:
         """Add the numbers of a call path; its GPU time is self time if `innermost`."""
-        self_ns = self.numbers[_SELF] + (other.numbers[_GPU] if innermost else 0)
-        self.numbers = list(map(add, self.numbers, other.numbers))
-        self.numbers[_SELF] = self_ns
+        for name, number in other.numbers.items():
+            self.numbers[name] += number
+        if innermost:
+            self.numbers["self_ns"] += other.numbers["gpu_ns"]
         self.max_kernel_ns = max(self.max_kernel_ns, other.max_kernel_ns)
-        for copies in other.copies.values():
-            _add_copies(self.copies, copies)
-        for migrations in other.migrations.values():
-            _add_copies(self.migrations, migrations)
+        for key, copies in other.copies.items():
+            _add(self.copies, key, copies)
 
     def value(self) -> GpuNumbers:
         """Return the numbers so far."""
-        numbers = self.numbers
         return GpuNumbers(
-            gpu_ns=numbers[_GPU],
-            self_ns=numbers[_SELF],
-            adopted_ns=numbers[_ADOPTED],
-            kernels=numbers[_KERNELS],
-            memset_ns=numbers[_MEMSET_NS],
-            memsets=numbers[_MEMSETS],
-            copies=_in_order(self.copies),
-            wait_ns=numbers[_WAIT_NS],
-            waits=numbers[_WAITS],
-            alloc_bytes=numbers[_ALLOC],
-            free_bytes=numbers[_FREE],
+            **self.numbers,
+            copies=self._of_kind(MEMCPY),
             max_kernel_ns=self.max_kernel_ns,
-            migrations=_in_order(self.migrations),
+            migrations=self._of_kind(MIGRATION),
         )
 
-
-def _add_copies(copies: dict[str, GpuCopies], more: GpuCopies) -> None:
-    old = copies.get(more.direction)
-    if old is not None:
-        more = GpuCopies(
-            direction=more.direction,
-            count=old.count + more.count,
-            ns=old.ns + more.ns,
-            bytes=old.bytes + more.bytes,
+    def _of_kind(self, kind: str) -> Copies:
+        """Return copies in the order of DIRECTIONS; others last, by name."""
+        order = {name: index for index, name in enumerate(DIRECTIONS)}
+        found = [one for (of_kind, _), one in self.copies.items() if of_kind == kind]
+        found.sort(
+            key=lambda one: (order.get(one.direction, len(order)), one.direction)
         )
-    copies[more.direction] = more
+        return tuple(found)
 
 
-def _in_order(copies: Mapping[str, GpuCopies]) -> Copies:
-    """Return copies in the order of DIRECTIONS; others last, by name."""
-    order = {name: index for index, name in enumerate(DIRECTIONS)}
-    names = sorted(copies, key=lambda name: (order.get(name, len(order)), name))
-    return tuple(copies[name] for name in names)
+def _add(sums: dict[K, Summed], key: K, more: Summed) -> None:
+    """Add copies or kernels to those of a key."""
+    sums[key] = sums[key].plus(more) if key in sums else more
 
 
 # Numbers by line, by function, and in all.
 
 
 def numbers_of_lines(
-    gpu: Gpu,
-    *,
-    kernel: KernelFilter = None,
-    capture: bool = False,
-    alone: bool = False,
+    gpu: Gpu, *, kernel: KernelFilter = None, capture: bool = False, alone: bool = False
 ) -> Mapping[Key, Mapping[int, GpuNumbers]]:
     """Return the numbers of each line, by function and line.
 
@@ -392,18 +385,11 @@ def numbers_of_lines(
     line that captured the graph, if that is known, and not to the one that launched
     it.
     """
-    lines: dict[tuple[Key, int], GpuAccumulator] = {}
-    for path, numbers in _on_paths(gpu, kernel, capture=capture):
-        innermost = path.lines[-1]
-        for line in {innermost} if alone else set(path.lines):
-            found = lines.get(line)
-            if found is None:
-                found = lines[line] = GpuAccumulator()
-            found.add(numbers, innermost=line == innermost)
-    functions: dict[Key, dict[int, GpuNumbers]] = {}
-    for (key, number), numbers in sorted(lines.items(), key=lambda item: item[0]):
-        functions.setdefault(key, {})[number] = numbers.value()
-    return functions
+
+    def keys_of(path: GpuPath) -> Sequence[tuple[Key, int]]:
+        return path.lines[-1:] if alone else path.lines
+
+    return _by_function(_sums(gpu, kernel, keys_of, capture=capture))
 
 
 def numbers_of_functions(
@@ -414,15 +400,39 @@ def numbers_of_functions(
     `self_ns` is that of all lines of the function. The arguments are those of
     `numbers_of_lines`.
     """
-    functions: dict[Key, GpuAccumulator] = {}
-    for path, numbers in _on_paths(gpu, kernel, capture=capture):
-        innermost, _ = path.lines[-1]
-        for key in {key for key, _ in path.lines}:
-            found = functions.get(key)
-            if found is None:
-                found = functions[key] = GpuAccumulator()
-            found.add(numbers, innermost=key == innermost)
-    return {key: numbers.value() for key, numbers in sorted(functions.items())}
+
+    def keys_of(path: GpuPath) -> Sequence[Key]:
+        return [key for key, _ in path.lines]
+
+    return _sums(gpu, kernel, keys_of, capture=capture)
+
+
+def _sums(
+    gpu: Gpu,
+    kernel: KernelFilter,
+    keys_of: Callable[[GpuPath], Sequence[K]],
+    *,
+    capture: bool,
+) -> dict[K, GpuNumbers]:
+    """Return the numbers of each key in order.
+
+    `keys_of` returns the keys that the work of a path is added to, the innermost last.
+    """
+    sums: dict[K, GpuAccumulator] = defaultdict(GpuAccumulator)
+    for path, numbers in _by_path(gpu, kernel, capture=capture).items():
+        if path != NO_PATH:
+            keys = keys_of(gpu.paths[path])
+            for key in set(keys):
+                sums[key].add(numbers, innermost=key == keys[-1])
+    return {key: sums[key].value() for key in sorted(sums)}
+
+
+def _by_function(lines: Mapping[tuple[Key, int], T]) -> dict[Key, dict[int, T]]:
+    """Return values of lines by function and line, in order."""
+    functions: dict[Key, dict[int, T]] = {}
+    for key, line in sorted(lines):
+        functions.setdefault(key, {})[line] = lines[key, line]
+    return functions
 
 
 def unattributed(
@@ -485,44 +495,41 @@ def of_unknown_clock(gpu: Gpu) -> int:
 
 
 def kernels_of_lines(
-    gpu: Gpu,
-    *,
-    kernel: KernelFilter = None,
-    capture: bool = False,
-    alone: bool = False,
+    gpu: Gpu, *, kernel: KernelFilter = None, capture: bool = False, alone: bool = False
 ) -> Mapping[Key, Mapping[int, Kernels]]:
     """Return the kernels of each line, the longest time first.
 
     The arguments are those of `numbers_of_lines`. Raises LineprofError if there are
     too many.
     """
-    lines: dict[tuple[Key, int], dict[str, GpuKernel]] = {}
+    lines: dict[tuple[Key, int], dict[str, GpuKernel]] = defaultdict(dict)
     room = _MAX_KERNELS_OF_LINES
-    for path, kernels in _kernels_by_path(gpu, kernel, capture=capture):
-        on_path = set(path.lines[-1:] if alone else path.lines)
-        room -= len(on_path) * len(kernels)
+    for path, kernels in _kernels_by_path(gpu, kernel, capture=capture).items():
+        on_path = gpu.paths[path].lines
+        chosen = set(on_path[-1:] if alone else on_path)
+        room -= len(chosen) * len(kernels)
         if room < 0:
             raise LineprofError(
                 "the profile has too many kernels on too long call paths to list them"
                 " by line",
                 hint="leave --top-kernels and the column mean out, or add --gpu-self",
             )
-        for line in on_path:
-            by_name = lines.setdefault(line, {})
-            for one in kernels:
-                _add_kernel(by_name, one)
-    functions: dict[Key, dict[int, Kernels]] = {}
-    for (key, number), by_name in sorted(lines.items(), key=lambda item: item[0]):
-        names = sorted(by_name.values(), key=lambda one: (-one.ns, one.name))
-        functions.setdefault(key, {})[number] = tuple(names)
-    return functions
+        for line in chosen:
+            for one in kernels.values():
+                _add(lines[line], one.name, one)
+    return _by_function(
+        {
+            line: tuple(sorted(of_line.values(), key=lambda one: (-one.ns, one.name)))
+            for line, of_line in lines.items()
+        }
+    )
 
 
 def _kernels_by_path(
     gpu: Gpu, kernel: KernelFilter, *, capture: bool
-) -> Iterator[tuple[GpuPath, Collection[GpuKernel]]]:
-    """Yield each path with the kernels that were launched there."""
-    paths: dict[int, dict[str, GpuKernel]] = {}
+) -> dict[int, dict[str, GpuKernel]]:
+    """Return the kernels that were launched on each path, by their names."""
+    paths: dict[int, dict[str, GpuKernel]] = defaultdict(dict)
     for one in _selected(gpu, kernel):
         path = _charged_path(one, capture=capture)
         if one.kind == KERNEL and path != NO_PATH:
@@ -533,49 +540,21 @@ def _kernels_by_path(
                 min_ns=one.min_ns,
                 max_ns=one.max_ns,
             )
-            _add_kernel(paths.setdefault(path, {}), launches)
-    for path, by_name in paths.items():
-        yield gpu.paths[path], by_name.values()
-
-
-def _add_kernel(by_name: dict[str, GpuKernel], one: GpuKernel) -> None:
-    old = by_name.get(one.name)
-    if old is not None:
-        one = GpuKernel(
-            name=one.name,
-            count=old.count + one.count,
-            ns=old.ns + one.ns,
-            min_ns=min(old.min_ns, one.min_ns),
-            max_ns=max(old.max_ns, one.max_ns),
-        )
-    by_name[one.name] = one
-
-
-def _on_paths(
-    gpu: Gpu, kernel: KernelFilter, *, capture: bool
-) -> Iterator[tuple[GpuPath, GpuAccumulator]]:
-    """Yield each path that work is charged to, with its numbers."""
-    for path, numbers in _by_path(gpu, kernel, capture=capture).items():
-        if path != NO_PATH:
-            yield gpu.paths[path], numbers
+            _add(paths[path], one.name, launches)
+    return paths
 
 
 def _by_path(
     gpu: Gpu, kernel: KernelFilter, *, capture: bool
 ) -> dict[int, GpuAccumulator]:
     """Return the numbers of each path with work, and always those of NO_PATH."""
-    found = {NO_PATH: GpuAccumulator()}
+    found = defaultdict(GpuAccumulator, {NO_PATH: GpuAccumulator()})
     for one in _selected(gpu, kernel):
-        if one.kind not in _COUNTED:
-            continue
-        path = _charged_path(one, capture=capture)
-        numbers = found.get(path)
-        if numbers is None:
-            numbers = found[path] = GpuAccumulator()
-        numbers.count(one)
+        if one.kind in _COUNTED:
+            found[_charged_path(one, capture=capture)].count(one)
     for path, numbers in found.items():
         if path != NO_PATH and gpu.paths[path].adopted:
-            numbers.mark_adopted()
+            numbers.numbers["adopted_ns"] = numbers.numbers["gpu_ns"]
     return found
 
 
@@ -588,14 +567,7 @@ def _selected(gpu: Gpu, kernel: KernelFilter) -> Iterable[GpuSum]:
     """Return all sums except those of kernels that `kernel` drops."""
     if kernel is None:
         return gpu.sums
-    if callable(kernel):
-        matches = kernel
-    else:
-        pattern = kernel
-
-        def matches(name: str) -> bool:
-            return fnmatchcase(name, pattern)
-
+    matches = kernel if callable(kernel) else partial(fnmatchcase, pat=kernel)
     names = {one.name for one in gpu.sums if one.kind == KERNEL}
     selected = {name for name in names if matches(name)}
     return [one for one in gpu.sums if one.kind != KERNEL or one.name in selected]

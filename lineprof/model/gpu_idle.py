@@ -10,21 +10,16 @@ the calls that waited for a device.
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.gpu import (
-    BUSY_KINDS,
-    KINDS,
-    NO_PATH,
-    WAIT,
-    Gpu,
-)
+from lineprof.model.gpu import BUSY_KINDS, KINDS, NO_PATH, WAIT, Gpu
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.model.timelines import (
     UNSURE_COLUMN,
     WAIT_COLUMN,
     event_column,
-    order_of,
+    rows_by_start,
     slice_planes,
     slice_waits,
     sorted_batches,
@@ -113,20 +108,16 @@ class _Sums:
     """The idle time of one device while it is added up."""
 
     def __init__(self) -> None:
-        self.causes: dict[Place, Causes] = {}
-        self.inclusive: dict[Place, int] = {}
-        self.adopted: dict[Place, int] = {}
+        self.causes: dict[Place, Causes] = defaultdict(Causes)  # of a line itself
+        self.inclusive: dict[Place, int] = defaultdict(int)  # ns, with its callees
+        self.adopted: dict[Place, int] = defaultdict(int)
         self.unattributed = Causes()
 
     def add(self, place: Place, causes: Causes, *, adopted: bool) -> None:
         """Charge time to a line itself."""
-        self.causes[place] = self.causes.get(place, Causes()).plus(causes)
+        self.causes[place] = self.causes[place].plus(causes)
         if adopted:
-            self.adopted[place] = self.adopted.get(place, 0) + causes.total
-
-    def include(self, place: Place, ns: int) -> None:
-        """Charge time to a line or to its callees."""
-        self.inclusive[place] = self.inclusive.get(place, 0) + ns
+            self.adopted[place] += causes.total
 
     def lines(self) -> tuple[IdleLine, ...]:
         """Return all lines, those with the most time first."""
@@ -134,9 +125,9 @@ class _Sums:
             IdleLine(
                 key=key,
                 line=line,
-                causes=self.causes.get((key, line), Causes()),
+                causes=self.causes[key, line],
                 inclusive_ns=ns,
-                adopted_ns=self.adopted.get((key, line), 0),
+                adopted_ns=self.adopted[key, line],
             )
             for (key, line), ns in self.inclusive.items()
         ]
@@ -225,7 +216,7 @@ def _work_of(timeline: Timeline, cut: int) -> dict[int, _Work]:
     found: dict[int, _Work] = {}
     path_0 = timeline.first_path - 1  # the columns count paths from 1
     names = ("start", "kind", "ns", "device", "launched", "path")
-    for start, kind, ns, device, launched, path in _by_start(timeline, names):
+    for start, kind, ns, device, launched, path in rows_by_start(timeline, names):
         if kind not in _WORK:
             continue
         end = start + ns
@@ -248,15 +239,6 @@ def _work_of(timeline: Timeline, cut: int) -> dict[int, _Work]:
     return found
 
 
-def _by_start(timeline: Timeline, names: Sequence[str]) -> Iterable[tuple[int, ...]]:
-    """Return the values of columns for each event, in order of the first, "start"."""
-    columns = [event_column(timeline.batches, name) for name in names]
-    order = order_of(columns[0])
-    if order is None:
-        return zip(*columns)
-    return zip(*(map(column.__getitem__, order) for column in columns))
-
-
 class _Waits(NamedTuple):
     """Calls of one thread that waited for a device, sorted and disjoint."""
 
@@ -266,19 +248,17 @@ class _Waits(NamedTuple):
 
 def _waits_of(gpu: Gpu, timeline: Timeline) -> dict[int, _Waits]:
     """Return the waits of each thread, by its index in the profile."""
-    found: dict[int, _Waits] = {}
+    found: dict[int, _Waits] = defaultdict(lambda: _Waits(intervals=[], paths=[]))
     path_0 = timeline.first_path - 1
     names = ("start", "kind", "ns", "path")
-    for start, kind, ns, at in _by_start(timeline, names):
+    for start, kind, ns, at in rows_by_start(timeline, names):
         if kind != _WAIT or not at:
             continue
         path = gpu.paths[path_0 + at]
         if path.adopted:  # of another thread than the one that has the lines
             continue
-        of_thread = found.get(path.thread)
-        if of_thread is None:
-            of_thread = found[path.thread] = _Waits([], [])
-        intervals, end = of_thread.intervals, start + ns
+        of_thread, end = found[path.thread], start + ns
+        intervals = of_thread.intervals
         begin = max(start, intervals[-1][1]) if intervals else start
         if begin < end:
             intervals.append((begin, end))
@@ -286,10 +266,10 @@ def _waits_of(gpu: Gpu, timeline: Timeline) -> dict[int, _Waits]:
     return found
 
 
-def _common(
+def _overlapping(
     ones: Iterable[Interval], others: Sequence[Interval]
-) -> Iterator[tuple[int, int, int]]:
-    """Yield the start and end of each time in both, and the index in `others`.
+) -> Iterator[tuple[int, int, range]]:
+    """Yield each of `ones` with the indexes of the times in `others` that overlap it.
 
     Both are sorted and disjoint.
     """
@@ -297,26 +277,31 @@ def _common(
     for start, end in ones:
         while first < len(others) and others[first][1] <= start:
             first += 1
-        at = first
-        while at < len(others) and others[at][0] < end:
+        after = first
+        while after < len(others) and others[after][0] < end:
+            after += 1
+        yield start, end, range(first, after)
+
+
+def _common(
+    ones: Iterable[Interval], others: Sequence[Interval]
+) -> Iterator[tuple[int, int, int]]:
+    """Yield the start and end of each time in both, and the index in `others`."""
+    for start, end, indexes in _overlapping(ones, others):
+        for at in indexes:
             yield max(start, others[at][0]), min(end, others[at][1]), at
-            at += 1
 
 
 def _without(
     ones: Iterable[Interval], others: Sequence[Interval]
 ) -> Iterator[Interval]:
-    """Yield the times in `ones` that are not in `others`; both as of `_common`."""
-    first = 0
-    for start, end in ones:
-        while first < len(others) and others[first][1] <= start:
-            first += 1
-        at, now = first, start
-        while at < len(others) and others[at][0] < end:
+    """Yield the times in `ones` that are not in `others`."""
+    for start, end, indexes in _overlapping(ones, others):
+        now = start
+        for at in indexes:
             if others[at][0] > now:
                 yield now, others[at][0]
             now = max(now, others[at][1])
-            at += 1
         if now < end:
             yield now, end
 
@@ -354,14 +339,9 @@ class _ProcessIdle:
         self._cut = _cut_of(profile.gpu, timeline)
         self._work = _work_of(timeline, self._cut)
         self._sums = {device: _Sums() for device in self._work}
-        self._trace = next(
-            (
-                one
-                for one in (*profile.traces, *profile.gpu.slices)
-                if one.process == timeline.process
-            ),
-            None,
-        )
+        every = (*profile.traces, *profile.gpu.slices)
+        traces = [one for one in every if one.process == timeline.process]
+        self._trace = traces[0] if traces else None
 
     def devices(self) -> Iterator[DeviceIdle]:
         """Yield the idle time of each device."""
@@ -393,7 +373,7 @@ class _ProcessIdle:
         path = self._gpu.paths[number]
         sums.add(path.lines[-1], causes, adopted=path.adopted)
         for place in set(path.lines):
-            sums.include(place, causes.total)
+            sums.inclusive[place] += causes.total
 
     def _charge_launches(self) -> dict[_Track, list[Interval]]:
         """Charge the time from launches on, and return the rest of the gaps.
@@ -401,7 +381,7 @@ class _ProcessIdle:
         Gaps are left out if nothing is known of their thread.
         """
         tracks: dict[_Track, list[Interval]] = {}
-        on_its_way: dict[tuple[int, int], int] = {}  # by device and path
+        on_its_way: dict[tuple[int, int], int] = defaultdict(int)  # by device and path
         for device, work in self._work.items():
             of_path: dict[int, list[Interval]] = {}
             for start, end, began, number in work.gaps:
@@ -409,8 +389,7 @@ class _ProcessIdle:
                     continue
                 launched = min(max(began, start), end)
                 if launched < end:
-                    place = (device, number)
-                    on_its_way[place] = on_its_way.get(place, 0) + end - launched
+                    on_its_way[device, number] += end - launched
                 if launched > start and number != NO_PATH:
                     gaps = of_path.get(number)
                     if gaps is None:
@@ -432,12 +411,12 @@ class _ProcessIdle:
             if track.thread not in waits:
                 continue
             intervals, paths = waits[track.thread]
-            found: dict[int, Causes] = {}
+            found: dict[int, Causes] = defaultdict(Causes)
             for start, end, at in _common(gaps, intervals):
                 # While another device works, it is waited for.
                 others = sum(b - a for a, b, _ in _common([(start, end)], busy))
                 causes = Causes(waiting=others, syncing=end - start - others)
-                found[paths[at]] = found.get(paths[at], Causes()).plus(causes)
+                found[paths[at]] = found[paths[at]].plus(causes)
             for number, causes in found.items():
                 self._charge_path(track.device, number, causes)
             tracks[track] = list(_without(gaps, intervals))
@@ -476,7 +455,7 @@ class _ProcessIdle:
             track, place = known[at], (trace.functions[function], line)
             sums = self._sums[track.device]
             causes = Causes(computing=computing, waiting=waiting, unknown=unknown)
-            sums.include(place, inclusive)
+            sums.inclusive[place] += inclusive
             if causes.total:
                 sums.add(place, causes, adopted=track.adopted)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
-from lineprof.model.records import DEEPER
+from lineprof.model.records import DEEPER, node_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
@@ -30,7 +30,7 @@ class ShortNames:
     def __init__(self, files: Iterable[str], keys: Iterable[Key] = ()) -> None:
         """Take all files of the profile and, for `label`, the keys of all functions."""
         self._files = _shortest({*files})
-        self._functions = Counter(name for _, _, name in dict.fromkeys(keys))
+        self._functions = Counter(name for _, _, name in {*keys})
         self._full_labels: dict[Key, str] = {}
 
     def file(self, file: str) -> str:
@@ -51,16 +51,12 @@ class ShortNames:
         A function that is not Python has no file: its name stands alone, in braces.
         """
         file, line, name = key
-        if file:
-            return f"{self.line(file, line)}({name})"
-        return name if key == DEEPER else f"{{{name}}}"
+        return f"{self.line(file, line)}({name})" if file else _without_file(key)
 
     def called(self, key: Key) -> str:
         """Return a function's name for sentences: ``fit (model.py:8)``."""
         file, line, name = key
-        if file:
-            return f"{name} ({self.line(file, line)})"
-        return name if key == DEEPER else f"{{{name}}}"
+        return f"{name} ({self.line(file, line)})" if file else _without_file(key)
 
     def label(self, key: Key) -> str:
         """Return a function's name, with its place if several functions have that name.
@@ -81,6 +77,10 @@ class ShortNames:
         return self._full_labels[key]
 
 
+def _without_file(key: Key) -> str:
+    return key[2] if key == DEEPER else f"{{{key[2]}}}"
+
+
 def short_names(keys: Iterable[Key]) -> ShortNames:
     """Return the names of functions with these keys, and of their lines."""
     return ShortNames(file for file, _, _ in keys)
@@ -88,21 +88,14 @@ def short_names(keys: Iterable[Key]) -> ShortNames:
 
 def names_of_profile(profile: Profile) -> ShortNames:
     """Return the names of all functions in a profile."""
-    keys = dict.fromkeys(_keys(profile))
+    nodes = node_columns(profile.calls.nodes)
+    keys = {
+        *(function.key for function in profile.functions),
+        *(nodes.functions[index] for index in {*nodes.column("function")}),
+        *(call.function for call in profile.calls.merged),
+        *(key for path in profile.gpu.paths for key, _ in path.lines),
+    }
     return ShortNames((file for file, _, _ in keys if file), keys)
-
-
-def _keys(profile: Profile) -> Iterator[Key]:
-    """Yield the key of each function in a profile, some more than once."""
-    for function in profile.functions:
-        yield function.key
-    for node in profile.calls.nodes:
-        yield node.function
-    for call in profile.calls.merged:
-        yield call.function
-    for path in profile.gpu.paths:
-        for key, _ in path.lines:
-            yield key
 
 
 def _shortest(files: Collection[str]) -> dict[str, str]:
@@ -122,7 +115,4 @@ def _shortest(files: Collection[str]) -> dict[str, str]:
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many parts are alike from the start on."""
-    for count, (part, its) in enumerate(zip(one, other)):
-        if part != its:
-            return count
-    return min(len(one), len(other))
+    return len([*takewhile(lambda both: both[0] == both[1], zip(one, other))])

@@ -7,6 +7,7 @@ line alone calls it; else it lies between bounds, and so does the line's own wai
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.call_graph import edges, line_self_ns
@@ -15,11 +16,9 @@ from lineprof.model.records import WAIT
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from lineprof.model.call_graph import Edge
+    from lineprof.model.call_graph import CallSite, Edge, Line
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-
-    Line = tuple[Key, int]  # function, its line
 
     Causes = dict[str, int]  # ns by cause
 
@@ -45,7 +44,8 @@ def own_waits(profile: Profile, lines: Collection[Line]) -> dict[Line, OwnWait]:
     """Return the own wait of each of `lines`; {} if the profile has no waits."""
     if not profile.waits:
         return {}
-    return _OwnWaits(profile).of(lines)
+    waits = _OwnWaits(profile)
+    return {line: waits.own(line) for line in lines}
 
 
 def min_waits(profile: Profile, lines: Collection[Line]) -> dict[Line, Causes]:
@@ -64,37 +64,29 @@ class _OwnWaits:
     """The waits and calls of a profile, by line."""
 
     def __init__(self, profile: Profile) -> None:
-        self._waits: dict[Line, Causes] = {}
-        self._of_functions: dict[Key, Causes] = {}
+        self._waits: dict[Line, Causes] = defaultdict(lambda: defaultdict(int))
+        self._of_functions: dict[Key, Causes] = defaultdict(lambda: defaultdict(int))
         for wait in profile.waits:
-            line = self._waits.setdefault((wait.function, wait.line), {})
-            function = self._of_functions.setdefault(wait.function, {})
-            for sums in (line, function):
+            of_function = self._of_functions[wait.function]
+            for sums in (self._waits[wait.function, wait.line], of_function):
                 for cause in (_ALL, wait.cause):
-                    sums[cause] = sums.get(cause, 0) + wait.ns
-        self._split: dict[Line, int] = {}
+                    sums[cause] += wait.ns
+        self._split: dict[Line, int] = defaultdict(int)
         for one in profile.breakdowns:
             if one.part == WAIT:
-                place = (one.function, one.line)
-                self._split[place] = self._split.get(place, 0) + one.ns
+                self._split[one.function, one.line] += one.ns
         self._is_split = bool(profile.breakdowns)
         self._self_ns = line_self_ns(profile)
-        self._from: dict[Line, list[Edge]] = {}
-        self._into_ns: dict[Key, int] = {}
-        self._recursive: set[Key] = set()
-        for edge in edges(profile.calls):
-            into_ns = self._into_ns.get(edge.callee, 0) + edge.inclusive_ns
-            self._into_ns[edge.callee] = into_ns
-            if edge.caller is not None:
-                self._from.setdefault((edge.caller, edge.line), []).append(edge)
-            if edge.recurses:
-                self._recursive.add(edge.callee)
+        self._from: dict[CallSite, list[Edge]] = defaultdict(list)
+        self._into_ns: dict[Key, int] = defaultdict(int)
+        every = edges(profile.calls)
+        for edge in every:
+            self._into_ns[edge.callee] += edge.inclusive_ns
+            self._from[edge.caller, edge.line].append(edge)
+        self._recursive = {edge.callee for edge in every if edge.recurses}
 
-    def of(self, lines: Collection[Line]) -> dict[Line, OwnWait]:
-        """Return the own wait of each of `lines`."""
-        return {line: self._own(line) for line in lines}
-
-    def _own(self, line: Line) -> OwnWait:
+    def own(self, line: Line) -> OwnWait:
+        """Return the own wait of a line."""
         key, number = line
         causes = self._waits.get(line, {})
         bounds = {cause: self._bounds(line, cause) for cause in causes}

@@ -8,11 +8,13 @@ keeps the numbers of each rank here. Times are integers in nanoseconds (ns).
 from __future__ import annotations
 
 from array import array
-from itertools import islice
-from operator import lt
+from collections import defaultdict
+from itertools import groupby, islice
+from operator import attrgetter, itemgetter, lt
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import LineprofError
+from lineprof.model.call_graph import calling_lines
 from lineprof.model.collectives import is_collective
 from lineprof.model.communication import node_mpi_ns
 from lineprof.model.records import (
@@ -24,7 +26,7 @@ from lineprof.model.records import (
     node_columns,
     ranked,
 )
-from lineprof.model.timelines import pack_columns, unpack_column
+from lineprof.model.timelines import Packing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,8 +39,6 @@ if TYPE_CHECKING:
 
 WHOLE = 0  # the line of a function's own numbers: its calls and its total time
 
-LINES_PER_BATCH = 65_536
-
 # Columns and their typecodes in the array module.
 LINE_COLUMNS = {
     "line": "I",  # index in Ranks.places
@@ -48,7 +48,7 @@ LINE_COLUMNS = {
     "callees": "Q",  # the part in profiled Python functions, without mpi
 }
 
-LINE_DIFFERENCES = frozenset({"line"})
+_LINES = Packing(kinds=LINE_COLUMNS, differences=frozenset({"line"}))
 
 _MAX = (1 << 63) - 1  # of a number in a file
 
@@ -63,14 +63,13 @@ class RankValues(NamedTuple):
     callees_ns: Sequence[int]
 
 
+_numbers_of = attrgetter("hits", "time_ns", "mpi_ns", "callees_ns")
+
+
 def values_of(ranks: Ranks, run: RankRun) -> RankValues:
     """Return the numbers of a rank; LineprofError if they are damaged."""
-    columns: dict[str, array[int]] = {}
     try:
-        for name, kind in LINE_COLUMNS.items():
-            columns[name] = array(kind)
-            for batch in run.batches:
-                columns[name] += _column(batch, name)
+        columns = {name: _LINES.column(run.batches, name) for name in LINE_COLUMNS}
         places = columns["line"]
         if places and (
             max(places) >= len(ranks.places) or len({*places}) < len(places)
@@ -90,15 +89,6 @@ def values_of(ranks: Ranks, run: RankRun) -> RankValues:
         mpi_ns=columns["mpi"],
         callees_ns=columns["callees"],
     )
-
-
-def _column(batch: Batch, name: str) -> array[int]:
-    kind = LINE_COLUMNS[name]
-    data = dict(batch.columns).get(name)
-    if data is None:
-        return array(kind, bytes(batch.events * array(kind).itemsize))
-    values = unpack_column(name, data, batch.events, LINE_COLUMNS, LINE_DIFFERENCES)
-    return array(kind, values)
 
 
 class RanksBuilder:
@@ -122,17 +112,12 @@ class RanksBuilder:
         part, and its communication as well: the larger one if several are as long.
         """
         indexes = [*self._indexes(places)]
-        columns = [values.hits, values.time_ns, values.mpi_ns, values.callees_ns]
+        columns: Sequence[Sequence[int]] = _numbers_of(values)
         before = self._runs.get(run.rank)
         if before is not None:
             old = values_of(self.ranks, before)
             indexes += old.places
-            columns = [
-                [*values.hits, *old.hits],
-                [*values.time_ns, *old.time_ns],
-                [*values.mpi_ns, *old.mpi_ns],
-                [*values.callees_ns, *old.callees_ns],
-            ]
+            columns = [[*one, *more] for one, more in zip(columns, _numbers_of(old))]
             longest = max(before, run, key=lambda one: (one.wall_ns, one.mpi_ns))
             run = run._replace(wall_ns=longest.wall_ns, mpi_ns=longest.mpi_ns)
         self._runs[run.rank] = run._replace(batches=_packed(indexes, columns))
@@ -154,27 +139,21 @@ class RanksBuilder:
 
 def _packed(indexes: list[int], columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
     """Return batches of lines in order, those with the same index summed."""
-    if all(map(lt, indexes, islice(indexes, 1, None))):  # usual for most ranks
-        return _batches([indexes, *columns])
-    rows = sorted(zip(indexes, *columns))
-    if len({*indexes}) < len(indexes):
-        sums: dict[int, list[int]] = {}
-        for index, *numbers in rows:
-            if index in sums:
-                sums[index] = [a + b for a, b in zip(sums[index], numbers)]
-            else:
-                sums[index] = numbers
-        rows = [(index, *numbers) for index, numbers in sums.items()]
-    return _batches(list(zip(*rows)))
-
-
-def _batches(columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
-    """Return batches of columns in the order of `LINE_COLUMNS`."""
-    packed = {
-        name: array(kind, _stored(column)).tobytes()
-        for (name, kind), column in zip(LINE_COLUMNS.items(), columns)
-    }
-    return pack_columns(packed, LINE_COLUMNS, LINE_DIFFERENCES, LINES_PER_BATCH)
+    columns = [indexes, *columns]
+    if not all(map(lt, indexes, islice(indexes, 1, None))):  # rare, for most ranks
+        rows = sorted(zip(*columns))
+        if len({*indexes}) < len(indexes):
+            rows = [
+                (index, *map(sum, islice(zip(*same), 1, None)))
+                for index, same in groupby(rows, key=itemgetter(0))
+            ]
+        columns = list(zip(*rows))
+    return _LINES.pack(
+        {
+            name: array(kind, _stored(column)).tobytes()
+            for (name, kind), column in zip(LINE_COLUMNS.items(), columns)
+        }
+    )
 
 
 def _stored(numbers: Sequence[int]) -> Sequence[int]:
@@ -267,11 +246,11 @@ def _add_groups(
     layout: Layout | None = None,
 ) -> None:
     """Add the lines of each group of processes: `of_process` has that of each."""
-    of_thread = [of_process[thread.process] for thread in profile.threads]
+    of_thread: list[int | None] = [of_process[one.process] for one in profile.threads]
     every = sorted({rank for rank in of_process if rank is not None})
     only = every[0] if len({*of_process}) == 1 and every else None
-    parts = _parts_of_calls(profile, of_thread, every, only)
-    _add_all_merged(parts, profile, of_thread, only)
+    of_thread.append(only)  # of UNKNOWN_THREAD
+    parts = _calls_of(profile, of_thread, every)
     for rank in every:
         part = parts[rank]
         walls = {
@@ -280,45 +259,34 @@ def _add_groups(
             if of_process[index] == rank
         }
         wall_ns = max(walls.values())
-        main_threads = [
-            _main_thread(profile, index) for index, ns in walls.items() if ns == wall_ns
-        ]
         mpi_ns = max(
-            sum(part.threads.get(one, 0) for one in {main, UNKNOWN_THREAD})
-            for main in main_threads
+            sum(part.threads[one] for one in {main, UNKNOWN_THREAD})
+            for index, ns in walls.items()
+            if ns == wall_ns
+            for main in [_main_thread(profile, index)]
         )
-        run = RankRun(rank=rank, wall_ns=wall_ns, mpi_ns=mpi_ns)
         if rank == only:
+            own, own_layout = cells, layout or Layout(cells)
             for function in profile.functions:
                 part.functions[function.key] = (function.calls, function.recursive_ns)
-            values = _values(cells, layout or Layout(cells), part)
-            builder.add(run, (layout or Layout(cells)).places, values)
-            continue
-        own = cells.selected(
-            [
-                thread != UNKNOWN_THREAD and of_thread[thread] == rank
-                for thread in cells.thread
-            ]
-        )
-        own_layout = Layout(own)
+        else:
+            own = cells.selected([of_thread[one] == rank for one in cells.thread])
+            own_layout = Layout(own)
+        run = RankRun(rank=rank, wall_ns=wall_ns, mpi_ns=mpi_ns)
         builder.add(run, own_layout.places, _values(own, own_layout, part))
 
 
 def _main_thread(profile: Profile, process: int) -> int:
     """Return the index of the main thread of a process, or else of its first one."""
-    pid = profile.processes[process].pid
-    threads = [
-        (index, thread)
-        for index, thread in enumerate(profile.threads)
-        if thread.process == process
-    ]
-    for index, thread in threads:
-        if thread.native_id == pid or thread.name == "MainThread":
+    pid, threads = profile.processes[process].pid, profile.threads
+    own = [index for index, one in enumerate(threads) if one.process == process]
+    for index in own:
+        if threads[index].native_id == pid or threads[index].name == "MainThread":
             return index
-    return threads[0][0] if threads else UNKNOWN_THREAD
+    return own[0] if own else UNKNOWN_THREAD
 
 
-def _values(cells: CellColumns, layout: Layout, part: _CallParts) -> RankValues:
+def _values(cells: CellColumns, layout: Layout, part: _Calls) -> RankValues:
     """Return the numbers of the lines and the functions of one rank."""
     totals = [0] * len(cells.keys)
     for function, ns in zip(cells.function, cells.time_ns):
@@ -347,98 +315,65 @@ def _values(cells: CellColumns, layout: Layout, part: _CallParts) -> RankValues:
     )
 
 
-class _CallParts(NamedTuple):
+class _Calls:
     """Sums over the calls of one rank (ns)."""
 
-    threads: dict[int, int]  # time in collectives and messages of each thread
-    mpi: dict[Place, int]
-    callees: dict[Place, int]
-    functions: dict[Key, tuple[int, int | None]]  # calls, and the total time if known
+    def __init__(self) -> None:
+        # Time in collectives and messages, by thread and by line.
+        self.threads: dict[int, int] = defaultdict(int)
+        self.mpi: dict[Place, int] = defaultdict(int)
+        self.callees: dict[Place, int] = defaultdict(
+            int
+        )  # the rest of the time in functions
+        # Calls, and the total time if it is known.
+        self.functions: dict[Key, tuple[int, int | None]] = {}
+
+    def add(
+        self, key: Key, calls: int, total_ns: int, own_ns: int, place: Place | None
+    ) -> None:
+        """Add calls of a function from a line; `own_ns` is without communication."""
+        if not key[0]:
+            return
+        n_calls, before_ns = self.functions.get(key, (0, 0))
+        self.functions[key] = (n_calls + calls, (before_ns or 0) + total_ns)
+        if place is not None:
+            self.callees[place] += max(0, own_ns)
 
 
-def _parts_of_calls(
-    profile: Profile,
-    of_thread: Sequence[int | None],
-    every: Sequence[int],
-    only: int | None,
-) -> dict[int, _CallParts]:
-    """Return the sums over the calls of each rank; `only` is that of all processes."""
+def _calls_of(
+    profile: Profile, of_thread: Sequence[int | None], every: Sequence[int]
+) -> dict[int | None, _Calls]:
+    """Return the sums over the calls of each rank in `every`."""
+    parts: dict[int | None, _Calls] = {rank: _Calls() for rank in every}
     nodes = node_columns(profile.calls.nodes)
-    mpi_ns = node_mpi_ns(nodes)
-    parents, lines, called = map(nodes.column, ("parent", "line", "function"))
-    threads, calls = nodes.column("thread"), nodes.column("calls")
-    totals, inclusive = nodes.column("total_ns"), nodes.column("inclusive_ns")
-    keys = nodes.functions
-    sums: dict[int, dict[int, int]] = {rank: {} for rank in every}
-    mpi: dict[int, dict[Place, int]] = {rank: {} for rank in every}
-    callees: dict[int, dict[Place, int]] = {rank: {} for rank in every}
-    functions: dict[int, dict[Key, tuple[int, int | None]]] = {
-        rank: {} for rank in every
-    }
-    places: list[Place | None] = []  # the line of Python from which a node is called
-    for index, parent in enumerate(parents):
-        thread, key = threads[index], keys[called[index]]
-        rank = only
-        if rank is None and thread != UNKNOWN_THREAD:
-            rank = of_thread[thread]
-        place = None
-        if parent != NO_NODE:
-            caller = keys[called[parent]]
-            place = (caller, lines[index]) if caller[0] else places[parent]
-        places.append(place)
-        if rank is None:
+    keys, called = nodes.functions, nodes.column("function")
+    names = ("thread", "parent", "calls", "total_ns", "inclusive_ns")
+    rows = zip(
+        called, *map(nodes.column, names), calling_lines(nodes), node_mpi_ns(nodes)
+    )
+    for function, thread, parent, calls, total_ns, inclusive_ns, place, mpi_ns in rows:
+        part = parts.get(of_thread[thread])
+        if part is None:
             continue
-        ns = mpi_ns[index]
         if parent == NO_NODE:
-            sums[rank][thread] = sums[rank].get(thread, 0) + ns
-        elif ns and place is not None and keys[called[parent]][0]:
-            mpi[rank][place] = mpi[rank].get(place, 0) + ns
-        if key[0]:
-            n_calls, total_ns = functions[rank].get(key, (0, 0))
-            total_ns = (total_ns or 0) + totals[index]
-            functions[rank][key] = (n_calls + calls[index], total_ns)
-            if place is not None:
-                own = callees[rank]
-                own[place] = own.get(place, 0) + max(0, inclusive[index] - ns)
-    return {
-        rank: _CallParts(
-            threads=sums[rank],
-            mpi=mpi[rank],
-            callees=callees[rank],
-            functions=functions[rank],
-        )
-        for rank in every
-    }
-
-
-def _add_all_merged(
-    parts: dict[int, _CallParts],
-    profile: Profile,
-    of_thread: Sequence[int | None],
-    only: int | None,
-) -> None:
-    """Add the merged calls of each rank; `only` is that of all processes."""
+            part.threads[thread] += mpi_ns
+        elif mpi_ns and place is not None and keys[called[parent]][0]:
+            part.mpi[place] += mpi_ns
+        part.add(keys[function], calls, total_ns, inclusive_ns - mpi_ns, place)
     for one in profile.calls.merged:
-        rank = only
-        if rank is None and one.thread != UNKNOWN_THREAD:
-            rank = of_thread[one.thread]
-        if rank is not None:
-            _add_merged(parts[rank], one)
+        part = parts.get(of_thread[one.thread])
+        if part is not None:
+            _add_merged(part, one)
+    return parts
 
 
-def _add_merged(part: _CallParts, one: MergedCall) -> None:
+def _add_merged(part: _Calls, one: MergedCall) -> None:
     """Add calls whose own call path is not known to the sums of their rank."""
     key, caller = one.function, one.caller
     ns = one.inclusive_ns if is_collective(key) else 0
     if caller is None or not is_collective(caller):
-        part.threads[one.thread] = part.threads.get(one.thread, 0) + ns
+        part.threads[one.thread] += ns
     place = (caller, one.line) if caller is not None and caller[0] else None
     if ns and place is not None:
-        part.mpi[place] = part.mpi.get(place, 0) + ns
-    if key[0]:
-        n_calls, total_ns = part.functions.get(key, (0, 0))
-        total = (total_ns or 0) + one.total_ns
-        part.functions[key] = (n_calls + one.calls, total)
-        if place is not None:
-            own = max(0, one.inclusive_ns - ns)
-            part.callees[place] = part.callees.get(place, 0) + own
+        part.mpi[place] += ns
+    part.add(key, one.calls, one.total_ns, one.inclusive_ns - ns, place)

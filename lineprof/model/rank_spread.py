@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.model.rank_lines import values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from lineprof.model.rank_lines import Place, RankValues
     from lineprof.model.records import Key, Ranks
 
-_RANKS_AT_ONCE = 64
+_RANKS_AT_ONCE = 128
 _NUMBERS_AT_ONCE = 500_000  # of these ranks
 
 
@@ -32,6 +32,17 @@ class Spread(NamedTuple):
     min: int
     max_rank: int  # the first rank with the max
     squares: int  # the sum of the squares
+
+    def plus(self, other: Spread) -> Spread:
+        """Return the spread over the ranks of both; the other ones are later."""
+        return Spread(
+            ranks=self.ranks + other.ranks,
+            sum=self.sum + other.sum,
+            max=max(self.max, other.max),
+            min=min(self.min, other.min),
+            max_rank=self.max_rank if self.max >= other.max else other.max_rank,
+            squares=self.squares + other.squares,
+        )
 
     @property
     def mean(self) -> float:
@@ -139,29 +150,23 @@ def line_spreads(ranks: Ranks) -> dict[Place, LineSpread]:
     """
     count = len(ranks.places)
     hits, ran, mpi = [0] * count, [0] * count, [0] * count
-    time, useful, own = (_Spreads(count) for _ in range(3))
+    spreads: list[list[Spread]] = [[], [], []]  # of time, useful time, own time
     runs = iter(ranks.runs)
     at_once = max(1, min(_RANKS_AT_ONCE, _NUMBERS_AT_ONCE // max(1, count)))
     while some := list(islice(runs, at_once)):
-        times, usefuls, owns = [], [], []
+        blocks: list[list[list[int]]] = [[] for _ in spreads]
         for run in some:
             values = values_of(ranks, run)
             for place, n_hits, ns in zip(values.places, values.hits, values.mpi_ns):
                 hits[place] += n_hits
                 mpi[place] += ns
-            for place in values.places:
                 ran[place] += 1
-            free, alone = useful_ns(values)
-            times.append(_dense(count, values.places, values.time_ns))
-            usefuls.append(_dense(count, values.places, free))
-            owns.append(_dense(count, values.places, alone))
+            for rows, column in zip(blocks, (values.time_ns, *useful_ns(values))):
+                rows.append(_dense(count, values.places, column))
         numbers = [run.rank for run in some]
-        time.add(numbers, times)
-        useful.add(numbers, usefuls)
-        own.add(numbers, owns)
-    every = zip(
-        *(ranks.places, hits, ran, mpi, time.spreads(), useful.spreads(), own.spreads())
-    )
+        for index, rows in enumerate(blocks):
+            spreads[index] = _joined(spreads[index], numbers, rows)
+    every = zip(ranks.places, hits, ran, mpi, *spreads)
     return {
         (key, line): LineSpread(
             key=key,
@@ -183,48 +188,20 @@ def useful_ns(values: RankValues) -> tuple[list[int], list[int]]:
     return useful, [max(0, ns) for ns in map(sub, useful, values.callees_ns)]
 
 
+def _joined(
+    before: list[Spread], ranks: Sequence[int], rows: Sequence[Sequence[int]]
+) -> list[Spread]:
+    """Return the spread of each place, over `ranks` and those of `before`, if any."""
+    spreads = [spread_of(ranks, numbers) for numbers in zip(*rows)]
+    return [*map(Spread.plus, before, spreads)] if before else spreads
+
+
 def _dense(count: int, places: Sequence[int], numbers: Sequence[int]) -> list[int]:
     """Return a number for each of `count` places: 0 for those that are not there."""
     found = [0] * count
     for place, number in zip(places, numbers):
         found[place] = number
     return found
-
-
-class _Spreads:
-    """Spreads of many places over ranks that come in blocks."""
-
-    def __init__(self, count: int) -> None:
-        self._ranks = 0
-        self._sum, self._squares = [0] * count, [0] * count
-        self._max, self._min = [-1] * count, [1 << 64] * count
-        self._max_rank = [0] * count
-
-    def add(self, ranks: Sequence[int], rows: Sequence[Sequence[int]]) -> None:
-        """Add the numbers of `ranks`: a row for each, in it a number for each place."""
-        self._ranks += len(ranks)
-        for place, numbers in enumerate(zip(*rows)):
-            top, bottom = max(numbers), min(numbers)
-            if top > self._max[place]:
-                self._max[place] = top
-                self._max_rank[place] = ranks[numbers.index(top)]
-            self._min[place] = min(self._min[place], bottom)
-            if top:
-                self._sum[place] += sum(numbers)
-                self._squares[place] += sum(map(mul, numbers, numbers))
-
-    def spreads(self) -> Iterator[Spread]:
-        """Yield the spread of each place."""
-        columns = (self._sum, self._max, self._min, self._max_rank, self._squares)
-        for total, top, bottom, rank, squares in zip(*columns):
-            yield Spread(
-                ranks=self._ranks,
-                sum=total,
-                max=top,
-                min=bottom,
-                max_rank=rank,
-                squares=squares,
-            )
 
 
 class MissingRanks(NamedTuple):

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.records import (
-    C_SYSTEM,
-    C_WAIT,
-    DEEPER,
-    NO_NODE,
-    PARTS,
-    SYSTEM,
-    WAIT,
-)
+from lineprof.model.call_graph import calling_lines
+from lineprof.model.records import C_SYSTEM, C_WAIT, DEEPER, PARTS, SYSTEM, WAIT
 
 if TYPE_CHECKING:
+    from lineprof.model.call_graph import Line
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key, MergedCall
-
-    Line = tuple[Key, int]  # function, its line
 
     LineTimes = dict[Line, int]  # ns
 
@@ -35,13 +28,7 @@ class TimeSplit(NamedTuple):
     @property
     def time_ns(self) -> int:
         """The line's time (ns)."""
-        return (
-            self.python_ns
-            + self.native_ns
-            + self.system_ns
-            + self.own_wait_ns
-            + self.callees_ns
-        )
+        return sum(self)
 
 
 def line_time_splits(profile: Profile) -> dict[Key, dict[int, TimeSplit]]:
@@ -53,10 +40,9 @@ def line_time_splits(profile: Profile) -> dict[Key, dict[int, TimeSplit]]:
     """
     if not profile.breakdowns:
         return {}
-    parts: dict[str, LineTimes] = {part: {} for part in PARTS}
+    parts: dict[str, LineTimes] = {part: defaultdict(int) for part in PARTS}
     for one in profile.breakdowns:
-        times, place = parts[one.part], (one.function, one.line)
-        times[place] = times.get(place, 0) + one.ns
+        parts[one.part][one.function, one.line] += one.ns
     in_c, in_python = _callee_times(profile.calls)
     found: dict[Key, dict[int, TimeSplit]] = {}
     for function in profile.functions:
@@ -96,24 +82,19 @@ def _callee_times(tree: CallTree) -> tuple[LineTimes, LineTimes]:
 
     A call from within a C function counts for the line that called the C function.
     """
-    in_c: LineTimes = {}
-    in_python: LineTimes = {}
-    lines: list[Line | None] = []  # the calling line of each node, in Python
+    in_c: LineTimes = defaultdict(int)
+    in_python: LineTimes = defaultdict(int)
+    lines = calling_lines(tree.nodes)
 
     def add(line: Line | None, call: CallNode | MergedCall) -> None:
         if line is None or call.function == DEEPER:
             return
         if call.function[0]:
-            in_python[line] = in_python.get(line, 0) + call.inclusive_ns
+            in_python[line] += call.inclusive_ns
         else:
-            in_c[line] = in_c.get(line, 0) + call.self_ns
+            in_c[line] += call.self_ns
 
-    for node in tree.nodes:
-        line = None
-        if node.parent != NO_NODE:
-            caller = tree.nodes[node.parent].function
-            line = (caller, node.line) if caller[0] else lines[node.parent]
-        lines.append(line)
+    for node, line in zip(tree.nodes, lines):
         add(line, node)
     if tree.merged:
         # A C function has the line that called it first: its calls have no path.

@@ -10,7 +10,7 @@ import sys
 import zlib
 from array import array
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from operator import le, sub
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,23 +26,10 @@ from lineprof.model.gpu import (
     UNKNOWN,
     WAIT,
 )
-from lineprof.model.relation import (
-    PROCESS,
-    Field,
-    Relation,
-    naturals,
-    others,
-    refers,
-)
+from lineprof.model.relation import PROCESS, Field, Relation, naturals, others, refers
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Collection,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.records import Key
 
@@ -59,6 +46,8 @@ class Batch(NamedTuple):
     columns: tuple[tuple[str, bytes], ...]  # a missing one holds zeros
 
 
+ITEMS_PER_BATCH = 65_536
+
 _ZLIB_LEVEL = 3  # a higher one takes twice the time for 5 % less
 
 
@@ -71,7 +60,8 @@ def packed(kind: str, data: bytes, *, differences: bool = False) -> bytes:
     values = array(kind, data)
     size = values.itemsize
     if differences:
-        values = _wrapped(kind, _differences(values), size)
+        steps = map(sub, islice(values, 1, None), values)
+        values = _wrapped(kind, [*values[:1], *steps], size)
     if sys.byteorder == "big":
         values.byteswap()
     data = values.tobytes()
@@ -79,25 +69,7 @@ def packed(kind: str, data: bytes, *, differences: bool = False) -> bytes:
     return zlib.compress(b"".join([data[i::size] for i in range(size)]), _ZLIB_LEVEL)
 
 
-def unpacked(
-    kind: str, data: bytes, count: int, *, differences: bool = False
-) -> array[int]:
-    """Return the `count` values of a packed column.
-
-    ValueError unless `data` has exactly that many; no more are ever unpacked.
-    """
-    size = array(kind).itemsize
-    planes = _planes(data, count, size)
-    raw = bytearray(len(planes))
-    for i in range(size):
-        raw[i::size] = planes[i * count : (i + 1) * count]
-    values = array(kind, bytes(raw))
-    if sys.byteorder == "big":
-        values.byteswap()
-    return _wrapped(kind, list(accumulate(values)), size) if differences else values
-
-
-def _planes(data: bytes, count: int, size: int) -> bytes:
+def _planes(name: str, data: bytes, count: int, size: int) -> bytes:
     """Return the bytes of a packed column of `count` values, all lowest bytes first.
 
     ValueError unless `data` has exactly that many; no more are ever unpacked.
@@ -106,9 +78,9 @@ def _planes(data: bytes, count: int, size: int) -> bytes:
     try:
         planes = stream.decompress(data, count * size + 1)
     except zlib.error as error:
-        raise ValueError(f"does not unpack: {error}") from error
+        raise ValueError(f"a column {name} does not unpack: {error}") from error
     if len(planes) != count * size or not stream.eof or stream.unused_data:
-        raise ValueError(f"is not of {count} events")
+        raise ValueError(f"a column {name} is not of {count} events")
     return planes
 
 
@@ -124,10 +96,6 @@ def first_of(batch: Batch, count: int) -> Batch:
     return Batch(events=count, columns=tuple(columns))
 
 
-def _differences(values: array[int]) -> list[int]:
-    return [*values[:1], *map(sub, islice(values, 1, None), values)]
-
-
 def _wrapped(kind: str, numbers: Iterable[int], size: int) -> array[int]:
     """Return `numbers` as an array; integers that do not fit wrap around."""
     try:
@@ -137,51 +105,81 @@ def _wrapped(kind: str, numbers: Iterable[int], size: int) -> array[int]:
         return array(kind, [number & mask for number in numbers])
 
 
-def pack_columns(
-    columns: Mapping[str, bytes],
-    kinds: Mapping[str, str],
-    differences: Collection[str],
-    max_items: int,
-) -> tuple[Batch, ...]:
-    """Return batches of up to `max_items` items.
+class Packing(NamedTuple):
+    """The columns of events, slices or other items, and how they are packed."""
 
-    `columns` are in the machine's byte order, and `kinds` are their typecodes;
-    `differences` names those that mostly grow.
-    """
-    sizes = {name: array(kind).itemsize for name, kind in kinds.items()}
-    first = next(iter(sizes))
-    count = len(columns[first]) // sizes[first]
-    batches = []
-    for start in range(0, count, max_items):
-        end = min(start + max_items, count)
-        packed_columns = []
-        for name, size in sizes.items():
-            data = columns[name][start * size : end * size]
-            if data.strip(b"\0"):
-                grows = name in differences
-                packed_columns.append(
-                    (name, packed(kinds[name], data, differences=grows))
-                )
-        batches.append(Batch(events=end - start, columns=tuple(packed_columns)))
-    return tuple(batches)
+    kinds: Mapping[str, str]  # by column: typecodes of the array module
+    differences: Collection[str]  # columns that mostly grow: see `packed`
+
+    def pack(self, columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
+        """Return batches of items; `columns` are in the machine's byte order."""
+        sizes = {
+            one: size for one, size in sizes_of(self.kinds).items() if one in columns
+        }
+        first = next(iter(sizes))
+        count = len(columns[first]) // sizes[first]
+        batches = []
+        for start in range(0, count, ITEMS_PER_BATCH):
+            end = min(start + ITEMS_PER_BATCH, count)
+            packed_columns = []
+            for name, size in sizes.items():
+                data = columns[name][start * size : end * size]
+                if data.strip(b"\0"):
+                    grows = name in self.differences
+                    data = packed(self.kinds[name], data, differences=grows)
+                    packed_columns.append((name, data))
+            batches.append(Batch(events=end - start, columns=tuple(packed_columns)))
+        return tuple(batches)
+
+    def unpack(self, name: str, data: bytes, count: int) -> array[int]:
+        """Return the `count` values of the packed column `name`.
+
+        ValueError unless `data` has exactly that many; no more are ever unpacked.
+        """
+        values = array(self.kinds[name])
+        size = values.itemsize
+        planes = _planes(name, data, count, size)
+        raw = bytearray(len(planes))
+        for i in range(size):
+            raw[i::size] = planes[i * count : (i + 1) * count]
+        values.frombytes(raw)
+        if sys.byteorder == "big":
+            values.byteswap()
+        if name not in self.differences:
+            return values
+        return _wrapped(self.kinds[name], list(accumulate(values)), size)
+
+    def column(self, batches: Iterable[Batch], name: str) -> array[int]:
+        """Return a column of all `batches`; zeros if a batch does not have it.
+
+        ValueError unless each has exactly as many values as the batch has items.
+        """
+        values = array(self.kinds[name])
+        for batch in batches:
+            data = dict(batch.columns).get(name)
+            if data is None:
+                values.frombytes(bytes(batch.events * values.itemsize))
+            else:
+                values.extend(self.unpack(name, data, batch.events))
+        return values
+
+    def planes(self, batch: Batch, name: str) -> bytes:
+        """Return the bytes of a column, all lowest bytes first; b"" for zeros.
+
+        ValueError as of `column`.
+        """
+        data = dict(batch.columns).get(name)
+        size = array(self.kinds[name]).itemsize
+        return b"" if data is None else _planes(name, data, batch.events, size)
 
 
-def unpack_column(
-    name: str,
-    data: bytes,
-    count: int,
-    kinds: Mapping[str, str],
-    differences: Collection[str],
-) -> Values:
-    """Return the `count` values of the packed column `name`.
+def sizes_of(kinds: Mapping[str, str]) -> dict[str, int]:
+    """Return the bytes of a value in each column, by the columns' typecodes."""
+    return {name: array(kind).itemsize for name, kind in kinds.items()}
 
-    `kinds` and `differences` are those of `pack_columns`. ValueError unless `data` has
-    exactly that many; no more are ever unpacked.
-    """
-    try:
-        return unpacked(kinds[name], data, count, differences=name in differences)
-    except ValueError as error:
-        raise ValueError(f"a column {name} {error}") from error
+
+def _is_sorted(values: Values) -> bool:
+    return all(map(le, values, islice(values, 1, None)))
 
 
 # GPU events.
@@ -230,9 +228,7 @@ class GpuEvent(NamedTuple):
     thread: int  # native id of the calling thread; 0 on a device
 
 
-EVENTS_PER_BATCH = 65_536
-
-# Columns and their typecodes in the array module: I has 4 bytes, Q has 8.
+# Columns and their typecodes in the array module: B has a byte, I has 4, Q has 8.
 EVENT_COLUMNS = {
     "kind": "B",  # number in KINDS
     "name": "I",  # index in Timeline.names
@@ -251,10 +247,14 @@ EVENT_COLUMNS = {
     "launched": "Q",  # when the launching call began, as "start"; 0: unknown
 }
 
-EVENT_SIZES = {name: array(kind).itemsize for name, kind in EVENT_COLUMNS.items()}
+EVENT_SIZES = sizes_of(EVENT_COLUMNS)
 
 # Columns that mostly grow: kept as differences to the event before.
 EVENT_DIFFERENCES = frozenset({"start", "correlation", "launched"})
+
+_EVENTS = Packing(kinds=EVENT_COLUMNS, differences=EVENT_DIFFERENCES)
+pack_events, unpack_events = _EVENTS.pack, _EVENTS.unpack
+event_column = _EVENTS.column
 
 
 @dataclass(frozen=True)
@@ -285,50 +285,23 @@ GPU_TIMELINES = Relation(
 )
 
 
-def pack_events(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
-    """Return batches of events; `columns` are in the machine's byte order."""
-    return pack_columns(columns, EVENT_COLUMNS, EVENT_DIFFERENCES, EVENTS_PER_BATCH)
-
-
-def unpack_events(name: str, data: bytes, events: int) -> Values:
-    """Return the values of a packed column of `events` events.
-
-    ValueError unless `data` has exactly that many; no more are ever unpacked.
-    """
-    return unpack_column(name, data, events, EVENT_COLUMNS, EVENT_DIFFERENCES)
-
-
-def event_column(batches: Iterable[Batch], name: str) -> Values:
-    """Return a column of all `batches`; zeros if a batch does not have it."""
-    values = array(EVENT_COLUMNS[name])
-    for batch in batches:
-        data = dict(batch.columns).get(name)
-        if data is None:
-            values.frombytes(bytes(batch.events * values.itemsize))
-        else:
-            values.extend(unpack_events(name, data, batch.events))
-    return values
-
-
-def events(timeline: Timeline) -> Iterator[GpuEvent]:
-    """Yield the events in order of their start.
+def rows_by_start(
+    timeline: Timeline, names: Sequence[str]
+) -> Iterable[tuple[int, ...]]:
+    """Return the values of the columns `names` for each event, in order of the start.
 
     That takes the memory of one batch if they were recorded in order, else 80 bytes
     for each event.
     """
-    order = order_of(event_column(timeline.batches, "start"))
-    if order is None:
-        for batch in timeline.batches:
-            yield from _events(timeline, _rows([batch]))
-    else:
-        yield from _events(timeline, _rows(timeline.batches, order))
-
-
-def order_of(starts: Values) -> list[int] | None:
-    """Return the indexes of events by start; None if they are in that order."""
-    if all(map(le, starts, islice(starts, 1, None))):
-        return None
-    return sorted(range(len(starts)), key=starts.__getitem__)
+    starts = event_column(timeline.batches, "start")
+    if _is_sorted(starts):
+        return chain.from_iterable(
+            zip(*(event_column([batch], name) for name in names))
+            for batch in timeline.batches
+        )
+    order = sorted(range(len(starts)), key=starts.__getitem__)
+    columns = [event_column(timeline.batches, name) for name in names]
+    return zip(*(map(column.__getitem__, order) for column in columns))
 
 
 class EventRow(NamedTuple):
@@ -350,23 +323,13 @@ class EventRow(NamedTuple):
     thread: int
 
 
-def _rows(
-    batches: Sequence[Batch], order: Sequence[int] | None = None
-) -> Iterator[EventRow]:
-    """Yield the values of each event, in `order` if that is given."""
-    columns: list[Iterable[int]] = []
-    for name in EventRow._fields:
-        column = event_column(batches, name)
-        columns.append(column if order is None else map(column.__getitem__, order))
-    return map(EventRow._make, zip(*columns))
-
-
-def _events(timeline: Timeline, rows: Iterable[EventRow]) -> Iterator[GpuEvent]:
+def events(timeline: Timeline) -> Iterator[GpuEvent]:
+    """Yield the events in order of their start; for the memory see `rows_by_start`."""
     launches = timeline.launches
     grids = [(one.grid_x, one.grid_y, one.grid_z) for one in launches]
     blocks = [(one.block_x, one.block_y, one.block_z) for one in launches]
     path_0 = timeline.first_path - 1  # the columns count paths from 1
-    for row in rows:
+    for row in map(EventRow._make, rows_by_start(timeline, EventRow._fields)):
         kind = KINDS[row.kind] if row.kind < len(KINDS) else UNKNOWN
         launch = launches[row.launch]
         yield GpuEvent(
@@ -451,9 +414,7 @@ TRACES = Relation(
 )
 
 
-SLICES_PER_BATCH = 65_536
-
-# Columns and their typecodes in the array module: I has 4 bytes, Q has 8.
+# Columns and their typecodes, as EVENT_COLUMNS.
 SLICE_COLUMNS = {
     "thread": "I",  # index in Trace.threads
     "function": "I",  # index in Trace.functions
@@ -462,9 +423,7 @@ SLICE_COLUMNS = {
     "ns": "Q",
 }
 
-SLICE_SIZES = {name: array(kind).itemsize for name, kind in SLICE_COLUMNS.items()}
-
-_SLICE_DIFFERENCES = frozenset({"start"})
+SLICE_SIZES = sizes_of(SLICE_COLUMNS)
 
 # A column that some traces have beyond those: ns for which the thread of a slice on a
 # line was off the processor, callees included, as far as that is known.
@@ -474,64 +433,25 @@ WAIT_COLUMN = "wait"
 # short for their waits to be measured.
 UNSURE_COLUMN = "unsure"
 
-_WAIT_COLUMNS = {WAIT_COLUMN: "Q", UNSURE_COLUMN: "Q"}
-
-_ALL_SLICE_COLUMNS = {**SLICE_COLUMNS, **_WAIT_COLUMNS}
-
-
-class SliceColumns(NamedTuple):
-    """The values of the columns of SLICE_COLUMNS, for the slices of one batch."""
-
-    thread: Values
-    function: Values
-    line: Values
-    start: Values
-    ns: Values
+_SLICES = Packing(
+    kinds={**SLICE_COLUMNS, WAIT_COLUMN: "Q", UNSURE_COLUMN: "Q"},
+    differences=frozenset({"start"}),
+)
+pack_slices, slice_column = _SLICES.pack, _SLICES.column
+slice_waits = _SLICES.planes
 
 
-def pack_slices(columns: Mapping[str, bytes]) -> tuple[Batch, ...]:
-    """Return batches of slices; `columns` are in the machine's byte order."""
-    more = {name: kind for name, kind in _WAIT_COLUMNS.items() if name in columns}
-    kinds = {**SLICE_COLUMNS, **more}
-    return pack_columns(columns, kinds, _SLICE_DIFFERENCES, SLICES_PER_BATCH)
-
-
-def slice_columns(batch: Batch) -> SliceColumns:
-    """Return the values of a batch; zeros for a column that the batch lacks.
-
-    ValueError unless each column has exactly as many values as there are slices.
-    """
-    return SliceColumns(**{name: _slice_column(batch, name) for name in SLICE_COLUMNS})
-
-
-def _slice_column(batch: Batch, name: str) -> Values:
-    """Return the values of one column of slices; zeros if the batch lacks it."""
-    kinds = _ALL_SLICE_COLUMNS
-    data = dict(batch.columns).get(name)
-    if data is None:
-        return array(kinds[name], bytes(batch.events * array(kinds[name]).itemsize))
-    return unpack_column(name, data, batch.events, kinds, _SLICE_DIFFERENCES)
+def slice_columns(batch: Batch) -> list[array[int]]:
+    """Return the values of a batch in each of SLICE_COLUMNS."""
+    return [slice_column([batch], name) for name in SLICE_COLUMNS]
 
 
 def slice_planes(batch: Batch) -> list[bytes]:
     """Return the bytes of each column of SLICE_COLUMNS, all lowest bytes first.
 
-    A column that the batch lacks has none. ValueError as of `slice_columns`.
+    A column that the batch lacks has none.
     """
-    return [_slice_planes(batch, name, size) for name, size in SLICE_SIZES.items()]
-
-
-def slice_waits(batch: Batch, column: str) -> bytes:
-    """Return the bytes of a column of waits in the same form, b"" for zeros."""
-    return _slice_planes(batch, column, 8)
-
-
-def _slice_planes(batch: Batch, name: str, size: int) -> bytes:
-    data = dict(batch.columns).get(name)
-    try:
-        return b"" if data is None else _planes(data, batch.events, size)
-    except ValueError as error:
-        raise ValueError(f"a column {name} {error}") from error
+    return [_SLICES.planes(batch, name) for name in SLICE_COLUMNS]
 
 
 def sorted_batches(trace: Trace) -> tuple[Batch, ...]:
@@ -541,10 +461,7 @@ def sorted_batches(trace: Trace) -> tuple[Batch, ...]:
     """
     if _is_in_order(trace.batches):
         return trace.batches
-    columns = {name: array(kind) for name, kind in _ALL_SLICE_COLUMNS.items()}
-    for batch in trace.batches:
-        for name, values in columns.items():
-            values.extend(_slice_column(batch, name))
+    columns = {name: slice_column(trace.batches, name) for name in _SLICES.kinds}
     starts, lengths = columns["start"], columns["ns"]
     order = sorted(range(len(starts)), key=lambda at: (starts[at], -lengths[at]))
     return pack_slices(
@@ -555,30 +472,23 @@ def sorted_batches(trace: Trace) -> tuple[Batch, ...]:
     )
 
 
-def slice_starts(batch: Batch) -> Values:
-    """Return the starts of a batch (ns on CLOCK_MONOTONIC)."""
-    return _slice_column(batch, "start")
-
-
 def slices(trace: Trace) -> Iterator[Slice]:
-    """Yield the slices by their start, the longer of two first.
+    """Return the slices by their start, the longer of two first.
 
     That takes the memory of one batch if they are stored in that order, as they are
     recorded, else 200 bytes for each slice.
     """
-    found: Iterator[Slice] = (
-        one for batch in trace.batches for one in _slices(trace, batch)
-    )
-    if not _is_in_order(trace.batches):
-        found = iter(sorted(found, key=lambda one: (one.start_ns, -one.ns)))
-    yield from found
+    found = chain.from_iterable(_slices(trace, batch) for batch in trace.batches)
+    if _is_in_order(trace.batches):
+        return found
+    return iter(sorted(found, key=lambda one: (one.start_ns, -one.ns)))
 
 
 def _is_in_order(batches: Iterable[Batch]) -> bool:
     last = 0
     for batch in batches:
-        starts = slice_starts(batch)
-        if starts[0] < last or not all(map(le, starts, islice(starts, 1, None))):
+        starts = slice_column([batch], "start")
+        if starts[0] < last or not _is_sorted(starts):
             return False
         last = starts[-1]
     return True
@@ -586,14 +496,11 @@ def _is_in_order(batches: Iterable[Batch]) -> bool:
 
 def _slices(trace: Trace, batch: Batch) -> Iterator[Slice]:
     """Yield the slices of a batch."""
-    columns, threads, functions = slice_columns(batch), trace.threads, trace.functions
-    for start, ns, thread, function, line in zip(
-        columns.start, columns.ns, columns.thread, columns.function, columns.line
-    ):
+    for thread, function, line, start, ns in zip(*slice_columns(batch)):
         yield Slice(
             start_ns=start - trace.origin_ns,
             ns=ns,
-            thread=threads[thread],
-            function=functions[function],
+            thread=trace.threads[thread],
+            function=trace.functions[function],
             line=line,
         )

@@ -371,7 +371,7 @@ class RawTrace(NamedTuple):
         for serial, key in keys.items():
             wanted[serial] = functions.setdefault(key, len(functions)) + 1
         windows = TraceWindows._make(
-            self.tracer.trace_windows(wanted.tobytes(), 4 * timelines.SLICES_PER_BATCH)
+            self.tracer.trace_windows(wanted.tobytes(), 4 * timelines.ITEMS_PER_BATCH)
         )
         used: set[int] = set()
         batches = tuple(self._batches(wanted.tobytes(), windows, scale, used))

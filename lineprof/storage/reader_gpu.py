@@ -12,15 +12,14 @@ from itertools import compress
 from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.model.gpu import NO_DEVICE, NO_PATH, Gpu
-from lineprof.model.rank_lines import LINE_COLUMNS, LINES_PER_BATCH
+from lineprof.model.rank_lines import LINE_COLUMNS
 from lineprof.model.records import Ranks, maker_of
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
 from lineprof.model.timelines import (
     EVENT_COLUMNS,
-    EVENTS_PER_BATCH,
+    ITEMS_PER_BATCH,
     SLICE_COLUMNS,
     SLICE_SIZES,
-    SLICES_PER_BATCH,
     UNSURE_COLUMN,
     WAIT_COLUMN,
     Batch,
@@ -145,7 +144,6 @@ class _Batches:
 
     tables: BatchTables
     names: Iterable[str]  # of columns; other ones, of later versions, are left out
-    max_items: int  # in one batch
 
     def read(
         self,
@@ -165,7 +163,7 @@ class _Batches:
         size = 0  # of packed columns, in bytes
         found: dict[object, list[Batch]] = {one: [] for one in owners}
         for batch_id, owner_id, count in rows:
-            if not 0 < count <= self.max_items:
+            if not 0 < count <= ITEMS_PER_BATCH:
                 raise Damaged(f"a batch has {count} {items}")
             total += count
             if total > MAX_EVENTS:
@@ -220,17 +218,12 @@ class _Batches:
             yield made
 
 
-_EVENT_BATCHES = _Batches(
-    tables=schema_gpu.EVENT_BATCHES, names=EVENT_COLUMNS, max_items=EVENTS_PER_BATCH
-)
+_EVENT_BATCHES = _Batches(tables=schema_gpu.EVENT_BATCHES, names=EVENT_COLUMNS)
 _SLICE_BATCHES = _Batches(
     tables=schema_gpu.SLICE_BATCHES,
     names=(*SLICE_COLUMNS, WAIT_COLUMN, UNSURE_COLUMN),
-    max_items=SLICES_PER_BATCH,
 )
-_RANK_BATCHES = _Batches(
-    tables=schema_gpu.RANK_LINE_BATCHES, names=LINE_COLUMNS, max_items=LINES_PER_BATCH
-)
+_RANK_BATCHES = _Batches(tables=schema_gpu.RANK_LINE_BATCHES, names=LINE_COLUMNS)
 
 
 def _timelines(
@@ -310,9 +303,7 @@ def _check_trace(trace: Trace) -> None:
                 raise Damaged("a slice has a wait beyond 63 bits")
         if _is_plainly_valid(batch, ends):
             continue
-        columns = slice_columns(batch)
-        for name, end in ends.items():
-            values = getattr(columns, name)
+        for (name, end), values in zip(ends.items(), slice_columns(batch)):
             if max(values) >= end:
                 raise Damaged(f"a slice has the {name} {max(values)}")
 

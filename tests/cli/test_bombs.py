@@ -155,15 +155,17 @@ def test_few_numbers_of_many_lines_of_many_ranks_are_there_at_once(
 ) -> None:
     profile = load(bombs.rank_noise(tmp_path, ranks=32, lines=20_000))
     at_once = []
-    add = rank_spread._Spreads.add
+    joined = rank_spread._joined
 
     def seen(
-        self: rank_spread._Spreads, ranks: Sequence[int], numbers: Sequence[list[int]]
-    ) -> None:
+        before: list[rank_spread.Spread],
+        ranks: Sequence[int],
+        numbers: Sequence[Sequence[int]],
+    ) -> list[rank_spread.Spread]:
         at_once.append(sum(map(len, numbers)))
-        add(self, ranks, numbers)
+        return joined(before, ranks, numbers)
 
-    monkeypatch.setattr(rank_spread._Spreads, "add", seen)
+    monkeypatch.setattr(rank_spread, "_joined", seen)
     assert len(rank_spread.line_spreads(profile.ranks)) == 20_000
     assert sum(at_once) == 3 * 32 * 20_000  # times, without communication, own
     assert max(at_once) <= 500_000

@@ -21,7 +21,7 @@ from lineprof.model.timelines import (
     EVENT_COLUMNS,
     EVENT_DIFFERENCES,
     EVENT_SIZES,
-    EVENTS_PER_BATCH,
+    ITEMS_PER_BATCH,
     Timeline,
     pack_events,
     unpack_events,
@@ -106,11 +106,11 @@ def test_call_paths_of_a_timeline_are_counted_from_its_first_path() -> None:
     )
 
 
-@pytest.mark.parametrize("count", [0, 1, EVENTS_PER_BATCH, EVENTS_PER_BATCH + 1])
+@pytest.mark.parametrize("count", [0, 1, ITEMS_PER_BATCH, ITEMS_PER_BATCH + 1])
 def test_any_number_of_events_survives_packing(count: int) -> None:
     events = timeline(rows_at([10 * number for number in range(count)]))
     assert sum(batch.events for batch in events.batches) == count
-    assert all(0 < batch.events <= EVENTS_PER_BATCH for batch in events.batches)
+    assert all(0 < batch.events <= ITEMS_PER_BATCH for batch in events.batches)
     numbers = [(event.correlation, event.start_ns) for event in events]
     assert numbers == [(number, 10 * number) for number in range(count)]
 
@@ -123,7 +123,7 @@ def test_events_that_begin_at_the_same_time_keep_their_order() -> None:
 
 
 def test_unordered_events_of_several_batches_are_sorted() -> None:
-    starts = list(range(EVENTS_PER_BATCH + 999))
+    starts = list(range(ITEMS_PER_BATCH + 999))
     random.Random(1).shuffle(starts)  # noqa: S311
     found = [event.start_ns for event in timeline(rows_at(starts))]
     assert found == sorted(starts)

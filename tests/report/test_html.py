@@ -19,7 +19,7 @@ from view_text import text_of
 
 from lineprof.line_stats import LineStats
 from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
-from lineprof.model.timelines import SLICE_COLUMNS, unpacked
+from lineprof.model.timelines import Batch, slice_column
 
 MAX_SMALL = 150_000  # bytes of the page of a small program
 
@@ -186,12 +186,9 @@ def test_slices_are_packed_as_the_profile_has_them() -> None:
     page = page_of(profile)
     (trace,), (kept,) = profile.traces, page.data["timeline"]["traces"]
     (batch,) = kept["batches"]
-    starts = unpacked(
-        SLICE_COLUMNS["start"],
-        page.blocks[f"blob-{batch['columns']['start']}"],
-        batch["count"],
-        differences=True,
-    )
+    block = page.blocks[f"blob-{batch['columns']['start']}"]
+    packed = Batch(events=batch["count"], columns=(("start", block),))
+    starts = slice_column([packed], "start")
     assert isinstance(starts, array)
     first = int(kept["origin"])
     assert sorted(start - first for start in starts) == [one.start_ns for one in trace]

@@ -11,7 +11,7 @@ from check_trace import nested, rows_of, slices_of, traced
 
 from lineprof import LineProfiler, start, stop
 from lineprof.model.records import UNKNOWN_THREAD
-from lineprof.model.timelines import SLICES_PER_BATCH
+from lineprof.model.timelines import ITEMS_PER_BATCH
 
 if TYPE_CHECKING:
     from settable_clock import Clock
@@ -409,7 +409,7 @@ def test_a_full_buffer_keeps_earlier_slices_and_counts_later_ones(clock: Clock) 
     (trace,) = stats.traces
     assert trace.count + trace.left_out == 300_001
     assert 100_000 < trace.count < 300_000
-    assert [batch.events for batch in trace.batches[:1]] == [SLICES_PER_BATCH]
+    assert [batch.events for batch in trace.batches[:1]] == [ITEMS_PER_BATCH]
     outer, *rest = rows_of(stats, begin)
     assert outer == (0, 300_000_000, "main", 0)
     assert rest == [(i * 1000, i * 1000 + 1000, "f", 0) for i in range(len(rest))]

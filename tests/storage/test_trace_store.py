@@ -17,8 +17,8 @@ from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
 from lineprof.model.records import UNKNOWN_THREAD
 from lineprof.model.timelines import (
+    ITEMS_PER_BATCH,
     SLICE_COLUMNS,
-    SLICES_PER_BATCH,
     UNSURE_COLUMN,
     WAIT_COLUMN,
     Slice,
@@ -99,16 +99,14 @@ def test_slices_are_sorted() -> None:
 
 
 def test_slices_of_several_batches_are_sorted() -> None:
-    late = [
-        (0, 0, 1, ORIGIN + SLICES_PER_BATCH + i, 1) for i in range(SLICES_PER_BATCH)
-    ]
-    early = [(0, 0, 2, ORIGIN + i, 1) for i in range(SLICES_PER_BATCH)]
+    late = [(0, 0, 1, ORIGIN + ITEMS_PER_BATCH + i, 1) for i in range(ITEMS_PER_BATCH)]
+    early = [(0, 0, 2, ORIGIN + i, 1) for i in range(ITEMS_PER_BATCH)]
     trace = trace_of(*late, *early)
     starts = [one.start_ns for one in trace]
-    assert starts == [*range(2 * SLICES_PER_BATCH)]
+    assert starts == [*range(2 * ITEMS_PER_BATCH)]
     assert [batch.events for batch in trace.batches] == [
-        SLICES_PER_BATCH,
-        SLICES_PER_BATCH,
+        ITEMS_PER_BATCH,
+        ITEMS_PER_BATCH,
     ]
 
 
