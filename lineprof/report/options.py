@@ -16,12 +16,12 @@ from lineprof.flags import (
     valued,
     whole,
 )
-from lineprof.model.profile import Profile
 from lineprof.report.line_table import EXTRA_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from lineprof.model.profile import Profile
     from lineprof.model.records import ThreadLine
     from lineprof.report.rows import Rows
     from lineprof.source import Sources
@@ -81,14 +81,13 @@ class View(NamedTuple):
     """One way to look at a profile."""
 
     name: str
-    suffix: str  # of the name of a file with this view
     help: str
     options: tuple[Flag, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
     notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # below the view
     value: Flag | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
-    has_tables: bool = True  # with the source of all functions
+    has_tables: bool = False  # with the source of all functions
     takes_names: bool = False  # of the functions to show
     of_ranks: bool = False  # its files are of one parallel program
     is_file: bool = False  # written to a file, and has all notes itself
@@ -357,6 +356,13 @@ MATRIX = switch(
 )
 
 
+# Options of the tables, in the order of the help.
+OF_TEXT = (
+    *(UNIT, SKIP_ZERO, SORT, SUMMARIZE, RICH, RAW, COLUMNS, SORT_BY),
+    *(GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN),
+    *(LIMIT, MIN_PERCENT, ALL_FUNCTIONS),
+)
+
 # Options that change the tables of --drill, but not its rows.
 OF_TABLES = (UNIT, RICH, COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS)
 
@@ -378,21 +384,7 @@ def uncalibrated(profile: Profile) -> Profile:
     def measured(cell: ThreadLine) -> ThreadLine:
         return cell._replace(time_ns=max(cell.time_ns, cell.raw_ns))
 
-    return Profile.from_functions(
-        (
-            function._replace(thread_lines=tuple(map(measured, function.thread_lines)))
-            for function in profile.functions
-        ),
-        processes=profile.processes,
-        threads=profile.threads,
-        sources=profile.sources,
-        warnings=profile.warnings,
-        unit=profile.unit,
-        gpu=profile.gpu,
-        calls=profile.calls,
-        waits=profile.waits,
-        traces=profile.traces,
-        breakdowns=profile.breakdowns,
-        cuts=profile.cuts,
-        ranks=profile.ranks,
+    return profile.with_functions(
+        function._replace(thread_lines=tuple(map(measured, function.thread_lines)))
+        for function in profile.functions
     )
