@@ -23,12 +23,13 @@ from lineprof.report.line_table import (
     Scale,
     footer,
     function_tables,
+    scale_of,
 )
 from lineprof.report.options import Options
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.model.profile import Profile
 
@@ -85,11 +86,7 @@ def _page(profile: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # n
     yield f'<div class="lineprof"><style>{STYLE}</style>'
     for function in functions:
         if function.ran:
-            scale = Scale(
-                unit=profile.unit,
-                output_unit=unit,
-                sum=sum(line.time for line in function.lines),
-            )
+            scale = scale_of(profile.unit, options).of(function)
             block = sources.block(function.file, function.line, function.name)
             yield from _function(function, scale, block)
     idle = [function for function in functions if not function.ran]
@@ -116,7 +113,6 @@ def _function(
     yield '<div class="lp-wide"><table><thead><tr>'
     columns = _columns(function)
     titles = [column.title for column in columns]
-    titles += [title for title, _ in function.extra.columns]
     for title in ["Line", *titles]:
         unit = _unit(scale.output_unit) if title == "Time" else ""
         yield f"<th>{_text(title)}{unit}</th>"
@@ -134,9 +130,9 @@ def _unit(unit: float) -> str:
 
 
 def _columns(function: FunctionTable) -> tuple[Column, ...]:
-    """Return the columns of a table, with Await only if a line has such time."""
+    """Return the columns of a table, Await only if a line has such time."""
     waits = any(line.row.await_ns for line in function.lines)
-    return (*COLUMNS, AWAIT) if waits else COLUMNS
+    return (*COLUMNS, *((AWAIT,) if waits else ()), *function.columns)
 
 
 def _rows(
@@ -146,20 +142,19 @@ def _rows(
     block: Sequence[str] | None,
 ) -> Iterator[_Row]:
     """Yield the lines of a function; without source, only those with numbers."""
-    extra, lines = function.extra, {line.number: line for line in function.lines}
-    measured = sorted({*lines, *extra.texts})
-    numbered = enumerate(block, function.line) if block else ((n, "") for n in measured)
-    blank, none = [""] * len(columns), [""] * len(extra.columns)
+    lines = {line.number: line for line in function.lines}
+    numbered: Iterable[tuple[int, str]] = ((number, "") for number in sorted(lines))
+    if block:
+        numbered = enumerate(block, function.line)
     for number, source in numbered:
         line = lines.get(number)
-        cells = [c.text(line, scale).strip() for c in columns] if line else blank
         yield _Row(
             number=number,
-            cells=[*cells, *extra.texts.get(number, none)],
+            cells=[one.text(line, scale) if line else "" for one in columns],
             share=(scale.percent(line.time) or 0) / 100 if line else 0.0,
             source=source,
-            below=extra.below.get(number, ()),
-            hot=number in extra.hot,
+            below=function.below.get(number, ()),
+            hot=number in function.hot,
         )
 
 

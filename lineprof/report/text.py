@@ -22,6 +22,7 @@ from lineprof.report.line_table import (
     Scale,
     footer,
     function_tables,
+    scale_of,
 )
 from lineprof.report.options import uncalibrated
 from lineprof.source import LEFT_OUT
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.report import unmeasured
     from lineprof.report.highlight import Painter
-    from lineprof.report.line_table import ExtraColumns, FunctionTable
+    from lineprof.report.line_table import FunctionTable
     from lineprof.report.options import Options
     from lineprof.source import Sources
 else:
@@ -48,7 +49,7 @@ _HOT_PERCENT = 20  # of the function
 _ORDERS: Mapping[str, Callable[[FunctionTable], tuple[object, ...]]] = {
     "gpu": lambda function: (function.gpu_ns,),
     "time": lambda function: (function.total,),
-    "hits": lambda function: (sum(line.hits for line in function.lines),),
+    "hits": lambda function: (sum(line.hits or 0 for line in function.lines),),
     "wait": lambda function: (function.wait_ns,),
     "line": lambda function: (function.file, function.line, function.name),
 }
@@ -99,11 +100,7 @@ def table_layout(
     With `sources` and `options.brief`, bodies without numbers are left out.
     """
     return TableLayout(
-        scale=Scale(
-            unit=unit,
-            output_unit=unit if options.unit is None else options.unit,
-            widths=options.column_widths or {},
-        ),
+        scale=scale_of(unit, options),
         columns=(
             *COLUMNS,
             *(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns)),
@@ -193,19 +190,15 @@ class TableLayout(NamedTuple):
         self, function: FunctionTable, block: Sequence[str] | None
     ) -> Iterator[str]:
         """Yield the titles and a row for each line."""
-        scale = self.scale._replace(sum=sum(line.time for line in function.lines))
-        extra = function.extra
-        columns = [
-            _Heading(title=one.title, min_width=scale.width(one), grows=one.grows)
-            for one in self.columns
-        ]
-        columns += [
-            _Heading(title=title, min_width=width) for title, width in extra.columns
-        ]
-        cells = self._cells(function, scale)
-        widths = [scale.width(NUMBER), *_widths(columns, cells.values())]
+        scale = self.scale.of(function)
+        columns = (*self.columns, *function.columns)
+        cells = {
+            line.number: [column.text(line, scale) for column in columns]
+            for line in function.lines
+        }
+        widths = [scale.width(NUMBER), *_widths(columns, scale, cells.values())]
         start = _row_start(NUMBER.title, [one.title for one in columns], widths)
-        terminal = self._wide_enough(extra, len(start))
+        terminal = self._wide_enough(function, len(start))
         header = f"{start}Line Contents"
         for text in (header, "=" * len(header)):
             clipped = terminal.clipped(text, 0)
@@ -224,31 +217,16 @@ class TableLayout(NamedTuple):
                 continue
             start = _row_start(str(number), cells.get(number, blank), widths)
             yield self._row(start, source, shares.get(number, 0))
-            for text in extra.below.get(number, ()):
+            for text in function.below.get(number, ()):
                 yield " " * len(start) + terminal.clipped(text, len(start))
 
-    def _cells(self, function: FunctionTable, scale: Scale) -> dict[int, list[str]]:
-        """Return the texts of each line in all columns, by line number."""
-        extra = function.extra
-        texts = {
-            line.number: [column.text(line, scale) for column in self.columns]
-            for line in function.lines
-        }
-        if not extra.columns:
-            return texts
-        blank, extra_blank = [""] * len(self.columns), [""] * len(extra.columns)
-        return {
-            number: [*texts.get(number, blank), *extra.texts.get(number, extra_blank)]
-            for number in [*texts, *extra.texts]
-        }
-
-    def _wide_enough(self, extra: ExtraColumns, start: int) -> Terminal:
+    def _wide_enough(self, function: FunctionTable, start: int) -> Terminal:
         """Return the terminal, without width if more columns leave no room for source.
 
         Lines are then wrapped by the terminal instead of cut.
         """
         width = self.terminal.width
-        has_more = extra.columns or self.columns != COLUMNS
+        has_more = function.columns or self.columns != COLUMNS
         if has_more and width is not None and width - start < _MIN_SOURCE_WIDTH:
             return self.terminal._replace(width=None)
         return self.terminal
@@ -279,20 +257,14 @@ class TableLayout(NamedTuple):
 def _shares(function: FunctionTable, scale: Scale) -> dict[int, float]:
     """Return the share (%) of each line in its function; 100 for hot GPU lines."""
     shares = {line.number: scale.percent(line.time) or 0 for line in function.lines}
-    return {**shares, **dict.fromkeys(function.extra.hot, 100.0)}
+    return {**shares, **dict.fromkeys(function.hot, 100.0)}
 
 
-class _Heading(NamedTuple):
-    """The heading of a column, which sets the column's minimum width."""
-
-    title: str
-    min_width: int
-    grows: bool = True  # as wide as its widest text
-
-
-def _widths(columns: Sequence[_Heading], rows: Iterable[Sequence[str]]) -> list[int]:
+def _widths(
+    columns: Sequence[Column], scale: Scale, rows: Iterable[Sequence[str]]
+) -> list[int]:
     """Return the width of each column."""
-    widths = [one.min_width for one in columns]
+    widths = [scale.width(one) for one in columns]
     for row in rows:
         for index, text in enumerate(row):
             if columns[index].grows:
@@ -312,9 +284,7 @@ def _numbered_source(
     """Return the number and source of each row; the source may be unknown."""
     if block is not None and block != LEFT_OUT:
         return enumerate(block, function.line)
-    measured = sorted(
-        {*[line.number for line in function.lines], *function.extra.texts}
-    )
+    measured = sorted(line.number for line in function.lines)
     measured = measured or [function.line]
     count = measured[-1] - min(measured[0], function.line) + 1
     if count > _MAX_BLANK_ROWS:
