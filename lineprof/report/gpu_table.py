@@ -18,6 +18,7 @@ from lineprof.model.gpu import (
 )
 from lineprof.model.gpu_idle import idle_share
 from lineprof.model.units import AUTO_UNIT, NANOSECOND, format_seconds
+from lineprof.patterns import listed
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.gpu_idle import idle_note, idle_of_lines
 from lineprof.report.line_table import Column, Line, decimal, scale_of
@@ -248,7 +249,8 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
     if options.kernel is not None and not total.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
     yield from _devices(profile)
-    yield from _idle(profile, options)
+    if idle_share(gpu) > _LARGE_IDLE:
+        yield from idle_note(profile, options, _LARGE_IDLE)
     yield from _unattributed(total, outside)
     yield from _lost(gpu)
     yield from why_off(gpu)
@@ -309,12 +311,6 @@ def _devices(profile: Profile) -> Iterator[str]:
     yield from _overlap(gpu)
 
 
-def _idle(profile: Profile, options: Options) -> Iterator[str]:
-    """Yield the line that left a GPU idle for longest, if that is a large share."""
-    if idle_share(profile.gpu) > _LARGE_IDLE:
-        yield from idle_note(profile, options, _LARGE_IDLE)
-
-
 def _overlap(gpu: Gpu) -> Iterator[str]:
     """Yield the overlap of work on the devices, if there is any."""
     busy = sum(device.busy_ns for device in gpu.devices)
@@ -358,7 +354,7 @@ def _lost(gpu: Gpu) -> Iterator[str]:
         if number
     ]
     if missing.work:
-        yield f"Lost: {_listed(lost)} records; the GPU numbers lack them"
+        yield f"Lost: {listed(lost, ' and ')} records; the GPU numbers lack them"
     elif missing.share > _WITHOUT_RECORD:
         yield (
             f"Without a record: {counted(missing.outstanding, 'call')}"
@@ -401,8 +397,3 @@ def _other_tools(gpu: Gpu) -> Iterator[str]:
             f"Another tool used CUPTI, too {which}: records may be missing; profile"
             " without that tool"
         )
-
-
-def _listed(items: Iterable[str]) -> str:
-    *others, last = items
-    return f"{', '.join(others)} and {last}" if others else last

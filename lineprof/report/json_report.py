@@ -156,20 +156,14 @@ class CallFields:
 
     def of_line(self, key: Key, line: int) -> Fields:
         """Return the known fields of a line."""
-        fields: Fields = {}
-        self_ns = self.self_ns.get(key, {}).get(line)
-        if self_ns is not None:
-            fields["self_ns"] = self_ns
-        waits = self.waits.get(key, {}).get(line)
-        if waits is not None:
-            fields["off_cpu_ns_by_cause"] = waits
-        mpi = self.mpi_ns.get(key, {}).get(line)
-        if mpi:
-            fields["mpi_ns"] = mpi
         split = self.splits.get(key, {}).get(line)
-        if split:
-            fields["split"] = split._asdict()
-        return fields
+        fields = {
+            "self_ns": self.self_ns.get(key, {}).get(line),
+            "off_cpu_ns_by_cause": self.waits.get(key, {}).get(line),
+            "mpi_ns": self.mpi_ns.get(key, {}).get(line) or None,
+            "split": split and split._asdict(),
+        }
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def call_fields(profile: Profile, *, raw: bool) -> CallFields:
