@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import TYPE_CHECKING
 
-from lineprof.console.terminal import PLAIN
 from lineprof.errors import LineprofError
 from lineprof.files import encoded
 from lineprof.model.records import LineTotals
 from lineprof.report import json_report
-from lineprof.report.json_report import gpu_fields
+from lineprof.report.json_report import GpuFields, lines_of
 from lineprof.report.options import Options
+from lineprof.report.rows import csv_row
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import FunctionStats
 
     Fields = dict[str, object]
 
@@ -37,11 +34,11 @@ def rows_of(profile: Profile) -> list[Fields]:
     names in ``view --json``, then the line's source. An unknown value is None.
     """
     sources = sources_of(profile)
-    gpu = gpu_fields(profile.gpu)
+    gpu = GpuFields(profile.gpu)
     rows: list[Fields] = []
     gpu_columns: dict[str, None] = {}
     for function in profile.functions:
-        for row in _lines(function, gpu.lines_of(function.key)):
+        for row in lines_of(function, gpu):
             gpu_values = dict(_flat(gpu.of_line(function.key, row.line)))
             gpu_columns.update(dict.fromkeys(gpu_values))
             numbers: Fields = row._asdict()
@@ -63,14 +60,6 @@ def columns_of(gpu_columns: dict[str, None]) -> list[str]:
     return [*COLUMNS, *gpu_columns, SOURCE]
 
 
-def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
-    """Return the lines of a function; also those with GPU work alone."""
-    rows = {row.line: row for row in function.rows}
-    for line in used_gpu:
-        rows.setdefault(line, LineTotals(line=line))
-    return [row for _, row in sorted(rows.items())]
-
-
 def _flat(fields: Fields) -> Iterator[tuple[str, object]]:
     """Yield `fields`; each field by direction becomes one field a direction."""
     for name, value in fields.items():
@@ -89,17 +78,9 @@ def csv_content(profile: Profile) -> Iterator[bytes]:
     """
     rows = rows_of(profile)
     titles = list(rows[0]) if rows else columns_of({})
-    yield from encoded([_csv_row(titles)])
+    yield from encoded([csv_row(titles)])
     for row in rows:
-        yield from encoded([_csv_row(list(row.values()))])
-
-
-def _csv_row(values: list[object] | list[str]) -> str:
-    """Return one row, with quotes if needed."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="")
-    writer.writerow([PLAIN.clean(v) if isinstance(v, str) else v for v in values])
-    return stream.getvalue()
+        yield from encoded([csv_row(row.values())])
 
 
 def json_content(profile: Profile) -> Iterator[bytes]:

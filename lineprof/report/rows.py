@@ -109,9 +109,14 @@ def as_csv(made: Rows) -> Iterator[str]:
     list or an object is written as JSON.
     """
     for values in chain([made.columns], (row.values() for row in made.rows)):
-        stream = io.StringIO()
-        csv.writer(stream, lineterminator="").writerow(map(_field, values))
-        yield stream.getvalue()
+        yield csv_row(values)
+
+
+def csv_row(values: Iterable[object]) -> str:
+    """Return one row of CSV."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="").writerow(map(_field, values))
+    return stream.getvalue()
 
 
 def _field(value: object) -> object:
