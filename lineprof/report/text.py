@@ -7,10 +7,9 @@ per hit of one line, can be a million times apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lineprof.console.output import Styled
-from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.later import Later
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.limits import longest_functions
@@ -18,8 +17,6 @@ from lineprof.report.line_table import (
     COLUMNS,
     EXTRA_COLUMNS,
     NUMBER,
-    Column,
-    Scale,
     footer,
     function_tables,
     scale_of,
@@ -30,13 +27,14 @@ from lineprof.source import LEFT_OUT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
-    from lineprof.report import unmeasured
-    from lineprof.report.highlight import Painter
-    from lineprof.report.line_table import FunctionTable
+    from lineprof.report import highlight, unmeasured
+    from lineprof.report.line_table import Column, FunctionTable, Scale
     from lineprof.report.options import Options
     from lineprof.source import Sources
 else:
+    highlight = Later("lineprof.report.highlight")
     unmeasured = Later("lineprof.report.unmeasured")
 
 _MAX_BLANK_ROWS = 100_000  # without source; no function is that long
@@ -77,7 +75,7 @@ def render_tables(
     functions: list[FunctionTable], unit: float, sources: Sources, options: Options
 ) -> Iterator[str]:
     """Yield the tables of `functions`, whose times are in ticks of `unit` (s)."""
-    layout = table_layout(unit, options, sources)
+    layout = TableLayout(unit, options, sources)
     order = options.sort_by or ("time" if options.sort else "")
     if order:
         functions = sorted(functions, key=_ORDERS[order])
@@ -92,61 +90,40 @@ def render_tables(
                 yield layout.summary(function)
 
 
-def table_layout(
-    unit: float, options: Options, sources: Sources | None = None
-) -> TableLayout:
-    """Return the layout of tables whose times are in ticks of `unit` (s).
-
-    With `sources` and `options.brief`, bodies without numbers are left out.
-    """
-    return TableLayout(
-        scale=scale_of(unit, options),
-        columns=(
-            *COLUMNS,
-            *(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns)),
-        ),
-        terminal=options.terminal,
-        painter=_painter(options),
-        bodies=_bodies(sources) if sources and options.brief else None,
-    )
-
-
-def _bodies(sources: Sources) -> unmeasured.UnmeasuredBodies:
-    return unmeasured.UnmeasuredBodies(sources)
-
-
-def _painter(options: Options) -> Painter | None:
-    """Return a painter for rows, if colours are asked for and possible."""
-    if not (options.rich and options.terminal.colour):
-        return None
-    from lineprof.report.highlight import painter  # noqa: PLC0415  # imports rich
-
-    return painter()
-
-
-class TableLayout(NamedTuple):
+class TableLayout:
     """The layout of tables: units, columns, and the terminal to fit."""
 
-    scale: Scale
-    columns: tuple[Column, ...] = COLUMNS
-    terminal: Terminal = PLAIN
-    painter: Painter | None = None  # None: no colours but for hot lines
-    bodies: unmeasured.UnmeasuredBodies | None = None  # None: all lines are shown
+    def __init__(
+        self, unit: float, options: Options, sources: Sources | None = None
+    ) -> None:
+        """Take the unit (s) of the tables' times.
+
+        With `sources` and `options.brief`, bodies without numbers are left out.
+        """
+        self._scale = scale_of(unit, options)
+        names = dict.fromkeys(options.columns)
+        self._columns = (*COLUMNS, *(EXTRA_COLUMNS[name] for name in names))
+        self._terminal = options.terminal
+        is_coloured = options.rich and options.terminal.colour
+        self._painter = highlight.painter() if is_coloured else None
+        self._bodies = None  # all lines are shown
+        if sources and options.brief:
+            self._bodies = unmeasured.UnmeasuredBodies(sources)
 
     def heading(self) -> Iterator[str]:
         """Yield the lines above all tables."""
-        unit = self.scale.output_unit
+        unit = self._scale.output_unit
         auto = unit == AUTO_UNIT
         yield f"Timer unit: {'beside each time' if auto else f'{unit:g} s'}"
         yield ""
 
     def summary(self, function: FunctionTable) -> str:
         """Return one line about a function."""
-        scale = self.scale
+        scale = self._scale
         total = f"{function.total * scale.unit:6.2f} seconds"
         if scale.output_unit == AUTO_UNIT:
             total = format_seconds(function.total * scale.unit).rjust(11)
-        name = self.terminal.clean(function.name)
+        name = self._terminal.clean(function.name)
         place = f"{self._file(function)}:{function.line}"
         line = f"{total} - {place} - {name}{function.mark}"
         return self._styled(line)
@@ -155,43 +132,43 @@ class TableLayout(NamedTuple):
         self, function: FunctionTable, block: Sequence[str] | None
     ) -> Iterator[str]:
         """Yield the table of one function; `block` is its source, None if unknown."""
-        yield f"Total time: {self.scale.total(function.total)}"
+        yield f"Total time: {self._scale.total(function.total)}"
         yield from self._function_heading(function, found=block is not None)
         yield ""
         yield from self._rows(function, block)
         for text in function.footer:
-            yield self.terminal.clipped(text, 0)
+            yield self._terminal.clipped(text, 0)
         yield ""
 
     def _function_heading(
         self, function: FunctionTable, *, found: bool
     ) -> Iterator[str]:
         if found:
-            name = self.terminal.clean(function.name)
+            name = self._terminal.clean(function.name)
             yield self._styled(f"File: {self._file(function)}")
             yield f"Function: {name} at line {function.line}{function.mark}"
         else:
             yield ""
-            yield f"Could not find file {self.terminal.clean(function.file)}"
+            yield f"Could not find file {self._terminal.clean(function.file)}"
             yield "Are you sure you are running this program from the same directory"
             yield "that you ran the profiler from?"
             yield "Continuing without the function's contents."
 
     def _styled(self, line: str) -> str:
         """Return a line of clean text, marked as such if rows are painted."""
-        return Styled(line) if self.painter else line
+        return Styled(line) if self._painter else line
 
     def _file(self, function: FunctionTable) -> str:
         """Return the file of a function, as a link if rows are painted."""
-        file = self.terminal.clean(function.file)
-        return self.painter.place(file, function.file) if self.painter else file
+        file = self._terminal.clean(function.file)
+        return self._painter.place(file, function.file) if self._painter else file
 
     def _rows(
         self, function: FunctionTable, block: Sequence[str] | None
     ) -> Iterator[str]:
         """Yield the titles and a row for each line."""
-        scale = self.scale.of(function)
-        columns = (*self.columns, *function.columns)
+        scale = self._scale.of(function)
+        columns = (*self._columns, *function.columns)
         cells = {
             line.number: [column.text(line, scale) for column in columns]
             for line in function.lines
@@ -202,12 +179,12 @@ class TableLayout(NamedTuple):
         header = f"{start}Line Contents"
         for text in (header, "=" * len(header)):
             clipped = terminal.clipped(text, 0)
-            painted = self.painter.heading(clipped) if self.painter else clipped
+            painted = self._painter.heading(clipped) if self._painter else clipped
             yield self._styled(painted)
         numbered = list(_numbered_source(function, block))
         rows: Sequence[tuple[int | None, str]] = numbered
-        if self.bodies:
-            rows = self.bodies.shortened(function, numbered)
+        if self._bodies:
+            rows = self._bodies.shortened(function, numbered)
         sources = self._sources(function, rows, terminal, len(start))
         shares = _shares(function, scale)
         blank = [""] * len(columns)
@@ -225,11 +202,11 @@ class TableLayout(NamedTuple):
 
         Lines are then wrapped by the terminal instead of cut.
         """
-        width = self.terminal.width
-        has_more = function.columns or self.columns != COLUMNS
+        width = self._terminal.width
+        has_more = function.columns or self._columns != COLUMNS
         if has_more and width is not None and width - start < _MIN_SOURCE_WIDTH:
-            return self.terminal._replace(width=None)
-        return self.terminal
+            return self._terminal._replace(width=None)
+        return self._terminal
 
     def _sources(
         self,
@@ -240,18 +217,18 @@ class TableLayout(NamedTuple):
     ) -> Iterable[str]:
         """Return the source of `rows`, cut to the room from column `start` on."""
         clipped = [terminal.clipped(text, start) for _, text in rows]
-        if self.painter:
+        if self._painter:
             lines = [terminal.clean(text) for _, text in rows]
             sizes = [len(text) for text in clipped]
-            return self.painter.source(function.file, lines, sizes) or clipped
+            return self._painter.source(function.file, lines, sizes) or clipped
         return clipped
 
     def _row(self, start: str, source: str, share: float) -> str:
         """Return one row, emphasized by the `share` (%) of its line."""
-        if self.painter:
-            return Styled(self.painter.row(start, share) + source)
+        if self._painter:
+            return Styled(self._painter.row(start, share) + source)
         row = start + source
-        return self.terminal.emphasized(row) if share >= _HOT_PERCENT else row
+        return self._terminal.emphasized(row) if share >= _HOT_PERCENT else row
 
 
 def _shares(function: FunctionTable, scale: Scale) -> dict[int, float]:
