@@ -82,8 +82,7 @@ class Line(NamedTuple):
     hits: int | None = None  # None: the line was not timed, but has GPU work
     time: float = 0  # in ticks of the profile's unit
     row: LineTotals = LineTotals(line=0)  # all that is known of it; zeros if nothing is
-    waits: Times | None = None  # by cause; None: not known
-    breakdown: Mapping[str, int] = {}  # by column: see BREAKDOWN_COLUMNS
+    parts: Mapping[str, int] = {}  # in ns: see WAIT_COLUMNS and BREAKDOWN_COLUMNS
     gpu: GpuNumbers = GpuNumbers()
     kernels: Kernels = ()
     idle_ns: int = 0  # idle time of GPUs that it caused
@@ -239,45 +238,33 @@ def _ns_column(title: str, width: int, ns: Callable[[Line], int | None]) -> Colu
     return column
 
 
-def _cpu_ns(line: Line) -> int | None:
-    if line.waits is None:
-        return None
-    return max(0, line.row.time_ns - sum(line.waits.values()))
-
-
-def _wait_ns(line: Line) -> int | None:
-    return sum((line.waits or {}).values()) or None
-
-
-def _cause_column(cause: str) -> Column:
-    """Return the column of the waits of one cause."""
-    title = cause.upper() if len(cause) <= _MAX_ACRONYM else cause.capitalize()
-    return _ns_column(title, 9, lambda line: (line.waits or {}).get(cause) or None)
-
-
-def _breakdown_column(name: str, title: str) -> Column:
+def _part_column(name: str, title: str, width: int = 9) -> Column:
     """Return the column of one part of a line's time."""
-    return _ns_column(title, 9, lambda line: line.breakdown.get(name) or None)
+    return _ns_column(title, width, lambda line: line.parts.get(name) or None)
+
+
+def _title(cause: str) -> str:
+    return cause.upper() if len(cause) <= _MAX_ACRONYM else cause.capitalize()
 
 
 AWAIT = _ns_column("Await", 12, lambda line: line.row.await_ns or None)
 
 # cpu (on a processor) and wait are a line's time; the causes are the line's wait.
 WAIT_COLUMNS = {
-    "cpu": _ns_column("CPU", 12, _cpu_ns),
-    "wait": _ns_column("Wait", 12, _wait_ns),
-    **{cause: _cause_column(cause) for cause in CAUSES},
+    "cpu": _ns_column("CPU", 12, lambda line: line.parts.get("cpu")),
+    "wait": _part_column("wait", "Wait", 12),
+    **{cause: _part_column(cause, _title(cause)) for cause in CAUSES},
 }
 
 SPLIT_COLUMNS = {  # together, these are a line's time
-    "python": _breakdown_column("python", "Python"),
-    "native": _breakdown_column("native", "Native"),
-    "system": _breakdown_column("system", "System"),
-    "ownwait": _breakdown_column("ownwait", "Own Wait"),
-    "callees": _breakdown_column("callees", "Callees"),
+    "python": _part_column("python", "Python"),
+    "native": _part_column("native", "Native"),
+    "system": _part_column("system", "System"),
+    "ownwait": _part_column("ownwait", "Own Wait"),
+    "callees": _part_column("callees", "Callees"),
 }
 
-BREAKDOWN_COLUMNS = {"mpi": _breakdown_column("mpi", "MPI"), **SPLIT_COLUMNS}
+BREAKDOWN_COLUMNS = {"mpi": _part_column("mpi", "MPI"), **SPLIT_COLUMNS}
 
 EXTRA_COLUMNS = {
     "await": AWAIT,
@@ -294,21 +281,20 @@ EXTRA_COLUMNS = {
 def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
     """Return the table of each function, with GPU columns if it used a GPU."""
     ticks, timings = Ticks(profile.unit), profile.timings
-    waits = waits_by_line(profile) if profile.waits else None
-    breakdowns = breakdowns_by_line(profile)
+    waits, breakdowns = waits_by_line(profile), breakdowns_by_line(profile)
     marks = Marks(profile)
     has_wait_line = options.waiting or has_wait_columns(options.columns)
     tables = []
     for function in profile.functions:
-        timed = timings[function.key]
-        wall_ns = function.recursive_ns
-        own_waits = None if waits is None else waits.get(function.key, {})
+        timed, wall_ns = timings[function.key], function.recursive_ns
+        own_waits = waits.get(function.key, {})
         own_breakdowns = breakdowns.get(function.key, {})
+        known_waits = own_waits if profile.waits else None
         table = FunctionTable(
             file=function.file,
             line=function.line,
             name=function.name,
-            lines=tuple(_lines(function, timed, own_waits, own_breakdowns)),
+            lines=tuple(_lines(function, timed, known_waits, own_breakdowns)),
             total=sum(time for *_, time in timed)
             if wall_ns is None
             else ticks.from_ns(wall_ns),
@@ -341,9 +327,18 @@ def _lines(
             hits=hits,
             time=time,
             row=rows[number],
-            waits=None if waits is None else waits.get(number, {}),
-            breakdown=breakdowns.get(number, {}),
+            parts=_parts(rows[number], waits, breakdowns.get(number, {})),
         )
+
+
+def _parts(row: LineTotals, waits: ByLine | None, breakdown: Times) -> Times:
+    """Return the parts of a line's time by column; `waits` are None if unknown."""
+    if waits is None:
+        return breakdown
+    causes = waits.get(row.line, {})
+    wait_ns = sum(causes.values())
+    cpu_ns = max(0, row.time_ns - wait_ns)
+    return {"cpu": cpu_ns, "wait": wait_ns, **causes, **breakdown}
 
 
 def function_tables_of_timings(timings: Timings) -> list[FunctionTable]:
@@ -397,7 +392,7 @@ def breakdowns_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]
 # Lines below the table of a function.
 
 
-def wait_line(function: FunctionStats, waits: ByLine | None) -> Iterator[str]:
+def wait_line(function: FunctionStats, waits: ByLine) -> Iterator[str]:
     """Yield a line on a function's waits by cause, unless the waits are short.
 
     Up to 1 % of the function's time, or less than 1 ms, is short: on a busy machine
@@ -405,7 +400,7 @@ def wait_line(function: FunctionStats, waits: ByLine | None) -> Iterator[str]:
     """
     total_ns = sum(cell.time_ns for cell in function.thread_lines)
     causes: Counter[str] = Counter()
-    for line in (waits or {}).values():
+    for line in waits.values():
         causes.update(line)
     wait_ns = sum(causes.values())
     if not _is_long(wait_ns, total_ns):
