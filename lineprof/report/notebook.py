@@ -7,7 +7,6 @@ ask for anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -42,18 +41,6 @@ _FRAME = (
 _MAX_LINES = 2_000  # of the tables; more make a notebook large
 
 _UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "us", 1e-9: "ns"}
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One line of a table."""
-
-    number: int
-    cells: Sequence[str]
-    share: float  # of the function's time
-    source: str
-    below: Sequence[str]
-    hot: bool  # on a GPU
 
 
 def report_of(profile: Profile, *, skip_zero: bool = False) -> str:
@@ -117,8 +104,7 @@ def _function(
         unit = _unit(scale.output_unit) if title == "Time" else ""
         yield f"<th>{_text(title)}{unit}</th>"
     yield '<th class="lp-src">Source</th></tr></thead><tbody>'
-    for row in _rows(function, columns, scale, block):
-        yield _row(row)
+    yield from _rows(function, columns, scale, block)
     yield "</tbody></table></div></details>"
 
 
@@ -140,7 +126,7 @@ def _rows(
     columns: Sequence[Column],
     scale: Scale,
     block: Sequence[str] | None,
-) -> Iterator[_Row]:
+) -> Iterator[str]:
     """Yield the lines of a function; without source, only those with numbers."""
     lines = {line.number: line for line in function.lines}
     numbered: Iterable[tuple[int, str]] = ((number, "") for number in sorted(lines))
@@ -148,28 +134,17 @@ def _rows(
         numbered = enumerate(block, function.line)
     for number, source in numbered:
         line = lines.get(number)
-        yield _Row(
-            number=number,
-            cells=[one.text(line, scale) if line else "" for one in columns],
-            share=(scale.percent(line.time) or 0) / 100 if line else 0.0,
-            source=source,
-            below=function.below.get(number, ()),
-            hot=number in function.hot,
+        cells = [one.text(line, scale).strip() if line else "" for one in columns]
+        style = heat((scale.percent(line.time) or 0) / 100 if line else 0.0)
+        shown = f"<b>{_text(source)}</b>" if number in function.hot else _text(source)
+        shown = "\n".join([shown, *map(_text, function.below.get(number, ()))])
+        yield (
+            (f'<tr style="{style}">' if style else "<tr>")
+            + f'<td class="lp-no">{number}</td>'
+            + "".join(f"<td>{_text(cell)}</td>" for cell in cells)
+            + f'<td class="lp-src{"" if any(cells) else " lp-dim"}">'
+            f"<pre>{shown}</pre></td></tr>"
         )
-
-
-def _row(row: _Row) -> str:
-    style = heat(row.share)
-    begin = f'<tr style="{style}">' if style else "<tr>"
-    cells = "".join(f"<td>{_text(cell.strip())}</td>" for cell in row.cells)
-    dim = "" if any(row.cells) else " lp-dim"
-    source = _text(row.source)
-    source = f"<b>{source}</b>" if row.hot else source
-    source = "\n".join([source, *map(_text, row.below)])
-    return (
-        f'{begin}<td class="lp-no">{row.number}</td>{cells}'
-        f'<td class="lp-src{dim}"><pre>{source}</pre></td></tr>'
-    )
 
 
 def _idle(functions: Sequence[FunctionTable]) -> Iterator[str]:
