@@ -220,7 +220,8 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
     if terminal.width is not None:
         arrow = box_characters_of(terminal).arrow
         table = _with_short_marks(table, numbers, terminal.width, arrow)
-        spare = [index for index in spare if not _has_mark(table, index)]
+        # A function's mark has to be seen.
+        spare = [i for i in spare if not any(MARK in row[i] for row in table)]
         widths = _capped_widths(table, numbers)
         shown = _shown_columns(widths, numbers, terminal.width, spare)
         table = [[row[index] for index in shown] for row in table]
@@ -239,11 +240,6 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
         line = terminal.clipped(_GAP.join(texts).rstrip(), 0)
         is_hot = 0 < number <= len(hot) and hot[number - 1]
         yield terminal.emphasized(line) if is_hot else line
-
-
-def _has_mark(table: Sequence[Sequence[str]], index: int) -> bool:
-    """Return whether a column has a function's mark, which has to be seen."""
-    return any(MARK in row[index] for row in table)
 
 
 def _with_short_marks(
