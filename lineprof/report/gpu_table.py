@@ -26,7 +26,7 @@ from lineprof.report.options import USUAL_GPU_COLUMNS
 from lineprof.report.text_grid import counted, percent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from lineprof.model.gpu import Gpu, GpuCopies, GpuDevice, Kernels
     from lineprof.model.profile import Profile
@@ -65,13 +65,13 @@ def _column(title: str, ns: Callable[[Line], float]) -> Column:
     return Column(title, width, lambda line, scale: _time(ns(line), scale))
 
 
-def _number(title: str, count: Callable[[GpuNumbers], int]) -> Column:
-    return Column(title, _NARROW, lambda line, _: f"{count(line.gpu) or ''}")
+def _number(title: str, count: Callable[[Line], int]) -> Column:
+    return Column(title, _NARROW, lambda line, _: f"{count(line) or ''}")
 
 
-def _megabytes(title: str, size: Callable[[GpuNumbers], int]) -> Column:
+def _megabytes(title: str, size: Callable[[Line], int]) -> Column:
     def text(line: Line, _: Scale) -> str:
-        total = size(line.gpu)
+        total = size(line)
         return decimal(total / _MEGABYTE, _NARROW) if total else ""
 
     return Column(title, _NARROW, text)
@@ -98,22 +98,15 @@ def _mean(line: Line) -> float:
 def _copies(name: str, title: str, *directions: str) -> dict[str, Column]:
     """Return the columns of the time and the size of copies in some directions."""
 
-    def copies(gpu: GpuNumbers) -> Iterable[GpuCopies]:
-        return (one for one in gpu.copies if one.direction in directions)
+    def copies(line: Line) -> list[GpuCopies]:
+        return [one for one in line.gpu.copies if one.direction in directions]
 
-    return _of_copies(name, title, copies)
-
-
-def _of_copies(
-    name: str, title: str, copies: Callable[[GpuNumbers], Iterable[GpuCopies]]
-) -> dict[str, Column]:
-    """Return the columns of the time and the size of `copies`."""
     return {
         name: _column(
-            f"{title} Time", lambda line: sum(one.ns for one in copies(line.gpu))
+            f"{title} Time", lambda line: sum(one.ns for one in copies(line))
         ),
         f"{name}-mb": _megabytes(
-            f"{title} MB", lambda gpu: sum(one.bytes for one in copies(gpu))
+            f"{title} MB", lambda line: sum(one.bytes for one in copies(line))
         ),
     }
 
@@ -121,23 +114,24 @@ def _of_copies(
 GPU_COLUMNS = {
     "time": Column("GPU Time", _WIDE, _gpu_time),
     "percent": Column("GPU %", 6, _percent_text),
-    "kernels": _number("Kernels", lambda gpu: gpu.kernels),
+    "kernels": _number("Kernels", lambda line: line.gpu.kernels),
     "copy": _column("Copy Time", lambda line: line.gpu.memcpy_ns),
-    "mb": _megabytes("Copy MB", lambda gpu: gpu.memcpy_bytes),
+    "mb": _megabytes("Copy MB", lambda line: line.gpu.memcpy_bytes),
     "wait": _column("Wait", lambda line: line.gpu.wait_ns),
     "self": _column("GPU Self", lambda line: line.gpu.self_ns),
     "adopted": _column("Adopted", lambda line: line.gpu.adopted_ns),
     "memset": _column("Memset", lambda line: line.gpu.memset_ns),
-    "memsets": _number("Memsets", lambda gpu: gpu.memsets),
+    "memsets": _number("Memsets", lambda line: line.gpu.memsets),
     "max": _column("Max Kernel", lambda line: line.gpu.max_kernel_ns),
     _MEAN: _column("Mean Kernel", _mean),
-    "waits": _number("Waits", lambda gpu: gpu.waits),
+    "waits": _number("Waits", lambda line: line.gpu.waits),
     **_copies("h2d", "HtoD", "HtoD", "HtoA"),
     **_copies("d2h", "DtoH", "DtoH", "AtoH"),
     **_copies("d2d", "DtoD", "DtoD", "DtoA", "AtoD", "AtoA", "PtoP"),
-    **_of_copies("uvm", "UVM", lambda gpu: gpu.migrations),
-    "alloc": _megabytes("Alloc MB", lambda gpu: gpu.alloc_bytes),
-    "free": _megabytes("Free MB", lambda gpu: gpu.free_bytes),
+    "uvm": _column("UVM Time", lambda line: line.gpu.migration_ns),
+    "uvm-mb": _megabytes("UVM MB", lambda line: line.gpu.migration_bytes),
+    "alloc": _megabytes("Alloc MB", lambda line: line.gpu.alloc_bytes),
+    "free": _megabytes("Free MB", lambda line: line.gpu.free_bytes),
     _IDLE: _column("GPU Idle", lambda line: line.idle_ns),
 }
 

@@ -238,8 +238,8 @@ def fields(numbers: GpuNumbers) -> Fields:
         "wait_ns": numbers.wait_ns,
         "alloc_bytes": numbers.alloc_bytes,
         "free_bytes": numbers.free_bytes,
-        "migration_ns": sum(one.ns for one in numbers.migrations),
-        "migration_bytes": sum(one.bytes for one in numbers.migrations),
+        "migration_ns": numbers.migration_ns,
+        "migration_bytes": numbers.migration_bytes,
     }
 
 

@@ -44,23 +44,18 @@ _MIN_PERCENT = 1  # of a function's time in waits or MPI, for a line below its t
 
 _MIN_WAIT_NS = 1_000_000  # of waits, for a line below the table
 
-_WAITING = {
-    GIL: "for the interpreter's lock",
-    LOCK: "for locks",
-    SLEEP: "asleep",
-    IO: "for input and output",
-    RUNNABLE: "for a processor",
-    OTHER: "for something else",
+_CAUSES = {  # in a column, and in a sentence
+    GIL: ("GIL", "for the interpreter's lock"),
+    LOCK: ("a lock", "for locks"),
+    SLEEP: ("sleep", "asleep"),
+    IO: ("I/O", "for input and output"),
+    RUNNABLE: ("a processor", "for a processor"),
+    OTHER: ("other", "for something else"),
 }
 
-WAITS_FOR = {
-    GIL: "GIL",
-    LOCK: "a lock",
-    SLEEP: "sleep",
-    IO: "I/O",
-    RUNNABLE: "a processor",
-    OTHER: "other",
-}  # in a column
+WAITS_FOR = {cause: column for cause, (column, _) in _CAUSES.items()}
+
+_WAITING = {cause: words for cause, (_, words) in _CAUSES.items()}
 
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 

@@ -266,8 +266,7 @@ def _relative(path: str) -> str:
 
 def _ends(file: str, path: str) -> bool:
     """Return whether the last parts of `file` are `path`, with or without its .py."""
-    ends = (f"/{path}", f"/{path}.py")
-    return f"/{file}".endswith(ends)
+    return f"/{file}".endswith((f"/{path}", f"/{path}.py"))
 
 
 def _matches(file: str, pattern: str) -> bool:

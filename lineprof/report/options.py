@@ -130,25 +130,19 @@ MORE_GPU_COLUMNS = (
 # Parsers of the flags' values. They raise LineprofError for an invalid value.
 
 
-def _one_of(text: str, what: str, known: Iterable[str]) -> str:
-    """Return `text`; LineprofError unless it is one of `known`."""
+def _one_of(text: str, what: str, known: Iterable[str], listed: str = "") -> str:
+    """Return `text`; LineprofError, which has `listed`, unless it is `known`."""
     if text not in known:
-        raise LineprofError(
-            f"there is no {what} {text!r}", hint=f"known are: {', '.join(known)}"
-        )
+        hint = f"known are: {listed or ', '.join(known)}"
+        raise LineprofError(f"there is no {what} {text!r}", hint=hint)
     return text
 
 
 def parse_order(text: str) -> str:
     """Return the name of an order of any view."""
-    if text not in ALL_ORDERS:
-        of_functions = ", ".join(dict.fromkeys(FUNCTION_ORDERS.values()))
-        raise LineprofError(
-            f"there is no order {text!r}",
-            hint=f"known are: {', '.join(TABLE_ORDERS)}; of --functions:"
-            f" {of_functions}",
-        )
-    return text
+    of_functions = ", ".join(dict.fromkeys(FUNCTION_ORDERS.values()))
+    listed = f"{', '.join(TABLE_ORDERS)}; of --functions: {of_functions}"
+    return _one_of(text, "order", ALL_ORDERS, listed)
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
@@ -175,6 +169,11 @@ def parse_gpu_columns(text: str) -> tuple[str, ...]:
 parse_count = whole("number", "give one above 0, like 5", least=1)
 
 parse_percent = number("percentage", "give a number from 0 to 100", most=100)
+
+
+def _count(long: str, text: str) -> Flag:
+    """Return a flag with a number above 0; without the flag it is 0."""
+    return valued(long, text, "N", parse_count, default=0)
 
 
 # Flags of the tables.
@@ -254,12 +253,9 @@ GPU_SELF = switch(
     " it called",
 )
 
-TOP_KERNELS = valued(
+TOP_KERNELS = _count(
     "--top-kernels",
     "below each line list its N kernels with the most time",
-    "N",
-    parse_count,
-    default=0,
 )
 
 KERNEL = valued(
@@ -298,21 +294,15 @@ CSV = switch(
 # Flags of the views of calls.
 
 
-LIMIT = valued(
+LIMIT = _count(
     "--limit",
     "show the first N rows alone; of the tables, the N functions with the most time of"
     " their own",
-    "N",
-    parse_count,
-    default=0,
 )
 
-DEPTH = valued(
+DEPTH = _count(
     "--depth",
     "levels of calls to go down (default: all of --tree, one of --drill)",
-    "N",
-    parse_count,
-    default=0,
 )
 
 MIN_PERCENT = valued(
