@@ -338,15 +338,12 @@ def _unattributed(total: GpuNumbers, outside: GpuNumbers) -> Iterator[str]:
 def _lost(gpu: Gpu) -> Iterator[str]:
     """Yield the numbers of records that are missing."""
     missing = missing_records(gpu)
-    lost = [
-        f"{number} {what}"
-        for number, what in (
-            (missing.dropped, "dropped"),
-            (missing.invalid, "without times"),
-            (missing.outstanding, "outstanding"),
-        )
-        if number
-    ]
+    counts = {
+        "dropped": missing.dropped,
+        "without times": missing.invalid,
+        "outstanding": missing.outstanding,
+    }
+    lost = [f"{number} {what}" for what, number in counts.items() if number]
     if missing.work:
         yield f"Lost: {listed(lost, ' and ')} records; the GPU numbers lack them"
     elif missing.share > _WITHOUT_RECORD:
@@ -360,34 +357,28 @@ def _lost(gpu: Gpu) -> Iterator[str]:
         kernels = counted(unfinished, "kernel")
         yield f"Unfinished: {kernels} or other work still ran at the end"
     yield from _other_tools(gpu)
-    left_out = sum(run.left_out for run in gpu.runs)
-    if left_out:
-        yield f"Left out of the timeline: {left_out} records; the sums have them"
-    unknown = of_unknown_clock(gpu)
-    if unknown:
-        yield (
-            f"Left out of the timeline: {unknown} records with times of an unknown"
-            " clock; the sums have them"
-        )
+    not_there = {
+        "records": sum(run.left_out for run in gpu.runs),
+        "records with times of an unknown clock": of_unknown_clock(gpu),
+    }
+    for what, number in not_there.items():
+        if number:
+            yield f"Left out of the timeline: {number} {what}; the sums have them"
 
 
 def _other_tools(gpu: Gpu) -> Iterator[str]:
     """Yield what is known of another tool that recorded the same GPU work."""
-    which = "(PyTorch's profiler does from 2.15 on)"
     taken = sum(run.taken for run in gpu.runs)
     buffers = sum(run.foreign_buffers for run in gpu.runs)
+    if not (taken or buffers):
+        return
+    what = "Another tool used CUPTI, too"
     if taken and buffers:
-        yield (
-            f"Another tool took CUPTI's records {which}: the last {taken} launches have"
-            " none; profile without that tool"
-        )
+        what = "Another tool took CUPTI's records"
     elif taken:
-        yield (
-            "CUPTI has stopped bringing records, as if another tool took them"
-            f" {which}: the last {taken} launches have none; profile without that tool"
-        )
-    elif buffers:
-        yield (
-            f"Another tool used CUPTI, too {which}: records may be missing; profile"
-            " without that tool"
-        )
+        what = "CUPTI has stopped bringing records, as if another tool took them"
+    lack = f"the last {taken} launches have none" if taken else "records may be missing"
+    yield (
+        f"{what} (PyTorch's profiler does from 2.15 on): {lack}; profile without that"
+        " tool"
+    )

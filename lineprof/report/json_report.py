@@ -28,6 +28,7 @@ from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import waits_by_line
 from lineprof.report.marks import Marks
 from lineprof.report.options import uncalibrated
+from lineprof.report.rows import separated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,27 +71,12 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         del sections["calls"]
     for name, items in sections.items():
         yield f' "{name}": ['
-        yield from _separated(items)
+        yield from separated(items)
         yield " ],"
     gpu_totals = _gpu_totals(profile.gpu)
     yield f' "warnings": {json.dumps(profile.warnings)}{"," if gpu_totals else "}"}'
     if gpu_totals:
         yield f' "gpu": {json.dumps(gpu_totals)}}}'
-
-
-def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the lines of all items, with a comma after each but the last."""
-    held = ""
-    for item in items:
-        if held:
-            yield f"{held},"
-            held = ""
-        for line in item:
-            if held:
-                yield held
-            held = line
-    if held:
-        yield held
 
 
 def _function(
@@ -111,7 +97,7 @@ def _function(
         **gpu.of_function(function.key),
     }
     yield f'  {json.dumps(values)[:-1]}, "lines": ['
-    yield from _separated([line] for line in _lines(function, sources, calls, gpu))
+    yield from separated([line] for line in _lines(function, sources, calls, gpu))
     yield "  ]}"
 
 
