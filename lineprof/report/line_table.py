@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.model.communication import line_mpi_ns
 from lineprof.model.gpu import GpuNumbers
 from lineprof.model.records import (
-    CAUSES,
     GIL,
     IO,
     LOCK,
@@ -38,24 +37,22 @@ if TYPE_CHECKING:
     Times = Mapping[str, int]  # ns by cause of waiting, or by name of a column
     ByLine = Mapping[int, Times]
 
-_MAX_ACRONYM = 3  # letters of a cause whose title is in capitals
-
 _MIN_PERCENT = 1  # of a function's time in waits or MPI, for a line below its table
 
 _MIN_WAIT_NS = 1_000_000  # of waits, for a line below the table
 
-_CAUSES = {  # in a column, and in a sentence
-    GIL: ("GIL", "for the interpreter's lock"),
-    LOCK: ("a lock", "for locks"),
-    SLEEP: ("sleep", "asleep"),
-    IO: ("I/O", "for input and output"),
-    RUNNABLE: ("a processor", "for a processor"),
-    OTHER: ("other", "for something else"),
+_CAUSES = {  # the title of its column, and its name in another column and a sentence
+    GIL: ("GIL", "GIL", "for the interpreter's lock"),
+    LOCK: ("Lock", "a lock", "for locks"),
+    SLEEP: ("Sleep", "sleep", "asleep"),
+    IO: ("IO", "I/O", "for input and output"),
+    RUNNABLE: ("Ready", "a processor", "for a processor"),
+    OTHER: ("Other", "other", "for something else"),
 }
 
-WAITS_FOR = {cause: column for cause, (column, _) in _CAUSES.items()}
+WAITS_FOR = {cause: name for cause, (_, name, _) in _CAUSES.items()}
 
-_WAITING = {cause: words for cause, (_, words) in _CAUSES.items()}
+_WAITING = {cause: words for cause, (_, _, words) in _CAUSES.items()}
 
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
@@ -238,17 +235,13 @@ def _part_column(name: str, title: str, width: int = 9) -> Column:
     return _ns_column(title, width, lambda line: line.parts.get(name) or None)
 
 
-def _title(cause: str) -> str:
-    return cause.upper() if len(cause) <= _MAX_ACRONYM else cause.capitalize()
-
-
 AWAIT = _ns_column("Await", 12, lambda line: line.row.await_ns or None)
 
 # cpu (on a processor) and wait are a line's time; the causes are the line's wait.
 WAIT_COLUMNS = {
     "cpu": _ns_column("CPU", 12, lambda line: line.parts.get("cpu")),
     "wait": _part_column("wait", "Wait", 12),
-    **{cause: _part_column(cause, _title(cause)) for cause in CAUSES},
+    **{cause: _part_column(cause, title) for cause, (title, *_) in _CAUSES.items()},
 }
 
 SPLIT_COLUMNS = {  # together, these are a line's time
