@@ -80,7 +80,6 @@ HTML = View(
     value=flags.PAGE,
     takes_names=True,
     is_file=True,
-    has_tables=True,
 )
 
 HOT = View(

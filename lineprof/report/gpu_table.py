@@ -111,6 +111,8 @@ def _copies(name: str, title: str, *directions: str) -> dict[str, Column]:
     }
 
 
+_SELF_TIME = Column("GPU Self", _WIDE, _gpu_time)  # with --gpu-self
+
 GPU_COLUMNS = {
     "time": Column("GPU Time", _WIDE, _gpu_time),
     "percent": Column("GPU %", 6, _percent_text),
@@ -142,12 +144,11 @@ def with_gpu(
     """Return `tables`, with GPU columns for the functions that used a GPU."""
     gpu, alone, capture = profile.gpu, options.gpu_self, options.graph_origin
     kernel, scale = kernel_filter(options.kernel), scale_of(profile.unit, options)
-    idle: Mapping[Key, Mapping[int, int]] = {}
-    if _IDLE in (options.gpu_columns or ()):
-        idle = idle_of_lines(profile, alone=alone)
+    chosen = options.gpu_columns or ()
+    idle = idle_of_lines(profile, alone=alone) if _IDLE in chosen else {}
     lines = numbers_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
     kernels: Mapping[Key, Mapping[int, Kernels]] = {}
-    if options.top_kernels or _MEAN in (options.gpu_columns or ()):
+    if options.top_kernels or _MEAN in chosen:
         kernels = kernels_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
     functions = numbers_of_functions(gpu, kernel=kernel, capture=capture)
     done = []
@@ -177,11 +178,8 @@ def _with_lines(
 ) -> FunctionTable:
     """Return `table` with columns for the GPU work of the lines that `used` a GPU."""
     names = USUAL_GPU_COLUMNS if options.gpu_columns is None else options.gpu_columns
-    titles = {"time": "GPU Self"} if options.gpu_self else {}
-    columns = [
-        GPU_COLUMNS[name]._replace(title=titles.get(name, GPU_COLUMNS[name].title))
-        for name in names
-    ]
+    alone = {"time": _SELF_TIME} if options.gpu_self else {}
+    columns = [alone.get(name, GPU_COLUMNS[name]) for name in names]
     if options.gpu_columns is None:  # leave out columns without data
         columns = [
             one for one in columns if any(one.text(line, scale) for line in used)

@@ -73,10 +73,6 @@ class Options(NamedTuple):
     terminal: Terminal = PLAIN
 
 
-def _no_notes(*_: object) -> Iterable[str]:
-    return ()
-
-
 class View(NamedTuple):
     """One way to look at a profile."""
 
@@ -84,7 +80,7 @@ class View(NamedTuple):
     help: str
     options: tuple[Flag, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
-    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # below the view
+    notes: Callable[[Profile, Options], Iterable[str]] = lambda *_: ()  # below it
     value: Flag | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = False  # with the source of all functions

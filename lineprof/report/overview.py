@@ -102,18 +102,17 @@ def _functions(profile: Profile, options: Options) -> Iterator[str]:
     names, marks = short_names(totals), Marks(profile)
     own, cumulative = times.titles("Own", "Total")
     titles = [own, "% Own", cumulative, "Calls", "Function"]
-    cells, is_hot = [], []
-    for key, numbers in shown:
-        cells.append(
-            [
-                times.text(numbers.self_ns),
-                percent(numbers.self_ns, own_ns),
-                times.text(numbers.total_ns),
-                f"{numbers.calls}",
-                names.called(key) + marks.after(key),
-            ]
-        )
-        is_hot.append(percent_of(numbers.self_ns, own_ns) >= _HOT_PERCENT)
+    cells = [
+        [
+            times.text(numbers.self_ns),
+            percent(numbers.self_ns, own_ns),
+            times.text(numbers.total_ns),
+            f"{numbers.calls}",
+            names.called(key) + marks.after(key),
+        ]
+        for key, numbers in shown
+    ]
+    is_hot = [percent_of(one.self_ns, own_ns) >= _HOT_PERCENT for _, one in shown]
     yield "Functions with the most time of their own:"
     yield from grid(titles, cells, options.terminal, hot=is_hot)
 
