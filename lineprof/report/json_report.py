@@ -151,14 +151,16 @@ class CallFields:
 
     def of_line(self, key: Key, line: int) -> Fields:
         """Return the known fields of a line."""
-        split = self._splits.get(key, {}).get(line)
-        fields = {
-            "self_ns": self._self_ns.get(key, {}).get(line),
-            "off_cpu_ns_by_cause": self._waits.get(key, {}).get(line),
-            "mpi_ns": self._mpi_ns.get(key, {}).get(line) or None,
-            "split": split and split._asdict(),
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+        fields: Fields = {}
+        if (self_ns := self._self_ns.get(key, {}).get(line)) is not None:
+            fields["self_ns"] = self_ns
+        if (waits := self._waits.get(key, {}).get(line)) is not None:
+            fields["off_cpu_ns_by_cause"] = waits
+        if mpi_ns := self._mpi_ns.get(key, {}).get(line):
+            fields["mpi_ns"] = mpi_ns
+        if split := self._splits.get(key, {}).get(line):
+            fields["split"] = split._asdict()
+        return fields
 
 
 _OF_CALLS = (*COUNTS_OF_CALLS, *TIMES_OF_CALLS)

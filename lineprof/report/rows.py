@@ -102,14 +102,17 @@ def as_json(view: str, made: Rows, notes: Iterable[str]) -> Iterator[str]:
 
 def separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the lines of all items, with a comma after each but the last."""
-    before = None
-    for *lines, last in items:
-        if before is not None:
-            yield f"{before},"
-        yield from lines
-        before = last
-    if before is not None:
-        yield before
+    held = ""
+    for item in items:
+        if held:
+            yield f"{held},"
+            held = ""
+        for line in item:
+            if held:
+                yield held
+            held = line
+    if held:
+        yield held
 
 
 def as_csv(made: Rows) -> Iterator[str]:
