@@ -92,8 +92,7 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     seconds. Nothing is printed for a function that never ran if `stripzeros`.
     """
     stream = sys.stdout if stream is None else stream
-    filename = os.fspath(filename)
-    key = (filename, start_lineno, func_name)
+    key = (os.fspath(filename), start_lineno, func_name)
     (table,) = function_tables_of_timings({key: timings})
     if stripzeros and not table.ran:
         return
