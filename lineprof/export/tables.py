@@ -8,7 +8,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import encoded
 from lineprof.model.records import LineTotals
 from lineprof.report import json_report
-from lineprof.report.json_report import gpu_fields
+from lineprof.report.json_report import GpuFields, lines_of
 from lineprof.report.options import Options
 from lineprof.report.rows import Rows, as_csv
 from lineprof.source import sources_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
     from lineprof.model.profile import Profile
-    from lineprof.model.records import FunctionStats
 
     Fields = dict[str, object]
 
@@ -35,11 +34,11 @@ def rows_of(profile: Profile) -> Rows:
     names in ``view --json``, then the line's source. An unknown value is None.
     """
     sources = sources_of(profile)
-    gpu = gpu_fields(profile.gpu)
+    gpu = GpuFields(profile.gpu)
     rows: list[Fields] = []
     gpu_columns: dict[str, None] = {}
     for function in profile.functions:
-        for row in _lines(function, gpu.lines_of(function.key)):
+        for row in lines_of(function, gpu):
             gpu_values = dict(_flat(gpu.of_line(function.key, row.line)))
             gpu_columns.update(dict.fromkeys(gpu_values))
             numbers: Fields = row._asdict()
@@ -56,14 +55,6 @@ def rows_of(profile: Profile) -> Rows:
     return Rows(
         columns=names, rows=[{name: row.get(name) for name in names} for row in rows]
     )
-
-
-def _lines(function: FunctionStats, used_gpu: set[int]) -> list[LineTotals]:
-    """Return the lines of a function; also those with GPU work alone."""
-    rows = {row.line: row for row in function.rows}
-    for line in used_gpu:
-        rows.setdefault(line, LineTotals(line=line))
-    return [row for _, row in sorted(rows.items())]
 
 
 def _flat(fields: Fields) -> Iterator[tuple[str, object]]:

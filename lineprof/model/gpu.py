@@ -279,6 +279,16 @@ class GpuNumbers(NamedTuple):
         """Size of all copies (bytes)."""
         return sum(one.bytes for one in self.copies)
 
+    @property
+    def migration_ns(self) -> int:
+        """Time of all migrations (ns)."""
+        return sum(one.ns for one in self.migrations)
+
+    @property
+    def migration_bytes(self) -> int:
+        """Size of all migrations (bytes)."""
+        return sum(one.bytes for one in self.migrations)
+
 
 class GpuKernel(NamedTuple):
     """The launches of one kernel from one line."""

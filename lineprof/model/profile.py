@@ -169,6 +169,13 @@ class Profile:
         """Return the same profile with other records of its processes."""
         return self._with(processes=tuple(processes))
 
+    def with_functions(self, functions: Iterable[FunctionStats]) -> Self:
+        """Return the same profile, not read from a file, with other functions."""
+        same = self.of(self)
+        new = tuple(functions)
+        same.__dict__.update(_functions=new, _ticks=None, source_roots=None)
+        return same
+
     def of_functions(self, keys: Collection[Key]) -> Self:
         """Return the same profile with the tables of these functions alone."""
         ticks = self._ticks

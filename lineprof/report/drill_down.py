@@ -31,7 +31,7 @@ from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks, Part
 from lineprof.report.options import Options, min_percent_of_calls
 from lineprof.report.rows import Rows, rows_of
-from lineprof.report.text import table_layout
+from lineprof.report.text import TableLayout
 from lineprof.report.text_grid import counted, in_words, more_rows, percent
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class _Drill:
         """Yield all tables."""
         parts, more = self.parts()
         keys = {section.function for _, sections in parts for section in sections}
-        layout = table_layout(self._profile.unit, self._options, self._sources)
+        layout = TableLayout(self._profile.unit, self._options, self._sources)
         shown = self._profile.of_functions(keys)
         tables = {one.key: one for one in function_tables(shown, self._options)}
         yield from layout.heading()

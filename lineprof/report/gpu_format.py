@@ -94,17 +94,14 @@ class Places:
 
     def __init__(self, gpu: Gpu, options: Options) -> None:
         """Take the call paths; files are shown without their folder unless in CSV."""
-        known: dict[tuple[str, int], str] = {}
-        self._texts = []
         self._capture = options.graph_origin
-        for path in gpu.paths:
-            (file, _, _), line = path.lines[-1]
-            place = (file, line)
-            if place not in known:
-                name = file if options.csv else os.path.basename(file)
-                known[place] = printable(f"{name}:{line}")
-            self._texts.append(known[place])
-        self.width = max(map(len, known.values()), default=0)
+        lines = [(path.lines[-1][0][0], path.lines[-1][1]) for path in gpu.paths]
+        texts = {}
+        for file, line in dict.fromkeys(lines):
+            name = file if options.csv else os.path.basename(file)
+            texts[file, line] = printable(f"{name}:{line}")
+        self._texts = [texts[line] for line in lines]
+        self.width = max(map(len, texts.values()), default=0)
 
     def of(self, one: GpuSum | GpuEvent) -> str:
         """Return the line that a sum or an event is charged to, or NOWHERE."""

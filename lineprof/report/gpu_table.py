@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
@@ -18,20 +17,21 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.gpu_idle import idle_share
-from lineprof.model.units import NANOSECOND, format_seconds
+from lineprof.model.units import AUTO_UNIT, NANOSECOND, format_seconds
+from lineprof.patterns import listed
 from lineprof.report.gpu_format import kernel_filter, kernel_name, size_text, time_text
 from lineprof.report.gpu_idle import idle_note, idle_of_lines
-from lineprof.report.line_table import ExtraColumns, decimal
+from lineprof.report.line_table import Column, Line, decimal, scale_of
 from lineprof.report.options import USUAL_GPU_COLUMNS
-from lineprof.report.text_grid import counted
+from lineprof.report.text_grid import counted, percent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from lineprof.model.gpu import Copies, Gpu, GpuDevice, Kernels
+    from lineprof.model.gpu import Gpu, GpuCopies, GpuDevice, Kernels
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.report.line_table import FunctionTable
+    from lineprof.report.line_table import FunctionTable, Scale
     from lineprof.report.options import Options
 
 
@@ -47,216 +47,171 @@ _NARROW, _WIDE = 8, 10
 
 _HOT_PERCENT = 20  # of the function's GPU time
 
-_TO_DEVICE = frozenset({"HtoD", "HtoA"})
-
-_TO_HOST = frozenset({"DtoH", "AtoH"})
-
-_ON_DEVICE = frozenset({"DtoD", "DtoA", "AtoD", "AtoA", "PtoP"})
+# Columns.
 
 
-@dataclass(frozen=True)
-class GpuLine:
-    """The GPU numbers of one line."""
-
-    numbers: GpuNumbers
-    kernels: Kernels
-    function_ns: int  # GPU time of its function
-    idle_ns: int  # idle time of GPUs that it caused
-    tick: float  # of the table's unit, in ns; 0: each time has its own
-
-    def time(self, ns: float, width: int) -> str:
-        """Return a time (ns) in the table's unit; "" for none."""
-        if not self.tick:
-            return format_seconds(ns * NANOSECOND) if ns else ""
-        return decimal(ns / self.tick, width) if ns else ""
-
-    def percent(self) -> float:
-        """Return the share in the function's GPU time."""
-        return 100 * self.numbers.gpu_ns / self.function_ns if self.function_ns else 0
+def _time(ns: float, scale: Scale) -> str:
+    """Return a time (ns) in the table's unit; "" for none."""
+    if not ns:
+        return ""
+    if scale.output_unit == AUTO_UNIT:
+        return format_seconds(ns * NANOSECOND)
+    return decimal(ns / (scale.output_unit / NANOSECOND), _WIDE)
 
 
-@dataclass(frozen=True)
-class GpuColumn:
-    """One column: its title and width, and the text of a line in it."""
-
-    title: str
-    width: int
-    text: Callable[[GpuLine], str]
-    self_title: str = ""  # with --gpu-self
+def _column(title: str, ns: Callable[[Line], float]) -> Column:
+    """Return a column of times (ns)."""
+    width = max(_WIDE, len(title))
+    return Column(title, width, lambda line, scale: _time(ns(line), scale))
 
 
-def _adopted(line: GpuLine) -> bool:
-    """Return whether more than 5 % of the GPU time was launched by other threads."""
-    return line.numbers.adopted_ns * _ADOPTED_PARTS > line.numbers.gpu_ns
+def _number(title: str, count: Callable[[Line], int]) -> Column:
+    return Column(title, _NARROW, lambda line, _: f"{count(line) or ''}")
 
 
-def _gpu_time(line: GpuLine) -> str:
-    text = line.time(line.numbers.gpu_ns, _WIDE).lstrip()
-    return f"~{text}" if _adopted(line) else text
-
-
-def _percent_text(line: GpuLine) -> str:
-    return f"{line.percent():5.1f}" if line.numbers.gpu_ns else ""
-
-
-def _mean(line: GpuLine) -> str:
-    count = sum(kernel.count for kernel in line.kernels)
-    ns = sum(kernel.ns for kernel in line.kernels)
-    return line.time(ns / count, _WIDE) if count else ""
-
-
-def _time(title: str, ns: Callable[[GpuNumbers], int]) -> GpuColumn:
-    return GpuColumn(title, _WIDE, lambda line: line.time(ns(line.numbers), _WIDE))
-
-
-def _number(title: str, count: Callable[[GpuNumbers], int]) -> GpuColumn:
-    return GpuColumn(title, _NARROW, lambda line: f"{count(line.numbers) or ''}")
-
-
-def _megabytes(title: str, size: Callable[[GpuNumbers], int]) -> GpuColumn:
-    def text(line: GpuLine) -> str:
-        total = size(line.numbers)
+def _megabytes(title: str, size: Callable[[Line], int]) -> Column:
+    def text(line: Line, _: Scale) -> str:
+        total = size(line)
         return decimal(total / _MEGABYTE, _NARROW) if total else ""
 
-    return GpuColumn(title, _NARROW, text)
+    return Column(title, _NARROW, text)
 
 
-def _ns(copies: Copies, directions: frozenset[str]) -> int:
-    return sum(one.ns for one in copies if one.direction in directions)
-
-
-def _bytes(copies: Copies, directions: frozenset[str]) -> int:
-    return sum(one.bytes for one in copies if one.direction in directions)
-
-
-def _copies(title: str, directions: frozenset[str]) -> tuple[GpuColumn, GpuColumn]:
-    """Return the columns of the time and the size of copies in some directions."""
+def _gpu_time(line: Line, scale: Scale) -> str:
+    """Return the GPU time, marked if other threads launched more than 5 % of it."""
+    text = _time(line.gpu.gpu_ns, scale).lstrip()
     return (
-        _time(f"{title} Time", lambda numbers: _ns(numbers.copies, directions)),
-        _megabytes(f"{title} MB", lambda numbers: _bytes(numbers.copies, directions)),
+        f"~{text}" if line.gpu.adopted_ns * _ADOPTED_PARTS > line.gpu.gpu_ns else text
     )
 
 
-def _columns() -> dict[str, GpuColumn]:
-    """Return all columns by name."""
-    columns = {
-        "time": GpuColumn("GPU Time", _WIDE, _gpu_time, "GPU Self"),
-        "percent": GpuColumn("GPU %", 6, _percent_text),
-        "kernels": _number("Kernels", lambda numbers: numbers.kernels),
-        "copy": _time("Copy Time", lambda numbers: numbers.memcpy_ns),
-        "mb": _megabytes("Copy MB", lambda numbers: numbers.memcpy_bytes),
-        "wait": _time("Wait", lambda numbers: numbers.wait_ns),
-        "self": _time("GPU Self", lambda numbers: numbers.self_ns),
-        "adopted": _time("Adopted", lambda numbers: numbers.adopted_ns),
-        "memset": _time("Memset", lambda numbers: numbers.memset_ns),
-        "memsets": _number("Memsets", lambda numbers: numbers.memsets),
-        "max": _time("Max Kernel", lambda numbers: numbers.max_kernel_ns),
-        _MEAN: GpuColumn("Mean Kernel", _WIDE, _mean),
-        "waits": _number("Waits", lambda numbers: numbers.waits),
-        "uvm": _time("UVM Time", lambda n: sum(one.ns for one in n.migrations)),
-        "uvm-mb": _megabytes(
-            "UVM MB", lambda n: sum(one.bytes for one in n.migrations)
+def _percent_text(line: Line, scale: Scale) -> str:
+    ns = line.gpu.gpu_ns
+    return f"{percent_of(ns, scale.gpu_ns):5.1f}" if ns else ""
+
+
+def _mean(line: Line) -> float:
+    count = sum(kernel.count for kernel in line.kernels)
+    return sum(kernel.ns for kernel in line.kernels) / count if count else 0
+
+
+def _copies(name: str, title: str, *directions: str) -> dict[str, Column]:
+    """Return the columns of the time and the size of copies in some directions."""
+
+    def copies(line: Line) -> list[GpuCopies]:
+        return [one for one in line.gpu.copies if one.direction in directions]
+
+    return {
+        name: _column(
+            f"{title} Time", lambda line: sum(one.ns for one in copies(line))
         ),
-        "alloc": _megabytes("Alloc MB", lambda numbers: numbers.alloc_bytes),
-        "free": _megabytes("Free MB", lambda numbers: numbers.free_bytes),
-        _IDLE: GpuColumn(
-            "GPU Idle", _WIDE, lambda line: line.time(line.idle_ns, _WIDE)
+        f"{name}-mb": _megabytes(
+            f"{title} MB", lambda line: sum(one.bytes for one in copies(line))
         ),
     }
-    for name, title, directions in (
-        ("h2d", "HtoD", _TO_DEVICE),
-        ("d2h", "DtoH", _TO_HOST),
-        ("d2d", "DtoD", _ON_DEVICE),
-    ):
-        columns[name], columns[f"{name}-mb"] = _copies(title, directions)
-    return columns
 
 
-GPU_COLUMNS = _columns()
+_SELF_TIME = Column("GPU Self", _WIDE, _gpu_time)  # with --gpu-self
+
+GPU_COLUMNS = {
+    "time": Column("GPU Time", _WIDE, _gpu_time),
+    "percent": Column("GPU %", 6, _percent_text),
+    "kernels": _number("Kernels", lambda line: line.gpu.kernels),
+    "copy": _column("Copy Time", lambda line: line.gpu.memcpy_ns),
+    "mb": _megabytes("Copy MB", lambda line: line.gpu.memcpy_bytes),
+    "wait": _column("Wait", lambda line: line.gpu.wait_ns),
+    "self": _column("GPU Self", lambda line: line.gpu.self_ns),
+    "adopted": _column("Adopted", lambda line: line.gpu.adopted_ns),
+    "memset": _column("Memset", lambda line: line.gpu.memset_ns),
+    "memsets": _number("Memsets", lambda line: line.gpu.memsets),
+    "max": _column("Max Kernel", lambda line: line.gpu.max_kernel_ns),
+    _MEAN: _column("Mean Kernel", _mean),
+    "waits": _number("Waits", lambda line: line.gpu.waits),
+    **_copies("h2d", "HtoD", "HtoD", "HtoA"),
+    **_copies("d2h", "DtoH", "DtoH", "AtoH"),
+    **_copies("d2d", "DtoD", "DtoD", "DtoA", "AtoD", "AtoA", "PtoP"),
+    "uvm": _column("UVM Time", lambda line: line.gpu.migration_ns),
+    "uvm-mb": _megabytes("UVM MB", lambda line: line.gpu.migration_bytes),
+    "alloc": _megabytes("Alloc MB", lambda line: line.gpu.alloc_bytes),
+    "free": _megabytes("Free MB", lambda line: line.gpu.free_bytes),
+    _IDLE: _column("GPU Idle", lambda line: line.idle_ns),
+}
 
 
 def with_gpu(
-    tables: list[FunctionTable], profile: Profile, options: Options, unit: float
+    tables: list[FunctionTable], profile: Profile, options: Options
 ) -> list[FunctionTable]:
-    """Return `tables`, with GPU columns for the functions that used a GPU.
-
-    `unit` is the tables' unit in seconds, or AUTO_UNIT.
-    """
-    gpu = profile.gpu
+    """Return `tables`, with GPU columns for the functions that used a GPU."""
+    gpu, alone, capture = profile.gpu, options.gpu_self, options.graph_origin
+    kernel, scale = kernel_filter(options.kernel), scale_of(profile.unit, options)
+    chosen = options.gpu_columns or ()
     idle: Mapping[Key, Mapping[int, int]] = {}
-    if _IDLE in (options.gpu_columns or ()):
-        idle = idle_of_lines(profile, alone=options.gpu_self)
-    kernel, capture = kernel_filter(options.kernel), options.graph_origin
-    alone = options.gpu_self
+    if _IDLE in chosen:
+        idle = idle_of_lines(profile, alone=alone)
     lines = numbers_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
     kernels: Mapping[Key, Mapping[int, Kernels]] = {}
-    if options.top_kernels or _MEAN in (options.gpu_columns or ()):
+    if options.top_kernels or _MEAN in chosen:
         kernels = kernels_of_lines(gpu, kernel=kernel, capture=capture, alone=alone)
     functions = numbers_of_functions(gpu, kernel=kernel, capture=capture)
     done = []
     for table in tables:
-        total = functions.get(table.key)
-        own_idle = idle.get(table.key, {})
+        total, own_idle = functions.get(table.key), idle.get(table.key, {})
         if total is None and not own_idle:
             done.append(table)
             continue
         total = total or GpuNumbers()
-        own_kernels = kernels.get(table.key, {})
-        own_numbers = lines.get(table.key, {})
-        gpu_lines = {
-            number: GpuLine(
-                numbers=own_numbers.get(number) or GpuNumbers(),
+        numbers, own_kernels = lines.get(table.key, {}), kernels.get(table.key, {})
+        timed = {line.number: line for line in table.lines}
+        used = [
+            (timed.get(number) or Line(number=number))._replace(
+                gpu=numbers.get(number) or GpuNumbers(),
                 kernels=own_kernels.get(number, ()),
-                function_ns=total.gpu_ns,
                 idle_ns=own_idle.get(number, 0),
-                tick=unit / NANOSECOND,
             )
-            for number in sorted({*own_numbers, *own_idle})
-        }
-        extra = _extra_columns(gpu_lines, options)
-        done.append(
-            table._replace(extra=extra, gpu_ns=total.gpu_ns, wait_ns=total.wait_ns)
-        )
+            for number in sorted({*numbers, *own_idle})
+        ]
+        sums = table._replace(gpu_ns=total.gpu_ns, wait_ns=total.wait_ns)
+        done.append(_with_lines(sums, used, scale, options))
     return done
 
 
-def _extra_columns(lines: Mapping[int, GpuLine], options: Options) -> ExtraColumns:
-    """Return the GPU columns of a function with these `lines` by number."""
+def _with_lines(
+    table: FunctionTable, used: Sequence[Line], scale: Scale, options: Options
+) -> FunctionTable:
+    """Return `table` with columns for the GPU work of the lines that `used` a GPU."""
     names = USUAL_GPU_COLUMNS if options.gpu_columns is None else options.gpu_columns
-    columns = [GPU_COLUMNS[name] for name in names]
-    texts = {
-        number: [column.text(line) for column in columns]
-        for number, line in lines.items()
-    }
+    alone = {"time": _SELF_TIME} if options.gpu_self else {}
+    columns = [alone.get(name, GPU_COLUMNS[name]) for name in names]
     if options.gpu_columns is None:  # leave out columns without data
-        full = [any(row) for row in zip(*texts.values())]
-        columns = [column for column, any_ in zip(columns, full) if any_]
-        texts = {
-            number: [text for text, any_ in zip(row, full) if any_]
-            for number, row in texts.items()
-        }
-    return ExtraColumns(
-        columns=tuple(_titled(column, options) for column in columns),
-        texts={number: row for number, row in texts.items() if any(row)},
+        columns = [
+            one for one in columns if any(one.text(line, scale) for line in used)
+        ]
+    shown = {
+        line.number: line
+        for line in used
+        if any(column.text(line, scale) for column in columns)
+    }
+    lines = {**{line.number: line for line in table.lines}, **shown}
+    return table._replace(
+        lines=tuple(lines.values()),
+        columns=tuple(columns),
         below={
-            number: _kernel_rows(line, options.top_kernels)
-            for number, line in lines.items()
+            line.number: _kernel_rows(line, options.top_kernels)
+            for line in used
             if options.top_kernels
         },
-        hot=frozenset(n for n, line in lines.items() if line.percent() > _HOT_PERCENT),
+        hot=frozenset(
+            line.number
+            for line in used
+            if percent_of(line.gpu.gpu_ns, table.gpu_ns) > _HOT_PERCENT
+        ),
+        uses_gpu=bool(shown),
     )
 
 
-def _titled(column: GpuColumn, options: Options) -> tuple[str, int]:
-    """Return the title and the width of a column."""
-    title = column.self_title if options.gpu_self else ""
-    title = title or column.title
-    return title, max(column.width, len(title))
-
-
-def _kernel_rows(line: GpuLine, count: int) -> list[str]:
+def _kernel_rows(line: Line, count: int) -> list[str]:
     """Return a row for each of the `count` kernels that took longest."""
-    gpu_ns = line.numbers.gpu_ns or 1
+    gpu_ns = line.gpu.gpu_ns or 1
     return [
         f"| {kernel.count} x {time_text(kernel.ns / (kernel.count or 1))}"
         f" = {time_text(kernel.ns)} ({100 * kernel.ns / gpu_ns:.1f} %)"
@@ -288,7 +243,8 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
     if options.kernel is not None and not total.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
     yield from _devices(profile)
-    yield from _idle(profile, options)
+    if idle_share(gpu) > _LARGE_IDLE:
+        yield from idle_note(profile, options, _LARGE_IDLE)
     yield from _unattributed(total, outside)
     yield from _lost(gpu)
     yield from why_off(gpu)
@@ -349,12 +305,6 @@ def _devices(profile: Profile) -> Iterator[str]:
     yield from _overlap(gpu)
 
 
-def _idle(profile: Profile, options: Options) -> Iterator[str]:
-    """Yield the line that left a GPU idle for longest, if that is a large share."""
-    if idle_share(profile.gpu) > _LARGE_IDLE:
-        yield from idle_note(profile, options, _LARGE_IDLE)
-
-
 def _overlap(gpu: Gpu) -> Iterator[str]:
     """Yield the overlap of work on the devices, if there is any."""
     busy = sum(device.busy_ns for device in gpu.devices)
@@ -388,17 +338,14 @@ def _unattributed(total: GpuNumbers, outside: GpuNumbers) -> Iterator[str]:
 def _lost(gpu: Gpu) -> Iterator[str]:
     """Yield the numbers of records that are missing."""
     missing = missing_records(gpu)
-    lost = [
-        f"{number} {what}"
-        for number, what in (
-            (missing.dropped, "dropped"),
-            (missing.invalid, "without times"),
-            (missing.outstanding, "outstanding"),
-        )
-        if number
-    ]
+    counts = {
+        "dropped": missing.dropped,
+        "without times": missing.invalid,
+        "outstanding": missing.outstanding,
+    }
+    lost = [f"{number} {what}" for what, number in counts.items() if number]
     if missing.work:
-        yield f"Lost: {_listed(lost)} records; the GPU numbers lack them"
+        yield f"Lost: {listed(lost, ' and ')} records; the GPU numbers lack them"
     elif missing.share > _WITHOUT_RECORD:
         yield (
             f"Without a record: {counted(missing.outstanding, 'call')}"
@@ -410,39 +357,28 @@ def _lost(gpu: Gpu) -> Iterator[str]:
         kernels = counted(unfinished, "kernel")
         yield f"Unfinished: {kernels} or other work still ran at the end"
     yield from _other_tools(gpu)
-    left_out = sum(run.left_out for run in gpu.runs)
-    if left_out:
-        yield f"Left out of the timeline: {left_out} records; the sums have them"
-    unknown = of_unknown_clock(gpu)
-    if unknown:
-        yield (
-            f"Left out of the timeline: {unknown} records with times of an unknown"
-            " clock; the sums have them"
-        )
+    not_there = {
+        "records": sum(run.left_out for run in gpu.runs),
+        "records with times of an unknown clock": of_unknown_clock(gpu),
+    }
+    for what, number in not_there.items():
+        if number:
+            yield f"Left out of the timeline: {number} {what}; the sums have them"
 
 
 def _other_tools(gpu: Gpu) -> Iterator[str]:
     """Yield what is known of another tool that recorded the same GPU work."""
-    which = "(PyTorch's profiler does from 2.15 on)"
     taken = sum(run.taken for run in gpu.runs)
     buffers = sum(run.foreign_buffers for run in gpu.runs)
+    if not (taken or buffers):
+        return
+    what = "Another tool used CUPTI, too"
     if taken and buffers:
-        yield (
-            f"Another tool took CUPTI's records {which}: the last {taken} launches have"
-            " none; profile without that tool"
-        )
+        what = "Another tool took CUPTI's records"
     elif taken:
-        yield (
-            "CUPTI has stopped bringing records, as if another tool took them"
-            f" {which}: the last {taken} launches have none; profile without that tool"
-        )
-    elif buffers:
-        yield (
-            f"Another tool used CUPTI, too {which}: records may be missing; profile"
-            " without that tool"
-        )
-
-
-def _listed(items: Iterable[str]) -> str:
-    *others, last = items
-    return f"{', '.join(others)} and {last}" if others else last
+        what = "CUPTI has stopped bringing records, as if another tool took them"
+    lack = f"the last {taken} launches have none" if taken else "records may be missing"
+    yield (
+        f"{what} (PyTorch's profiler does from 2.15 on): {lack}; profile without that"
+        " tool"
+    )

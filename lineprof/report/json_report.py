@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lineprof.model.call_graph import (
@@ -29,15 +28,14 @@ from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import waits_by_line
 from lineprof.report.marks import Marks
 from lineprof.report.options import uncalibrated
+from lineprof.report.rows import separated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from lineprof.model.call_graph import FunctionTotals
     from lineprof.model.gpu import Gpu
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats, Key
-    from lineprof.model.time_split import TimeSplit
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
@@ -50,7 +48,7 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     """Yield the profile as one JSON object, with each measured line on one line."""
     if options.raw:
         profile = uncalibrated(profile)
-    gpu, calls = gpu_fields(profile.gpu), call_fields(profile, raw=options.raw)
+    gpu, calls = GpuFields(profile.gpu), CallFields(profile, raw=options.raw)
     longest = longest_functions(profile, options)
     functions = [one for one in profile.functions if one.key in longest]
     marks = Marks(profile)
@@ -61,39 +59,24 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
-    yield ' "functions": ['
-    yield from _separated(
-        _function(one, sources, calls, gpu, marks.fields(one.key)) for one in functions
-    )
-    yield " ],"
-    if profile.calls.nodes:
-        yield ' "calls": ['
-        yield from _separated([f"  {json.dumps(edge)}"] for edge in _calls(profile))
+    sections: dict[str, Iterator[Iterable[str]]] = {
+        "functions": (
+            _function(one, sources, calls, gpu, marks.fields(one.key))
+            for one in functions
+        ),
+        "calls": ([f"  {json.dumps(edge)}"] for edge in _calls(profile)),
+        "processes": ([f"  {json.dumps(one._asdict())}"] for one in profile.processes),
+    }
+    if not profile.calls.nodes:
+        del sections["calls"]
+    for name, items in sections.items():
+        yield f' "{name}": ['
+        yield from separated(items)
         yield " ],"
-    yield ' "processes": ['
-    yield from _separated(
-        [f"  {json.dumps(one._asdict())}"] for one in profile.processes
-    )
-    yield " ],"
     gpu_totals = _gpu_totals(profile.gpu)
     yield f' "warnings": {json.dumps(profile.warnings)}{"," if gpu_totals else "}"}'
     if gpu_totals:
         yield f' "gpu": {json.dumps(gpu_totals)}}}'
-
-
-def _separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the lines of all items, with a comma after each but the last."""
-    held = ""
-    for item in items:
-        if held:
-            yield f"{held},"
-            held = ""
-        for line in item:
-            if held:
-                yield held
-            held = line
-    if held:
-        yield held
 
 
 def _function(
@@ -114,17 +97,15 @@ def _function(
         **gpu.of_function(function.key),
     }
     yield f'  {json.dumps(values)[:-1]}, "lines": ['
-    yield from _separated([line] for line in _lines(function, sources, calls, gpu))
+    yield from separated([line] for line in _lines(function, sources, calls, gpu))
     yield "  ]}"
 
 
 def _lines(
     function: FunctionStats, sources: Sources, calls: CallFields, gpu: GpuFields
 ) -> Iterator[str]:
-    rows = {row.line: row for row in function.rows}
-    for line in gpu.lines_of(function.key):  # some were not measured on the CPU
-        rows.setdefault(line, LineTotals(line=line))
-    for line, row in sorted(rows.items()):
+    for row in lines_of(function, gpu):
+        line = row.line
         values = {
             **row.known(),
             **calls.of_line(function.key, line),
@@ -134,22 +115,36 @@ def _lines(
         yield f"   {json.dumps(values)}"
 
 
+def lines_of(function: FunctionStats, gpu: GpuFields) -> list[LineTotals]:
+    """Return the lines of a function in order, also those with GPU work alone."""
+    rows = {row.line: row for row in function.rows}
+    for line in gpu.lines_of(function.key):
+        rows.setdefault(line, LineTotals(line=line))
+    return [row for _, row in sorted(rows.items())]
+
+
 # Fields of calls and waits.
 
 
-@dataclass(frozen=True)
 class CallFields:
     """The numbers of calls and waits of a profile, computed once."""
 
-    functions: Mapping[Key, FunctionTotals]
-    self_ns: Mapping[Key, Mapping[int, int]]
-    waits: Mapping[Key, Mapping[int, Mapping[str, int]]]  # ns by line and cause
-    mpi_ns: Mapping[Key, Mapping[int, int]]
-    splits: Mapping[Key, Mapping[int, TimeSplit]]
+    def __init__(self, profile: Profile, *, raw: bool) -> None:
+        """Take the numbers of all lines and functions.
+
+        With `raw` times, which include the profiler's cost, lines have no self time:
+        the cost in their callees is not known.
+        """
+        has_calls = bool(profile.calls.nodes)
+        self._functions = function_totals(profile) if has_calls else {}
+        self._self_ns = line_self_ns(profile) if has_calls and not raw else {}
+        self._waits = waits_by_line(profile)
+        self._mpi_ns = line_mpi_ns(profile)
+        self._splits = {} if raw else line_time_splits(profile)
 
     def of_function(self, key: Key) -> Fields:
         """Return a function's fields; {} if no call of the function is known."""
-        numbers = self.functions.get(key)
+        numbers = self._functions.get(key)
         if numbers is None:
             return {}
         return {"primitive_calls": numbers.primitive_calls, "self_ns": numbers.self_ns}
@@ -157,35 +152,15 @@ class CallFields:
     def of_line(self, key: Key, line: int) -> Fields:
         """Return the known fields of a line."""
         fields: Fields = {}
-        self_ns = self.self_ns.get(key, {}).get(line)
-        if self_ns is not None:
+        if (self_ns := self._self_ns.get(key, {}).get(line)) is not None:
             fields["self_ns"] = self_ns
-        waits = self.waits.get(key, {}).get(line)
-        if waits is not None:
+        if (waits := self._waits.get(key, {}).get(line)) is not None:
             fields["off_cpu_ns_by_cause"] = waits
-        mpi = self.mpi_ns.get(key, {}).get(line)
-        if mpi:
-            fields["mpi_ns"] = mpi
-        split = self.splits.get(key, {}).get(line)
-        if split:
+        if mpi_ns := self._mpi_ns.get(key, {}).get(line):
+            fields["mpi_ns"] = mpi_ns
+        if split := self._splits.get(key, {}).get(line):
             fields["split"] = split._asdict()
         return fields
-
-
-def call_fields(profile: Profile, *, raw: bool) -> CallFields:
-    """Return the fields of all lines and functions.
-
-    With `raw` times, which include the profiler's cost, lines have no self time:
-    the cost in their callees is not known.
-    """
-    has_calls = bool(profile.calls.nodes)
-    return CallFields(
-        functions=function_totals(profile) if has_calls else {},
-        self_ns=line_self_ns(profile) if has_calls and not raw else {},
-        waits=waits_by_line(profile),
-        mpi_ns=line_mpi_ns(profile),
-        splits={} if raw else line_time_splits(profile),
-    )
 
 
 _OF_CALLS = (*COUNTS_OF_CALLS, *TIMES_OF_CALLS)
@@ -208,12 +183,13 @@ def _calls(profile: Profile) -> Iterator[Fields]:
 # Fields of GPU data.
 
 
-@dataclass(frozen=True)
 class GpuFields:
     """The GPU numbers of a profile, computed once."""
 
-    lines: Mapping[Key, Mapping[int, GpuNumbers]]
-    functions: Mapping[Key, GpuNumbers]
+    def __init__(self, gpu: Gpu) -> None:
+        """Take the numbers of all lines and functions."""
+        self._lines = numbers_of_lines(gpu)
+        self.functions = numbers_of_functions(gpu)
 
     def of_function(self, key: Key) -> Fields:
         """Return a function's fields; {} if it has no GPU data."""
@@ -222,17 +198,12 @@ class GpuFields:
 
     def of_line(self, key: Key, line: int) -> Fields:
         """Return a line's fields; {} if it has no GPU data."""
-        numbers = self.lines.get(key, {}).get(line)
+        numbers = self._lines.get(key, {}).get(line)
         return fields(numbers) if numbers else {}
 
     def lines_of(self, key: Key) -> set[int]:
         """Return the lines of a function that have GPU data."""
-        return set(self.lines.get(key, ()))
-
-
-def gpu_fields(gpu: Gpu) -> GpuFields:
-    """Return the numbers of all lines and functions."""
-    return GpuFields(lines=numbers_of_lines(gpu), functions=numbers_of_functions(gpu))
+        return set(self._lines.get(key, ()))
 
 
 def fields(numbers: GpuNumbers) -> Fields:
@@ -255,8 +226,8 @@ def fields(numbers: GpuNumbers) -> Fields:
         "wait_ns": numbers.wait_ns,
         "alloc_bytes": numbers.alloc_bytes,
         "free_bytes": numbers.free_bytes,
-        "migration_ns": sum(one.ns for one in numbers.migrations),
-        "migration_bytes": sum(one.bytes for one in numbers.migrations),
+        "migration_ns": numbers.migration_ns,
+        "migration_bytes": numbers.migration_bytes,
     }
 
 

@@ -10,7 +10,7 @@ from lineprof.config import ConfigSource, column_widths
 from lineprof.console.terminal import terminal_of, write_lines
 from lineprof.report.line_table import function_tables_of_timings
 from lineprof.report.options import Options
-from lineprof.report.text import render, render_tables, table_layout
+from lineprof.report.text import TableLayout, render, render_tables
 from lineprof.source import Sources, sources_of
 
 if TYPE_CHECKING:
@@ -92,13 +92,12 @@ def show_func(  # noqa: PLR0913, PLR0917  # line_profiler's signature
     seconds. Nothing is printed for a function that never ran if `stripzeros`.
     """
     stream = sys.stdout if stream is None else stream
-    filename = os.fspath(filename)
-    key = (filename, start_lineno, func_name)
+    key = (os.fspath(filename), start_lineno, func_name)
     (table,) = function_tables_of_timings({key: timings})
     if stripzeros and not table.ran:
         return
     options = _options(stream, config, unit=output_unit, rich=rich)
-    layout = table_layout(unit, options)
+    layout = TableLayout(unit, options)
     write_lines(layout.table(table, Sources({}).block(*key)), stream)
 
 

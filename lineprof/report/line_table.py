@@ -7,11 +7,12 @@ out.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.communication import line_mpi_ns
+from lineprof.model.gpu import GpuNumbers
 from lineprof.model.records import (
-    CAUSES,
     GIL,
     IO,
     LOCK,
@@ -28,6 +29,7 @@ from lineprof.report.text_grid import in_words, percent, percent_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from lineprof.model.gpu import Kernels
     from lineprof.model.profile import LineTicks, Profile, Timings
     from lineprof.model.records import FunctionStats, Key
     from lineprof.report.options import Options
@@ -35,29 +37,22 @@ if TYPE_CHECKING:
     Times = Mapping[str, int]  # ns by cause of waiting, or by name of a column
     ByLine = Mapping[int, Times]
 
-_MAX_ACRONYM = 3  # letters of a cause whose title is in capitals
-
 _MIN_PERCENT = 1  # of a function's time in waits or MPI, for a line below its table
 
 _MIN_WAIT_NS = 1_000_000  # of waits, for a line below the table
 
-_WAITING = {
-    GIL: "for the interpreter's lock",
-    LOCK: "for locks",
-    SLEEP: "asleep",
-    IO: "for input and output",
-    RUNNABLE: "for a processor",
-    OTHER: "for something else",
+_CAUSES = {  # the title of its column, and its name in another column and a sentence
+    GIL: ("GIL", "GIL", "for the interpreter's lock"),
+    LOCK: ("Lock", "a lock", "for locks"),
+    SLEEP: ("Sleep", "sleep", "asleep"),
+    IO: ("IO", "I/O", "for input and output"),
+    RUNNABLE: ("Ready", "a processor", "for a processor"),
+    OTHER: ("Other", "other", "for something else"),
 }
 
-WAITS_FOR = {
-    GIL: "GIL",
-    LOCK: "a lock",
-    SLEEP: "sleep",
-    IO: "I/O",
-    RUNNABLE: "a processor",
-    OTHER: "other",
-}  # in a column
+WAITS_FOR = {cause: name for cause, (_, name, _) in _CAUSES.items()}
+
+_WAITING = {cause: words for cause, (_, _, words) in _CAUSES.items()}
 
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
@@ -76,20 +71,13 @@ class Line(NamedTuple):
     """The numbers of one line."""
 
     number: int
-    hits: int
-    time: float  # in ticks of the profile's unit
-    row: LineTotals  # all that is known of the line; zeros in line_profiler's numbers
-    waits: Times | None = None  # by cause; None: not known
-    breakdown: Mapping[str, int] = {}  # by column: see BREAKDOWN_COLUMNS
-
-
-class ExtraColumns(NamedTuple):
-    """Columns of one function from another module, such as GPU columns, as texts."""
-
-    columns: tuple[tuple[str, int], ...]  # title and minimum width
-    texts: Mapping[int, Sequence[str]]  # by line number, one for each column
-    below: Mapping[int, Sequence[str]]  # rows under the source of a line
-    hot: frozenset[int] = frozenset()  # lines to emphasize
+    hits: int | None = None  # None: the line was not timed, but has GPU work
+    time: float = 0  # in ticks of the profile's unit
+    row: LineTotals = LineTotals(line=0)  # all that is known of it; zeros if nothing is
+    parts: Mapping[str, int] = {}  # in ns: see WAIT_COLUMNS and BREAKDOWN_COLUMNS
+    gpu: GpuNumbers = GpuNumbers()
+    kernels: Kernels = ()
+    idle_ns: int = 0  # idle time of GPUs that it caused
 
 
 class FunctionTable(NamedTuple):
@@ -100,7 +88,10 @@ class FunctionTable(NamedTuple):
     name: str
     lines: tuple[Line, ...]
     total: float  # wall time counted once; more in the lines if it recursed
-    extra: ExtraColumns = ExtraColumns(columns=(), texts={}, below={})
+    columns: tuple[Column, ...] = ()  # of GPU work, beside those of all functions
+    below: Mapping[int, Sequence[str]] = {}  # rows under the source of a line
+    hot: frozenset[int] = frozenset()  # lines to emphasize
+    uses_gpu: bool = False  # as a line in `columns` shows
     gpu_ns: int = 0  # with its callees
     wait_ns: int = 0  # for a GPU
     footer: tuple[str, ...] = ()  # lines below the table
@@ -114,15 +105,13 @@ class FunctionTable(NamedTuple):
     @property
     def ran(self) -> bool:
         """Whether any line of the function ran."""
-        if self.extra.texts:
-            return True
-        return any(line.hits or line.time for line in self.lines)
+        return self.uses_gpu or any(line.hits or line.time for line in self.lines)
 
     def with_rows_below(self, rows: Mapping[int, Sequence[str]]) -> FunctionTable:
         """Return the table with `rows` added under the source of lines."""
-        own = self.extra.below
+        own = self.below
         below = {n: [*own.get(n, ()), *rows.get(n, ())] for n in (*own, *rows)}
-        return self._replace(extra=self.extra._replace(below=below))
+        return self._replace(below=below)
 
 
 class Scale(NamedTuple):
@@ -130,8 +119,14 @@ class Scale(NamedTuple):
 
     unit: float  # seconds in a tick
     output_unit: float  # seconds in the unit of the columns, or AUTO_UNIT
-    sum: float = 0  # of a function's lines, in ticks
     widths: Mapping[str, int] = {}  # minimum, by the configuration keys of columns
+    sum: float = 0  # of a function's lines, in ticks
+    gpu_ns: int = 0  # of a function
+
+    def of(self, function: FunctionTable) -> Scale:
+        """Return the scale with the sums of a function."""
+        time = sum(line.time for line in function.lines)
+        return self._replace(sum=time, gpu_ns=function.gpu_ns)
 
     def text(self, ticks: float, column: Column, count: int = 1) -> str:
         """Return a time divided by `count` in the output unit, as `column` has it."""
@@ -169,6 +164,15 @@ class Column(NamedTuple):
     key: str = ""  # in line_profiler's configuration
 
 
+def scale_of(unit: float, options: Options) -> Scale:
+    """Return the units of tables whose times are in ticks of `unit` (s)."""
+    return Scale(
+        unit=unit,
+        output_unit=unit if options.unit is None else options.unit,
+        widths=options.column_widths or {},
+    )
+
+
 def decimal(number: float, width: int) -> str:
     """Return one digit after the point, or three digits if that is too wide."""
     text = f"{number:5.1f}"
@@ -179,12 +183,14 @@ def decimal(number: float, width: int) -> str:
 
 
 def _hits(line: Line, scale: Scale) -> str:
+    if line.hits is None:
+        return ""
     text = f"{int(line.hits)}"  # hits that users put into a profile may be fractions
     return text if len(text) <= scale.width(HITS) else f"{line.hits:g}"
 
 
 def _time(line: Line, scale: Scale) -> str:
-    return scale.text(line.time, TIME)
+    return "" if line.hits is None else scale.text(line.time, TIME)
 
 
 def _per_hit(line: Line, scale: Scale) -> str:
@@ -195,7 +201,7 @@ def _per_hit(line: Line, scale: Scale) -> str:
 
 def _percent(line: Line, scale: Scale) -> str:
     percent = scale.percent(line.time)
-    return "" if percent is None else f"{percent:5.1f}"
+    return "" if percent is None or line.hits is None else f"{percent:5.1f}"
 
 
 NUMBER = Column("Line #", 6, lambda line, _: str(line.number), grows=False, key="line")
@@ -224,45 +230,29 @@ def _ns_column(title: str, width: int, ns: Callable[[Line], int | None]) -> Colu
     return column
 
 
-def _cpu_ns(line: Line) -> int | None:
-    if line.waits is None:
-        return None
-    return max(0, line.row.time_ns - sum(line.waits.values()))
-
-
-def _wait_ns(line: Line) -> int | None:
-    return sum((line.waits or {}).values()) or None
-
-
-def _cause_column(cause: str) -> Column:
-    """Return the column of the waits of one cause."""
-    title = cause.upper() if len(cause) <= _MAX_ACRONYM else cause.capitalize()
-    return _ns_column(title, 9, lambda line: (line.waits or {}).get(cause) or None)
-
-
-def _breakdown_column(name: str, title: str) -> Column:
+def _part_column(name: str, title: str, width: int = 9) -> Column:
     """Return the column of one part of a line's time."""
-    return _ns_column(title, 9, lambda line: line.breakdown.get(name) or None)
+    return _ns_column(title, width, lambda line: line.parts.get(name) or None)
 
 
 AWAIT = _ns_column("Await", 12, lambda line: line.row.await_ns or None)
 
 # cpu (on a processor) and wait are a line's time; the causes are the line's wait.
 WAIT_COLUMNS = {
-    "cpu": _ns_column("CPU", 12, _cpu_ns),
-    "wait": _ns_column("Wait", 12, _wait_ns),
-    **{cause: _cause_column(cause) for cause in CAUSES},
+    "cpu": _ns_column("CPU", 12, lambda line: line.parts.get("cpu")),
+    "wait": _part_column("wait", "Wait", 12),
+    **{cause: _part_column(cause, title) for cause, (title, *_) in _CAUSES.items()},
 }
 
 SPLIT_COLUMNS = {  # together, these are a line's time
-    "python": _breakdown_column("python", "Python"),
-    "native": _breakdown_column("native", "Native"),
-    "system": _breakdown_column("system", "System"),
-    "ownwait": _breakdown_column("ownwait", "Own Wait"),
-    "callees": _breakdown_column("callees", "Callees"),
+    "python": _part_column("python", "Python"),
+    "native": _part_column("native", "Native"),
+    "system": _part_column("system", "System"),
+    "ownwait": _part_column("ownwait", "Own Wait"),
+    "callees": _part_column("callees", "Callees"),
 }
 
-BREAKDOWN_COLUMNS = {"mpi": _breakdown_column("mpi", "MPI"), **SPLIT_COLUMNS}
+BREAKDOWN_COLUMNS = {"mpi": _part_column("mpi", "MPI"), **SPLIT_COLUMNS}
 
 EXTRA_COLUMNS = {
     "await": AWAIT,
@@ -279,31 +269,28 @@ EXTRA_COLUMNS = {
 def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
     """Return the table of each function, with GPU columns if it used a GPU."""
     ticks, timings = Ticks(profile.unit), profile.timings
-    waits = waits_by_line(profile) if profile.waits else None
-    breakdowns = breakdowns_by_line(profile)
+    waits, breakdowns = waits_by_line(profile), breakdowns_by_line(profile)
     marks = Marks(profile)
     has_wait_line = options.waiting or has_wait_columns(options.columns)
     tables = []
     for function in profile.functions:
-        timed = timings[function.key]
-        wall_ns = function.recursive_ns
-        own_waits = None if waits is None else waits.get(function.key, {})
+        timed, wall_ns = timings[function.key], function.recursive_ns
+        own_waits = waits.get(function.key, {})
         own_breakdowns = breakdowns.get(function.key, {})
-        footer = (
-            *cut_lines(marks, function.key),
-            *mpi_line(function, own_breakdowns),
-        )
-        if own_waits and has_wait_line:
-            footer = (*wait_line(function, own_waits), *footer)
+        known_waits = own_waits if profile.waits else None
         table = FunctionTable(
             file=function.file,
             line=function.line,
             name=function.name,
-            lines=tuple(_lines(function, timed, own_waits, own_breakdowns)),
+            lines=tuple(_lines(function, timed, known_waits, own_breakdowns)),
             total=sum(time for *_, time in timed)
             if wall_ns is None
             else ticks.from_ns(wall_ns),
-            footer=footer,
+            footer=(
+                *(wait_line(function, own_waits) if has_wait_line else ()),
+                *cut_lines(marks, function.key),
+                *mpi_line(function, own_breakdowns),
+            ),
             mark=marks.after(function.key),
         )
         tables.append(table)
@@ -311,8 +298,7 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
         return tables
     from lineprof.report.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
 
-    unit = profile.unit if options.unit is None else options.unit
-    return with_gpu(tables, profile, options, unit)
+    return with_gpu(tables, profile, options)
 
 
 def _lines(
@@ -329,9 +315,18 @@ def _lines(
             hits=hits,
             time=time,
             row=rows[number],
-            waits=None if waits is None else waits.get(number, {}),
-            breakdown=breakdowns.get(number, {}),
+            parts=_parts(rows[number], waits, breakdowns.get(number, {})),
         )
+
+
+def _parts(row: LineTotals, waits: ByLine | None, breakdown: Times) -> Times:
+    """Return the parts of a line's time by column; `waits` are None if unknown."""
+    if waits is None:
+        return breakdown
+    causes = waits.get(row.line, {})
+    wait_ns = sum(causes.values())
+    cpu_ns = max(0, row.time_ns - wait_ns)
+    return {"cpu": cpu_ns, "wait": wait_ns, **causes, **breakdown}
 
 
 def function_tables_of_timings(timings: Timings) -> list[FunctionTable]:
@@ -342,7 +337,7 @@ def function_tables_of_timings(timings: Timings) -> list[FunctionTable]:
             line=line,
             name=name,
             lines=tuple(
-                Line(number=number, hits=hits, time=time, row=LineTotals(number))
+                Line(number=number, hits=hits, time=time)
                 for number, hits, time in lines
             ),
             total=sum(time for _, _, time in lines),
@@ -385,20 +380,19 @@ def breakdowns_by_line(profile: Profile) -> dict[Key, dict[int, dict[str, int]]]
 # Lines below the table of a function.
 
 
-def wait_line(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
-    """Return a line on a function's waits by cause; () if the waits are short.
+def wait_line(function: FunctionStats, waits: ByLine) -> Iterator[str]:
+    """Yield a line on a function's waits by cause, unless the waits are short.
 
     Up to 1 % of the function's time, or less than 1 ms, is short: on a busy machine
     every program waits now and then. Short waits of one cause count as something else.
     """
     total_ns = sum(cell.time_ns for cell in function.thread_lines)
-    causes: dict[str, int] = {}
+    causes: Counter[str] = Counter()
     for line in waits.values():
-        for cause, ns in line.items():
-            causes[cause] = causes.get(cause, 0) + ns
+        causes.update(line)
     wait_ns = sum(causes.values())
     if not _is_long(wait_ns, total_ns):
-        return ()
+        return
     long = {cause: ns for cause, ns in causes.items() if _is_long(ns, total_ns)}
     others = wait_ns - sum(ns for cause, ns in long.items() if cause != OTHER)
     if long and _is_long(others, total_ns):
@@ -408,22 +402,20 @@ def wait_line(function: FunctionStats, waits: ByLine) -> tuple[str, ...]:
         for cause, ns in sorted(long.items(), key=lambda item: -item[1])
     ]
     text = ", ".join(parts) or in_words(wait_ns)
-    return (f"Waiting: {percent(wait_ns, total_ns)} of these times: {text}",)
+    yield f"Waiting: {percent(wait_ns, total_ns)} of these times: {text}"
 
 
 def _is_long(ns: int, total_ns: int) -> bool:
     return percent_of(ns, total_ns) > _MIN_PERCENT and ns >= _MIN_WAIT_NS
 
 
-def mpi_line(function: FunctionStats, breakdowns: ByLine) -> tuple[str, ...]:
-    """Return a line on a function's time in MPI, if that is more than 1 %."""
+def mpi_line(function: FunctionStats, breakdowns: ByLine) -> Iterator[str]:
+    """Yield a line on a function's time in MPI, if that is more than 1 %."""
     ns = sum(times.get("mpi", 0) for times in breakdowns.values())
     total_ns = sum(cell.time_ns for cell in function.thread_lines)
-    if not ns or percent_of(ns, total_ns) <= _MIN_PERCENT:
-        return ()
-    return (
-        f"MPI: {percent(ns, total_ns)} of these times: {in_words(ns)} in its calls",
-    )
+    if ns and percent_of(ns, total_ns) > _MIN_PERCENT:
+        share = percent(ns, total_ns)
+        yield f"MPI: {share} of these times: {in_words(ns)} in its calls"
 
 
 # Lines below all tables.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from fnmatch import fnmatchcase
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
@@ -69,14 +70,13 @@ class Finder:
         spelled = [text]
         if "::" in text:  # of C++, or of a file and a function
             spelled.append(text.replace("::", ":").removeprefix(":"))
-        for one in spelled:
-            for test in self._tests(one):
-                found = _prefer_python([key for key in self._keys if test(key)])
-                if len(found) == 1:
-                    return found[0]
-                if found:
-                    names = list(map(self.names.function, found))
-                    raise _ambiguous(text, "functions", names)
+        for test in chain.from_iterable(map(self._tests, spelled)):
+            found = _prefer_python([key for key in self._keys if test(key)])
+            if len(found) == 1:
+                return found[0]
+            if found:
+                names = list(map(self.names.function, found))
+                raise _ambiguous(text, "functions", names)
         raise self._unknown(text)
 
     def called(self, text: str, sources: Sources) -> Key:
@@ -127,9 +127,8 @@ class Finder:
         that is not in the profile, or is ambiguous.
         """
         name, _, number = _relative(text).rpartition(":")
-        if not (name and is_line_number(number)):
-            return None
-        if any(key[2] == text for key in self._keys):
+        is_name = any(key[2] == text for key in self._keys)
+        if is_name or not (name and is_line_number(number)):
             return None
         files = self._files_called(name)
         if len(files) > 1:
@@ -161,18 +160,17 @@ class Finder:
         place, _, inner = text.partition("(")
         file, _, number = place.rpartition(":")
 
+        def is_at(key: Key) -> bool:
+            return bool(path) and _ends(key[0], path)
+
         def has_place(key: Key) -> bool:
             if f"{key[1]}({key[2]})" == f"{number}({inner[:-1]})":
                 return text.endswith(")") and _ends(key[0], file)
-            return bool(path) and key[2] == name and _ends(key[0], path)
+            return key[2] == name and is_at(key)
 
         yield has_place
         yield lambda key: key[2].endswith(f".{text}")
-        yield (
-            lambda key: (
-                bool(path) and key[2].endswith(f".{name}") and _ends(key[0], path)
-            )
-        )
+        yield lambda key: key[2].endswith(f".{name}") and is_at(key)
         files = frozenset(self._files_called(text))
         yield lambda key: key[2] == _MODULE and key[0] in files
         pattern = _anywhere(pattern_of(text, ""))
@@ -266,8 +264,7 @@ def _relative(path: str) -> str:
 
 def _ends(file: str, path: str) -> bool:
     """Return whether the last parts of `file` are `path`, with or without its .py."""
-    ends = (f"/{path}", f"/{path}.py")
-    return f"/{file}".endswith(ends)
+    return f"/{file}".endswith((f"/{path}", f"/{path}.py"))
 
 
 def _matches(file: str, pattern: str) -> bool:

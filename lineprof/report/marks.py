@@ -39,16 +39,15 @@ class Part(NamedTuple):
 
     def __str__(self) -> str:
         """Return the part in words."""
-        words = []
-        if self.from_ns:
-            words.append(f"from {_seconds(self.from_ns)}")
-        if self.until_ns is not None:
-            words.append(f"until {_seconds(self.until_ns)}")
-        if self.lines_until_ns is not None:
-            words.append(f"by line until {_seconds(self.lines_until_ns)}")
-        if self.of_ns:
-            words.append(f"of {_seconds(self.of_ns)}")
-        return " ".join(words)
+        ends = {
+            "from": self.from_ns or None,
+            "until": self.until_ns,
+            "by line until": self.lines_until_ns,
+            "of": self.of_ns or None,
+        }
+        return " ".join(
+            f"{word} {_seconds(ns)}" for word, ns in ends.items() if ns is not None
+        )
 
 
 PART_FIELDS = Part._fields
@@ -63,10 +62,6 @@ class Marks:
         self._cuts: dict[Key | None, list[Cut]] = {}
         for cut in profile.cuts:
             self._cuts.setdefault(cut.function, []).append(cut)
-
-    def __contains__(self, key: object) -> bool:
-        """Tell whether a function was cut in any process."""
-        return key in self._cuts
 
     def is_whole(self, key: Key | None) -> bool:
         """Tell whether a function's calls and total are of the whole run."""
@@ -105,7 +100,7 @@ class Marks:
 
     def note(self) -> Iterator[str]:
         """Yield a sentence for each kind of marks that there is."""
-        whole = [key for key, cuts in self._cuts.items() if all(map(_is_whole, cuts))]
+        whole = [key for key in self._cuts if self.is_whole(key)]
         others = len(self._cuts) - len(whole)
         if others:
             were, their = ("was", "its") if others == 1 else ("were", "their")
@@ -135,12 +130,11 @@ class Marks:
 
     def _part(self, cut: Cut) -> Part:
         known = 0 <= cut.process < len(self._processes)
-        of_ns = self._processes[cut.process].wall_ns if known else 0
         return Part(
             from_ns=cut.from_ns,
             until_ns=cut.until_ns,
             lines_until_ns=cut.lines_until_ns,
-            of_ns=of_ns,
+            of_ns=self._processes[cut.process].wall_ns if known else 0,
         )
 
 
@@ -149,10 +143,9 @@ def cut_lines(marks: Marks, key: Key) -> Sequence[str]:
     span = marks.span(key)
     if not span:
         return ()
+    rest = "hits, times and % Time are of that part alone"
     if marks.is_whole(key):
         rest = "hits are of that part alone, and later time is on the first line"
-    else:
-        rest = "hits, times and % Time are of that part alone"
     return (f"Counted {span}: {rest}",)
 
 

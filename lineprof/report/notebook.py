@@ -7,7 +7,6 @@ ask for anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -23,12 +22,13 @@ from lineprof.report.line_table import (
     Scale,
     footer,
     function_tables,
+    scale_of,
 )
 from lineprof.report.options import Options
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.model.profile import Profile
 
@@ -41,18 +41,6 @@ _FRAME = (
 _MAX_LINES = 2_000  # of the tables; more make a notebook large
 
 _UNITS = {1.0: "s", 1e-3: "ms", 1e-6: "us", 1e-9: "ns"}
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One line of a table."""
-
-    number: int
-    cells: Sequence[str]
-    share: float  # of the function's time
-    source: str
-    below: Sequence[str]
-    hot: bool  # on a GPU
 
 
 def report_of(profile: Profile, *, skip_zero: bool = False) -> str:
@@ -85,11 +73,7 @@ def _page(profile: Profile, unit: float, skip_zero: bool) -> Iterator[str]:  # n
     yield f'<div class="lineprof"><style>{STYLE}</style>'
     for function in functions:
         if function.ran:
-            scale = Scale(
-                unit=profile.unit,
-                output_unit=unit,
-                sum=sum(line.time for line in function.lines),
-            )
+            scale = scale_of(profile.unit, options).of(function)
             block = sources.block(function.file, function.line, function.name)
             yield from _function(function, scale, block)
     idle = [function for function in functions if not function.ran]
@@ -116,13 +100,11 @@ def _function(
     yield '<div class="lp-wide"><table><thead><tr>'
     columns = _columns(function)
     titles = [column.title for column in columns]
-    titles += [title for title, _ in function.extra.columns]
     for title in ["Line", *titles]:
         unit = _unit(scale.output_unit) if title == "Time" else ""
         yield f"<th>{_text(title)}{unit}</th>"
     yield '<th class="lp-src">Source</th></tr></thead><tbody>'
-    for row in _rows(function, columns, scale, block):
-        yield _row(row)
+    yield from _rows(function, columns, scale, block)
     yield "</tbody></table></div></details>"
 
 
@@ -134,9 +116,9 @@ def _unit(unit: float) -> str:
 
 
 def _columns(function: FunctionTable) -> tuple[Column, ...]:
-    """Return the columns of a table, with Await only if a line has such time."""
+    """Return the columns of a table, Await only if a line has such time."""
     waits = any(line.row.await_ns for line in function.lines)
-    return (*COLUMNS, AWAIT) if waits else COLUMNS
+    return (*COLUMNS, *((AWAIT,) if waits else ()), *function.columns)
 
 
 def _rows(
@@ -144,37 +126,25 @@ def _rows(
     columns: Sequence[Column],
     scale: Scale,
     block: Sequence[str] | None,
-) -> Iterator[_Row]:
+) -> Iterator[str]:
     """Yield the lines of a function; without source, only those with numbers."""
-    extra, lines = function.extra, {line.number: line for line in function.lines}
-    measured = sorted({*lines, *extra.texts})
-    numbered = enumerate(block, function.line) if block else ((n, "") for n in measured)
-    blank, none = [""] * len(columns), [""] * len(extra.columns)
+    lines = {line.number: line for line in function.lines}
+    numbered: Iterable[tuple[int, str]] = ((number, "") for number in sorted(lines))
+    if block:
+        numbered = enumerate(block, function.line)
     for number, source in numbered:
         line = lines.get(number)
-        cells = [c.text(line, scale).strip() for c in columns] if line else blank
-        yield _Row(
-            number=number,
-            cells=[*cells, *extra.texts.get(number, none)],
-            share=(scale.percent(line.time) or 0) / 100 if line else 0.0,
-            source=source,
-            below=extra.below.get(number, ()),
-            hot=number in extra.hot,
+        cells = [one.text(line, scale).strip() if line else "" for one in columns]
+        style = heat((scale.percent(line.time) or 0) / 100 if line else 0.0)
+        shown = f"<b>{_text(source)}</b>" if number in function.hot else _text(source)
+        shown = "\n".join([shown, *map(_text, function.below.get(number, ()))])
+        yield (
+            (f'<tr style="{style}">' if style else "<tr>")
+            + f'<td class="lp-no">{number}</td>'
+            + "".join(f"<td>{_text(cell)}</td>" for cell in cells)
+            + f'<td class="lp-src{"" if any(cells) else " lp-dim"}">'
+            f"<pre>{shown}</pre></td></tr>"
         )
-
-
-def _row(row: _Row) -> str:
-    style = heat(row.share)
-    begin = f'<tr style="{style}">' if style else "<tr>"
-    cells = "".join(f"<td>{_text(cell.strip())}</td>" for cell in row.cells)
-    dim = "" if any(row.cells) else " lp-dim"
-    source = _text(row.source)
-    source = f"<b>{source}</b>" if row.hot else source
-    source = "\n".join([source, *map(_text, row.below)])
-    return (
-        f'{begin}<td class="lp-no">{row.number}</td>{cells}'
-        f'<td class="lp-src{dim}"><pre>{source}</pre></td></tr>'
-    )
 
 
 def _idle(functions: Sequence[FunctionTable]) -> Iterator[str]:

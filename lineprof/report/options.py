@@ -16,12 +16,12 @@ from lineprof.flags import (
     valued,
     whole,
 )
-from lineprof.model.profile import Profile
 from lineprof.report.line_table import EXTRA_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
+    from lineprof.model.profile import Profile
     from lineprof.model.records import ThreadLine
     from lineprof.report.rows import Rows
     from lineprof.source import Sources
@@ -73,22 +73,17 @@ class Options(NamedTuple):
     terminal: Terminal = PLAIN
 
 
-def _no_notes(*_: object) -> Iterable[str]:
-    return ()
-
-
 class View(NamedTuple):
     """One way to look at a profile."""
 
     name: str
-    suffix: str  # of the name of a file with this view
     help: str
     options: tuple[Flag, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
-    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # below the view
+    notes: Callable[[Profile, Options], Iterable[str]] = lambda *_: ()  # below it
     value: Flag | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
-    has_tables: bool = True  # with the source of all functions
+    has_tables: bool = False  # with the source of all functions
     takes_names: bool = False  # of the functions to show
     of_ranks: bool = False  # its files are of one parallel program
     is_file: bool = False  # written to a file, and has all notes itself
@@ -131,25 +126,19 @@ MORE_GPU_COLUMNS = (
 # Parsers of the flags' values. They raise LineprofError for an invalid value.
 
 
-def _one_of(text: str, what: str, known: Iterable[str]) -> str:
-    """Return `text`; LineprofError unless it is one of `known`."""
+def _one_of(text: str, what: str, known: Iterable[str], listed: str = "") -> str:
+    """Return `text`; LineprofError, which has `listed`, unless it is `known`."""
     if text not in known:
-        raise LineprofError(
-            f"there is no {what} {text!r}", hint=f"known are: {', '.join(known)}"
-        )
+        hint = f"known are: {listed or ', '.join(known)}"
+        raise LineprofError(f"there is no {what} {text!r}", hint=hint)
     return text
 
 
 def parse_order(text: str) -> str:
     """Return the name of an order of any view."""
-    if text not in ALL_ORDERS:
-        of_functions = ", ".join(dict.fromkeys(FUNCTION_ORDERS.values()))
-        raise LineprofError(
-            f"there is no order {text!r}",
-            hint=f"known are: {', '.join(TABLE_ORDERS)}; of --functions:"
-            f" {of_functions}",
-        )
-    return text
+    of_functions = ", ".join(dict.fromkeys(FUNCTION_ORDERS.values()))
+    listed = f"{', '.join(TABLE_ORDERS)}; of --functions: {of_functions}"
+    return _one_of(text, "order", ALL_ORDERS, listed)
 
 
 def parse_columns(text: str) -> tuple[str, ...]:
@@ -176,6 +165,11 @@ def parse_gpu_columns(text: str) -> tuple[str, ...]:
 parse_count = whole("number", "give one above 0, like 5", least=1)
 
 parse_percent = number("percentage", "give a number from 0 to 100", most=100)
+
+
+def _count(long: str, text: str) -> Flag:
+    """Return a flag with a number above 0; without the flag it is 0."""
+    return valued(long, text, "N", parse_count, default=0)
 
 
 # Flags of the tables.
@@ -255,12 +249,9 @@ GPU_SELF = switch(
     " it called",
 )
 
-TOP_KERNELS = valued(
+TOP_KERNELS = _count(
     "--top-kernels",
     "below each line list its N kernels with the most time",
-    "N",
-    parse_count,
-    default=0,
 )
 
 KERNEL = valued(
@@ -299,21 +290,15 @@ CSV = switch(
 # Flags of the views of calls.
 
 
-LIMIT = valued(
+LIMIT = _count(
     "--limit",
     "show the first N rows alone; of the tables, the N functions with the most time of"
     " their own",
-    "N",
-    parse_count,
-    default=0,
 )
 
-DEPTH = valued(
+DEPTH = _count(
     "--depth",
     "levels of calls to go down (default: all of --tree, one of --drill)",
-    "N",
-    parse_count,
-    default=0,
 )
 
 MIN_PERCENT = valued(
@@ -357,6 +342,13 @@ MATRIX = switch(
 )
 
 
+# Options of the tables, in the order of the help.
+OF_TEXT = (
+    *(UNIT, SKIP_ZERO, SORT, SUMMARIZE, RICH, RAW, COLUMNS, SORT_BY),
+    *(GPU_COLUMNS, GPU_SELF, TOP_KERNELS, KERNEL, GRAPH_ORIGIN),
+    *(LIMIT, MIN_PERCENT, ALL_FUNCTIONS),
+)
+
 # Options that change the tables of --drill, but not its rows.
 OF_TABLES = (UNIT, RICH, COLUMNS, GPU_COLUMNS, GPU_SELF, TOP_KERNELS)
 
@@ -378,21 +370,7 @@ def uncalibrated(profile: Profile) -> Profile:
     def measured(cell: ThreadLine) -> ThreadLine:
         return cell._replace(time_ns=max(cell.time_ns, cell.raw_ns))
 
-    return Profile.from_functions(
-        (
-            function._replace(thread_lines=tuple(map(measured, function.thread_lines)))
-            for function in profile.functions
-        ),
-        processes=profile.processes,
-        threads=profile.threads,
-        sources=profile.sources,
-        warnings=profile.warnings,
-        unit=profile.unit,
-        gpu=profile.gpu,
-        calls=profile.calls,
-        waits=profile.waits,
-        traces=profile.traces,
-        breakdowns=profile.breakdowns,
-        cuts=profile.cuts,
-        ranks=profile.ranks,
+    return profile.with_functions(
+        function._replace(thread_lines=tuple(map(measured, function.thread_lines)))
+        for function in profile.functions
     )

@@ -74,20 +74,16 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
 def _run(profile: Profile, options: Options) -> Iterator[str]:
     """Yield one line on the run: its time, and how much was measured."""
     runs = profile.processes
-    wall = in_words(sum(one.wall_ns for one in runs))
-    costs = []
+    text = in_words(sum(one.wall_ns for one in runs))
+    if len(runs) > 1:
+        text += f" in {len(runs)} runs"
     if all(one.cpu_ns is not None for one in runs):
-        costs.append(f"CPU {in_words(sum(one.cpu_ns or 0 for one in runs))}")
+        text += f", CPU {in_words(sum(one.cpu_ns or 0 for one in runs))}"
     measuring_ns = sum(one.overhead_ns for one in runs)
     if measuring_ns:
-        costs.append(f"measuring about {in_words(measuring_ns)}")
-    of_runs = f" in {len(runs)} runs" if len(runs) > 1 else ""
-    of_which = "".join(f", {cost}" for cost in costs)
+        text += f", measuring about {in_words(measuring_ns)}"
     lines = sum(len(function.line_ns) for function in profile.functions)
-    text = (
-        f"{wall}{of_runs}{of_which}: {lines:,} lines of"
-        f" {len(profile.functions):,} functions"
-    )
+    text += f": {lines:,} lines of {len(profile.functions):,} functions"
     yield from wrap(text, options.terminal.width or len(text))
 
 
@@ -106,18 +102,17 @@ def _functions(profile: Profile, options: Options) -> Iterator[str]:
     names, marks = short_names(totals), Marks(profile)
     own, cumulative = times.titles("Own", "Total")
     titles = [own, "% Own", cumulative, "Calls", "Function"]
-    cells, is_hot = [], []
-    for key, numbers in shown:
-        cells.append(
-            [
-                times.text(numbers.self_ns),
-                percent(numbers.self_ns, own_ns),
-                times.text(numbers.total_ns),
-                f"{numbers.calls}",
-                names.called(key) + marks.after(key),
-            ]
-        )
-        is_hot.append(percent_of(numbers.self_ns, own_ns) >= _HOT_PERCENT)
+    cells = [
+        [
+            times.text(numbers.self_ns),
+            percent(numbers.self_ns, own_ns),
+            times.text(numbers.total_ns),
+            f"{numbers.calls}",
+            names.called(key) + marks.after(key),
+        ]
+        for key, numbers in shown
+    ]
+    is_hot = [percent_of(one.self_ns, own_ns) >= _HOT_PERCENT for _, one in shown]
     yield "Functions with the most time of their own:"
     yield from grid(titles, cells, options.terminal, hot=is_hot)
 

@@ -96,10 +96,23 @@ def as_json(view: str, made: Rows, notes: Iterable[str]) -> Iterator[str]:
     """Yield one JSON object, with each row on a line."""
     head = {"format": FORMAT, "unit": "ns", "view": view, **made.totals}
     yield f'{json.dumps(head)[:-1]}, "rows": ['
-    last = len(made.rows) - 1
-    for index, row in enumerate(made.rows):
-        yield f" {json.dumps(row)}{',' if index < last else ''}"
+    yield from separated([f" {json.dumps(row)}"] for row in made.rows)
     yield f'], "more": {made.more}, "notes": {json.dumps(list(notes))}}}'
+
+
+def separated(items: Iterable[Iterable[str]]) -> Iterator[str]:
+    """Yield the lines of all items, with a comma after each but the last."""
+    held = ""
+    for item in items:
+        if held:
+            yield f"{held},"
+            held = ""
+        for line in item:
+            if held:
+                yield held
+            held = line
+    if held:
+        yield held
 
 
 def as_csv(made: Rows) -> Iterator[str]:

@@ -7,10 +7,9 @@ per hit of one line, can be a million times apart.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lineprof.console.output import Styled
-from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.later import Later
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.limits import longest_functions
@@ -18,10 +17,9 @@ from lineprof.report.line_table import (
     COLUMNS,
     EXTRA_COLUMNS,
     NUMBER,
-    Column,
-    Scale,
     footer,
     function_tables,
+    scale_of,
 )
 from lineprof.report.options import uncalibrated
 from lineprof.source import LEFT_OUT
@@ -29,13 +27,14 @@ from lineprof.source import LEFT_OUT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
-    from lineprof.report import unmeasured
-    from lineprof.report.highlight import Painter
-    from lineprof.report.line_table import ExtraColumns, FunctionTable
+    from lineprof.report import highlight, unmeasured
+    from lineprof.report.line_table import Column, FunctionTable, Scale
     from lineprof.report.options import Options
     from lineprof.source import Sources
 else:
+    highlight = Later("lineprof.report.highlight")
     unmeasured = Later("lineprof.report.unmeasured")
 
 _MAX_BLANK_ROWS = 100_000  # without source; no function is that long
@@ -48,7 +47,7 @@ _HOT_PERCENT = 20  # of the function
 _ORDERS: Mapping[str, Callable[[FunctionTable], tuple[object, ...]]] = {
     "gpu": lambda function: (function.gpu_ns,),
     "time": lambda function: (function.total,),
-    "hits": lambda function: (sum(line.hits for line in function.lines),),
+    "hits": lambda function: (sum(line.hits or 0 for line in function.lines),),
     "wait": lambda function: (function.wait_ns,),
     "line": lambda function: (function.file, function.line, function.name),
 }
@@ -76,7 +75,7 @@ def render_tables(
     functions: list[FunctionTable], unit: float, sources: Sources, options: Options
 ) -> Iterator[str]:
     """Yield the tables of `functions`, whose times are in ticks of `unit` (s)."""
-    layout = table_layout(unit, options, sources)
+    layout = TableLayout(unit, options, sources)
     order = options.sort_by or ("time" if options.sort else "")
     if order:
         functions = sorted(functions, key=_ORDERS[order])
@@ -91,65 +90,40 @@ def render_tables(
                 yield layout.summary(function)
 
 
-def table_layout(
-    unit: float, options: Options, sources: Sources | None = None
-) -> TableLayout:
-    """Return the layout of tables whose times are in ticks of `unit` (s).
-
-    With `sources` and `options.brief`, bodies without numbers are left out.
-    """
-    return TableLayout(
-        scale=Scale(
-            unit=unit,
-            output_unit=unit if options.unit is None else options.unit,
-            widths=options.column_widths or {},
-        ),
-        columns=(
-            *COLUMNS,
-            *(EXTRA_COLUMNS[name] for name in dict.fromkeys(options.columns)),
-        ),
-        terminal=options.terminal,
-        painter=_painter(options),
-        bodies=_bodies(sources) if sources and options.brief else None,
-    )
-
-
-def _bodies(sources: Sources) -> unmeasured.UnmeasuredBodies:
-    return unmeasured.UnmeasuredBodies(sources)
-
-
-def _painter(options: Options) -> Painter | None:
-    """Return a painter for rows, if colours are asked for and possible."""
-    if not (options.rich and options.terminal.colour):
-        return None
-    from lineprof.report.highlight import painter  # noqa: PLC0415  # imports rich
-
-    return painter()
-
-
-class TableLayout(NamedTuple):
+class TableLayout:
     """The layout of tables: units, columns, and the terminal to fit."""
 
-    scale: Scale
-    columns: tuple[Column, ...] = COLUMNS
-    terminal: Terminal = PLAIN
-    painter: Painter | None = None  # None: no colours but for hot lines
-    bodies: unmeasured.UnmeasuredBodies | None = None  # None: all lines are shown
+    def __init__(
+        self, unit: float, options: Options, sources: Sources | None = None
+    ) -> None:
+        """Take the unit (s) of the tables' times.
+
+        With `sources` and `options.brief`, bodies without numbers are left out.
+        """
+        self._scale = scale_of(unit, options)
+        names = dict.fromkeys(options.columns)
+        self._columns = (*COLUMNS, *(EXTRA_COLUMNS[name] for name in names))
+        self._terminal = options.terminal
+        is_coloured = options.rich and options.terminal.colour
+        self._painter = highlight.painter() if is_coloured else None
+        self._bodies = None  # all lines are shown
+        if sources and options.brief:
+            self._bodies = unmeasured.UnmeasuredBodies(sources)
 
     def heading(self) -> Iterator[str]:
         """Yield the lines above all tables."""
-        unit = self.scale.output_unit
+        unit = self._scale.output_unit
         auto = unit == AUTO_UNIT
         yield f"Timer unit: {'beside each time' if auto else f'{unit:g} s'}"
         yield ""
 
     def summary(self, function: FunctionTable) -> str:
         """Return one line about a function."""
-        scale = self.scale
+        scale = self._scale
         total = f"{function.total * scale.unit:6.2f} seconds"
         if scale.output_unit == AUTO_UNIT:
             total = format_seconds(function.total * scale.unit).rjust(11)
-        name = self.terminal.clean(function.name)
+        name = self._terminal.clean(function.name)
         place = f"{self._file(function)}:{function.line}"
         line = f"{total} - {place} - {name}{function.mark}"
         return self._styled(line)
@@ -158,63 +132,59 @@ class TableLayout(NamedTuple):
         self, function: FunctionTable, block: Sequence[str] | None
     ) -> Iterator[str]:
         """Yield the table of one function; `block` is its source, None if unknown."""
-        yield f"Total time: {self.scale.total(function.total)}"
+        yield f"Total time: {self._scale.total(function.total)}"
         yield from self._function_heading(function, found=block is not None)
         yield ""
         yield from self._rows(function, block)
         for text in function.footer:
-            yield self.terminal.clipped(text, 0)
+            yield self._terminal.clipped(text, 0)
         yield ""
 
     def _function_heading(
         self, function: FunctionTable, *, found: bool
     ) -> Iterator[str]:
         if found:
-            name = self.terminal.clean(function.name)
+            name = self._terminal.clean(function.name)
             yield self._styled(f"File: {self._file(function)}")
             yield f"Function: {name} at line {function.line}{function.mark}"
         else:
             yield ""
-            yield f"Could not find file {self.terminal.clean(function.file)}"
+            yield f"Could not find file {self._terminal.clean(function.file)}"
             yield "Are you sure you are running this program from the same directory"
             yield "that you ran the profiler from?"
             yield "Continuing without the function's contents."
 
     def _styled(self, line: str) -> str:
         """Return a line of clean text, marked as such if rows are painted."""
-        return Styled(line) if self.painter else line
+        return Styled(line) if self._painter else line
 
     def _file(self, function: FunctionTable) -> str:
         """Return the file of a function, as a link if rows are painted."""
-        file = self.terminal.clean(function.file)
-        return self.painter.place(file, function.file) if self.painter else file
+        file = self._terminal.clean(function.file)
+        return self._painter.place(file, function.file) if self._painter else file
 
     def _rows(
         self, function: FunctionTable, block: Sequence[str] | None
     ) -> Iterator[str]:
         """Yield the titles and a row for each line."""
-        scale = self.scale._replace(sum=sum(line.time for line in function.lines))
-        extra = function.extra
-        columns = [
-            _Heading(title=one.title, min_width=scale.width(one), grows=one.grows)
-            for one in self.columns
-        ]
-        columns += [
-            _Heading(title=title, min_width=width) for title, width in extra.columns
-        ]
-        cells = self._cells(function, scale)
-        widths = [scale.width(NUMBER), *_widths(columns, cells.values())]
+        scale = self._scale.of(function)
+        columns = (*self._columns, *function.columns)
+        cells = {
+            line.number: [column.text(line, scale) for column in columns]
+            for line in function.lines
+        }
+        widths = [scale.width(NUMBER), *_widths(columns, scale, cells.values())]
         start = _row_start(NUMBER.title, [one.title for one in columns], widths)
-        terminal = self._wide_enough(extra, len(start))
+        terminal = self._wide_enough(function, len(start))
         header = f"{start}Line Contents"
         for text in (header, "=" * len(header)):
             clipped = terminal.clipped(text, 0)
-            painted = self.painter.heading(clipped) if self.painter else clipped
+            painted = self._painter.heading(clipped) if self._painter else clipped
             yield self._styled(painted)
         numbered = list(_numbered_source(function, block))
         rows: Sequence[tuple[int | None, str]] = numbered
-        if self.bodies:
-            rows = self.bodies.shortened(function, numbered)
+        if self._bodies:
+            rows = self._bodies.shortened(function, numbered)
         sources = self._sources(function, rows, terminal, len(start))
         shares = _shares(function, scale)
         blank = [""] * len(columns)
@@ -224,34 +194,19 @@ class TableLayout(NamedTuple):
                 continue
             start = _row_start(str(number), cells.get(number, blank), widths)
             yield self._row(start, source, shares.get(number, 0))
-            for text in extra.below.get(number, ()):
+            for text in function.below.get(number, ()):
                 yield " " * len(start) + terminal.clipped(text, len(start))
 
-    def _cells(self, function: FunctionTable, scale: Scale) -> dict[int, list[str]]:
-        """Return the texts of each line in all columns, by line number."""
-        extra = function.extra
-        texts = {
-            line.number: [column.text(line, scale) for column in self.columns]
-            for line in function.lines
-        }
-        if not extra.columns:
-            return texts
-        blank, extra_blank = [""] * len(self.columns), [""] * len(extra.columns)
-        return {
-            number: [*texts.get(number, blank), *extra.texts.get(number, extra_blank)]
-            for number in [*texts, *extra.texts]
-        }
-
-    def _wide_enough(self, extra: ExtraColumns, start: int) -> Terminal:
+    def _wide_enough(self, function: FunctionTable, start: int) -> Terminal:
         """Return the terminal, without width if more columns leave no room for source.
 
         Lines are then wrapped by the terminal instead of cut.
         """
-        width = self.terminal.width
-        has_more = extra.columns or self.columns != COLUMNS
+        width = self._terminal.width
+        has_more = function.columns or self._columns != COLUMNS
         if has_more and width is not None and width - start < _MIN_SOURCE_WIDTH:
-            return self.terminal._replace(width=None)
-        return self.terminal
+            return self._terminal._replace(width=None)
+        return self._terminal
 
     def _sources(
         self,
@@ -262,37 +217,31 @@ class TableLayout(NamedTuple):
     ) -> Iterable[str]:
         """Return the source of `rows`, cut to the room from column `start` on."""
         clipped = [terminal.clipped(text, start) for _, text in rows]
-        if self.painter:
+        if self._painter:
             lines = [terminal.clean(text) for _, text in rows]
             sizes = [len(text) for text in clipped]
-            return self.painter.source(function.file, lines, sizes) or clipped
+            return self._painter.source(function.file, lines, sizes) or clipped
         return clipped
 
     def _row(self, start: str, source: str, share: float) -> str:
         """Return one row, emphasized by the `share` (%) of its line."""
-        if self.painter:
-            return Styled(self.painter.row(start, share) + source)
+        if self._painter:
+            return Styled(self._painter.row(start, share) + source)
         row = start + source
-        return self.terminal.emphasized(row) if share >= _HOT_PERCENT else row
+        return self._terminal.emphasized(row) if share >= _HOT_PERCENT else row
 
 
 def _shares(function: FunctionTable, scale: Scale) -> dict[int, float]:
     """Return the share (%) of each line in its function; 100 for hot GPU lines."""
     shares = {line.number: scale.percent(line.time) or 0 for line in function.lines}
-    return {**shares, **dict.fromkeys(function.extra.hot, 100.0)}
+    return {**shares, **dict.fromkeys(function.hot, 100.0)}
 
 
-class _Heading(NamedTuple):
-    """The heading of a column, which sets the column's minimum width."""
-
-    title: str
-    min_width: int
-    grows: bool = True  # as wide as its widest text
-
-
-def _widths(columns: Sequence[_Heading], rows: Iterable[Sequence[str]]) -> list[int]:
+def _widths(
+    columns: Sequence[Column], scale: Scale, rows: Iterable[Sequence[str]]
+) -> list[int]:
     """Return the width of each column."""
-    widths = [one.min_width for one in columns]
+    widths = [scale.width(one) for one in columns]
     for row in rows:
         for index, text in enumerate(row):
             if columns[index].grows:
@@ -312,9 +261,7 @@ def _numbered_source(
     """Return the number and source of each row; the source may be unknown."""
     if block is not None and block != LEFT_OUT:
         return enumerate(block, function.line)
-    measured = sorted(
-        {*[line.number for line in function.lines], *function.extra.texts}
-    )
+    measured = sorted(line.number for line in function.lines)
     measured = measured or [function.line]
     count = measured[-1] - min(measured[0], function.line) + 1
     if count > _MAX_BLANK_ROWS:

@@ -124,38 +124,32 @@ def table(  # noqa: PLR0913  # all but the first three are rare
     shown = {name: columns[name] for name in titles if name not in hidden}
     # Numbers are to the left of words.
     order = sorted(shown, key=lambda name: (shown[name].kind in OF_WORDS, name in late))
-    values = {name: [*_seen(name, columns, rows, context, totals)] for name in order}
-    values = {
-        name: cells
-        for name, cells in values.items()
-        if any(cells) or not shown[name].optional
-    }
+    seen = {name: [*_seen(name, columns, rows, context, totals)] for name in order}
+    kept = [name for name in order if any(seen[name]) or not shown[name].optional]
     unit = unit or time_unit_for(
         ns
-        for name, cells in values.items()
+        for name in kept
         if shown[name].kind == NS
-        for ns in cells
+        for ns in seen[name]
         if isinstance(ns, (int, float))
     )
     texts = [
-        [_text(shown[name], cell, unit, context) for cell in cells]
-        for name, cells in values.items()
+        [_text(shown[name], value, unit, context) for value in seen[name]]
+        for name in kept
     ]
-    spare = sorted(
-        (shown[name].spare, index)
-        for index, name in enumerate(values)
-        if shown[name].spare
-    )
+    spares = [shown[name].spare for name in kept]
     yield from grid(
         [
             unit.titles(titles[name])[0] if shown[name].kind == NS else titles[name]
-            for name in values
+            for name in kept
         ],
         [*zip(*texts)],
         context.terminal,
-        words=sum(shown[name].kind in OF_WORDS for name in values),
+        words=sum(shown[name].kind in OF_WORDS for name in kept),
         hot=hot,
-        spare=[index for _, index in spare],
+        spare=[
+            i for i in sorted(range(len(kept)), key=spares.__getitem__) if spares[i]
+        ],
     )
 
 
@@ -220,7 +214,8 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
     if terminal.width is not None:
         arrow = box_characters_of(terminal).arrow
         table = _with_short_marks(table, numbers, terminal.width, arrow)
-        spare = [index for index in spare if not _has_mark(table, index)]
+        # A function's mark has to be seen.
+        spare = [i for i in spare if not any(MARK in row[i] for row in table)]
         widths = _capped_widths(table, numbers)
         shown = _shown_columns(widths, numbers, terminal.width, spare)
         table = [[row[index] for index in shown] for row in table]
@@ -228,22 +223,16 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
         widths = _fitted([widths[index] for index in shown], numbers, terminal.width)
     dots = box_characters_of(terminal).dots
     for number, row in enumerate(table):
+        *others, last = row
         texts = [
             text.rjust(width) if column < numbers else cut(text, width, dots)
-            for column, (text, width) in enumerate(zip(row[:-1], widths))
+            for column, (text, width) in enumerate(zip(others, widths))
         ]
-        last = row[-1]
-        if len(row) == numbers + 1 and terminal.width is not None:
+        if len(others) == numbers and terminal.width is not None:
             last = _name_cut(last, widths[-1], terminal)
-        texts.append(last)
-        line = terminal.clipped(_GAP.join(texts).rstrip(), 0)
+        line = terminal.clipped(_GAP.join([*texts, last]).rstrip(), 0)
         is_hot = 0 < number <= len(hot) and hot[number - 1]
         yield terminal.emphasized(line) if is_hot else line
-
-
-def _has_mark(table: Sequence[Sequence[str]], index: int) -> bool:
-    """Return whether a column has a function's mark, which has to be seen."""
-    return any(MARK in row[index] for row in table)
 
 
 def _with_short_marks(

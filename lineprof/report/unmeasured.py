@@ -39,8 +39,7 @@ class UnmeasuredBodies:
 
         Such a row has no line number.
         """
-        measured = {line.number for line in table.lines}
-        measured |= {*table.extra.texts, *table.extra.below}
+        measured = {*table.below, *(line.number for line in table.lines)}
         first, last = (rows[0][0], rows[-1][0]) if rows else (0, 0)
         done: list[tuple[int | None, str]] = []
         index = 0

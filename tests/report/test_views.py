@@ -64,10 +64,9 @@ def test_views_are_the_same_as_the_golden_files(
     assert text_of(example(), view, **options) == golden
 
 
-def test_a_view_has_a_name_a_suffix_and_help() -> None:
+def test_a_view_has_a_name_and_help() -> None:
     for name, view in VIEWS.items():
         assert view.name == name
-        assert view.suffix.startswith(".")
         assert view.help
 
 
