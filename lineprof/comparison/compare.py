@@ -269,7 +269,7 @@ class _Counts(NamedTuple):
 
 _NOTHING = _Counts()
 
-_NO_TOTALS = FunctionTotals(calls=0, primitive_calls=0, self_ns=0, total_ns=0)
+_NO_TOTALS = FunctionTotals()
 
 
 class _Measured(NamedTuple):

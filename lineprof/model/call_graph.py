@@ -64,10 +64,10 @@ class Edge(NamedTuple):
 class FunctionTotals(NamedTuple):
     """One function, summed over all its call paths."""
 
-    calls: int
-    primitive_calls: int  # while no other call of it was open
-    self_ns: int  # in its own lines, without profiled functions that these called
-    total_ns: int  # with callees; recursion counts once
+    calls: int = 0
+    primitive_calls: int = 0  # while no other call of it was open
+    self_ns: int = 0  # in its own lines, without profiled functions that these called
+    total_ns: int = 0  # with callees; recursion counts once
 
     @property
     def recurses(self) -> bool:
