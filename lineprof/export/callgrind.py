@@ -88,9 +88,7 @@ def _events(profile: Profile, calls: Sequence[Edge]) -> list[_Event]:
         if not lines:  # of C: its time is on its first line
             lines = {key[1]: totals.self_ns} if totals.self_ns else {}
         time.lines.update(((key, line), ns) for line, ns in lines.items())
-    time.edges = {
-        (edge.caller, edge.line, edge.callee): edge.total_ns for edge in calls
-    }
+    time.edges = {edge.ends: edge.total_ns for edge in calls}
     hits = _Event("Hits", "Executions of lines")
     for function in profile.functions:
         key = function.key
@@ -143,7 +141,7 @@ def _self_waits(
         if not time:
             continue
         waited = functions[edge.callee]
-        key = (edge.caller, edge.line, edge.callee)
+        key = edge.ends
         of_edges[key] = min(waited * edge.total_ns // time, edge.total_ns)
         if edge.caller is not None:
             waits[edge.caller, edge.line] -= waited * edge.inclusive_ns // time
@@ -209,7 +207,7 @@ class _Writer:
                 yield f"cfi={self._file(edge.callee)}"
                 yield f"cfn={self._name(edge.callee)}"
                 yield f"calls={edge.calls} {max(0, edge.callee[1])}"
-                call = (edge.caller, edge.line, edge.callee)
+                call = edge.ends
                 yield _costs(line, [e.edges.get(call, 0) for e in self._events])
 
     def _file(self, key: Key) -> str:

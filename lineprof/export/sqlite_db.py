@@ -358,7 +358,7 @@ def _edges(profile: Profile, ids: Ids) -> Rows:
             None if one.caller is None else ids[one.caller],
             *(one.line, ids[one.callee]),
             *(one.calls, one.primitive_calls, one.total_ns, one.inclusive_ns),
-            gpu.get((one.caller, one.line, one.callee), 0),
+            gpu.get(one.ends, 0),
         )
 
 

@@ -50,10 +50,15 @@ class Edge(NamedTuple):
     caller: Key | None  # None: from outside of every profiled function
     line: int  # of the caller; 0 from outside
     callee: Key
-    calls: int
-    primitive_calls: int  # while no other call of the callee was open
-    total_ns: int  # of primitive calls: a function's edges add up to its total
-    inclusive_ns: int  # of every call: the callee's part of the line's time
+    calls: int = 0
+    primitive_calls: int = 0  # while no other call of the callee was open
+    total_ns: int = 0  # of primitive calls: a function's edges add up to its total
+    inclusive_ns: int = 0  # of every call: the callee's part of the line's time
+
+    @property
+    def ends(self) -> tuple[Key | None, int, Key]:
+        """The caller, its line and the callee, which no other edge has."""
+        return self.caller, self.line, self.callee
 
     @property
     def recurses(self) -> bool:
@@ -107,13 +112,11 @@ def _with_merged(
     known: Iterable[Edge], merged: Iterable[MergedCall]
 ) -> tuple[Edge, ...]:
     """Return the edges of nodes with merged calls added to them."""
-    found = {
-        (one.caller, one.line, one.callee): one for one in known if one.callee != DEEPER
-    }
+    found = {one.ends: one for one in known if one.callee != DEEPER}
     for one in merged:
-        key = (one.caller, one.line, one.function)
-        edge = found.get(key, Edge(*key, 0, 0, 0, 0))
-        found[key] = edge._replace(
+        none = Edge(caller=one.caller, line=one.line, callee=one.function)
+        edge = found.get(none.ends, none)
+        found[edge.ends] = edge._replace(
             **{name: getattr(edge, name) + getattr(one, name) for name in _NUMBERS}
         )
     return tuple(found.values())

@@ -411,7 +411,7 @@ class _Drill:
                         line=None,
                         edge=edge,
                         self_ns=None,
-                        gpu_ns=self.calls.gpu.get(edge[:3]),
+                        gpu_ns=self.calls.gpu.get(edge.ends),
                         part=self._marks.part(edge.callee),
                     )
 
@@ -423,7 +423,7 @@ class _Drill:
             f" {percent(edge.inclusive_ns, line_ns)} of the line"
             f"{self._marks.after(edge.callee)}"
         )
-        gpu_ns = self.calls.gpu.get((edge.caller, edge.line, edge.callee), 0)
+        gpu_ns = self.calls.gpu.get(edge.ends, 0)
         return f"{text}, {in_words(gpu_ns)} on GPUs" if gpu_ns else text
 
 

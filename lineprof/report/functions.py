@@ -417,7 +417,7 @@ class _Callers:
             part=self.marks.part(edge.callee),
             caller_part=self.marks.part(edge.caller),
             mark=self.marks.after(edge.caller),
-            gpu_ns=None if self._gpu is None or label else self._gpu.get(edge[:3], 0),
+            gpu_ns=None if self._gpu is None or label else self._gpu.get(edge.ends, 0),
         )
 
     def _unknown_calls(self, key: Key, known: Sequence[Edge]) -> Edge | None:

@@ -176,7 +176,7 @@ def _calls(profile: Profile) -> Iterator[Fields]:
             "callee": edge.callee,
             **{name: getattr(edge, name) for name in _OF_CALLS},
         }
-        ns = gpu.get((edge.caller, edge.line, edge.callee))
+        ns = gpu.get(edge.ends)
         yield fields if ns is None else {**fields, "gpu_ns": ns}
 
 

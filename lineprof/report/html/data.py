@@ -196,7 +196,7 @@ class Collector:
             "calls": [one.calls for one in every],
             "total": [one.total_ns for one in every],
             "inclusive": [one.inclusive_ns for one in every],
-            "gpu": [gpu.get((one.caller, one.line, one.callee), 0) for one in every],
+            "gpu": [gpu.get(one.ends, 0) for one in every],
         }
         return _without_zeros(table, {"gpu"})
 
