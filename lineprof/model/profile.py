@@ -171,10 +171,7 @@ class Profile:
 
     def with_functions(self, functions: Iterable[FunctionStats]) -> Self:
         """Return the same profile, not read from a file, with other functions."""
-        same = self.of(self)
-        new = tuple(functions)
-        same.__dict__.update(_functions=new, _ticks=None, source_roots=None)
-        return same
+        return self._with(_functions=tuple(functions), _ticks=None, source_roots=None)
 
     def of_functions(self, keys: Collection[Key]) -> Self:
         """Return the same profile with the tables of these functions alone."""

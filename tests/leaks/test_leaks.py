@@ -243,6 +243,7 @@ ENTRIES: dict[str, Callable[[Bench], object]] = {
     "LineStats.unit": lambda b: b.stats.unit,
     "LineStats.why_empty": lambda b: b.stats.why_empty,
     "LineStats.why_nothing": lambda b: b.stats.why_nothing(is_partial=True),
+    "LineStats.with_functions": lambda b: b.stats.with_functions(()),
     "LineStats.with_processes": lambda b: b.stats.with_processes(b.stats.processes),
     "LineStats.with_timelines": lambda b: b.stats.with_timelines(
         b.stats.threads, b.stats.traces, b.stats.gpu
