@@ -261,7 +261,8 @@ def _written_page(stats: LineStats, page: OutputFile | None) -> OutputFile | Non
 def _print_summary(stats: LineStats, out: Output, options: RunOptions) -> None:
     log = messages.Log(options)
     count = len(stats.processes)
-    print_message(log.wrote(out, f" of {count} process{'es' * (count != 1)}"))
+    processes = "1 process" if count == 1 else f"{count} processes"
+    print_message(log.wrote(out, f" of {processes}"))
     if options.verbosity > 0:
         stats.print(output_unit=options.unit, config=options.settings)
     else:

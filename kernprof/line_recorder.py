@@ -226,8 +226,7 @@ class LineRecorder(Recorder):
         }
         for name in decorated:
             modules.pop(name.rpartition(".")[0], None)
-        compiled = filter(None, (decorated, modules))
-        return [line for files in compiled for line in extension_warnings(files)]
+        return extension_warnings(decorated) + extension_warnings(modules)
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""

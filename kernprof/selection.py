@@ -81,9 +81,11 @@ class FunctionFilter:
     @classmethod
     def of(cls, options: ChildOptions, folder: str) -> FunctionFilter:
         """Return the filter that `options` ask for; `folder` is that of patterns."""
-        words = (options.include, options.exclude)
-        include, exclude = (patterns(some, folder) if some else () for some in words)
-        return cls(everything=options.all, include=include, exclude=exclude)
+        return cls(
+            everything=options.all,
+            include=patterns(options.include, folder),
+            exclude=patterns(options.exclude, folder),
+        )
 
     def is_unmatched(self, word: str) -> bool:
         """Return whether the pattern `word` has matched no code that ran so far."""

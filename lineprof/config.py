@@ -481,7 +481,8 @@ class ConfigSource:
     def _like(self, table: Table, subtable: list[str]) -> ConfigSource:
         """Return another part of the same file."""
         part = type(self)(table, self._path, subtable)
-        vars(part).update({**vars(self), "conf_dict": table, "subtable": subtable})
+        part.own, part.remarks, part.holds = self.own, self.remarks, self.holds
+        part.refused, part.named = self.refused, self.named
         return part
 
     def __eq__(self, other: object) -> bool:

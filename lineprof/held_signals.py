@@ -45,18 +45,6 @@ _STATUS = "/proc/self/status"  # of Linux
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 
-class BlockedSignals:
-    """A ``with`` block in which no signal comes to this thread."""
-
-    def __enter__(self) -> None:
-        """Block all signals."""
-        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-
-    def __exit__(self, *_exception: object) -> None:
-        """Block those that were blocked before."""
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
-
-
 class HeldSignals:
     """Signals that wait for the end of a ``with`` block, in the main thread.
 
@@ -78,9 +66,14 @@ class HeldSignals:
     def __enter__(self) -> Self:
         """Replace the handlers."""
         if not self._depth:
-            with BlockedSignals():
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            # No context manager: a handler that raises at the begin of its `__exit__`
+            # would leave all signals blocked.
+            try:
                 self._patient_until = time.monotonic() + PATIENCE
                 self._replace()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         self._depth += 1
         return self
 
@@ -107,11 +100,14 @@ class HeldSignals:
         self._depth = 0
         if not self._handlers:
             return
-        with BlockedSignals():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
             while self._handlers:
                 number, handler = self._handlers.popitem()
                 if signal.getsignal(number) == self._note:
                     signal.signal(number, handler)  # type: ignore[arg-type]
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def deliver(self) -> None:
         """Send the signals that have waited to this process again."""

@@ -19,13 +19,16 @@ from contextlib import suppress
 
 from lineprof.errors import LineprofError
 from lineprof.files import absolute_path, closed_after
-from lineprof.held_signals import BlockedSignals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal as _signal
     from _socket import socket
     from collections.abc import Sequence
     from typing import Self
+
+else:
+    import _signal  # `signal` wraps it in enums, which takes 4 ms
 
 TEMPORARY = ("TMPDIR", "TEMP", "TMP")  # variables with the folder
 USUAL_TEMPORARY = "/tmp"  # noqa: S108  # the folder in it is this user's, and checked
@@ -35,6 +38,7 @@ _FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW_FILE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 PATH_ONLY = getattr(os, "O_PATH", os.O_RDONLY)  # a descriptor for use as `dir_fd`
+_ALL_SIGNALS = _signal.valid_signals()
 _MADE_ALONE = "make it yours alone (chmod 700)"
 
 
@@ -137,8 +141,11 @@ class Rights:
             return
         try:
             # A handler of a signal could raise an exception halfway.
-            with BlockedSignals():
+            before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
+            try:
                 self._take()
+            finally:
+                _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
         except OSError as error:
             self._give_back()
             raise LineprofError(
@@ -153,8 +160,11 @@ class Rights:
         """Have the rights of this process's user again."""
         if self._own_groups is None:
             return
-        with BlockedSignals():
+        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
+        try:
             self._give_back()
+        finally:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
 
     def _take(self) -> None:
         self._own_groups = os.getgroups()
@@ -254,8 +264,9 @@ class PrivateFolder:
                 handle = create_file(name, folder=self._handle)
             self._created[name] = handle
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            with open(handle, "wb", closefd=False) as stream:
-                stream.write(data)
+            view = memoryview(data)
+            while view:  # not by `open`, which the program may have replaced
+                view = view[os.write(handle, view) :]
         except OSError as error:
             raise LineprofError(
                 f"cannot write to {self.path}: {error.strerror}",
@@ -289,8 +300,12 @@ class PrivateFolder:
 
     def read(self, name: str, limit: int) -> bytes:
         """Return at most `limit` bytes of a file; OSError or LineprofError."""
-        with open(self.open_file(name), "rb") as stream:
-            return stream.read(limit)
+        parts, left = [], limit
+        with closed_after(self.open_file(name)) as handle:
+            while left and (part := os.read(handle, left)):
+                parts.append(part)
+                left -= len(part)
+        return b"".join(parts)
 
     def status(self, name: str) -> os.stat_result:
         """Return the status of a file, or of a link; OSError."""

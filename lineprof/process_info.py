@@ -173,7 +173,7 @@ def _is_memory_events(path: str) -> bool:
 def _oom_kills(path: str) -> tuple[str, int] | None:
     """Return the file and how many processes were killed for memory; None: unknown."""
     lines = _content(path).splitlines()
-    counts = [line[9:] for line in lines if line.startswith(b"oom_kill ")]
+    counts = [line.split()[1] for line in lines if line.startswith(b"oom_kill ")]
     return (path, int(counts[0])) if counts and counts[0].isdigit() else None
 
 

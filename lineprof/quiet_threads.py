@@ -16,10 +16,9 @@ from collections import deque
 from functools import partial
 from itertools import chain, islice, starmap
 
-from lineprof.held_signals import BlockedSignals
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable
     from typing import Protocol
 
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
         def forked(self) -> None:
             """Release what the child must not have; called in the child."""
 
+else:
+    import _signal as signal  # `signal` wraps it in enums, which takes 4 ms
 
 _MAX_WAIT = 10.0  # s for a call in progress
 _POLL = 5e-5  # s between checks whether the thread has ended
@@ -67,11 +68,13 @@ class QuietThread:
             starmap(done, ((),)),
             map(type(self._ended).release, (self._ended,)),
         )
-        with BlockedSignals():
-            try:
-                _thread.start_new_thread(deque, (acts, 0))
-            except RuntimeError:  # no memory for the thread: nothing will be called
-                self._ended.release()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            _thread.start_new_thread(deque, (acts, 0))
+        except RuntimeError:  # no memory for the thread: nothing will be called
+            self._ended.release()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _guarded(self, result: object) -> None:
         """Call `act`; an exception ends the thread, and the program hears nothing."""
@@ -138,7 +141,7 @@ class QuickTurns:
                 sys.setswitchinterval(_QUICK)
                 cls._quick = sys.getswitchinterval()
 
-    def end(self, *_exception: object) -> None:
+    def end(self) -> None:
         """Restore it."""
         cls = type(self)
         with cls._lock:
@@ -146,7 +149,11 @@ class QuickTurns:
             if not cls._count and sys.getswitchinterval() == cls._quick:
                 sys.setswitchinterval(cls._before)
 
-    __enter__, __exit__ = begin, end
+    def __enter__(self) -> None:
+        self.begin()
+
+    def __exit__(self, *_exception: object) -> None:
+        self.end()
 
 
 class ForkGuard:

@@ -394,7 +394,7 @@ class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0
 
 def set_costs(core: ModuleType, costs: Costs) -> None:
     """Have the core subtract `costs` from the times from now on."""
-    core.set_costs(*[getattr(costs, name) for name in _IN_CORE])
+    core.set_costs(*costs)
 
 
 def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:

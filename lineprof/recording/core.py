@@ -274,7 +274,7 @@ class RunInfo:
         self._cost = core.cost()
         self._displaced = 0
 
-    def opened(self, core: str = "", reason: str = "") -> None:
+    def opened(self, core: str, reason: str) -> None:
         """Note the event source, why it was chosen, and its state once it is open."""
         self._source, self._reason = core, reason
         self._displaced = self._core.hook_displaced()

@@ -22,7 +22,7 @@ def warnings(*, from_start: bool = True, **numbers: int) -> list[str]:
     """Return the warnings of a run in which the numbers grew from 0 to these."""
     state = core()
     run = RunInfo(state)  # type: ignore[arg-type]
-    run.opened()
+    run.opened("", "")
     vars(state).update(vars(core(**numbers)))
     return run.warnings((), from_start=from_start)
 
