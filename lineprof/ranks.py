@@ -27,50 +27,89 @@ if TYPE_CHECKING:
         rank: str
         ranks: tuple[str, ...]  # the first one that is set counts
         local_rank: tuple[str, ...]
-        needs: str  # this variable is set as well; "" if no other is needed
+        needs: str = ""  # this variable is set as well; "" if no other is needed
 
 else:
     Rank = namedtuple("Rank", "rank ranks local_rank launcher")
-    _Variables = namedtuple("_Variables", "launcher rank ranks local_rank needs")
-
-# The variables of each launcher: of the rank; of the number of ranks and of the rank on
-# this machine, of which the first one that is set counts; and one that must be set.
-#
-# If two launchers are in the environment, one was started by the other: the inner one
-# is first here. torchrun runs below mpirun or srun, mpirun in a job of Slurm.
-#
-# The launcher of PyTorch without a name is that of DeepSpeed, for example. jsrun also
-# sets variables of Open MPI; PALS, of HPE Cray, and Flux those of PMI, which is the
-# launcher of MPICH and Intel MPI and srun --mpi=pmi2. RANK and WORLD_SIZE alone are set
-# by hand, or for each pod.
-_TABLE = """
-torchrun | RANK | WORLD_SIZE | LOCAL_RANK | TORCHELASTIC_RUN_ID
-a launcher of PyTorch | RANK | WORLD_SIZE | LOCAL_RANK | LOCAL_RANK
-jsrun | JSM_NAMESPACE_RANK | JSM_NAMESPACE_SIZE | JSM_NAMESPACE_LOCAL_RANK |
-Open MPI | OMPI_COMM_WORLD_RANK | OMPI_COMM_WORLD_SIZE | OMPI_COMM_WORLD_LOCAL_RANK |
-MVAPICH2 | MV2_COMM_WORLD_RANK | MV2_COMM_WORLD_SIZE | MV2_COMM_WORLD_LOCAL_RANK |
-PALS | PALS_RANKID | PALS_SIZE PMI_SIZE | PALS_LOCAL_RANKID |
-Flux | FLUX_TASK_RANK | FLUX_JOB_SIZE | FLUX_TASK_LOCAL_ID |
-PMI | PMI_RANK | PMI_SIZE | MPI_LOCALRANKID PMI_LOCAL_RANK |
-PMIx | PMIX_RANK | | | PMIX_NAMESPACE
-srun | SLURM_PROCID | SLURM_STEP_NUM_TASKS SLURM_NTASKS | SLURM_LOCALID | SLURM_STEP_ID
-RANK and WORLD_SIZE | RANK | WORLD_SIZE | | WORLD_SIZE
-"""
-
-
-def _variables(row: str) -> _Variables:
-    """Return the variables of the launcher in a row of the table."""
-    launcher, rank, ranks, local_rank, needs = map(str.strip, row.split("|"))
-    return _Variables(
-        launcher=launcher,
-        rank=rank,
-        ranks=tuple(ranks.split()),
-        local_rank=tuple(local_rank.split()),
-        needs=needs,
+    _Variables = namedtuple(
+        "_Variables", "launcher rank ranks local_rank needs", defaults=("",)
     )
 
-
-_LAUNCHERS = tuple(map(_variables, _TABLE.strip().splitlines()))
+# If two launchers are in the environment, one was started by the other: the inner one
+# is first here. torchrun runs below mpirun or srun, mpirun in a job of Slurm.
+_LAUNCHERS = (
+    _Variables(
+        launcher="torchrun",
+        rank="RANK",
+        ranks=("WORLD_SIZE",),
+        local_rank=("LOCAL_RANK",),
+        needs="TORCHELASTIC_RUN_ID",
+    ),
+    _Variables(
+        launcher="a launcher of PyTorch",  # of DeepSpeed, for example
+        rank="RANK",
+        ranks=("WORLD_SIZE",),
+        local_rank=("LOCAL_RANK",),
+        needs="LOCAL_RANK",
+    ),
+    _Variables(
+        launcher="jsrun",  # it also sets variables of Open MPI
+        rank="JSM_NAMESPACE_RANK",
+        ranks=("JSM_NAMESPACE_SIZE",),
+        local_rank=("JSM_NAMESPACE_LOCAL_RANK",),
+    ),
+    _Variables(
+        launcher="Open MPI",
+        rank="OMPI_COMM_WORLD_RANK",
+        ranks=("OMPI_COMM_WORLD_SIZE",),
+        local_rank=("OMPI_COMM_WORLD_LOCAL_RANK",),
+    ),
+    _Variables(
+        launcher="MVAPICH2",
+        rank="MV2_COMM_WORLD_RANK",
+        ranks=("MV2_COMM_WORLD_SIZE",),
+        local_rank=("MV2_COMM_WORLD_LOCAL_RANK",),
+    ),
+    _Variables(
+        launcher="PALS",  # of HPE Cray; these two also set variables of PMI
+        rank="PALS_RANKID",
+        ranks=("PALS_SIZE", "PMI_SIZE"),
+        local_rank=("PALS_LOCAL_RANKID",),
+    ),
+    _Variables(
+        launcher="Flux",
+        rank="FLUX_TASK_RANK",
+        ranks=("FLUX_JOB_SIZE",),
+        local_rank=("FLUX_TASK_LOCAL_ID",),
+    ),
+    _Variables(
+        launcher="PMI",  # the launcher of MPICH and Intel MPI; srun --mpi=pmi2
+        rank="PMI_RANK",
+        ranks=("PMI_SIZE",),
+        local_rank=("MPI_LOCALRANKID", "PMI_LOCAL_RANK"),
+    ),
+    _Variables(
+        launcher="PMIx",
+        rank="PMIX_RANK",
+        ranks=(),
+        local_rank=(),
+        needs="PMIX_NAMESPACE",
+    ),
+    _Variables(
+        launcher="srun",
+        rank="SLURM_PROCID",
+        ranks=("SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"),
+        local_rank=("SLURM_LOCALID",),
+        needs="SLURM_STEP_ID",
+    ),
+    _Variables(
+        launcher="RANK and WORLD_SIZE",  # set by hand, or for each pod
+        rank="RANK",
+        ranks=("WORLD_SIZE",),
+        local_rank=(),
+        needs="WORLD_SIZE",
+    ),
+)
 
 _MOST_DIGITS = 9  # more is no rank: PMIx has 4294967294 for "any"
 
