@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
     # A run that can be controlled. `is_whole` says that it finds functions itself, so
-    # that nobody else can; `write_so_far` takes "" for the run's own path.
+    # that nobody else can; `write_so_far` takes "" for the run's own path, returns the
+    # path, and raises LineprofError if it fails.
     Profiled: TypeAlias = "Session | AttachedProfile | _Global"
 
 _GPU_SHARE = 20  # s between two readings of GPU work, for each s that one took

@@ -70,7 +70,12 @@ _NO_TRACE = "the timeline is written at the end alone: it is not in this file"
 
 
 class LineRecorder(Recorder):
-    """Recorder of lines: of functions under ``@profile``, or of a whole program."""
+    """Recorder of lines: of functions under ``@profile``, or of a whole program.
+
+    The ``with`` block changes nothing: recording begins with the first call of a
+    profiled function, and goes on after the program's last line, because threads and
+    exit handlers may still run functions.
+    """
 
     suffix = ".lprof"
     viewer = "lineprof view"

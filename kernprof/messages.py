@@ -161,7 +161,10 @@ class Log:
             print_message(_stamped(line, "DEBUG"))
 
     def wrote(self, out: Output, of: str = "") -> str:
-        """Return lines on the files that were written, `of` some processes."""
+        """Return lines on the files that were written.
+
+        `of` is the text after "results", such as " of 3 processes".
+        """
         theirs = whose(self._options.place, out.name.asked)
         text = self.info(f"Wrote profile results{of} to {out.file.shown!r}{theirs}")
         return text + (

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap_external>"
 
 
+def _nothing(_name: str) -> None:
+    """Do nothing with the name of a module."""
+
+
 class ImportHook:
     """A finder in `sys.meta_path` that reports the import of expected modules.
 
@@ -59,7 +63,7 @@ class ImportHook:
         If another thread may be going through the list, a copy takes its place. Python
         keeps the first list, so that this finder may stay: it keeps nothing alive.
         """
-        self._imported = bool  # which does nothing with the name of a module
+        self._imported = _nothing
         self._expected, self._packages = set(), ()
         if self not in sys.meta_path:
             return

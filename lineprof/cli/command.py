@@ -80,8 +80,9 @@ def add_argument(
     """Add an argument with this help text to a parser, or to a group of its flags.
 
     `usage` is as the help writes it: all names, and the name of the value. A flag
-    without a value is a switch; a value without a name is that of the files. `read`
-    makes the value of a word, and `more` are arguments of the parser's own method.
+    without a value is a switch; without names of a flag it is the positional argument
+    `files`. `read` makes the value of a word, and `more` are arguments of the parser's
+    own method.
     """
     words = usage.split()
     names = [word.rstrip(",") for word in words if word.startswith("-")]

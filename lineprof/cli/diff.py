@@ -150,7 +150,7 @@ def read_runs(files: list[str], progress: Progress, roots: list[str]) -> list[Pr
 
 def compared(before: Sequence[Profile], after: Sequence[Profile]) -> Difference:
     """Return the comparison of profiles before and after a change, a run each."""
-    with without_collection():  # a quarter of the time
+    with without_collection():  # it takes a quarter of the time
         return difference_of(before, after)
 
 

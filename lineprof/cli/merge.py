@@ -103,7 +103,7 @@ def _summed(
 ) -> tuple[Profile, list[str]]:
     """Return the sum of many profiles without their threads, and notes on it."""
     total = RunningSum()
-    with without_collection():  # a sixth of the time
+    with without_collection():  # it takes a sixth of the time
         each = progress.each(files, "merging profile", len(files))
         for file, (profile, cells) in _readable(load_columns, each):
             runs.add(file, profile.processes)

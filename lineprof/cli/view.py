@@ -400,19 +400,20 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
         if view is not _JSON:
-            value = view.value
-            add_argument(
-                views,
-                f"--{view.name} {value.value if value else ''}",
-                view.help,
-                value.read if value else None,
-                dest="view",
-                action=_Choose if value else "store_const",
-                const=view,
-                default=_DEFAULT,
-            )
+            _add_view(views, view)
     for option in _FLAGS.values():
         _add_option(parser, option)
+
+
+def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
+    """Add the flag that chooses a view, with its value if it takes one."""
+    choice = {"dest": "view", "const": view, "default": _DEFAULT}
+    flag, value = f"--{view.name}", view.value
+    if value is None:
+        add_argument(views, flag, view.help, action="store_const", **choice)
+    else:
+        usage = f"{flag} {value.value}"
+        add_argument(views, usage, view.help, value.read, action=_Choose, **choice)
 
 
 class _Choose(argparse.Action):

@@ -139,7 +139,7 @@ class Listener:
         self._peers: dict[int, Peer] = {}
         self._turns: QuickTurns | None = None  # until the first peer
         self._thread: QuietThread | None = None
-        with ExitStack() as undo:  # if that is impossible
+        with ExitStack() as undo:  # closes all of these if one cannot be opened
             undo.callback(folder.close)
             self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             undo.callback(self._socket.close)

@@ -318,9 +318,8 @@ def _enter(place: str) -> None:
         return
     folder = _entries()
     path = os.path.join(folder, f"{os.getpid()}-{ticks}")
-    with suppress(
-        OSError, LineprofError
-    ):  # there are only the children that have a variable
+    # Without an entry there are only the children that have a variable.
+    with suppress(OSError, LineprofError):
         _drop_entries(lambda name, _: _has_ended(name))  # of processes that were killed
         for made in (os.path.dirname(folder), folder):
             os.makedirs(made, mode=0o700, exist_ok=True)

@@ -237,7 +237,10 @@ def is_running(path: str, notes: Notes) -> bool | None:
 
 
 def _is_there(path: str, notes: Notes) -> bool | None:
-    """Return the same, whatever the live file says of itself."""
+    """Return whether the process of a live file runs; None if that is unknown.
+
+    The state in the file itself is not looked at.
+    """
     identity = notes.identity
     if not process_info.is_same_system(identity):
         return None
@@ -308,7 +311,7 @@ def dead_runs(
     if clean:
         for run in needless:
             remove_file(run.processes[0].path)
-            for shared in _shared_by(run):
+            for shared in _runs_of_children(run):
                 shared.remove()
     return [run for run in found if run not in needless]
 
@@ -317,7 +320,7 @@ def _has_counts(run: DeadRun) -> bool:
     """Return whether a run has counts: in live files, or in profiles of children."""
     if any(one.has_counts for one in run.processes):
         return True
-    return any(shared.has_profiles for shared in _shared_by(run))
+    return any(shared.has_profiles for shared in _runs_of_children(run))
 
 
 class Recovered(NamedTuple):
@@ -370,7 +373,7 @@ def _locked(path: str) -> Iterator[bool]:
 def _recover(run: DeadRun, out: str | None) -> Recovered:
     first, *others = run.processes
     end, kept = _completed(run, profile_of_process(first))
-    parts = [part for shared in _shared_by(run) for part in shared.parts()]
+    parts = [part for shared in _runs_of_children(run) for part in shared.parts()]
     told = {part.pid for part in parts if part.profile}
     profiles, read = [end.profile], [first.path]
     for one in others:
@@ -393,7 +396,7 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
     save(whole, target)
     for path in read:
         remove_file(path)
-    for shared in _shared_by(run):
+    for shared in _runs_of_children(run):
         shared.remove()
     return Recovered(path=target, reason=end.reason)
 
@@ -426,7 +429,7 @@ def _completed(run: DeadRun, end: EndOfProcess) -> tuple[EndOfProcess, int]:
     return end._replace(profile=whole.with_warnings(warnings)), _ASIDE
 
 
-def _shared_by(run: DeadRun) -> list[Run]:
+def _runs_of_children(run: DeadRun) -> list[Run]:
     """Return the run that its children share, [] if there is none."""
     for process in run.processes:
         folder = process.notes.more.get("folder")

@@ -355,7 +355,10 @@ class Costs(
         defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 ):
-    """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
+    """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc.
+
+    The core takes them in this order.
+    """
 
     __slots__ = ()
 
@@ -378,9 +381,6 @@ class Costs(
     plain_call: int
     plain_inner: int
     max_small_int: int
-
-
-_IN_CORE = Costs._fields  # the core takes them in this order
 
 
 class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0))):

@@ -171,7 +171,7 @@ class GlobalProfiler:
         self._config = config
         self._profile: LineProfiler | None = None
         self._taken_over = False
-        self._before: State = (None, None, False)  # a runner's profiler came
+        self._before: State = (None, None, False)  # before a runner took over
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Read the configuration at the first access to one of its tables."""
