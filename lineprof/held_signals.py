@@ -45,6 +45,15 @@ _STATUS = "/proc/self/status"  # of Linux
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 
+def blocked_signals() -> set[int]:
+    """Return the signals that this thread blocks.
+
+    It is asked before all signals are blocked in a ``try``, because a handler may raise
+    in the call that blocks them.
+    """
+    return signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 class HeldSignals:
     """Signals that wait for the end of a ``with`` block, in the main thread.
 
@@ -66,10 +75,11 @@ class HeldSignals:
     def __enter__(self) -> Self:
         """Replace the handlers."""
         if not self._depth:
-            before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            before = blocked_signals()
             # No context manager: a handler that raises at the begin of its `__exit__`
             # would leave all signals blocked.
             try:
+                signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
                 self._patient_until = time.monotonic() + PATIENCE
                 self._replace()
             finally:
@@ -100,12 +110,10 @@ class HeldSignals:
         self._depth = 0
         if not self._handlers:
             return
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        before = blocked_signals()
         try:
-            while self._handlers:
-                number, handler = self._handlers.popitem()
-                if signal.getsignal(number) == self._note:
-                    signal.signal(number, handler)  # type: ignore[arg-type]
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+            self._put_back()  # a call: see there
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -115,6 +123,18 @@ class HeldSignals:
             number = next(iter(self.received))
             del self.received[number]
             signal.raise_signal(number)
+
+    def _put_back(self) -> None:
+        """Give each signal the handler that it had.
+
+        It is no part of the ``try`` block: an exception of a handler that runs where a
+        loop jumps back, as Python lets it, would miss the ``finally`` of a block around
+        that loop.
+        """
+        while self._handlers:
+            number, handler = self._handlers.popitem()
+            if signal.getsignal(number) == self._note:
+                signal.signal(number, handler)  # type: ignore[arg-type]
 
     def _replace(self) -> None:
         caught = _caught_signals() if self._deadly else 0

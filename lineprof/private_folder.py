@@ -19,6 +19,7 @@ from contextlib import suppress
 
 from lineprof.errors import LineprofError
 from lineprof.files import absolute_path, closed_after
+from lineprof.held_signals import blocked_signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -141,8 +142,9 @@ class Rights:
             return
         try:
             # A handler of a signal could raise an exception halfway.
-            before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
+            before = blocked_signals()
             try:
+                _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
                 self._take()
             finally:
                 _signal.pthread_sigmask(_signal.SIG_SETMASK, before)
@@ -160,8 +162,9 @@ class Rights:
         """Have the rights of this process's user again."""
         if self._own_groups is None:
             return
-        before = _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
+        before = blocked_signals()
         try:
+            _signal.pthread_sigmask(_signal.SIG_BLOCK, _ALL_SIGNALS)
             self._give_back()
         finally:
             _signal.pthread_sigmask(_signal.SIG_SETMASK, before)

@@ -16,6 +16,8 @@ from collections import deque
 from functools import partial
 from itertools import chain, islice, starmap
 
+from lineprof.held_signals import blocked_signals
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
@@ -68,8 +70,9 @@ class QuietThread:
             starmap(done, ((),)),
             map(type(self._ended).release, (self._ended,)),
         )
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        before = blocked_signals()
         try:
+            signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
             _thread.start_new_thread(deque, (acts, 0))
         except RuntimeError:  # no memory for the thread: nothing will be called
             self._ended.release()

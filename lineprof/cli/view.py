@@ -407,10 +407,10 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add_view(views: argparse._MutuallyExclusiveGroup, view: View) -> None:
     """Add the flag that chooses a view, with its value if it takes one."""
-    choice = {"dest": "view", "const": view, "default": _DEFAULT}
+    choice: dict[str, object] = {"dest": "view", "const": view, "default": _DEFAULT}
     flag, value = f"--{view.name}", view.value
     if value is None:
-        add_argument(views, flag, view.help, action="store_const", **choice)
+        add_argument(views, flag, view.help, None, action="store_const", **choice)
     else:
         usage = f"{flag} {value.value}"
         add_argument(views, usage, view.help, value.read, action=_Choose, **choice)

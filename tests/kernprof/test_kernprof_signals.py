@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _signal
 import contextlib
 import os
 import signal
@@ -16,6 +17,7 @@ from as_python import check_same, kernprof_forked, run, write
 from deadline import DEADLINE
 
 from lineprof import load_stats
+from lineprof.held_signals import HeldSignals
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -413,3 +415,35 @@ def test_a_handler_that_writes_a_profile_while_one_is_written(
     assert (outcome.status, outcome.err) == (0, "")
     assert profile_of(tmp_path) == ("", 1)
     assert load_stats(tmp_path / "inner.lprof").functions[0].calls == 1
+
+
+@pytest.mark.parametrize("turn", [1, 2], ids=["first", "last"])
+def test_a_handler_that_raises_as_signals_are_blocked_leaves_none_blocked(
+    monkeypatch: pytest.MonkeyPatch, turn: int
+) -> None:
+    # Python runs handlers in the call that blocks signals, after it has blocked them.
+    real = _signal.pthread_sigmask
+    before = real(signal.SIG_BLOCK, ())
+    blocking: list[set[int]] = []
+
+    def interrupted(how: int, mask: set[int]) -> set[int]:
+        old = real(how, mask)
+        if how == signal.SIG_BLOCK and mask:
+            blocking.append(mask)
+            if len(blocking) == turn:
+                raise KeyboardInterrupt
+        return old
+
+    monkeypatch.setattr(_signal, "pthread_sigmask", interrupted)
+    held = HeldSignals()
+    with pytest.raises(KeyboardInterrupt):
+        hold_once(held)
+    held.restore()
+    assert real(signal.SIG_BLOCK, ()) == before
+    assert len(blocking) >= turn
+
+
+def hold_once(held: HeldSignals) -> None:
+    """Hold signals for a moment."""
+    with held:
+        pass
