@@ -15,6 +15,7 @@ from hostile_files import evil_file
 from report_page import Page, source_of
 from versions import MS, save_version
 
+from lineprof.comparison.compare import Change, CountChange, LinePair, Times
 from lineprof.report.html import comparison
 from lineprof.storage import save
 
@@ -148,6 +149,27 @@ def test_a_removed_line_is_below_the_line_that_was_above_it() -> None:
         (4, 0),
         (0, 4),
         (5, 5),
+    ]
+
+
+def test_a_line_that_stayed_does_not_move_one_that_was_removed() -> None:
+    one = Change(before=(1,), after=(1,))
+    count = CountChange(before=(1,), after=(1,))
+    times = Times(count=count, total_ns=one, self_ns=one, gpu_ns=one)
+
+    def pair(before: int | None, after: int | None) -> LinePair:
+        return LinePair(
+            before=before, after=after, before_text=None, after_text=None, times=times
+        )
+
+    # Two lines have the number 10, in different runs.
+    lines = [pair(5, 5), pair(10, None), pair(10, 20), pair(None, 12)]
+    found = comparison._side_by_side(lines)
+    assert [(line.before, line.after) for line in found] == [
+        (5, 5),
+        (10, None),
+        (None, 12),
+        (10, 20),
     ]
 
 

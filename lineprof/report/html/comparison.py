@@ -117,8 +117,12 @@ def _side_by_side(pairs: Sequence[LinePair]) -> list[LinePair]:
     last = 0
     both = [line for line in pairs if line.before is not None]
     for line in sorted(both, key=lambda line: line.before or 0):
-        last = max(last, line.after or 0)
-        places[line.before or 0] = last + 0.5
+        # In several runs, lines that were removed and lines that were not can have the
+        # same number: the latter are no reason to move the former.
+        if line.after is None:
+            places[line.before or 0] = last + 0.5
+        else:
+            last = max(last, line.after)
 
     def place(line: LinePair) -> float:
         return places[line.before or 0] if line.after is None else line.after
