@@ -323,10 +323,11 @@ class FlameView {
     this.main = new FlameCanvas(this, false);
     this.top = new FlameCanvas(this, true);
     this.chart = h("div", { class: "flame" });
-    panel.append(
+    append(panel, [
       h("div", { class: "tools" }, choice("metric", metrics), this.forms, this.picker, this.search,
         h("button", { click: () => { this.main.zoom(NONE); this.top.zoom(NONE); } }, "Reset zoom")),
-      this.info, data.deeper ? h("p", { class: "dim" }, data.deeper) : null, this.chart);
+      this.info, data.deeper && h("p", { class: "dim" }, data.deeper), this.chart,
+    ]);
     this.update();
   }
 
