@@ -29,7 +29,8 @@ function h(tag, properties, ...children) {
 /** Append elements and texts, and those of arrays; what is missing is passed over. */
 function append(element, children) {
   const isThere = (one) => one != null && one !== false && one !== "";
-  element.append(...children.flat(Infinity).filter(isThere));
+  // One at a time: a call takes some 100,000 arguments at most.
+  for (const one of children.flat(Infinity)) if (isThere(one)) element.append(one);
 }
 
 /** Return a list with bullets; each item is a text, an element, or an array of these. */

@@ -152,8 +152,11 @@ class Table {
   sort() {
     const { value } = this.columns[this.order];
     const words = this.filter.split(/\s+/).filter(Boolean);
-    const has = (row, word) => this.options.search(row).toLowerCase().includes(word);
-    const found = this.all.filter((row) => words.every((word) => has(row, word)));
+    const fits = (row) => {
+      const text = this.options.search(row).toLowerCase();
+      return words.every((word) => text.includes(word));
+    };
+    const found = words.length ? this.all.filter(fits) : [...this.all];
     const keys = new Map(found.map((row) => [row, value(row)]));
     const sign = this.up ? 1 : -1;
     found.sort((one, other) => {
