@@ -2,7 +2,10 @@
 
 /** A drawing; `draw()` makes it anew, `key(event)` and `hover(event)` are its own. */
 class Drawing {
-  /** Make the canvas, and its scroller of a class; listeners of both are in addition. */
+  /**
+   * Make the canvas and, around it, a scroller of the class `kind`. `listeners` of the
+   * canvas and `scrollListeners` are added to those that all drawings have.
+   */
   makeCanvas(label, listeners, kind, scrollListeners) {
     const draw = inNextFrame(() => this.draw());
     this.canvas = h("canvas", {

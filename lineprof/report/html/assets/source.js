@@ -2,8 +2,10 @@
 // and callers, callees and causes of the selected line on the other.
 
 /**
- * Columns of numbers: `always` there, or if `needs` is, or where a line has one; those that
- * are `off` are not shown at first. `text` is by default `show` of the number, a time.
+ * Columns of numbers. A column with `always` is in every page. One that `needs` a field of
+ * the data is in a page where the field is true. Any other is in a page where a line has a
+ * number for it. Columns that are `off` are not shown at first. `text` is by default `show`
+ * of the number, a time.
  */
 const LINE_COLUMNS = [
   { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, always: true },

@@ -6,8 +6,9 @@ const TITLES = 220; // width of the rows' titles
 const MAX_DEPTH = 48; // of nested slices in one group
 
 /**
- * Return the values of a packed column as numbers; see docs/format.md. Those of a column
- * with an `origin` are differences, the first one to that.
+ * Return the values of a packed column as numbers; see docs/format.md. If there is an
+ * `origin`, the column has differences: the first value is relative to the origin, each
+ * other one to the value before it.
  */
 async function unpacked(number, length, width, origin) {
   const planes = await blob(number);
