@@ -11,8 +11,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from difflib import SequenceMatcher
-from itertools import pairwise, takewhile
-from operator import eq
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -370,6 +369,7 @@ def _in_gaps(pairs: Pairs, before: Sequence[str], after: Sequence[str]) -> Pairs
 def _equal(before: Sequence[str], after: Sequence[str]) -> Pairs:
     """Return pairs of equal lines, in the order of both."""
     start = _equal_at_start(before, after)
+    # Those at the end, among the others: a line cannot be in two pairs.
     end = _equal_at_start(before[start:][::-1], after[start:][::-1])
     ones, others = before[start : len(before) - end], after[start : len(after) - end]
     pairs = [(index, index) for index in range(start)]
@@ -392,7 +392,10 @@ def _equal(before: Sequence[str], after: Sequence[str]) -> Pairs:
 
 
 def _equal_at_start(before: Sequence[str], after: Sequence[str]) -> int:
-    return sum(takewhile(bool, map(eq, before, after)))
+    """Return how many lines at the start are equal."""
+    both = enumerate(zip(before, after))
+    unequal = (index for index, (one, other) in both if one != other)
+    return next(unequal, min(len(before), len(after)))
 
 
 def _unique_in_order(before: Sequence[str], after: Sequence[str]) -> Pairs:

@@ -282,10 +282,12 @@ class _Measured(NamedTuple):
 class _Function:
     """One function in the runs of one side; its lines are of the run `origin`.
 
-    A function without a key stands for one that this side does not have.
+    Without a key, it stands for the functions that only the other side has.
     """
 
-    def __init__(self, runs: Sequence[Run], key: Key | None, origin: int) -> None:
+    def __init__(
+        self, *, runs: Sequence[Run], key: Key | None = None, origin: int = 0
+    ) -> None:
         self.key = key
         self.origin = origin
         self.runs = runs
@@ -452,11 +454,13 @@ def _side(
     of_first: dict[Key, _Function] = {}
     for number, run in enumerate(runs):
         measured = _measured(run.profile, knows_calls=knows_calls)
-        found = paired_functions(measured, of_first, run.block, runs[0].block)
+        found: dict[Key, Key] = {}
+        if number:
+            found = paired_functions(measured, of_first, run.block, runs[0].block)
         for key, one in measured.items():
             same = found.get(key)
             if same is None:
-                function = _Function(runs, key, number)
+                function = _Function(runs=runs, key=key, origin=number)
                 functions.append(function)
                 lines = _LineMap(key[1], key[1])
                 if not number:
@@ -489,9 +493,10 @@ def _paired(
             keys = paired_functions(rest, free, block, other_block)
             for key, other in keys.items():
                 found[id(ones[key])] = left.pop(id(others[other]))
-    removed, added = _Function(runs_after, None, 0), _Function(runs, None, 0)
-    pairs = [(function, found.get(id(function), removed)) for function in before]
-    return pairs + [(added, function) for function in left.values()]
+    # Each stands for the side that lacks the function.
+    nothing_before, nothing_after = _Function(runs=runs), _Function(runs=runs_after)
+    pairs = [(function, found.get(id(function), nothing_after)) for function in before]
+    return pairs + [(nothing_before, function) for function in left.values()]
 
 
 def _by_origin(functions: Iterable[_Function]) -> dict[int, dict[Key, _Function]]:
