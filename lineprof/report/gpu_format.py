@@ -95,7 +95,10 @@ class Places:
     def __init__(self, gpu: Gpu, options: Options) -> None:
         """Take the call paths; files are shown without their folder unless in CSV."""
         self._capture = options.graph_origin
-        lines = [(path.lines[-1][0][0], path.lines[-1][1]) for path in gpu.paths]
+        lines = []
+        for path in gpu.paths:
+            (file, _, _), line = path.lines[-1]
+            lines.append((file, line))
         texts = {}
         for file, line in dict.fromkeys(lines):
             name = file if options.csv else os.path.basename(file)

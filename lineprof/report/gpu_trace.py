@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.errors import printable
 from lineprof.model.gpu import DRIVER, KERNEL, NO_PATH, RUNTIME, of_unknown_clock
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
-    Size = tuple[int, int, int]  # in each direction, or of each kind
+    Size = tuple[int, int, int]  # in each direction
 
 _HEADER = (
     "   Start  Duration            Grid Size      Block Size     Regs*    SSMem*"
@@ -266,27 +266,42 @@ class _Occupancies:
         return self._cached((process, event.device), event.block, _resources(event))
 
     def _computed(
-        self, device: tuple[int, int], block: Size, resources: Size
+        self, device: tuple[int, int], block: Size, resources: _Resources
     ) -> tuple[str, str]:
-        registers, static_smem, dynamic_smem = resources
         attributes = self._attributes.get(device, {})
         threads = block[0] * block[1] * block[2]
         warps = warps_per_block(threads, attributes)
-        share = occupancy(threads, registers, static_smem + dynamic_smem, attributes)
+        smem = resources.static_smem + resources.dynamic_smem
+        share = occupancy(threads, resources.registers, smem, attributes)
         return f"{warps or ''}", "" if share is None else f"{100 * share:.1f}"
 
 
-def _resources(event: GpuEvent) -> Size:
-    """Return a thread's registers and a block's static and dynamic shared memory."""
-    return event.registers, event.static_smem, event.dynamic_smem
+class _Resources(NamedTuple):
+    """What a launch takes of a multiprocessor, in the order of the columns."""
+
+    registers: int  # of a thread
+    static_smem: int  # shared memory of a block
+    dynamic_smem: int
+
+
+def _resources(event: GpuEvent) -> _Resources:
+    return _Resources(
+        registers=event.registers,
+        static_smem=event.static_smem,
+        dynamic_smem=event.dynamic_smem,
+    )
 
 
 @lru_cache(maxsize=_CACHED_LAUNCHES)
-def _launch(grid: Size, block: Size, resources: Size) -> str:
+def _launch(grid: Size, block: Size, resources: _Resources) -> str:
     """Return the columns from the grid's size to shared memory."""
     sizes = ["({} {} {})".format(*size) for size in (grid, block)]
-    registers, *memory = resources
-    return _launch_columns(*sizes, f"{registers}", *map(size_text, memory))
+    return _launch_columns(
+        *sizes,
+        f"{resources.registers}",
+        size_text(resources.static_smem),
+        size_text(resources.dynamic_smem),
+    )
 
 
 def _launch_columns(*texts: str) -> str:

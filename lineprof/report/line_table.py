@@ -41,18 +41,27 @@ _MIN_PERCENT = 1  # of a function's time in waits or MPI, for a line below its t
 
 _MIN_WAIT_NS = 1_000_000  # of waits, for a line below the table
 
-_CAUSES = {  # the title of its column, and its name in another column and a sentence
-    GIL: ("GIL", "GIL", "for the interpreter's lock"),
-    LOCK: ("Lock", "a lock", "for locks"),
-    SLEEP: ("Sleep", "sleep", "asleep"),
-    IO: ("IO", "I/O", "for input and output"),
-    RUNNABLE: ("Ready", "a processor", "for a processor"),
-    OTHER: ("Other", "other", "for something else"),
+
+class _Cause(NamedTuple):
+    """How a cause of waiting is called."""
+
+    title: str  # of its own column
+    name: str  # in the column of a view that has one for all causes
+    words: str  # in a sentence, behind a time
+
+
+_CAUSES = {
+    GIL: _Cause(title="GIL", name="GIL", words="for the interpreter's lock"),
+    LOCK: _Cause(title="Lock", name="a lock", words="for locks"),
+    SLEEP: _Cause(title="Sleep", name="sleep", words="asleep"),
+    IO: _Cause(title="IO", name="I/O", words="for input and output"),
+    RUNNABLE: _Cause(title="Ready", name="a processor", words="for a processor"),
+    OTHER: _Cause(title="Other", name="other", words="for something else"),
 }
 
-WAITS_FOR = {cause: name for cause, (_, name, _) in _CAUSES.items()}
+WAITS_FOR = {cause: one.name for cause, one in _CAUSES.items()}
 
-_WAITING = {cause: words for cause, (_, _, words) in _CAUSES.items()}
+_WAITING = {cause: one.words for cause, one in _CAUSES.items()}
 
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
@@ -241,7 +250,7 @@ AWAIT = _ns_column("Await", 12, lambda line: line.row.await_ns or None)
 WAIT_COLUMNS = {
     "cpu": _ns_column("CPU", 12, lambda line: line.parts.get("cpu")),
     "wait": _part_column("wait", "Wait", 12),
-    **{cause: _part_column(cause, title) for cause, (title, *_) in _CAUSES.items()},
+    **{cause: _part_column(cause, one.title) for cause, one in _CAUSES.items()},
 }
 
 SPLIT_COLUMNS = {  # together, these are a line's time
