@@ -162,7 +162,7 @@ class _Drill:
         """Return the function among `reached` that calls or contains `at`, if any."""
         for key in reached:
             for edge in self.calls.by(key):
-                if at in {Place(file=key[0], line=edge.line), edge.callee}:
+                if at in (edge.callee, Place(file=key[0], line=edge.line)):
                     return key
         return None
 
@@ -193,8 +193,9 @@ class _Drill:
             and any(cell.line == line.line for cell in function.thread_lines)
         ]
         starting = [key for key in self._functions if key[:2] == line]
-        if starting or inside:
-            return (starting or inside)[0]
+        found = starting or inside
+        if found:
+            return found[0]
         known = self.calls.lines_in(line.file)
         near = sorted(known, key=lambda number: abs(number - line.line))
         hint = "lineprof view --functions lists all functions"

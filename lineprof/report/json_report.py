@@ -64,11 +64,12 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
             _function(one, sources, calls, gpu, marks.fields(one.key))
             for one in functions
         ),
-        "calls": ([f"  {json.dumps(edge)}"] for edge in _calls(profile)),
-        "processes": ([f"  {json.dumps(one._asdict())}"] for one in profile.processes),
     }
-    if not profile.calls.nodes:
-        del sections["calls"]
+    if profile.calls.nodes:
+        sections["calls"] = ([f"  {json.dumps(edge)}"] for edge in _calls(profile))
+    sections["processes"] = (
+        [f"  {json.dumps(one._asdict())}"] for one in profile.processes
+    )
     for name, items in sections.items():
         yield f' "{name}": ['
         yield from separated(items)

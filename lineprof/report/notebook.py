@@ -138,13 +138,18 @@ def _rows(
         style = heat((scale.percent(line.time) or 0) / 100 if line else 0.0)
         shown = f"<b>{_text(source)}</b>" if number in function.hot else _text(source)
         shown = "\n".join([shown, *map(_text, function.below.get(number, ()))])
-        yield (
-            (f'<tr style="{style}">' if style else "<tr>")
-            + f'<td class="lp-no">{number}</td>'
-            + "".join(f"<td>{_text(cell)}</td>" for cell in cells)
-            + f'<td class="lp-src{"" if any(cells) else " lp-dim"}">'
-            f"<pre>{shown}</pre></td></tr>"
-        )
+        yield _row(number, cells, style, shown)
+
+
+def _row(number: int, cells: Sequence[str], style: str, source: str) -> str:
+    """Return one row; `source` is HTML already, and may have more lines below it."""
+    start = f'<tr style="{style}">' if style else "<tr>"
+    numbers = "".join(f"<td>{_text(cell)}</td>" for cell in cells)
+    dim = "" if any(cells) else " lp-dim"
+    return (
+        f'{start}<td class="lp-no">{number}</td>{numbers}'
+        f'<td class="lp-src{dim}"><pre>{source}</pre></td></tr>'
+    )
 
 
 def _idle(functions: Sequence[FunctionTable]) -> Iterator[str]:

@@ -73,6 +73,10 @@ class Options(NamedTuple):
     terminal: Terminal = PLAIN
 
 
+def _no_notes(_profile: Profile, _options: Options) -> Iterable[str]:
+    return ()
+
+
 class View(NamedTuple):
     """One way to look at a profile."""
 
@@ -80,7 +84,7 @@ class View(NamedTuple):
     help: str
     options: tuple[Flag, ...]
     render: Callable[[Profile, Sources, Options], Iterable[str]]
-    notes: Callable[[Profile, Options], Iterable[str]] = lambda *_: ()  # below it
+    notes: Callable[[Profile, Options], Iterable[str]] = _no_notes  # below the view
     value: Flag | None = None  # the value of the flag that chooses the view
     orders: Collection[str] = ()  # that --sort-by may name
     has_tables: bool = False  # with the source of all functions
@@ -127,7 +131,10 @@ MORE_GPU_COLUMNS = (
 
 
 def _one_of(text: str, what: str, known: Iterable[str], listed: str = "") -> str:
-    """Return `text`; LineprofError, which has `listed`, unless it is `known`."""
+    """Return `text`; LineprofError unless it is one of `known`.
+
+    `listed` is the text of `known` in the hint, by default their names.
+    """
     if text not in known:
         hint = f"known are: {listed or ', '.join(known)}"
         raise LineprofError(f"there is no {what} {text!r}", hint=hint)

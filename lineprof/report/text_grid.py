@@ -137,7 +137,8 @@ def table(  # noqa: PLR0913  # all but the first three are rare
         [_text(shown[name], value, unit, context) for value in seen[name]]
         for name in kept
     ]
-    spares = [shown[name].spare for name in kept]
+    spare = [index for index, name in enumerate(kept) if shown[name].spare]
+    spare.sort(key=lambda index: shown[kept[index]].spare)
     yield from grid(
         [
             unit.titles(titles[name])[0] if shown[name].kind == NS else titles[name]
@@ -147,9 +148,7 @@ def table(  # noqa: PLR0913  # all but the first three are rare
         context.terminal,
         words=sum(shown[name].kind in OF_WORDS for name in kept),
         hot=hot,
-        spare=[
-            i for i in sorted(range(len(kept)), key=spares.__getitem__) if spares[i]
-        ],
+        spare=spare,
     )
 
 
