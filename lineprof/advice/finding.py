@@ -122,10 +122,11 @@ class Evidence:
     def leads_to(
         self, lines: Iterable[Line], min_ns: float, wanted: Container[Key]
     ) -> bool:
-        """Return whether one of a function's `lines` calls another one of `wanted`.
+        """Return whether `lines` call a function of `wanted` other than their own.
 
-        It may call it by other functions; every call of the chain has to have taken
-        `min_ns`. All searches together end after `_MAX_SEARCHED` calls.
+        The lines are all of one function. They may call it by others; every call of
+        the chain has to have taken `min_ns`. All searches together end after
+        `_MAX_SEARCHED` calls.
         """
         todo = [*lines]
         own = {key for key, _ in todo}

@@ -48,7 +48,7 @@ class Statement(NamedTuple):
     """A statement of a function."""
 
     node: ast.stmt
-    loops: tuple[Loop, ...]  # of the function, that it is in, the outermost first
+    loops: tuple[Loop, ...]  # of the function, around the statement; outermost first
     function: Function
     is_alone: bool  # whether no other statement, or head of one, shares its line
 

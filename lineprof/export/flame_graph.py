@@ -83,7 +83,10 @@ def gpu_flames(profile: Profile) -> Flame:
 
 
 def _summed(root: Flame) -> Flame:
-    """Return `root` with the `ns` of each flame: that of its own and of all below."""
+    """Return `root` with the `ns` of each flame.
+
+    It is its own time and that of all flames below.
+    """
     order = [root]
     for flame in order:  # it grows: parents come before their children
         flame.ns = flame.self_ns

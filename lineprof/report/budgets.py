@@ -80,7 +80,7 @@ class _Place(NamedTuple):
     span: str = ""  # the part of the run that is known, in words; "": all of it
 
     def outcome(self, limit: Limit) -> Outcome:
-        """Return that a limit holds here."""
+        """Return the outcome of a limit that holds at this place."""
         return Outcome(
             status=HOLDS,
             file=self.file,
@@ -530,12 +530,15 @@ def as_json(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
 
 
 def _failed(
-    found: Iterable[Outcome], profile: Profile, root: str = ""
+    found: Iterable[Outcome], profile: Profile, variable: str = ""
 ) -> Iterator[tuple[Outcome, str]]:
-    """Yield what does not hold, with the path as seen from the folder in `root`."""
+    """Yield what does not hold, with the path of its file.
+
+    The path is as seen from the folder that the environment `variable` names.
+    """
     for one in found:
         if one.status != HOLDS:
-            yield one, path_of(one.file, profile, os.environ.get(root, ""))
+            yield one, path_of(one.file, profile, os.environ.get(variable, ""))
 
 
 FORMATS: Mapping[str, Callable[[Iterable[Outcome], Profile], Iterator[str]]] = {

@@ -71,7 +71,10 @@ class Row(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int | None, int | None]:
-        """The line before and after, of a function its first one; None: not there."""
+        """The number of the line before and after; None: not there.
+
+        For a function, it is that of its first line.
+        """
         if self.line is not None:
             return self.line.before, self.line.after
         before, after = self.function.before, self.function.after

@@ -322,7 +322,7 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
 
 
 def _hits_of(places: Iterable[Place], profile: Profile) -> Counter[Place]:
-    """Return the hits of lines."""
+    """Return how often each line of `places` ran, in all threads."""
     wanted = {*places}
     keys = {key for key, _ in wanted}
     hits: Counter[Place] = Counter()
