@@ -7,6 +7,7 @@ import os
 
 from kernprof.cprofile import ContextualProfile, print_calls
 from kernprof.earlier_profile import how_kept
+from kernprof.messages import how_to_time_lines
 from kernprof.null_profiler import NullProfiler
 from kernprof.recorders import Recorder
 from kernprof.run_options import NotRunError
@@ -31,6 +32,7 @@ class CallRecorder(Recorder):
         self, options: RunOptions, _texts: Mapping[str, str], _out: str | None = None
     ) -> None:
         """Set up as `options` say."""
+        self._options = options
         self._profiler = ContextualProfile()
         self._records_all = not options.builtin
         self.builtin: object = None if self._records_all else self._profiler
@@ -56,6 +58,10 @@ class CallRecorder(Recorder):
         """Turn cProfile off if the program left it on; release `lineprof.profile`."""
         self._profiler.end()
         super().leave()
+
+    def next_steps(self, path: str) -> list[str]:  # noqa: ARG002
+        """Return how to time lines, for users of ``lineprof run``."""
+        return how_to_time_lines(self._options)
 
     def dump(self, path: str, exit_reason: str) -> None:  # noqa: ARG002
         """Write a file for `pstats` to `path`; LineprofError if that fails."""

@@ -89,6 +89,17 @@ def table(recorder: Recorder, path: str) -> str:
     return stream.getvalue()
 
 
+def how_to_time_lines(options: RunOptions) -> list[str]:
+    """Return what to run for the time of lines, after a run that timed calls.
+
+    kernprof itself says what line_profiler's says, which is nothing.
+    """
+    if _program_name == "kernprof":
+        return []
+    command = f"{_program_name} -l {_program(options)}"
+    return [f"cProfile timed every call. To time every line: {command}"]
+
+
 def how_to_view(viewer: str, path: str) -> str:
     """Return two lines with the command that shows the profile at `path`."""
     command = f"{python_command()} -m {viewer} {shell_path(path)}"

@@ -45,7 +45,11 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add = partial(add_argument, parser)
     formats = "; ".join(f"{one.name}: {one.help}" for one in EXPORTS.values())
     add("FILE", "profiles; several are added up")
-    add(f"-f, --format {{{','.join(EXPORTS)}}}", formats, _format, required=True)
+    add(
+        f"-f, --format {{{','.join(EXPORTS)}}}",
+        f"{formats} (default: the format of OUT, by its suffix)",
+        _format,
+    )
     add(
         "-o, --output OUT",
         "file to write (default: beside the first FILE, with the format's"
@@ -196,8 +200,30 @@ def _format(name: str) -> str:
     )
 
 
-def _export(_: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
-    export = EXPORTS[parsed.format]
+def _format_of(path: str | None) -> str:
+    """Return the format of a file to write, by its suffix; LineprofError if unknown."""
+    name = os.path.basename(path or "").lower()
+    found = [one for one in EXPORTS.values() if name.endswith(one.suffix)]
+    if found:
+        return max(found, key=lambda one: len(one.suffix)).name
+    suffix = name.rpartition(".")[2]
+    if suffix == "html":
+        raise LineprofError(
+            "no export is a page for browsers", hint="lineprof view --html FILE is"
+        )
+    if "." in name and suffix in _ALIASES:
+        return _ALIASES[suffix]
+    raise LineprofError(
+        f"no format has files called {path}" if path else "which format is not said",
+        hint=f"give -f with one of {', '.join(EXPORTS)}",
+    )
+
+
+def _export(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
+    try:
+        export = EXPORTS[parsed.format or _format_of(parsed.output)]
+    except LineprofError as error:
+        parser.error(str(error))
     choice = _choice(export, parsed)
     files = [find_profile(file) for file in parsed.files]
     with Progress() as progress:

@@ -293,6 +293,8 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
     while rest and rest[0] != "--":
         argument = rest.pop(0)
         follows = rest[0] if rest else ""
+        if argument == _SORT and follows in _OTHER_ORDERS:
+            _refuse_order(follows)
         if argument == _SORT and follows in ALL_ORDERS:
             argument = f"{_SORT_BY}={rest.pop(0)}"
         elif argument == _HOT:
@@ -302,6 +304,42 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
             argument = f"{_HTML}={rest.pop(0) if is_page(follows) else ''}"
         done.append(argument)
     return done + rest
+
+
+# Orders as other profilers call them.
+_OTHER_ORDERS = {
+    **dict.fromkeys(("own", "tottime", "exclusive"), "self"),
+    **dict.fromkeys(("total", "cum", "cumtime", "inclusive"), "cumulative"),
+    **dict.fromkeys(("ncalls", "pcalls"), "calls"),
+    "percall": "per-call",
+    "filename": "file",
+}
+
+
+def _refuse_order(order: str) -> None:
+    """Raise LineprofError for an order of others, unless a file has this name."""
+    if not os.path.lexists(order):
+        raise LineprofError(
+            f"there is no order {order!r}",
+            hint=f"try --functions {_SORT} {_OTHER_ORDERS[order]}",
+        )
+
+
+# Flags whose first word means something else to most, and what shows that.
+_MISLEADING = {
+    "--top-kernels": "--hot N shows the hottest lines",
+    "--graph-origin": "--tree shows the calls",
+}
+
+
+def _refuse_misleading(argument: str, flag: str) -> None:
+    """Raise LineprofError if `argument` is no more than the first word of `flag`."""
+    first = "-".join(flag.split("-")[:3])
+    if flag in _MISLEADING and first.startswith(argument):
+        raise LineprofError(
+            f"{argument} is no flag",
+            hint=f"{_MISLEADING[flag]}; {flag} is another flag, to be named in full",
+        )
 
 
 def _is_count(argument: str) -> bool:
@@ -341,7 +379,9 @@ def expand_flags(
         flag, equals, value = rest.pop(0).partition("=")
         if flag.startswith("--"):
             found = matching(flag, names, {*preferred, *map(opposite_of, preferred)})
-            flag = found[0] if len(found) == 1 else flag
+            if len(found) == 1:
+                _refuse_misleading(flag, found[0])
+                flag = found[0]
         if flag in opposites or flag in switches:
             if not equals:
                 follows = bool(rest) and parse_bool(rest[0]) is not None

@@ -22,6 +22,7 @@ from lineprof.patterns import (
     pattern_of,
     suggestions,
 )
+from lineprof.report import TEXT, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -195,10 +196,27 @@ class Finder:
                 message = f"the profile has no file {name.file!r}"
             if os.path.isfile(text):  # maybe as one of several profiles
                 message = f"{text} is not a profile, and {message}"
-        question = did_you_mean(suggestions(text, names))
+        hint = _meant(text) or did_you_mean(suggestions(text, names))
         return LineprofError(
-            message, hint=question or "lineprof view --functions lists all"
+            message, hint=hint or "lineprof view --functions lists all"
         )
+
+
+_SHOWS = "lineprof view FILE shows the profile"
+_DRAWS = "lineprof export -f svg FILE draws a flame graph"
+_WORDS = {
+    **dict.fromkeys(
+        ("show", "report", "print", "summary", "stats", "table", TEXT.name), _SHOWS
+    ),
+    **dict.fromkeys(("flamegraph", "flame", "flame-graph", "svg"), _DRAWS),
+}
+
+
+def _meant(word: str) -> str:
+    """Return the command that a word stands for which is no function; "" if none."""
+    if word in VIEWS and word not in _WORDS:
+        return f"for the view of this name: lineprof view --{word} FILE"
+    return _WORDS.get(word, "")
 
 
 def _anywhere(pattern: Pattern) -> Pattern:
