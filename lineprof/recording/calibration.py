@@ -355,10 +355,7 @@ class Costs(
         defaults=(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
     )
 ):
-    """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc.
-
-    The core takes them in this order.
-    """
+    """Costs of events in ticks times COST_ONE; see ``lp_costs`` in csrc."""
 
     __slots__ = ()
 
@@ -383,6 +380,9 @@ class Costs(
     max_small_int: int
 
 
+_IN_CORE = Costs._fields  # the core takes them in this order
+
+
 class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0))):
     """Costs of events, and the time of one traced turn of the loop, for `remeasure`."""
 
@@ -394,7 +394,7 @@ class Calibration(namedtuple("Calibration", "costs turn", defaults=(Costs(), 0.0
 
 def set_costs(core: ModuleType, costs: Costs) -> None:
     """Have the core subtract `costs` from the times from now on."""
-    core.set_costs(*costs)
+    core.set_costs(*[getattr(costs, name) for name in _IN_CORE])
 
 
 def measure(core: ModuleType, hook: str, line_event: str) -> Calibration:
