@@ -246,7 +246,10 @@ def _launch(*numbers: int) -> Launch:
     """Return the launch in a row of its table; Damaged if it is none."""
     if not all(number in _LAUNCH for number in numbers):
         raise Damaged("a launch has numbers beyond 32 bits")
-    return maker_of(Launch, schema_gpu.GPU_LAUNCHES.names[1:])(numbers)
+    return _make_launch(numbers)
+
+
+_make_launch = maker_of(Launch, schema_gpu.GPU_LAUNCHES.names[1:])  # after timeline_id
 
 
 def _check_timeline(timeline: Timeline, n_paths: int) -> None:
