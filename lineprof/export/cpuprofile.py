@@ -75,7 +75,7 @@ def remarks(profile: Profile) -> Iterator[str]:
 # Nodes: the call tree.
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False, slots=True, repr=False)  # a repr would walk up to the root
 class _Node:
     """A function at the end of one call path."""
 
@@ -103,22 +103,22 @@ class _Nodes:
     """All nodes, by number."""
 
     def __init__(self, profile: Profile, names: ShortNames) -> None:
-        self._profile = profile
-        self._names = names
         self._all: list[_Node] = []
-        self._scripts: dict[str, int] = {}
-        self._frames = MadeOnce(self._new_frame)  # by function
-        self.root = self._new(None, _frame("(root)"))
-        self.threads = MadeOnce(self._new_thread)
+        scripts: dict[str, int] = {}
+        self._frames = MadeOnce(partial(_frame_of, names, scripts))  # by function
+        root = _new_node(self._all, None, _frame("(root)"))
+        self.threads = MadeOnce(partial(_thread_node, self._all, root, profile))
         # Time of a thread outside of profiled functions, by the thread's node.
-        self.programs = MadeOnce(partial(self._new, frame=_frame("(program)")))
+        self.programs = MadeOnce(
+            partial(_new_node, self._all, frame=_frame("(program)"))
+        )
 
     def __len__(self) -> int:
         return len(self._all)
 
     def add(self, parent: _Node, key: Key) -> _Node:
         """Return a new node of a function; `parent` is the `above` of a node."""
-        return self._new(parent, self._frames[key])
+        return _new_node(self._all, parent, self._frames[key])
 
     def texts(self) -> Iterator[str]:
         """Yield all nodes in JSON."""
@@ -136,27 +136,33 @@ class _Nodes:
                 + (f',"positionTicks":[{ticks}]}}' if ticks else "}")
             )
 
-    def _new_thread(self, thread: int) -> _Node:
-        """Return the node of a thread; the root if there is only one thread."""
-        if len(self._profile.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
-            return self.root
-        name = thread_name(self._profile, thread) or "All threads"
-        return self._new(self.root, _frame(name))
 
-    def _new_frame(self, key: Key) -> str:
-        file, line, _ = key
-        script = self._scripts.setdefault(file, len(self._scripts) + 1)
-        name = self._names.label(key)
-        return _frame(name, script if file else 0, url(file), line - 1)
+def _thread_node(
+    nodes: list[_Node], root: _Node, profile: Profile, thread: int
+) -> _Node:
+    """Return the node of a thread; the root if there is only one thread."""
+    if len(profile.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
+        return root
+    name = thread_name(profile, thread) or "All threads"
+    return _new_node(nodes, root, _frame(name))
 
-    def _new(self, parent: _Node | None, frame: str) -> _Node:
-        number, depth = len(self._all) + 1, 0
-        if parent:
-            parent.children.append(number)
-            depth = parent.depth + 1
-        node = _Node(number=number, frame=frame, parent=parent, depth=depth)
-        self._all.append(node)
-        return node
+
+def _new_node(nodes: list[_Node], parent: _Node | None, frame: str) -> _Node:
+    """Return a new node, which is added to `nodes`, all there are."""
+    number, depth = len(nodes) + 1, 0
+    if parent:
+        parent.children.append(number)
+        depth = parent.depth + 1
+    node = _Node(number=number, frame=frame, parent=parent, depth=depth)
+    nodes.append(node)
+    return node
+
+
+def _frame_of(names: ShortNames, scripts: dict[str, int], key: Key) -> str:
+    """Return the call frame of a function; `scripts` numbers the files."""
+    file, line, _ = key
+    script = scripts.setdefault(file, len(scripts) + 1)
+    return _frame(names.label(key), script if file else 0, url(file), line - 1)
 
 
 def _frame(name: str, script: int = 0, address: str = "", line: int = -1) -> str:

@@ -66,7 +66,7 @@ _CHUNK = 1 << 16  # bytes or characters
 
 
 def chunks(pieces: Iterable[AnyStr], empty: AnyStr) -> Iterator[AnyStr]:
-    """Yield `pieces`, joined to chunks of at least `_CHUNK`, by joining `empty`."""
+    """Yield `pieces` joined into larger chunks; `empty` is b"" or "", as they are."""
     waiting: list[AnyStr] = []
     size = 0
     for piece in pieces:
@@ -108,9 +108,9 @@ class SpooledTexts:
 
     def items(self, *keys: Hashable) -> Iterator[bytes]:
         """Yield texts in chunks, without the comma before the first item of all."""
-        chunks = filter(None, chain.from_iterable(map(self._take, keys)))
-        yield next(chunks, b"")[1:]
-        yield from chunks
+        filled = filter(None, chain.from_iterable(map(self._take, keys)))
+        yield next(filled, b"")[1:]
+        yield from filled
 
     def _take(self, key: Hashable) -> Iterator[bytes]:
         """Yield a text in chunks, and forget it."""

@@ -12,7 +12,12 @@ V = TypeVar("V")
 
 
 class MadeOnce(dict[K, V]):
-    """Values by key; `make` makes the value of a new key."""
+    """Values by key; `make` makes the value of a new key.
+
+    `make` must not hold the object that has these values, as a bound method would:
+    they would be a reference cycle, which keeps the profile in memory after an export
+    until the next full collection.
+    """
 
     def __init__(self, make: Callable[[K], V]) -> None:
         super().__init__()

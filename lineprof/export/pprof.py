@@ -76,14 +76,15 @@ class _Writer:
         self._strings = {"": 0}
         ids = count(1)
         # Varints of the locations of each function, by line; those of callers.
-        self._functions: MadeOnce[Key, MadeOnce[int, bytes]] = MadeOnce(
+        functions: MadeOnce[Key, MadeOnce[int, bytes]] = MadeOnce(
             lambda _: MadeOnce(lambda _: varint(next(ids)))
         )
+        self._functions = functions
         self._frames: MadeOnce[Frame, bytes] = MadeOnce(
-            lambda frame: self._functions[frame[0]][frame[1]]
+            lambda frame: functions[frame[0]][frame[1]]
         )
         self._numbers: MadeOnce[int, bytes] = MadeOnce(lambda n: varint(int64(n)))
-        self._labels = MadeOnce(self._new_label)  # by thread
+        self._labels: dict[int, bytes] = {}  # by thread
 
     def fields(self) -> Iterator[bytes]:
         """Yield the fields of the message; names and places follow their use."""
@@ -102,7 +103,7 @@ class _Writer:
     def _samples(self, path: stacks.CallPathShare) -> bytes:
         """Return the samples of a function at the end of one call path."""
         callers = self._chain(path.callers)
-        label = self._labels[path.thread]
+        label = self._label(path.thread)
         none = bytes(len(self._types) - len(_TYPES))
         numbers, lines = self._numbers, self._functions[path.function]
         made: list[bytes] = []
@@ -125,7 +126,7 @@ class _Writer:
 
     def _gpu_sample(self, stack: Stack) -> bytes:
         """Return the sample of a device's work."""
-        label = self._labels[stack.thread]
+        label = self._label(stack.thread)
         if stack.device >= 0:
             one = self._profile.gpu.devices[stack.device]
             label += self._text_label("device", f"{one.device}: {printable(one.name)}")
@@ -149,8 +150,14 @@ class _Writer:
         content = number(1, self._string(key)) + number(2, self._string(value))
         return message(_SAMPLE_LABEL, content)
 
-    def _new_label(self, thread: int) -> bytes:
+    def _label(self, thread: int) -> bytes:
         """Return the labels of a thread: its own, and those of its process."""
+        label = self._labels.get(thread)
+        if label is None:
+            label = self._labels[thread] = self._new_label(thread)
+        return label
+
+    def _new_label(self, thread: int) -> bytes:
         if thread == UNKNOWN_THREAD:
             return b""
         name = stacks.thread_name(self._profile, thread)

@@ -133,10 +133,12 @@ class Frames:
     """Frames by number: functions, lines and kernels."""
 
     def __init__(self, names: ShortNames) -> None:
-        self._names = names
-        self._texts: list[str] = []
+        texts: list[str] = []
+        self._texts = texts
         # By function, then by line; line 0 is the function.
-        self.lines = MadeOnce(self._new_lines)
+        self.lines: MadeOnce[Key, MadeOnce[int, int]] = MadeOnce(
+            lambda key: MadeOnce(partial(_new_frame, names, texts, key))
+        )
 
     def named(self, name: str) -> int:
         """Return the frame of a kernel, or of another name without a Python file."""
@@ -146,18 +148,16 @@ class Frames:
         """Return all frames in JSON, in the order of their numbers."""
         return ",\n".join(self._texts)
 
-    def _new_lines(self, key: Key) -> MadeOnce[int, int]:
-        return MadeOnce(partial(self._new, key))
 
-    def _new(self, key: Key, line: int) -> int:
-        """Return the number of a new frame."""
-        file, first, _ = key
-        name = self._names.label(key)
-        if line:
-            name = f"{name}:{line}"
-        place = f',"file":{quoted(file)},"line":{line or first}' if file else ""
-        self._texts.append(f'{{"name":{quoted(name)}{place}}}')
-        return len(self._texts) - 1
+def _new_frame(names: ShortNames, texts: list[str], key: Key, line: int) -> int:
+    """Return the number of a new frame, whose text is added to `texts`."""
+    file, first, _ = key
+    name = names.label(key)
+    if line:
+        name = f"{name}:{line}"
+    place = f',"file":{quoted(file)},"line":{line or first}' if file else ""
+    texts.append(f'{{"name":{quoted(name)}{place}}}')
+    return len(texts) - 1
 
 
 # Traces, as events in time order.

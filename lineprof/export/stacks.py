@@ -7,7 +7,6 @@ stack. All formats that are made of stacks read them here.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.call_graph import deeper_note, depths
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     Frame = tuple[Key, int]  # a function; the line that calls on, or the leaf line
 
     _FunctionKey = tuple[Key, int]  # a function, and the index of a thread
-
-    _Identity = tuple[int, int, str, str, int]  # path, origin, kind, name, device
 
 
 # Limits of frames in a stack: without one, the stacks of a deep program take the
@@ -256,7 +253,7 @@ class LineShares:
         """
         function = self._functions[node.function, node.thread]
         ns = function.take_time(node.self_ns)
-        shares = list(function.take(ns, _weight(node)))
+        shares = function.take(ns, _weight(node))
         if not function.is_complete and node.self_ns > ns:
             shares.append(LineShare(line=node.function[1], ns=node.self_ns - ns))
         return shares
@@ -317,12 +314,13 @@ class _FunctionLines:
         self.calls_ns -= ns
         return part
 
-    def take(self, ns: int, calls: int) -> Iterator[LineShare]:
+    def take(self, ns: int, calls: int) -> list[LineShare]:
         """Take `ns` of the lines' time, and the hits of so many calls."""
         share_of = maker_of(LineShare, ("line", "ns", "hits"))
         lines, total = self.lines, self.lines_ns or 1
         weight, self.calls = self.calls, self.calls - calls
         before = taken = 0
+        shares: list[LineShare] = []
         for line, (line_ns, line_hits) in lines.items():
             before += line_ns
             part = before * ns // total - taken
@@ -330,8 +328,9 @@ class _FunctionLines:
             hits = line_hits * calls // weight
             if part or hits:
                 lines[line] = (line_ns - part, line_hits - hits)
-                yield share_of((line, part, hits))
+                shares.append(share_of((line, part, hits)))
         self.lines_ns -= taken
+        return shares
 
 
 def _weight(node: CallNode | MergedCall) -> int:
@@ -402,15 +401,15 @@ def _reduce_to(times: list[int], total: int) -> None:
 _MAX_EVENTS = 2_000_000  # more would take seconds to read
 
 
-# The identity of a sum: its fields that are not numbers.
-_IDENTITY = attrgetter(*(field.name for field in GPU_SUMS.fields if not field.add))
-
 _COLUMNS = ("kind", "name", "ns", "path", "origin", "device", "stream")
 
 
-def _stream_times(gpu: Gpu) -> dict[_Identity, Counter[int]]:
-    """Return the times (ns) of each sum by stream; nothing if that takes too long."""
-    times: dict[_Identity, Counter[int]] = defaultdict(Counter)
+def _stream_times(gpu: Gpu) -> dict[object, Counter[int]]:
+    """Return the times (ns) by stream of each sum, which its identity stands for.
+
+    Returns {} if that takes too long.
+    """
+    times: dict[object, Counter[int]] = defaultdict(Counter)
     if sum(timeline.count for timeline in gpu.timelines) > _MAX_EVENTS:
         return times
     devices = {
@@ -424,7 +423,7 @@ def _stream_times(gpu: Gpu) -> dict[_Identity, Counter[int]]:
                 device = devices.get((timeline.process, number))
                 if device is None:
                     continue
-                key = (
+                key = (  # GPU_SUMS.identity, in the order of the fields of GPU_SUMS
                     path + first if path else NO_PATH,
                     origin + first if origin else NO_PATH,
                     KINDS[kind] if kind < len(KINDS) else UNKNOWN,
@@ -436,10 +435,10 @@ def _stream_times(gpu: Gpu) -> dict[_Identity, Counter[int]]:
 
 
 def _by_stream(
-    one: GpuSum, times: Mapping[_Identity, Counter[int]]
+    one: GpuSum, times: Mapping[object, Counter[int]]
 ) -> list[tuple[int | None, int]]:
     """Return (stream, ns) of each stream; [(None, ns)] if times do not add up."""
-    streams = times.get(_IDENTITY(one))
+    streams = times.get(GPU_SUMS.identity(one))
     if streams and sum(streams.values()) == one.ns:
         return list(streams.items())
     return [(None, one.ns)]

@@ -240,11 +240,11 @@ class GpuSlices:
         self, profile: Profile, process: int, tracks: Tracks, labels: Labels
     ) -> None:
         self._paths = profile.gpu.paths
-        self._process = process
         self._tracks = tracks
         self._labels = labels
-        self._host_tracks = MadeOnce(self._new_host_track)
-        self._device_tracks = MadeOnce(self._new_device_tracks)
+        self._host_tracks = MadeOnce(partial(_host_track, tracks, process))
+        self._device_tracks = MadeOnce(partial(_device_tracks, tracks, process))
+        self._memory_tracks = MadeOnce(partial(_memory_track, tracks, process))
         self._allocated = Counter[int]()  # bytes, by track
         self._threads = {
             one.native_id: index
@@ -283,11 +283,6 @@ class GpuSlices:
             correlation=event.correlation,
         )
 
-    def _new_host_track(self, key: tuple[str, int, int]) -> int:
-        kind, thread, native = key
-        parent = self._tracks.thread(self._process, thread, native)
-        return self._tracks.below_thread(parent, _HOST[kind])
-
     def thread_of(self, event: GpuEvent) -> int:
         """Return the index of an event's thread, or UNKNOWN_THREAD.
 
@@ -301,8 +296,7 @@ class GpuSlices:
 
     def _memory(self, event: GpuEvent, start: int) -> Count:
         """Return the bytes allocated on a device, as far as they were recorded."""
-        device = self._tracks.device(self._process, max(0, event.device))
-        track = self._tracks.memory(device)
+        track = self._memory_tracks[event.device]
         size = event.bytes if event.kind == ALLOC else -event.bytes
         self._allocated[track] = max(0, self._allocated[track] + size)
         return Count(track=track, at=start, value=self._allocated[track])
@@ -325,20 +319,33 @@ class GpuSlices:
         stream = self._tracks.lane(by_stream, start, start + event.ns)
         yield from flows.add(span._replace(track=stream, ends=ends))
 
-    def _new_device_tracks(
-        self, key: tuple[str, str, int, int, int]
-    ) -> tuple[int, int]:
-        """Return the tracks of the kind of work and of the stream."""
-        kind, name, number, context_number, stream_number = key
-        device = self._tracks.device(self._process, max(0, number))
-        if kind == MIGRATION:
-            return self._tracks.unified(device, f"Unified memory ({name})"), NO_TRACK
-        context = self._tracks.context(device, context_number)
-        stream = self._tracks.stream(context, stream_number)
-        title, place = _WORK.get(kind, (f"Other ({kind})", _OTHER))
-        if kind == MEMCPY:
-            title, place = f"MemCpy ({name})", _COPIES.get(name, len(_COPIES))
-        return self._tracks.work(context, title, place), stream
+
+def _host_track(tracks: Tracks, process: int, key: tuple[str, int, int]) -> int:
+    """Return the track of a kind of API calls, or of waits, on a thread."""
+    kind, thread, native = key
+    parent = tracks.thread(process, thread, native)
+    return tracks.below_thread(parent, _HOST[kind])
+
+
+def _memory_track(tracks: Tracks, process: int, number: int) -> int:
+    """Return the counter of a device's memory; `number` is CUDA's of the device."""
+    return tracks.memory(tracks.device(process, max(0, number)))
+
+
+def _device_tracks(
+    tracks: Tracks, process: int, key: tuple[str, str, int, int, int]
+) -> tuple[int, int]:
+    """Return the tracks of the kind of work and of the stream."""
+    kind, name, number, context_number, stream_number = key
+    device = tracks.device(process, max(0, number))
+    if kind == MIGRATION:
+        return tracks.unified(device, f"Unified memory ({name})"), NO_TRACK
+    context = tracks.context(device, context_number)
+    stream = tracks.stream(context, stream_number)
+    title, place = _WORK.get(kind, (f"Other ({kind})", _OTHER))
+    if kind == MEMCPY:
+        title, place = f"MemCpy ({name})", _COPIES.get(name, len(_COPIES))
+    return tracks.work(context, title, place), stream
 
 
 # Slices of traces.
@@ -348,11 +355,9 @@ class TraceSlices:
     """Makes slices of the traces of one process."""
 
     def __init__(self, process: int, tracks: Tracks, labels: Labels) -> None:
-        self._process = process
-        self._tracks = tracks
         self._labels = labels
         # By thread, and whether it is a line's: the track, the ends of open slices.
-        self._open = MadeOnce(self._new_track)
+        self._open = MadeOnce(partial(_open_slices, tracks, process))
 
     def of(self, trace: Trace, zero: int) -> Iterator[Span]:
         """Yield the slices of a trace whose time 0 is at `zero` (ns)."""
@@ -381,10 +386,14 @@ class TraceSlices:
             label = self._labels.cut
         return Span(track=track, start=start, ns=end - start, label=label)
 
-    def _new_track(self, key: tuple[int, bool]) -> tuple[int, list[int]]:
-        thread, is_line = key
-        track = self._tracks.thread(self._process, thread)
-        return self._tracks.below_thread(track, LINES) if is_line else track, []
+
+def _open_slices(
+    tracks: Tracks, process: int, key: tuple[int, bool]
+) -> tuple[int, list[int]]:
+    """Return a track of a thread, or of its lines, with no open slices."""
+    thread, is_line = key
+    track = tracks.thread(process, thread)
+    return tracks.below_thread(track, LINES) if is_line else track, []
 
 
 # Slices of a profile without traces: the sums of its calls, side by side.

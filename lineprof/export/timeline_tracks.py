@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -119,8 +121,8 @@ class Tracks:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._processes = MadeOnce(self._new_process)
-        self._numbers = MadeOnce(self._append)  # by their other fields
+        self._processes: dict[int, int] = {}
+        self._numbers: dict[Track, int] = {}  # by their other fields
         self._lanes: dict[int, list[tuple[int, int]]] = {}  # (track, end) of each
         self._all: list[Track] = []
         self._devices = {
@@ -134,6 +136,13 @@ class Tracks:
         new, self.new = self.new, []
         yield from new
 
+    def _process(self, process: int) -> int:
+        """Return the track of a process."""
+        number = self._processes.get(process)
+        if number is None:
+            number = self._processes[process] = self._new_process(process)
+        return number
+
     def _new_process(self, process: int) -> int:
         like = Track(number=0, parent=NO_TRACK, kind=PROCESS, name="Process", place=0)
         if not 0 <= process < len(self._profile.processes):
@@ -146,7 +155,7 @@ class Tracks:
     def overhead(self, process: int) -> int:
         """Return the track of the profiler's own time."""
         name = "Profiling overhead: the sum"
-        return self._track(self._processes[process], SLICES, name, 1)
+        return self._track(self._process(process), SLICES, name, 1)
 
     def thread(self, process: int, thread: int, native: int = 0) -> int:
         """Return the track of a thread: its index in Profile.threads.
@@ -160,7 +169,7 @@ class Tracks:
             name = thread_name(self._profile, thread)
             native = self._profile.threads[thread].native_id
             place = _THREAD_PLACES * (thread + 1)
-        return self._track(self._processes[process], THREAD, name, place, native)
+        return self._track(self._process(process), THREAD, name, place, native)
 
     def below_thread(self, thread: int, place: int) -> int:
         """Return a track below that of a thread: SUMS, LINES, RUNTIME_API..."""
@@ -170,7 +179,7 @@ class Tracks:
     def device(self, process: int, device: int) -> int:
         """Return the track of a device: CUDA's number in its process."""
         name = self._devices.get((process, device), f"Device ({device})")
-        return self._track(self._processes[process], DEVICE, name, _DEVICES + device)
+        return self._track(self._process(process), DEVICE, name, _DEVICES + device)
 
     def memory(self, device: int) -> int:
         """Return the counter of a device's memory."""
@@ -213,16 +222,13 @@ class Tracks:
         self, parent: int, kind: int, name: str, place: int, native: int = 0
     ) -> int:
         """Return the track with these fields; it is made at its first use."""
-        return self._numbers[
-            Track(
-                number=0,
-                parent=parent,
-                kind=kind,
-                name=name,
-                place=place,
-                native=native,
-            )
-        ]
+        like = Track(
+            number=0, parent=parent, kind=kind, name=name, place=place, native=native
+        )
+        number = self._numbers.get(like)
+        if number is None:
+            number = self._numbers[like] = self._append(like)
+        return number
 
     def _append(self, like: Track) -> int:
         """Add a track like `like` under a new number; return that number."""
@@ -318,30 +324,19 @@ class Labels:
     def __init__(self, profile: Profile, names: ShortNames) -> None:
         self._names = names
         self._paths = profile.gpu.paths
-        self._made = 0
+        self._numbers = count(1)  # of labels
         self.cut = self.make("...", "cut")  # of slices that are nested too deep
-        self.of_slices = MadeOnce(self._new_of_slice)  # by function and line, or 0
+        # By function and line, or 0.
+        self.of_slices = MadeOnce(partial(_label_of_slice, names, self._numbers))
         self._of_events: dict[tuple[object, ...], Label] = {}
 
     def make(self, name: str, category: str, *arguments: Argument) -> Label:
         """Return a new label."""
-        self._made += 1
-        return Label(
-            number=self._made, name=name, category=category, arguments=arguments
-        )
+        return _label(self._numbers, name, category, *arguments)
 
     def with_arguments(self, label: Label, *more: Argument) -> Label:
         """Return a new label like `label`, with more arguments."""
         return self.make(label.name, label.category, *label.arguments, *more)
-
-    def _new_of_slice(self, place: tuple[Key, int]) -> Label:
-        (file, first, name), line = place
-        if line:
-            shown = printable(self._names.line(file, line))
-            more: tuple[Argument, ...] = ("function", name), ("file", file)
-            return self.make(shown, "line", *more, ("line", line))
-        more = (("file", file), ("line", first)) if file else ()
-        return self.make(self._names.label(place[0]), "function", *more)
 
     def of_call(self, event: GpuEvent) -> Label:
         """Return the label of an API call."""
@@ -377,6 +372,28 @@ class Labels:
         else:
             name = call_name(event.name) or f"[CUDA {event.kind}]"
         return self.make(name, event.kind, *arguments)
+
+
+def _label(
+    numbers: Iterator[int], name: str, category: str, *arguments: Argument
+) -> Label:
+    """Return a new label, with the next of the numbers."""
+    return Label(
+        number=next(numbers), name=name, category=category, arguments=arguments
+    )
+
+
+def _label_of_slice(
+    names: ShortNames, numbers: Iterator[int], place: tuple[Key, int]
+) -> Label:
+    """Return a new label of a function, or of one line of it, which is not 0."""
+    (file, first, name), line = place
+    if line:
+        shown = printable(names.line(file, line))
+        more: tuple[Argument, ...] = ("function", name), ("file", file)
+        return _label(numbers, shown, "line", *more, ("line", line))
+    more = (("file", file), ("line", first)) if file else ()
+    return _label(numbers, names.label(place[0]), "function", *more)
 
 
 _LAUNCH = attrgetter("grid", "block", "registers", "static_smem", "dynamic_smem")

@@ -67,7 +67,7 @@ _SPARE = ("kernels", "wait", "each", "all", "rate", "hits")
 
 _GB = 1e9
 
-_MINUTE = 60  # s, and minutes of an hour
+_MINUTE, _HOUR = 60, 3600  # s
 
 _THOUSAND, _MILLION = 1e3, 1e6
 
@@ -198,8 +198,8 @@ def _duration(ns: float) -> str:
     seconds = ns * NANOSECOND
     if seconds < _MINUTE:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(int(seconds), _MINUTE)
-    hours, minutes = divmod(minutes, _MINUTE)
+    hours, rest = divmod(int(seconds), _HOUR)
+    minutes, rest = divmod(rest, _MINUTE)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
@@ -377,9 +377,11 @@ def _scoped(state: State, **changes: bool) -> State:
 
 def _refreshed(state: State, step: int) -> State:
     """Return the state with the next longer or shorter interval of `INTERVALS`."""
-    others = [one for one in INTERVALS if step * one > step * state.interval]
-    nearest = min(others, key=lambda one: abs(one - state.interval), default=None)
-    return replace(state, interval=nearest or state.interval)
+    if step > 0:
+        longer = [one for one in INTERVALS if one > state.interval]
+        return replace(state, interval=longer[0] if longer else state.interval)
+    shorter = [one for one in INTERVALS if one < state.interval]
+    return replace(state, interval=shorter[-1] if shorter else state.interval)
 
 
 _CHANGES: dict[str, Callable[[State], State]] = {

@@ -399,7 +399,7 @@ def depths(nodes: Sequence[CallNode]) -> list[int]:
 # Call paths: the call tree with all threads together.
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)  # a repr would walk the whole tree
 class CallPath:
     """One function at the end of one call path; the root has no function."""
 

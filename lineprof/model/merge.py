@@ -113,7 +113,10 @@ def _places_of(profiles: Iterable[Profile]) -> list[Places]:
 
 
 def moved_by(count: int) -> Callable[[int], int]:
-    """Return a function of an index: that after `count` records that come first."""
+    """Return a function that moves an index up by `count`.
+
+    It is for records that come after so many others.
+    """
     return partial(add, count)
 
 

@@ -140,7 +140,8 @@ class RanksBuilder:
 def _packed(indexes: list[int], columns: Sequence[Sequence[int]]) -> tuple[Batch, ...]:
     """Return batches of lines in order, those with the same index summed."""
     columns = [indexes, *columns]
-    if not all(map(lt, indexes, islice(indexes, 1, None))):  # rare, for most ranks
+    # Most ranks have their lines in order.
+    if not all(map(lt, indexes, islice(indexes, 1, None))):
         rows = sorted(zip(*columns))
         if len({*indexes}) < len(indexes):
             rows = [
@@ -249,7 +250,7 @@ def _add_groups(
     of_thread: list[int | None] = [of_process[one.process] for one in profile.threads]
     every = sorted({rank for rank in of_process if rank is not None})
     only = every[0] if len({*of_process}) == 1 and every else None
-    of_thread.append(only)  # of UNKNOWN_THREAD
+    of_thread.append(only)  # of UNKNOWN_THREAD: -1 is the last index
     parts = _calls_of(profile, of_thread, every)
     for rank in every:
         part = parts[rank]
@@ -259,11 +260,12 @@ def _add_groups(
             if of_process[index] == rank
         }
         wall_ns = max(walls.values())
+        main_threads = [
+            _main_thread(profile, index) for index, ns in walls.items() if ns == wall_ns
+        ]
         mpi_ns = max(
             sum(part.threads[one] for one in {main, UNKNOWN_THREAD})
-            for index, ns in walls.items()
-            if ns == wall_ns
-            for main in [_main_thread(profile, index)]
+            for main in main_threads
         )
         if rank == only:
             own, own_layout = cells, layout or Layout(cells)
@@ -322,9 +324,8 @@ class _Calls:
         # Time in collectives and messages, by thread and by line.
         self.threads: dict[int, int] = defaultdict(int)
         self.mpi: dict[Place, int] = defaultdict(int)
-        self.callees: dict[Place, int] = defaultdict(
-            int
-        )  # the rest of the time in functions
+        # The rest of the time in functions, by line.
+        self.callees: dict[Place, int] = defaultdict(int)
         # Calls, and the total time if it is known.
         self.functions: dict[Key, tuple[int, int | None]] = {}
 

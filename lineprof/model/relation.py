@@ -21,7 +21,7 @@ NAME = "name"  # a text that many records share
 
 
 # How references change, by what is referred to: a function of the index that is not
-# NONE. What is missing refers to the same as before.
+# NONE. References to other things stay as they are.
 Places = Mapping[str, Callable[[int], int]]
 
 
@@ -51,17 +51,26 @@ class Field(NamedTuple):
     added: bool = False  # files of earlier versions lack it
     absent: object = None  # its value where a file has NULL
     natural: bool = False  # is 0 or more
-    # Adds up those of records that are alike but for such fields.
+    # Adds up this field of records that differ only in fields that have `add`.
     add: Callable[[Iterable[Any]], Any] | None = None
 
 
-class Relation(NamedTuple):
+class Relation:
     """The fields of a class of records."""
 
-    name: str  # of its table in a file
-    record: Any  # the class
-    owner: str  # "a wait"
-    fields: tuple[Field, ...]
+    def __init__(
+        self, name: str, record: type, owner: str, fields: tuple[Field, ...]
+    ) -> None:
+        """Take the name of the table in a file, and the class: `owner` is "a wait"."""
+        self.name = name
+        self.record: Any = record
+        self.owner = owner
+        self.fields = fields
+        # Equal for records that are added up. Made once: a profile adds up the
+        # records of each function.
+        self.identity: Callable[[Any], object] = attrgetter(
+            *(one.name for one in fields if not one.add)
+        )
 
     def moved(self, records: Iterable[Record], places: Places) -> list[Record]:
         """Return records with their references as in `places`."""
@@ -77,11 +86,6 @@ class Relation(NamedTuple):
             )
             for record in records
         ]
-
-    @property
-    def identity(self) -> Callable[[Any], object]:
-        """What is equal for records that are added up."""
-        return attrgetter(*(one.name for one in self.fields if not one.add))
 
     def total(self, records: Sequence[Record]) -> Record:
         """Return the first of the records, with the numbers of all."""
@@ -109,7 +113,10 @@ class Relation(NamedTuple):
 
 
 class RecordSum(Generic[Record]):
-    """The sum of records that come in many parts, in the memory of few of these."""
+    """The sum of records that come in many parts.
+
+    Only about twice as many records are kept as the sum has.
+    """
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation

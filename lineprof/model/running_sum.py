@@ -53,7 +53,7 @@ _MAX_WARNINGS = 100
 
 
 def _no_thread(_index: int) -> int:
-    """Return the index of every thread: threads are left out."""
+    """Return UNKNOWN_THREAD for any thread, as the sum keeps no threads."""
     return UNKNOWN_THREAD
 
 
@@ -238,10 +238,12 @@ class _LineSums:
         self._add_waiting()
         columns: list[list[int | None]] = []
         for name, how in LINE_NUMBERS.items():
-            unknown = _WAYS[how][0] or None  # a sum of 0 is known
-            columns.append(
-                [None if one == unknown else one for one in self._sums[name]]
-            )
+            unknown, *_ = _WAYS[how]
+            sums = self._sums[name]
+            if not unknown:  # a sum of 0 is known
+                columns.append([*sums])
+                continue
+            columns.append([None if one == unknown else one for one in sums])
         return zip(*columns)
 
 

@@ -55,7 +55,7 @@ class PathRow(NamedTuple):
 
 
 class SumRow(NamedTuple):
-    """A `GpuSum` as the core has it. Times of waits are ticks, all others ns."""
+    """The numbers of a `GpuSum`, as the core has them."""
 
     path: int  # the core's number
     origin: int  # of a graph: the path where it was captured
@@ -63,9 +63,9 @@ class SumRow(NamedTuple):
     name: int  # index in the snapshot's names
     device: int  # CUDA's number
     count: int  # type: ignore[assignment]  # hides tuple.count
-    ns: int
-    min_ns: int
-    max_ns: int
+    time: int  # ns; ticks of a wait
+    min_time: int
+    max_time: int
     bytes: int
 
 
@@ -231,22 +231,31 @@ _identity = GPU_SUMS.identity
 
 
 def _sums(raw: GpuSnapshot) -> Sequence[GpuSum]:
-    """Return all sums; kinds and names as texts, all else as the core has it."""
+    """Return all sums; kinds and names as texts, all else as the core has it.
+
+    Times of waits are still ticks, until `_in_ns`; paths and devices have the core's
+    numbers.
+    """
     names = raw["names"]
     return GPU_SUMS.added_up(
         GpuSum(
-            **{
-                **row._asdict(),
-                "kind": KINDS[row.kind] if row.kind < len(KINDS) else UNKNOWN,
-                "name": names[row.name],
-            }
+            path=row.path,
+            origin=row.origin,
+            kind=KINDS[row.kind] if row.kind < len(KINDS) else UNKNOWN,
+            name=names[row.name],
+            device=row.device,
+            count=row.count,
+            ns=row.time,
+            min_ns=row.min_time,
+            max_ns=row.max_time,
+            bytes=row.bytes,
         )
         for row in map(SumRow._make, raw["sums"])
     )
 
 
 def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuSum]:
-    """Yield the sums of all records after the baseline.
+    """Yield the sums of all records after the baseline, as `_sums` has them.
 
     The minimum and the maximum are exact if they changed since, or if there was only
     one record; otherwise the minimum is not above the true one, and the maximum not

@@ -195,7 +195,9 @@ def profile_of_process(  # noqa: PLR0913  # what was measured beside counts
             return UNKNOWN_THREAD
         return threads.setdefault(number, len(threads))
 
-    tree, functions = tree_of(counts.calls, called, place_of, scale, functions)
+    calls = counts.calls or (0, b"")  # a file of counts may have null or []
+    tree, functions = tree_of(calls, called, place_of, scale, functions)
+    del calls
     counts = counts._replace(calls=(0, b""))
     gpu_data = NO_GPU
     traces: tuple[timelines.Trace, ...] = ()

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import stat
 from array import array
-from contextlib import closing, contextmanager
+from contextlib import closing
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,7 @@ from lineprof.storage.rows import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Mapping
     from typing import Any
 
     from lineprof.model.records import Key, LineBreakdown, MergedCall, Wait
@@ -98,16 +98,21 @@ def _loaded(
 ) -> tuple[Profile, CellColumns | None]:
     """Return a profile, whose functions have lines if `has_lines`, and its lines.
 
-    These are None if the file is line_profiler's.
+    The lines are None if the file is line_profiler's.
     """
     name = os.fsdecode(path)
     full_name = _full_name(name)
     if full_name is None:
         return line_profiler_files.load_pickle(name), None
-    tables: set[Table] = set()
-    with _opened(name, full_name, tables) as db:
-        tables |= check_tables(db)
-        return _profile(db, tables, has_lines=has_lines)
+    hint = _AGAIN
+    try:
+        with closing(_opened(full_name)) as db:
+            tables = check_tables(db)
+            if schema_gpu.RANK_RUNS in tables:
+                hint = _MERGE_AGAIN
+            return _profile(db, tables, has_lines=has_lines)
+    except _DAMAGE as error:
+        raise _damaged(name, error, hint) from error
 
 
 def load_processes(path: str | os.PathLike[str]) -> list[Process]:
@@ -119,9 +124,12 @@ def load_processes(path: str | os.PathLike[str]) -> list[Process]:
     full_name = _full_name(name)
     if full_name is None:
         return []
-    with _opened(name, full_name, frozenset()) as db:
-        check_tables(db, [schema.PROCESSES], ())
-        return _processes(fields_of(db, schema.PROCESSES, {}))
+    try:
+        with closing(_opened(full_name)) as db:
+            check_tables(db, [schema.PROCESSES], ())
+            return _processes(fields_of(db, schema.PROCESSES, {}))
+    except _DAMAGE as error:
+        raise _damaged(name, error, _AGAIN) from error
 
 
 # Raised by damaged files.
@@ -153,25 +161,23 @@ def _full_name(name: str) -> str | None:
     return full_name
 
 
-@contextmanager
-def _opened(
-    name: str, full_name: str, tables: Collection[Table]
-) -> Iterator[sqlite3.Connection]:
-    """Give the database at an absolute path, opened for reading only.
-
-    Raises LineprofError if it is damaged; `tables` are those that it has by then.
-    """
+def _opened(full_name: str) -> sqlite3.Connection:
+    """Return the database at an absolute path, opened for reading only."""
     # immutable: no locks and no journal, whatever lies beside the file
     uri = schema.database_uri(full_name, "mode=ro&immutable=1")
+    db = sqlite3.connect(uri, uri=True)
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as db:
-            _restrict(db)
-            yield db
-    except _DAMAGE as error:
-        raise LineprofError(
-            f"{name} is damaged ({str(error) or type(error).__name__})",
-            hint=_MERGE_AGAIN if schema_gpu.RANK_RUNS in tables else _AGAIN,
-        ) from error
+        _restrict(db)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _damaged(name: str, error: Exception, hint: str) -> LineprofError:
+    """Return the error for a file that is damaged, as `error` says."""
+    reason = str(error) or type(error).__name__
+    return LineprofError(f"{name} is damaged ({reason})", hint=hint)
 
 
 def _unreadable(name: str, error: OSError | ValueError) -> LineprofError:

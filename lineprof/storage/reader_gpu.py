@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from lineprof.storage.schema_gpu import BatchTables
 
 Packed = TypeVar("Packed", Timeline, Trace)
+Value = TypeVar("Value")
 
 # A file may have so many events, or slices, without any data, and some more for each
 # byte of packed columns. Measured ones, whose starts and lengths vary, take a byte or
@@ -94,10 +95,11 @@ def gpu_of(db: sqlite3.Connection, lookup: Lookup) -> Gpu:
 def _paths(
     db: sqlite3.Connection, fields: dict[str, list[Any]], lookup: Lookup
 ) -> list[GpuPath]:
-    def line_of(function_id: object, line: int) -> tuple[Key, int]:
-        return known(lookup[FUNCTION], function_id, FUNCTION), line
-
-    lines = _grouped(db, fields["id"], schema_gpu.GPU_PATH_LINES, line_of)
+    rows: Iterable[tuple[object, tuple[Key, int]]] = (
+        (path_id, (known(lookup[FUNCTION], function_id, FUNCTION), line))
+        for path_id, function_id, line in rows_of(db, schema_gpu.GPU_PATH_LINES)
+    )
+    lines = _grouped(rows, fields["id"], PATH)
     for path_id, own in lines.items():
         if not own:
             raise Damaged(f"path {path_id} has no lines")
@@ -106,22 +108,31 @@ def _paths(
 
 
 def _grouped(
-    db: sqlite3.Connection,
-    owners: Iterable[object],
-    table: Table,
-    value: Callable[..., Any],
-) -> dict[object, tuple[Any, ...]]:
-    """Return the values of the rows of a table, by the ids of their `owners`."""
-    groups: dict[object, list[Any]] = {one: [] for one in owners}
-    for owner_id, *row in rows_of(db, table):
-        own = known(groups, owner_id, table.names[0].removesuffix("_id"))
-        own.append(value(*row))
+    rows: Iterable[tuple[object, Value]], owners: Iterable[object], kind: str
+) -> dict[object, tuple[Value, ...]]:
+    """Return the values of (owner's id, value) rows by the ids of all `owners`.
+
+    `kind` is that of the owners, for messages.
+    """
+    groups: dict[object, list[Value]] = {one: [] for one in owners}
+    for owner_id, value in rows:
+        known(groups, owner_id, kind).append(value)
     return {owner_id: tuple(found) for owner_id, found in groups.items()}
 
 
-def _known_in(lookup: Lookup, refers: str) -> Callable[[object], Any]:
-    """Return a function that returns what an id stands for."""
-    return partial(known, lookup[refers], kind=refers)
+def _referred(
+    db: sqlite3.Connection,
+    owners: Iterable[object],
+    table: Table,
+    kind: str,
+    by: Lookup,
+) -> dict[object, tuple[Any, ...]]:
+    """Return the `kind` that each row of a table refers to, by the ids of `owners`."""
+    groups: dict[object, list[Any]] = {one: [] for one in owners}
+    for owner_id, row_id in rows_of(db, table):
+        own = known(groups, owner_id, table.names[0].removesuffix("_id"))
+        own.append(known(by[kind], row_id, kind))
+    return {owner_id: tuple(found) for owner_id, found in groups.items()}
 
 
 def _attributes(text: str) -> tuple[tuple[str, int], ...]:
@@ -236,17 +247,21 @@ def _timelines(
         Timeline,
         partial(_check_timeline, n_paths=n_paths),
         fields,
-        names=_grouped(db, ids, schema_gpu.GPU_TIMELINE_NAMES, _known_in(lookup, NAME)),
+        names=_referred(db, ids, schema_gpu.GPU_TIMELINE_NAMES, NAME, lookup),
         batches=_EVENT_BATCHES.read(db, ids),
-        launches=_grouped(db, ids, schema_gpu.GPU_LAUNCHES, _launch),
+        launches=_grouped(_launches(db), ids, "timeline"),
     )
 
 
-def _launch(*numbers: int) -> Launch:
-    """Return the launch in a row of its table; Damaged if it is none."""
-    if not all(number in _LAUNCH for number in numbers):
-        raise Damaged("a launch has numbers beyond 32 bits")
-    return maker_of(Launch, schema_gpu.GPU_LAUNCHES.names[1:])(numbers)
+def _launches(db: sqlite3.Connection) -> Iterator[tuple[object, Launch]]:
+    """Yield the id of its timeline and the launch of each row; Damaged if invalid."""
+    for timeline_id, *numbers in rows_of(db, schema_gpu.GPU_LAUNCHES):
+        if not all(number in _LAUNCH for number in numbers):
+            raise Damaged("a launch has numbers beyond 32 bits")
+        yield timeline_id, _make_launch(numbers)
+
+
+_make_launch = maker_of(Launch, schema_gpu.GPU_LAUNCHES.names[1:])  # after timeline_id
 
 
 def _check_timeline(timeline: Timeline, n_paths: int) -> None:
@@ -279,10 +294,8 @@ def traces_of(db: sqlite3.Connection, lookup: Lookup) -> tuple[Trace, ...]:
         Trace,
         _check_trace,
         fields,
-        functions=_grouped(
-            db, ids, schema_gpu.TRACE_FUNCTIONS, _known_in(lookup, FUNCTION)
-        ),
-        threads=_grouped(db, ids, schema_gpu.TRACE_THREADS, _known_in(lookup, THREAD)),
+        functions=_referred(db, ids, schema_gpu.TRACE_FUNCTIONS, FUNCTION, lookup),
+        threads=_referred(db, ids, schema_gpu.TRACE_THREADS, THREAD, lookup),
         batches=_SLICE_BATCHES.read(db, ids),
     )
     return tuple(traces)

@@ -66,7 +66,11 @@ TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, *SLICE_BATCHES[:2])
 RANK_TABLES = (RANK_LINES, RANK_RUNS, *RANK_LINE_BATCHES[:2])
 # A file has all tables of such a group, or none of them.
 OPTIONAL_TABLES = (
-    *(GPU_TABLES, schema.CALL_TABLES, (schema.MERGED_CALLS,)),
-    *((schema.OWN_TIMES,), (schema.CUTS,)),
-    *(TRACE_TABLES, RANK_TABLES),
+    GPU_TABLES,
+    schema.CALL_TABLES,
+    (schema.MERGED_CALLS,),
+    (schema.OWN_TIMES,),
+    (schema.CUTS,),
+    TRACE_TABLES,
+    RANK_TABLES,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.errors import LineprofError
 from lineprof.model.relation import DEVICE, FUNCTION, NAME, PATH, THREAD
@@ -11,14 +11,15 @@ from lineprof.storage import schema_gpu
 from lineprof.storage.schema import Indexes, filled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import RankRun
     from lineprof.model.timelines import Timeline, Trace
     from lineprof.storage.schema import Filled, Ids
     from lineprof.storage.schema_gpu import BatchTables
+
+Part = TypeVar("Part")
 
 
 def gpu_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
@@ -48,8 +49,9 @@ def gpu_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
         one._replace(attributes=json.dumps(dict(one.attributes)))  # type: ignore[arg-type]
         for one in gpu.devices
     ]
-    path_lines = _parts(gpu.paths, "lines")
-    launches = _parts(lines, "launches")
+    path_lines = _numbered(path.lines for path in gpu.paths)
+    name_lists = _numbered(timeline.names for timeline in lines)
+    launches = [*_numbered(timeline.launches for timeline in lines)]
     yield filled(schema_gpu.GPU_RUNS, gpu.runs, refer)
     yield filled(schema_gpu.GPU_DEVICES, devices, refer)
     yield schema_gpu.GPU_NAMES, enumerate(names)
@@ -62,7 +64,7 @@ def gpu_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
     yield filled(schema_gpu.GPU_TIMELINES, lines, refer)
     yield (
         schema_gpu.GPU_TIMELINE_NAMES,
-        ((index, names[name]) for index, name in _parts(lines, "names")),
+        ((index, names[name]) for index, name in name_lists),
     )
     yield filled(
         schema_gpu.GPU_LAUNCHES,
@@ -86,11 +88,16 @@ def trace_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
         "merge fewer profiles, or record less: kernprof -l --trace-memory MB",
     )
     yield filled(schema_gpu.TRACES, traces, refer)
-    for table, name, to in (
-        (schema_gpu.TRACE_FUNCTIONS, "functions", FUNCTION),
-        (schema_gpu.TRACE_THREADS, "threads", THREAD),
-    ):
-        yield table, [(index, refer[to](one)) for index, one in _parts(traces, name)]
+    functions = _numbered(trace.functions for trace in traces)
+    yield (
+        schema_gpu.TRACE_FUNCTIONS,
+        [(index, refer[FUNCTION](one)) for index, one in functions],
+    )
+    threads = _numbered(trace.threads for trace in traces)
+    yield (
+        schema_gpu.TRACE_THREADS,
+        [(index, refer[THREAD](one)) for index, one in threads],
+    )
     yield from _batch_tables(schema_gpu.SLICE_BATCHES, traces)
 
 
@@ -119,20 +126,18 @@ def _check_count(number: int, of: str, hint: str) -> None:
         raise LineprofError(message, hint=hint)
 
 
-def _parts(owners: Sequence[object], name: str) -> list[tuple[int, Any]]:
-    """Return the parts called `name` of all owners, with the indexes of these."""
-    return [
-        (index, part)
-        for index, owner in enumerate(owners)
-        for part in getattr(owner, name)
-    ]
+def _numbered(parts: Iterable[Iterable[Part]]) -> Iterator[tuple[int, Part]]:
+    """Yield the parts of all owners, each with the index of its owner."""
+    for index, own in enumerate(parts):
+        for part in own:
+            yield index, part
 
 
 def _batch_tables(
     tables: BatchTables, owners: Sequence[Timeline | Trace | RankRun]
 ) -> Iterator[Filled]:
     """Yield the tables with the batches of timelines, traces or ranks."""
-    batches = _parts(owners, "batches")
+    batches = [*_numbered(owner.batches for owner in owners)]
     yield (
         tables.batches,
         ((number, index, one.events) for number, (index, one) in enumerate(batches)),

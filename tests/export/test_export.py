@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import os
@@ -10,13 +11,16 @@ import pickle
 import pty
 import sys
 import textwrap
+import weakref
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+import example_calls
 import example_gpu
 import pytest
 from as_python import run
 from example_stats import FILE, everything, example
+from example_traces import steps
 
 from lineprof.cli.main import main
 from lineprof.errors import LineprofError
@@ -27,6 +31,7 @@ from lineprof.model.records import FunctionStats, ThreadLine
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 KEY = ("a.py", 1, "f")
@@ -206,6 +211,25 @@ def test_standard_output_gets_the_same_content(
     assert out == content(example(), name)
     said = ["3 events were lost", *EXPORTS[name].remarks(example())]
     assert err.decode().splitlines() == [f"lineprof: {line}" for line in said]
+
+
+@pytest.mark.parametrize(
+    "make", [example, example_calls.example, example_gpu.example, steps]
+)
+@pytest.mark.parametrize("name", list(EXPORTS))
+def test_an_exported_profile_is_freed_without_the_garbage_collector(
+    name: str, make: Callable[[], LineStats]
+) -> None:
+    content(make(), name)  # what is kept for all profiles is there by now
+    stats = make()
+    freed = weakref.ref(stats)
+    gc.disable()
+    try:
+        content(stats, name)
+        del stats
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_a_pipe_can_be_written_by_its_name() -> None:

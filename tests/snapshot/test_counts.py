@@ -107,3 +107,10 @@ def test_a_damaged_part_is_said() -> None:
     bad = counts._replace(codes=[(key, *rest[:4], b"123", *rest[5:])])
     with pytest.raises(LineprofError, match="the counts in it are damaged"):
         read(file_of(bad, texts))
+
+
+@pytest.mark.parametrize("calls", [None, []])
+def test_counts_without_calls_have_no_call_tree(calls: object) -> None:
+    counts, texts = counted()
+    empty = counts._replace(calls=calls)  # type: ignore[arg-type]
+    assert read(file_of(empty, texts)).calls == NO_CALLS
