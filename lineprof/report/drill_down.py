@@ -141,7 +141,7 @@ class _Drill:
         Targets that are the steps of one call path make one start, at the last step.
         """
         found: list[Start] = []
-        reached: set[Key] = set()
+        reached: list[Key] = []
         for text in self._options.targets:
             at = self._target(text)
             path: tuple[str, ...] = ()
@@ -152,9 +152,9 @@ class _Drill:
                 if through is not None and path[-1] != through[2]:
                     path += (through[2],)
                 step = self._names.line(at.file, at.line)
-                reached = {edge.callee for edge in self.calls.on(at)}
+                reached = [edge.callee for edge in self.calls.on(at)]
             else:
-                step, reached = at[2], {at}
+                step, reached = at[2], [at]
             found.append(Start(path=(*path, step), at=at))
         return found
 

@@ -121,6 +121,25 @@ def test_a_callee_of_c_is_called_from_a_name_without_a_line() -> None:
     assert ":0" not in row
 
 
+def test_of_several_functions_on_a_line_the_one_with_the_most_time_is_named() -> None:
+    ways = [("/p/way.py", 5, f"way{n}") for n in range(1, 9)]
+    times = [10 * n for n in (3, 1, 4, 8, 5, 2, 6, 7)]
+    nodes = [CallNode(NO_NODE, 0, MAIN, 0, 1, 1, 0, 360, 360)]
+    functions = [measured(MAIN, cell(9, 0, 1, 360), calls=1)]
+    for key, ns in zip(ways, times):
+        nodes.append(CallNode(0, 9, key, 0, 1, 1, 0, ns, ns))
+        nodes.append(CallNode(len(nodes) - 1, 5, SOLVE, 0, 1, 1, ns, ns, ns))
+        functions.append(measured(key, cell(5, 0, 1, ns), calls=1))
+    functions.append(measured(SOLVE, cell(14, 0, 8, 360), calls=8))
+    stats = LineStats.from_functions(
+        functions,
+        threads=[Thread(0, 1, "MainThread")],
+        calls=CallTree(tuple(nodes)),
+    )
+    lines = lines_of(stats, "drill", targets=("main.py:9", "way.py:5"), unit=1e-6)
+    assert "main.py:9 → way4 → way.py:5 → solve" in lines
+
+
 def test_a_function_shows_its_table_and_the_callers_of_its_time() -> None:
     lines = drill("solve", gpu_columns=())
     assert lines[2:4] == [
