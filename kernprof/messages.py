@@ -92,7 +92,7 @@ def table(recorder: Recorder, path: str) -> str:
 def how_to_time_lines(options: RunOptions) -> list[str]:
     """Return what to run for the time of lines, after a run that timed calls.
 
-    kernprof itself says what line_profiler's says, which is nothing.
+    kernprof, unlike ``lineprof run``, prints what line_profiler's kernprof prints.
     """
     if _program_name == "kernprof":
         return []

@@ -76,8 +76,8 @@ class HeldSignals:
         """Replace the handlers."""
         if not self._depth:
             before = blocked_signals()
-            # No context manager: a handler that raises at the begin of its `__exit__`
-            # would leave all signals blocked.
+            # A context manager cannot do this: a handler that raises as its `__exit__`
+            # begins would leave all signals blocked.
             try:
                 signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
                 self._patient_until = time.monotonic() + PATIENCE
@@ -113,7 +113,7 @@ class HeldSignals:
         before = blocked_signals()
         try:
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-            self._put_back()  # a call: see there
+            self._put_back()  # a method, for the reason given there
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -127,9 +127,8 @@ class HeldSignals:
     def _put_back(self) -> None:
         """Give each signal the handler that it had.
 
-        It is no part of the ``try`` block: an exception of a handler that runs where a
-        loop jumps back, as Python lets it, would miss the ``finally`` of a block around
-        that loop.
+        The loop is not in the ``try`` block itself, because Python also runs handlers
+        of signals where a loop jumps back, and their exceptions miss the ``finally``.
         """
         while self._handlers:
             number, handler = self._handlers.popitem()

@@ -209,12 +209,13 @@ def _format_of(path: str | None) -> str:
     suffix = name.rpartition(".")[2]
     if suffix == "html":
         raise LineprofError(
-            "no export is a page for browsers", hint="lineprof view --html FILE is"
+            "no export is a page for browsers",
+            hint="lineprof view --html FILE writes one",
         )
     if "." in name and suffix in _ALIASES:
         return _ALIASES[suffix]
     raise LineprofError(
-        f"no format has files called {path}" if path else "which format is not said",
+        f"no format has files called {path}" if path else "no format is named",
         hint=f"give -f with one of {', '.join(EXPORTS)}",
     )
 

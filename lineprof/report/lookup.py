@@ -196,12 +196,14 @@ class Finder:
                 message = f"the profile has no file {name.file!r}"
             if os.path.isfile(text):  # maybe as one of several profiles
                 message = f"{text} is not a profile, and {message}"
-        hint = _meant(text) or did_you_mean(suggestions(text, names))
+        question = did_you_mean(suggestions(text, names))
+        hint = " ".join(filter(None, (question, _meant(text))))
         return LineprofError(
             message, hint=hint or "lineprof view --functions lists all"
         )
 
 
+# Commands, by words that newcomers have for them.
 _SHOWS = "lineprof view FILE shows the profile"
 _DRAWS = "lineprof export -f svg FILE draws a flame graph"
 _WORDS = {
@@ -213,7 +215,7 @@ _WORDS = {
 
 
 def _meant(word: str) -> str:
-    """Return the command that a word stands for which is no function; "" if none."""
+    """Return the command that shows what a newcomer calls `word`; "" if unknown."""
     if word in VIEWS and word not in _WORDS:
         return f"for the view of this name: lineprof view --{word} FILE"
     return _WORDS.get(word, "")

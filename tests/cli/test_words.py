@@ -44,6 +44,15 @@ def test_a_function_of_such_a_name_is_shown(
     assert "Function: hot at line 1" in capsys.readouterr().out
 
 
+def test_a_word_near_a_function_names_both(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, "x.py", "@profile\ndef flames():\n    return 1\nflames()\n")
+    assert lineprof_run("-lq", "x.py", cwd=tmp_path).status == 0
+    line = error_line(capsys, 1, "flame", str(tmp_path / "x.lprof"))
+    assert "did you mean flames? lineprof export -f svg FILE draws" in line
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -104,11 +113,11 @@ def test_an_export_without_a_format_lists_the_formats(
 ) -> None:
     formats = ", ".join(EXPORTS)
     line = error_line(capsys, 2, "export", file)
-    assert f"which format is not said; give -f with one of {formats};" in line
+    assert f"no format is named; give -f with one of {formats};" in line
     line = error_line(capsys, 2, "export", file, "-o", "y.nope")
     assert f"no format has files called y.nope; give -f with one of {formats};" in line
     line = error_line(capsys, 2, "export", file, "-o", "y.html")
-    assert "lineprof view --html FILE is" in line
+    assert "lineprof view --html FILE writes one" in line
     assert main(["export", file, "-o", "y.folded"]) == 0
 
 
