@@ -50,7 +50,7 @@ def test_a_word_near_a_function_names_both(
     write(tmp_path, "x.py", "@profile\ndef flames():\n    return 1\nflames()\n")
     assert lineprof_run("-lq", "x.py", cwd=tmp_path).status == 0
     line = error_line(capsys, 1, "flame", str(tmp_path / "x.lprof"))
-    assert "did you mean flames? lineprof export -f svg FILE draws" in line
+    assert "did you mean x.py::flames? lineprof export -f svg FILE draws" in line
 
 
 @pytest.mark.parametrize(
