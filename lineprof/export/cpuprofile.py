@@ -19,7 +19,7 @@ from lineprof.export.stacks import (
     remarks_of_calls,
     thread_name,
 )
-from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
+from lineprof.export.timeline import MAX_DEPTH, NO_TRACE, remarks_of_traces
 from lineprof.model.call_graph import depth_first, depths
 from lineprof.model.clocks import Clock
 from lineprof.model.names import names_of_profile
@@ -58,8 +58,8 @@ def remarks(profile: Profile) -> Iterator[str]:
     """Yield how the file differs from the profile, one line each."""
     if not profile.traces:
         yield (
-            "the run had no --trace: the times are right, but the order in the"
-            " timeline is not that of time"
+            f"{NO_TRACE}; the times are right, but places on the time axis have no"
+            " meaning"
         )
         yield from remarks_of_calls(profile)
         if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lineprof.export import stacks
 from lineprof.export.encoding import SpooledTexts, quoted
 from lineprof.export.made_once import MadeOnce
-from lineprof.export.timeline import MAX_DEPTH, remarks_of_traces
+from lineprof.export.timeline import MAX_DEPTH, NO_TRACE, remarks_of_traces
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import NO_DEVICE
 from lineprof.model.names import names_of_profile
@@ -66,8 +66,8 @@ def remarks(profile: Profile) -> Iterator[str]:
     """Yield how the file differs from the profile, one line each."""
     if not profile.traces:
         yield (
-            "the run had no --trace: left heavy and sandwich are right, but the order"
-            " in time order is not that of time"
+            f"{NO_TRACE}; choose Left Heavy or Sandwich in speedscope, as the order of"
+            " its Time Order has no meaning"
         )
         yield from stacks.remarks(profile)
     yield from remarks_of_traces(profile)

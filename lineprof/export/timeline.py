@@ -71,6 +71,8 @@ if TYPE_CHECKING:
 # Perfetto drops slices nested deeper than 512, and may end another slice instead.
 MAX_DEPTH = 500
 
+NO_TRACE = "the profile does not say when functions ran: kernprof had no --trace"
+
 
 def timeline(profile: Profile) -> Iterator[Item]:
     """Yield each track, then its slices; times in ns since the first process began.
@@ -89,8 +91,8 @@ def remarks(profile: Profile) -> Iterator[str]:
     """Yield how the timeline differs from the profile, one line each."""
     if not profile.traces:
         yield (
-            "the run had no --trace: functions are shown by the sums of their calls,"
-            " which are not in time order"
+            f"{NO_TRACE}; each slice is as long as all calls of a function from one"
+            " line together, and its place on the time axis has no meaning"
         )
         yield from remarks_of_calls(profile)
         if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:

@@ -257,10 +257,10 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each of the hottest lines."""
     rows, lines, totals = _hottest_lines(profile, options)
     self_ns, gpu_ns = totals["self_ns"], totals["gpu_self_ns"]
-    gpu_words = f" and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
+    gpu_words = f", and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
     yield (
-        f"{len(rows)} of {lines} lines, of all that took {in_words(self_ns)}"
-        f"{gpu_words} themselves:"
+        f"{len(rows):,} of {lines:,} lines, by their own time; all lines together"
+        f" took {in_words(self_ns)}{gpu_words}:"
     )
     yield ""
     names = short_names(function.key for function in profile.functions)

@@ -38,7 +38,8 @@ def test_lines_are_ordered_by_self_time_or_gpu_time() -> None:
     ]
     head = lines_of(example(), "hot")[0]
     assert head == (
-        "10 of 23 lines, of all that took 7.826 ms and 800.0 us on GPUs themselves:"
+        "10 of 23 lines, by their own time; all lines together took 7.826 ms,"
+        " and 800.0 us on GPUs:"
     )
 
 
