@@ -128,7 +128,12 @@ def _choice(
 
 
 _PROFILING = (
-    switch("--line-by-line", "time every line under @profile", "-l"),
+    switch(
+        "--line-by-line",
+        "time every line of the functions under @profile, or, if there are none, of"
+        " all functions of the program",
+        "-l",
+    ),
     switch(
         "--builtin", "without -l: run cProfile only in functions under @profile", "-b"
     ),
@@ -160,20 +165,22 @@ _PROFILING = (
     ),
     valued(
         "--include",
-        f"in a whole program, also profile these: {FORMS}; separate several by"
-        " commas, or repeat the flag",
+        f"if the whole program is profiled, also profile these: {FORMS}; separate"
+        " several by commas, or repeat the flag",
         "NAME",
         kind=LIST,
     ),
     valued(
         "--exclude",
-        "do not profile these, even if something else includes them",
+        "if the whole program is profiled, do not profile these, even if --include"
+        " names them",
         "NAME",
         kind=LIST,
     ),
     switch(
         "--all",
-        "in a whole program, also profile installed packages and the standard library",
+        "if the whole program is profiled, also profile installed packages and the"
+        " standard library",
     ),
     switch(
         "--builtins",
@@ -186,8 +193,8 @@ _PROFILING = (
     ),
     valued(
         "--max-overhead",
-        "keep the program at most N times slower: stop measuring the functions"
-        " that cost the most",
+        "let the program take at most N times as long: functions that cost too much"
+        " are counted without their lines, or no longer counted",
         "N",
         number("overhead", "give times from 1 on, as in --max-overhead 1.2", least=1),
     ),
@@ -198,15 +205,16 @@ _PROFILING = (
     ),
     _choice(
         "--core",
-        "source of line events: auto, settrace, monitoring, or monitoring-line or"
-        " monitoring-instruction to choose its event",
+        "how Python tells of lines: auto, settrace, monitoring, or monitoring-line or"
+        " monitoring-instruction to choose the event",
         "CORE",
         "auto settrace monitoring monitoring-line monitoring-instruction",
         read=str,
     ),
     valued(
         "--profile-from-start",
-        "off: begin at cudaProfilerStart or lineprof.start",
+        "off: count nothing until the program calls cudaProfilerStart or"
+        " lineprof.start",
         "on|off",
         on_or_off,
         attribute="from_start",
@@ -239,7 +247,8 @@ _OUTPUT = (
     ),
     Flag(
         *("", "--listen", "listen"),
-        "take requests of lineprof ctl while the program runs",
+        "let lineprof ctl start and stop counting, and write the profile, while the"
+        " program runs",
         SWITCH,
     ),
     Flag(
@@ -250,7 +259,7 @@ _OUTPUT = (
     Flag("", "--verbose", "verbose", "the same as --view", COUNT),
     Flag(
         *("-q", "--quiet", "quiet"),
-        "no messages; -qq: and no output, -qqq: and no errors",
+        "print no messages; -qq also hides the program's output, -qqq its errors",
         COUNT,
     ),
     valued(
@@ -265,9 +274,19 @@ _OUTPUT = (
     switch("--summarize", "end the table with one line for each function"),
 )
 _GPU = (
-    _choice("--gpu", "auto, nvtx (only emit ranges) or off", "MODE", "auto nvtx off"),
     _choice(
-        "--nvtx", "NVTX ranges: auto, line, func or off", "MODE", "auto line func off"
+        "--gpu",
+        "GPU work: auto (record it if there is a GPU), nvtx (only name lines for other"
+        " tools) or off",
+        "MODE",
+        "auto nvtx off",
+    ),
+    _choice(
+        "--nvtx",
+        "NVTX ranges, which name lines and functions for tools such as Nsight Systems:"
+        " auto, line, func or off",
+        "MODE",
+        "auto line func off",
     ),
     switch("--gpu-api", "also record the calls of CUDA's API"),
     switch("--gpu-memory", "record allocations of GPU memory"),
@@ -347,9 +366,8 @@ lineprof run --children -- COMMAND [arguments...] profiles each Python program
 that any command starts: a shell script, make, mpirun.
 
 A long flag without a value also accepts =yes and =no, and --no-NAME is its
-opposite. Short flags can be joined: -lvz. Words after the program's name are
-the program's arguments. A -- right after the name is dropped, unless there was
-one before the name.
+opposite. Short flags can be joined: -lvz. Words after the program's name, a --
+included, are the program's arguments.
 
 Defaults are read from the tables [tool.line_profiler.kernprof] and
 [tool.lineprof.kernprof] (the second wins) of the file that LINE_PROFILER_RC

@@ -49,7 +49,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add_pid(parser, "the number of the process")
     add(
         "-d, --duration SECONDS",
-        "detach after so many seconds (default: at Ctrl-C, or when it ends)",
+        "detach after this time (default: at Ctrl-C, or when the program ends)",
         positive,
     )
     add("-o, --outfile FILE", "write the profile to this file (default: PID.lprof)")
@@ -63,12 +63,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add("--all", "profile the standard library and installed packages as well")
     add(
         "--max-overhead FACTOR",
-        "let the program take so many times as long at most; functions that cost"
-        " too much are switched off",
+        "let the program take at most this many times as long: functions that cost"
+        " too much are counted without their lines, or no longer counted",
         positive,
     )
     add_timeout(parser)
-    add("--core", "the source of events (default: auto)", choices=CORES)
+    add("--core", "how Python tells of lines (default: auto)", choices=CORES)
 
 
 def _attach(_parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:

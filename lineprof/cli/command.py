@@ -182,8 +182,8 @@ def add_timeout(parser: argparse.ArgumentParser) -> None:
     add_argument(
         parser,
         "--timeout SECONDS",
-        "wait so long for each answer of the process, which gives none while it is"
-        f" in a long call (default: {TIMEOUT:g})",
+        "wait this long for each answer of the process, which cannot answer while it"
+        f" is in a long call of C code (default: {TIMEOUT:g})",
         positive,
         default=TIMEOUT,
     )
@@ -199,9 +199,10 @@ def add_source_root(parser: argparse.ArgumentParser) -> None:
     add_argument(
         parser,
         "--source-root FOLDER",
-        "read source that the profile does not hold from below this folder, also"
-        " if the files have moved there; several may be given (default: only files that"
-        " are as they were profiled, or Python if the profile cannot tell)",
+        "read source that the profile does not hold from files in this folder and"
+        " below, also if the files have moved there; may be repeated (default: read"
+        " only files that are as they were profiled, or Python files if the profile"
+        " cannot tell)",
         action="append",
         default=[],
     )

@@ -23,8 +23,8 @@ _ACTIONS = ("start", "stop", "reset", "write", "status")
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     add_pid(
         parser,
-        "the number of the process: of kernprof --listen, of a program that calls"
-        " lineprof.listen(), or of one that lineprof attach is attached to",
+        "the number of a process that runs under kernprof --listen, calls"
+        " lineprof.listen(), or has lineprof attach attached",
     )
     parser.add_argument(
         "action",
@@ -36,7 +36,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "outfile",
         nargs="?",
         metavar="FILE",
-        help="the file to write (default: that of the run)",
+        help="the file to write (default: the profile of the run)",
     )
     add_timeout(parser)
 

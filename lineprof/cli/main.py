@@ -31,7 +31,7 @@ COMMANDS = {
     "attach": "profile a program that runs already, for a time",
     "top": "show the hottest lines of a program that runs, refreshed",
     "ctl": "tell a profiled program to start or stop counting, or to write its profile",
-    "dump": "print the stack of every thread of a process, one that hangs for example",
+    "dump": "print the stack of every thread of a process, such as one that hangs",
     "completions": "print a script that completes command lines in a shell",
 }
 

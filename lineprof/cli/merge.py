@@ -58,7 +58,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     in_group(
         "--sums",
         "keep the sums of each rank and of all, without threads and timelines"
-        " (default: from more files on)",
+        " (default for more files)",
         dest="is_full",
         action="store_false",
     )

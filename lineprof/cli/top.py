@@ -47,13 +47,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "-d, --delay SECONDS",
-        "refresh after so many seconds (default: 1)",
+        "refresh after this time (default: 1)",
         _interval,
         default=1.0,
     )
     add(
         "-n, --count COUNT",
-        "print so many screens as --batch does (default: until the program ends)",
+        "print this many screens, as --batch does (default: until the program ends)",
         _count,
     )
     add(
@@ -67,7 +67,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add("--functions", "show functions in place of lines")
     add(
         "--with-callees",
-        "show times with those of profiled functions that a line called (default:"
+        "show times that include the profiled functions that a line called (default:"
         " own times)",
     )
     add(
@@ -78,7 +78,7 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--batch",
         "print plain text, one screen after the other (default: if standard input"
-        " or output is no terminal)",
+        " or output is not a terminal)",
     )
 
 

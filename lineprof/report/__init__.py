@@ -113,8 +113,9 @@ TREE = View(
 
 DRILL = View(
     name="drill",
-    help=f"the tables of the functions that a line or a function calls ({FORMS});"
-    " repeat it to go further down",
+    help="the table of a function with the functions that each of its lines calls;"
+    f" of a line, the tables of the functions that it calls ({FORMS}); repeat the flag"
+    " to go further down",
     options=(flags.DEPTH, *_OF_ROWS, *flags.OF_TABLES),
     render=partial(_call, "drill_down", "drill"),
     rows=partial(_call, "drill_down", "drill_rows"),
@@ -134,8 +135,8 @@ CALLERS = View(
 
 ADVICE = View(
     name="advice",
-    help="what the numbers prove, the most time first, and what usually helps: loops,"
-    " waits, imports, repeated calls, GPU work",
+    help="lines that are slow for a known reason (loops, waits, imports, repeated"
+    " calls, GPU work), with their numbers and what usually helps",
     options=_OF_ROWS,
     render=partial(_call, "advice", "advice"),
     rows=partial(_call, "advice", "rows"),

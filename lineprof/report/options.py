@@ -277,7 +277,7 @@ GRAPH_ORIGIN = switch(
 
 UVM = valued(
     "--uvm",
-    "on or off: migrations of managed memory, if they were recorded (default: on)",
+    "on or off: show migrations of managed memory, if they were recorded (default: on)",
     "on|off",
     on_or_off,
     default=True,
@@ -289,8 +289,8 @@ OCCUPANCY = switch(
 
 CSV = switch(
     "--csv",
-    "values separated by commas, below a row of titles; of --gpu-summary and the"
-    " traces, also one of units",
+    "values separated by commas, below a row of titles; with --gpu-summary and the"
+    " traces, also below a row of units",
 )
 
 
@@ -299,8 +299,8 @@ CSV = switch(
 
 LIMIT = _count(
     "--limit",
-    "show the first N rows alone; of the tables, the N functions with the most time of"
-    " their own",
+    "show only the first N rows, or the tables of the N functions with the most time"
+    " of their own",
 )
 
 DEPTH = _count(
@@ -310,7 +310,7 @@ DEPTH = _count(
 
 MIN_PERCENT = valued(
     "--min-percent",
-    "leave out what has a smaller share in the whole, in %%"
+    "leave out rows, or tables, with a smaller share of the whole, in %%"
     f" (default: {_DEFAULT_MIN_PERCENT:g} with --tree and --drill, else 0)",
     "SHARE",
     parse_percent,
@@ -344,8 +344,8 @@ BY = valued(
 
 MATRIX = switch(
     "--matrix",
-    "of --by: a table for each function, with a column of times by rank or process;"
-    " a column has the mean of several if not all fit",
+    "with --by: a table for each function, with a column of times for each rank or"
+    " process; if not all fit, a column has the mean of several",
 )
 
 
