@@ -66,7 +66,7 @@ def marked(stats: LineStats, *, is_whole: bool) -> LineStats:
 
 # Warnings in a profile of a running program.
 _SO_FAR = "written while the program ran: what it did afterwards is not in it"
-_NO_TRACE = "the timeline is written at the end alone: it is not in this file"
+_NO_TRACE = "the timeline is not in this file: it is written when the program ends"
 
 
 class LineRecorder(Recorder):

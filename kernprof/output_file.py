@@ -215,8 +215,8 @@ def _page_file(html: str, names: Names, out: OutputFile) -> OutputFile | None:
         name = output_name(html, names._replace(stem=stem), PAGES[0]).name
     elif out.path == os.devnull:
         raise UsageError(
-            "the report has no name, for the profile has none",
-            hint="give one: --html=OUT.html",
+            f"the page of --html has no name, as the profile goes to {os.devnull}",
+            hint="name the page: --html=OUT.html",
         )
     else:
         name = out.name + PAGES[0]

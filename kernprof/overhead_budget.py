@@ -343,15 +343,15 @@ class BudgetWatch:
         if self._by_calls:
             names = listed([*self._by_calls.values()], max_names=_MAX_NAMED)
             lines.append(
-                f"--max-overhead {self._limit:g} has counted calls and totals alone,"
-                f" without lines, from some moment on, of {names}: every view marks"
-                " them"
+                f"--max-overhead {self._limit:g} has stopped counting the lines of"
+                f" {names}; calls and totals are complete, and every view marks such a"
+                " function"
             )
         if self._off:
             names = listed(self._off, max_names=_MAX_NAMED)
             lines.append(
-                f"--max-overhead {self._limit:g} has switched off {names}: what they"
-                " did since is their callers', and every view marks them"
+                f"--max-overhead {self._limit:g} has switched off {names}: later time"
+                " is in the lines that call them, and every view marks such a function"
             )
         if self._left_out:
             lines.append(self._why_left_out())
@@ -370,7 +370,7 @@ class BudgetWatch:
         functions = f"{self._left_out} function{'s' * (self._left_out != 1)}"
         return (
             f"--max-overhead {self._limit:g} has left out {functions} for which there"
-            " was no time: what they did is their callers'"
+            " was no time: their time is in the lines that call them"
         )
 
     def _why_missed(self) -> str:

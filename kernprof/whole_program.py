@@ -262,7 +262,7 @@ class WholeProgram:
             choose = choose.replace("--include", f"--include {package}", 1)
         why = "" if self._forced else "no @profile was found: "
         if why and extensions_in(self._builtin):
-            why = "@profile is on compiled code alone: "
+            why = "@profile is only on compiled code: "
         return f"{why}{recorded}; {self._unmatched_pattern(functions) or choose}"
 
     def _unmatched_pattern(self, ran: Iterable[FunctionStats]) -> str:

@@ -90,7 +90,7 @@ def _recover_from(places: Sequence[str], parsed: argparse.Namespace) -> bool:
     if parsed.outfile and len(runs) > 1:
         raise LineprofError(
             f"there are {len(runs)} profiles to recover, and -o names one file",
-            hint="name the live file, too: see --list",
+            hint="also name the live file: see --list",
         )
     _write_all(runs, parsed.outfile)
     return True

@@ -406,8 +406,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     add(
         "FILE",
-        "profiles of kernprof; with names before or after them, the tables of"
-        f" these functions alone: {FORMS}",
+        "profiles; names before or after them choose the functions whose tables are"
+        f" printed: {FORMS}",
     )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     add(

@@ -103,7 +103,7 @@ _ALL = (
     Export(
         "sqlite",
         ".sqlite",
-        "an SQLite database with views, for queries of one's own",
+        "an SQLite database with tables and views, for SQL queries",
         is_text=False,
         module="sqlite_db",
         has_timeline=True,

@@ -152,7 +152,7 @@ def remarks_of_calls(profile: Profile) -> Iterator[str]:
     elif not profile.calls.nodes:
         yield (
             "the profile does not say who called whom: each function is a root,"
-            " and its time includes that of its callees"
+            " and its time includes its callees"
         )
     if note := deeper_note(profile.calls):
         yield note

@@ -64,8 +64,8 @@ UNKNOWN_CALLER = "not known from where"
 _HOT_PERCENT = 20  # of the time of all lines
 
 NO_CALLS = (
-    "the profile does not say who called whom: a function's time is that of all its"
-    " lines, with what these called"
+    "the profile does not say who called whom: the time of a function includes the"
+    " functions that its lines called"
 )
 
 

@@ -48,8 +48,8 @@ _MIN_NOTED_NS = 10_000_000  # a shorter idle time is not worth a note
 _ADOPTED_PARTS = 20  # a line is marked if more than one part in 20 is adopted
 
 _EITHER = (
-    "Python/Wait: one of the two; it is not known which. A wait may have been in"
-    " another part of the line, or in short lines before it."
+    "Python/Wait: it is not known whether the line ran or waited. A wait may have been"
+    " in another part of the line, or in short lines before it."
 )
 
 

@@ -350,7 +350,7 @@ def _lost(gpu: Gpu) -> Iterator[str]:
         yield (
             f"Without a record: {counted(missing.outstanding, 'call')}"
             f" ({_percent(missing.outstanding, missing.calls)}); copies of 0 bytes,"
-            " copies from host to host and empty graphs have none"
+            " copies from host to host and empty graphs have no record"
         )
     unfinished = sum(run.unfinished for run in gpu.runs)
     if unfinished:
@@ -372,12 +372,14 @@ def _other_tools(gpu: Gpu) -> Iterator[str]:
     buffers = sum(run.foreign_buffers for run in gpu.runs)
     if not (taken or buffers):
         return
-    what = "Another tool used CUPTI, too"
+    what = "Another tool also used CUPTI"
     if taken and buffers:
         what = "Another tool took CUPTI's records"
     elif taken:
         what = "CUPTI has stopped bringing records, as if another tool took them"
-    lack = f"the last {taken} launches have none" if taken else "records may be missing"
+    lack = "records may be missing"
+    if taken:
+        lack = f"the last {taken} launches have no record"
     yield (
         f"{what} (PyTorch's profiler does from 2.15 on): {lack}; profile without that"
         " tool"

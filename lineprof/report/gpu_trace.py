@@ -156,7 +156,7 @@ def _rows(
         for event in events:
             yield trace.text(event, timeline.process)
     if not (left or options.csv):
-        yield f"The first {options.limit:,} rows alone: leave out --limit for all"
+        yield f"Only the first {options.limit:,} rows: leave out --limit to see all"
 
 
 def _heading(profile: Profile, timeline: Timeline, *, first: bool) -> Iterator[str]:

@@ -71,8 +71,8 @@ NO_MPI = (
 )
 
 NO_SPLIT = (
-    "The profile does not tell Python, native and system time apart: kernprof -l"
-    " --split makes one that does"
+    "The profile does not tell Python, native and system time apart: record it with"
+    " kernprof -l --split"
 )
 
 

@@ -103,22 +103,20 @@ class Marks:
         whole = [key for key in self._cuts if self.is_whole(key)]
         others = len(self._cuts) - len(whole)
         if others:
-            were, their = ("was", "its") if others == 1 else ("were", "their")
+            were, them = ("was", "it") if others == 1 else ("were", "them")
             yield (
                 f"{counted(others, 'function')}, marked (counted ...), {were}"
-                f" counted for that part of the run, because of --max-overhead: {their}"
-                " other time counts for the callers, and percentages are of what was"
-                " counted"
+                " counted for that part of the run, because of --max-overhead: other"
+                f" time is in the lines that call {them}, and percentages are of what"
+                " was counted"
             )
         if whole:
-            were, begin = (
-                ("was", "it begins") if len(whole) == 1 else ("were", "they begin")
-            )
+            were = "was" if len(whole) == 1 else "were"
             yield (
                 f"{counted(len(whole), 'function')}, marked (counted by line until"
-                f" ...), {were} counted without lines since then, because of"
-                " --max-overhead: calls and total are of the whole run, and the time"
-                f" since then is on the line at which {begin}"
+                f" ...), {were} counted without lines after that moment, because of"
+                " --max-overhead: calls and total are of the whole run, and later time"
+                " is on the function's first line"
             )
 
     def sentences(self) -> Iterator[str]:
@@ -143,9 +141,9 @@ def cut_lines(marks: Marks, key: Key) -> Sequence[str]:
     span = marks.span(key)
     if not span:
         return ()
-    rest = "hits, times and % Time are of that part alone"
+    rest = "hits, times and % Time are of that part of the run"
     if marks.is_whole(key):
-        rest = "hits are of that part alone, and later time is on the first line"
+        rest = "hits are of that part of the run, later time is on the first line"
     return (f"Counted {span}: {rest}",)
 
 

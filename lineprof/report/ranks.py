@@ -52,14 +52,14 @@ _MAX_LINES = 10  # of those at the top
 _MAX_NAMED = 8  # missing ranks
 
 _LEGEND = (
-    "Time and Comm are sums over the ranks. Max, Mean, Min, SD and Rank, that of the"
-    " max, are of time without communication (Comm). Imbal is max / mean - 1; Lost is"
-    " (max - mean) x ranks, the time for which others may have waited."
+    "Time and Comm are sums over the ranks. Max, Mean, Min and SD are of time without"
+    " communication (Comm); Rank is the rank of Max. Imbal is max / mean - 1; Lost is"
+    " (max - mean) x ranks, for how long the other ranks may have waited."
 )
 
 _EFFICIENCY = (
-    "Load balance is mean / max of the computing time; communication efficiency is the"
-    " max of it / run time."
+    "Load balance is mean / max of the computing time; communication efficiency is max"
+    " of the computing time / run time."
 )
 
 

@@ -198,7 +198,7 @@ def test_ranks_write_pages_of_their_own(tmp_path: Path) -> None:
             ["-l", "--html=out.html", "-o", "out.html"],
             "the profile itself is written to 'out.html'; name another file with",
         ),
-        (["-l", "--html", "-o", "/dev/null"], "give one: --html=OUT.html"),
+        (["-l", "--html", "-o", "/dev/null"], "name the page: --html=OUT.html"),
     ],
 )
 def test_kernprof_refuses_a_page_that_it_cannot_make(

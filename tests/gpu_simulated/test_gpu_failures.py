@@ -472,7 +472,7 @@ print(polls, flush=True)
             2,
             (
                 "Without a record: 6 calls (0.2 %); copies of 0 bytes, copies from host"
-                " to host and empty graphs have none"
+                " to host and empty graphs have no record"
             ),
         ),
         (10, 1, "Lost: 3 outstanding records; the GPU numbers lack them"),

@@ -69,7 +69,7 @@ def test_a_tool_that_came_first_keeps_its_buffers(rig: Rig) -> None:
         f"Lost: {2000 - kernels} outstanding records; the GPU numbers lack them",
         (
             f"Another tool took CUPTI's records {WHO}: the last 1000 launches have"
-            " none; profile without that tool"
+            " no record; profile without that tool"
         ),
     ]
 
@@ -110,7 +110,7 @@ def test_a_tool_that_comes_later_takes_the_records(rig: Rig) -> None:
     assert (run.foreign_buffers, run.taken) == (0, 900)
     line = (
         f"CUPTI has stopped bringing records, as if another tool took them {WHO}: the"
-        " last 900 launches have none; profile without that tool"
+        " last 900 launches have no record; profile without that tool"
     )
     assert line in table.splitlines()
     [shown] = json.loads(text_of(stats, "json"))["gpu"]["runs"]

@@ -95,7 +95,7 @@ def test_the_profilers_own_extension_is_not_the_programs(folder: Path) -> None:
 
 def test_a_compiled_function_that_is_decorated_is_named(folder: Path) -> None:
     outcome = kernprof_forked("-lo", "out", "y.py", cwd=folder)
-    found = "@profile is on compiled code alone: profiled 2 functions in 1 file"
+    found = "@profile is only on compiled code: profiled 2 functions in 1 file"
     assert outcome.err == f"kernprof: {found}{HINT}kernprof: {FUNCTION}\n"
     assert names(load_stats(folder / "out")) == ["y.py:<module>", "y.py:main"]
     outcome = kernprof_forked("-l", "--no-whole", "y.py", cwd=folder)

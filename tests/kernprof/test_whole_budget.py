@@ -250,8 +250,8 @@ def test_the_summary_names_functions_that_were_switched_off(
     watch.stop()
     [said] = watch.summary()
     assert said == (
-        "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: what they"
-        " did since is their callers', and every view marks them"
+        "--max-overhead 1.2 has switched off f0, f1, f2, f3, f4 and 2 more: later"
+        " time is in the lines that call them, and every view marks such a function"
     )
     assert fake.call is None
 
@@ -271,15 +271,15 @@ def test_the_summary_names_functions_of_which_calls_were_counted(
     ]
     said, *_ = watch.summary()
     assert said == (
-        "--max-overhead 1.2 has counted calls and totals alone, without lines, from"
-        " some moment on, of g, f: every view marks them"
+        "--max-overhead 1.2 has stopped counting the lines of g, f; calls and totals"
+        " are complete, and every view marks such a function"
     )
     fake.functions = {"f": (90, 2), "g": (60, 1)}
     clock.ms = 300
     watch._check()
     assert (len(fake.off), fake.cuts[2:]) == (1, [(("x.py", 1, "f"), False)])
     by_calls, off, *_ = watch.summary()
-    assert "of g: every" in by_calls
+    assert "of g; calls" in by_calls
     assert "switched off f:" in off
 
 
@@ -317,7 +317,7 @@ def test_functions_are_registered_while_there_is_time(
     assert fake.warnings == [why]
     assert why == (
         "--max-overhead 1.2 has left out 5 functions for which there was no time:"
-        " what they did is their callers'"
+        " their time is in the lines that call them"
     )
 
 
@@ -439,8 +439,8 @@ main()
     outcome = kernprof_forked(
         "-l", "-oout", "--max-overhead", "1.1", "x.py", cwd=tmp_path
     )
-    said = "has counted calls and totals alone, without lines, from some moment on, of"
-    assert f"--max-overhead 1.1 {said} step: every view marks them" in outcome.err
+    said = "--max-overhead 1.1 has stopped counting the lines of step; calls and totals"
+    assert said in outcome.err
     assert "switched off" not in outcome.err
     stats = load_stats(tmp_path / "out")
     [cut] = stats.cuts
@@ -454,7 +454,7 @@ main()
     assert times[3] > 0.5 * step.total_ns > 0.3 * main.total_ns
     shown = "\n".join(view_with_warnings("out", cwd=tmp_path))
     assert re.search(r"step at line 3  \(counted by line until \d+\.\d\d s of ", shown)
-    assert "hits are of that part alone, and later time is on the first line" in shown
+    assert "hits are of that part of the run, later time is on the first line" in shown
     assert "1 function, marked (counted by line until ...), was counted with" in shown
 
 

@@ -305,7 +305,7 @@ def test_a_gpu_without_numbers_has_one_line_with_the_cause() -> None:
     [
         (0, 700, "CUPTI has stopped bringing records, as if another tool took them"),
         (2, 700, "Another tool took CUPTI's records"),
-        (2, 0, "Another tool used CUPTI, too"),
+        (2, 0, "Another tool also used CUPTI"),
     ],
 )
 def test_another_tool_that_shares_cupti_is_named(
@@ -315,7 +315,7 @@ def test_another_tool_that_shares_cupti_is_named(
     run = run._replace(foreign_buffers=buffers, taken=taken)
     [line] = [line for line in footer(with_gpu(Gpu(runs=(run,)))) if "PyTorch" in line]
     assert line.startswith(f"{start} (PyTorch's profiler does from 2.15 on): ")
-    assert ("the last 700 launches have none" in line) == (taken > 0)
+    assert ("the last 700 launches have no record" in line) == (taken > 0)
     assert line.endswith("; profile without that tool")
 
 

@@ -409,7 +409,10 @@ def test_the_gpu_views_are_like_other_views() -> None:
 
 
 def test_views_of_gpu_work_have_limits() -> None:
-    for view, text in (("gpu-summary", " more"), ("gpu-trace", "The first 2 rows")):
+    for view, text in (
+        ("gpu-summary", " more"),
+        ("gpu-trace", "the first 2 rows"),
+    ):
         whole = text_of(example(), view).splitlines()
         part = text_of(example(), view, limit=2).splitlines()
         assert len(part) < len(whole)

@@ -28,8 +28,8 @@ RUN = PROCESS._replace(wall_ns=4_100_000_000)
 UNTIL = "  (counted until 0.03 s of 4.10 s)"
 NOTE = (
     "3 functions, marked (counted ...), were counted for that part of the run, because"
-    " of --max-overhead: their other time counts for the callers, and percentages are"
-    " of what was counted"
+    " of --max-overhead: other time is in the lines that call them, and percentages"
+    " are of what was counted"
 )
 
 
@@ -173,7 +173,7 @@ def test_functions_of_which_later_calls_alone_were_counted_are_marked(
     assert "(main)  (counted by line until 0.06 s of 4.10 s)" in text
     text = shown(capsys, cut_file)
     assert "later time is on the first line" in text
-    assert "without lines since then, because of --max-overhead: calls and" in text
+    assert "without lines after that moment, because of --max-overhead:" in text
     stats.cuts = (Cut(**lines, until_ns=2_000_000_000),)  # type: ignore[arg-type]
     save(stats, cut_file)
     text = shown(capsys, cut_file)
