@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lineprof.model.gpu_idle import IdleSums
     from lineprof.model.profile import Profile
 
-__all__ = ["KINDS", "Advice", "Finding", "advise"]
+__all__ = ["KINDS", "Advice", "Finding", "advise", "first_finding"]
 
 _OF_SOURCE = (loops.LOOP_DOMINATES, loops.REPEATED_CALL, lines.IMPORT)
 
@@ -48,7 +48,7 @@ _MAX_NAMED = 3  # files without a tree
 class Advice(NamedTuple):
     """The findings of a profile, and what could not be looked at."""
 
-    findings: tuple[Finding, ...]  # most costly first
+    findings: tuple[Finding, ...]  # most costly first; that on the machine last
     unchecked: tuple[tuple[str, str], ...]  # kinds, each with the reason
     missing: tuple[str, ...]  # sentences about files without source text
     run_ns: int  # 100 % of the shares
@@ -61,13 +61,30 @@ def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advic
     ranks are damaged.
     """
     evidence = Evidence(profile, sources)
+    return Advice(
+        findings=(*_of_program(evidence, idle_sums), *lines.busy_processors(evidence)),
+        unchecked=tuple(_unchecked(profile)),
+        missing=tuple(_missing(evidence)),
+        run_ns=evidence.run_ns,
+    )
+
+
+def first_finding(
+    profile: Profile, sources: SourceLines, idle_sums: IdleSums
+) -> Finding | None:
+    """Return the most costly finding about the program, None if there is none."""
+    found = _of_program(Evidence(profile, sources), idle_sums)
+    return found[0] if found else None
+
+
+def _of_program(evidence: Evidence, idle_sums: IdleSums) -> list[Finding]:
+    """Return the findings that are about the program, most costly first."""
     found = [
         *loops.dominating_loops(evidence),
         *loops.repeated_calls(evidence),
         *lines.imports(evidence),
         *lines.uneven_lines(evidence),
         *lines.waiting_lines(evidence),
-        *lines.busy_processors(evidence),
         *lines.system_lines(evidence),
         *lines.imbalances(evidence),
         *gpu.lines_of_sums(evidence),
@@ -76,12 +93,7 @@ def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advic
     ]
     order = {kind: index for index, kind in enumerate(KINDS)}
     found.sort(key=lambda one: (-one.cost_ns, order[one.kind], one.places))
-    return Advice(
-        findings=tuple(found),
-        unchecked=tuple(_unchecked(profile)),
-        missing=tuple(_missing(evidence)),
-        run_ns=evidence.run_ns,
-    )
+    return found
 
 
 def _unchecked(profile: Profile) -> Iterator[tuple[str, str]]:

@@ -82,13 +82,18 @@ class Evidence:
     @cached_property
     def self_ns(self) -> Mapping[Key, Mapping[int, int]]:
         """The time of each line without its callees."""
-        return line_self_ns(self.profile)
+        return line_self_ns(self.profile, self.edges)
+
+    @cached_property
+    def edges(self) -> Sequence[Edge]:
+        """All calls, by line and callee."""
+        return edges(self.profile.calls)
 
     @cached_property
     def calls(self) -> Mapping[Line, Sequence[Edge]]:
         """The calls from each line."""
         found: dict[Line, list[Edge]] = {}
-        for edge in edges(self.profile.calls):
+        for edge in self.edges:
             if edge.caller is not None:
                 found.setdefault((edge.caller, edge.line), []).append(edge)
         return found

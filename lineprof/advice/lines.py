@@ -42,6 +42,8 @@ MIN_TIMES_MEAN = 100
 # Of the run, in lost time of all ranks: less is in the spread of their run times.
 MIN_LOST_SHARE = 0.05
 
+_OF_SAMPLER = 0.05  # of a run: CPU time of the thread that samples waits, at most
+
 _SAME_PART = 0.5  # of a line's time: then its callee has the finding in its place
 
 _FOR = {
@@ -87,7 +89,7 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
         if wait.cause != RUNNABLE:
             sums[wait.function, wait.line] += wait.ns
     hot = [line for line, ns in sums.items() if ns > min_ns]
-    for line, every in min_waits(profile, hot).items():
+    for line, every in min_waits(profile, hot, evidence.edges).items():
         causes = {cause: ns for cause, ns in every.items() if cause != RUNNABLE}
         ns = sum(causes.values())
         if ns <= min_ns or line[0] not in evidence.functions:
@@ -124,13 +126,14 @@ def busy_processors(evidence: Evidence) -> Iterator[Finding]:
     lines = dict.fromkeys((one.function, one.line) for one in ready)
     waits = {
         line: causes.get(RUNNABLE, 0)
-        for line, causes in min_waits(profile, lines).items()
+        for line, causes in min_waits(profile, lines, evidence.edges).items()
         if line[0] in evidence.functions
     }
     ns = sum(waits.values())
     if ns <= min_ns:
         return
     longest = max(waits, key=lambda line: waits[line])
+    alone = _has_one_thread(profile, ns)
     yield Finding(
         kind=BUSY_PROCESSORS,
         places=(longest,),
@@ -142,14 +145,31 @@ def busy_processors(evidence: Evidence) -> Iterator[Finding]:
         ),
         measured=(
             f"All lines together were ready to run for {in_words(ns)} or more,"
-            f" {evidence.of_run(ns)}, while other work had the processors;"
-            f" {in_words(waits[longest])} of it on this line."
+            f" {evidence.of_run(ns)}, while other {'programs' if alone else 'work'} had"
+            f" the processors; {in_words(waits[longest])} of it on this line."
         ),
         advice=(
-            "It usually helps to start fewer threads or processes, or to use processors"
-            " that are less busy; times of a busy machine are not those of another run."
+            "The program cannot change that: times of a busy machine are not those of"
+            " another run, and it helps to measure when other programs rest."
+            if alone
+            else "It usually helps to start fewer threads or processes, or to use"
+            " processors that are less busy; times of a busy machine are not those of"
+            " another run."
         ),
     )
+
+
+def _has_one_thread(profile: Profile, ready_ns: int) -> bool:
+    """Return whether a program ran in one thread, as far as its profile tells.
+
+    `ready_ns` is how long that was ready to run. CPU time of other threads, such as
+    those of C libraries, would not fit beside it into the run.
+    """
+    if len(profile.processes) != 1 or len(profile.threads) > 1:
+        return False
+    [process] = profile.processes
+    spare_ns = _OF_SAMPLER * process.wall_ns
+    return (process.cpu_ns or 0) + ready_ns <= process.wall_ns + spare_ns
 
 
 # Lines of which one execution took the most time.

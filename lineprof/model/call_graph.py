@@ -192,14 +192,17 @@ def uncounted(profile: Profile) -> frozenset[Key]:
     )
 
 
-def line_self_ns(profile: Profile) -> dict[Key, dict[int, int]]:
+def line_self_ns(
+    profile: Profile, every: Iterable[Edge] | None = None
+) -> dict[Key, dict[int, int]]:
     """Return the self time (ns) of each line: without its callees.
 
     It has each measured line of each function, and is never below 0: in old files,
-    and if greenlets took turns, edges may take longer than their line.
+    and if greenlets took turns, edges may take longer than their line. `every` has
+    the `edges` of the profile's calls, if the caller knows them.
     """
     called: dict[CallSite, int] = defaultdict(int)
-    for edge in edges(profile.calls):
+    for edge in edges(profile.calls) if every is None else every:
         called[edge.caller, edge.line] += edge.inclusive_ns
     self_ns: dict[Key, dict[int, int]] = {}
     for function in profile.functions:

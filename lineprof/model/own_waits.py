@@ -8,13 +8,14 @@ line alone calls it; else it lies between bounds, and so does the line's own wai
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.call_graph import edges, line_self_ns
 from lineprof.model.records import WAIT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from lineprof.model.call_graph import CallSite, Edge, Line
     from lineprof.model.profile import Profile
@@ -44,26 +45,30 @@ def own_waits(profile: Profile, lines: Collection[Line]) -> dict[Line, OwnWait]:
     """Return the own wait of each of `lines`; {} if the profile has no waits."""
     if not profile.waits:
         return {}
-    waits = _OwnWaits(profile)
+    waits = _OwnWaits(profile, edges(profile.calls))
     return {line: waits.own(line) for line in lines}
 
 
-def min_waits(profile: Profile, lines: Collection[Line]) -> dict[Line, Causes]:
+def min_waits(
+    profile: Profile, lines: Collection[Line], every: Sequence[Edge]
+) -> dict[Line, Causes]:
     """Return the time (ns) by cause that each of `lines` waited itself, at least.
 
     C functions that the line called count as part of it. Causes without any such time
-    are left out.
+    are left out. `every` has the edges of the profile's calls.
     """
     if not lines or not profile.waits:
         return {}
-    waits = _OwnWaits(profile)
+    waits = _OwnWaits(profile, every)
     return {line: waits.least(line) for line in lines}
 
 
 class _OwnWaits:
     """The waits and calls of a profile, by line."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, every: Sequence[Edge]) -> None:
+        self._profile = profile
+        self._every = every
         self._waits: dict[Line, Causes] = defaultdict(lambda: defaultdict(int))
         self._of_functions: dict[Key, Causes] = defaultdict(lambda: defaultdict(int))
         for wait in profile.waits:
@@ -76,14 +81,16 @@ class _OwnWaits:
             if one.part == WAIT:
                 self._split[one.function, one.line] += one.ns
         self._is_split = bool(profile.breakdowns)
-        self._self_ns = line_self_ns(profile)
         self._from: dict[CallSite, list[Edge]] = defaultdict(list)
         self._into_ns: dict[Key, int] = defaultdict(int)
-        every = edges(profile.calls)
         for edge in every:
             self._into_ns[edge.callee] += edge.inclusive_ns
             self._from[edge.caller, edge.line].append(edge)
         self._recursive = {edge.callee for edge in every if edge.recurses}
+
+    @cached_property
+    def _self_ns(self) -> dict[Key, dict[int, int]]:
+        return line_self_ns(self._profile, self._every)
 
     def own(self, line: Line) -> OwnWait:
         """Return the own wait of a line."""

@@ -6,7 +6,9 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.advice.advise import KINDS, Advice, Finding, advise
+from lineprof.advice.advise import first_finding as first_of
 from lineprof.advice.finding import Line, in_words, percent
+from lineprof.advice.lines import BUSY_PROCESSORS
 from lineprof.model.names import ShortNames, short_names
 from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
 from lineprof.report.limits import limited
@@ -34,14 +36,34 @@ def advice_of(profile: Profile, sources: Sources) -> Advice:
     return advise(profile, sources, idle_sums)
 
 
+def first_finding(profile: Profile, sources: Sources) -> Finding | None:
+    """Return the most costly finding about the program, None if there is none.
+
+    Busy processors are about the machine. It takes about 0.2 s for 4,000 functions.
+    """
+    return first_of(profile, sources, idle_sums)
+
+
+def brief(one: Finding, terminal: Terminal) -> Iterator[str]:
+    """Yield a finding as two sentences, without the text of its lines."""
+    key, line = one.places[0]
+    names = short_names([key])
+    name = names.line(key[0], line) if line else names.function(key)
+    head = f"{one.kind} at {name}: {in_words(one.cost_ns)}, {percent(one.share)}"
+    yield from _wrapped(f"{head}. {one.measured.partition(';')[0]}", terminal)
+    yield from _wrapped(one.advice, terminal, _INDENT)
+
+
 def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield each finding with its lines, and which kinds were not looked for."""
     found = advice_of(profile, sources)
     shown = _shown(found, options)
     if found.findings:
+        last = [one for one in found.findings if one.kind == BUSY_PROCESSORS]
+        order = "the most time first" + (", the machine last" if last else "")
         head = (
-            f"{counted(len(found.findings), 'finding')}, the most time first; shares"
-            f" are of the run, {in_words(found.run_ns)}, and overlap"
+            f"{counted(len(found.findings), 'finding')}, {order}; shares are of the"
+            f" run, {in_words(found.run_ns)}, and overlap"
         )
     else:
         head = _nothing(found)

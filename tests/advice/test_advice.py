@@ -34,10 +34,13 @@ from lineprof.model.records import (
     SYSTEM,
     LineBreakdown,
     SourceFile,
+    Thread,
     Wait,
 )
 from lineprof.model.timelines import Launch, Timeline, pack_events
+from lineprof.report.advice import first_finding
 from lineprof.snapshot.arithmetic import idle_sums
+from lineprof.source import Sources
 from lineprof.source_files import lines_of, text_hash
 
 HALF, TENTH = RUN // 2, RUN // 10
@@ -265,6 +268,46 @@ def test_waits_for_a_processor_are_those_of_the_run() -> None:
         "lines": 2,
         "longest_line_ns": 60 * MS,
     }
+
+
+BUSY_WAITS = ((2, RUNNABLE, HALF), (2, SLEEP, TENTH + 5))
+
+
+def test_busy_processors_come_last_and_are_never_the_first_finding() -> None:
+    stats = waiting(*BUSY_WAITS)
+    kinds = [one.kind for one in advice(stats).findings]
+    assert kinds == ["waiting", BUSY]
+    first = first_finding(stats, Sources(stats.sources))
+    assert first == advice(stats).findings[0]
+    alone = waiting(*BUSY_WAITS[:1])
+    assert [one.kind for one in advice(alone).findings] == [BUSY]
+    assert first_finding(alone, Sources(alone.sources)) is None
+
+
+@pytest.mark.parametrize(
+    ("processes", "threads", "cpu_ns", "alone"),
+    [
+        (1, 1, HALF, True),
+        (1, 1, None, True),
+        (1, 1, RUN, False),  # threads of C libraries ran beside it
+        (1, 2, HALF, False),
+        (2, 2, HALF, False),
+    ],
+)
+def test_a_program_of_one_thread_is_not_told_to_start_fewer(
+    processes: int, threads: int, cpu_ns: int | None, *, alone: bool
+) -> None:
+    process = PROCESS._replace(wall_ns=RUN, overhead_ns=0, cpu_ns=cpu_ns)
+    stats = waiting(*BUSY_WAITS)
+    several = LineStats.from_functions(
+        stats.functions,
+        processes=[process] * processes,
+        threads=[Thread(min(i, processes - 1), i, "") for i in range(threads)],
+        waits=[one._replace(ns=processes * one.ns) for one in stats.waits],
+    )
+    [one] = found(several, BUSY)
+    assert ("fewer threads or processes" in one.advice) is not alone
+    assert ("while other programs had the processors" in one.measured) is alone
 
 
 # Uneven lines.
