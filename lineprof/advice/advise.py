@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice import gpu, lines, loops
+from lineprof.advice import containers, gpu, lines, loops
 from lineprof.advice.finding import Evidence, Finding
 from lineprof.model.gpu_idle import has_launches
 
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Advice", "Finding", "advise", "first_finding"]
 
-_OF_SOURCE = (loops.LOOP_DOMINATES, loops.REPEATED_CALL, lines.IMPORT)
+_OF_SOURCE = (
+    loops.HOT_LOOP,
+    loops.REPEATED_CALL,
+    *(containers.LIST_SEARCH, containers.LIST_SHIFT, containers.REBUILT),
+    lines.IMPORT,
+)
+
+_OF_WAITS = (lines.WAITING, lines.BUSY_PROCESSORS)
 
 _OF_GPU = (
     gpu.HIDDEN_SYNCHRONISATION,
@@ -35,8 +42,7 @@ _OF_GPU = (
 KINDS = (
     *_OF_SOURCE,
     lines.UNEVEN_LINE,
-    lines.WAITING,
-    lines.BUSY_PROCESSORS,
+    *_OF_WAITS,
     lines.SYSTEM_TIME,
     lines.IMBALANCE,
     *_OF_GPU,
@@ -49,7 +55,8 @@ class Advice(NamedTuple):
     """The findings of a profile, and what could not be looked at."""
 
     findings: tuple[Finding, ...]  # most costly first; that on the machine last
-    unchecked: tuple[tuple[str, str], ...]  # kinds, each with the reason
+    checked: tuple[str, ...]  # kinds that were looked for
+    unchecked: tuple[tuple[str, str], ...]  # relevant kinds that were not, and why
     missing: tuple[str, ...]  # sentences about files without source text
     run_ns: int  # 100 % of the shares
 
@@ -61,9 +68,12 @@ def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advic
     ranks are damaged.
     """
     evidence = Evidence(profile, sources)
+    unchecked = tuple(_unchecked(profile))
+    without = dict(unchecked)
     return Advice(
         findings=(*_of_program(evidence, idle_sums), *lines.busy_processors(evidence)),
-        unchecked=tuple(_unchecked(profile)),
+        checked=tuple(kind for kind in _relevant(profile) if kind not in without),
+        unchecked=unchecked,
         missing=tuple(_missing(evidence)),
         run_ns=evidence.run_ns,
     )
@@ -80,8 +90,9 @@ def first_finding(
 def _of_program(evidence: Evidence, idle_sums: IdleSums) -> list[Finding]:
     """Return the findings that are about the program, most costly first."""
     found = [
-        *loops.dominating_loops(evidence),
         *loops.repeated_calls(evidence),
+        *loops.constant_calls(evidence),
+        *containers.collections(evidence),
         *lines.imports(evidence),
         *lines.uneven_lines(evidence),
         *lines.waiting_lines(evidence),
@@ -91,17 +102,19 @@ def _of_program(evidence: Evidence, idle_sums: IdleSums) -> list[Finding]:
         *gpu.pageable_copies(evidence),
         *gpu.idle_devices(evidence, idle_sums),
     ]
+    found += loops.hot_loops(evidence, found)
     order = {kind: index for index, kind in enumerate(KINDS)}
     found.sort(key=lambda one: (-one.cost_ns, order[one.kind], one.places))
     return found
 
 
 def _unchecked(profile: Profile) -> Iterator[tuple[str, str]]:
-    """Yield the kinds for which the profile has no data, with the reason."""
-    has_source = any(
-        (one.text or one.sha256) and not one.is_left_out
-        for one in profile.sources.values()
-    )
+    """Yield the kinds for which the profile lacks data, with the reason.
+
+    Those that the program cannot have, such as those of a GPU that it did not use, are
+    not among them.
+    """
+    has_source = _has_source(profile)
     if not has_source:
         yield from ((kind, "no source text") for kind in _OF_SOURCE)
     elif not profile.calls.nodes:
@@ -110,21 +123,25 @@ def _unchecked(profile: Profile) -> Iterator[tuple[str, str]]:
         cell.max_ns is None for one in profile.functions for cell in one.thread_lines
     ):
         yield lines.UNEVEN_LINE, "no longest executions"
-    if not profile.waits:
-        yield lines.WAITING, "no waits"
-        yield lines.BUSY_PROCESSORS, "no waits"
-    if not profile.breakdowns:
-        yield lines.SYSTEM_TIME, "no split of time: kernprof -l --split"
-    if lines.known_ranks(profile) is None:
-        yield lines.IMBALANCE, "no ranks of a program"
-    elif not lines.has_communication(profile):
+    if not profile.waits and all(one.cpu_ns is None for one in profile.processes):
+        yield from ((kind, "no waits") for kind in _OF_WAITS)
+    if lines.known_ranks(profile) and not lines.has_communication(profile):
         yield lines.IMBALANCE, "no calls of MPI or torch.distributed"
     yield from _unchecked_of_gpu(profile.gpu, has_source=has_source)
 
 
+def _has_source(profile: Profile) -> bool:
+    return any(
+        (one.text or one.sha256) and not one.is_left_out
+        for one in profile.sources.values()
+    )
+
+
 def _unchecked_of_gpu(recorded: Gpu, *, has_source: bool) -> Iterator[tuple[str, str]]:
     if not recorded.sums:
-        yield from ((kind, "no GPU data") for kind in _OF_GPU)
+        unread = [one for one in recorded.runs if one.present and one.backend == "none"]
+        for one in unread[:1]:
+            yield from ((kind, one.reason) for kind in _OF_GPU)
         return
     if not has_source:
         yield gpu.HIDDEN_SYNCHRONISATION, "no source text"
@@ -132,6 +149,18 @@ def _unchecked_of_gpu(recorded: Gpu, *, has_source: bool) -> Iterator[tuple[str,
         yield gpu.PAGEABLE_COPY, "no timeline of the GPU"
     if not any(map(has_launches, recorded.timelines)):
         yield gpu.GPU_IDLE, "no timeline of the GPU with launches"
+
+
+def _relevant(profile: Profile) -> Iterator[str]:
+    """Return the kinds that a program like this one can have."""
+    without: set[str] = set()
+    if not profile.gpu.sums:
+        without |= {*_OF_GPU}
+    if not lines.known_ranks(profile):
+        without.add(lines.IMBALANCE)
+    if not profile.breakdowns:
+        without.add(lines.SYSTEM_TIME)
+    return (kind for kind in KINDS if kind not in without)
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:

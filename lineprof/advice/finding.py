@@ -6,16 +6,24 @@ layout; names in them come from the profile, so that a view has to escape them.
 
 from __future__ import annotations
 
-from functools import cached_property
+import re
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.source_trees import SourceLines, SourceTrees
 from lineprof.model.call_graph import Edge, edges, function_totals, line_self_ns
-from lineprof.model.records import FunctionStats, Key, LineTotals
+from lineprof.model.records import (
+    DEEPER,
+    NO_NODE,
+    FunctionStats,
+    Key,
+    LineTotals,
+    node_columns,
+)
 from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.profile import Profile
 
@@ -85,6 +93,66 @@ class Evidence:
         return line_self_ns(self.profile, self.edges)
 
     @cached_property
+    def own_ns(self) -> Mapping[Key, Mapping[int, int]]:
+        """The time of each of the program's lines without its other functions.
+
+        It has the C functions and those of others that the line led to, and is the same
+        whether these were profiled or not.
+        """
+        found = {
+            key: {**lines} for key, lines in self.self_ns.items() if self.is_own(key)
+        }
+        for place, ns in self._of_others:
+            key, line = place
+            if line in found.get(key, ()):
+                found[key][line] += ns
+        return found
+
+    @property
+    def _of_others(self) -> Iterator[tuple[Line, int]]:
+        """The time in functions that are not the program's, by the line of the program.
+
+        A line may be in it several times.
+        """
+        nodes = node_columns(self.profile.calls.nodes)
+        other = [key != DEEPER and not self.is_own(key) for key in nodes.functions]
+        if not any(other):
+            return
+        columns = map(nodes.column, ("parent", "line", "function", "self_ns"))
+        functions = nodes.column("function")
+        places: list[Line | None] = []
+        for parent, line, function, self_ns in zip(*columns):
+            place = None
+            if parent != NO_NODE and other[functions[parent]]:
+                place = places[parent]
+            elif parent != NO_NODE:
+                place = (nodes.functions[functions[parent]], line)
+            places.append(place)
+            if place and other[function]:
+                yield place, self_ns
+        for one in self.profile.calls.merged:
+            if one.caller and not self.is_own(one.function):
+                yield (one.caller, one.line), one.self_ns
+
+    def is_own(self, key: Key) -> bool:
+        """Return whether a function is the program's: not of C, nor of others.
+
+        Functions of installed packages and of Python are, if the user named them, or if
+        there are no others.
+        """
+        return bool(key[0]) and not (self._has_others and _is_of_others(key[0]))
+
+    @cached_property
+    def _has_others(self) -> bool:
+        files = {function.file for function in self.profile.functions}
+        return self.profile.is_whole and not all(map(_is_of_others, files))
+
+    def hot_lines(self, min_ns: float) -> Iterator[tuple[Line, int]]:
+        """Yield the lines that took more than `min_ns` themselves, with that time."""
+        for key, lines in self.own_ns.items():
+            yield from (((key, line), ns) for line, ns in lines.items() if ns > min_ns)
+
+    @cached_property
     def edges(self) -> Sequence[Edge]:
         """All calls, by line and callee."""
         return edges(self.profile.calls)
@@ -96,6 +164,31 @@ class Evidence:
         for edge in self.edges:
             if edge.caller is not None:
                 found.setdefault((edge.caller, edge.line), []).append(edge)
+        return found
+
+    def leading_to(self, line: Line) -> Line | None:
+        """Return the program's line by which a line of others has the most time.
+
+        It is the line itself if it is the program's; None if no calls lead there.
+        """
+        seen: set[Key] = set()
+        key, number = line
+        while not self.is_own(key):
+            calls = [one for one in self._into.get(key, ()) if one.caller not in seen]
+            edge = max(calls, key=lambda one: one.inclusive_ns, default=None)
+            if edge is None or edge.caller is None:
+                return None
+            seen.add(key)
+            key, number = edge.caller, edge.line
+        return key, number
+
+    @cached_property
+    def _into(self) -> Mapping[Key, Sequence[Edge]]:
+        """The calls of each function from others."""
+        found: dict[Key, list[Edge]] = {}
+        for edge in self.edges:
+            if edge.caller is not None:
+                found.setdefault(edge.callee, []).append(edge)
         return found
 
     @cached_property
@@ -118,6 +211,17 @@ class Evidence:
         """Return how often a line was executed; 0 if it was not measured."""
         row = self.lines(place[0]).get(place[1])
         return row.hits if row else 0
+
+    def has_function(self, file: str, line: int, name: str) -> bool:
+        """Return whether a function without a name of its own, at a line, has lines."""
+        return (file, line, name) in self._unnamed
+
+    @cached_property
+    def _unnamed(self) -> frozenset[Key]:
+        names = ((key, key[2].rpartition(".")[2]) for key in self.functions)
+        return frozenset(
+            (*key[:2], name) for key, name in names if name.startswith("<")
+        )
 
     def recursed(self, key: Key) -> bool:
         """Return whether a function recursed: then its lines have times twice."""
@@ -147,6 +251,17 @@ class Evidence:
                 seen.add(key)
                 todo += [(key, line) for line in self.lines_that_call.get(key, ())]
         return False
+
+
+@cache
+def _is_of_others(file: str) -> bool:
+    """Return whether a file is one of an installed package, or of Python."""
+    return file.startswith("<frozen ") or bool(_OF_OTHERS.search(file))
+
+
+_OF_OTHERS = re.compile(
+    r"[/\\](site-packages|dist-packages|lib[/\\]python3\.\d+t?)[/\\]"
+)
 
 
 # Numbers in sentences.

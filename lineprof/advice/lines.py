@@ -74,6 +74,17 @@ _HELPS_WAITS = {
 }
 
 
+def _subject(evidence: Evidence, line: Line) -> tuple[tuple[Line, ...], str]:
+    """Return the lines of a finding about a line, and how its sentence begins.
+
+    A line of an installed package comes after that of the program that leads to it.
+    """
+    own = evidence.leading_to(line)
+    if own is None or own == line:
+        return (line,), "This line itself"
+    return (own, line), "The second line, to which the first one leads,"
+
+
 # Waits.
 
 
@@ -94,6 +105,7 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
         ns = sum(causes.values())
         if ns <= min_ns or line[0] not in evidence.functions:
             continue
+        places, subject = _subject(evidence, line)
         most = max(causes, key=lambda cause: causes[cause])
         parts = ", ".join(
             f"{in_words(causes[cause])} for {_FOR.get(cause, cause)}"
@@ -101,7 +113,7 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
         )
         yield Finding(
             kind=WAITING,
-            places=(line,),
+            places=places,
             cost_ns=ns,
             share=evidence.share(ns),
             numbers=(
@@ -109,7 +121,7 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
                 *((f"{cause}_ns", causes[cause]) for cause in causes),
             ),
             measured=(
-                f"This line itself was off the processor for {in_words(ns)} or more,"
+                f"{subject} was off the processor for {in_words(ns)} or more,"
                 f" {evidence.of_run(ns)}: {parts}."
             ),
             advice=_HELPS_WAITS.get(most, _HELPS_WAITS[OTHER]),
@@ -132,7 +144,8 @@ def busy_processors(evidence: Evidence) -> Iterator[Finding]:
     ns = sum(waits.values())
     if ns <= min_ns:
         return
-    longest = max(waits, key=lambda line: waits[line])
+    own = [line for line in waits if evidence.is_own(line[0])] or waits
+    longest = max(own, key=lambda line: waits[line])
     alone = _has_one_thread(profile, ns)
     yield Finding(
         kind=BUSY_PROCESSORS,
@@ -149,8 +162,8 @@ def busy_processors(evidence: Evidence) -> Iterator[Finding]:
             f" the processors; {in_words(waits[longest])} of it on this line."
         ),
         advice=(
-            "The program cannot change that: times of a busy machine are not those of"
-            " another run, and it helps to measure when other programs rest."
+            "No change of the program helps here: measure again when the machine is"
+            " less busy, before you compare times of two runs."
             if alone
             else "It usually helps to start fewer threads or processes, or to use"
             " processors that are less busy; times of a busy machine are not those of"
@@ -204,6 +217,9 @@ def _uneven(evidence: Evidence) -> Iterator[_Uneven]:
         for row in evidence.lines(key).values():
             if row.max_ns is None or row.min_ns is None or row.hits < 2:  # noqa: PLR2004  # one has no others
                 continue
+            own_ns = evidence.own_ns.get(key, {}).get(row.line, 0)
+            if own_ns < _SAME_PART * row.max_ns:
+                continue  # a function that it called did more at one time
             others_ns = max(0, row.time_ns - row.max_ns) / (row.hits - 1)
             if row.max_ns > min_ns and row.max_ns > MIN_TIMES_MEAN * others_ns:
                 yield _Uneven(
@@ -247,7 +263,8 @@ def imports(evidence: Evidence) -> Iterator[Finding]:
     found: list[Line] = []
     for function in evidence.profile.functions:
         key = function.key
-        if evidence.recursed(key) or function.total_ns <= min_ns:
+        is_short = function.total_ns <= min_ns
+        if is_short or evidence.recursed(key) or not evidence.is_own(key):
             continue
         hot = [line for line, ns in function.line_ns.items() if ns > min_ns]
         for one in evidence.trees.statements(key) if hot else ():
@@ -350,14 +367,15 @@ def system_lines(evidence: Evidence) -> Iterator[Finding]:
             if ns <= min_ns or key not in evidence.functions:
                 continue
             hits = evidence.lines(key)[line].hits
+            places, subject = _subject(evidence, (key, line))
             yield Finding(
                 kind=SYSTEM_TIME,
-                places=((key, line),),
+                places=places,
                 cost_ns=ns,
                 share=evidence.share(ns),
                 numbers=(("system_ns", ns), ("hits", hits), ("time_ns", split.time_ns)),
                 measured=(
-                    f"This line itself ran in the kernel for {in_words(ns)},"
+                    f"{subject} ran in the kernel for {in_words(ns)},"
                     f" {evidence.of_run(ns)}, in {counted(hits, 'execution')}."
                 ),
                 advice=(

@@ -1,4 +1,4 @@
-"""Findings about loops: one that dominates the run, and calls that repeat in one."""
+"""Findings about loops: those with most of the time, and calls that repeat in one."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
-from lineprof.advice.source_trees import Loop, bound_names, walk_scope
+from lineprof.advice.scopes import bound_names, walk_scope
+from lineprof.advice.source_trees import Loop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from lineprof.advice.source_trees import Function, Statement
+    from lineprof.advice.source_trees import Function, SourceTree, Statement
     from lineprof.model.call_graph import Edge
     from lineprof.model.records import Key
 
-LOOP_DOMINATES, REPEATED_CALL = "loop-dominates", "repeated-call"
+HOT_LOOP, REPEATED_CALL = "hot-loop", "repeated-call"
 
-# Of the run: there cannot be two such loops, unless one runs in the other.
-MIN_LOOP_SHARE = 0.5
+# Of the run, in the lines of the loop themselves: at most four loops have more, and
+# others are not worth a look before these.
+MIN_LOOP_SHARE = 0.25
+
+_MOST = 0.5  # of a loop's time: then a finding about a line in it is enough
 
 # Of the run, in calls that repeat: less is lost in the spread of run times.
 MIN_REPEATED_SHARE = 0.05
@@ -37,76 +41,99 @@ _ONCE = (
 
 class _HotLoop(NamedTuple):
     key: Key
-    first: int
-    last: int
-    ns: int
     node: Loop
+    own_ns: int  # of its lines themselves
 
-    def lines(self) -> Iterator[Line]:
-        """Yield all lines of the loop."""
-        return ((self.key, line) for line in range(self.first, self.last + 1))
+    @property
+    def first(self) -> int:
+        """The line of its head."""
+        return self.node.lineno
 
-    def contains(self, other: _HotLoop) -> bool:
-        """Return whether another loop begins on a later line of this one."""
-        return self.key == other.key and self.first < other.first <= self.last
+    @property
+    def last(self) -> int:
+        """The last line of its body."""
+        return self.node.body[-1].end_lineno or self.node.lineno
+
+    def contains(self, line: Line) -> bool:
+        """Return whether a line is one of the loop."""
+        return line[0] == self.key and self.first <= line[1] <= self.last
 
 
-def dominating_loops(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the loops that took most of the run, only the innermost of several."""
-    hot = [*_hot_loops(evidence)]
-    keys = {loop.key for loop in hot}
-    min_ns = MIN_LOOP_SHARE * evidence.run_ns
-    # A loop comes before those inside it.
-    for loop, following in zip(hot, [*hot[1:], None]):
-        is_innermost = following is None or not loop.contains(following)
-        if is_innermost and not evidence.leads_to(loop.lines(), min_ns, keys):
-            yield _of_loop(evidence, loop)
+def hot_loops(evidence: Evidence, explained: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the loops whose own lines took a large part of the run.
+
+    Of loops that are one in the other it is the innermost. A loop is left out if a
+    finding of `explained` is about a line of it, or about calls of its function, and
+    about most of its time.
+    """
+    found = [*_hot_loops(evidence)]
+    for loop, following in zip(found, [*found[1:], None]):
+        # A loop comes before those inside it.
+        if following and loop.contains((following.key, following.first)):
+            continue
+        known = [
+            one.cost_ns
+            for one in explained
+            if loop.contains(one.places[0]) or loop.key in _callees(one)
+        ]
+        if max(known, default=0) < _MOST * loop.own_ns:
+            yield from _of_loop(evidence, loop)
+
+
+def _callees(one: Finding) -> list[Key]:
+    """Return the function that is called for no reason, by a finding, if any."""
+    return [key for key, _ in one.places[1:]] if one.kind == REPEATED_CALL else []
 
 
 def _hot_loops(evidence: Evidence) -> Iterator[_HotLoop]:
     min_ns = MIN_LOOP_SHARE * evidence.run_ns
-    for function in evidence.profile.functions:
-        key = function.key
-        if evidence.recursed(key) or function.total_ns <= min_ns:
+    for key, times in evidence.own_ns.items():
+        if sum(times.values()) <= min_ns:
             continue
-        times = function.line_ns
         for one in evidence.trees.statements(key):
-            node = one.node
-            if isinstance(node, Loop):
-                first, last = node.lineno, node.body[-1].end_lineno or node.lineno
-                ns = sum(time for line, time in times.items() if first <= line <= last)
-                if ns > min_ns:
-                    yield _HotLoop(key=key, first=first, last=last, ns=ns, node=node)
+            if isinstance(one.node, Loop):
+                loop = _HotLoop(key=key, node=one.node, own_ns=0)
+                inside = [
+                    ns for line, ns in times.items() if loop.contains((key, line))
+                ]
+                if sum(inside) > min_ns:
+                    yield loop._replace(own_ns=sum(inside))
 
 
-def _of_loop(evidence: Evidence, loop: _HotLoop) -> Finding:
-    lines = evidence.lines(loop.key)
-    inside = [row for line, row in lines.items() if loop.first <= line <= loop.last]
-    longest = max(inside, key=lambda row: (row.time_ns, -row.line))
-    rounds = _rounds(evidence, loop)
-    words = "while" if isinstance(loop.node, ast.While) else "for"
+def _of_loop(evidence: Evidence, loop: _HotLoop) -> Iterator[Finding]:
+    """Yield the finding about a loop, unless it is known to have few rounds."""
+    key, rounds = loop.key, _rounds(evidence, loop)
+    if rounds is not None and rounds < MIN_REPEATS:
+        return
+    own_ns = evidence.own_ns[key]
+    inside = [line for line in own_ns if loop.contains((key, line))]
+    longest = max(inside, key=lambda line: (own_ns[line], -line))
+    calls = evidence.functions[key].calls
     numbers: list[tuple[str, int | float | str]] = [
-        *(("loop_ns", loop.ns), ("first_line", loop.first), ("last_line", loop.last)),
-        *(("longest_line", longest.line), ("longest_line_ns", longest.time_ns)),
+        *(("own_ns", loop.own_ns), ("first_line", loop.first)),
+        *(("last_line", loop.last), ("function_calls", calls)),
+        *(("longest_line", longest), ("longest_line_ns", own_ns[longest])),
     ]
     each = ""
     if rounds:
-        numbers += [("rounds", rounds), ("round_ns", loop.ns // rounds)]
+        numbers += [("rounds", rounds), ("round_ns", loop.own_ns // rounds)]
         each = (
-            f" in {counted(rounds, 'round')}, {in_words(loop.ns / rounds)} for each on"
+            f", in {counted(rounds, 'round')} of {in_words(loop.own_ns / rounds)} on"
             " average"
         )
-    places = dict.fromkeys([(loop.key, loop.first), (loop.key, longest.line)])
-    return Finding(
-        kind=LOOP_DOMINATES,
-        places=tuple(places),
-        cost_ns=loop.ns,
-        share=evidence.share(loop.ns),
+    if calls > 1:
+        each += f", in {calls:,} calls of {key[2]}"
+    words = "while" if isinstance(loop.node, ast.While) else "for"
+    yield Finding(
+        kind=HOT_LOOP,
+        places=tuple(dict.fromkeys([(key, loop.first), (key, longest)])),
+        cost_ns=loop.own_ns,
+        share=evidence.share(loop.own_ns),
         numbers=tuple(numbers),
         measured=(
             f"The lines {loop.first} to {loop.last} of this {words} loop took"
-            f" {in_words(loop.ns)}, {evidence.of_run(loop.ns)}, with what they called"
-            f"{each}; {in_words(longest.time_ns)} of it on line {longest.line}."
+            f" {in_words(loop.own_ns)} themselves, {evidence.of_run(loop.own_ns)}"
+            f"{each}; {in_words(own_ns[longest])} of it on line {longest}."
         ),
         advice=(
             "It usually helps to take work that is the same in each round out of the"
@@ -115,12 +142,12 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Finding:
     )
 
 
-def _rounds(evidence: Evidence, loop: _HotLoop) -> int:
-    """Return how often the body was executed; 0 if its lines do not tell."""
+def _rounds(evidence: Evidence, loop: _HotLoop) -> int | None:
+    """Return how often the body was executed; None if its lines do not tell."""
     first = loop.node.body[0]
     tree = evidence.trees.of(loop.key[0])
     if not isinstance(first, _ONCE) or tree is None or not tree.is_alone(first):
-        return 0
+        return None
     return evidence.hits((loop.key, first.lineno))
 
 
@@ -189,6 +216,80 @@ def _is_repeated(statement: Statement, name: str) -> bool:
     }
     in_loop = {name for part in ast.walk(loops[0]) for name in bound_names(part)}
     return names <= _constants(statement.function) - in_loop
+
+
+# Calls of other modules, whose lines are not known, with the same arguments each time.
+
+
+def constant_calls(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the lines that do nothing but call an imported function with constants."""
+    for line, ns in evidence.hot_lines(MIN_REPEATED_SHARE * evidence.run_ns):
+        hits = evidence.hits(line)
+        name = _constant_call(evidence, line) if hits >= MIN_REPEATS else ""
+        if name:
+            yield Finding(
+                kind=REPEATED_CALL,
+                places=(line,),
+                cost_ns=ns,
+                share=evidence.share(ns),
+                numbers=(("own_ns", ns), ("hits", hits), ("callee", name)),
+                measured=(
+                    f"This line took {in_words(ns)} itself, {evidence.of_run(ns)}, in"
+                    f" {hits:,} executions, {in_words(ns / hits)} each; all of them"
+                    f" call {name} with the same arguments."
+                ),
+                advice=(
+                    "If all may use one result, it usually helps to make it once, at"
+                    " the top of the module for example, and to keep it."
+                ),
+            )
+
+
+def _constant_call(evidence: Evidence, line: Line) -> str:
+    """Return the name of the only call on a line that sets a variable, "" if none."""
+    tree = evidence.trees.of(line[0][0])
+    statements = tree.statements_on(line[1]) if tree else ()
+    node = statements[0][0] if len(statements) == 1 else None
+    value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
+    if tree is None or not isinstance(value, ast.Call):
+        return ""
+    names: list[str] = []
+    function = value.func
+    while isinstance(function, ast.Attribute):
+        names.append(function.attr)
+        function = function.value
+    if not isinstance(function, ast.Name) or function.id not in tree.types.imported:
+        return ""
+    names.append(function.id)
+    arguments = [*value.args, *(one.value for one in value.keywords)]
+    is_plain = arguments and all(one.arg for one in value.keywords)
+    if not is_plain or not _CHANGING.isdisjoint(names):
+        return ""
+    constants = all(map(_is_constant, arguments)) and all(
+        _is_set_once(tree, part.id)
+        for one in arguments
+        for part in ast.walk(one)
+        if isinstance(part, ast.Name)
+    )
+    return ".".join(reversed(names)) if constants else ""
+
+
+def _is_set_once(tree: SourceTree, name: str) -> bool:
+    """Return whether only one statement of a file, of the module, sets a variable."""
+    every = [one for node in ast.walk(tree.module) for one in bound_names(node)]
+    found, _ = tree.types.bindings(name, (tree.module,))
+    are_constant = [isinstance(one, ast.Constant) for one in found]
+    return every.count(name) == 1 and are_constant == [True]
+
+
+# Parts of the names of functions with another result for each call.
+_CHANGING = frozenset(
+    (
+        *("datetime", "now", "perf_counter", "time", "today"),
+        *("rand", "randint", "randn", "random", "secrets", "urandom"),
+        *("uuid", "uuid1", "uuid4"),
+    )
+)
 
 
 def _is_constant(value: ast.expr) -> bool:

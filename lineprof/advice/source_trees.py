@@ -13,6 +13,8 @@ import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from lineprof.advice.scopes import SCOPES
+from lineprof.advice.value_types import ValueTypes
 from lineprof.model.merge import text_differs
 
 if TYPE_CHECKING:
@@ -28,12 +30,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 _MAX_FILE = 500_000  # characters of one file: larger ones are data or generated
 _MAX_ALL = 1_000_000  # of all files that are parsed: 2 s
 
-_MODULE = "<module>"
+MODULE = "<module>"
 
-_SCOPES = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
-)
 _INVALID = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
 
@@ -58,7 +56,7 @@ class Header(NamedTuple):
 
     first: int  # their first and their last line
     last: int
-    statements: int
+    statements: tuple[tuple[ast.stmt, ast.AST], ...]  # each with its scope
 
 
 class SourceTree:
@@ -66,33 +64,35 @@ class SourceTree:
 
     def __init__(self, tree: ast.Module, lines: Sequence[str]) -> None:
         self.module = tree
+        self.types = ValueTypes(tree)
         self.text = lines
         self._definitions: dict[tuple[str, int], list[Function]] = {}
-        for node in self._statements():
+        for node, _ in self._statements():
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 place = (node.name, first_line(node))
                 self._definitions.setdefault(place, []).append(node)
 
-    def _statements(self) -> Iterator[ast.stmt]:
-        """Yield all statements of the file."""
-        todo: list[ast.AST] = [self.module]
+    def _statements(self) -> Iterator[tuple[ast.stmt, ast.AST]]:
+        """Yield all statements of the file, each with the scope that it is in."""
+        todo: list[tuple[ast.AST, ast.AST]] = [(self.module, self.module)]
         while todo:
-            node = todo.pop()
+            node, scope = todo.pop()
             if isinstance(node, ast.stmt):
-                yield node
-            todo += _blocks(node)
+                yield node, scope
+            inner = node if isinstance(node, SCOPES) else scope
+            todo += [(child, inner) for child in _blocks(node)]
 
     @cached_property
     def _headers(self) -> dict[int, Header]:
         found: dict[int, Header] = {}
-        for node in self._statements():
+        for node, scope in self._statements():
             first, last = first_line(node), header_end(node)
             for line in range(first, last + 1):
                 old = found.get(line)
                 found[line] = Header(
                     first=min(first, old.first) if old else first,
                     last=max(last, old.last) if old else last,
-                    statements=old.statements + 1 if old else 1,
+                    statements=(*(old.statements if old else ()), (node, scope)),
                 )
         return found
 
@@ -103,7 +103,7 @@ class SourceTree:
         """
         _, line, name = key
         functions: list[Function] = [self.module]
-        if name != _MODULE:
+        if name != MODULE:
             functions = self._definitions.get((name.rpartition(".")[2], line), [])
         if len(functions) != 1:
             return
@@ -116,7 +116,7 @@ class SourceTree:
                 yield Statement(
                     node=node, loops=loops, function=function, is_alone=is_alone
                 )
-                if isinstance(node, _SCOPES):
+                if isinstance(node, SCOPES):
                     continue
             if isinstance(node, Loop):
                 todo += [(child, loops) for child in reversed(node.orelse)]
@@ -127,7 +127,12 @@ class SourceTree:
 
     def is_alone(self, node: ast.stmt) -> bool:
         """Return whether no other statement, or head of one, is on a node's line."""
-        return self._headers[node.lineno].statements == 1
+        return len(self._headers[node.lineno].statements) == 1
+
+    def statements_on(self, line: int) -> tuple[tuple[ast.stmt, ast.AST], ...]:
+        """Return the statements on a line, each with the scope that it is in."""
+        header = self._headers.get(line)
+        return header.statements if header else ()
 
     def header_text(self, line: int) -> str | None:
         """Return the text of the statements on a line; None if there are none."""
@@ -217,44 +222,22 @@ def header_end(node: ast.stmt) -> int:
     return max(node.lineno, first.lineno - 1)
 
 
+def is_code_of(scope: ast.AST, name: str, line: int) -> bool:
+    """Return whether a scope is the function of a name at a first line, or the file."""
+    if isinstance(scope, ast.Module):
+        return name == MODULE
+    if not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return False
+    return (scope.name, first_line(scope)) == (name, line)
+
+
+def head_parts(node: ast.stmt) -> list[ast.AST]:
+    """Return the parts of a statement, of a compound one those of its head."""
+    blocks = {*_blocks(node)}
+    return [child for child in ast.iter_child_nodes(node) if child not in blocks]
+
+
 def _blocks(node: ast.AST) -> list[ast.AST]:
     """Return the statements, handlers and cases right inside a statement."""
     blocks = (ast.stmt, ast.excepthandler, ast.match_case)
     return [child for child in ast.iter_child_nodes(node) if isinstance(child, blocks)]
-
-
-def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all below, without the insides of other scopes.
-
-    The scopes themselves, such as functions and comprehensions, are among them.
-    """
-    todo = [node]
-    while todo:
-        one = todo.pop()
-        yield one
-        if one is node or not isinstance(one, _SCOPES):
-            todo += ast.iter_child_nodes(one)
-
-
-def bound_names(node: ast.AST) -> list[str]:
-    """Return the names that one node itself binds, deletes or declares."""
-    if isinstance(node, ast.Name):
-        return [] if isinstance(node.ctx, ast.Load) else [node.id]
-    if isinstance(node, ast.alias):
-        return [(node.asname or node.name).partition(".")[0]]
-    if isinstance(node, (ast.Global, ast.Nonlocal)):
-        return [*node.names]
-    field = _NAME_FIELDS.get(type(node).__name__)
-    name = getattr(node, field) if field else None
-    return [name] if name else []
-
-
-# Where nodes of other types have a name that they bind, by type.
-_NAME_FIELDS = {
-    "arg": "arg",
-    **dict.fromkeys(("FunctionDef", "AsyncFunctionDef", "ClassDef"), "name"),
-    **dict.fromkeys(("ExceptHandler", "MatchStar", "MatchAs"), "name"),
-    "MatchMapping": "rest",
-    # Since Python 3.12.
-    **dict.fromkeys(("TypeVar", "ParamSpec", "TypeVarTuple"), "name"),
-}

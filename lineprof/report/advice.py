@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from lineprof.advice.advise import KINDS, Advice, Finding, advise
+from lineprof.advice.advise import Advice, Finding, advise
 from lineprof.advice.advise import first_finding as first_of
 from lineprof.advice.finding import Line, in_words, percent
 from lineprof.advice.lines import BUSY_PROCESSORS
@@ -60,11 +60,13 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     shown = _shown(found, options)
     if found.findings:
         last = [one for one in found.findings if one.kind == BUSY_PROCESSORS]
-        order = "the most time first" + (", the machine last" if last else "")
         head = (
-            f"{counted(len(found.findings), 'finding')}, {order}; shares are of the"
-            f" run, {in_words(found.run_ns)}, and overlap"
+            f"{counted(len(found.findings), 'finding')}, the most time first"
+            f"{', the machine last' if last else ''}; shares are of the run,"
+            f" {in_words(found.run_ns)}, and overlap"
         )
+        if len(found.findings) == 1:
+            head = f"1 finding; its share is of the run, {in_words(found.run_ns)}"
     else:
         head = _nothing(found)
     yield from _wrapped(head, options.terminal)
@@ -136,10 +138,8 @@ def _shown(found: Advice, options: Options) -> list[Finding]:
 
 def _nothing(found: Advice) -> str:
     """Return what was looked for, and why the rest was not."""
-    unchecked = {kind for kind, _ in found.unchecked}
-    checked = [kind for kind in KINDS if kind not in unchecked]
-    text = f"No finding: looked for {', '.join(checked) or 'nothing'}"
-    return f"{text}; not for {_unchecked(found)}" if unchecked else text
+    text = f"No finding: looked for {', '.join(found.checked) or 'nothing'}"
+    return f"{text}; not for {_unchecked(found)}" if found.unchecked else text
 
 
 def _unchecked(found: Advice) -> str:

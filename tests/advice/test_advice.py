@@ -29,9 +29,12 @@ from lineprof.model.records import (
     GIL,
     IO,
     LOCK,
+    NO_NODE,
     RUNNABLE,
     SLEEP,
     SYSTEM,
+    CallNode,
+    CallTree,
     LineBreakdown,
     SourceFile,
     Thread,
@@ -43,8 +46,13 @@ from lineprof.snapshot.arithmetic import idle_sums
 from lineprof.source import Sources
 from lineprof.source_files import lines_of, text_hash
 
-HALF, TENTH = RUN // 2, RUN // 10
+HALF, QUARTER, TENTH = RUN // 2, RUN // 4, RUN // 10
 BUSY = "busy-processors"
+OF_SOURCE = (
+    *("hot-loop", "repeated-call", "import"),
+    *("list-search", "list-shift", "rebuilt-collection"),
+)
+OF_GPU = ("hidden-synchronisation", "pageable-copy", "many-tiny-kernels", "gpu-idle")
 
 LOOPS = """\
 def work(data):
@@ -58,11 +66,11 @@ def work(data):
 """
 
 
-def loop(body_ns: int, *, hits: int = 40, **more: object) -> LineStats:
+def loop(body_ns: int, *, hits: int = 40, outer: int = 4, **more: object) -> LineStats:
     """Return a profile in which the inner loop of work() takes `body_ns`."""
     lines = {
         2: (5, MS),
-        3: (4, 2 * MS),
+        3: (outer, 2 * MS),
         4: (44, 0),
         5: (hits, body_ns - MS),
         6: (hits, MS),
@@ -75,30 +83,36 @@ def loop(body_ns: int, *, hits: int = 40, **more: object) -> LineStats:
 
 
 def test_the_innermost_loop_with_most_of_the_run_dominates() -> None:
-    [one] = found(loop(HALF + MS), "loop-dominates")
+    [one] = found(loop(HALF + MS), "hot-loop")
     key = (FILE, 1, "work")
     assert (one.cost_ns, one.share) == (HALF + MS, 0.501)
     assert one.places == ((key, 4), (key, 5))
     assert dict(one.numbers) == {
-        "loop_ns": HALF + MS,
+        "own_ns": HALF + MS,
         "first_line": 4,
         "last_line": 6,
+        "function_calls": 1,
         "longest_line": 5,
         "longest_line_ns": HALF,
         "rounds": 40,
         "round_ns": (HALF + MS) // 40,
     }
     assert one.measured == (
-        "The lines 4 to 6 of this for loop took 501.0 ms, 50.1 % of the run, with what"
-        " they called in 40 rounds, 12.53 ms for each on average; 500.0 ms of it on"
-        " line 5."
+        "The lines 4 to 6 of this for loop took 501.0 ms themselves, 50.1 % of the run,"
+        " in 40 rounds of 12.53 ms on average; 500.0 ms of it on line 5."
     )
 
 
-def test_a_loop_with_half_of_the_run_does_not_dominate() -> None:
-    # The outer loop has 3 ms more than the inner one.
-    assert places(loop(HALF - 2 * MS), "loop-dominates") == [("work", 2)]
-    assert not found(loop(HALF - 3 * MS), "loop-dominates")
+def test_a_loop_with_a_quarter_of_the_run_is_not_hot() -> None:
+    # The outer loop, of 10 rounds, has 3 ms more than the inner one.
+    assert places(loop(QUARTER + 1), "hot-loop") == [("work", 4)]
+    assert places(loop(QUARTER - 2 * MS, outer=10), "hot-loop") == [("work", 2)]
+    assert not found(loop(QUARTER - 3 * MS, outer=10), "hot-loop")
+
+
+def test_a_loop_of_few_rounds_is_not_hot() -> None:
+    assert found(loop(HALF, hits=10), "hot-loop")
+    assert not found(loop(HALF, hits=9), "hot-loop")
 
 
 def test_rounds_are_unknown_if_the_first_statement_is_a_loop_or_shares_its_line() -> (
@@ -110,8 +124,8 @@ def test_rounds_are_unknown_if_the_first_statement_is_a_loop_or_shares_its_line(
         ("while n: use(n)\n", 2),
     ):
         text = f"def work(n):\n    {body}"
-        stats = made(text, {"work": (1, {line: (7, HALF + 1)})})
-        [one] = found(stats, "loop-dominates")
+        stats = made(text, {"work": (1, {line: (20, HALF + 1)})})
+        [one] = found(stats, "hot-loop")
         assert "rounds" not in dict(one.numbers)
 
 
@@ -131,28 +145,58 @@ def inner(part):
 
 def test_a_loop_that_has_its_time_from_a_loop_further_in_is_not_listed() -> None:
     functions = {
-        "outer": (1, {2: (5, 0), 3: (4, HALF + 5)}),
-        "middle": (4, {6: (4, HALF + 4)}),
-        "inner": (4, {9: (9, 1), 10: (8, HALF + 2)}),
+        "outer": (1, {2: (16, 0), 3: (15, HALF + 5)}),
+        "middle": (15, {6: (15, HALF + 4)}),
+        "inner": (15, {9: (99, 1), 10: (84, HALF + 2)}),
     }
     called = [
-        Called("outer", 3, "middle", 4, HALF + 4),
-        Called("middle", 6, "inner", 4, HALF + 3),
+        Called("outer", 3, "middle", 15, HALF + 4),
+        Called("middle", 6, "inner", 15, HALF + 3),
     ]
-    assert places(made(NESTED, functions, called), "loop-dominates") == [("inner", 9)]
+    [one] = found(made(NESTED, functions, called), "hot-loop")
+    assert one.places[0] == ((FILE, 8, "inner"), 9)
+    assert (
+        ", in 84 rounds of 5.952 ms on average, in 15 calls of inner;" in one.measured
+    )
     without_calls = made(NESTED, functions, processes=[PROCESS._replace(wall_ns=RUN)])
-    assert len(found(without_calls, "loop-dominates")) == 2
+    assert len(found(without_calls, "hot-loop")) == 2
 
 
-def test_lines_of_a_recursive_function_have_times_twice_and_prove_no_loop() -> None:
-    stats = loop(HALF + MS)
+def call(parent: int, line: int, calls: int, self_ns: int, ns: int) -> CallNode:
+    """Return calls of work(); those by itself are not primitive."""
+    is_root = parent == NO_NODE
+    return CallNode(
+        parent=parent,
+        line=line,
+        function=(FILE, 1, "work"),
+        thread=0,
+        calls=calls,
+        primitive_calls=calls if is_root else 0,
+        self_ns=self_ns,
+        total_ns=ns if is_root else 0,
+        inclusive_ns=ns,
+    )
+
+
+def test_a_recursive_function_proves_a_loop_by_the_own_time_of_its_lines() -> None:
+    text = """\
+    def work(data):
+        for one in data:
+            work(one)
+            use(one)
+    """
+    lines = {2: (99, 0), 3: (90, 3 * HALF), 4: (90, HALF)}
+    tree = CallTree((call(NO_NODE, 0, 1, 0, HALF), call(0, 3, 90, HALF, 3 * HALF)))
+    stats = made(text, {"work": (91, lines)}, calls=tree)
     [function] = stats.functions
     again = LineStats.from_functions(
-        [function._replace(recursive_ns=function.total_ns)],
+        [function._replace(recursive_ns=HALF)],
         processes=stats.processes,
         sources=stats.sources,
+        calls=tree,
     )
-    assert not found(again, "loop-dominates")
+    [one] = found(again, "hot-loop")
+    assert (one.cost_ns, dict(one.numbers)["longest_line"]) == (HALF, 4)
 
 
 def test_a_function_that_another_one_contains_keeps_its_loops() -> None:
@@ -163,8 +207,8 @@ def test_a_function_that_another_one_contains_keeps_its_loops() -> None:
                 use(one)
         return inner
     """
-    stats = made(text, {"inner": (1, {3: (9, 1), 4: (8, HALF)}), "outer": (1, {})})
-    assert places(stats, "loop-dominates") == [("inner", 3)]
+    stats = made(text, {"inner": (1, {3: (19, 1), 4: (18, HALF)}), "outer": (1, {})})
+    assert places(stats, "hot-loop") == [("inner", 3)]
 
 
 # The run.
@@ -174,9 +218,9 @@ def test_the_run_is_the_wall_time_without_the_cost_of_measuring() -> None:
     process = PROCESS._replace(wall_ns=3 * RUN, overhead_ns=2 * RUN)
     stats = loop(HALF + MS, processes=[process])
     assert advice(stats).run_ns == RUN
-    assert found(stats, "loop-dominates")
-    slow = process._replace(overhead_ns=RUN)
-    assert not found(loop(HALF + MS, processes=[slow]), "loop-dominates")
+    assert found(stats, "hot-loop")
+    slow = process._replace(overhead_ns=RUN // 2)
+    assert not found(loop(HALF + MS, processes=[slow]), "hot-loop")
 
 
 def test_threads_that_measured_more_than_the_wall_time_are_the_run() -> None:
@@ -429,7 +473,7 @@ def test_less_than_a_twentieth_is_no_imbalance_and_one_rank_neither() -> None:
     assert places(slower, "imbalance") == [("work", 2)]
     alone = example_ranks.rank_profile(0)
     assert not found(alone, "imbalance")
-    assert ("imbalance", "no ranks of a program") in advice(alone).unchecked
+    assert "imbalance" not in dict(advice(alone).unchecked)
 
 
 def test_ranks_whose_communication_is_not_known_are_not_compared() -> None:
@@ -621,18 +665,52 @@ def test_a_profile_of_numbers_alone_proves_nothing_and_says_why() -> None:
     stats = LineStats({(FILE, 1, "work"): [(2, 3, 4_000)]}, 1e-6)
     answer = advice(stats)
     assert answer.findings == ()
-    assert {kind for kind, _ in answer.unchecked} == {*KINDS}
-    reasons = dict(answer.unchecked)
-    assert reasons["loop-dominates"] == "no source text"
-    assert reasons["gpu-idle"] == "no GPU data"
+    assert answer.checked == ()
+    assert dict(answer.unchecked) == {
+        **dict.fromkeys(OF_SOURCE, "no source text"),
+        "uneven-line": "no longest executions",
+        **dict.fromkeys(("waiting", BUSY), "no waits"),
+    }
+
+
+def test_kinds_that_the_program_cannot_have_are_not_among_those_not_looked_for() -> (
+    None
+):
+    process = PROCESS._replace(wall_ns=RUN, overhead_ns=0, cpu_ns=HALF)
+    stats = made(
+        "def work():\n    use()\n",
+        {"work": (1, {2: (9, HALF, 0, HALF)})},
+        processes=[process],
+        calls=CallTree((call(NO_NODE, 0, 1, HALF, HALF),)),
+    )
+    answer = advice(stats)
+    assert answer.unchecked == ()
+    assert {*KINDS} - {*answer.checked} == {*OF_GPU, "imbalance", "system-time"}
+
+
+@pytest.mark.parametrize(
+    ("backend", "present", "expected"),
+    [
+        ("cupti", True, {}),  # it used no GPU
+        ("none", False, {}),
+        ("none", True, dict.fromkeys(OF_GPU, "CUPTI is held by another tool")),
+    ],
+)
+def test_gpu_kinds_are_missed_only_if_a_gpu_could_not_be_recorded(
+    backend: str, *, present: bool, expected: dict[str, str]
+) -> None:
+    stats = loop(HALF)
+    reason = "CUPTI is held by another tool"
+    stats.gpu = Gpu(runs=(GpuRun(0, backend, reason, present=present),))
+    unchecked = dict(advice(stats).unchecked)
+    assert {k: why for k, why in unchecked.items() if k in OF_GPU} == expected
 
 
 def test_kinds_with_data_are_looked_for() -> None:
-    unchecked = {kind for kind, _ in advice(old_example()).unchecked}
-    assert {*KINDS} - unchecked == {"loop-dominates", "import"}
-    unchecked = {kind for kind, _ in advice(example_gpu.example()).unchecked}
-    assert {"pageable-copy", "hidden-synchronisation"} <= {*KINDS} - unchecked
-    assert "gpu-idle" in unchecked  # when its work was launched is not known
+    assert {*advice(old_example()).checked} == {*OF_SOURCE} - {"repeated-call"}
+    answer = advice(example_gpu.example())
+    assert {"pageable-copy", "hidden-synchronisation"} <= {*answer.checked}
+    assert "gpu-idle" in dict(answer.unchecked)  # when work was launched is unknown
 
 
 HOSTILE = {
@@ -661,7 +739,7 @@ def test_deep_expressions_that_parse_are_walked_without_recursion() -> None:
     text = LOOPS + f"\ndef table(n):\n    return {total}\n"
     stats = loop(HALF + MS)
     stats.sources = {FILE: SourceFile(FILE, text, text_hash(text))}
-    assert places(stats, "loop-dominates") == [("work", 4)]
+    assert places(stats, "hot-loop") == [("work", 4)]
 
 
 def test_text_that_may_not_be_the_one_that_ran_proves_nothing() -> None:
@@ -698,11 +776,11 @@ def test_text_from_the_disk_proves_something_if_it_has_the_hash(end: str) -> Non
 
 def test_a_file_of_which_two_texts_were_merged_proves_nothing() -> None:
     first, second = loop(HALF + MS), loop(HALF + MS)
-    assert found(first + second, "loop-dominates")
+    assert found(first + second, "hot-loop")
     other = f"{LOOPS}\n"
     second.sources = {FILE: SourceFile(FILE, other, text_hash(other))}
     both = first + second
-    assert not found(both, "loop-dominates")
+    assert not found(both, "hot-loop")
     [missing] = advice(both).missing
     assert missing.endswith(": its text differs between the merged profiles")
 
@@ -717,4 +795,4 @@ def test_cuts_of_the_text_do_not_move_lines() -> None:
     text = textwrap.dedent(LOOPS).replace("\n", "\r\n")
     stats = loop(HALF + MS)
     stats.sources = {FILE: SourceFile(FILE, text, text_hash(text))}
-    assert places(stats, "loop-dominates") == [("work", 4)]
+    assert places(stats, "hot-loop") == [("work", 4)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 import pytest
-from example_advice import FILE, MS, RUN, Called, found, made, places
+from example_advice import FILE, MS, RUN, Called, advice, found, made, places
 
 from lineprof.line_stats import LineStats
 from lineprof.model.records import Cut
@@ -320,3 +320,93 @@ def test_functions_that_were_counted_for_a_part_prove_nothing() -> None:
         cut = LineStats.of(stats)
         cut.cuts = (Cut(function=key, process=0, until_ns=10 * MS),)
         assert not found(cut, "repeated-call")
+
+
+def test_a_loop_in_a_function_that_is_called_alike_each_time_is_not_listed() -> None:
+    text = CALLER + TABLE
+    lines = {"work": (1, {5: (300, 400 * MS)}), "table": (300, {9: (999, 400 * MS)})}
+    stats = made(text, lines, [Called("work", 5, "table", 300, 399 * MS)])
+    assert [one.kind for one in advice(stats).findings] == ["repeated-call"]
+
+
+# Calls of functions that the profile has no lines of.
+
+
+def constant(line: str, first: str = "import re, time, random", **numbers: int) -> bool:
+    """Return whether a line of work() is one; `first` are the lines before it."""
+    text = f"{first}\n\ndef work(item):\n    {line}\n    return x\n"
+    hits, ns = numbers.get("hits", 300), numbers.get("ns", 100 * MS)
+    [one] = [n for n, part in enumerate(text.splitlines(), 1) if line in part]
+    stats = made(text, {"work": (hits, {one: (hits, ns)})})
+    return bool(found(stats, "repeated-call"))
+
+
+def test_an_imported_function_that_is_called_with_the_same_constants() -> None:
+    text = "import re\nWORD = 'a+'\n\ndef work():\n    x = re.compile(WORD)\n"
+    [one] = found(made(text, {"work": (1, {5: (300, 100 * MS)})}), "repeated-call")
+    assert one.places == (((FILE, 4, "work"), 5),)
+    assert dict(one.numbers) == {
+        "own_ns": 100 * MS,
+        "hits": 300,
+        "callee": "re.compile",
+    }
+    assert one.measured == (
+        "This line took 100.0 ms itself, 10.0 % of the run, in 300 executions, 333.3 us"
+        " each; all of them call re.compile with the same arguments."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("x = re.compile('a+')", "import re"),
+        ("x = re.compile('a+', re=2)", "import re"),
+        (
+            "x: int = Lark(GRAMMAR, parser='lalr')",
+            "from lark import Lark\nGRAMMAR = ''",
+        ),
+        ("x = a.b.c.load('x', 2 * 3)", "import a.b.c"),
+    ],
+)
+def test_constants_of_the_module_are_the_same_in_each_call(
+    line: str, first: str
+) -> None:
+    assert constant(line, first)
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("x = re.compile(item)", "import re"),
+        ("x = re.compile()", "import re"),
+        ("x = re.compile(WORD)", "import re\nWORD = 'a'\nWORD = 'b'"),
+        ("x = re.compile(WORD)", "import re\nWORD = load()"),
+        ("x = re.compile(WORD)", "import re\nfrom words import WORD"),
+        ("x = re.compile('a').match('b')", "import re"),
+        ("x = re.compile(*'ab')", "import re"),
+        ("x = re.compile('a', **{})", "import re"),
+        ("x = item.compile('a')", "import re"),
+        ("x = compile('a')", "import re"),
+        ("re.compile('a')", "import re"),  # perhaps for what it does
+        ("x = random.randint(1, 6)", "import random"),
+        ("x = time.time_ns(1)", "import time"),
+        ("x = re.compile('a'); y = 1", "import re"),
+    ],
+)
+def test_other_calls_of_imported_functions_may_differ(line: str, first: str) -> None:
+    assert not constant(line, first)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ({"ns": RUN // 20 + 1}, True),
+        ({"ns": RUN // 20}, False),
+        ({"hits": 10}, True),
+        ({"hits": 9}, False),
+    ],
+)
+def test_the_thresholds_of_constant_calls(
+    numbers: dict[str, int], *, expected: bool
+) -> None:
+    assert constant("x = re.compile('a+')", **numbers) is expected

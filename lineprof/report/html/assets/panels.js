@@ -227,7 +227,7 @@ class AdviceView {
   make(panel) {
     const { findings, unchecked, missing } = data.advice;
     panel.append(h("p", {}, findings.length
-      ? "What the numbers of this profile prove, the most time first. Shares are of the run, and overlap."
+      ? "What the numbers of this profile prove, the most time first, the machine last. Shares are of the run, and overlap."
       : "The numbers of this profile prove none of the known causes of lost time."));
     panel.append(h("ol", { class: "advice" }, findings.map((one) =>
       h("li", {},

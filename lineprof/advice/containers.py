@@ -1,0 +1,441 @@
+"""Findings about lists: searched one by one, moved as a whole, made anew in rounds.
+
+The time of such a line is its own; that the line searches a list is known from its
+source. See `value_types` for what is known of a type.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
+from lineprof.advice.scopes import COMPREHENSIONS
+from lineprof.advice.source_trees import head_parts, is_code_of
+from lineprof.advice.value_types import LIST, TEXT, TUPLE, Scopes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lineprof.advice.source_trees import SourceTree
+    from lineprof.advice.value_types import ValueTypes
+    from lineprof.model.records import Key
+
+LIST_SEARCH, LIST_SHIFT, REBUILT = "list-search", "list-shift", "rebuilt-collection"
+
+# Of the run, in the line itself: what a user would change a program for.
+MIN_LINE_SHARE = 0.1
+
+# Executions of a line: fewer are no repetition, however long they take.
+MIN_HITS = 10
+
+# Time (ns) of one execution: a line that finds an element in a set, or adds one, takes
+# 50 to 300 ns.
+MIN_HIT_NS = 500
+
+# The same if the source does not tell the type: then a text may be searched, or a
+# method of Python run.
+MIN_UNSURE_HIT_NS = 5_000
+
+_SHORT = 10  # elements of a display: a search in fewer is as fast as in a set
+
+_MAX_TEXT = 60  # characters of an expression in a sentence
+
+_SCOPE_NAMES: dict[type[ast.AST], str] = {
+    ast.Lambda: "<lambda>",
+    ast.ListComp: "<listcomp>",
+    ast.SetComp: "<setcomp>",
+    ast.DictComp: "<dictcomp>",
+    ast.GeneratorExp: "<genexpr>",
+}
+_GROWS = frozenset(("append", "extend", "insert"))
+
+# What helps, by the method that searches.
+_HELPS_SEARCH = {
+    "in": (
+        "A list is searched element by element: it usually helps to keep the elements"
+        " in a set, or in a dict, which keeps their order, if they are hashable."
+    ),
+    "index": "It usually helps to keep the position of each element in a dict.",
+    "count": "It usually helps to count all elements once: collections.Counter.",
+    "remove": (
+        "It usually helps to keep the elements in a set, or in a dict, which keeps"
+        " their order, if they are hashable: both remove without a search."
+    ),
+}
+
+
+class _Place(NamedTuple):
+    """A hot line, with its statements."""
+
+    line: Line
+    own_ns: int
+    hits: int
+    nodes: tuple[ast.stmt, ...]  # that it shares with no other function
+    scopes: Scopes
+    tree: SourceTree
+
+    @property
+    def types(self) -> ValueTypes:
+        return self.tree.types
+
+
+class _Use(NamedTuple):
+    """One use of a collection on a line."""
+
+    kind: str
+    verb: str  # "in", or the name of a method
+    value: ast.expr  # the collection
+    type: str  # of it; "" if unknown
+    scopes: Scopes  # around it
+
+
+def collections(evidence: Evidence) -> Iterator[Finding]:
+    """Yield the lines that search or move a list, or make a collection anew."""
+    places: dict[tuple[Key, ast.stmt], _Place] = {}
+    for line, ns in evidence.hot_lines(MIN_LINE_SHARE * evidence.run_ns):
+        place = _place(evidence, line, ns)
+        if place is None:
+            continue
+        known = places.get((line[0], place.nodes[0]))
+        if known is None or known.own_ns < ns:
+            places[line[0], place.nodes[0]] = place
+    for place in places.values():
+        yield from _findings(evidence, place)
+
+
+def _place(evidence: Evidence, line: Line, ns: int) -> _Place | None:
+    """Return a line with its statements; None if the source does not tell them."""
+    (file, first, name), number = line
+    tree = evidence.trees.of(file)
+    if tree is None:
+        return None
+    short = name.rpartition(".")[2]
+    found = [
+        (node, scope)
+        for node, scope in tree.statements_on(number)
+        if short in _SCOPE_NAMES.values() or is_code_of(scope, short, first)
+    ]
+    if not found or any(scope is not found[0][1] for _, scope in found):
+        return None
+    return _Place(
+        line=line,
+        own_ns=ns,
+        hits=evidence.hits(line),
+        nodes=tuple(node for node, _ in found),
+        scopes=tree.types.scopes[found[0][1]],
+        tree=tree,
+    )
+
+
+def _findings(evidence: Evidence, place: _Place) -> Iterator[Finding]:
+    uses = [*_uses(evidence, place)]
+    sure = [one for one in uses if one.type]
+    by_kind: dict[str, list[_Use]] = {}
+    for one in sure:
+        by_kind.setdefault(one.kind, []).append(one)
+    for kind, ones in by_kind.items():
+        if _is_often(place, ones[0], MIN_HIT_NS):
+            yield _of_uses(evidence, place, kind, ones)
+            return
+    if not sure and len(uses) == 1 and not [*_calls(evidence, place, uses)]:
+        [one] = uses
+        is_round = not _comprehension(one)
+        if is_round and _is_often(place, one, MIN_UNSURE_HIT_NS):
+            yield _of_unsure(evidence, place, one)
+
+
+def _is_often(place: _Place, use: _Use, min_ns: int) -> bool:
+    """Return whether a line has many rounds, of which each is long.
+
+    A comprehension is one execution, however many rounds it has.
+    """
+    if _comprehension(use):
+        return True
+    return place.hits >= MIN_HITS and place.own_ns >= min_ns * place.hits
+
+
+def _comprehension(use: _Use) -> ast.AST | None:
+    return use.scopes[0] if isinstance(use.scopes[0], COMPREHENSIONS) else None
+
+
+# What a line does with collections.
+
+
+def _uses(evidence: Evidence, place: _Place) -> Iterator[_Use]:
+    for node, scopes in _parts(evidence, place):
+        if isinstance(node, ast.Compare):
+            yield from _searches(place, node, scopes)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield from _of_method(place, node, node.func, scopes)
+    for one in place.nodes:
+        if isinstance(one, (ast.Assign, ast.AugAssign)):
+            yield from _rebuilt(place, one)
+        for target in one.targets if isinstance(one, ast.Delete) else ():
+            if isinstance(target, ast.Subscript) and _is_zero(target.slice):
+                yield from _of_list(place, "del", target.value, place.scopes)
+
+
+def _parts(evidence: Evidence, place: _Place) -> Iterator[tuple[ast.AST, Scopes]]:
+    """Yield what a line evaluates, each part with the scopes around it.
+
+    Of a function without a name, those are the parts inside it; else comprehensions are
+    parts of the line unless they are functions of the profile.
+    """
+    (file, first, name), line = place.line
+    wanted = name.rpartition(".")[2]
+    anonymous = wanted in _SCOPE_NAMES.values()
+    todo = [
+        (part, place.scopes, not anonymous)
+        for node in place.nodes
+        for part in head_parts(node)
+    ]
+    while todo:
+        node, scopes, counts = todo.pop()
+        title = _SCOPE_NAMES.get(type(node))
+        if isinstance(node, ast.expr):
+            if title:
+                scopes = (node, *scopes)
+                if anonymous:
+                    counts = (title, node.lineno) == (wanted, first)
+                else:
+                    own = title != "<lambda>" and not evidence.has_function(
+                        file, node.lineno, title
+                    )
+                    counts = counts and own
+            if counts and node.lineno <= line <= (node.end_lineno or node.lineno):
+                yield node, scopes
+        todo += [(child, scopes, counts) for child in ast.iter_child_nodes(node)]
+
+
+def _searches(place: _Place, node: ast.Compare, scopes: Scopes) -> Iterator[_Use]:
+    """Yield the tests of membership whose right side is, or may be, a list."""
+    is_text = isinstance(node.left, (ast.Constant, ast.JoinedStr))
+    for operator, value in zip(node.ops, node.comparators):
+        if not isinstance(operator, (ast.In, ast.NotIn)):
+            continue
+        found = place.types.of(value, scopes)
+        if found in {LIST, TUPLE} and not _is_short(place, value, scopes):
+            yield _Use(LIST_SEARCH, "in", value, found, scopes)
+        if not found and not is_text and isinstance(value, (ast.Name, ast.Attribute)):
+            yield _Use(LIST_SEARCH, "in", value, "", scopes)
+
+
+def _of_method(
+    place: _Place, call: ast.Call, method: ast.Attribute, scopes: Scopes
+) -> Iterator[_Use]:
+    name, first = method.attr, call.args[0] if call.args else None
+    if name in {"index", "count", "remove"}:
+        found = place.types.of(method.value, scopes)
+        if found in {LIST, TUPLE} and not _is_short(place, method.value, scopes):
+            yield _Use(LIST_SEARCH, name, method.value, found, scopes)
+    if name in {"insert", "pop"} and _is_zero(first):
+        yield from _of_list(place, name, method.value, scopes)
+
+
+def _of_list(
+    place: _Place, verb: str, value: ast.expr, scopes: Scopes
+) -> Iterator[_Use]:
+    if place.types.of(value, scopes) == LIST:
+        yield _Use(LIST_SHIFT, verb, value, LIST, scopes)
+
+
+def _is_zero(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
+
+
+def _is_short(place: _Place, value: ast.expr, scopes: Scopes) -> bool:
+    """Return whether a list or tuple certainly has few elements."""
+    if not isinstance(value, ast.Name):
+        return _is_short_display(value)
+    found, _ = place.types.bindings(value.id, scopes)
+    if not found or any(isinstance(one, str) for one in found):
+        return False
+    if not all(_is_short_display(one) for one in found if isinstance(one, ast.expr)):
+        return False
+    return not any(
+        isinstance(one, ast.Attribute)
+        and one.attr in _GROWS
+        and isinstance(one.value, ast.Name)
+        and one.value.id == value.id
+        for one in ast.walk(place.tree.module)
+    )
+
+
+def _is_short_display(value: ast.expr) -> bool:
+    if not isinstance(value, (ast.List, ast.Tuple)) or len(value.elts) >= _SHORT:
+        return False
+    return bool(value.elts) and not any(
+        isinstance(one, ast.Starred) for one in value.elts
+    )
+
+
+def _rebuilt(place: _Place, node: ast.Assign | ast.AugAssign) -> Iterator[_Use]:
+    """Yield a collection that a statement makes anew of all its elements and some more.
+
+    Of a local variable with text, CPython adds to the text itself.
+    """
+    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    if not isinstance(target, (ast.Name, ast.Attribute)):
+        return
+    found = place.types.of(target, place.scopes)
+    use = _Use(REBUILT, "", target, found, place.scopes)
+    if isinstance(node, ast.AugAssign):
+        is_local = isinstance(target, ast.Name) and not isinstance(
+            place.scopes[0], ast.Module
+        )
+        if isinstance(node.op, ast.Add) and (
+            found == TUPLE or (found == TEXT and not is_local)
+        ):
+            yield use
+        return
+    value = node.value
+    if isinstance(value, ast.BinOp):
+        left = _same(value.left, target) and isinstance(value.op, (ast.Add, ast.BitOr))
+        made = (ast.List, ast.Tuple, ast.Set, ast.Dict)
+        if left and isinstance(value.right, made):
+            yield use._replace(type=type(value.right).__name__.lower())
+    elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+        stars = [one.value for one in value.elts if isinstance(one, ast.Starred)]
+        if any(_same(one, target) for one in stars):
+            yield use._replace(type=type(value).__name__.lower())
+    elif isinstance(value, ast.Dict):
+        merged = [one for key, one in zip(value.keys, value.values) if key is None]
+        if any(_same(one, target) for one in merged):
+            yield use._replace(type="dict")
+
+
+def _same(value: ast.expr, target: ast.expr) -> bool:
+    """Return whether an expression is the variable, or attribute, that is set."""
+    while isinstance(value, ast.Attribute) and isinstance(target, ast.Attribute):
+        if value.attr != target.attr:
+            return False
+        value, target = value.value, target.value
+    names = [one.id for one in (value, target) if isinstance(one, ast.Name)]
+    return len(names) == 2 and names[0] == names[1]  # noqa: PLR2004  # both
+
+
+def _calls(evidence: Evidence, place: _Place, uses: list[_Use]) -> Iterator[str]:
+    """Yield the calls on a line whose time may be part of its own."""
+    inside = {id(part) for use in uses for part in ast.walk(use.value)}
+    profiled = {
+        edge.callee[2].rpartition(".")[2]
+        for edge in evidence.calls.get(place.line, ())
+        if edge.callee[0]
+    }
+    for node, _ in _parts(evidence, place):
+        if not isinstance(node, ast.Call) or id(node) in inside:
+            continue
+        function = node.func
+        name = getattr(function, "attr", None) or getattr(function, "id", "")
+        of_use = isinstance(function, ast.Attribute) and id(function.value) in inside
+        if not of_use and name not in _CHEAP and name not in profiled:
+            yield name or "a function"
+
+
+# Calls that take no longer than a search in a set.
+_CHEAP = frozenset(
+    (
+        *("add", "append", "discard", "get", "pop", "lower", "strip", "upper"),
+        *("bool", "float", "id", "int", "isinstance", "len", "repr", "str", "type"),
+    )
+)
+
+
+# Sentences.
+
+
+def _text(node: ast.expr) -> str:
+    """Return the source of an expression for a sentence."""
+    try:
+        text = ast.unparse(node)
+    except RecursionError:
+        return "..."
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 3]}..."
+
+
+def _head(evidence: Evidence, place: _Place) -> str:
+    each = f", {in_words(place.own_ns / place.hits)} each" if place.hits > 1 else ""
+    return (
+        f"This line took {in_words(place.own_ns)} itself,"
+        f" {evidence.of_run(place.own_ns)}, in"
+        f" {counted(place.hits, 'execution')}{each};"
+    )
+
+
+def _of_uses(evidence: Evidence, place: _Place, kind: str, uses: list[_Use]) -> Finding:
+    first = uses[0]
+    names = [*dict.fromkeys(f"`{_text(one.value)}`" for one in uses)]
+    what = f"{first.type} {names[0]}"
+    if names[1:]:
+        what = f"{first.type} {', '.join(names[:-1])} and {names[-1]}"
+    if kind == LIST_SEARCH:
+        fact, advice = _on_search(first, what)
+    elif kind == LIST_SHIFT:
+        fact = f"it moves all other elements of the {what}, which changes at its front"
+        advice = (
+            "It usually helps to use a collections.deque, which has popleft and"
+            " appendleft, or to use the end of the list."
+        )
+    else:
+        fact = f"it makes the {what} anew each time, with all elements so far"
+        advice = _HELPS_REBUILT[first.type]
+    others = [*dict.fromkeys(_calls(evidence, place, uses))]
+    if others:
+        fact += f" (the time includes {', '.join(others)})"
+    return _finding(evidence, place, first, f"{_head(evidence, place)} {fact}.", advice)
+
+
+_HELPS_REBUILT = {
+    "list": "It usually helps to add to the list itself: append, extend or +=.",
+    "set": "It usually helps to add to the set itself: add, update or |=.",
+    "dict": "It usually helps to change the dict itself: d[key] = value, or update.",
+    "tuple": "It usually helps to append to a list, and to make a tuple of it at last.",
+    "str": "It usually helps to append to a list, and to join it at last: ''.join.",
+}
+
+
+def _on_search(use: _Use, what: str) -> tuple[str, str]:
+    """Return what a search does, and what helps."""
+    is_made = not isinstance(use.value, (ast.Name, ast.Attribute))
+    rounds = "for each element of a comprehension " if _comprehension(use) else ""
+    if not is_made:
+        return f"{rounds}it searches the {what}", _HELPS_SEARCH[use.verb]
+    fact = f"{rounds}it makes the {what}, and searches it"
+    if use.verb != "in":
+        return fact, _HELPS_SEARCH[use.verb]
+    return fact, (
+        "It usually helps to make it once, before the rounds in which it is the same,"
+        " and as a set if its elements are hashable: a list is searched element by"
+        " element."
+    )
+
+
+def _of_unsure(evidence: Evidence, place: _Place, use: _Use) -> Finding:
+    name = _text(use.value)
+    return _finding(
+        evidence,
+        place,
+        use,
+        f"{_head(evidence, place)} it does little but search `{name}`, whose type the"
+        " source does not tell.",
+        f"If `{name}` is a list, it is searched element by element: then it usually"
+        " helps to keep the elements in a set, or in a dict, which keeps their order.",
+    )
+
+
+def _finding(
+    evidence: Evidence, place: _Place, use: _Use, measured: str, advice: str
+) -> Finding:
+    return Finding(
+        kind=use.kind,
+        places=(place.line,),
+        cost_ns=place.own_ns,
+        share=evidence.share(place.own_ns),
+        numbers=(
+            *(("own_ns", place.own_ns), ("hits", place.hits)),
+            *(("collection", _text(use.value)), ("type", use.type)),
+        ),
+        measured=measured,
+        advice=advice,
+    )

@@ -1,0 +1,323 @@
+"""Types of values, as far as the source of a file tells them.
+
+A variable has a type if everything in the file that binds it gives it that type: a
+display, a call of a type, an annotation. The type of a parameter without an annotation,
+and of a variable that a loop sets, is unknown. An attribute of `self` has the type that
+its class gives it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.advice.scopes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    SCOPES,
+    bound_names,
+    walk_scope,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+Scopes = tuple[ast.AST, ...]  # the innermost first, the module last
+
+LIST, TUPLE, TEXT, OTHER = "list", "tuple", "str", "other"
+
+_NONE = "None"  # a variable of any type may be None at first
+
+_MAX_DEPTH = 20  # variables that are bound to one another, and parts of expressions
+
+_DISPLAYS: dict[type[ast.AST], str] = {
+    **dict.fromkeys((ast.List, ast.ListComp), LIST),
+    **dict.fromkeys((ast.Set, ast.SetComp, ast.Dict, ast.DictComp), OTHER),
+    ast.GeneratorExp: OTHER,
+    ast.Tuple: TUPLE,
+    ast.JoinedStr: TEXT,
+}
+_BUILTINS = {
+    **dict.fromkeys(("list", "sorted"), LIST),
+    "tuple": TUPLE,
+    "str": TEXT,
+    **dict.fromkeys(("set", "frozenset", "dict", "range", "bytes", "bytearray"), OTHER),
+}
+_ANNOTATIONS = {
+    **dict.fromkeys(("list", "List"), LIST),
+    **dict.fromkeys(("tuple", "Tuple"), TUPLE),
+    "str": TEXT,
+    **dict.fromkeys(("set", "frozenset", "dict", "range", "bytes"), OTHER),
+    **dict.fromkeys(("Set", "FrozenSet", "Dict", "DefaultDict", "Counter"), OTHER),
+    **dict.fromkeys(("Mapping", "MutableMapping", "AbstractSet", "MutableSet"), OTHER),
+    "None": _NONE,
+    **dict.fromkeys(("int", "float", "bool", "complex"), OTHER),
+}
+# Methods of text that return lists; modules and columns of tables have others.
+_LISTS_OF_TEXT = frozenset(("split", "rsplit", "splitlines"))
+_TYPE_NAME = re.compile(r"\s*(?:typing\.|t\.)?(\w+)")  # in an annotation that is text
+
+Binding = ast.expr | str  # of a variable: the expression, or its type, "" if unknown
+
+
+class _Attribute(NamedTuple):
+    """What binds an attribute, of `self` in the class `owner`."""
+
+    owner: ast.AST | None  # None: of another object
+    binding: Binding
+    scopes: Scopes
+
+
+class ValueTypes:
+    """The types of the values in one file."""
+
+    def __init__(self, module: ast.Module) -> None:
+        self._module = module
+        self._variables: dict[ast.AST, Mapping[str, list[Binding]]] = {}
+        self._open: set[object] = set()  # what is being looked up
+
+    def of(self, value: ast.expr, scopes: Scopes) -> str:
+        """Return the type of a value that is used in `scopes`, "" if unknown."""
+        if len(self._open) > _MAX_DEPTH:
+            return ""
+        found = _DISPLAYS.get(type(value), "")
+        if isinstance(value, ast.Constant):
+            found = _of_constant(value.value)
+        elif isinstance(value, ast.Name):
+            found = self._of_variable(value.id, scopes)
+        elif isinstance(value, ast.Attribute):
+            found = self._of_attribute(value, scopes)
+        elif isinstance(value, ast.Call):
+            found = self._of_call(value, scopes)
+        elif isinstance(value, ast.IfExp):
+            found = self._joined(value, (value.body, value.orelse), scopes)
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
+            found = self._joined(value, (value.left, value.right), scopes)
+        return found
+
+    def bindings(self, name: str, scopes: Scopes) -> tuple[list[Binding], Scopes]:
+        """Return what binds a variable, and the scopes of that; none if unknown."""
+        for index, scope in enumerate(scopes):
+            if name in self._of_scope(scope):
+                return self._of_scope(scope)[name], scopes[index:]
+        return [], ()
+
+    @cached_property
+    def scopes(self) -> Mapping[ast.AST, Scopes]:
+        """Each scope of the file with those around it, itself first."""
+        found: dict[ast.AST, Scopes] = {}
+        todo: list[tuple[ast.AST, Scopes]] = [(self._module, ())]
+        while todo:
+            node, scopes = todo.pop()
+            if isinstance(node, SCOPES) or node is self._module:
+                scopes = found[node] = (node, *scopes)
+            todo += [(child, scopes) for child in ast.iter_child_nodes(node)]
+        return found
+
+    @cached_property
+    def imported(self) -> frozenset[str]:
+        """The names that imports bind, anywhere in the file."""
+        nodes = ast.walk(self._module)
+        found = [bound_names(node) for node in nodes if isinstance(node, ast.alias)]
+        return frozenset(name for names in found for name in names)
+
+    @cached_property
+    def _bound(self) -> frozenset[str]:
+        nodes = ast.walk(self._module)
+        return frozenset(name for node in nodes for name in bound_names(node))
+
+    def _of_variable(self, name: str, scopes: Scopes) -> str:
+        found, around = self.bindings(name, scopes)
+        return self._joined((around[:1], name), found, around)
+
+    def _of_attribute(self, value: ast.Attribute, scopes: Scopes) -> str:
+        owner = _owner(value, scopes)
+        every = self._attributes.get(value.attr, ()) if owner else ()
+        if all(one.owner is not owner for one in every):
+            return ""
+        every = [one for one in every if one.owner in {owner, None}]
+        found = {
+            self._joined((one.owner, value.attr), [one.binding], one.scopes)
+            for one in every
+        }
+        return _one_of(found)
+
+    def _of_call(self, call: ast.Call, scopes: Scopes) -> str:
+        function = call.func
+        if isinstance(function, ast.Name):
+            is_builtin = function.id not in self._bound
+            return _BUILTINS.get(function.id, "") if is_builtin else ""
+        if not isinstance(function, ast.Attribute):
+            return ""
+        if function.attr == "copy" and not call.args:
+            return self._joined(call, [function.value], scopes)
+        of = function.value
+        is_module = isinstance(of, ast.Name) and of.id in self.imported
+        is_column = isinstance(of, ast.Attribute) and of.attr == "str"
+        is_list = function.attr in _LISTS_OF_TEXT and not is_module and not is_column
+        return LIST if is_list else ""
+
+    def _joined(self, key: object, every: Iterable[Binding], scopes: Scopes) -> str:
+        """Return the type that all bindings have, "" if they differ."""
+        if key in self._open:
+            return _NONE  # bound to itself: the other bindings tell
+        self._open.add(key)
+        found = {one if isinstance(one, str) else self.of(one, scopes) for one in every}
+        self._open.remove(key)
+        return _one_of(found)
+
+    def _of_scope(self, scope: ast.AST) -> Mapping[str, list[Binding]]:
+        """Return the variables of a scope."""
+        if isinstance(scope, ast.ClassDef):
+            return {}  # the functions in it do not see them
+        if scope not in self._variables:
+            own = _globals(scope)
+            found: dict[str, list[Binding]] = {}
+            for name, binding in _variables(scope):
+                if name not in own:
+                    found.setdefault(name, []).append(binding)
+            for other, inner in self._shared if scope is self._module else ():
+                found.setdefault(other, []).append(inner)
+            for name in _nonlocals(scope):
+                found.setdefault(name, []).append("")
+            self._variables[scope] = found
+        return self._variables[scope]
+
+    @cached_property
+    def _shared(self) -> list[tuple[str, Binding]]:
+        """What functions bind to variables of the module."""
+        return [
+            one
+            for scope in self.scopes
+            if scope is not self._module and (names := _globals(scope))
+            for one in _variables(scope)
+            if one[0] in names
+        ]
+
+    @cached_property
+    def _attributes(self) -> Mapping[str, list[_Attribute]]:
+        found: dict[str, list[_Attribute]] = {}
+        for scope, scopes in self.scopes.items():
+            nodes = [*walk_scope(scope)]
+            known = dict(_targets(nodes))
+            for node in nodes:
+                owner: ast.AST | None = scope
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    names, owner = [node.attr], _owner(node, scopes)
+                elif isinstance(scope, ast.ClassDef) and node is not scope:
+                    names = bound_names(node)
+                else:
+                    continue
+                binding = known.get(node, "")
+                one = _Attribute(owner=owner, binding=binding, scopes=scopes)
+                for name in names:
+                    found.setdefault(name, []).append(one)
+        return found
+
+
+def _one_of(types: set[str]) -> str:
+    """Return the type of a value that has one of several, "" if they differ."""
+    if types == {_NONE}:
+        return _NONE
+    found = types - {_NONE}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _owner(value: ast.Attribute, scopes: Scopes) -> ast.AST | None:
+    """Return the class whose method uses an attribute of `self`, None if it is none."""
+    inner = [one for one in scopes if not isinstance(one, COMPREHENSIONS)]
+    for function, outer in pairwise(inner):
+        if isinstance(outer, ast.ClassDef) and isinstance(function, FUNCTIONS):
+            first = [*function.args.posonlyargs, *function.args.args][:1]
+            names = [one.arg for one in first]
+            is_self = isinstance(value.value, ast.Name) and value.value.id in names
+            return outer if is_self else None
+    return None
+
+
+def _of_constant(value: object) -> str:
+    if value is None:
+        return _NONE
+    return TEXT if isinstance(value, str) else OTHER
+
+
+def _globals(scope: ast.AST) -> set[str]:
+    nodes = walk_scope(scope)
+    found = [one.names for one in nodes if isinstance(one, ast.Global)]
+    return {name for names in found for name in names}
+
+
+def _nonlocals(scope: ast.AST) -> set[str]:
+    """Return the variables of a scope that functions inside it may bind."""
+    nodes = ast.walk(scope)
+    found = [one.names for one in nodes if isinstance(one, ast.Nonlocal)]
+    return {name for names in found for name in names}
+
+
+def _variables(scope: ast.AST) -> Iterator[tuple[str, Binding]]:
+    """Yield the variables that a scope binds, each with what binds it."""
+    nodes = [*walk_scope(scope)]
+    for one in nodes[1:]:
+        if isinstance(one, COMPREHENSIONS):
+            nodes += [
+                part.target for part in ast.walk(one) if isinstance(part, ast.NamedExpr)
+            ]
+    known = dict(_targets(nodes))
+    for node in nodes[1:]:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
+            continue
+        for name in bound_names(node):
+            yield name, known.get(node, "")
+
+
+def _targets(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, Binding]]:
+    """Yield the targets of assignments, and parameters, whose binding is known."""
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                yield from _pairs(target, node.value)
+        elif isinstance(node, ast.AnnAssign):
+            yield node.target, _annotated(node.annotation)
+        elif isinstance(node, ast.AugAssign):
+            keeps = isinstance(node.op, (ast.Add, ast.Mult))
+            yield node.target, _NONE if keeps else ""
+        elif isinstance(node, ast.NamedExpr):
+            yield node.target, node.value
+        elif isinstance(node, ast.arguments):
+            every = [*node.posonlyargs, *node.args, *node.kwonlyargs]
+            yield from ((one, _annotated(one.annotation)) for one in every)
+            yield from ((one, TUPLE) for one in [node.vararg] if one)
+            yield from ((one, OTHER) for one in [node.kwarg] if one)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.AST, Binding]]:
+    """Yield the names and attributes of a target with their values."""
+    tuples = (ast.Tuple, ast.List)
+    if not isinstance(target, tuples):
+        yield target, value
+    elif isinstance(value, tuples) and len(value.elts) == len(target.elts):
+        for one, other in zip(target.elts, value.elts):
+            is_one = not isinstance(one, (*tuples, ast.Starred))
+            yield from [(one, other)] if is_one else []
+
+
+def _annotated(annotation: ast.expr | None) -> str:
+    """Return the type that an annotation names, "" if it is no one of interest."""
+    found: set[str] = set()
+    todo = [annotation]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, ast.BinOp):  # X | None
+            todo += [one.left, one.right]
+        elif isinstance(one, ast.Subscript):
+            todo.append(one.value)
+        elif isinstance(one, ast.Constant):
+            match = _TYPE_NAME.match(str(one.value))
+            found.add(_ANNOTATIONS.get(match[1], "") if match else "")
+        else:
+            name: str = getattr(one, "attr", "") or getattr(one, "id", "")
+            found.add(_ANNOTATIONS.get(name, ""))
+    return _one_of(found)

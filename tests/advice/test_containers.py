@@ -1,0 +1,391 @@
+"""Lists that are searched or moved, and collections that are made anew in rounds."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+from example_advice import FILE, MS, RUN, Called, advice, found, made
+
+from lineprof.line_stats import LineStats
+from lineprof.model.records import CallNode, CallTree
+
+if TYPE_CHECKING:
+    from lineprof.advice.finding import Finding
+
+TENTH = RUN // 10
+KINDS = {"list-search", "list-shift", "rebuilt-collection"}
+
+
+def profile(text: str, *, hits: int = 1_000, ns: int = 2 * TENTH) -> LineStats:
+    """Return the profile of a program whose line with ``# hot`` takes `ns`.
+
+    It is a line of work(), or of the module.
+    """
+    text = textwrap.dedent(text).lstrip("\n")
+    [line] = [n for n, one in enumerate(text.splitlines(), 1) if one.endswith("# hot")]
+    name = "work" if "def work(" in text else "<module>"
+    return made(text, {name: (1, {line: (hits, ns)})})
+
+
+def of(text: str, **numbers: int) -> list[Finding]:
+    """Return the findings about collections."""
+    every = advice(profile(text, **numbers)).findings
+    return [one for one in every if one.kind in KINDS]
+
+
+def in_work(line: str, first: str = "", parameters: str = "items") -> str:
+    """Return a program that has `line` in a loop, and `first` before it."""
+    lines = [f"def work({parameters}):", *(f"    {one}" for one in first.split("; "))]
+    return "\n".join([*lines, "    for item in items:", f"        {line}  # hot"])
+
+
+LISTS = {
+    "display": ("item in seen", "seen = []"),
+    "call": ("item in seen", "seen = list(items)"),
+    "sorted": ("item in seen", "seen = sorted(items)"),
+    "comprehension": ("item in seen", "seen = [one for one in items]"),
+    "of text": ("item in seen", "seen = text.split()"),
+    "two": ("item in a and item in b", "a, b = [], []"),
+    "not in": ("item not in seen", "seen = [1]; seen.append(2)"),
+    "sum": ("item in seen", "seen = [] + list(items)"),
+    "annotated": ("item in seen", "seen: list[int] = items"),
+    "with None": ("item in seen", "seen = None; seen = []"),
+    "added to": ("item in seen", "seen = []; seen += items"),
+    "copy": ("item in seen", "seen = []; seen = seen.copy()"),
+    "made anew": ("item in list(items)", ""),
+    "made anew, sorted": ("item in sorted(items)", ""),
+    "tuple": ("item in seen", "seen = tuple(items)"),
+    "index": ("seen.index(item)", "seen = []"),
+    "count": ("seen.count(item)", "seen = []"),
+    "remove": ("seen.remove(item)", "seen = []"),
+    "in a comprehension": ("x = [y for y in item if y in seen]", "seen = []"),
+    "in a generator": ("x = any(y in seen for y in item)", "seen = []"),
+    "two statements": ("if item not in seen: seen.append(item)", "seen = []"),
+    "walrus": ("item in seen", "(seen := [])"),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_what_is_surely_a_list_is_named(name: str) -> None:
+    line, first = LISTS[name]
+    is_whole = "=" in line or line.startswith(("seen.", "if "))
+    line = line if is_whole else f"x = {line}"
+    [one] = of(in_work(line, first or "pass"))
+    assert one.kind == "list-search"
+    assert dict(one.numbers)["type"] in {"list", "tuple"}
+
+
+NO_LISTS = {
+    "set": ("item in seen", "seen = set()"),
+    "dict": ("item in seen", "seen = {}"),
+    "dict comprehension": ("item in seen", "seen = {1: 2 for one in items}"),
+    "text": ("item in seen", "seen = 'abc'"),
+    "range": ("item in seen", "seen = range(9)"),
+    "frozenset": ("item in seen", "seen = frozenset(items)"),
+    "annotated": ("item in seen", "seen: set[int] = items"),
+    "part of a text": ("'a' in seen", "seen = items"),
+    "few constants": ("item in [1, 2, 3]", "pass"),
+    "few constants by name": ("item in seen", "seen = (1, 2, 3)"),
+    "keys": ("item in seen.keys()", "seen = {}"),
+    "unknown index": ("seen.index(item)", "seen = items"),
+    "index of a text": ("seen.index(item)", "seen = 'abc'"),
+    "shadowed": ("item in list(items)", "list = set"),
+    "lambda": ("f = lambda x: x in seen", "seen = []"),
+}
+
+
+@pytest.mark.parametrize("name", NO_LISTS)
+def test_what_is_no_list_is_not_searched_one_by_one(name: str) -> None:
+    line, first = NO_LISTS[name]
+    line = line if " = " in line else f"x = {line}"
+    assert not of(in_work(line, first), hits=10)
+
+
+UNKNOWN = {
+    "parameter": ("seen", "pass", "items, seen"),
+    "two types": ("seen", "seen = []; seen = set(items)", "items"),
+    "of a call": ("seen", "seen = load()", "items"),
+    "loop variable": (
+        "seen",
+        "seen = []; [0 for seen in items]; seen = load()",
+        "items",
+    ),
+    "unpacked": ("seen", "seen, other = items", "items"),
+    "attribute": ("items.seen", "pass", "items"),
+    "with": ("seen", "seen = open(items)", "items"),
+    "deleted from the set": ("seen", "seen = load(); seen -= items", "items"),
+    "other function's": ("seen", "global seen", "items"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_may_be_no_list_is_not_called_one(name: str) -> None:
+    value, first, parameters = UNKNOWN[name]
+    text = in_work(f"x = item in {value}", first, parameters)
+    [one] = of(text)
+    assert one.measured.endswith(
+        f"it does little but search `{value}`, whose type the source does not tell."
+    )
+    assert one.advice.startswith(f"If `{value}` is a list,")
+    assert dict(one.numbers)["type"] == ""
+    # A set of slow elements, or a text, may take as long as that.
+    assert of(text, hits=1_000, ns=TENTH + 1)
+    assert not of(text, hits=40_001, ns=2 * TENTH)
+    assert not of(in_work(f"x = item in {value} or f()", first, parameters))
+
+
+def test_a_variable_that_an_inner_function_sets_has_no_known_type() -> None:
+    text = """
+    def work(items):
+        seen = []
+        def change():
+            nonlocal seen
+            seen = set()
+        for item in items:
+            x = item in seen  # hot
+    """
+    [one] = of(text)
+    assert dict(one.numbers)["type"] == ""
+
+
+@pytest.mark.parametrize(
+    ("rest", "type_"),
+    [
+        ("", "list"),
+        ("\n\ndef change():\n    global SEEN\n    SEEN = set()\n", ""),
+        ("\n\nSEEN = set(SEEN)\n", ""),
+        ("\n\ndef other():\n    SEEN = set()\n", "list"),
+    ],
+)
+def test_a_variable_of_the_module_has_the_type_that_all_code_gives_it(
+    rest: str, type_: str
+) -> None:
+    text = f"SEEN = []\n\ndef work(item):\n    return item in SEEN  # hot\n{rest}"
+    [one] = of(text)
+    assert dict(one.numbers)["type"] == type_
+
+
+@pytest.mark.parametrize(
+    ("methods", "type_"),
+    [
+        ("self.seen = []", "list"),
+        ("self.seen: list[int] = items", "list"),
+        ("self.seen = None\n        self.seen = []", "list"),
+        ("self.seen = []\n        self.seen = set()", ""),
+        ("self.seen = []\n        other.seen = items", ""),
+        ("self.seen = load()", ""),
+        ("self.other = []", ""),
+    ],
+)
+def test_an_attribute_has_the_type_that_its_class_gives_it(
+    methods: str, type_: str
+) -> None:
+    text = (
+        f"class Jobs:\n    def __init__(self, items):\n        {methods}\n\n"
+        "    def work(self, item):\n        return item in self.seen  # hot\n\n"
+        "class Other:\n    def __init__(self):\n        self.seen = set()\n"
+    )
+    [one] = of(text)
+    assert dict(one.numbers)["type"] == type_
+
+
+def test_a_field_of_a_data_class_has_the_type_of_its_annotation() -> None:
+    text = """
+    @dataclass
+    class Jobs:
+        seen: list[int] = field(default_factory=list)
+
+        def work(self, item):
+            return item in self.seen  # hot
+    """
+    [one] = of(text)
+    assert dict(one.numbers)["type"] == "list"
+
+
+@pytest.mark.parametrize(
+    ("hits", "ns", "expected"),
+    [
+        (1_000, TENTH + 1, True),
+        (1_000, TENTH, False),  # a tenth of the run, not more
+        (10, 2 * TENTH, True),
+        (9, 2 * TENTH, False),
+        (400_000, 2 * TENTH, True),  # 500 ns each
+        (400_001, 2 * TENTH, False),  # as fast as a search in a set
+    ],
+)
+def test_the_thresholds_of_a_search(hits: int, ns: int, *, expected: bool) -> None:
+    text = in_work("x = item in seen", "seen = []")
+    assert bool(of(text, hits=hits, ns=ns)) is expected
+
+
+def test_the_sentences_of_a_search() -> None:
+    [one] = of(in_work("x = item in seen", "seen = []"))
+    assert one.places == (((FILE, 1, "work"), 4),)
+    assert dict(one.numbers) == {
+        "own_ns": 2 * TENTH,
+        "hits": 1_000,
+        "collection": "seen",
+        "type": "list",
+    }
+    assert one.measured == (
+        "This line took 200.0 ms itself, 20.0 % of the run, in 1,000 executions, 200.0"
+        " us each; it searches the list `seen`."
+    )
+    [two] = of(in_work("x = item in a or item in b or item in a", "a, b = [], []"))
+    assert two.measured.endswith("it searches the list `a` and `b`.")
+    [beside] = of(in_work("x = item in seen and graph.near(item)", "seen = []"))
+    assert beside.measured.endswith("the list `seen` (the time includes near).")
+
+
+def test_a_list_that_is_made_for_each_element_of_a_comprehension() -> None:
+    text = """
+    def work(graph, person):
+        return [one for one in graph if one not in list(graph.near(person))]  # hot
+    """
+    [one] = of(text, hits=1)  # a comprehension is one execution
+    assert one.measured.endswith(
+        "in 1 execution; for each element of a comprehension it makes the list"
+        " `list(graph.near(person))`, and searches it."
+    )
+    assert one.advice.startswith("It usually helps to make it once,")
+
+
+@pytest.mark.parametrize("name", ["<listcomp>", "<setcomp>", "<genexpr>", "<lambda>"])
+def test_a_comprehension_that_is_a_function_has_the_finding_in_its_place(
+    name: str,
+) -> None:
+    values = {
+        "<listcomp>": "[x for x in items if x in seen]",
+        "<setcomp>": "{x for x in items if x in seen}",
+        "<genexpr>": "list(x for x in items if x in seen)",
+        "<lambda>": "filter(lambda x: x in seen, items)",
+    }
+    text = f"def work(items):\n    seen = []\n    return {values[name]}\n"
+    stats = made(text, {"work": (1, {3: (10, 2 * TENTH)})})
+    [function] = stats.functions
+    inner = function._replace(name=f"work.<locals>.{name}", line=3)
+    keys = (function.key, inner.key)
+    nodes = [
+        CallNode(index - 1, 3 * index, key, 0, 1, 1, own, 2 * TENTH, 2 * TENTH)
+        for index, (key, own) in enumerate(zip(keys, (0, 2 * TENTH)))
+    ]
+    both = LineStats.from_functions(
+        [function, inner],
+        processes=stats.processes,
+        sources=stats.sources,
+        threads=stats.threads,
+        calls=CallTree(tuple(nodes)),
+    )
+    [one] = [one for one in advice(both).findings if one.kind == "list-search"]
+    assert one.places[0][0] == inner.key
+
+
+def test_the_line_of_a_statement_over_several_lines_is_the_one_that_searches() -> None:
+    text = """
+    def work(items):
+        seen = []
+        return [
+            x
+            for x in items
+            if x in seen  # hot
+        ]
+    """
+    [one] = of(text, hits=1)
+    assert one.places[0][1] == 6
+    other = text.replace("  # hot", "").replace("in items", "in items  # hot")
+    assert not of(other, hits=1)
+
+
+def test_the_time_of_profiled_functions_is_not_that_of_a_search() -> None:
+    text = (
+        "def work(items):\n    seen = []\n    while f(items) in seen:\n        pass\n"
+    )
+    text += "\ndef f(items):\n    pass\n"
+    lines = {"work": (1, {3: (1_000, 3 * TENTH)}), "f": (1_000, {7: (1_000, MS)})}
+    slow = made(text, lines, [Called("work", 3, "f", 1_000, 2 * TENTH + 1)])
+    assert not found(slow, "list-search")
+    fast = made(text, lines, [Called("work", 3, "f", 1_000, TENTH)])
+    assert found(fast, "list-search")
+
+
+SHIFTS = ("seen.pop(0)", "seen.insert(0, item)", "del seen[0]")
+
+
+@pytest.mark.parametrize("line", SHIFTS)
+def test_a_change_at_the_front_of_a_list_moves_the_others(line: str) -> None:
+    [one] = of(in_work(line, "seen = []"))
+    assert one.kind == "list-shift"
+    assert "it moves all other elements of the list `seen`" in one.measured
+    assert not of(in_work(line, "seen = collections.deque()"))
+    assert not of(in_work(line, "seen = {}"))
+    for other in ("seen.pop()", "seen.pop(1)", "seen.insert(1, item)", "del seen[1]"):
+        assert not of(in_work(other, "seen = []"))
+
+
+@pytest.mark.parametrize(
+    ("line", "first", "type_"),
+    [
+        ("seen = seen + [item]", "seen = []", "list"),
+        ("seen = seen + [item]", "seen = load()", "list"),
+        ("seen = [*seen, item]", "seen = []", "list"),
+        ("seen = seen | {item}", "seen = set()", "set"),
+        ("seen = {*seen, item}", "seen = set()", "set"),
+        ("seen = {**seen, item: 1}", "seen = {}", "dict"),
+        ("seen = seen | {item: 1}", "seen = {}", "dict"),
+        ("seen = seen + (item,)", "seen = ()", "tuple"),
+        ("seen += (item,)", "seen = ()", "tuple"),
+        ("self.seen = self.seen + [item]", "pass", "list"),
+    ],
+)
+def test_a_collection_that_is_made_anew_to_add_to_it(
+    line: str, first: str, type_: str
+) -> None:
+    [one] = of(in_work(line, first))
+    assert (one.kind, dict(one.numbers)["type"]) == ("rebuilt-collection", type_)
+    assert f"it makes the {type_} `" in one.measured
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("seen += [item]", "seen = []"),
+        ("seen |= {item}", "seen = set()"),
+        ("seen = other + [item]", "other = []"),
+        ("seen = [item] + other", "other = []"),
+        ("text += item", "text = ''"),  # CPython adds to the text itself
+        ("seen = seen + item", "seen = 0"),
+        ("self.seen = other.seen + [item]", "pass"),
+    ],
+)
+def test_what_is_changed_itself_is_not_made_anew(line: str, first: str) -> None:
+    assert not of(in_work(line, first))
+
+
+def test_text_is_made_anew_unless_it_is_a_local_variable() -> None:
+    module = "text = ''\nfor item in range(9):\n    text += str(item)  # hot\n"
+    [one] = of(module)
+    assert (one.kind, dict(one.numbers)["type"]) == ("rebuilt-collection", "str")
+    text = """
+    class Page:
+        def __init__(self):
+            self.text = ""
+
+        def work(self, item):
+            self.text += item  # hot
+    """
+    [two] = of(text)
+    assert dict(two.numbers)["collection"] == "self.text"
+
+
+def test_deep_expressions_are_walked_without_recursion() -> None:
+    deep = " + ".join(["a"] * 2_000)
+    for line in (
+        f"x = item in ({deep})",
+        f"seen = {deep}; x = item in seen",
+        f"seen: {deep.replace('+', '|')} = 1; x = item in seen",
+        f"x = item in list({deep})",
+    ):
+        first, _, last = line.rpartition("; ")
+        of(in_work(last, first or "pass"))
