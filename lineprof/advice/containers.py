@@ -118,6 +118,8 @@ def _place(evidence: Evidence, line: Line, ns: int) -> _Place | None:
     ]
     if not found or any(scope is not found[0][1] for _, scope in found):
         return None
+    if evidence.is_called_elsewhere(line[0]):
+        tree.types.called_elsewhere.add(found[0][1])
     return _Place(
         line=line,
         own_ns=ns,
@@ -249,10 +251,10 @@ def _is_short(place: _Place, value: ast.expr, scopes: Scopes) -> bool:
     if not isinstance(value, ast.Name):
         return _is_short_display(value)
     found, _ = place.types.bindings(value.id, scopes)
-    if not found or any(isinstance(one, str) for one in found):
+    if not found or not all(map(_is_short_display, found)):
         return False
-    if not all(_is_short_display(one) for one in found if isinstance(one, ast.expr)):
-        return False
+    if any(not one.elts for one in found if isinstance(one, (ast.List, ast.Tuple))):
+        return False  # it begins empty
     return not any(
         isinstance(one, ast.Attribute)
         and one.attr in _GROWS
@@ -262,47 +264,51 @@ def _is_short(place: _Place, value: ast.expr, scopes: Scopes) -> bool:
     )
 
 
-def _is_short_display(value: ast.expr) -> bool:
+def _is_short_display(value: object) -> bool:
     if not isinstance(value, (ast.List, ast.Tuple)) or len(value.elts) >= _SHORT:
         return False
-    return bool(value.elts) and not any(
-        isinstance(one, ast.Starred) for one in value.elts
-    )
+    return not any(isinstance(one, ast.Starred) for one in value.elts)
 
 
 def _rebuilt(place: _Place, node: ast.Assign | ast.AugAssign) -> Iterator[_Use]:
     """Yield a collection that a statement makes anew of all its elements and some more.
 
-    Of a local variable with text, CPython adds to the text itself.
+    To text in a local variable CPython adds in place, if the statement does it once.
     """
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
     if not isinstance(target, (ast.Name, ast.Attribute)):
         return
     found = place.types.of(target, place.scopes)
-    use = _Use(REBUILT, "", target, found, place.scopes)
-    if isinstance(node, ast.AugAssign):
-        is_local = isinstance(target, ast.Name) and not isinstance(
-            place.scopes[0], ast.Module
-        )
-        if isinstance(node.op, ast.Add) and (
-            found == TUPLE or (found == TEXT and not is_local)
-        ):
-            yield use
-        return
+    is_local = isinstance(target, ast.Name) and len(place.scopes) > 1
     value = node.value
-    if isinstance(value, ast.BinOp):
-        left = _same(value.left, target) and isinstance(value.op, (ast.Add, ast.BitOr))
+    if isinstance(node, ast.AugAssign):
+        is_added = isinstance(node.op, ast.Add)
+        is_made = is_added and (found == TUPLE or (found == TEXT and not is_local))
+    elif isinstance(value, ast.BinOp):
         made = (ast.List, ast.Tuple, ast.Set, ast.Dict)
-        if left and isinstance(value.right, made):
-            yield use._replace(type=type(value.right).__name__.lower())
+        if isinstance(value.right, made):
+            found = type(value.right).__name__.lower()
+        adds = _adds(value, target)
+        is_made = adds > 0 and (found != TEXT or adds > 1 or not is_local)
     elif isinstance(value, (ast.List, ast.Tuple, ast.Set)):
+        found = type(value).__name__.lower()
         stars = [one.value for one in value.elts if isinstance(one, ast.Starred)]
-        if any(_same(one, target) for one in stars):
-            yield use._replace(type=type(value).__name__.lower())
-    elif isinstance(value, ast.Dict):
-        merged = [one for key, one in zip(value.keys, value.values) if key is None]
-        if any(_same(one, target) for one in merged):
-            yield use._replace(type="dict")
+        is_made = any(_same(one, target) for one in stars)
+    else:
+        found = "dict"
+        pairs = zip(value.keys, value.values) if isinstance(value, ast.Dict) else ()
+        is_made = any(key is None and _same(one, target) for key, one in pairs)
+    if is_made and found in _HELPS_REBUILT:
+        yield _Use(REBUILT, "", target, found, place.scopes)
+
+
+def _adds(value: ast.expr, target: ast.expr) -> int:
+    """Return how many times a value is added to the variable that is set; 0: never."""
+    count = 0
+    while isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.BitOr)):
+        value = value.left
+        count += 1
+    return count if _same(value, target) else 0
 
 
 def _same(value: ast.expr, target: ast.expr) -> bool:
@@ -318,6 +324,7 @@ def _same(value: ast.expr, target: ast.expr) -> bool:
 def _calls(evidence: Evidence, place: _Place, uses: list[_Use]) -> Iterator[str]:
     """Yield the calls on a line whose time may be part of its own."""
     inside = {id(part) for use in uses for part in ast.walk(use.value)}
+    values = {id(use.value) for use in uses}
     profiled = {
         edge.callee[2].rpartition(".")[2]
         for edge in evidence.calls.get(place.line, ())
@@ -326,10 +333,11 @@ def _calls(evidence: Evidence, place: _Place, uses: list[_Use]) -> Iterator[str]
     for node, _ in _parts(evidence, place):
         if not isinstance(node, ast.Call) or id(node) in inside:
             continue
+        if any(id(part) in values for part in ast.walk(node)):
+            continue  # of what the use gives it
         function = node.func
         name = getattr(function, "attr", None) or getattr(function, "id", "")
-        of_use = isinstance(function, ast.Attribute) and id(function.value) in inside
-        if not of_use and name not in _CHEAP and name not in profiled:
+        if name not in _CHEAP and name not in profiled:
             yield name or "a function"
 
 
@@ -354,6 +362,11 @@ def _text(node: ast.expr) -> str:
     return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 3]}..."
 
 
+def _listed(names: list[str]) -> str:
+    """Return names for a sentence: ``a, b and c``."""
+    return " and ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+
+
 def _head(evidence: Evidence, place: _Place) -> str:
     each = f", {in_words(place.own_ns / place.hits)} each" if place.hits > 1 else ""
     return (
@@ -365,10 +378,8 @@ def _head(evidence: Evidence, place: _Place) -> str:
 
 def _of_uses(evidence: Evidence, place: _Place, kind: str, uses: list[_Use]) -> Finding:
     first = uses[0]
-    names = [*dict.fromkeys(f"`{_text(one.value)}`" for one in uses)]
-    what = f"{first.type} {names[0]}"
-    if names[1:]:
-        what = f"{first.type} {', '.join(names[:-1])} and {names[-1]}"
+    names = _listed([*dict.fromkeys(f"`{_text(one.value)}`" for one in uses)])
+    what = f"{first.type} {names}"
     if kind == LIST_SEARCH:
         fact, advice = _on_search(first, what)
     elif kind == LIST_SHIFT:
@@ -378,11 +389,11 @@ def _of_uses(evidence: Evidence, place: _Place, kind: str, uses: list[_Use]) -> 
             " appendleft, or to use the end of the list."
         )
     else:
-        fact = f"it makes the {what} anew each time, with all elements so far"
+        fact = f"it makes the {what} anew each time, with all that it has so far"
         advice = _HELPS_REBUILT[first.type]
     others = [*dict.fromkeys(_calls(evidence, place, uses))]
     if others:
-        fact += f" (the time includes {', '.join(others)})"
+        fact += f"; calls of {_listed(others)} are in that time, too"
     return _finding(evidence, place, first, f"{_head(evidence, place)} {fact}.", advice)
 
 

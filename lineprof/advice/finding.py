@@ -223,6 +223,11 @@ class Evidence:
             (*key[:2], name) for key, name in names if name.startswith("<")
         )
 
+    def is_called_elsewhere(self, key: Key) -> bool:
+        """Return whether code of other files calls a function."""
+        calls = self._into.get(key, ())
+        return any(one.caller is not None and one.caller[0] != key[0] for one in calls)
+
     def recursed(self, key: Key) -> bool:
         """Return whether a function recursed: then its lines have times twice."""
         function = self.functions.get(key)

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
+from lineprof.advice.source_trees import head_parts
 from lineprof.model.collectives import is_collective
 from lineprof.model.own_waits import min_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of
@@ -87,6 +88,52 @@ def _subject(evidence: Evidence, line: Line) -> tuple[tuple[Line, ...], str]:
 
 # Waits.
 
+# Calls by which a line waits for another thread or process of the program.
+_JOINS = frozenset(
+    (
+        *("as_completed", "gather", "get", "imap", "imap_unordered", "join", "map"),
+        *("result", "shutdown", "starmap", "wait"),
+    )
+)
+_RUNS_A_CHILD = frozenset(("call", "check_call", "check_output", "communicate", "run"))
+_RUNS_A_LOOP = frozenset(("run_forever", "run_until_complete"))
+
+
+def _called(evidence: Evidence, line: Line) -> set[str]:
+    """Return the names of what a line calls, of modules as ``module.name``, too."""
+    tree = evidence.trees.of(line[0][0])
+    found: set[str] = set()
+    for node, _ in tree.statements_on(line[1]) if tree else ():
+        for part in head_parts(node):
+            for one in ast.walk(part):
+                if isinstance(one, ast.Call) and isinstance(one.func, ast.Name):
+                    found.add(one.func.id)
+                elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+                    of = one.func.value
+                    module = f"{of.id}." if isinstance(of, ast.Name) else ""
+                    found |= {one.func.attr, f"{module}{one.func.attr}"}
+    return found
+
+
+def _works_meanwhile(profile: Profile) -> bool:
+    """Return whether other threads or processes of the program have lines."""
+    return len(profile.threads) > 1 or len(profile.processes) > 1
+
+
+def _helps(cause: str, called: set[str]) -> str:
+    """Return what usually helps against a wait of a line that calls some functions."""
+    if called & {*_RUNS_A_LOOP, "asyncio.run", "anyio.run", "trio.run"}:
+        return (
+            "No task of the event loop could run meanwhile: it usually helps to start"
+            " tasks that do not need one another at the same time."
+        )
+    if any(f"subprocess.{one}" in called for one in _RUNS_A_CHILD):
+        return (
+            "The line waits for another program: it usually helps to have several at"
+            " work at once, or to do the work in this process."
+        )
+    return _HELPS_WAITS.get(cause, _HELPS_WAITS[OTHER])
+
 
 def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
     """Yield the lines that waited for a large part of the run themselves.
@@ -105,8 +152,11 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
         ns = sum(causes.values())
         if ns <= min_ns or line[0] not in evidence.functions:
             continue
-        places, subject = _subject(evidence, line)
         most = max(causes, key=lambda cause: causes[cause])
+        called = _called(evidence, line)
+        if most in {LOCK, OTHER} and called & _JOINS and _works_meanwhile(profile):
+            continue  # for other lines of the program, which have the time
+        places, subject = _subject(evidence, line)
         parts = ", ".join(
             f"{in_words(causes[cause])} for {_FOR.get(cause, cause)}"
             for cause in sorted(causes, key=lambda cause: -causes[cause])
@@ -124,7 +174,7 @@ def waiting_lines(evidence: Evidence) -> Iterator[Finding]:
                 f"{subject} was off the processor for {in_words(ns)} or more,"
                 f" {evidence.of_run(ns)}: {parts}."
             ),
-            advice=_HELPS_WAITS.get(most, _HELPS_WAITS[OTHER]),
+            advice=_helps(most, called),
         )
 
 
@@ -197,8 +247,17 @@ class _Uneven(NamedTuple):
 
 
 def uneven_lines(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the lines of which one execution took far longer than all others."""
+    """Yield the lines of which one execution took far longer than all others.
+
+    Those that waited are left out: see `waiting_lines`.
+    """
     found = [*_uneven(evidence)]
+    waits = min_waits(evidence.profile, [one.line for one in found], evidence.edges)
+    found = [
+        one
+        for one in found
+        if sum(waits.get(one.line, {}).values()) < _SAME_PART * one.max_ns
+    ]
     keys = {one.line[0] for one in found}
     for one in found:
         if not evidence.leads_to([one.line], _SAME_PART * one.max_ns, keys):
@@ -248,8 +307,8 @@ def _of_uneven(evidence: Evidence, one: _Uneven) -> Finding:
             f" average, the shortest {in_words(one.min_ns)}."
         ),
         advice=(
-            "A first execution usually imports, compiles or fills a cache: it helps to"
-            " do that once and keep it, or to leave it out of what is compared."
+            "A first execution often imports, compiles or fills a cache: then it helps"
+            " to do that once and keep it, or to leave it out of what is compared."
         ),
     )
 

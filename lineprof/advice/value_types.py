@@ -1,15 +1,17 @@
 """Types of values, as far as the source of a file tells them.
 
 A variable has a type if everything in the file that binds it gives it that type: a
-display, a call of a type, an annotation. The type of a parameter without an annotation,
-and of a variable that a loop sets, is unknown. An attribute of `self` has the type that
-its class gives it.
+display, a call of a type, an annotation, the results of a function. A parameter has
+that of all its arguments, if its function is only ever called by its name. The type of
+a variable that a loop sets is unknown. An attribute of `self` has the type that its
+class gives it.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +34,7 @@ LIST, TUPLE, TEXT, OTHER = "list", "tuple", "str", "other"
 _NONE = "None"  # a variable of any type may be None at first
 
 _MAX_DEPTH = 20  # variables that are bound to one another, and parts of expressions
+_MAX_LOOKUPS = 100_000  # values in one file: 0.1 s
 
 _DISPLAYS: dict[type[ast.AST], str] = {
     **dict.fromkeys((ast.List, ast.ListComp), LIST),
@@ -60,7 +63,8 @@ _ANNOTATIONS = {
 _LISTS_OF_TEXT = frozenset(("split", "rsplit", "splitlines"))
 _TYPE_NAME = re.compile(r"\s*(?:typing\.|t\.)?(\w+)")  # in an annotation that is text
 
-Binding = ast.expr | str  # of a variable: the expression, or its type, "" if unknown
+# What binds a variable: a type ("" if unknown), or a node whose type is looked up.
+Binding = ast.expr | ast.arg | ast.FunctionDef | str
 
 
 class _Attribute(NamedTuple):
@@ -78,10 +82,14 @@ class ValueTypes:
         self._module = module
         self._variables: dict[ast.AST, Mapping[str, list[Binding]]] = {}
         self._open: set[object] = set()  # what is being looked up
+        self._room = _MAX_LOOKUPS
+        # Functions that other files call: the types of their parameters are unknown.
+        self.called_elsewhere: set[ast.AST] = set()
 
     def of(self, value: ast.expr, scopes: Scopes) -> str:
         """Return the type of a value that is used in `scopes`, "" if unknown."""
-        if len(self._open) > _MAX_DEPTH:
+        self._room -= 1
+        if len(self._open) > _MAX_DEPTH or self._room < 0:
             return ""
         found = _DISPLAYS.get(type(value), "")
         if isinstance(value, ast.Constant):
@@ -95,7 +103,8 @@ class ValueTypes:
         elif isinstance(value, ast.IfExp):
             found = self._joined(value, (value.body, value.orelse), scopes)
         elif isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
-            found = self._joined(value, (value.left, value.right), scopes)
+            parts = self._types(value, (value.left, value.right), scopes)
+            found = TEXT if TEXT in parts else _one_of(parts)
         return found
 
     def bindings(self, name: str, scopes: Scopes) -> tuple[list[Binding], Scopes]:
@@ -148,8 +157,9 @@ class ValueTypes:
     def _of_call(self, call: ast.Call, scopes: Scopes) -> str:
         function = call.func
         if isinstance(function, ast.Name):
-            is_builtin = function.id not in self._bound
-            return _BUILTINS.get(function.id, "") if is_builtin else ""
+            if function.id in self._bound:
+                return self._of_result(function.id, scopes)
+            return _BUILTINS.get(function.id, "")
         if not isinstance(function, ast.Attribute):
             return ""
         if function.attr == "copy" and not call.args:
@@ -160,14 +170,73 @@ class ValueTypes:
         is_list = function.attr in _LISTS_OF_TEXT and not is_module and not is_column
         return LIST if is_list else ""
 
+    def _of_parameter(self, parameter: ast.arg, scopes: Scopes) -> str:
+        """Return the type that all calls of a function give a parameter."""
+        function = scopes[0]
+        if not isinstance(function, ast.FunctionDef) or not self._is_plain(function):
+            return ""
+        types: set[str] = set()
+        for call, around in self._calls.get(function.name, ()):
+            value = _argument(call, function.args, parameter)
+            types.add(self.of(value, around) if value else "")
+        return _one_of(types)
+
+    def _is_plain(self, function: ast.FunctionDef) -> bool:
+        """Return whether a function of the module is only ever called by its name."""
+        if function.decorator_list or function in self.called_elsewhere:
+            return False
+        name, known = function.name, self._of_scope(self._module)
+        calls = len(self._calls.get(name, ()))
+        return 0 < calls == self._uses[name] and known.get(name) == [function]
+
+    @cached_property
+    def _calls(self) -> Mapping[str, list[tuple[ast.Call, Scopes]]]:
+        """The calls of each name in the file, with the scopes around them."""
+        found: dict[str, list[tuple[ast.Call, Scopes]]] = {}
+        for scope, scopes in self.scopes.items():
+            for node in walk_scope(scope):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                    found.setdefault(node.func.id, []).append((node, scopes))
+        return found
+
+    @cached_property
+    def _uses(self) -> Mapping[str, int]:
+        """How often the file reads each name."""
+        nodes = ast.walk(self._module)
+        names = [one for one in nodes if isinstance(one, ast.Name)]
+        return Counter(one.id for one in names if isinstance(one.ctx, ast.Load))
+
+    def _of_result(self, name: str, scopes: Scopes) -> str:
+        """Return the type of all results of a function in the file."""
+        found, _ = self.bindings(name, scopes)
+        function = found[0] if len(found) == 1 else None
+        if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+            return ""
+        nodes = [*walk_scope(function)]
+        if any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in nodes):
+            return OTHER
+        results = [one.value for one in nodes if isinstance(one, ast.Return)]
+        every = [_NONE if one is None else one for one in results]
+        return self._joined(function, every, self.scopes[function])
+
     def _joined(self, key: object, every: Iterable[Binding], scopes: Scopes) -> str:
         """Return the type that all bindings have, "" if they differ."""
+        return _one_of(self._types(key, every, scopes))
+
+    def _types(self, key: object, every: Iterable[Binding], scopes: Scopes) -> set[str]:
         if key in self._open:
-            return _NONE  # bound to itself: the other bindings tell
+            return {_NONE}  # bound to itself: the other bindings tell
         self._open.add(key)
-        found = {one if isinstance(one, str) else self.of(one, scopes) for one in every}
+        found = {self._of_binding(one, scopes) for one in every}
         self._open.remove(key)
-        return _one_of(found)
+        return found
+
+    def _of_binding(self, binding: Binding, scopes: Scopes) -> str:
+        if isinstance(binding, ast.arg):
+            return self._of_parameter(binding, scopes)
+        if isinstance(binding, ast.FunctionDef):
+            return OTHER
+        return binding if isinstance(binding, str) else self.of(binding, scopes)
 
     def _of_scope(self, scope: ast.AST) -> Mapping[str, list[Binding]]:
         """Return the variables of a scope."""
@@ -276,7 +345,9 @@ def _variables(scope: ast.AST) -> Iterator[tuple[str, Binding]]:
 def _targets(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, Binding]]:
     """Yield the targets of assignments, and parameters, whose binding is known."""
     for node in nodes:
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.FunctionDef):
+            yield node, node
+        elif isinstance(node, ast.Assign):
             for target in node.targets:
                 yield from _pairs(target, node.value)
         elif isinstance(node, ast.AnnAssign):
@@ -288,7 +359,8 @@ def _targets(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, Binding]]:
             yield node.target, node.value
         elif isinstance(node, ast.arguments):
             every = [*node.posonlyargs, *node.args, *node.kwonlyargs]
-            yield from ((one, _annotated(one.annotation)) for one in every)
+            for one in every:
+                yield one, _annotated(one.annotation) if one.annotation else one
             yield from ((one, TUPLE) for one in [node.vararg] if one)
             yield from ((one, OTHER) for one in [node.kwarg] if one)
 
@@ -302,6 +374,24 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.AST, Binding
         for one, other in zip(target.elts, value.elts):
             is_one = not isinstance(one, (*tuples, ast.Starred))
             yield from [(one, other)] if is_one else []
+
+
+def _argument(
+    call: ast.Call, parameters: ast.arguments, wanted: ast.arg
+) -> ast.expr | None:
+    """Return what a call gives a parameter, its default if nothing; None if unknown."""
+    if any(isinstance(one, ast.Starred) for one in call.args):
+        return None
+    for keyword in call.keywords:
+        if keyword.arg in {None, wanted.arg}:
+            return keyword.value if keyword.arg else None
+    by_place = [*parameters.posonlyargs, *parameters.args]
+    given: dict[ast.arg, ast.expr | None] = {
+        **dict(zip(parameters.kwonlyargs, parameters.kw_defaults)),
+        **dict(zip(reversed(by_place), reversed(parameters.defaults))),
+        **dict(zip(by_place, call.args)),
+    }
+    return given.get(wanted)
 
 
 def _annotated(annotation: ast.expr | None) -> str:

@@ -35,9 +35,11 @@ from lineprof.model.records import (
     SYSTEM,
     CallNode,
     CallTree,
+    FunctionStats,
     LineBreakdown,
     SourceFile,
     Thread,
+    ThreadLine,
     Wait,
 )
 from lineprof.model.timelines import Launch, Timeline, pack_events
@@ -300,6 +302,40 @@ def test_a_c_function_that_waits_is_part_of_its_line() -> None:
     assert places(stats, "waiting") == [("work", 2)]
 
 
+@pytest.mark.parametrize("call", ["t.join()", "pool.map(f, x)", "q.get()"])
+def test_a_wait_for_other_threads_of_the_program_is_not_listed(call: str) -> None:
+    def stats(cause: str, threads: int) -> LineStats:
+        return made(
+            f"def work():\n    {call}\n",
+            {"work": (3, {2: (3, 2 * TENTH)})},
+            waits=[Wait((FILE, 1, "work"), 2, 0, cause, TENTH + 1)],
+            threads=[Thread(0, one, "") for one in range(threads)],
+        )
+
+    assert not found(stats(LOCK, 2), "waiting")  # their lines have the time
+    assert found(stats(LOCK, 1), "waiting")
+    assert found(stats(IO, 2), "waiting")  # of a server, by a method of that name
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("asyncio.run(main())", "No task of the event loop could run meanwhile"),
+        ("loop.run_until_complete(x)", "No task of the event loop could run meanwhile"),
+        ("x = subprocess.run(y).stdout", "The line waits for another program"),
+        ("run(y)", "It usually helps to read or write more"),
+    ],
+)
+def test_the_source_tells_what_a_line_waits_for(call: str, words: str) -> None:
+    stats = made(
+        f"def work():\n    {call}\n",
+        {"work": (3, {2: (3, 2 * TENTH)})},
+        waits=[Wait((FILE, 1, "work"), 2, 0, IO, TENTH + 1)],
+    )
+    [one] = found(stats, "waiting")
+    assert one.advice.startswith(words)
+
+
 def test_waits_for_a_processor_are_those_of_the_run() -> None:
     # Line 2 calls line 5: 40 ms and 1 ns are its own.
     rest = ((5, RUNNABLE, 60 * MS), (2, LOCK, 9 * MS))
@@ -406,6 +442,105 @@ def test_a_line_that_calls_the_uneven_one_is_not_listed() -> None:
         ],
     )
     assert places(stats, "uneven-line") == [("inner", 10)]
+
+
+def test_a_line_of_which_one_execution_waited_is_not_uneven() -> None:
+    def stats(ns: int) -> LineStats:
+        line = {2: (9, 2 * TENTH, 0, 2 * TENTH)}
+        waits = [Wait((FILE, 1, "work"), 2, 0, LOCK, ns)]
+        return made("def work():\n    use()\n", {"work": (1, line)}, waits=waits)
+
+    assert found(stats(TENTH - 1), "uneven-line")
+    assert not found(stats(TENTH), "uneven-line")
+
+
+def test_a_line_is_uneven_by_its_own_time() -> None:
+    def stats(ns: int) -> LineStats:
+        lines = {"outer": (1, {3: (9, 2 * TENTH, 0, 2 * TENTH)})}
+        lines["middle"] = (9, {6: (9, ns)})  # its lines take as long each time
+        return made(NESTED, lines, [Called("outer", 3, "middle", 9, ns)])
+
+    assert found(stats(TENTH), "uneven-line")
+    assert not found(stats(TENTH + 1), "uneven-line")
+
+
+# Functions of others.
+
+THEIRS = "/env/lib/python3.12/site-packages/pkg/mod.py"
+
+
+def with_package(*, is_whole: bool = True, file: str = THEIRS) -> LineStats:
+    """Return a loop of 1,000 rounds that calls a package, which calls back."""
+    text = "def work(items):\n    for one in items:\n        pkg.use(one, back)\n"
+    text += "\ndef back():\n    pass\n"
+    work, back, theirs = (FILE, 1, "work"), (FILE, 5, "back"), (file, 8, "use")
+    rows = {
+        work: [(2, 1_001, 0), (3, 1_000, 8 * TENTH)],
+        theirs: [(9, 1_000, 8 * TENTH)],
+        back: [(6, 1_000, TENTH)],
+    }
+    nodes = [
+        (NO_NODE, 0, work, 1, 0, 8 * TENTH),
+        (0, 3, theirs, 1_000, 7 * TENTH, 8 * TENTH),
+        (1, 9, back, 1_000, TENTH, TENTH),
+    ]
+    return LineStats.from_functions(
+        [
+            FunctionStats(
+                *(key[0], key[2], key[1]),
+                tuple(ThreadLine(line, 0, hits, ns) for line, hits, ns in lines),
+                calls=1,
+            )
+            for key, lines in rows.items()
+        ],
+        processes=[PROCESS._replace(wall_ns=RUN, overhead_ns=0, is_whole=is_whole)],
+        threads=[Thread(0, 1, "MainThread")],
+        sources={
+            FILE: SourceFile(FILE, text, text_hash(text)),
+            file: SourceFile(file, "\n" * 20, text_hash("\n" * 20)),
+        },
+        calls=CallTree(
+            tuple(
+                CallNode(parent, line, key, 0, calls, calls, own, ns, ns)
+                for parent, line, key, calls, own, ns in nodes
+            )
+        ),
+        waits=[Wait(theirs, 9, 0, SLEEP, 2 * TENTH)],
+    )
+
+
+def test_time_in_packages_is_that_of_the_line_that_leads_there() -> None:
+    [one] = found(with_package(), "hot-loop")
+    assert one.cost_ns == 7 * TENTH  # back() is a function of the program
+    assert one.places == (((FILE, 1, "work"), 2), ((FILE, 1, "work"), 3))
+    for stats in (with_package(is_whole=False), with_package(file="/project/mod.py")):
+        assert not found(stats, "hot-loop")  # the functions were named, or are its own
+
+
+def test_a_wait_in_a_package_begins_with_the_line_that_leads_there() -> None:
+    [one] = found(with_package(), "waiting")
+    assert one.places == (((FILE, 1, "work"), 3), ((THEIRS, 8, "use"), 9))
+    assert one.measured.startswith("The second line, to which the first one leads, was")
+    [named] = found(with_package(is_whole=False), "waiting")
+    assert named.places == (((THEIRS, 8, "use"), 9),)
+
+
+@pytest.mark.parametrize(
+    ("file", "is_theirs"),
+    [
+        (THEIRS, True),
+        ("/usr/lib/python3/dist-packages/six.py", True),
+        ("/usr/lib/python3.13t/json/decoder.py", True),
+        ("<frozen importlib._bootstrap>", True),
+        ("/project/lib/python/mod.py", False),
+        ("/project/site-packages.py", False),
+        ("<stdin>", False),
+    ],
+)
+def test_files_of_packages_and_of_python_are_others(
+    file: str, *, is_theirs: bool
+) -> None:
+    assert bool(found(with_package(file=file), "hot-loop")) is is_theirs
 
 
 # Imports.

@@ -87,6 +87,7 @@ NO_LISTS = {
     "annotated": ("item in seen", "seen: set[int] = items"),
     "part of a text": ("'a' in seen", "seen = items"),
     "few constants": ("item in [1, 2, 3]", "pass"),
+    "none": ("item in []", "pass"),
     "few constants by name": ("item in seen", "seen = (1, 2, 3)"),
     "keys": ("item in seen.keys()", "seen = {}"),
     "unknown index": ("seen.index(item)", "seen = items"),
@@ -134,6 +135,50 @@ def test_what_may_be_no_list_is_not_called_one(name: str) -> None:
     assert of(text, hits=1_000, ns=TENTH + 1)
     assert not of(text, hits=40_001, ns=2 * TENTH)
     assert not of(in_work(f"x = item in {value} or f()", first, parameters))
+
+
+@pytest.mark.parametrize(
+    ("calls", "type_"),
+    [
+        ("work([])", "list"),
+        ("work(seen=[])\nwork(list(x))", "list"),
+        ("work(load())\n\ndef load():\n    return []", "list"),
+        ("work(make())\n\ndef make():\n    x = sorted(y)\n    return x", "list"),
+        ("work([])\nwork(set())", ""),
+        ("work(make())\n\ndef make():\n    yield 1", "other"),
+        ("work(make())\n\ndef make():\n    return f()", ""),
+        ("work(*[])", ""),
+        ("work(**{})", ""),
+        ("work([])\nf = work", ""),
+        ("f(work)", ""),
+        ("", ""),
+    ],
+)
+def test_a_parameter_has_the_type_that_all_calls_give_it(
+    calls: str, type_: str
+) -> None:
+    text = f"def work(seen):\n    return seen[0] in seen  # hot\n\n{calls}\n"
+    found = [dict(one.numbers)["type"] for one in of(text)]
+    assert found == ([] if type_ == "other" else [type_])
+
+
+def test_a_parameter_of_a_function_that_other_files_call_has_no_known_type() -> None:
+    stats = profile("def work(seen):\n    return x in seen  # hot\n\nwork([])\n")
+    [function] = stats.functions
+    other = function._replace(file="/project/other.py", name="main", thread_lines=())
+    calls = [
+        CallNode(-1, 0, other.key, 0, 1, 1, 0, RUN, RUN),
+        CallNode(0, 1, function.key, 0, 1, 1, 2 * TENTH, 2 * TENTH, 2 * TENTH),
+    ]
+    both = LineStats.from_functions(
+        [function, other],
+        processes=stats.processes,
+        threads=stats.threads,
+        sources=stats.sources,
+        calls=CallTree(tuple(calls)),
+    )
+    [one] = found(both, "list-search")
+    assert dict(one.numbers)["type"] == ""
 
 
 def test_a_variable_that_an_inner_function_sets_has_no_known_type() -> None:
@@ -236,7 +281,9 @@ def test_the_sentences_of_a_search() -> None:
     [two] = of(in_work("x = item in a or item in b or item in a", "a, b = [], []"))
     assert two.measured.endswith("it searches the list `a` and `b`.")
     [beside] = of(in_work("x = item in seen and graph.near(item)", "seen = []"))
-    assert beside.measured.endswith("the list `seen` (the time includes near).")
+    assert beside.measured.endswith(
+        "the list `seen`; calls of near are in that time, too."
+    )
 
 
 def test_a_list_that_is_made_for_each_element_of_a_comprehension() -> None:
@@ -337,6 +384,7 @@ def test_a_change_at_the_front_of_a_list_moves_the_others(line: str) -> None:
         ("seen = seen + (item,)", "seen = ()", "tuple"),
         ("seen += (item,)", "seen = ()", "tuple"),
         ("self.seen = self.seen + [item]", "pass", "list"),
+        ("seen = seen + item + ' '", "seen = ''", "str"),
     ],
 )
 def test_a_collection_that_is_made_anew_to_add_to_it(
@@ -377,6 +425,13 @@ def test_text_is_made_anew_unless_it_is_a_local_variable() -> None:
     """
     [two] = of(text)
     assert dict(two.numbers)["collection"] == "self.text"
+
+
+def test_variables_that_are_bound_to_one_another_take_no_time() -> None:
+    names = [f"a{index}" for index in range(40)]
+    first = "; ".join(f"{a} = {b} + {b} + {b}" for a, b in zip(names, names[1:]))
+    [one] = of(in_work("x = item in a0", first))
+    assert dict(one.numbers)["type"] == ""
 
 
 def test_deep_expressions_are_walked_without_recursion() -> None:
