@@ -184,30 +184,43 @@ def _parts(evidence: Evidence, place: _Place) -> Iterator[tuple[ast.AST, Scopes]
     Of a function without a name, those are the parts inside it; else comprehensions are
     parts of the line unless they are functions of the profile.
     """
-    (file, first, name), line = place.line
-    wanted = name.rpartition(".")[2]
-    anonymous = wanted in _SCOPE_NAMES.values()
+    (_, _, name), line = place.line
+    anonymous = name.rpartition(".")[2] in _SCOPE_NAMES.values()
+    lines = range(0) if anonymous else range(line, line + 1)
     todo = [
-        (part, place.scopes, not anonymous)
-        for node in place.nodes
-        for part in head_parts(node)
+        (part, place.scopes, lines) for node in place.nodes for part in head_parts(node)
     ]
     while todo:
-        node, scopes, counts = todo.pop()
-        title = _SCOPE_NAMES.get(type(node))
+        node, scopes, lines = todo.pop()
         if isinstance(node, ast.expr):
-            if title:
+            if type(node) in _SCOPE_NAMES:
                 scopes = (node, *scopes)
-                if anonymous:
-                    counts = (title, node.lineno) == (wanted, first)
-                else:
-                    own = title != "<lambda>" and not evidence.has_function(
-                        file, node.lineno, title
-                    )
-                    counts = counts and own
-            if counts and node.lineno <= line <= (node.end_lineno or node.lineno):
+                lines = _charged(evidence, place, node, lines)
+            if (
+                lines.start <= (node.end_lineno or node.lineno)
+                and node.lineno < lines.stop
+            ):
                 yield node, scopes
-        todo += [(child, scopes, counts) for child in ast.iter_child_nodes(node)]
+        todo += [(child, scopes, lines) for child in ast.iter_child_nodes(node)]
+
+
+def _charged(evidence: Evidence, place: _Place, scope: ast.expr, lines: range) -> range:
+    """Return the lines of a scope in an expression whose time is that of a line.
+
+    `lines` are those around it. A comprehension that is a function without lines of its
+    own is a part of the line that calls it, as a function in C is.
+    """
+    (file, first, name), line = place.line
+    title = _SCOPE_NAMES[type(scope)]
+    if name.rpartition(".")[2] in _SCOPE_NAMES.values():
+        is_it = (title, scope.lineno) == (name.rpartition(".")[2], first)
+        return range(line, line + 1) if is_it else lines
+    if title == "<lambda>" or evidence.has_function(file, scope.lineno, title):
+        return range(0)
+    is_inline = evidence.has_inline_comprehensions and title != "<genexpr>"
+    if not lines or is_inline:
+        return lines
+    return range(scope.lineno, (scope.end_lineno or scope.lineno) + 1)
 
 
 def _searches(place: _Place, node: ast.Compare, scopes: Scopes) -> Iterator[_Use]:

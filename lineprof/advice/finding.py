@@ -223,6 +223,11 @@ class Evidence:
             (*key[:2], name) for key, name in names if name.startswith("<")
         )
 
+    @property
+    def has_inline_comprehensions(self) -> bool:
+        """Whether comprehensions are no functions: since Python 3.12."""
+        return not any("3.11." in one.python for one in self.profile.processes)
+
     def is_called_elsewhere(self, key: Key) -> bool:
         """Return whether code of other files calls a function."""
         calls = self._into.get(key, ())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 from example_advice import FILE, MS, RUN, Called, advice, found, made
+from example_stats import PROCESS
 
 from lineprof.line_stats import LineStats
 from lineprof.model.records import CallNode, CallTree
@@ -345,6 +347,26 @@ def test_the_line_of_a_statement_over_several_lines_is_the_one_that_searches() -
     assert not of(other, hits=1)
 
 
+@pytest.mark.parametrize(
+    ("python", "value", "line", "expected"),
+    [
+        ("CPython 3.12.1", "[{}]", 4, False),
+        ("CPython 3.12.1", "[{}]", 6, True),
+        ("CPython 3.11.7", "[{}]", 4, True),  # of the function that calls it
+        ("CPython 3.12.1", "any({})", 4, True),
+        ("CPython 3.11.7", "any({})", 4, True),
+    ],
+)
+def test_a_comprehension_without_lines_is_part_of_the_line_that_calls_it(
+    python: str, value: str, line: int, *, expected: bool
+) -> None:
+    inside = "\n        x\n        for x in items if x in seen\n    "
+    text = f"def work(items):\n    seen = []\n\n    return {value.format(inside)}\n"
+    process = PROCESS._replace(wall_ns=RUN, overhead_ns=0, python=python)
+    stats = made(text, {"work": (1, {line: (1, 2 * TENTH)})}, processes=[process])
+    assert bool(found(stats, "list-search")) is expected
+
+
 def test_the_time_of_profiled_functions_is_not_that_of_a_search() -> None:
     text = (
         "def work(items):\n    seen = []\n    while f(items) in seen:\n        pass\n"
@@ -429,7 +451,7 @@ def test_text_is_made_anew_unless_it_is_a_local_variable() -> None:
 
 def test_variables_that_are_bound_to_one_another_take_no_time() -> None:
     names = [f"a{index}" for index in range(40)]
-    first = "; ".join(f"{a} = {b} + {b} + {b}" for a, b in zip(names, names[1:]))
+    first = "; ".join(f"{a} = {b} + {b} + {b}" for a, b in pairwise(names))
     [one] = of(in_work("x = item in a0", first))
     assert dict(one.numbers)["type"] == ""
 
