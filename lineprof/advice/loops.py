@@ -123,6 +123,10 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Iterator[Finding]:
         )
     if calls > 1:
         each += f", in {calls:,} calls of {key[2]}"
+    where = most = ""
+    if loop.first < loop.last:
+        where = f", lines {loop.first} to {loop.last},"
+        most = f"; {in_words(own_ns[longest])} of it on line {longest}"
     words = "while" if isinstance(loop.node, ast.While) else "for"
     yield Finding(
         kind=HOT_LOOP,
@@ -131,9 +135,8 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Iterator[Finding]:
         share=evidence.share(loop.own_ns),
         numbers=tuple(numbers),
         measured=(
-            f"The lines {loop.first} to {loop.last} of this {words} loop took"
-            f" {in_words(loop.own_ns)} themselves, {evidence.of_run(loop.own_ns)}"
-            f"{each}; {in_words(own_ns[longest])} of it on line {longest}."
+            f"This {words} loop{where} took {in_words(loop.own_ns)} itself,"
+            f" {evidence.of_run(loop.own_ns)}{each}{most}."
         ),
         advice=(
             "It usually helps to take work that is the same in each round out of the"

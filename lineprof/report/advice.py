@@ -49,8 +49,7 @@ def brief(one: Finding, terminal: Terminal) -> Iterator[str]:
     key, line = one.places[0]
     names = short_names([key])
     name = names.line(key[0], line) if line else names.function(key)
-    head = f"{one.kind} at {name}: {in_words(one.cost_ns)}, {percent(one.share)}"
-    yield from _wrapped(f"{head}. {one.measured.partition(';')[0]}", terminal)
+    yield from _wrapped(f"{one.kind} at {name}: {one.measured}", terminal)
     yield from _wrapped(one.advice, terminal, _INDENT)
 
 

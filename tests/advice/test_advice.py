@@ -100,8 +100,16 @@ def test_the_innermost_loop_with_most_of_the_run_dominates() -> None:
         "round_ns": (HALF + MS) // 40,
     }
     assert one.measured == (
-        "The lines 4 to 6 of this for loop took 501.0 ms themselves, 50.1 % of the run,"
-        " in 40 rounds of 12.53 ms on average; 500.0 ms of it on line 5."
+        "This for loop, lines 4 to 6, took 501.0 ms itself, 50.1 % of the run, in 40"
+        " rounds of 12.53 ms on average; 500.0 ms of it on line 5."
+    )
+
+
+def test_a_loop_on_one_line_has_no_longest_line() -> None:
+    stats = made("def work(n):\n    while n: use(n)\n", {"work": (3, {2: (9, HALF)})})
+    [one] = found(stats, "hot-loop")
+    assert one.measured == (
+        "This while loop took 500.0 ms itself, 50.0 % of the run, in 3 calls of work."
     )
 
 

@@ -22,7 +22,7 @@ from lineprof.advice.advise import KINDS
 from lineprof.console.terminal import Terminal
 from lineprof.line_stats import LineStats
 from lineprof.model.records import LOCK, Cut, Wait
-from lineprof.report.advice import advice_of
+from lineprof.report.advice import advice_of, brief, first_finding
 from lineprof.source import Sources
 from lineprof.storage import save
 
@@ -63,8 +63,8 @@ def test_each_finding_has_its_lines_the_fact_and_what_helps() -> None:
         "   program.py:2      for item in items:",
         "   program.py:3          use(item)",
         (
-            "   The lines 2 to 3 of this for loop took 380.0 ms themselves, 38.0 % of"
-            " the run, in 40 rounds of 9.500 ms on average; 379.0 ms of it on line 3."
+            "   This for loop, lines 2 to 3, took 380.0 ms itself, 38.0 % of the run,"
+            " in 40 rounds of 9.500 ms on average; 379.0 ms of it on line 3."
         ),
         (
             "   It usually helps to take work that is the same in each round out of the"
@@ -101,7 +101,18 @@ def test_lines_fit_a_terminal() -> None:
     terminal = Terminal(is_terminal=True, width=60)
     lines = lines_of(example(), "advice", terminal=terminal)
     assert max(map(len, lines)) <= 60
-    assert "   The lines 2 to 3 of this for loop took 380.0 ms" in lines
+    assert "   This for loop, lines 2 to 3, took 380.0 ms itself, 38.0 %" in lines
+
+
+def test_the_first_finding_can_be_shown_in_two_sentences() -> None:
+    stats = example()
+    sources = Sources(stats.sources)
+    one = first_finding(stats, sources)
+    assert one
+    assert one == advice_of(stats, sources).findings[0]
+    first, second = brief(one, Terminal())
+    assert first.startswith("hot-loop at program.py:2: This for loop, lines 2 to 3, ")
+    assert second == f"   {one.advice}"
 
 
 def test_files_without_text_are_named() -> None:
