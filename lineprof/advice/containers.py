@@ -429,9 +429,8 @@ def _on_search(use: _Use, what: str) -> tuple[str, str]:
     if use.verb != "in":
         return fact, _HELPS_SEARCH[use.verb]
     return fact, (
-        "It usually helps to make it once, before the rounds in which it is the same,"
-        " and as a set if its elements are hashable: a list is searched element by"
-        " element."
+        "It usually helps to search what it is made of, if that is a set or a dict, or"
+        " else to make a set of it once, before the rounds in which it is the same."
     )
 
 

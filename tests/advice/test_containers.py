@@ -298,7 +298,7 @@ def test_a_list_that_is_made_for_each_element_of_a_comprehension() -> None:
         "in 1 execution; for each element of a comprehension it makes the list"
         " `list(graph.near(person))`, and searches it."
     )
-    assert one.advice.startswith("It usually helps to make it once,")
+    assert one.advice.startswith("It usually helps to search what it is made of,")
 
 
 @pytest.mark.parametrize("name", ["<listcomp>", "<setcomp>", "<genexpr>", "<lambda>"])
