@@ -9,7 +9,7 @@ export PYTHON ARGS ONLY PYTHONS NEWEST NEWEST_ROOT REST RUNS SECONDS SEED
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 24
 
-demo: ## set up .venv and profile an example: ends in the table
+demo: ## set up .venv and profile an example: ends in the first screen
 	@tools/run demo/demo
 
 demo-gpu-double: ## the table of a simulated GPU, on any machine

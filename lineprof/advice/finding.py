@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.source_trees import SourceLines, SourceTrees
-from lineprof.model.call_graph import Edge, edges, function_totals, line_self_ns
+from lineprof.model.call_graph import Edge, edges, line_self_ns
 from lineprof.model.records import (
     DEEPER,
     NO_NODE,
@@ -20,6 +20,7 @@ from lineprof.model.records import (
     LineTotals,
     node_columns,
 )
+from lineprof.model.run_parts import run_ns
 from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
@@ -57,22 +58,8 @@ class Evidence:
 
     @cached_property
     def run_ns(self) -> int:
-        """The time that is 100 %: that of the run, without the profiler's own cost.
-
-        It is the wall time of all processes or, if their threads measured more, the
-        time of all lines, each moment once for each thread. A profile without processes
-        and calls does not tell what its functions share: then it is the sum of them
-        all.
-        """
-        profile = self.profile
-        wall_ns = sum(
-            max(0, one.wall_ns - one.overhead_ns) for one in profile.processes
-        )
-        if profile.calls.nodes:
-            totals = function_totals(profile)
-            return max(wall_ns, sum(one.self_ns for one in totals.values()))
-        times = [function.total_ns for function in profile.functions]
-        return max(wall_ns, *times, 0) if wall_ns else sum(times)
+        """The time that is 100 %: see `lineprof.model.run_parts.run_ns`."""
+        return run_ns(self.profile)
 
     def share(self, ns: int) -> float:
         """Return a time as a share of the run, 0 to 1."""

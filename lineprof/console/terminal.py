@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-_BOLD, _RESET = "\x1b[1m", "\x1b[0m"
+_BOLD, _DIM = "1", "2"  # SGR
+
+_RESET = "\x1b[0m"
+
+# Looks of a row by the minimum share (%) of its time in the whole.
+_HEAT = ((50, "1;31"), (20, "1;33"), (5, "32"))
+
+_PLACES = re.compile(r"\(?[^\s()]+\.py\w?:\d+\)?")  # file.py:12
 
 _MAX_SIZE_DIGITS = 9
 
@@ -43,11 +51,41 @@ class Terminal(NamedTuple):
         room = max(0, self.width - column)
         return text[:room] if text.isascii() else _fitting(text, room)
 
+    def cut(self, text: str, column: int) -> str:
+        """Return `clipped` text with dots at its end if it does not fit."""
+        text = self.clean(text)
+        shown = self.clipped(text, column)
+        dots = box_characters_of(self).dots
+        if shown == text or len(shown) <= len(dots):
+            return shown
+        return self.clipped(text, column + len(dots)) + dots
+
     def emphasized(self, line: str) -> str:
         """Return `line`, in bold if the terminal has colours."""
         if not self.colour:
             return line
-        return Styled(f"{_BOLD}{clean_line(line)}{_RESET}")
+        return self.coloured([(line, _BOLD)])
+
+    def coloured(self, parts: Iterable[tuple[str, str]]) -> str:
+        """Return a line of texts, each in a colour (of SGR, "" for none) behind it."""
+        return Styled(
+            "".join(self._in(colour, clean_line(text)) for text, colour in parts)
+        )
+
+    def _in(self, colour: str, text: str) -> str:
+        """Return clean `text` in a colour, if the terminal has colours."""
+        return f"\x1b[{colour}m{text}{_RESET}" if self.colour and colour else text
+
+    def heated(self, numbers: str, share: float, rest: str = "") -> str:
+        """Return `numbers` in the colour of the `share` (%) of their time, and `rest`.
+
+        Files with a line in `rest` are dim.
+        """
+        if not self.colour:
+            return numbers + rest
+        look = next((look for least, look in _HEAT if share >= least), "")
+        rest = _PLACES.sub(lambda place: self._in(_DIM, place[0]), clean_line(rest))
+        return Styled(self._in(look, clean_line(numbers)) + rest)
 
 
 PLAIN = Terminal()

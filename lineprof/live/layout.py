@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN
 from lineprof.live.rates import COLUMNS, Row, Scope, ordered, rows_of
+from lineprof.model.names import short_names
 from lineprof.model.units import NANOSECOND, format_seconds
 from lineprof.report.text_grid import counted, grid
 
@@ -232,7 +233,7 @@ def shown_rows(view: View, state: State) -> list[Row]:
 def _words(view: View, row: Row, state: State) -> str:
     """Return the name of a row's function, or the source of its line."""
     if state.scope.by_function:
-        return row.place[0][2]
+        return short_names([row.place[0]]).name(row.place[0])
     return view.line(row.place).strip()
 
 
@@ -251,7 +252,8 @@ def _table(
     titles += ["FILE:LINE", last]
     cells = [_cells(view, row, state, names) for row in rows]
     spare = [1 + names.index(name) for name in _SPARE if name in names]
-    lines = grid(titles, cells, terminal, words=2, spare=spare)
+    plain = terminal._replace(colour=False)
+    lines = grid(titles, cells, plain, words=2, spare=spare)
     for number, line in enumerate(lines):
         is_hot = number and (rows[number - 1].share or 0) >= _HOT
         yield Text(line, "hot" if is_hot else "" if number else "head")

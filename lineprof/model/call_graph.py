@@ -14,7 +14,14 @@ from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
 from lineprof.model.records import DEEPER, NO_NODE, node_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from typing import TypeVar
 
     K = TypeVar("K")
@@ -413,6 +420,7 @@ class CallPath:
     self_ns: int = 0
     inclusive_ns: int = 0  # the sum of `self_ns` here and below
     children: dict[tuple[int, Key | None], CallPath] = field(default_factory=dict)
+    folded: set[Key] | None = None  # functions of its library that count as this one
 
     def child(self, line: int, function: Key) -> CallPath:
         """Return the path from here by a call from `line`; made at its first use."""
@@ -423,11 +431,15 @@ class CallPath:
         return found
 
 
-def call_path_tree(profile: Profile) -> CallPath:
+def call_path_tree(
+    profile: Profile, library_of: Callable[[str], str] = lambda _: ""
+) -> CallPath:
     """Return the root of all call paths; its `children` are sorted, longest first.
 
     If the profile has no call tree, each function is a child of the root, and its
-    self time includes its callees.
+    self time includes its callees. Functions that are called from within the library
+    of their file, if `library_of` names one, are folded into the function by which
+    that library was entered. C functions are of their caller's library.
     """
     nodes = node_columns(profile.calls.nodes)
     keys = map(nodes.functions.__getitem__, nodes.column("function"))
@@ -437,11 +449,23 @@ def call_path_tree(profile: Profile) -> CallPath:
     ]
     root = CallPath(None, 0, None)
     paths: list[CallPath] = []
+    libraries: list[str] = []
+    names = {file: library_of(file) for file in {key[0] for _, key, *_ in rows}}
     for parent, key, line, calls, self_ns in rows:
-        path = (root if parent == NO_NODE else paths[parent]).child(line, key)
-        path.calls += calls
+        above = root if parent == NO_NODE else paths[parent]
+        around = "" if parent == NO_NODE else libraries[parent]
+        library = names[key[0]] if key[0] or key == DEEPER else around
+        if library and library == around:
+            path = above
+            path.folded = path.folded or set()
+            path.folded.add(key)
+        else:
+            is_shown = parent == NO_NODE or rows[parent][1] == above.function
+            path = above.child(line if is_shown else 0, key)
+            path.calls += calls
         path.self_ns += self_ns
         paths.append(path)
+        libraries.append(library)
     _add_up([root, *dict.fromkeys(paths)])
     return root
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
@@ -17,19 +18,30 @@ if TYPE_CHECKING:
 
 OUTSIDE = "outside of all profiled functions"
 
+MODULE = "<module>"  # the name that Python gives to the code of a file
+
 _AMBIGUOUS = "__init__.py"  # is shown with its folder
+
+_INIT = "/__init__.py"  # of a package, at the end of its path
+
+# Folders of libraries: the name of a module begins behind them.
+_LIBRARIES = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+t?)/")
+
+STANDARD_LIBRARY = "the standard library"
 
 
 class ShortNames:
     """Short names: of each file's path only the end that no other file has.
 
-    `file`, `line` and `function` return what ``lineprof view --drill`` takes;
+    `file`, `line`, `function` and `name` return what ``lineprof view --drill`` takes;
     `label` and `full_label` are for the files of other programs.
     """
 
     def __init__(self, files: Iterable[str], keys: Iterable[Key] = ()) -> None:
         """Take all files of the profile and, for `label`, the keys of all functions."""
-        self._files = _shortest({*files})
+        every = {*files}
+        self._packages = {file[: -len(_INIT)] for file in every if file.endswith(_INIT)}
+        self._files = _shortest(every)
         self._functions = Counter(name for _, _, name in {*keys})
         self._full_labels: dict[Key, str] = {}
 
@@ -48,15 +60,37 @@ class ShortNames:
     def function(self, key: Key) -> str:
         """Return a function's name, such as ``model.py:8(fit)``.
 
-        A function that is not Python has no file: its name stands alone, in braces.
+        The code of a file is ``model.py:1(module)``. A function that is not Python has
+        no file: its name stands alone, in braces.
         """
         file, line, name = key
+        name = "module" if name == MODULE else name
         return f"{self.line(file, line)}({name})" if file else _without_file(key)
+
+    def name(self, key: Key) -> str:
+        """Return a function's qualified name; of a file's code, ``module shop.db``."""
+        file, _, name = key
+        return f"module {self._module(file)}" if name == MODULE and file else name
 
     def called(self, key: Key) -> str:
         """Return a function's name for sentences: ``fit (model.py:8)``."""
         file, line, name = key
-        return f"{name} ({self.line(file, line)})" if file else _without_file(key)
+        if not file:
+            return _without_file(key)
+        where = "" if name == MODULE else f" ({self.line(file, line)})"
+        return f"{self.name(key)}{where}"
+
+    def _module(self, file: str) -> str:
+        """Return the dotted name of a file as a module, as far as it is known."""
+        path = _LIBRARIES.sub("", file)
+        if path == file:
+            start = file.rpartition("/")[0]
+            while start in self._packages:
+                start = start.rpartition("/")[0]
+            is_inside = f"{start}/" != file[: file.rfind("/") + 1]
+            path = file[len(start) + 1 :] if is_inside else self.file(file)
+        path = path.removesuffix(".py").removesuffix("/__init__")
+        return path.strip("/").replace("/", ".")
 
     def label(self, key: Key) -> str:
         """Return a function's name, with its place if several functions have that name.
@@ -75,6 +109,16 @@ class ShortNames:
             label = self.called(key) if key[0] else key[2]
             self._full_labels[key] = printable(label)
         return self._full_labels[key]
+
+
+def library_of(file: str) -> str:
+    """Return the library that a file belongs to; "" if it is none by its folder."""
+    found = _LIBRARIES.match(file)
+    if found is None:
+        return ""
+    if not found[0].endswith("-packages/"):
+        return STANDARD_LIBRARY
+    return file[found.end() :].partition("/")[0].removesuffix(".py")
 
 
 def _without_file(key: Key) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
-from lineprof.model.names import short_names
+from lineprof.model.names import library_of, short_names
 from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column, Columns
 from lineprof.report.marks import Marks, Part
 from lineprof.report.options import Options, min_percent_of_calls
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from lineprof.model.records import Key
     from lineprof.source import Sources
 
-_HOT_PERCENT = 20  # of the total, in the function itself
-
 # Ways to cut a tree to a number of rows: shares in the whole (%), and levels.
 _SHARES = (20, 10, 5, 3, 2, 1)
+
+MAX_BRANCHES = 12  # rows
 
 _BRANCH_DEPTHS = (2, 3, 4, 5, 6, 8, 10)
 
@@ -67,6 +67,13 @@ class _Row(NamedTuple):
     is_start: bool = False  # of a part of the tree: its caller is not shown
 
 
+class Whole(NamedTuple):
+    """The time that is 100 %, and the title of the column of shares in it."""
+
+    title: str
+    ns: int
+
+
 class _Subtree(NamedTuple):
     """A call path that is still to be shown, with all below it."""
 
@@ -85,8 +92,12 @@ def tree(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield from note_lines(profile, options)
     rows = list(_Walk(root, options).rows(root))
     shown = rows[: options.limit or None]
-    yield from _Grid(profile, sources, options).lines(shown, root.inclusive_ns)
+    whole = Whole(title="Share", ns=root.inclusive_ns)
+    yield from _Grid(profile, sources, options).lines(shown, whole)
     yield from more_rows(len(rows) - len(shown))
+    if any(row.position.before.startswith("[") for row in shown):
+        yield ""
+        yield "[12] is a call at level 12, where indentation begins anew"
 
 
 def deeper_sentence(profile: Profile) -> str:
@@ -106,11 +117,11 @@ def branches(
     sources: Sources,
     options: Options,
     paths: tuple[CallPath, CallPath],
-    max_rows: int,
+    whole: Whole,
 ) -> Iterator[str]:
-    """Yield rows for a call path and what is below it, as many as `max_rows` hold.
+    """Yield rows for a call path and what is below it, at most `MAX_BRANCHES`.
 
-    `paths` are the root of all call paths, whose time is 100 %, and the path to show.
+    `paths` are the root of all call paths, and the path to show.
     """
     root, start = paths
     best: list[_Row] = []
@@ -118,12 +129,11 @@ def branches(
         for depth in _BRANCH_DEPTHS:
             walk = _Walk(root, options._replace(depth=depth, min_percent=share))
             rows = list(walk.rows(start))
-            if not best or (_paths(best) < _paths(rows) and len(rows) <= max_rows):
+            if not best or (_paths(best) < _paths(rows) and len(rows) <= MAX_BRANCHES):
                 best = rows
     if start is not root:
         best[0] = best[0]._replace(is_start=True)
-    drawn = _Grid(profile, sources, options)
-    yield from drawn.lines(best[:max_rows], root.inclusive_ns)
+    yield from _Grid(profile, sources, options).lines(best[:MAX_BRANCHES], whole)
 
 
 def _paths(rows: list[_Row]) -> int:
@@ -143,18 +153,22 @@ class _Grid:
         self._arrow = box_characters_of(options.terminal).arrow
         self._hottest: dict[Key, str] = {}
 
-    def lines(self, rows: list[_Row], total_ns: int) -> Iterator[str]:
-        """Yield `rows` as a grid, their shares in `total_ns`."""
-        times = time_unit_for([total_ns])
-        cells, hot = [], []
-        for row in rows:
-            numbers = (times.text(row.ns), percent(row.ns, total_ns), f"{row.calls}")
-            cells.append((*numbers, row.position.before + self._label(row)))
-            self_ns = row.path.self_ns if row.path else 0
-            hot.append(percent_of(self_ns, total_ns) >= _HOT_PERCENT)
+    def lines(self, rows: list[_Row], whole: Whole) -> Iterator[str]:
+        """Yield `rows` as a grid, with their shares."""
+        times = time_unit_for([whole.ns])
+        cells = [
+            (
+                times.text(row.ns),
+                percent(row.ns, whole.ns),
+                f"{row.calls}",
+                row.position.before + self._label(row),
+            )
+            for row in rows
+        ]
+        heat = [percent_of(row.ns, whole.ns) for row in rows]
         words = "Function, and its hottest line"
-        titles = (*times.titles("Time"), "Share", "Calls", words)
-        yield from grid(titles, cells, self._terminal, hot=hot)
+        titles = (*times.titles("Time"), whole.title, "Calls", words)
+        yield from grid(titles, cells, self._terminal, heat=heat)
 
     def _label(self, row: _Row) -> str:
         key = row.path.function if row.path else None
@@ -162,6 +176,10 @@ class _Grid:
             return row.text
         has_line = row.path.line and not row.is_start
         label = f":{row.path.line} " if has_line else ""
+        if row.path.folded:
+            library, count = library_of(key[0]), len(row.path.folded)
+            more = f"{count:,} more function{'s' * (count > 1)} of {library}"
+            return f"{label}{self._names.name(key)}  {self._arrow} {more}"
         label += self._names.called(key) + self._marks.after(key)
         if row.is_recursion:
             label += " (recursion)"

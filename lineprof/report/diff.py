@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # raised when a field changes its meaning or is removed
 
-_HOT_PERCENT = 20  # of the time of all lines
-
 ONE_RUN = (
     "each side is one run, so there is no noise band: a small change may be chance;"
     " give three or more runs a side to see which changes are not"
@@ -331,16 +329,14 @@ def _table(
             texts.append(row.text.strip())
         cells.append(texts)
     total = whole_ns(comparison)
-    hot = [
-        row.rank == 0 and percent_of(row.size, total) >= _HOT_PERCENT for row in rows
-    ]
+    heat = [0.0 if row.rank else percent_of(row.size, total) for row in rows]
     titles += words
     # On a narrow terminal: the time before is that after, less the change.
     rare = [title for title in titles if title.startswith(("Noise", "Before"))][::-1]
     rare = ["Function", *rare, "Note"] if is_line else rare
     spare = [titles.index(title) for title in rare if title in titles]
     yield from grid(
-        titles, cells, options.terminal, words=len(words), hot=hot, spare=spare
+        titles, cells, options.terminal, words=len(words), heat=heat, spare=spare
     )
 
 

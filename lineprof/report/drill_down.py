@@ -149,12 +149,12 @@ class _Drill:
             if through is not None:
                 path = found.pop().path
             if isinstance(at, Place):
-                if through is not None and path[-1] != through[2]:
-                    path += (through[2],)
+                if through is not None and path[-1] != self._names.name(through):
+                    path += (self._names.name(through),)
                 step = self._names.line(at.file, at.line)
                 reached = [edge.callee for edge in self.calls.on(at)]
             else:
-                step, reached = at[2], [at]
+                step, reached = self._names.name(at), [at]
             found.append(Start(path=(*path, step), at=at))
         return found
 
@@ -281,7 +281,7 @@ class _Drill:
             caller = edge.caller or edge.callee
             # The first path ends with the line already.
             line = (self._names.caller(caller, edge.line),) if level > 1 else ()
-            shortened = self._shortened((*path, *line, edge.callee[2]))
+            shortened = self._shortened((*path, *line, self._names.name(edge.callee)))
             section = _Section(path=shortened, function=edge.callee, edge=edge)
             steps.append((section, level))
         return steps[::-1]

@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
 UNKNOWN_CALLER = "not known from where"
 
-_HOT_PERCENT = 20  # of the time of all lines
-
 NO_CALLS = (
     "the profile does not say who called whom: the time of a function includes the"
     " functions that its lines called"
@@ -215,7 +213,7 @@ class _HotLine(NamedTuple):
     hits: int = 0
     wait: OwnWait | None = None
     part: Part | None = None
-    function: str = ""  # with its mark
+    mark: str = ""  # of the function
 
     @property
     def ns(self) -> int:
@@ -248,14 +246,21 @@ HOT: Columns = {
     "gpu_self_ns": Column(NS, "GPU", optional=True),
     "gpu_share": Column(SHARE, "% GPU", of="gpu_self_ns", optional=True),
     "part": Column(PART),
-    "function": Column(WORDS, "Function", spare=1, is_data=False),
+    "function": Column(
+        WORDS,
+        "Function",
+        value=lambda row: row.place[0],
+        shown=lambda row, names: names.name(row.place[0]) + row.mark,
+        spare=1,
+        is_data=False,
+    ),
     "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
 }
 
 
 def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield a row for each of the hottest lines."""
-    rows, lines, totals = _hottest_lines(profile, options)
+    rows, lines, totals = hottest_lines(profile, options)
     self_ns, gpu_ns = totals["self_ns"], totals["gpu_self_ns"]
     gpu_words = f", and {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
     yield (
@@ -265,18 +270,18 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     yield ""
     names = short_names(function.key for function in profile.functions)
     context = Context(terminal=options.terminal, names=names, sources=sources)
-    is_hot = [percent_of(row.self_ns, self_ns) >= _HOT_PERCENT for row in rows]
-    yield from table(HOT, rows, context, late=("hits",), hot=is_hot, totals=totals)
+    heat = [percent_of(row.self_ns, self_ns) for row in rows]
+    yield from table(HOT, rows, context, late=("hits",), heat=heat, totals=totals)
 
 
 def hot_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the rows of --hot for other programs."""
-    rows, lines, totals = _hottest_lines(profile, options)
+    rows, lines, totals = hottest_lines(profile, options)
     of_all = {"self_ns": totals["self_ns"]}
     return rows_of(HOT, rows, sources, more=lines - len(rows), totals=of_all)
 
 
-def _hottest_lines(
+def hottest_lines(
     profile: Profile, options: Options
 ) -> tuple[list[_HotLine], int, dict[str, int]]:
     """Return the `options.lines` most expensive lines, the most expensive first.
@@ -298,7 +303,7 @@ def _hottest_lines(
             hits=hits[one.place],
             wait=waits.get(one.place),
             part=marks.part(one.place[0]),
-            function=one.place[0][2] + marks.after(one.place[0]),
+            mark=marks.after(one.place[0]),
         )
         for one in shown
     ]
@@ -359,7 +364,7 @@ def _caller_name(row: _Caller, names: ShortNames) -> str:
     caller = row.edge.caller
     if row.label or caller is None:
         return row.label or OUTSIDE
-    name = caller[2] if caller[0] else names.function(caller)
+    name = names.name(caller) if caller[0] else names.function(caller)
     return f"{name}{' (itself)' if caller == row.edge.callee else ''}{row.mark}"
 
 

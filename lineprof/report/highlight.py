@@ -19,8 +19,6 @@ _THEME = "ansi_dark"  # the colours of the terminal's own palette
 
 _LINK = "\x1b]8;;{}\x1b\\"
 
-_LOOKS = ((50, "bold red"), (20, "bold yellow"))  # by minimum share (%) of a function
-
 
 def painter() -> Painter | None:
     """Return a painter; None if rich cannot be imported."""
@@ -49,21 +47,10 @@ class Painter:
         self._syntax = Syntax
         self._console = console
         self._heading = Style.parse("bold")
-        self._dim = Style.parse("dim")
-        self._looks = [(share, Style.parse(look)) for share, look in _LOOKS]
 
     def heading(self, text: str) -> str:
         """Return the titles of the columns, coloured."""
         return self._styled(text, self._heading)
-
-    def row(self, start: str, share: float) -> str:
-        """Return a row up to its source, coloured by the `share` (%) of its line."""
-        for min_share, style in self._looks:
-            if share >= min_share:
-                return self._styled(start, style)
-        number = start[: len(start) - len(start.lstrip())]
-        number += start.split(None, 1)[0]
-        return self._styled(number, self._dim) + start[len(number) :]
 
     def place(self, text: str, file: str) -> str:
         """Return `text` as a link to `file`, if that exists."""

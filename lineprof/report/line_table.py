@@ -63,6 +63,8 @@ WAITS_FOR = {cause: one.name for cause, one in _CAUSES.items()}
 
 _WAITING = {cause: one.words for cause, one in _CAUSES.items()}
 
+OVERLAPS = " (recursive: lines have inner calls again)"  # behind the total
+
 NO_WAITS = "The profile does not say how long lines waited: CPU and waits are not known"
 
 NO_MPI = (
@@ -97,6 +99,7 @@ class FunctionTable(NamedTuple):
     name: str
     lines: tuple[Line, ...]
     total: float  # wall time counted once; more in the lines if it recursed
+    overlaps: bool = False  # a line has more than `total`
     columns: tuple[Column, ...] = ()  # of GPU work, beside those of all functions
     below: Mapping[int, Sequence[str]] = {}  # rows under the source of a line
     hot: frozenset[int] = frozenset()  # lines to emphasize
@@ -287,14 +290,15 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
         own_waits = waits.get(function.key, {})
         own_breakdowns = breakdowns.get(function.key, {})
         known_waits = own_waits if profile.waits else None
+        sum_of_lines = sum(time for *_, time in timed)
+        total = sum_of_lines if wall_ns is None else ticks.from_ns(wall_ns)
         table = FunctionTable(
             file=function.file,
             line=function.line,
             name=function.name,
             lines=tuple(_lines(function, timed, known_waits, own_breakdowns)),
-            total=sum(time for *_, time in timed)
-            if wall_ns is None
-            else ticks.from_ns(wall_ns),
+            total=total,
+            overlaps=any(time > total for *_, time in timed),
             footer=(
                 *(wait_line(function, own_waits) if has_wait_line else ()),
                 *cut_lines(marks, function.key),

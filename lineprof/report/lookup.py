@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
-from lineprof.model.names import short_names
+from lineprof.model.names import MODULE, short_names
 from lineprof.patterns import (
     Pattern,
     check,
@@ -27,13 +27,13 @@ from lineprof.report import TEXT, VIEWS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.source import Sources
 
     Test = Callable[[Key], bool]
 
-_MODULE = "<module>"
 _LAMBDA = "<lambda>"
 _ANY_FOLDER = "**"
 
@@ -100,7 +100,9 @@ class Finder:
         check(text)
         text = _relative(text)
         name = parse(text)
-        found = [key for key in self._keys if key[2] == text]
+        found = [
+            key for key in self._keys if text in {key[2], *_shown(self.names, key)}
+        ]
         if not (found or name.function or name.line or name.is_path):
             parts = text.split(".")
             found = [key for key in self._keys if is_function(parts, key[2])]
@@ -156,7 +158,7 @@ class Finder:
     def _tests(self, text: str) -> Iterable[Test]:
         """Yield tests whether `text` names a function, the strictest first."""
         names = self.names
-        yield lambda key: text in {key[2], names.function(key), names.called(key)}
+        yield lambda key: text in {key[2], *_shown(names, key)}
         path, _, name = text.rpartition(":")
         place, _, inner = text.partition("(")
         file, _, number = place.rpartition(":")
@@ -165,15 +167,16 @@ class Finder:
             return bool(path) and _ends(key[0], path)
 
         def has_place(key: Key) -> bool:
-            if f"{key[1]}({key[2]})" == f"{number}({inner[:-1]})":
-                return text.endswith(")") and _ends(key[0], file)
+            names_of = {f"{key[2]})", f"{names.function(key).rpartition('(')[2]}"}
+            if number == f"{key[1]}" and inner in names_of:
+                return _ends(key[0], file)
             return key[2] == name and is_at(key)
 
         yield has_place
         yield lambda key: key[2].endswith(f".{text}")
         yield lambda key: key[2].endswith(f".{name}") and is_at(key)
         files = frozenset(self._files_called(text))
-        yield lambda key: key[2] == _MODULE and key[0] in files
+        yield lambda key: key[2] == MODULE and key[0] in files
         pattern = _anywhere(pattern_of(text, ""))
         yield lambda key: not pattern.line and _selects(pattern, key, named=True)
         if is_glob(text):
@@ -253,12 +256,12 @@ def _innermost(keys: list[Key], line: int, sources: Sources) -> list[Key]:
 
     def has_line(key: Key) -> bool:
         block = sources.block(*key) or ()
-        if key[2] == _MODULE and not block:  # it is not known
+        if key[2] == MODULE and not block:  # it is not known
             return True
         return key[1] <= line < key[1] + max(1, len(block))
 
     inside = [key for key in keys if has_line(key)]
-    own = [key for key in inside if not key[2].endswith((_MODULE, _LAMBDA))]
+    own = [key for key in inside if not key[2].endswith((MODULE, _LAMBDA))]
     if not own:
         return inside
     first = max(key[1] for key in own)
@@ -273,6 +276,11 @@ def _prefer_python(keys: list[Key]) -> list[Key]:
     return [
         key for key in keys if key[0] or not (key[2] in names or key[2].endswith(ends))
     ]
+
+
+def _shown(names: ShortNames, key: Key) -> tuple[str, ...]:
+    """Return the names by which views show a function."""
+    return names.name(key), names.function(key), names.called(key)
 
 
 def _relative(path: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_path, shell_word
 from lineprof.model.call_graph import functions_to_branch
-from lineprof.model.names import names_of_profile
+from lineprof.model.names import MODULE, names_of_profile
 from lineprof.source import LEFT_OUT, changed, size_of
 
 if TYPE_CHECKING:
@@ -144,8 +144,12 @@ def start_of_drill(profile: Profile) -> str:
 
 def _target(profile: Profile, key: Key) -> str:
     """Return the shortest text that --drill takes for one function alone."""
-    file, _, name = key
+    file, line, name = key
     alike = [one.file for one in profile.functions if one.name == name]
+    if name == MODULE:
+        starts = [one.file for one in profile.functions if one.line == line]
+        if starts.count(file) == 1:
+            return names_of_profile(profile).line(file, line)
     if len(alike) == 1:
         return name
     names = names_of_profile(profile)

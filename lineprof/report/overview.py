@@ -1,12 +1,14 @@
 """The first screen of a large profile: the view without a flag of a whole program.
 
 The tables of a whole program are thousands of lines long. The first screen has at
-most `MAX_LINES`: a line on the run, the hottest lines, the functions with the most
-time of their own, the calls from where they branch, and the flags that show more.
+most `MAX_LINES`: a bar of the run, the hottest lines, the functions with the most time
+of their own, the calls from where they branch, the first advice, and the flags that
+show more. Each share on it is one of the run.
 """
 
 from __future__ import annotations
 
+import os
 from heapq import nlargest
 from itertools import islice
 from textwrap import wrap
@@ -14,42 +16,72 @@ from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_word
 from lineprof.model.call_graph import branch_point, call_path_tree, function_totals
-from lineprof.model.names import short_names
-from lineprof.report.call_tree import branches, note_lines
-from lineprof.report.functions import hot
+from lineprof.model.names import library_of, short_names
+from lineprof.model.records import NO_NODE, RUNNABLE, node_columns
+from lineprof.model.run_parts import run_parts
+from lineprof.report.advice import brief, first_finding
+from lineprof.report.call_tree import Whole, branches, note_lines
+from lineprof.report.functions import HOT, hottest_lines
+from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.marks import Marks
 from lineprof.report.notes import start_of_drill
+from lineprof.report.run_bar import bar_lines
 from lineprof.report.text import render as render_tables
-from lineprof.report.text_grid import grid, in_words, percent, percent_of, time_unit_for
+from lineprof.report.text_grid import (
+    Context,
+    grid,
+    in_words,
+    percent,
+    percent_of,
+    table,
+    time_unit_for,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from lineprof.model.call_graph import CallPath
+    from lineprof.console.terminal import Terminal
+    from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
+    from lineprof.model.run_parts import RunParts
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
 MAX_LINES = 60  # of the first screen
 
-_MIN_TABLE_LINES = 200  # of all tables; shorter ones are printed themselves
+_MIN_TABLE_LINES = MAX_LINES  # of all tables; shorter ones are printed themselves
+
+_MAX_CHOSEN = 200  # functions
 
 _LINES_OF_A_TABLE = 8  # at least: its heading, one row, a blank line
 
-_ROWS = 10  # of lines, and of functions
+_ROWS, _FUNCTION_ROWS = 10, 8
 
-_TREE_ROWS = 13
+_MIN_SHARE = 0.001  # of the run, of a line or function
 
-_HOT_PERCENT = 20  # of the time of all functions
+_MAX_LEVELS = 4  # above where the calls branch, to be shown with them
+
+_MAX_WIDTH = 120  # columns of a terminal
+_PIPE_WIDTH = 100  # if there is none
+
+_MIN_WAIT_WIDTH = 100  # columns; on a narrower terminal, waits are shown without hits
+_MIN_TAIL_WIDTH = 64  # and on one that is narrower still, none of the two
+
+# Of a line's own time, for a wait to be shown: one for a processor says that the time
+# is not that of a quiet machine.
+_MIN_WAIT_SHARE, _MIN_READY_SHARE = 0.1, 0.5
+
+_RUN = "% Run"  # title of all shares
 
 
 def is_large(profile: Profile, sources: Sources, options: Options) -> bool:
     """Return whether the first screen stands for the tables of `profile`.
 
-    It does for a program that was profiled whole, if its tables are long.
+    It does for a program that was profiled whole, if its tables are long, and for more
+    functions than somebody would choose one by one.
     """
     if not profile.is_whole:
-        return False
+        return bool(profile.processes) and len(profile.functions) > _MAX_CHOSEN
     if len(profile.functions) * _LINES_OF_A_TABLE >= _MIN_TABLE_LINES:
         return True
     lines = render_tables(profile, sources, options)
@@ -58,74 +90,154 @@ def is_large(profile: Profile, sources: Sources, options: Options) -> bool:
 
 def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the first screen of `profile`, whose file is `options.file`."""
-    root = call_path_tree(profile)
-    yield from _run(profile, options)
-    yield ""
-    yield from _lines(profile, sources, options)
-    yield ""
-    yield from _functions(profile, options)
-    if profile.calls.nodes:
-        yield ""
-        yield from _calls(profile, sources, options, root)
-    yield ""
-    yield from _more(profile, options)
+    width = min(options.terminal.width or _PIPE_WIDTH, _MAX_WIDTH)
+    terminal = options.terminal._replace(width=width)
+    options = options._replace(terminal=terminal)
+    parts = run_parts(profile, sources.line)
+    run = Whole(title=_RUN, ns=parts.run_ns)
+    yield from _run(profile, parts, terminal, width)
+    for section in (
+        _lines(profile, sources, options, width, run),
+        _functions(profile, options, run),
+        _calls(profile, sources, options, run),
+        _advice(profile, sources, terminal),
+        _more(profile, options),
+    ):
+        for number, line in enumerate(section):
+            if not number:
+                yield ""
+            yield line
 
 
-def _run(profile: Profile, options: Options) -> Iterator[str]:
-    """Yield one line on the run: its time, and how much was measured."""
+def _run(
+    profile: Profile, parts: RunParts, terminal: Terminal, width: int
+) -> Iterator[str]:
+    """Yield the time of the run and how much was measured, and the bar of its parts."""
     runs = profile.processes
-    text = in_words(sum(one.wall_ns for one in runs))
+    argv = runs[0].argv
+    name = os.path.basename(argv[0]) if argv else "The program"
+    text = f"{terminal.clean(name)} ran {in_words(parts.run_ns)}"
     if len(runs) > 1:
-        text += f" in {len(runs)} runs"
-    if all(one.cpu_ns is not None for one in runs):
-        text += f", CPU {in_words(sum(one.cpu_ns or 0 for one in runs))}"
-    measuring_ns = sum(one.overhead_ns for one in runs)
-    if measuring_ns:
-        text += f", measuring about {in_words(measuring_ns)}"
+        text += f" in {len(runs)} processes"
     lines = sum(len(function.line_ns) for function in profile.functions)
     text += f": {lines:,} lines of {len(profile.functions):,} functions"
-    yield from wrap(text, options.terminal.width or len(text))
+    yield from map(terminal.emphasized, wrap(text, width))
+    yield from bar_lines(parts, terminal, width)
 
 
-def _lines(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
-    rows = list(hot(profile, sources, options._replace(lines=_ROWS)))
-    yield "Hottest lines, by their own time:"
-    yield from rows[2:]
+def _lines(
+    profile: Profile, sources: Sources, options: Options, width: int, run: Whole
+) -> Iterator[str]:
+    """Yield the hottest lines with their source; behind it, hits and waits."""
+    rows, _, totals = hottest_lines(profile, options._replace(lines=_ROWS))
+    rows = [row for row in rows if row.ns >= _MIN_SHARE * run.ns]
+    waits = [_wait(row.wait, row.self_ns) for row in rows]
+    tail = [f"{hits:>7}" for hits in ("Hits", *(row.hits for row in rows))]
+    if any(waits):
+        has_room = width >= _MIN_WAIT_WIDTH
+        both = zip(tail, ("Waited for", *waits))
+        tail = [f"{hits}  {wait}" if has_room else wait for hits, wait in both]
+    if width < _MIN_TAIL_WIDTH:
+        tail = [""] * len(tail)
+    terminal = options.terminal
+    body = terminal._replace(width=width - max(map(len, tail)) - 2, colour=False)
+    names = short_names(function.key for function in profile.functions)
+    context = Context(terminal=body, names=names, sources=sources)
+    titles = {
+        "self_ns": "Own",
+        "self_share": run.title,
+        "gpu_self_ns": "GPU",
+        "gpu_share": "% GPU",
+        "place": "Line",
+        "source": "Line Contents",
+    }
+    totals = {**totals, "self_ns": run.ns}
+    lines = [*table(HOT, rows, context, titles=titles, totals=totals)]
+    wide = max(map(len, lines))
+    lines = [f"{line.ljust(wide)}  {end}".rstrip() for line, end in zip(lines, tail)]
+    yield terminal.emphasized("Hottest lines, by their own time")
+    yield terminal.emphasized(lines[0])
+    start = lines[0].index("Line")
+    for line, row in zip(lines[1:], rows):
+        share = percent_of(row.self_ns, run.ns)
+        if totals["gpu_self_ns"]:
+            share = max(share, percent_of(row.gpu_self_ns or 0, totals["gpu_self_ns"]))
+        yield terminal.heated(line[:start], share, line[start:])
 
 
-def _functions(profile: Profile, options: Options) -> Iterator[str]:
+def _wait(wait: OwnWait | None, self_ns: int) -> str:
+    """Return the cause and the time of a wait, "" if it is short."""
+    if wait is None or not wait.cause:
+        return ""
+    is_ready = wait.cause == RUNNABLE
+    if wait.max_ns < (_MIN_READY_SHARE if is_ready else _MIN_WAIT_SHARE) * self_ns:
+        return ""
+    most = "" if wait.is_known else "<= "
+    return f"{WAITS_FOR[wait.cause]} {most}{in_words(wait.max_ns)}"
+
+
+def _functions(profile: Profile, options: Options, run: Whole) -> Iterator[str]:
     """Yield the functions with the most time of their own."""
     totals = function_totals(profile)
-    own_ns = sum(one.self_ns for one in totals.values())
-    shown = nlargest(_ROWS, totals.items(), key=lambda item: item[1].self_ns)
+    shown = nlargest(_FUNCTION_ROWS, totals.items(), key=lambda item: item[1].self_ns)
+    shown = [one for one in shown if one[1].self_ns >= _MIN_SHARE * run.ns]
     times = time_unit_for(numbers.total_ns for _, numbers in shown)
     names, marks = short_names(totals), Marks(profile)
     own, cumulative = times.titles("Own", "Total")
-    titles = [own, "% Own", cumulative, "Calls", "Function"]
+    titles = [own, run.title, cumulative, "Calls", "Function"]
     cells = [
         [
             times.text(numbers.self_ns),
-            percent(numbers.self_ns, own_ns),
+            percent(numbers.self_ns, run.ns),
             times.text(numbers.total_ns),
             f"{numbers.calls}",
             names.called(key) + marks.after(key),
         ]
         for key, numbers in shown
     ]
-    is_hot = [percent_of(one.self_ns, own_ns) >= _HOT_PERCENT for _, one in shown]
-    yield "Functions with the most time of their own:"
-    yield from grid(titles, cells, options.terminal, hot=is_hot)
+    heat = [percent_of(numbers.self_ns, run.ns) for _, numbers in shown]
+    yield options.terminal.emphasized("Functions with the most time of their own")
+    yield from grid(titles, cells, options.terminal, heat=heat)
 
 
 def _calls(
-    profile: Profile, sources: Sources, options: Options, root: CallPath
+    profile: Profile, sources: Sources, options: Options, run: Whole
 ) -> Iterator[str]:
-    """Yield the calls from where they branch."""
+    """Yield the calls from where they branch, libraries folded."""
+    if not profile.calls.nodes:
+        return
+    root = call_path_tree(profile, _foreign(profile))
     start, above = branch_point(root)
-    levels = f", {above} levels down" if above > 1 else ""
-    yield f"Calls, from where they branch{levels} (:LINE is where each is called):"
+    title = f"Calls, from where they branch, {above} levels down"
+    while start.folded and start.parent:
+        start = start.parent
+    if above <= _MAX_LEVELS:
+        start, title = root, "Calls"
+    yield options.terminal.emphasized(f"{title} (:12 is a call from line 12)")
     yield from note_lines(profile, options)
-    yield from branches(profile, sources, options, (root, start), _TREE_ROWS)
+    yield from branches(profile, sources, options, (root, start), run)
+
+
+def _foreign(profile: Profile) -> Callable[[str], str]:
+    """Return a function from a file to its library, "" for the program itself.
+
+    A program may be installed: files of the library that it starts in are its own.
+    """
+    nodes = node_columns(profile.calls.nodes)
+    columns = zip(nodes.column("parent"), nodes.column("function"))
+    starts = {
+        nodes.functions[index][0] for parent, index in columns if parent == NO_NODE
+    }
+    own = {library_of(file) for file in starts}
+    return lambda file: "" if library_of(file) in own else library_of(file)
+
+
+def _advice(profile: Profile, sources: Sources, terminal: Terminal) -> Iterator[str]:
+    """Yield the first finding about the program."""
+    found = first_finding(profile, sources)
+    if found is not None:
+        yield terminal.emphasized("First advice")
+        yield from brief(found, terminal)
 
 
 def _more(profile: Profile, options: Options) -> Iterator[str]:
@@ -133,18 +245,19 @@ def _more(profile: Profile, options: Options) -> Iterator[str]:
     start = start_of_drill(profile)
     word = shell_word(start)
     flags = {
-        word: "its table; or file.py, file.py:12, a glob",
+        word: "its table; also for file.py, file.py:12, 'Class.*'",
         f"--drill {word}": "the same, with the calls of each line",
         "--hot 50": "more lines",
         "--functions": "all functions, as cProfile lists them",
         "--tree": "all calls",
-        "--limit 5": "the five tables with the most own time",
+        "--advice": "all advice",
+        "--html": "all of it as a page for a browser",
         "--all-functions": f"all {len(profile.functions):,} tables",
     }
     if not profile.calls.nodes:
         del flags["--tree"]
-    command = f"{python_command()} -m lineprof view WHAT {options.file}"
-    yield f"To see more: {command}, with the WHAT"
     width = max(map(len, flags))
+    command = f"{python_command()} -m lineprof view {options.file}"
+    yield f"To see more, add one of these to: {command}"
     for flag, text in flags.items():
         yield options.terminal.clipped(f"  {flag.ljust(width)}  {text}", 0)

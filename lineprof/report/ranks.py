@@ -280,12 +280,12 @@ def _table(
     yield ""
     unit = time_unit_for(one.time.sum for one in some)
     most = max((one.own.lost for one in some), default=0)
-    hot = [bool(most) and one.own.lost == most for one in some]
+    heat = [100.0 * (most > 0 and one.own.lost == most) for one in some]
     context = Context(terminal=options.terminal, sources=sources, indented=True)
     columns = RANKS
     if any(one.mpi_ns for one in some):  # a narrow terminal leaves it out if empty
         columns = {**RANKS, "mpi_ns": replace(RANKS["mpi_ns"], spare=0)}
-    yield from table(columns, some, context, unit=unit, hot=hot)
+    yield from table(columns, some, context, unit=unit, heat=heat)
 
 
 # For other programs.

@@ -7,9 +7,11 @@ per hit of one line, can be a million times apart.
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import Styled
+from lineprof.console.terminal import box_characters_of
 from lineprof.later import Later
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report.limits import longest_functions
@@ -17,6 +19,7 @@ from lineprof.report.line_table import (
     COLUMNS,
     EXTRA_COLUMNS,
     NUMBER,
+    OVERLAPS,
     footer,
     function_tables,
     scale_of,
@@ -40,8 +43,6 @@ else:
 _MAX_BLANK_ROWS = 100_000  # without source; no function is that long
 
 _MIN_SOURCE_WIDTH = 24  # columns; if less is left, lines are wrapped and not cut
-
-_HOT_PERCENT = 20  # of the function
 
 # The orders of functions, the greatest last: see options.TABLE_ORDERS.
 _ORDERS: Mapping[str, Callable[[FunctionTable], tuple[object, ...]]] = {
@@ -132,12 +133,14 @@ class TableLayout:
         self, function: FunctionTable, block: Sequence[str] | None
     ) -> Iterator[str]:
         """Yield the table of one function; `block` is its source, None if unknown."""
-        yield f"Total time: {self._scale.total(function.total)}"
+        total = f"Total time: {self._scale.total(function.total)}"
+        total += OVERLAPS if function.overlaps else ""
+        yield self._terminal.clipped(total, 0)
         yield from self._function_heading(function, found=block is not None)
         yield ""
         yield from self._rows(function, block)
-        for text in function.footer:
-            yield self._terminal.clipped(text, 0)
+        for text in map(self._terminal.clean, function.footer):
+            yield from wrap(text, self._terminal.width or len(text))
         yield ""
 
     def _function_heading(
@@ -179,8 +182,10 @@ class TableLayout:
         header = f"{start}Line Contents"
         for text in (header, "=" * len(header)):
             clipped = terminal.clipped(text, 0)
-            painted = self._painter.heading(clipped) if self._painter else clipped
-            yield self._styled(painted)
+            if self._painter:
+                yield Styled(self._painter.heading(clipped))
+            else:
+                yield self._terminal.emphasized(clipped)
         numbered = list(_numbered_source(function, block))
         rows: Sequence[tuple[int | None, str]] = numbered
         if self._bodies:
@@ -216,19 +221,24 @@ class TableLayout:
         start: int,
     ) -> Iterable[str]:
         """Return the source of `rows`, cut to the room from column `start` on."""
-        clipped = [terminal.clipped(text, start) for _, text in rows]
+        shown = [terminal.cut(text, start) for _, text in rows]
         if self._painter:
             lines = [terminal.clean(text) for _, text in rows]
-            sizes = [len(text) for text in clipped]
-            return self._painter.source(function.file, lines, sizes) or clipped
-        return clipped
+            dots = box_characters_of(terminal).dots
+            sizes = [
+                len(text if line.startswith(text) else text.removesuffix(dots))
+                for text, line in zip(shown, lines)
+            ]
+            painted = self._painter.source(function.file, lines, sizes)
+            if painted:
+                ends = [text[size:] for text, size in zip(shown, sizes)]
+                return [text + end for text, end in zip(painted, ends)]
+        return shown
 
     def _row(self, start: str, source: str, share: float) -> str:
-        """Return one row, emphasized by the `share` (%) of its line."""
-        if self._painter:
-            return Styled(self._painter.row(start, share) + source)
-        row = start + source
-        return self._terminal.emphasized(row) if share >= _HOT_PERCENT else row
+        """Return one row, coloured by the `share` (%) of its line."""
+        heated = self._terminal.heated(start, share)
+        return Styled(heated + source) if self._terminal.colour else start + source
 
 
 def _shares(function: FunctionTable, scale: Scale) -> dict[int, float]:

@@ -108,7 +108,7 @@ def table(  # noqa: PLR0913  # all but the first three are rare
     titles: Mapping[str, str] | None = None,
     hidden: Collection[str] = (),
     late: Collection[str] = (),
-    hot: Sequence[bool] = (),
+    heat: Sequence[float] = (),
     unit: TimeUnit | None = None,
     totals: Mapping[str, float] = MappingProxyType({}),
 ) -> Iterator[str]:
@@ -117,8 +117,8 @@ def table(  # noqa: PLR0913  # all but the first three are rare
     `titles` are the columns to show by name, if these are others, and `hidden` those
     to leave out. Numbers keep the order of their columns, but for the `late` ones.
     `unit` is that of all times, by default one that suits the longest of them. Rows
-    that are `hot` are emphasized. `totals` are the sums of columns `of` which shares
-    are shown.
+    are coloured by their `heat`, a share of the whole (%). `totals` are the sums of
+    columns `of` which shares are shown.
     """
     titles = titles or {name: one.title for name, one in columns.items() if one.title}
     shown = {name: columns[name] for name in titles if name not in hidden}
@@ -147,7 +147,7 @@ def table(  # noqa: PLR0913  # all but the first three are rare
         [*zip(*texts)],
         context.terminal,
         words=sum(shown[name].kind in OF_WORDS for name in kept),
-        hot=hot,
+        heat=heat,
         spare=spare,
     )
 
@@ -197,15 +197,15 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
     terminal: Terminal,
     *,
     words: int = 1,
-    hot: Sequence[bool] = (),
+    heat: Sequence[float] = (),
     spare: Sequence[int] = (),
 ) -> Iterator[str]:
     """Yield `titles` and `rows` as aligned columns that fit the terminal.
 
     The last `words` columns are aligned to the left, the others to the right; every
-    column has a title. Rows that are `hot` are emphasized. On a narrow terminal the
-    columns with the indexes `spare` are left out, the first one first, and words are
-    cut; numbers are not.
+    column has a title. Rows are coloured by their `heat`, a share of the whole (%). On
+    a narrow terminal the columns with the indexes `spare` are left out, the first one
+    first, and words are cut; numbers are not.
     """
     numbers = len(titles) - words
     table = [list(titles), *([*map(terminal.clean, row)] for row in rows)]
@@ -221,7 +221,8 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
         numbers = sum(index < numbers for index in shown)
         widths = _fitted([widths[index] for index in shown], numbers, terminal.width)
     dots = box_characters_of(terminal).dots
-    for number, row in enumerate(table):
+    start = sum(widths[:numbers]) + len(_GAP) * numbers
+    for number, row in enumerate(table, -1):
         *others, last = row
         texts = [
             text.rjust(width) if column < numbers else cut(text, width, dots)
@@ -229,9 +230,12 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
         ]
         if len(others) == numbers and terminal.width is not None:
             last = _name_cut(last, widths[-1], terminal)
-        line = terminal.clipped(_GAP.join([*texts, last]).rstrip(), 0)
-        is_hot = 0 < number <= len(hot) and hot[number - 1]
-        yield terminal.emphasized(line) if is_hot else line
+        line = terminal.cut(_GAP.join([*texts, last]).rstrip(), 0)
+        if number < 0:
+            yield terminal.emphasized(line)
+        else:
+            share = heat[number] if number < len(heat) else 0
+            yield terminal.heated(line[:start], share, line[start:])
 
 
 def _with_short_marks(

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -127,11 +128,11 @@ def on_terminal(*arguments: str, columns: int, **environment: str) -> str:
     return data.decode().replace("\r\n", "\n")
 
 
-def test_on_a_terminal_source_is_clipped_and_hot_lines_are_bold(file: str) -> None:
+def test_on_a_terminal_source_is_cut_and_hot_lines_are_red(file: str) -> None:
     text = on_terminal(file, columns=62)
-    lines = text.replace("\x1b[1m", "").replace("\x1b[0m", "").split("\n")
-    assert "     6         2        150.0     75.0      0.0      with open" in lines
-    assert "\x1b[1m     7         2    1234567.9" in text
+    lines = re.sub(r"\x1b\[[\d;]*m", "", text).split("\n")
+    assert "     6         2        150.0     75.0      0.0      with ope…" in lines
+    assert "\x1b[1;31m     7         2    1234567.9" in text
     assert max(map(len, lines)) == 62
 
 

@@ -53,7 +53,6 @@ def {name}():
 
 '''
 NAMES = ("load", *(f"step_{number}" for number in range(STEPS)), "report")
-TEXT = f"{_HEAD}{''.join(_BODY.format(name=name) for name in NAMES)}main()\n"
 PROCESS = example_stats.PROCESS._replace(
     argv=("plan.py",),
     cwd="/project",
@@ -67,7 +66,8 @@ PROCESS = example_stats.PROCESS._replace(
 def example(*, is_whole: bool = True, functions: int = len(NAMES)) -> LineStats:
     """Return the profile, with the first `functions` of `NAMES`."""
     names = NAMES[:functions]
-    last = TEXT.count("\n")
+    text = f"{_HEAD}{''.join(_BODY.format(name=name) for name in names)}main()\n"
+    last = text.count("\n")
     module, main, run = (FILE, 1, "<module>"), (FILE, 4, "main"), (FILE, 8, "run")
     times = dict.fromkeys(names, 2 * MS) | {"load": 30 * MS, "report": 10 * MS}
     whole = sum(times[name] for name in names) + 9 * MS
@@ -95,7 +95,7 @@ def example(*, is_whole: bool = True, functions: int = len(NAMES)) -> LineStats:
         stats,
         processes=[PROCESS._replace(is_whole=is_whole)],
         threads=[Thread(0, 4711, "MainThread")],
-        sources={FILE: SourceFile(FILE, TEXT, text_hash(TEXT))},
+        sources={FILE: SourceFile(FILE, text, text_hash(text))},
         calls=CallTree(tuple(nodes)),
     )
 

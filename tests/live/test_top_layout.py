@@ -77,9 +77,9 @@ own time of lines since the program began, by %NOW
 now: MainThread on pkg/work.py:11 for 1:02:05, pool\\x1b[1m on train.py:4 for 1.0 s
 
      %NOW    %ALL      TIME   HITS/S       HITS   PER HIT      WAIT  FILE:LINE       SOURCE
->    50.0    60.0   6.000 s   515.0k  1,100,000  5.455 us            pkg/work.py:11  return sum(x for x in bat
+>    50.0    60.0   6.000 s   515.0k  1,100,000  5.455 us            pkg/work.py:11  return sum(x for x in ba…
 >    50.0    10.0   1.000 s      0.5          1   1.000 s  990.0 ms  train.py:4      time.sleep(1)
-|     0.8     0.5  50.00 ms     15.0        100  500.0 us            train.py:3      net.f(batch)  # \\x1b[2J\\u
+|     0.8     0.5  50.00 ms     15.0        100  500.0 us            train.py:3      net.f(batch)  # \\x1b[2J\\…
 """  # noqa: E501
 
 FUNCTIONS = """\
@@ -101,9 +101,9 @@ own time of lines since the program began, by %NOW
 now: MainThread on pkg/work.py:11 for 1:02:05, pool\\x1b[1m o
 
      %NOW      TIME  FILE:LINE      SOURCE
->    50.0   6.000 s  pkg/wo….py:11  return sum(x for x in ba
+>    50.0   6.000 s  pkg/wo….py:11  return sum(x for x in b…
 >    50.0   1.000 s  train.py:4     time.sleep(1)
-|     0.8  50.00 ms  train.py:3     net.f(batch)  # \\x1b[2J\\
+|     0.8  50.00 ms  train.py:3     net.f(batch)  # \\x1b[2J…
 """
 
 

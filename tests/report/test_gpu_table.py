@@ -353,14 +353,14 @@ def test_lines_without_source_are_shown_up_to_the_last_with_gpu_data() -> None:
     ]
 
 
-def test_on_a_terminal_lines_fit_and_hot_lines_are_bold() -> None:
+def test_on_a_terminal_lines_fit_and_hot_lines_are_red() -> None:
     terminal = Terminal(is_terminal=True, width=140, colour=True)
     text = shown(example(), terminal=terminal, top_kernels=9)
     tables = text.split("GPU time:")[0].split("\n")
     assert max(len(line) for line in tables if "\x1b" not in line) == 140
-    bold = [line for line in text.split("\n") if line.startswith("\x1b[1m")]
-    assert any(line.startswith("\x1b[1m    35 ") for line in bold)
-    assert any(line.startswith("\x1b[1m     9 ") for line in bold)  # by its GPU time
+    red = [line for line in text.split("\n") if line.startswith("\x1b[1;31m")]
+    assert any(line.startswith("\x1b[1;31m    35 ") for line in red)
+    assert any(line.startswith("\x1b[1;31m     9 ") for line in red)  # by its GPU time
 
 
 def test_a_terminal_too_narrow_for_source_wraps_lines() -> None:

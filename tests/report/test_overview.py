@@ -8,7 +8,7 @@ import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from as_python import kernprof, viewer
@@ -90,7 +90,7 @@ def test_the_first_screen_of_a_whole_program(
 def test_what_somebody_chose_and_short_tables_are_printed_as_tables(
     tmp_path: Path,
 ) -> None:
-    named, short = example(is_whole=False), example(functions=3)
+    named, short = example(is_whole=False), example(functions=1)
     assert view(tmp_path, stats=named) == tables(named)
     shown = view(tmp_path, "--all-functions", stats=example())
     assert shown == tables(example())
@@ -121,12 +121,13 @@ def test_the_first_screen_of_a_run_and_the_flags_that_it_names(tmp_path: Path) -
     assert shown.err == ""
     lines = shown.out.splitlines()
     assert 35 < len(lines) <= MAX_LINES
-    assert re.search(r": 122 lines of 42 functions$", lines[0]), lines[0]
+    title = r"many\.py ran [\d.]+ m?s: 122 lines of 42 functions"
+    assert re.fullmatch(title, lines[0]), lines[0]
     assert "main (many.py:81)" in shown.out
-    command = next(line for line in lines if line.startswith("To see more: "))
+    command = next(line for line in lines if line.startswith("To see more, "))
     flags = [line.split("  ")[1] for line in lines[lines.index(command) + 1 :]]
     assert flags[:2] == ["main", "--drill main"]
-    assert " view WHAT many.lprof, " in command
+    assert command.endswith(" view many.lprof")
     for flag in flags:
         done = viewer("view", *shlex.split(flag), "many.lprof", cwd=tmp_path)
         assert done.status == 0, (flag, done.err)
@@ -240,6 +241,48 @@ def test_rows_fit_the_terminal_and_numbers_are_whole(
     assert max(map(len, rows)) <= width
     if width == 80 and view_name != "hot":  # which leaves the names out
         assert any(re.search(r"\w…\w", line) for line in rows)
-    assert [line.split("%")[0] for line in narrow if "%" in line[:30]] == [
-        line.split("%")[0] for line in wide if "%" in line[:30]
-    ]
+    numbers = re.compile(r" *[\d.]+ +[\d.]+(?= %)")
+    assert re.findall(numbers, "\n".join(narrow)) == re.findall(
+        numbers, "\n".join(wide)
+    )
+
+
+# The bar of the run.
+
+
+def bar(stats: LineStats, **terminal: Any) -> list[str]:
+    """Return the first lines of the first screen."""
+    options = Options(file="f", terminal=Terminal(**terminal))
+    return list(overview.render(stats, Sources(stats.sources), options))[1:4]
+
+
+def test_the_bar_has_the_parts_of_the_run_to_scale() -> None:
+    drawn, legend, _ = bar(example(), is_terminal=True, width=80)
+    assert (drawn.count("█"), drawn.count("░"), drawn.count("·")) == (73, 3, 4)
+    assert legend == "█ lines 101.0 ms 96.2 %   ░ outside of these lines 4.000 ms 3.8 %"
+    assert bar(example(), is_terminal=True, width=80, boxes=False)[0] == (
+        73 * "#" + 3 * "-" + 4 * "."
+    )
+
+
+def test_colours_are_those_of_a_terminal_with_colours_alone() -> None:
+    plain, coloured = (
+        [
+            *overview.render(
+                example(),
+                Sources(example().sources),
+                Options(
+                    file="f",
+                    terminal=Terminal(is_terminal=True, width=100, colour=colour),
+                ),
+            )
+        ]
+        for colour in (False, True)
+    )
+    assert "\x1b" not in "".join(plain)
+    assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured] == plain
+    hottest = next(line for line in coloured if "plan.py:18" in line)
+    assert hottest.startswith(
+        "\x1b[1;33m  22.500  21.4 %  \x1b[0m\x1b[2mplan.py:18\x1b[0m"
+    )
+    assert coloured[0].startswith("\x1b[1mplan.py ran")

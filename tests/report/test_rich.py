@@ -78,7 +78,7 @@ def test_hot_lines_are_marked(stats: LineStats) -> None:
     rows = printed(stats, Terminal(), rich=True).split("\n")
     assert [row[:7] for row in rows if " 600" in row] == ["\x1b[1;31m"]
     assert [row[:7] for row in rows if " 300" in row] == ["\x1b[1;33m"]
-    assert [row[:4] for row in rows if " 100.0" in row and "two" in row] == ["\x1b[2m"]
+    assert [row[:5] for row in rows if " 100.0" in row and "two" in row] == ["\x1b[32m"]
 
 
 @needs_rich

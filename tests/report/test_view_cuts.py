@@ -65,11 +65,15 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     [
         ([], f"Function: main at line 6{UNTIL}", "Function: work at line 17\n"),
         (["-m"], f"/p/main.py:6 - main{UNTIL}", "/p/main.py:17 - work\n"),
-        (["--hot"], f"main{UNTIL}  ", "  <module>  "),
+        (["--hot"], f"main{UNTIL}  ", "  module main  "),
         (["--functions"], f"main.py:6(main){UNTIL}\n", "main.py:17(work)\n"),
         (["--tree"], f"Model.forward (model.py:12){UNTIL}", "work (main.py:17)  "),
         (["--callers", "fib"], f"Model.forward{UNTIL}", "fib (solve.py:1) is called"),
-        (["--callers", "main"], f"main (main.py:6){UNTIL} is called from:", "<module>"),
+        (
+            ["--callers", "main"],
+            f"main (main.py:6){UNTIL} is called from:",
+            "module main",
+        ),
         (
             ["--drill", "work"],
             f"of Model.forward (model.py:12): 1.533 ms, 99.9 % of the line{UNTIL}",

@@ -99,7 +99,7 @@ def test_the_first_screen_says_it_above_the_calls(
     for number, stats in enumerate(both):
         stats.processes = (PROCESS._replace(is_whole=True),)
         lines = list(overview.render(stats, Sources(stats.sources), Options(file="x")))
-        calls = next(i for i, one in enumerate(lines) if one.startswith("Calls, from"))
+        calls = next(i for i, one in enumerate(lines) if one.startswith("Calls ("))
         assert lines[calls + 1].startswith(NOTE) is (number == 0)
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.once  # text of fixed profiles
 
 SHOWN = """\
 Time (us)   Share  Calls  Function, and its hottest line
- 6292.469  80.4 %      1  <module> (main.py:1)  → 29: main()
+ 6292.469  80.4 %      1  module main  → 29: main()
  6242.436  79.8 %      1  └─ :29 main (main.py:6)  → 9: model.forward(step)
  4564.877  58.3 %      3     └─ :9 Model.forward (model.py:12)  → 15: return total\
  + weights(self.sizes)
@@ -47,7 +47,7 @@ def test_the_tree_is_drawn_with_the_hottest_line_of_each_function() -> None:
 def test_only_the_given_number_of_levels_is_shown() -> None:
     shown = [words(line) for line in tree(example(), depth=2)]
     assert [line.split("  →")[0] for line in shown] == [
-        *("<module> (main.py:1)", "└─ :29 main (main.py:6)"),
+        *("module main", "└─ :29 main (main.py:6)"),
         *("work (main.py:17)", "└─ :18 Model.forward (model.py:12)"),
     ]
 
@@ -111,9 +111,11 @@ def test_a_chain_of_50000_levels_is_a_few_rows() -> None:
 
 def test_all_levels_of_such_a_chain_are_readable() -> None:
     rows = tree(deep(20_000), min_percent=0.0)
+    *rows, blank, note = rows
     assert len(rows) == 20_000
     assert max(map(len, rows)) < 130
     assert re.search(r"  \[19\d\d\d\] ", rows[-1])
+    assert (blank, note[:8]) == ("", "[12] is ")
 
 
 def test_without_calls_functions_are_roots() -> None:
@@ -135,9 +137,14 @@ def test_rows_are_as_wide_as_the_terminal() -> None:
     assert max(map(len, rows)) == 60
 
 
-def test_only_functions_with_much_self_time_are_emphasized() -> None:
-    rows = tree(example(), terminal=Terminal(is_terminal=True, colour=True))
-    hot = [row for row in rows if "\x1b" in row]
-    assert len(hot) == 2
-    assert " main (" in hot[0]
-    assert " weights " in hot[1]
+def test_rows_are_coloured_by_their_share_and_files_are_dim() -> None:
+    title, *rows = lines_of(
+        example(), "tree", terminal=Terminal(is_terminal=True, colour=True)
+    )
+    assert title.startswith("\x1b[1mTime")
+    for row in rows:
+        share = float(re.search(r"([\d.]+) %", row)[1])  # type: ignore[index]
+        look = {0: "", 1: "\x1b[32m", 2: "\x1b[1;33m", 3: "\x1b[1;31m"}
+        step = sum(share >= least for least in (5, 20, 50))
+        assert row.startswith(f"{look[step]} ") or share >= 100, row
+    assert any("main \x1b[2m(main.py:6)\x1b[0m" in row for row in rows)

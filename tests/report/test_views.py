@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -231,14 +232,14 @@ def test_control_characters_are_escaped() -> None:
 @pytest.mark.parametrize(
     ("text", "room", "seen"),
     [
-        ("x = 123456789", 7, "x = 123"),
+        ("x = 123456789", 7, "x = 12…"),
         ("x = 123456789", 0, ""),
         ("x = 123456789", -40, ""),
         ("x = 1", 5, "x = 1"),
-        ('"損失"', 4, '"損'),
-        ('"損失"', 3, '"損'),
-        ("e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301"),
-        ("\tx", 6, "      "),
+        ('"損失"', 4, '"損…'),
+        ('"損失"', 3, '"…'),
+        ("e\u0301e\u0301e\u0301", 2, "e\u0301…"),
+        ("\tx", 6, "     …"),
         ("\tx", 9, "        x"),
     ],
 )
@@ -259,12 +260,14 @@ def test_source_after_extra_columns_is_not_clipped() -> None:
     assert narrow == whole
 
 
-def test_only_the_hottest_lines_are_emphasized_and_only_in_colour() -> None:
+def test_numbers_of_hot_lines_and_titles_are_coloured_only_in_colour() -> None:
     text = text_of(example(), terminal=Terminal(is_terminal=True, colour=True))
-    hot = [line for line in text.split("\n") if "\x1b" in line]
-    assert all(line.startswith("\x1b[1m") for line in hot)
-    assert all(line.endswith("\x1b[0m") for line in hot)
-    assert len(hot) == 4
+    looks = [line.partition(" ")[0] for line in text.split("\n") if "\x1b" in line]
+    titles = 2 * text.count("Total time:")
+    assert looks.count("\x1b[1mLine") + looks.count("\x1b[1m" + "=" * 62) + 0 <= titles
+    hot = [line for line in text.split("\n") if re.match(r"\x1b\[(1;3[13]|32)m ", line)]
+    assert all(re.search(r"\d  \x1b\[0m", line) for line in hot)
+    assert len(hot) == 5
     assert "\x1b" not in text_of(example(), terminal=Terminal(is_terminal=True))
 
 

@@ -1,4 +1,4 @@
-"""Demo: sets lineprof up in .venv, profiles an example and prints its table."""
+"""Demo: sets lineprof up in .venv, profiles an example and prints its first screen."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from tools.demo.setting_up import ready
 from tools.dev.envs import ROOT, clean_environment
 
-EXAMPLE = "examples/lookup.py"
+EXAMPLE = "examples/three_modules/near_duplicates.py"
 
 
 def main() -> int:

@@ -1,0 +1,143 @@
+"""Parts of a run: the time of its lines, imports, waits, GPUs, and of measuring."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.call_graph import function_totals, line_self_ns
+from lineprof.model.gpu import WAIT
+from lineprof.model.names import MODULE
+from lineprof.model.records import NO_NODE, OTHER, RUNNABLE, node_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lineprof.model.profile import Profile
+    from lineprof.model.records import Key
+
+    TextOf = Callable[[str, int], str | None]  # of the line of a file
+
+_IMPORT = re.compile(r"\s*(import\s+\w|from\s+[.\w]+\s+import\b)")
+
+
+class RunParts(NamedTuple):
+    """Times of a run (ns). All but `measuring_ns` add up to `run_ns`."""
+
+    lines_ns: int  # of profiled lines on a processor
+    imports_ns: int  # of import statements, with all that ran in them
+    waits_ns: int  # of profiled lines: sleep, locks, input and output
+    ready_ns: int  # of profiled lines that waited for a free processor
+    gpu_ns: int  # of profiled lines that waited for a GPU
+    rest_ns: int  # outside of profiled lines
+    measuring_ns: int = 0  # the profiler's own cost, which no other number has
+
+    @property
+    def run_ns(self) -> int:
+        """The time that is 100 %: see `run_ns`."""
+        return sum(self) - self.measuring_ns
+
+
+def run_ns(profile: Profile) -> int:
+    """Return the time (ns) of a run, without the profiler's own cost.
+
+    It is the wall time of all processes or, if their threads measured more, the time of
+    all lines, each moment once for each thread. A profile without processes and calls
+    does not tell what its functions share: then it is the sum of them all.
+    """
+    return _run_ns(profile, _lines_ns(profile))
+
+
+def _run_ns(profile: Profile, lines_ns: int) -> int:
+    wall_ns = sum(max(0, one.wall_ns - one.overhead_ns) for one in profile.processes)
+    if profile.calls.nodes:
+        return max(wall_ns, lines_ns)
+    times = [function.total_ns for function in profile.functions]
+    return max(wall_ns, *times, 0) if wall_ns else sum(times)
+
+
+def run_parts(profile: Profile, text_of: TextOf) -> RunParts:
+    """Return the parts of a run; `text_of` is the source of a line, None if unknown.
+
+    Each moment counts once. The time in an import is that of the import alone: its
+    waits are not counted again.
+    """
+    lines_ns = _lines_ns(profile)
+    left_ns = whole_ns = _run_ns(profile, lines_ns)
+
+    def part(ns: int) -> int:
+        """Return a time, but no more than is left of the run."""
+        nonlocal left_ns
+        ns = max(0, min(ns, left_ns))
+        left_ns -= ns
+        return ns
+
+    rest_ns = part(whole_ns - lines_ns)
+    imports_ns = part(_imports_ns(profile, text_of))
+    gpu_ns = part(sum(one.ns for one in profile.gpu.sums if one.kind == WAIT))
+    waits = _waits(profile, text_of)
+    ready_ns = part(waits.pop(RUNNABLE, 0))
+    # A thread that waits for a GPU may leave the processor, for an unknown cause.
+    waits[OTHER] = max(0, waits.get(OTHER, 0) - gpu_ns)
+    waits_ns = part(sum(waits.values()))
+    return RunParts(
+        lines_ns=left_ns,
+        imports_ns=imports_ns,
+        waits_ns=waits_ns,
+        ready_ns=ready_ns,
+        gpu_ns=gpu_ns,
+        rest_ns=rest_ns,
+        measuring_ns=sum(one.overhead_ns for one in profile.processes),
+    )
+
+
+def _lines_ns(profile: Profile) -> int:
+    """Return the time (ns) of all lines without their callees."""
+    return sum(one.self_ns for one in function_totals(profile).values())
+
+
+def _imports_ns(profile: Profile, text_of: TextOf) -> int:
+    """Return the time (ns) of import statements, and of all that ran in them."""
+    nodes = node_columns(profile.calls.nodes)
+    keys, called = nodes.functions, nodes.column("function")
+    times = nodes.column("self_ns")
+    inside: list[bool] = []  # for each node: whether it ran in an import
+    for parent, index in zip(nodes.column("parent"), called):
+        is_module = parent != NO_NODE and keys[index][2] == MODULE
+        inside.append(is_module or (parent != NO_NODE and inside[parent]))
+    found = sum(ns for ns, is_inside in zip(times, inside) if is_inside)
+    # The lines that import, but for those of functions that ran in an import.
+    counted = {keys[index] for index, is_inside in zip(called, inside) if is_inside}
+    for key, lines in line_self_ns(profile).items():
+        if key not in counted:
+            for line, ns in lines.items():
+                if ns and _IMPORT.match(text_of(key[0], line) or ""):
+                    found += ns
+    return found
+
+
+def _waits(profile: Profile, text_of: TextOf) -> dict[str, int]:
+    """Return the time (ns) by cause that the threads waited, but for imports.
+
+    It is the waits of the functions that nobody called, with all that they called.
+    """
+    nodes = node_columns(profile.calls.nodes)
+    from_outside: dict[Key, int] = defaultdict(int)  # ns
+    called: set[Key] = set()
+    columns = map(nodes.column, ("parent", "function", "inclusive_ns"))
+    for parent, index, ns in zip(*columns):
+        if parent == NO_NODE:
+            from_outside[nodes.functions[index]] += ns
+        else:
+            called.add(nodes.functions[index])
+    by_function: dict[tuple[Key, str], int] = defaultdict(int)
+    for one in profile.waits:
+        is_root = one.function in from_outside
+        if is_root and not _IMPORT.match(text_of(one.function[0], one.line) or ""):
+            by_function[one.function, one.cause] += one.ns
+    waits: dict[str, int] = defaultdict(int)
+    for (key, cause), ns in by_function.items():
+        # Its calls by others are among the waits of these.
+        waits[cause] += min(ns, from_outside[key]) if key in called else ns
+    return waits
