@@ -21,11 +21,7 @@ def main() -> int:
     env = ready(doubles=True)
     if env is None:
         return 1
-    environment = clean_environment(
-        LINEPROF_CUDA=str(native.DOUBLES / "fake_cuda.so"),
-        LINEPROF_CUPTI=str(native.DOUBLES / "fake_cupti.so"),
-        LINEPROF_GPU_FORCE="1",
-    )
+    environment = clean_environment(**native.SIMULATED)
     frozen = {
         **environment,
         "LD_PRELOAD": str(native.DOUBLES / "frozen_clock.so"),

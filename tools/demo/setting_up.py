@@ -27,7 +27,7 @@ def ready(*, doubles: bool = False) -> Env | None:
             if doubles:
                 log = native.BUILD_LOG
                 with progress.doing("compiling the simulated GPU"):
-                    native.build(python, strict=False)
+                    native.build(python, strict=False, target="doubles")
         except StepError as error:
             explain(error, log)
             return None

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 BUILD = ROOT / "build" / "native"
 DOUBLES = BUILD / "doubles"
+SIMULATED = {  # the environment of a simulated GPU
+    "LINEPROF_CUDA": str(DOUBLES / "fake_cuda.so"),
+    "LINEPROF_CUPTI": str(DOUBLES / "fake_cupti.so"),
+    "LINEPROF_GPU_FORCE": "1",
+}
 BUILD_LOG = BUILD / "build.txt"
 TEST_LOG = BUILD / "test.txt"
 TEST_REPORT = BUILD / "test.xml"
@@ -45,14 +50,15 @@ def cmake_version(command: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups())) if found else ()
 
 
-def build(python: Python, *, strict: bool) -> None:
-    """Build the C tests and the doubles; StepError if that fails."""
+def build(python: Python, *, strict: bool, target: str = "all") -> None:
+    """Build the C tests and the doubles, or a target; StepError if that fails."""
     BUILD_LOG.unlink(missing_ok=True)
     command = cmake(python)
     strictness = f"-DLINEPROF_WERROR={'ON' if strict else 'OFF'}"
     must([command, "-S", ROOT, "-B", BUILD, *SWITCHES, strictness], BUILD_LOG)
     jobs = str(os.cpu_count() or 1)
-    must([command, "--build", BUILD, "--parallel", jobs], BUILD_LOG)
+    words = ["--parallel", jobs, "--target", target]
+    must([command, "--build", BUILD, *words], BUILD_LOG)
 
 
 def test(python: Python) -> int:

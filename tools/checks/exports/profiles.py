@@ -29,11 +29,6 @@ class Program(NamedTuple):
 THREE_MODULES = EXAMPLES / "three_modules" / "near_duplicates.py"
 GPU = EXAMPLES / "simulated_gpu.py"
 TRACE = ("--trace",)
-SIMULATED = {  # the environment of a simulated GPU
-    "LINEPROF_CUDA": str(native.DOUBLES / "fake_cuda.so"),
-    "LINEPROF_CUPTI": str(native.DOUBLES / "fake_cupti.so"),
-    "LINEPROF_GPU_FORCE": "1",
-}
 PROGRAMS = (
     Program("modules", THREE_MODULES),
     Program("modules-traced", THREE_MODULES, TRACE),
@@ -55,7 +50,7 @@ def profile(workspace: Workspace, program: Program) -> Path:
     target = workspace.folder / f"{program.name}.lprof"
     command = ["-m", "kernprof", "-l", *program.flags, "-o", target, program.path]
     output = workspace.run(
-        [workspace.python, *command], SIMULATED if program.gpu else None
+        [workspace.python, *command], native.SIMULATED if program.gpu else None
     )
     if not re.search(r"^Wrote profile results to", output, re.MULTILINE):
         raise Mismatch(f"kernprof wrote no profile: {output[-500:]}")

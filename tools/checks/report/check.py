@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tools.checks.browser import browser, page
-from tools.checks.exports.profiles import SIMULATED
 from tools.checks.findings import Mismatch, MissingReader
 from tools.checks.report.served import check_served
 from tools.dev import native
@@ -461,7 +460,7 @@ def gpu(workspace: Workspace) -> Report:
     """Write a page of a program on a simulated GPU."""
     program = ROOT / "examples" / "simulated_gpu.py"
     flags = ("--whole", "--gpu-api", "--trace")
-    profile = workspace.profile("gpu", program, *flags, **SIMULATED)
+    profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
     return Report("gpu", workspace.report(profile), walk=(*WALK, kernel_to_line))
 
 
