@@ -14,13 +14,12 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(ROOT))
 try:
-    from tools.docs.build import fetched
+    from tools.docs.build import dead, fetched
     from tools.docs.pages import HELP, contents, for_site
 finally:
     sys.path.remove(str(ROOT))
 
 PAPERS = [*PAGES.values(), ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"]
-MAX_PICTURE, MAX_SCREENSHOT = 300_000, 150_000  # bytes
 ELSEWHERE = re.compile(r"[a-z]+:")
 
 
@@ -60,16 +59,6 @@ def test_a_page_has_one_title_and_is_linked_relatively(page: str) -> None:
     text = PAGES[page].read_text(encoding="utf-8")
     assert text.startswith("# ")
     assert not [link for link in links_of(PAGES[page]) if link.startswith("/")]
-
-
-def test_pictures_are_small() -> None:
-    pictures = sorted((DOCS / "images").iterdir())
-    assert pictures
-    for picture in pictures:
-        most = MAX_SCREENSHOT if picture.name.startswith("report") else MAX_PICTURE
-        assert 0 < picture.stat().st_size < most, picture
-        text = "".join(path.read_text(encoding="utf-8") for path in PAGES.values())
-        assert f"(images/{picture.name})" in text
 
 
 def test_the_help_of_every_command_is_put_into_its_page() -> None:
@@ -162,3 +151,12 @@ def test_a_site_that_loads_from_others_is_found(
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert fetched(tmp_path) == [f"{name}: {address}" for address in others]
+
+
+def test_a_dead_link_of_the_site_is_found(tmp_path: Path) -> None:
+    page = '<a href="b%20c.html#top">1</a> <a href="https://a">2</a> <a href="#a">3</a>'
+    (tmp_path / "a.html").write_text(f'{page} <img src="d.png">', encoding="utf-8")
+    assert dead(tmp_path) == ["a.html: b%20c.html", "a.html: d.png"]
+    (tmp_path / "b c.html").touch()
+    (tmp_path / "d.png").touch()
+    assert dead(tmp_path) == []

@@ -1,4 +1,7 @@
-"""The documentation as a site: build/docs, from the pages of docs/ with Sphinx."""
+"""The documentation as a site: build/docs, from the pages of docs/ with Sphinx.
+
+Reports of examples are pages of it: see `live`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
+from tools.dev import native
 from tools.dev.envs import (
     ROOT,
     Env,
@@ -18,6 +23,7 @@ from tools.dev.envs import (
     require,
 )
 from tools.dev.pythons import this
+from tools.docs import live
 
 PAGES, SITE = ROOT / "docs", ROOT / "build" / "docs"
 # Of a page: what a browser fetches by itself. Of a style: fonts, images, other styles.
@@ -28,6 +34,8 @@ FETCHED = re.compile(
     |(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""",
     re.VERBOSE | re.IGNORECASE,
 )
+# To a file of the site, without the anchor.
+LINK = re.compile(r"""<(?:a|img)\b[^>]*?\b(?:href|src)="(?![a-z]+:)([^"#?]+)""")
 
 
 def fetched(site: Path) -> list[str]:
@@ -40,17 +48,31 @@ def fetched(site: Path) -> list[str]:
     ]
 
 
+def dead(site: Path) -> list[str]:
+    """Return the links of pages of a site, and their images, that are not there."""
+    return [
+        f"{page.relative_to(site)}: {link}"
+        for page in sorted(site.rglob("*.html"))
+        for link in LINK.findall(page.read_text(encoding="utf-8"))
+        if not (page.parent / unquote(link)).exists()
+    ]
+
+
 def main() -> int:
-    """Build the site; return 1 if there is a warning, or if it loads other sites."""
+    """Build the site; return 1 if there is a warning, a dead link, or another site."""
     env = Env(ROOT / ".venv-docs")
     log = env.log
     try:
         make(env, this())
         require(env, "docs.txt")
         install(env)
+        shutil.rmtree(SITE, ignore_errors=True)
+        if live.SIMULATES:
+            log = native.BUILD_LOG
+            native.build(this(), strict=False, target="doubles")
+        live.make(env.python, SITE / "live")
         log = env.folder / "log" / "sphinx.txt"
         log.unlink(missing_ok=True)
-        shutil.rmtree(SITE, ignore_errors=True)
         words = ["--fail-on-warning", "--keep-going", "--nitpicky", "--quiet"]
         folders = [
             "--conf-dir",
@@ -63,6 +85,9 @@ def main() -> int:
         return explain(error, log)
     if others := fetched(SITE):
         print("lineprof: the site loads from other sites:", *others, sep="\n  ")
+        return 1
+    if links := dead(SITE):
+        print("lineprof: the site has dead links:", *links, sep="\n  ")
         return 1
     print(f"docs: {SITE.relative_to(ROOT)}/index.html")
     return 0

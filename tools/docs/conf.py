@@ -30,20 +30,23 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 nitpicky = True
 # Types in signatures: those of the standard library, of other packages, and short names
-# of records that are not documented.
-nitpick_ignore_regex = [("py:class", r"(?!lineprof\.).*")]
+# of records that are not documented, which `recording` has as well.
+nitpick_ignore_regex = [("py:class", r"(?!lineprof\.).*|lineprof\.recording\..*")]
 
 
 class App(Protocol):
     """The part of Sphinx's application that is used here."""
 
+    outdir: Path
+
     def connect(self, event: str, call: object) -> int:
         """Have a function called at an event."""
 
 
-def read_page(_: object, name: str, text: list[str]) -> None:
+def read_page(app: App, name: str, text: list[str]) -> None:
     """Put the parts of the site into the text of a page."""
-    text[0] = for_site(name, text[0])
+    live = {page.stem for page in Path(app.outdir, "live").glob("*.html")}
+    text[0] = for_site(name, text[0], live)
 
 
 def setup(app: App) -> None:

@@ -13,9 +13,26 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 HELP, API = "<!-- help of all commands -->", "<!-- API -->"
+LIVE = {  # by page below live/: the comment of a link to it, and its text
+    "report": (
+        "<!-- live report -->",
+        "Try the report of <code>examples/access_log.py</code> here",
+    ),
+    "gpu": (
+        "<!-- live report of a simulated GPU -->",
+        "Try the report of a simulated GPU here; its numbers are made up",
+    ),
+}
+# An image in two colours. A code host follows the reader's system, the site its switch.
+TWO_COLOURS = re.compile(
+    r"""<picture>\s*<source\s+media="\(prefers-color-scheme:\ dark\)"
+    \s+srcset="(?P<dark>[^"]+)">\s*
+    <img\s+alt="(?P<alt>[^"]+)"\s+src="(?P<light>[^"]+)">\s*</picture>""",
+    re.VERBOSE,
+)
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 LISTED = re.compile(r"^- \[[^\]]+\]\((\w[\w-]*)\.md\)", re.MULTILINE)
 ELSEWHERE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")  # a link out of docs/
@@ -91,9 +108,26 @@ def _documented(module: str, name: str, kind: str) -> str:
     return f"\n```{{eval-rst}}\n.. {directive}:: {module}.{name}\n{options}```\n"
 
 
-def for_site(name: str, text: str) -> str:
-    """Return the text of a page as the site has it."""
+def with_reports(text: str, live: Collection[str]) -> str:
+    """Return the text of a page with its links to live reports."""
+    for page, (comment, words) in LIVE.items():
+        link = f'<p><a href="live/{page}.html">{words}</a></p>' if page in live else ""
+        text = text.replace(comment, link)
+    return text
+
+
+def _two_images(found: re.Match[str]) -> str:
+    """Return directives for an image in two colours, of which Furo shows one."""
+    return "\n\n".join(
+        f"```{{image}} {found[name]}\n:alt: {found['alt']}\n:class: only-{name}\n```"
+        for name in ("light", "dark")
+    )
+
+
+def for_site(name: str, text: str, live: Collection[str] = tuple(LIVE)) -> str:
+    """Return the text of a page as the site has it, with the reports of `live`."""
     text = ELSEWHERE.sub(r"\1", text)
+    text = TWO_COLOURS.sub(_two_images, with_reports(text, live))
     if name == "index":
         return with_contents(text)
     if name == "api":
