@@ -86,7 +86,7 @@ mutants: ## one-line mistakes that no test notices, in Python and in C; slow (AR
 docs: ## the documentation as a site: build/docs/index.html
 	@tools/run docs/build
 
-docs-pictures: ## make the pictures of docs/ again
+docs-pictures: ## make the pictures of docs/ again (ARGS="view report": these alone)
 	@tools/run demo/docs_pictures
 
 clean: ## remove everything that these commands made

@@ -6,12 +6,12 @@ layout; names in them come from the profile, so that a view has to escape them.
 
 from __future__ import annotations
 
-import re
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.source_trees import SourceLines, SourceTrees
 from lineprof.model.call_graph import Edge, edges, line_self_ns
+from lineprof.model.names import library_of
 from lineprof.model.records import (
     DEEPER,
     NO_NODE,
@@ -127,12 +127,12 @@ class Evidence:
         Functions of installed packages and of Python are, if the user named them, or if
         there are no others.
         """
-        return bool(key[0]) and not (self._has_others and _is_of_others(key[0]))
+        return bool(key[0]) and not (self._has_others and library_of(key[0]))
 
     @cached_property
     def _has_others(self) -> bool:
         files = {function.file for function in self.profile.functions}
-        return self.profile.is_whole and not all(map(_is_of_others, files))
+        return self.profile.is_whole and not all(map(library_of, files))
 
     def hot_lines(self, min_ns: float) -> Iterator[tuple[Line, int]]:
         """Yield the lines that took more than `min_ns` themselves, with that time."""
@@ -248,17 +248,6 @@ class Evidence:
                 seen.add(key)
                 todo += [(key, line) for line in self.lines_that_call.get(key, ())]
         return False
-
-
-@cache
-def _is_of_others(file: str) -> bool:
-    """Return whether a file is one of an installed package, or of Python."""
-    return file.startswith("<frozen ") or bool(_OF_OTHERS.search(file))
-
-
-_OF_OTHERS = re.compile(
-    r"[/\\](site-packages|dist-packages|lib[/\\]python3\.\d+t?)[/\\]"
-)
 
 
 # Numbers in sentences.

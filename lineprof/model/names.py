@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
@@ -111,8 +112,11 @@ class ShortNames:
         return self._full_labels[key]
 
 
+@lru_cache(maxsize=1 << 14)
 def library_of(file: str) -> str:
-    """Return the library that a file belongs to; "" if it is none by its folder."""
+    """Return the library that a file belongs to, by its folder; "" if it is none."""
+    if file.startswith("<frozen "):
+        return STANDARD_LIBRARY
     found = _LIBRARIES.match(file)
     if found is None:
         return ""

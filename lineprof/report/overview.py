@@ -221,8 +221,11 @@ def _calls(
 def _foreign(profile: Profile) -> Callable[[str], str]:
     """Return a function from a file to its library, "" for the program itself.
 
-    A program may be installed: files of the library that it starts in are its own.
+    If all files are of libraries, those of the library that the program starts in are
+    its own.
     """
+    if not all(library_of(one.file) for one in profile.functions):
+        return library_of
     nodes = node_columns(profile.calls.nodes)
     columns = zip(nodes.column("parent"), nodes.column("function"))
     starts = {

@@ -105,7 +105,8 @@ def blocks_of(page: Path) -> list[Block]:
 def links_of(page: Path) -> list[str]:
     """Return the targets of a page's links and pictures."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
-    return re.findall(r"\]\(([^)\s]+)\)", text)
+    found = re.findall(r"\]\(([^)\s]+)\)|\b(?:src|srcset|href)=\"([^\"]+)\"", text)
+    return [markdown or html for markdown, html in found]
 
 
 def anchors_of(page: Path) -> set[str]:

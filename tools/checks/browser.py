@@ -127,9 +127,9 @@ class Page:
                 clickCount=1,
             )
 
-    def size(self, width: int, height: int) -> None:
-        """Set the size of the page (CSS pixels)."""
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1}
+    def size(self, width: int, height: int, scale: float = 1) -> None:
+        """Set the size of the page (CSS pixels), and the pixels of each of them."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": scale}
         self.send("Emulation.setDeviceMetricsOverride", mobile=False, **metrics)
 
     def screenshot(self) -> bytes:

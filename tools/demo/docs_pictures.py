@@ -1,42 +1,62 @@
 """Pictures of docs/, each made from a real run of an example.
 
-The text of a terminal becomes an SVG; the flame graph and the timeline are screenshots
-of a headless Chromium, the latter of Perfetto's user interface. Times differ from run
-to run, and so do the pictures.
+    make docs-pictures [ARGS="view report"]
+
+makes all of them again, or those named. The text of a terminal becomes an SVG; the
+others are screenshots of a headless Chromium: of reports (`page_pictures`), and of
+Perfetto's user interface. Times differ from run to run, and so do the pictures.
+tests/docs/test_pictures.py compares the rest with the program: hits, texts, titles.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from tools.checks.exports import perfetto, readers
-from tools.checks.exports.profiles import SIMULATED
+from tools.checks.exports import perfetto
 from tools.checks.exports.workspace import Workspace
 from tools.checks.findings import Mismatch, MissingReader
-from tools.demo.terminal_picture import PROMPT, picture
+from tools.demo.page_pictures import (
+    IMAGES,
+    QUIET,
+    SHOTS,
+    save,
+    shoot,
+    typed,
+    write_examples,
+)
+from tools.demo.terminal_picture import PROMPT, on_terminal, picture
 from tools.dev import native
-from tools.dev.envs import ROOT, StepError, explain
+from tools.dev.envs import (
+    ROOT,
+    Env,
+    StepError,
+    clean_environment,
+    explain,
+    install,
+    require,
+)
+from tools.dev.envs import make as make_env
 from tools.dev.pythons import this
 
-IMAGES = ROOT / "docs" / "images"
-PROFILE = "near_duplicates.lprof"
-DRILL = (
-    "kernprof -l examples/three_modules/near_duplicates.py",
-    f"python -m lineprof view --drill main --depth 4 {PROFILE}",
-)
-HOT = ("= near_duplicates(texts", "if similarity(", "= shingles(", "parts | {part}")
-WHOLE = "kernprof -l --whole -o whole.lprof examples/simulated_gpu.py"
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MODULES = "kernprof -lq examples/three_modules/near_duplicates.py"
+VIEW = "python -m lineprof view"
 TRACED = "kernprof -l --whole --gpu-api --trace -o gpu.lprof examples/simulated_gpu.py"
+WHOLE = "kernprof -l --whole -o whole.lprof examples/simulated_gpu.py"
 FLAME_WIDTH = 1000  # px
-REPORT_WIDTH, REPORT_HEIGHT = 1180, 640
 WIDTH, HEIGHT = 1200, 500
-ROWS = ("Thread", "Lines", "Runtime API", "MemCpy (HtoD)", "Compute", "Stream")
+ROWS = ("MainThread", "Lines", "Runtime API", "MemCpy (HtoD)", "Compute", "Stream")
 KERNEL = """
 select s.id, s.ts from slice s join flow f on f.slice_in = s.id
 where s.category = 'kernel' and s.name like '%matmul%' order by s.ts limit 1 offset 60
@@ -58,53 +78,64 @@ BEFORE_NS, AFTER_NS = 400_000, 500_000
 DRAWN_S = 3  # until Perfetto has drawn everything
 
 
-def typed(workspace: Workspace, command: str, **environment: str) -> str:
-    """Run a command line as a user types it; return its output and errors."""
-    words = shlex.split(command)
-    if words[0] == "kernprof":
-        words = ["python", "-m", *words]
-    quiet = {"NO_COLOR": "1", **environment}
-    output = workspace.run([workspace.python, *words[1:]], quiet, errors=True)
-    return output.replace(f"{workspace.folder}/", "").replace(
-        str(workspace.python), "python"
-    )
+class Session(NamedTuple):
+    """Commands in a terminal, and what they print."""
+
+    commands: tuple[str, ...]
+    columns: int
+    rows: int  # of the output of each command, at most
+    varies: str = ""  # a pattern of what differs from run to run
 
 
-def drill_down(workspace: Workspace) -> None:
-    """Draw a terminal with a run, and a drill-down to its hot line."""
+SESSIONS = {
+    "drill-down": Session(
+        (MODULES, f"{VIEW} --drill main --depth 4 near_duplicates.lprof"),
+        columns=118,
+        rows=100,
+        varies=r"pairs\.py:1[23]",  # which of two like calls has more time
+    ),
+    "view": Session(
+        (MODULES, f"{VIEW} near_duplicates.lprof"),
+        columns=106,
+        rows=60,
+    ),
+}
+
+
+def printed(session: Session, python: Path, folder: Path) -> list[str]:
+    """Return the lines of a terminal in which a session was held."""
     lines = []
-    for command in DRILL:
-        lines += [PROMPT + command, *typed(workspace, command).splitlines(), ""]
-    target = IMAGES / "drill-down.svg"
-    target.write_text(picture(lines, HOT), encoding="utf-8")
+    for command in session.commands:
+        words = typed(command, python)
+        environment = clean_environment(PAGER="cat", **QUIET)
+        output = on_terminal(words, folder, environment, session.columns)
+        for name, short in ((f"{folder}/", ""), (str(python), "python")):
+            output = output.replace(name, short)
+        rows = output.rstrip().splitlines()
+        lines += [PROMPT + command, *rows[: session.rows], ""]
+    return lines[:-1]
+
+
+def terminal(name: str, workspace: Workspace) -> None:
+    """Draw the terminal of a session."""
+    lines = printed(SESSIONS[name], workspace.python, workspace.folder)
+    (IMAGES / f"{name}.svg").write_text(picture(lines), encoding="utf-8")
 
 
 def flame(workspace: Workspace) -> None:
     """Draw the flame graphs of a run on a simulated GPU: its time and the GPU's."""
-    typed(workspace, WHOLE, **SIMULATED)
+    workspace.run(typed(WHOLE, workspace.python), native.SIMULATED)
     exported = workspace.export(workspace.folder / "whole.lprof", "svg", "svg")
     page = workspace.page
     page.open(exported.as_uri())
     height = page.value("Number(document.documentElement.getAttribute('height'))")
     page.size(FLAME_WIDTH, int(height))
-    (IMAGES / "flame.png").write_bytes(page.screenshot())
-
-
-def report(workspace: Workspace) -> None:
-    """Draw the HTML report of a run, with its hottest line chosen."""
-    typed(workspace, DRILL[0])
-    typed(workspace, f"python -m lineprof view --html {PROFILE}")
-    page = workspace.page
-    page.open((workspace.folder / f"{PROFILE}.html").as_uri())
-    page.wait("document.documentElement.dataset.ready")
-    page.size(REPORT_WIDTH, REPORT_HEIGHT)
-    page.value("new Promise((done) => setTimeout(done, 500))")  # until it is drawn
-    (IMAGES / "report.png").write_bytes(page.screenshot())
+    save(workspace, "flame")
 
 
 def timeline(workspace: Workspace) -> None:
     """Draw a training step on a simulated GPU as Perfetto shows it."""
-    typed(workspace, TRACED, **SIMULATED)
+    workspace.run(typed(TRACED, workspace.python), native.SIMULATED)
     exported = workspace.export(workspace.folder / "gpu.lprof", "perfetto", "pftrace")
     page = perfetto.load(workspace, exported)
     page.size(WIDTH, HEIGHT)
@@ -115,36 +146,56 @@ def timeline(workspace: Workspace) -> None:
     start, end = int(at) - BEFORE_NS, int(at) + AFTER_NS
     page.value(SHOW % (list(ROWS), start, end, int(number)))
     time.sleep(DRAWN_S)
-    (IMAGES / "timeline.png").write_bytes(page.screenshot())
+    save(workspace, "timeline")
+
+
+PICTURES: dict[str, Callable[[Workspace], None]] = {
+    **{name: partial(terminal, name) for name in SESSIONS},
+    **{name: partial(shoot, name) for name in SHOTS},
+    "flame": flame,
+    "timeline": timeline,
+}
+
+
+def make(python: Path, names: list[str]) -> None:
+    """Make pictures; Mismatch or MissingReader if one cannot be made."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "run")
+        shutil.copytree(ROOT / "examples", folder / "examples")
+        write_examples(folder)
+        with Workspace(python, folder) as workspace:
+            for name in names:
+                PICTURES[name](workspace)
+                for image in sorted(IMAGES.glob(f"{name}*")):
+                    size = image.stat().st_size / 1e3
+                    print(f"{image.relative_to(ROOT)}: {size:.0f} kB", flush=True)
 
 
 def main() -> int:
-    """Set up, and make all pictures; return 1 if one cannot be made."""
+    """Set up, and make the pictures; return 1 if one cannot be made."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", type=Path, help="use this Python; set nothing up")
-    python = parser.parse_args().python
-    log = readers.HOME / "log" / "setup.txt"
+    parser.add_argument("names", nargs="*", choices=[*PICTURES, []], metavar="NAME")
+    asked = parser.parse_args([*sys.argv[1:], *shlex.split(os.environ.get("ARGS", ""))])
+    python = asked.python and asked.python.absolute()
+    env = Env(ROOT / ".venv-pictures")
+    log = env.log
     try:
         if not python:
-            python = readers.get(this()).python
+            python = env.python
+            make_env(env, this())
+            install(env)
+            require(env, "exports.txt")  # Perfetto's user interface
+            require(env, "pictures.txt")
         log = native.BUILD_LOG
-        native.build(this(), strict=False)
+        native.build(this(), strict=False, target="doubles")
     except StepError as error:
         return explain(error, log)
-    IMAGES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        shutil.copytree(ROOT / "examples", Path(scratch, "run", "examples"))
-        with Workspace(python, Path(scratch, "run")) as workspace:
-            try:
-                drill_down(workspace)
-                flame(workspace)
-                report(workspace)
-                timeline(workspace)
-            except (MissingReader, Mismatch) as error:
-                print(f"lineprof: {error}", file=sys.stderr)
-                return 1
-    for image in sorted(IMAGES.iterdir()):
-        print(f"{image.relative_to(ROOT)}: {image.stat().st_size / 1e3:.0f} kB")
+    try:
+        make(python, asked.names or [*PICTURES])
+    except (MissingReader, Mismatch) as error:
+        print(f"lineprof: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
