@@ -164,9 +164,9 @@ def _relevant(profile: Profile) -> Iterator[str]:
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:
-    """Yield which files' loops, calls and imports were not looked at, and why."""
+    """Yield which files' statements were not looked at, and why."""
     missing = evidence.trees.missing
     for file, why in [*missing.items()][:_MAX_NAMED]:
-        yield f"loops, calls and imports of {file} were not looked at: {why}"
+        yield f"loops, calls, lists and imports of {file} were not looked at: {why}"
     if len(missing) > _MAX_NAMED:
         yield f"nor were those of {len(missing) - _MAX_NAMED} more files"

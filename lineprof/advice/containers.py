@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from lineprof.advice.source_trees import SourceTree
     from lineprof.advice.value_types import ValueTypes
-    from lineprof.model.records import Key
 
 LIST_SEARCH, LIST_SHIFT, REBUILT = "list-search", "list-shift", "rebuilt-collection"
 
@@ -53,8 +52,9 @@ _GROWS = frozenset(("append", "extend", "insert"))
 # What helps, by the method that searches.
 _HELPS_SEARCH = {
     "in": (
-        "A list is searched element by element: it usually helps to keep the elements"
-        " in a set, or in a dict, which keeps their order, if they are hashable."
+        "Lists and tuples are searched element by element: it usually helps to keep the"
+        " elements in a set, or in a dict, which keeps their order, if they are"
+        " hashable."
     ),
     "index": "It usually helps to keep the position of each element in a dict.",
     "count": "It usually helps to count all elements once: collections.Counter.",
@@ -92,16 +92,14 @@ class _Use(NamedTuple):
 
 def collections(evidence: Evidence) -> Iterator[Finding]:
     """Yield the lines that search or move a list, or make a collection anew."""
-    places: dict[tuple[Key, ast.stmt], _Place] = {}
+    longest: dict[object, Finding] = {}  # of the lines of a statement
     for line, ns in evidence.hot_lines(MIN_LINE_SHARE * evidence.run_ns):
         place = _place(evidence, line, ns)
-        if place is None:
-            continue
-        known = places.get((line[0], place.nodes[0]))
-        if known is None or known.own_ns < ns:
-            places[line[0], place.nodes[0]] = place
-    for place in places.values():
-        yield from _findings(evidence, place)
+        for one in _findings(evidence, place) if place else ():
+            key = (line[0], place and place.nodes[0], one.kind, one.numbers[-2:])
+            if key not in longest or longest[key].cost_ns < ns:
+                longest[key] = one
+    yield from longest.values()
 
 
 def _place(evidence: Evidence, line: Line, ns: int) -> _Place | None:

@@ -347,6 +347,14 @@ def test_the_line_of_a_statement_over_several_lines_is_the_one_that_searches() -
     assert not of(other, hits=1)
 
 
+def test_the_longest_line_of_a_statement_may_be_one_that_searches_nothing() -> None:
+    text = "def work(items):\n    seen = []\n    return [\n"
+    text += "        f(x)\n        for x in items\n        if x in seen\n    ]\n"
+    stats = made(text, {"work": (1, {4: (1, 5 * TENTH), 6: (1, 2 * TENTH)})})
+    [one] = found(stats, "list-search")
+    assert one.places == (((FILE, 1, "work"), 6),)
+
+
 @pytest.mark.parametrize(
     ("python", "value", "line", "expected"),
     [

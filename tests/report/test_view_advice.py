@@ -122,8 +122,8 @@ def test_files_without_text_are_named() -> None:
         FILE: stats.sources[FILE]._replace(text="\0" + PROGRAM),
     }
     assert lines_of(stats, "advice")[-1] == (
-        f"Loops, calls and imports of {FILE} were not looked at: it is no Python that"
-        " this version can parse"
+        f"Loops, calls, lists and imports of {FILE} were not looked at: it is no Python"
+        " that this version can parse"
     )
 
 
@@ -272,6 +272,31 @@ def test_a_loop_of_a_real_run_dominates_it(tmp_path: Path) -> None:
     numbers = loop["numbers"]
     assert (numbers["rounds"], numbers["longest_line"]) == (60, 4)
     assert numbers["longest_line_ns"] <= numbers["own_ns"] == loop["cost_ns"]
+
+
+def test_a_search_of_a_real_run_is_found_in_a_comprehension(tmp_path: Path) -> None:
+    program = write(
+        tmp_path,
+        "script.py",
+        """\
+        def common(first, second):
+            return [
+                one for one in first
+                if one in list(second)
+            ]
+
+
+        print(len(common(range(1_500), range(1_000, 3_000))))
+        """,
+    )
+    ran = kernprof_here("-lq", program, cwd=tmp_path)
+    assert (ran.status, ran.out) == (0, "500\n")
+    done = viewer("view", "--advice", "--json", "script.lprof", cwd=tmp_path)
+    [row] = [
+        row for row in json.loads(done.out)["rows"] if row["kind"] == "list-search"
+    ]
+    assert row["function"] == "common"
+    assert row["numbers"]["collection"] == "list(second)"
 
 
 def findings_of(text: str) -> dict[str, set[str]]:
