@@ -166,20 +166,30 @@ def _become(user: int) -> None:
 
 
 def _write_all(runs: list[DeadRun], out: str | None) -> None:
-    failed: LineprofError | None = None
+    """Write the profiles of the runs; LineprofError if that fails for any.
+
+    Those that fail for the same reason get one line.
+    """
+    failed: dict[str, list[LineprofError]] = {}
     for run in runs:
         try:
             done = recover(run, out)
         except LineprofError as error:
-            if failed:
-                print_error(str(failed))
-            failed = error
+            reason = getattr(error, "strerror", None) or str(error)
+            failed.setdefault(reason, []).append(error)
         else:
             if done:
                 pid = run.processes[0].pid
                 print_lines([f"Recovered {done.path} (process {pid}: {done.reason})"])
-    if failed:
-        raise failed
+    lines = [
+        f"{first}; {len(more)} more fail for the same reason: see --list"
+        if more
+        else str(first)
+        for first, *more in failed.values()
+    ]
+    print_errors(lines[:-1])
+    if lines:
+        raise LineprofError(lines[-1])
 
 
 def _left_alone(paths: Iterable[str], *, force: bool) -> list[str]:

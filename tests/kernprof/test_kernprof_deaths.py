@@ -839,6 +839,24 @@ def test_files_of_another_version_are_one_line(folder: Path) -> None:
     assert not whole.exists()
 
 
+def test_profiles_that_cannot_be_written_for_one_reason_are_one_line(
+    folder: Path,
+) -> None:
+    (folder / "gone").mkdir()
+    for name in ("gone/a.lprof", "b.lprof", "gone/c.lprof", "gone/d.lprof"):
+        die(folder, "SIGKILL", "-o", name)
+    (folder / "gone").rmdir()
+    done = run(["-m", "lineprof", "recover"], cwd=folder)
+    [line] = done.err.splitlines()
+    assert line.startswith(f"lineprof: cannot write {folder / 'gone'}/")
+    assert line.endswith("; 2 more fail for the same reason: see --list")
+    assert (done.status, done.out.count("\n")) == (1, 1)
+    assert hits_in(folder / "b.lprof") == HITS
+    assert len(live_files(folder)) == 3
+    (folder / "gone").mkdir()
+    assert run(["-m", "lineprof", "recover"], cwd=folder).out.count("Recovered ") == 3
+
+
 def test_damaged_live_files_are_said_and_kept(folder: Path) -> None:
     die(folder, "SIGKILL")
     (live,) = live_files(folder)
