@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kernprof import messages
 from kernprof.run_options import COMMAND, MODULE, STDIN
 from kernprof.selection import FunctionFilter
-from lineprof.autoprofile.autoprofile import ANY, ProfileTargets, failures_text, is_part
+from lineprof.autoprofile.autoprofile import ANY, ProfileTargets, is_part
 from lineprof.autoprofile.targets import IN_FILE, is_pattern, names_of_path, split_names
 from lineprof.bytecode.definitions import is_def
 from lineprof.files import current_folder, real_path
@@ -75,6 +75,7 @@ class NamedTargets:
             later=self._later,
             imported=self._imported,
         )
+        self._targets.lists_all = options.verbosity > 0
         self._expected: dict[str, str] = {}  # real paths and dotted names to targets
         self._by_pattern = False  # whether patterns count now
         self._found: set[str] = set()  # targets of which a function was called
@@ -206,7 +207,7 @@ class NamedTargets:
             for given, reason in self._later.items()
             if reason and not self._came(given)
         }
-        return [failures_text(failed)] if failed else []
+        return [self._targets.failures_text(failed)] if failed else []
 
     def summary(self, *, is_empty: bool, why: str) -> list[str]:
         """Return lines on targets that never came, and on an empty profile.

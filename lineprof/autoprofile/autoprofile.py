@@ -135,6 +135,7 @@ class ProfileTargets:
         self._complain = complain
         self._later = later
         self._after_import = imported
+        self.lists_all = False  # a message also names what packages cannot import
         self._targets: list[Target] = []
         self.in_other_files: list[str] = []  # targets that are not in the program's own
         self.defined: list[tuple[str, str]] = []  # file and function of the program
@@ -177,7 +178,7 @@ class ProfileTargets:
                 (given, "") for given, part in parts.items() if part is None
             )
         if self._failures:
-            self._complain(failures_text(self._failures))
+            self._complain(self.failures_text(self._failures))
         whole_program = whole_program or "" in parts.values()
         self._follow_imports(
             code, module.rpartition(".")[0], whole_program=whole_program
@@ -196,6 +197,24 @@ class ProfileTargets:
         if name.isidentifier() and function and module.isidentifier():
             found.insert(0, f"{module}.{function}")
         return with_hint(reason, found)
+
+    def failures_text(self, failures: Mapping[str, str]) -> str:
+        """Return one line on targets and the reasons why they cannot be imported.
+
+        Of many modules inside packages it has the first, unless `lists_all`.
+        """
+        named = [name for name in failures if self.lists_all or name in self.names]
+        shown = named or list(failures)[:1]
+        names = list(map(short_path, shown))
+        reasons = [" ".join(failures[name].split()) for name in shown]
+        if len(names) > 1:
+            reasons = [f"{name}: {reason}" for name, reason in zip(names, reasons)]
+        count, rest = len(failures), len(failures) - len(shown)
+        more = f" and {rest} more inside packages; -v names them" if rest else ""
+        return (
+            f"{count} -p target{'s' if count > 1 else ''} cannot be imported:"
+            f" {names!r} ({'; '.join(reasons)}){more}"
+        )
 
     def will_watch(self, module: str) -> bool:
         """Return whether the targets in `module` are watched once it is imported."""
@@ -377,15 +396,3 @@ def _inside(item: object, path: list[str]) -> object:
         if is_module(item):
             return None
     return item
-
-
-def failures_text(failures: Mapping[str, str]) -> str:
-    """Return one line on targets and the reasons why they cannot be imported."""
-    names = list(map(short_path, failures))
-    reasons = [" ".join(reason.split()) for reason in failures.values()]
-    if len(names) > 1:
-        reasons = [f"{name}: {reason}" for name, reason in zip(names, reasons)]
-    return (
-        f"{len(names)} -p target{'s' if len(names) > 1 else ''} cannot be imported:"
-        f" {names!r} ({'; '.join(reasons)})"
-    )

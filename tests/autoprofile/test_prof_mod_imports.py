@@ -402,6 +402,23 @@ def test_an_invalid_target_is_reported_in_one_line_and_the_program_runs(
     assert later.out == "ran\n"
 
 
+def test_modules_of_a_package_that_cannot_be_imported_are_one_short_line(
+    folder: Path,
+) -> None:
+    write(folder, "package/__init__.py", "")
+    write(folder, "y.py", "")
+    for name in ("bad", "worse", "worst"):
+        write(folder, f"package/{name}.py", f"raise ImportError('{name} ' * 9)\n")
+    words = ("-p", "package", "y.py")
+    start = "kernprof: 3 -p targets cannot be imported: ['package.bad'"
+    short = kernprof_forked("-lq", *words, cwd=folder).err.strip()
+    assert short.startswith(f"{start}] (ImportError: bad bad")
+    assert short.endswith(") and 2 more inside packages; -v names them")
+    assert "\n" not in short
+    full = kernprof_forked("-lv", *words, cwd=folder).err.strip()
+    assert full.startswith(f"{start}, 'package.worse', 'package.worst'] (package.")
+
+
 def test_a_syntax_error_in_a_target_is_reported_in_one_line(folder: Path) -> None:
     write(folder, "syntax.py", BAD["syntax.py"])
     outcome = kernprof_forked("-lq", "-p", "syntax", "x.py", cwd=folder)
