@@ -7,7 +7,6 @@ import os
 
 from kernprof.cprofile import ContextualProfile, print_calls
 from kernprof.earlier_profile import how_kept
-from kernprof.messages import how_to_time_lines
 from kernprof.null_profiler import NullProfiler
 from kernprof.recorders import Recorder
 from kernprof.run_options import NotRunError
@@ -58,10 +57,6 @@ class CallRecorder(Recorder):
         """Turn cProfile off if the program left it on; release `lineprof.profile`."""
         self._profiler.end()
         super().leave()
-
-    def next_steps(self, path: str) -> list[str]:  # noqa: ARG002
-        """Return how to time lines, for users of ``lineprof run``."""
-        return how_to_time_lines(self._options)
 
     def dump(self, path: str, exit_reason: str) -> None:  # noqa: ARG002
         """Write a file for `pstats` to `path`; LineprofError if that fails."""

@@ -70,16 +70,24 @@ def hint_for(error: BaseException, options: RunOptions) -> str:
         return ""
     return (
         "'profile' is a builtin with -l (every line) or -b (every call) alone;"
-        f" try: kernprof -l {_program(options)}"
+        f" try: {_for_lines(options)}"
     )
 
 
-def _program(options: RunOptions) -> str:
-    """Return the words of a command line that name the program and its arguments."""
-    flag = {MODULE: "-m ", COMMAND: "-c "}.get(options.kind, "")
+def _for_lines(options: RunOptions) -> str:
+    """Return the command line that times the program's lines.
+
+    If the program was given our -l, our flags go before it.
+    """
+    arguments, flags = options.arguments, options.misplaced
+    if any(flag == "--line-by-line" or "l" in flag.split("--")[0] for flag in flags):
+        arguments = [word for word in arguments if word not in flags]
+    else:
+        flags = ["-l"]
+    kind = {MODULE: "-m ", COMMAND: "-c "}.get(options.kind, "")
     as_word = shell_path if options.kind == SCRIPT else shell_word
-    words = [f"{flag}{as_word(options.target)}", *map(shell_word, options.arguments)]
-    return " ".join(words)
+    program = [f"{kind}{as_word(options.target)}", *map(shell_word, arguments)]
+    return " ".join([options.called, *flags, *program])
 
 
 def table(recorder: Recorder, path: str) -> str:
@@ -89,15 +97,21 @@ def table(recorder: Recorder, path: str) -> str:
     return stream.getvalue()
 
 
-def how_to_time_lines(options: RunOptions) -> list[str]:
-    """Return what to run for the time of lines, after a run that timed calls.
+def how_to_time_lines(options: RunOptions, exit_reason: str) -> list[str]:
+    """Return a line on how to time lines, after a run that timed every call.
 
-    kernprof, unlike ``lineprof run``, prints what line_profiler's kernprof prints.
+    A program that failed has a message of its own, and no such line, unless it was
+    given flags of ours.
     """
-    if _program_name == "kernprof":
+    if options.line_by_line or options.builtin:
         return []
-    command = f"{_program_name} -l {_program(options)}"
-    return [f"cProfile timed every call. To time every line: {command}"]
+    ours = " ".join(options.misplaced)
+    how = "; to time lines, give -l before the program"
+    if ours:
+        how = f": flags after the program are its own ({ours}); to time lines"
+    elif exit_reason:
+        return []
+    return [f"functions alone were timed{how}: {_for_lines(options)}"]
 
 
 def how_to_view(viewer: str, path: str) -> str:

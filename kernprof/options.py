@@ -366,8 +366,8 @@ lineprof run --children -- COMMAND [arguments...] profiles each Python program
 that any command starts: a shell script, make, mpirun.
 
 A long flag without a value also accepts =yes and =no, and --no-NAME is its
-opposite. Short flags can be joined: -lvz. Words after the program's name, a --
-included, are the program's arguments.
+opposite. Short flags can be joined: -lvz. All words after the program's name,
+flags and -- among them, are the program's own.
 
 Defaults are read from the tables [tool.line_profiler.kernprof] and
 [tool.lineprof.kernprof] (the second wins) of the file that LINE_PROFILER_RC
@@ -444,13 +444,29 @@ def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
     if rest and not options.complete:
         options.target = rest.pop(0)
         options.kind = STDIN if options.target == "-" else SCRIPT
-    options.arguments = rest
+    options.arguments, options.misplaced = rest, _switches_in(rest)
     if not options.complete:
         raise UsageError("no program to run was given", hint=usage(called))
     for flag in FLAGS:
         if flag.kind == LIST:
             setattr(options, flag.attribute, targets(getattr(options, flag.attribute)))
     return options
+
+
+def _switches_in(words: Iterable[str]) -> list[str]:
+    """Return those of a program's arguments that are switches of a run."""
+    ours = {
+        name
+        for flag in (*_PROFILING, *_OUTPUT)
+        if flag.kind in {SWITCH, COUNT, BOOLEAN}
+        for name in flag.names
+    }
+    letters = {name[1] for name in ours if not name.startswith("--")}
+    return [
+        word
+        for word in words
+        if word in ours or (word[:1] == "-" < word and letters.issuperset(word[1:]))
+    ]
 
 
 def _take_long(options: RunOptions, word: str, rest: list[str]) -> None:

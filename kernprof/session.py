@@ -391,6 +391,8 @@ class Session:
             missed = self._child_warnings()
             self._warnings += self.recorder.summary(is_partial=bool(missed))
             self._warnings += missed
+            if self._own_process:  # of the user's command
+                self._warnings += messages.how_to_time_lines(self._options, exit_reason)
             if self._budget:
                 self._warnings += self._budget.summary()
         if verbosity > 0:

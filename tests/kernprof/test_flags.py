@@ -220,7 +220,7 @@ def test_flags_end_where_the_program_begins(
         target,
         arguments,
     )
-    assert changed_options(options).keys() <= {"quiet", "line_by_line"}
+    assert changed_options(options).keys() <= {"quiet", "line_by_line", "misplaced"}
 
 
 @pytest.mark.parametrize(
