@@ -28,6 +28,7 @@ from lineprof.flags import (
     SWITCH,
     Flag,
     is_page,
+    near_flags,
     number,
     on_or_off,
     one_of,
@@ -36,7 +37,7 @@ from lineprof.flags import (
     valued,
     whole,
 )
-from lineprof.patterns import FORMS
+from lineprof.patterns import FORMS, did_you_mean
 from lineprof.patterns import check as check_pattern
 
 TYPE_CHECKING = False
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.config import ConfigSource
+    from lineprof.report.options import View
 
 
 # Values of flags: functions from a word to a value, which raise LineprofError.
@@ -359,7 +361,12 @@ _DESCRIPTION = """\
 Run a Python program as `python` would, and record where its time goes. With -l
 every line is timed in the functions under @profile, or in all functions of the
 program if it uses no @profile; without -l, cProfile times every call. The
-program needs no import for @profile."""
+program needs no import for @profile.
+
+examples:
+  kernprof -l -v script.py          time every line, and print the result
+  kernprof -l -m pytest tests       run a module, with its own arguments
+  lineprof view --hot script.lprof  show the hottest lines of the profile"""
 
 _EPILOG = """
 lineprof run --children -- COMMAND [arguments...] profiles each Python program
@@ -500,12 +507,23 @@ def _take_short(options: RunOptions, letters: str, rest: list[str]) -> None:
             return
 
 
+# Flags of other programs, some of which begin another flag of ours.
+_MEANT = {
+    "--profile": "-p NAME profiles functions by name",
+    "--module": "-m NAME runs a module",
+    "--code": "-c CODE runs code",
+    "--command": "-c CODE runs code",
+}
+
+
 def _whole_name(options: RunOptions, begun: str) -> str:
     """Return the long flag called `begun`, or the only one whose name begins with it.
 
     Flags of line_profiler may be abbreviated as there, even if a flag of lineprof
     begins in the same way.
     """
+    if begun in _MEANT:
+        raise UsageError(f"{begun} is no flag", hint=_MEANT[begun])
     found = matching(begun, _LONG, {name for name in _LONG if _is_theirs(_LONG[name])})
     if not found:
         raise _unknown(options, begun)
@@ -561,7 +579,8 @@ def _value(options: RunOptions, flag: Flag, name: str, word: str | None) -> obje
     try:
         value = flag.read(word)
     except LineprofError as error:
-        raise UsageError(error.message, hint=error.hint) from None
+        of = f"{name}: " if error.message.startswith("bad value") else ""
+        raise UsageError(f"{of}{error.message}", hint=error.hint) from None
     return (*getattr(options, flag.attribute), value) if flag.kind == LIST else value
 
 
@@ -583,8 +602,21 @@ def _no_value(flag: Flag, name: str, given: str) -> UsageError:
 
 
 def _unknown(options: RunOptions, name: str) -> UsageError:
-    hint = f"{options.called} --help lists all flags"
+    from lineprof.report import VIEWS  # noqa: PLC0415  # for errors alone
+
+    hint = did_you_mean(near_flags(name, _LONG))
+    if name in {flag for view in VIEWS.values() for flag in _flags_of(view)}:
+        hint = f"after the run: lineprof view {name} FILE"
+    theirs = ", lineprof view --help those of reports" if name[2:] else ""
+    hint = hint or f"{options.called} --help lists all flags{theirs}"
     return UsageError(f"unknown flag {name}", hint=hint)
+
+
+def _flags_of(view: View) -> Iterator[str]:
+    """Yield the flag of a view, and those that it takes."""
+    yield f"--{view.name}"
+    for flag in view.options:
+        yield from flag.names
 
 
 # Defaults from a configuration file.

@@ -16,7 +16,8 @@ from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 from kernprof.messages import flush_stream
 from kernprof.options import ANY_COMMAND
 from kernprof.run_options import COMMAND, MODULE, SCRIPT, NotRunError, UsageError
-from lineprof.files import absolute_path, current_folder, real_path
+from lineprof.console.output import shell_path
+from lineprof.files import SOURCE, absolute_path, current_folder, real_path
 from lineprof.recording.sources import keep_script
 from lineprof.source_files import FileContent, disk_state
 
@@ -257,12 +258,29 @@ def find(options: RunOptions) -> Program:
     for when it runs.
     """
     if options.kind == SCRIPT:
-        return _script(options.target)
+        try:
+            return _script(options.target)
+        except UsageError as error:
+            words = _hint_on_words(options.target, options.arguments)
+            error.hint = words or error.hint
+            raise
     if options.kind == MODULE:
         return Module(options.target, current_folder())
     if options.kind == COMMAND:
         return Command(options.target)
     return Stdin()
+
+
+def _hint_on_words(name: str, arguments: Sequence[str]) -> str:
+    """Return what to do if `name`, which is no script, may be meant for a command."""
+    if os.path.exists(name) or os.sep in name:
+        return ""
+    profile = next((word for word in arguments if word.endswith(".lprof")), "")
+    if profile:
+        return f"lineprof view {shell_path(profile)} shows the profile"
+    if any(word.endswith(SOURCE) and os.path.isfile(word) for word in arguments):
+        return f"leave out {name!r}: the program comes first"
+    return ""
 
 
 def read_file(name: str, what: str) -> tuple[str, str, bytes]:
@@ -296,6 +314,10 @@ def _script(name: str) -> Program:
     given, (name, path, data) = name, read_file(found, "script")
     if _is_zip(path, data):
         return Container(name, path)
+    if name.endswith(".lprof") and data.startswith(_PROFILE):
+        raise UsageError(
+            f"{name} is a profile", hint=f"lineprof view {shell_path(name)} shows it"
+        )
     if name != given:
         check_command(name, data)
     return Script(name, path, data, state)
@@ -315,10 +337,12 @@ def _found(name: str, what: str) -> str:
         found = which(name, os.F_OK)
         if found:
             return found
-    raise UsageError(
-        f"cannot find {what} {name!r}",
-        hint="check its name, and the folder that you are in",
-    )
+    hint = "check its name, and the folder that you are in"
+    if os.path.exists(f"{name.replace('.', os.sep)}.py"):
+        hint = f"a module is run by -m {name}"
+    elif os.path.exists(f"{name}.py"):
+        hint = f"there is {name}.py"
+    raise UsageError(f"cannot find {what} {name!r}", hint=hint)
 
 
 def _is_zip(path: str, data: bytes) -> bool:
@@ -329,6 +353,8 @@ def _is_zip(path: str, data: bytes) -> bool:
 
     return get_importer(path) is not None
 
+
+_PROFILE = b"SQLite format 3"  # the first bytes of one
 
 _PYTHON = (b"python", b"pypy", b"uv")
 _SHOWN = 40  # characters of a first line

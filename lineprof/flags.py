@@ -10,11 +10,12 @@ from collections import namedtuple
 
 from lineprof.config import parse_bool
 from lineprof.errors import LineprofError
-from lineprof.model.units import AUTO_UNIT
+from lineprof.model.units import AUTO_UNIT, NS_OF_UNIT
+from lineprof.patterns import near
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 PAGES = (".html", ".htm")  # ends of names of pages
 
@@ -128,6 +129,23 @@ def opposite_of(long: str) -> str:
     return f"--no-{long[2:]}"
 
 
+_CLOSE = 0.8  # ratio of difflib
+_SAME_START = 3  # letters
+
+
+def near_flags(flag: str, known: Iterable[str]) -> list[str]:
+    """Return the long flags in `known` that look most like `flag`, at most two."""
+    from difflib import get_close_matches  # noqa: PLC0415  # for errors alone
+
+    names = [one[2:] for one in known if one.startswith("--")]
+    name = flag.lstrip("-")
+    found = get_close_matches(name, names, n=1, cutoff=_CLOSE)
+    if not (found or len(name) < _SAME_START or name.startswith("no-")):
+        begun = [one for one in names if one.startswith(name[:_SAME_START])]
+        found = list(dict.fromkeys([*begun, *near(name, names)]))[:2]
+    return [f"--{one}" for one in found]
+
+
 def is_page(word: str) -> bool:
     """Return whether a word has the end of the name of a page."""
     return word.lower().endswith(PAGES)
@@ -207,4 +225,7 @@ _seconds = number("unit", "give seconds above 0, as in -u 1e-3, or auto", above=
 
 def unit(word: str) -> float:
     """Return a unit of time in s, or AUTO_UNIT for auto."""
+    if word in NS_OF_UNIT:
+        hint = f"give seconds above 0: -u {NS_OF_UNIT[word] / NS_OF_UNIT['s']:g}"
+        raise LineprofError(f"bad unit {word!r}", hint=hint)
     return AUTO_UNIT if word == "auto" else _seconds(word)

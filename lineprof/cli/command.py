@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import re
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from lineprof.processes.recovery import recover, running_program, runs_of
 from lineprof.storage import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import NoReturn
 
     from lineprof.console.progress import Progress
@@ -50,8 +51,35 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with status 2."""
-        print_error(f"{message}; see {self.prog} --help", name=self.prog)
+        separator = " " if message.endswith("?") else "; "
+        print_error(f"{message}{separator}see {self.prog} --help", name=self.prog)
         self.exit(2)
+
+    def unknown_flags(self, arguments: Iterable[str]) -> list[str]:
+        """Return those of `arguments` that are written as flags, and are none."""
+        unknown = []
+        for word in arguments:
+            if word == "--":
+                break
+            name = word.partition("=")[0] if word.startswith("--") else word[:2]
+            if _is_flag(word) and not any(one.startswith(name) for one in self.flags):
+                unknown.append(word)
+        return unknown
+
+    @property
+    def flags(self) -> Collection[str]:
+        """All flags, in all forms."""
+        return self._option_string_actions
+
+
+def _is_flag(word: str) -> bool:
+    """Return whether `argparse` takes a word for a flag."""
+    if _NUMBER.fullmatch(word) or " " in word:
+        return False
+    return word.startswith("-") and word != "-"
+
+
+_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
 
 @dataclass(frozen=True)
@@ -105,7 +133,7 @@ def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
     A profile ends in ``.lprof``, or is a file that is no source. Raises LineprofError
     for names without a profile.
     """
-    files = [word for word in words if _is_profile(word)]
+    files = [word for word in words if is_profile(word)]
     names = [word for word in words if word not in files]
     if files:
         return names, files
@@ -113,14 +141,18 @@ def names_and_profiles(words: list[str]) -> tuple[list[str], list[str]]:
     if not function:
         return [], words  # whatever they are, there is no other file to read
     profile = f"{os.path.splitext(parse(function).file)[0]}.lprof"
-    hint = "add the file that kernprof -l wrote"
+    hints = []
     if os.path.exists(profile):
-        typed = " ".join(map(shell_word, words))
-        hint = f"add its profile: lineprof view {typed} {shell_path(profile)}"
+        typed = " ".join(map(shell_word, filter(_is_name, words)))
+        hints.append(f"add its profile: lineprof view {typed} {shell_path(profile)}")
+    if os.path.isfile(function):
+        hints.append(f"make one: kernprof -l {shell_path(function)}")
+    hint = ", or ".join(hints) or "add the file that kernprof -l wrote"
     raise LineprofError(f"{function} is no profile", hint=hint)
 
 
-def _is_profile(word: str) -> bool:
+def is_profile(word: str) -> bool:
+    """Return whether `word` is the name of a profile, or may be one of a file."""
     if word.endswith(".lprof"):
         return True
     return os.path.lexists(word) and not (os.path.isdir(word) or word.endswith(SOURCE))
@@ -147,15 +179,16 @@ def without_collection() -> Iterator[None]:
 
 
 def find_profile(file: str) -> str:
-    """Return `file`, or, with a message, the name that another version gives it.
+    """Return `file`, or, with a message, the profile of such a name that is there.
 
     The profile of x.py is x.py.lprof by line_profiler's kernprof, and x.lprof by
-    lineprof's.
+    lineprof's; x is short for it.
     """
-    if os.path.lexists(file) or not file.endswith(".lprof"):
+    if os.path.lexists(file):
         return file
-    stem = file[: -len(".lprof")]
-    other = stem[: -len(".py")] if stem.endswith(".py") else f"{stem}.py"
+    other = stem = file.removesuffix(".lprof")
+    if stem != file:
+        other = stem[: -len(".py")] if stem.endswith(".py") else f"{stem}.py"
     if not os.path.exists(f"{other}.lprof"):
         return file
     print_error(f"there is no {file}; reading {other}.lprof")

@@ -178,7 +178,7 @@ def _select(
 
 # Formats by the names of programs that read them, and by names in other profilers.
 _ALIASES = {
-    **dict.fromkeys(("flamegraph", "flame", "flame-graph", "html"), "svg"),
+    **dict.fromkeys(("flamegraph", "flame", "flame-graph"), "svg"),
     **dict.fromkeys(("folded", "stacks"), "collapsed"),
     **dict.fromkeys(("kcachegrind", "cachegrind"), "callgrind"),
     **dict.fromkeys(("cprofile", "prof", "snakeviz"), "pstats"),
@@ -192,11 +192,19 @@ def _format(name: str) -> str:
     """Return the name of a format; LineprofError, with a near one, if unknown."""
     if name in EXPORTS:
         return name
+    if name == "html":
+        raise _page_error()
     alias = _ALIASES.get(name.lower())
     question = did_you_mean([alias] if alias else near(name, EXPORTS)[:1])
     raise LineprofError(
         f"there is no format {name!r}",
         hint=" ".join(filter(None, (question, f"choose from {', '.join(EXPORTS)}"))),
+    )
+
+
+def _page_error() -> LineprofError:
+    return LineprofError(
+        "no export is a page for browsers", hint="lineprof view --html FILE writes one"
     )
 
 
@@ -208,10 +216,7 @@ def _format_of(path: str | None) -> str:
         return max(found, key=lambda one: len(one.suffix)).name
     suffix = name.rpartition(".")[2]
     if suffix == "html":
-        raise LineprofError(
-            "no export is a page for browsers",
-            hint="lineprof view --html FILE writes one",
-        )
+        raise _page_error()
     if "." in name and suffix in _ALIASES:
         return _ALIASES[suffix]
     raise LineprofError(
@@ -220,8 +225,19 @@ def _format_of(path: str | None) -> str:
     )
 
 
+def _refuse_outputs(parsed: argparse.Namespace) -> None:
+    """Raise LineprofError if the last of several files is one to write, or a format."""
+    *others, last = parsed.files
+    suffixes = tuple(one.suffix for one in EXPORTS.values())
+    if others and last.endswith(suffixes) and not os.path.lexists(last):
+        raise LineprofError(f"{last} does not exist", hint=f"to write it: -o {last}")
+    if others and last in EXPORTS and not os.path.lexists(last):
+        raise LineprofError(f"{last} is no profile", hint=f"for this format: -f {last}")
+
+
 def _export(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     try:
+        _refuse_outputs(parsed)
         export = EXPORTS[parsed.format or _format_of(parsed.output)]
     except LineprofError as error:
         parser.error(str(error))
@@ -246,7 +262,8 @@ def _export(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         with Progress() as progress:
             content = progress.written(export.content(stats), f"{export.name},")
             write_bytes(content, target, what="the export")
-        print_error(f"wrote {target}")
+        of = f": the sum of {len(files)} profiles" if len(files) > 1 else ""
+        print_error(f"wrote {target}{of}")
 
     remarks = (*Marks(stats).note(), *stats.warnings, clocks, *export.remarks(stats))
     print_errors(filter(None, remarks))

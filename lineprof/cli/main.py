@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
 from lineprof.cli import run
 from lineprof.console.output import drop_output, print_error
 from lineprof.errors import LineprofError
+from lineprof.later import Later
 from lineprof.version import VERSION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Sequence
 
+    from lineprof.cli import words
     from lineprof.cli.command import Command, Parser
+else:
+    words = Later("lineprof.cli.words")
 
 # The commands but `run`, each with its help; its module is imported if it is asked for.
 COMMANDS = {
@@ -35,6 +39,8 @@ COMMANDS = {
     "completions": "print a script that completes command lines in a shell",
 }
 
+_GENERAL = ["--help", "-h", "--version", "-V"]  # flags before any command
+
 _INTERRUPTED = 130  # as a shell reports a command that Ctrl-C ended
 
 
@@ -46,6 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     ``run`` ends with the program that it runs.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments[:1] == ["help"] and not os.path.lexists("help"):
+        arguments = [*arguments[1:2], "--help"]
     if arguments[:1] == [run.NAME]:  # the program waits for everything imported here
         return run.run_program(arguments[1:])
     try:
@@ -61,29 +69,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
 
 
-def _run_command(arguments: list[str]) -> int:
-    """Parse `arguments`, run their command and return its exit status."""
-    if not arguments:
-        arguments = ["--help"]
-    elif arguments[0] not in {*COMMANDS, "-h", "--help", "-V", "--version"}:
-        arguments = ["view", *arguments]  # files alone are viewed
-    name, *rest = arguments
+def _run_command(typed: list[str]) -> int:
+    """Parse the arguments `typed`, run their command and return its exit status."""
+    begins = not typed or typed[0] in {*COMMANDS, *_GENERAL}
+    name, *rest = (typed or _GENERAL[:1]) if begins else ["view", *typed]
     parser, parsers = parsers_of([name] if name in COMMANDS else [])
     try:
+        is_word = not (begins or os.path.lexists(typed[0]))
+        if is_word and (refusal := words.no_command(typed)):
+            parser.error(refusal)
         if name in COMMANDS:
-            try:
-                arguments = [name, *command_of(name).prepare(rest)]
-            except LineprofError as error:
-                parsers[name].error(str(error))
-        parsed, unknown = parser.parse_known_args(arguments)
-        if unknown and not any(word.startswith("-") for word in unknown):
-            parsed.files += unknown  # behind a flag: argparse takes one row of files
-        elif unknown:
-            message = f"unrecognized arguments: {' '.join(unknown)}"
-            parsers[name].error(message)  # whose help lists the flags
+            rest = _prepared(name, rest, parsers[name], begins=begins)
+        parsed, unknown = parser.parse_known_args([name, *rest])
+        if any(word.startswith("-") for word in unknown):
+            parsers[name].error(f"unrecognized arguments: {' '.join(unknown)}")
+        if unknown:  # behind a flag: argparse takes one row of files
+            parsed.files += unknown
         return command_of(name).run(parsers[name], parsed) or 0
     except SystemExit as done:
         return int(done.code or 0)
+    except LineprofError as error:
+        raise words.explained(error, rest, begins=begins) from None
+
+
+def _prepared(name: str, rest: list[str], parser: Parser, *, begins: bool) -> list[str]:
+    """Return the arguments of a command as its parser takes them."""
+    try:
+        arguments = list(command_of(name).prepare(rest))
+    except LineprofError as error:
+        parser.error(str(error))
+    if unknown := parser.unknown_flags(arguments):
+        parser.error(words.unrecognized(unknown, parser, [] if begins else rest))
+    return arguments
 
 
 def command_of(name: str) -> Command:
@@ -94,7 +111,7 @@ def command_of(name: str) -> Command:
 
 def parsers_of(
     names: Iterable[str],
-) -> tuple[Parser, dict[str, argparse.ArgumentParser]]:
+) -> tuple[Parser, dict[str, Parser]]:
     """Return the parser of the whole command line, and those of commands by name.
 
     Only the commands `names` have their flags.
@@ -109,10 +126,10 @@ def parsers_of(
     )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    parsers: dict[str, argparse.ArgumentParser] = {}
+    parsers: dict[str, Parser] = {}
+    subparsers.add_parser(run.NAME, help=run.HELP)  # listed here, parsed by kernprof
     for name, text in COMMANDS.items():
         parsers[name] = subparsers.add_parser(name, help=text, description=text)
         if name in names:
             command_of(name).add_flags(parsers[name])
-    subparsers.add_parser(run.NAME, help=run.HELP)  # listed here, parsed by kernprof
     return parser, parsers

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from lineprof.cli.command import Command, add_argument
 from lineprof.console.output import print_lines
 from lineprof.console.terminal import has_user, terminal_of
+from lineprof.errors import LineprofError
+from lineprof.files import SOURCE
 from lineprof.flags import number, whole
 from lineprof.live.layout import State, screen
 from lineprof.live.monitor import Monitor
@@ -101,7 +103,14 @@ def _top(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
 def _live_file(word: str) -> str:
     """Return the live file that an argument means."""
     is_pid = word.isascii() and word.isdigit() and len(word) < len(str(1 << 63))
-    return find_live_file(int(word)) if is_pid else word
+    if is_pid:
+        return find_live_file(int(word))
+    if word.endswith(SOURCE):
+        raise LineprofError(
+            f"{word} is no process",
+            hint="give the PID of a program that runs under kernprof -l",
+        )
+    return word
 
 
 def _print_screens(monitor: Monitor, state: State, count: int | None) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -101,10 +102,18 @@ _LINE_PROFILER_FLAGS = (
 )
 
 _EPILOG = """\
-A long flag without a value also accepts =yes and =no, and --no-NAME is its opposite.
-Defaults are read from the file of --config, or the one that LINE_PROFILER_RC names, or
-the nearest lineprof.toml, line_profiler.toml or pyproject.toml in this folder or one
-above. A file that another user could have written is ignored, unless you name it."""
+A long flag without a value also accepts =yes and =no, and --no-NAME is its
+opposite. Defaults are read from the file of --config, or the one that
+LINE_PROFILER_RC names, or the nearest lineprof.toml, line_profiler.toml or
+pyproject.toml in this folder or one above. A file that another user could have
+written is ignored, unless you name it.
+
+examples:
+  lineprof view script.lprof              the tables of all functions
+  lineprof view Model.fit script.lprof    the table of one function
+  lineprof view --hot 20 script.lprof     the hottest lines of all files
+  lineprof view --tree script.lprof       the calls
+  lineprof view --html script.lprof       a page for browsers: script.lprof.html"""
 
 
 def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
@@ -150,6 +159,11 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     else:
         print_lines(report.lines())
     remarks = [*settings.refused, *settings.remarks, *unknown_keys]
+    if len(files) > 1 and all(one.rank is None for one in profile.processes):
+        remarks.append(
+            f"these are sums of {len(files)} profiles; lineprof diff BEFORE AFTER"
+            " compares two"
+        )
     if not (view.is_file or (report.has_notes and not target)):
         remarks += report.remarks(options)
     if view is _DEFAULT and len(files) == 1 and not names:  # the tables may be many
@@ -169,13 +183,30 @@ def _names_and_files(
     """
     targets = getattr(parsed, TARGETS.attribute, ())
     swapped = [word for word in targets if word.endswith(".lprof")]
-    names, files = names_and_profiles([*swapped, *parsed.files])
+    words = [*swapped, *parsed.files]
+    if not words:
+        parser.error(f"the following arguments are required: FILE{_newest()}")
+    names, files = names_and_profiles(words)
     if targets:
-        kept = (word for word in targets if word not in swapped)
+        kept = [word for word in targets if word not in swapped]
+        if not (kept or names):
+            flag = f"--{view.name}"
+            shown = " ".join(map(shell_path, files))
+            hint = f"lineprof view {flag} NAME {shown}"
+            parser.error(f"{flag} needs the name of a function; {hint}")
         values[TARGETS.attribute] = (*kept, *names)
     elif names and not view.takes_names:
         parser.error(f"--{view.name} takes no names: {' '.join(names)}")
     return names, [find_profile(file) for file in files]
+
+
+def _newest() -> str:
+    """Return the newest profile of this folder as a suggestion, "" if there is none."""
+    with suppress(OSError):
+        files = [one for one in os.scandir() if one.name.endswith(".lprof")]
+        newest = max(files, key=lambda one: one.stat().st_mtime_ns, default=None)
+        return f"; the newest here is {shell_path(newest.name)}" if newest else ""
+    return ""
 
 
 def _has_choice(parsed: argparse.Namespace) -> bool:
@@ -404,10 +435,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags to `parser`."""
     add = partial(add_argument, parser)
     parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add(
         "FILE",
         "profiles; names before or after them choose the functions whose tables are"
         f" printed: {FORMS}",
+        nargs="*",
     )
     parser.add_argument("-V", "--version", action="version", version=VERSION)
     add(
@@ -513,7 +546,7 @@ def _option_values(
         values[_ORDER] = ""  # the file's is for another view
     for field, other in _FLAGS.items():
         if field in given:
-            name = other.long
+            name = other.long if field != _ORDER else f"{_SORT} ORDER"
             if view is _DEFAULT:
                 takers = (
                     f"--{one.name}"

@@ -22,7 +22,6 @@ from lineprof.patterns import (
     pattern_of,
     suggestions,
 )
-from lineprof.report import TEXT, VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -199,29 +198,17 @@ class Finder:
                 message = f"the profile has no file {name.file!r}"
             if os.path.isfile(text):  # maybe as one of several profiles
                 message = f"{text} is not a profile, and {message}"
-        question = did_you_mean(suggestions(text, names))
-        hint = " ".join(filter(None, (question, _meant(text))))
-        return LineprofError(
-            message, hint=hint or "lineprof view --functions lists all"
-        )
+        return UnknownNameError(message, text, suggestions(text, names))
 
 
-# Commands, by words that newcomers have for them.
-_SHOWS = "lineprof view FILE shows the profile"
-_DRAWS = "lineprof export -f svg FILE draws a flame graph"
-_WORDS = {
-    **dict.fromkeys(
-        ("show", "report", "print", "summary", "stats", "table", TEXT.name), _SHOWS
-    ),
-    **dict.fromkeys(("flamegraph", "flame", "flame-graph", "svg"), _DRAWS),
-}
+class UnknownNameError(LineprofError):
+    """A name that nothing in a profile has."""
 
-
-def _meant(word: str) -> str:
-    """Return the command that shows what a newcomer calls `word`; "" if unknown."""
-    if word in VIEWS and word not in _WORDS:
-        return f"for the view of this name: lineprof view --{word} FILE"
-    return _WORDS.get(word, "")
+    def __init__(self, message: str, name: str, near: Sequence[str]) -> None:
+        """Take the name, and those of functions and files that are `near` it."""
+        hint = did_you_mean(near) or "lineprof view --functions lists all"
+        super().__init__(message, hint=hint)
+        self.name, self.near = name, near
 
 
 def _anywhere(pattern: Pattern) -> Pattern:

@@ -184,7 +184,10 @@ def test_profile_from_start_accepts_on_or_off(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert done.stderr == "kernprof: bad value 'maybe'; give on or off\n"
+    assert (
+        done.stderr
+        == "kernprof: --profile-from-start: bad value 'maybe'; give on or off\n"
+    )
 
 
 def test_a_program_that_switches_collection_off_for_good_gets_a_warning() -> None:

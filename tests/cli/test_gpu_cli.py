@@ -130,7 +130,7 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
         ("--api-trace --kernel x", "--api-trace takes no --kernel;"),
         ("--gpu-summary --occupancy", "--gpu-summary takes no --occupancy;"),
         ("--gpu-trace -u 1", "--gpu-trace takes no --unit;"),
-        ("--gpu-trace --sort-by gpu", "--gpu-trace takes no --sort-by;"),
+        ("--gpu-trace --sort-by gpu", "--gpu-trace takes no --sort ORDER;"),
         ("--gpu-trace --gpu-summary", "not allowed with argument --gpu-trace;"),
         ("--log-file %x", "unknown placeholder '%x' in the output name '%x'; use"),
         ("--log-file %q{NO_SUCH}", "variable 'NO_SUCH' in the output name"),

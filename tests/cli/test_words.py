@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
-from as_python import error_line, write
+from as_python import error_line, run, write
+from example_stats import example
 from test_run_command import lineprof_run
 
-from lineprof.cli.main import main
+from lineprof.cli import words
+from lineprof.cli.main import main, parsers_of
 from lineprof.export import EXPORTS
+from lineprof.storage import save
 
 
 @pytest.mark.parametrize(
@@ -123,10 +128,199 @@ def test_an_export_without_a_format_lists_the_formats(
 
 def test_run_without_l_says_what_it_did(tmp_path: Path) -> None:
     write(tmp_path, "x.py", "print(1)\n")
-    outcome = lineprof_run("x.py", "-v", cwd=tmp_path)
+    outcome = lineprof_run("x.py", cwd=tmp_path)
     assert outcome.status == 0
-    assert outcome.out.endswith(
-        "cProfile timed every call. To time every line: lineprof run -l x.py -v\n"
+    assert outcome.err == (
+        "lineprof run: functions alone were timed; to time lines, give -l before the"
+        " program: lineprof run -l x.py\n"
     )
-    assert "cProfile" not in lineprof_run("-l", "x.py", cwd=tmp_path).out
-    assert "cProfile" not in lineprof_run("-q", "x.py", cwd=tmp_path).out
+    assert lineprof_run("-q", "x.py", cwd=tmp_path).err == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("vew", "did you mean lineprof view?"),
+        ("serv", "did you mean lineprof serve?"),
+        ("exprot", "did you mean lineprof export?"),
+        ("completion bash", "did you mean lineprof completions?"),
+        ("hott", "did you mean lineprof view --hot?"),
+        ("compare a b", "lineprof diff BEFORE AFTER compares profiles"),
+        ("profile x.py", "kernprof -l script.py profiles a program"),
+        ("record -o x.svg --pid 12", "kernprof -l script.py profiles a program"),
+        ("report -i", "lineprof view FILE shows the profile"),
+        ("list", "lineprof serve FOLDER lists the profiles of a folder"),
+        ("hot", "for the view of this name: lineprof view --hot FILE"),
+        ("live x.py", "lineprof top PID shows a program that runs"),
+        ("version", "lineprof --version prints the version"),
+    ],
+)
+def test_a_word_that_is_no_command_names_the_command_that_is_meant(
+    here: Path, capsys: pytest.CaptureFixture[str], typed: str, hint: str
+) -> None:
+    write(here, "x.py", "")
+    word = typed.split(maxsplit=1)[0]
+    line = error_line(capsys, 2, *typed.split())
+    assert f"there is no command {word!r}; {hint}" in line
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("vew", "did you mean lineprof view?"),
+        ("exprot", "did you mean lineprof export?"),
+        ("compare", "lineprof diff BEFORE AFTER compares profiles"),
+        ("analyze", "lineprof view --advice FILE names what can be faster"),
+    ],
+)
+def test_such_a_word_before_a_profile_is_no_function_either(
+    file: str, capsys: pytest.CaptureFixture[str], word: str, hint: str
+) -> None:
+    line = error_line(capsys, 1, word, file)
+    said = f"there is no command {word!r}, and the profile has no function {word!r}; "
+    assert line == f"lineprof: {said}{hint}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("help", "usage: lineprof [-h] [-V] COMMAND"),
+        ("help merge", "usage: lineprof merge [-h]"),
+        ("help run", "usage: lineprof run [flags]"),
+    ],
+)
+def test_help_is_a_command(tmp_path: Path, typed: str, first: str) -> None:
+    outcome = run(["-m", "lineprof", *typed.split()], cwd=tmp_path)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out.startswith(first)
+
+
+def test_files_go_before_words(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("help", "vew", "compare"):
+        Path(file).rename(name)
+        assert main([name]) == 0
+        Path(name).rename(file)
+        capsys.readouterr()
+    Path(file).rename("hot.lprof")
+    assert main(["hot"]) == 0
+    assert capsys.readouterr().err == "lineprof: there is no hot; reading hot.lprof\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("view --htlm FILE", "did you mean --html?"),
+        ("--htlm FILE", "did you mean --html?"),
+        ("merge --ouput OUT FILE", "did you mean --output?"),
+        ("serve --prot 1 FILE", "did you mean --port?"),
+        ("recover --lst", "did you mean --list?"),
+        ("top --sotr=all 1", "did you mean --sort?"),
+        ("view --svg FILE", "lineprof export -f svg FILE draws a flame graph"),
+        ("view --flame FILE", "lineprof export -f svg FILE draws a flame graph"),
+        ("export --svg FILE", "lineprof export -f svg FILE draws a flame graph"),
+        ("export --html FILE", "lineprof view --html FILE"),
+        ("diff --hot FILE FILE", "lineprof view --hot FILE"),
+        ("view --threads FILE", "the timeline of kernprof -l --trace has each thread"),
+        ("view --wait FILE", "lineprof view --columns wait FILE adds it"),
+        ("view --cpu FILE", "lineprof view --columns cpu FILE adds it"),
+        ("view --tottime FILE", "lineprof view --functions --sort self FILE"),
+        ("view -s calls FILE", "lineprof view --sort ORDER FILE"),
+        ("view -n 10 FILE", "lineprof view --hot N FILE"),
+        ("view --output x FILE", "-o names the file to write"),
+        ("view --baseline FILE", "--baseline is a flag of lineprof check"),
+        ("view --trace-lines FILE", "--trace-lines is a flag of kernprof"),
+        ("view -l FILE", "-l is a flag of kernprof"),
+        ("dump --pid 12", "give the PID without a flag"),
+        ("attach -p 12", "give the PID without a flag"),
+        ("-v", "lineprof --version prints the version"),
+        ("view --frobnicate FILE", "see lineprof view --help"),
+    ],
+)
+def test_a_flag_that_a_command_does_not_have_names_what_is_meant(
+    file: str, capsys: pytest.CaptureFixture[str], typed: str, hint: str
+) -> None:
+    line = error_line(capsys, 2, *typed.replace("FILE", file).split())
+    assert "unrecognized arguments: -" in line
+    assert hint in line
+    assert " --help\n" in line
+
+
+def test_commands_that_are_suggested_exist() -> None:
+    for text in {*words._WORDS.values(), *words._FLAGS.values()}:
+        for command, rest in re.findall(r"lineprof (\w+)((?: \S+)*)", text):
+            flags = [word for word in rest.split() if word.startswith("-")]
+            assert parsers_of([command])[1][command].unknown_flags(flags) == []
+
+
+@pytest.mark.parametrize("flag", ["--callers", "--drill"])
+def test_a_flag_without_its_name_says_that_a_name_is_missing(
+    file: str, capsys: pytest.CaptureFixture[str], flag: str
+) -> None:
+    line = error_line(capsys, 2, "view", flag, file)
+    assert f"{flag} needs the name of a function; lineprof view {flag} NAME {file}" in (
+        line
+    )
+
+
+def test_a_view_without_a_file_names_the_newest_profile(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("old.lprof").touch()
+    os.utime("old.lprof", (1, 1))
+    for words_ in (["view"], ["view", "--hot"], ["--tree"]):
+        line = error_line(capsys, 2, *words_)
+        assert f"are required: FILE; the newest here is {file}; see" in line
+
+
+def test_an_unknown_word_after_sort_is_no_order(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words_ in (["--sort", "bogus", file], ["view", "-t", "bogus", file]):
+        line = error_line(capsys, 1, *words_)
+        assert "there is no order 'bogus'; known are: gpu, time, hits" in line
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("x.py", "x.py is no profile; make one: kernprof -l x.py"),
+        ("view x.py", "x.py is no profile; make one: kernprof -l x.py"),
+        ("-l x.py", "x.py is no profile; kernprof -l x.py makes one"),
+        ("-s cumtime x.py", "x.py is no profile; kernprof -l x.py makes one"),
+        ("python x.py", "x.py is no profile; make one: kernprof -l x.py"),
+        ("top x.py", "x.py is no process; give the PID of a program that runs"),
+        ("view -u ms x.lprof", "bad unit 'ms'; give seconds above 0: -u 0.001"),
+    ],
+)
+def test_a_script_is_no_profile(
+    here: Path, capsys: pytest.CaptureFixture[str], typed: str, hint: str
+) -> None:
+    write(here, "x.py", "")
+    assert main(typed.split()) != 0
+    assert hint in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        ("FILE y.svg", "y.svg does not exist; to write it: -o y.svg"),
+        ("FILE svg", "svg is no profile; for this format: -f svg"),
+        ("-f html FILE", "lineprof view --html FILE writes one"),
+    ],
+)
+def test_an_export_names_the_flag_that_is_left_out(
+    file: str, capsys: pytest.CaptureFixture[str], typed: str, hint: str
+) -> None:
+    line = error_line(capsys, 2, "export", *typed.replace("FILE", file).split())
+    assert hint in line
+
+
+def test_sums_of_several_profiles_say_so(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(example(), "other.lprof")
+    said = "sums of 2 profiles; lineprof diff BEFORE AFTER compares two\n"
+    assert main([file, "other.lprof"]) == 0
+    assert capsys.readouterr().err.endswith(said)
+    assert main(["export", "-f", "csv", file, "other.lprof"]) == 0
+    assert "wrote train.csv: the sum of 2 profiles\n" in capsys.readouterr().err

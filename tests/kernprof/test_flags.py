@@ -285,7 +285,7 @@ def test_abbreviations_of_line_profilers_flags_are_kept() -> None:
         ("--output-interval=1.5", "bad interval '1.5'; give whole seconds"),
         ("-i=²", "bad interval '²'; give whole seconds"),
         ("-u=0", "bad unit '0'; give seconds above 0, as in -u 1e-3"),
-        ("--gpu=maybe", "bad value 'maybe'; give auto or nvtx or off"),
+        ("--gpu=maybe", "--gpu: bad value 'maybe'; give auto or nvtx or off"),
         ("--gpu-events=-1", "bad number '-1'; give a whole number from 0 on"),
         ("-k", "unknown flag -k; kernprof --help lists all flags"),
     ],
