@@ -260,10 +260,12 @@ class WholeProgram:
             recorded += f", without {self._runner}'s own" if functions else ""
             package = package_of(self._runner)
             choose = choose.replace("--include", f"--include {package}", 1)
-        why = "" if self._forced else "no @profile was found: "
+        why = "" if self._forced else "no @profile was found"
         if why and extensions_in(self._builtin):
-            why = "@profile is only on compiled code: "
-        return f"{why}{recorded}; {self._unmatched_pattern(functions) or choose}"
+            why = "@profile is only on compiled code"
+        if why:
+            recorded = f"{recorded}, as {why}" if functions else f"{why}: {recorded}"
+        return f"{recorded}; {self._unmatched_pattern(functions) or choose}"
 
     def _unmatched_pattern(self, ran: Iterable[FunctionStats]) -> str:
         """Return a line on the first pattern that matched no code that `ran`, or "".

@@ -49,4 +49,4 @@ def summary(functions: int, files: int) -> str:
     """Return kernprof's summary of a program that does not use @profile."""
     what = f"{functions} function{'s' * (functions != 1)}"
     where = f"{files} file{'s' * (files != 1)}"
-    return f"kernprof: no @profile was found: profiled {what} in {where}{HINT}"
+    return f"kernprof: profiled {what} in {where}, as no @profile was found{HINT}"

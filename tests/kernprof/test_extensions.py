@@ -77,7 +77,7 @@ def test_a_target_that_is_compiled_is_named(folder: Path, target: str) -> None:
 
 def test_a_whole_program_names_its_own_compiled_modules(folder: Path) -> None:
     outcome = kernprof_forked("-lvo", "out", "x.py", cwd=folder)
-    found = "no @profile was found: profiled 2 functions in 1 file"
+    found = "profiled 2 functions in 1 file, as no @profile was found"
     assert outcome.err == f"kernprof: {found}{HINT}kernprof: {MODULE}\n"
     assert MODULE in load_stats(folder / "out").warnings
 
@@ -89,13 +89,13 @@ def test_the_profilers_own_extension_is_not_the_programs(folder: Path) -> None:
         _core.__file__ = os.path.abspath("lineprof/_core.so")  # as if installed here
         """
     write(folder, "z.py", source)
-    found = "no @profile was found: profiled 1 function in 1 file"
+    found = "profiled 1 function in 1 file, as no @profile was found"
     assert kernprof_forked("-l", "z.py", cwd=folder).err == f"kernprof: {found}{HINT}"
 
 
 def test_a_compiled_function_that_is_decorated_is_named(folder: Path) -> None:
     outcome = kernprof_forked("-lo", "out", "y.py", cwd=folder)
-    found = "@profile is only on compiled code: profiled 2 functions in 1 file"
+    found = "profiled 2 functions in 1 file, as @profile is only on compiled code"
     assert outcome.err == f"kernprof: {found}{HINT}kernprof: {FUNCTION}\n"
     assert names(load_stats(folder / "out")) == ["y.py:<module>", "y.py:main"]
     outcome = kernprof_forked("-l", "--no-whole", "y.py", cwd=folder)

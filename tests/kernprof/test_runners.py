@@ -58,8 +58,9 @@ def test_the_functions_of_a_runner_are_profiled_only_if_asked_for(
     outcome = kernprof_forked("-lo", "out", *words, cwd=folder)
     assert names(load_stats(folder / "out")) == OWN
     assert outcome.err.endswith(
-        "kernprof: no @profile was found: profiled 5 functions in 2 files, without"
-        f" {runner}'s own; choose with --include {package}, --exclude, --all or -p\n"
+        f"kernprof: profiled 5 functions in 2 files, without {runner}'s own, as no"
+        f" @profile was found; choose with --include {package}, --exclude, --all or"
+        " -p\n"
     )
     kernprof_forked("-lqo", "out", "--include", package, *words, cwd=folder)
     stats = load_stats(folder / "out")
