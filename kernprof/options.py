@@ -19,6 +19,7 @@ from lineprof.config import (
     parse_bool,
 )
 from lineprof.errors import LineprofError, printable
+from lineprof.files import SOURCE
 from lineprof.flags import (
     BOOLEAN,
     COUNT,
@@ -453,7 +454,10 @@ def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
         options.kind = STDIN if options.target == "-" else SCRIPT
     options.arguments, options.misplaced = rest, _switches_in(rest)
     if not options.complete:
-        raise UsageError("no program to run was given", hint=usage(called))
+        hint = usage(called)
+        if len(argv) > 1 and argv[-1].endswith(SOURCE):
+            hint = f"{argv[-1]} is the value of {argv[-2]}: the program comes last"
+        raise UsageError("no program to run was given", hint=hint)
     for flag in FLAGS:
         if flag.kind == LIST:
             setattr(options, flag.attribute, targets(getattr(options, flag.attribute)))

@@ -275,6 +275,8 @@ def _hint_on_words(name: str, arguments: Sequence[str]) -> str:
     """Return what to do if `name`, which is no script, may be meant for a command."""
     if os.path.exists(name) or os.sep in name:
         return ""
+    if name in {"help", "version"}:
+        return f"kernprof --{name} prints it"
     profile = next((word for word in arguments if word.endswith(".lprof")), "")
     if profile:
         return f"lineprof view {shell_path(profile)} shows the profile"
@@ -377,7 +379,7 @@ def check_command(path: str, data: bytes) -> None:
     else:
         return
     raise UsageError(
-        f"{path!r} is not Python: {why}",
+        f"{path!r} is no Python script: {why}",
         hint="if that starts a Python script, give the path of the script, or profile"
         f" all that it starts: {ANY_COMMAND};"
         f" of a shim of pyenv, what `pyenv which {os.path.basename(path)}` says",

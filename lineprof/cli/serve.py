@@ -24,6 +24,7 @@ from lineprof.cli.command import (
 from lineprof.console.output import print_error, print_lines, shell_word
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import terminal_of
+from lineprof.files import SOURCE
 from lineprof.flags import whole
 from lineprof.report.html import render
 from lineprof.report.options import Options
@@ -97,7 +98,7 @@ def _profiles(place: str, roots: list[str]) -> Profiles:
     if os.path.isdir(place):
         return Folder(place)
     file = find_profile(place)
-    if not os.path.isfile(file):
+    if file.endswith(SOURCE) or not os.path.isfile(file):
         _read(file, roots)  # may recover it, else says why it cannot be read
     return OneProfile(file)
 

@@ -105,7 +105,7 @@ def _live_file(word: str) -> str:
     is_pid = word.isascii() and word.isdigit() and len(word) < len(str(1 << 63))
     if is_pid:
         return find_live_file(int(word))
-    if word.endswith(SOURCE):
+    if word.endswith((*SOURCE, ".lprof")):
         raise LineprofError(
             f"{word} is no process",
             hint="give the PID of a program that runs under kernprof -l",

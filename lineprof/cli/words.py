@@ -133,6 +133,8 @@ def explained(
     name, near_names = error.name, list(error.near)
     place = arguments.index(name) if name in arguments else 0
     before = arguments[place - 1] if place else ""
+    if before.startswith("--html="):
+        return LineprofError(f"{name} is no page", hint=f"--html {name}.html names one")
     if before in SORT.names and not near_names:
         try:
             parse_order(name)

@@ -252,6 +252,13 @@ def test_commands_that_are_suggested_exist() -> None:
             assert parsers_of([command])[1][command].unknown_flags(flags) == []
 
 
+def test_a_page_has_the_name_of_one(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = error_line(capsys, 1, "view", "--html", "out", file)
+    assert line == "lineprof: out is no page; --html out.html names one\n"
+
+
 @pytest.mark.parametrize("flag", ["--callers", "--drill"])
 def test_a_flag_without_its_name_says_that_a_name_is_missing(
     file: str, capsys: pytest.CaptureFixture[str], flag: str
@@ -288,6 +295,8 @@ def test_an_unknown_word_after_sort_is_no_order(
         ("-l x.py", "x.py is no profile; kernprof -l x.py makes one"),
         ("-s cumtime x.py", "x.py is no profile; kernprof -l x.py makes one"),
         ("python x.py", "x.py is no profile; make one: kernprof -l x.py"),
+        ("serve x.py", "x.py is not a profile; give a file that kernprof -l wrote"),
+        ("top x.lprof", "x.lprof is no process; give the PID of a program"),
         ("top x.py", "x.py is no process; give the PID of a program that runs"),
         ("view -u ms x.lprof", "bad unit 'ms'; give seconds above 0: -u 0.001"),
     ],
@@ -295,7 +304,7 @@ def test_an_unknown_word_after_sort_is_no_order(
 def test_a_script_is_no_profile(
     here: Path, capsys: pytest.CaptureFixture[str], typed: str, hint: str
 ) -> None:
-    write(here, "x.py", "")
+    write(here, "x.py", "x = 1\n")
     assert main(typed.split()) != 0
     assert hint in capsys.readouterr().err
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
 
 import pytest
 from as_python import kernprof, kernprof_forked, kernprof_here, run, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ALONE = "kernprof: functions alone were timed"
 HOW = f"{ALONE}; to time lines, give -l before the program: kernprof"
@@ -108,6 +106,9 @@ def test_a_call_of_main_says_nothing(folder: Path) -> None:
         ("-l --top 5 x.py", "unknown flag --top; kernprof --help lists all flags, "),
         ("--output x x.py", "cannot find script 'x'; leave out 'x': the program"),
         ("--profile x.py", "--profile is no flag; -p NAME profiles functions"),
+        ("-l -o x.py", "no program to run was given; x.py is the value of -o: the"),
+        ("-lvp x.py", "no program to run was given; x.py is the value of -lvp:"),
+        ("help", "cannot find script 'help'; kernprof --help prints it"),
         ("--module x", "--module is no flag; -m NAME runs a module"),
         ("-l --gpu=on x.py", "--gpu: bad value 'on'; give auto or nvtx or off"),
         ("run x.py", "cannot find script 'run'; leave out 'run': the program comes"),
@@ -123,6 +124,16 @@ def test_a_wrong_word_is_one_line_with_what_is_meant(
     assert (outcome.status, outcome.out) == (2, "")
     assert outcome.err.startswith(f"kernprof: {line}")
     assert outcome.err.count("\n") == 1
+
+
+def test_python_itself_is_left_out(folder: Path) -> None:
+    place = Path(sys.executable)
+    env = {"PATH": str(place.parent)}
+    outcome = kernprof_forked("-l", place.name, "x.py", cwd=folder, env=env)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"kernprof: {str(place)!r} is no Python script: it")
+    said = f"; leave out {place.name!r}: the program comes first\n"
+    assert outcome.err.endswith(said)
 
 
 def test_a_profile_is_no_script(folder: Path) -> None:

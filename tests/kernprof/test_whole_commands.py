@@ -237,7 +237,8 @@ def test_a_command_that_is_not_python_is_an_error_of_one_line(
     )
     assert (outcome.status, outcome.out) == (2, "")
     place = environment.bin / "dp"
-    assert outcome.err.startswith(f"kernprof: {str(place)!r} is not Python: {why}; ")
+    said = f"{str(place)!r} is no Python script: {why}; "
+    assert outcome.err.startswith(f"kernprof: {said}")
     assert outcome.err.endswith("of a shim of pyenv, what `pyenv which dp` says\n")
     assert outcome.err.count("\n") == 1
 
