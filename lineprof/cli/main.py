@@ -99,6 +99,8 @@ def _prepared(name: str, rest: list[str], parser: Parser, *, begins: bool) -> li
     except LineprofError as error:
         parser.error(str(error))
     if unknown := parser.unknown_flags(arguments):
+        if not (begins or set(arguments) - set(unknown)):
+            parser.prog = "lineprof"  # there is nothing to view
         parser.error(words.unrecognized(unknown, parser, [] if begins else rest))
     return arguments
 

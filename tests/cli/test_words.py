@@ -245,6 +245,15 @@ def test_a_flag_that_a_command_does_not_have_names_what_is_meant(
     assert " --help\n" in line
 
 
+def test_flags_alone_are_those_of_no_command(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = error_line(capsys, 2, "-v")
+    said = "unrecognized arguments: -v; lineprof --version prints the version"
+    assert line == f"lineprof: {said}; see lineprof --help\n"
+    assert list(here.iterdir()) == []
+
+
 def test_commands_that_are_suggested_exist() -> None:
     for text in {*words._WORDS.values(), *words._FLAGS.values()}:
         for command, rest in re.findall(r"lineprof (\w+)((?: \S+)*)", text):
