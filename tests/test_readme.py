@@ -58,7 +58,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_the_readme_shows_a_session() -> None:
     assert [command for command, _ in sessions()] == [
-        "kernprof -l -v examples/lookup.py"
+        "kernprof -l -v examples/three_modules/near_duplicates.py"
     ]
 
 
@@ -123,7 +123,7 @@ def test_the_line_of_the_look_up_takes_most_time(checkout: Path) -> None:
 def test_the_commands_at_the_top_are_targets_of_make() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^(\w+):", makefile, re.MULTILINE)
-    named = re.findall(r"^make (\w+)", README, re.MULTILINE)
+    named = re.findall(r"^\| `make (\w+)`", README, re.MULTILINE)
     assert named == ["demo", "test"]
     assert set(named) <= set(targets)
 
