@@ -504,6 +504,10 @@ measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks *now)
         return 0;
     }
     begun = lp_clock_now(&rec->clock);
+    if (begun > *now && begun - *now > wait->threshold) {
+        /* Since the event began: its short gap would not hold that wait. */
+        *now = begun;
+    }
     read_clocks(rec, open_depth(rec, frame), *now - last, *now, true);
     lp_sampler_wake();
     end = lp_clock_now(&rec->clock);

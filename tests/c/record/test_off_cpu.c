@@ -218,6 +218,28 @@ the_time_of_a_long_reading_is_its_line_s(void)
     tear_down(&made);
 }
 
+/* The thread is preempted in a short event, and finds on its return that the
+ * sampler has asked for a reading. */
+static void
+a_wait_in_an_event_is_its_line_s(void)
+{
+    static const lp_ticks before[] = {1001, 1004},
+                          first[] = {5003, 5004, 5005};
+    fixture made = set_up();
+
+    lp_clock_set_source(&made.rec->clock, one_after_the_other);
+    enter(&made, false);
+    next_reading = before;
+    line(&made, 3, 1000, 1000);
+    made.rec->wait.reading_requested = true;
+    made.rec->wait.min = 0;
+    next_reading = first;
+    line(&made, 1, 1002, 1003);
+    CHECK(made.a->lines[3].ticks == 4003 * US && waited(made.a, 3) == 4000);
+    CHECK(made.rec->top->since == 5003 * US);
+    tear_down(&made);
+}
+
 static void
 a_wait_is_also_charged_to_its_caller(void)
 {
@@ -478,6 +500,7 @@ main(void)
     a_late_reading_does_not_lower_the_threshold();
     a_wait_is_wall_time_less_processor_time();
     the_time_of_a_long_reading_is_its_line_s();
+    a_wait_in_an_event_is_its_line_s();
     a_wait_is_also_charged_to_its_caller();
     a_wait_before_a_call_is_charged_only_to_the_caller();
     time_before_the_outermost_frame_is_not_charged();
