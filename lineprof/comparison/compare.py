@@ -4,15 +4,20 @@
 are matched by their source (`lineprof.comparison.alignment`), and each pair has the
 numbers of every run. Times are in nanoseconds (ns).
 
-With several runs on a side, a change of a time has a noise band: the half width of the
-95 % confidence interval of the difference of two means, by Welch's t-test (B. L. Welch,
-Biometrika 34, 1947). See `noise_band`.
+Own times are compared in two parts, where both sides know how long lines waited: CPU
+time, and waits but for a processor. Other load on the machine changes neither much.
+
+A change of a time has a noise band. With several runs on a side that is the half width
+of the 95 % confidence interval of the difference of two means, by Welch's t-test (B. L.
+Welch, Biometrika 34, 1947): see `noise_band`. With one run a side it is by how much
+runs of unchanged programs differ, and so it is if the load of the machine does: see
+`_Experience`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import starmap
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import LineMatcher, paired_functions
@@ -23,11 +28,13 @@ from lineprof.model.call_graph import (
     uncounted,
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
+from lineprof.model.own_waits import OwnTime, OwnTimes, knows_waits, own_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.comparison.alignment import Block
+    from lineprof.model.own_waits import Bounds
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
@@ -44,10 +51,15 @@ _STUDENT_T = (
 
 
 class Change(NamedTuple):
-    """One number before and after, with its value in each run."""
+    """One number before and after, with its value in each run.
+
+    A value that is known between bounds is their middle.
+    """
 
     before: Values
     after: Values
+    floor: float = 0.0  # the least half width of the noise band,
+    unsure: float = 0.0  # and by how much the means' bounds widen it
 
     @property
     def mean_before(self) -> float:
@@ -71,15 +83,14 @@ class Change(NamedTuple):
         return self.mean_after / mean if mean else None
 
     @property
-    def noise(self) -> float | None:
-        """The half width of the noise band; None if each side is one run."""
-        return noise_band(self.before, self.after)
+    def noise(self) -> float:
+        """The half width of the noise band."""
+        return max(noise_band(self.before, self.after), self.floor) + self.unsure
 
     @property
     def is_noise(self) -> bool:
         """Whether the difference is within the noise band."""
-        noise = self.noise
-        return noise is not None and abs(self.difference) <= noise
+        return abs(self.difference) <= self.noise
 
 
 class CountChange(NamedTuple):
@@ -113,8 +124,8 @@ def _known(counts: Counts) -> Values | None:
     return known if len(known) == len(counts) else None
 
 
-def noise_band(before: Values, after: Values) -> float | None:
-    """Return by how much two means may differ by chance (95 %); None if unknown.
+def noise_band(before: Values, after: Values) -> float:
+    """Return by how much two means may differ by chance (95 %); 0 for one run a side.
 
     That is t * sqrt(a + b), where a and b are variance / runs of each side, t is
     Student's for (a + b)^2 / (a^2 / (runs - 1) + b^2 / (runs - 1)) degrees of freedom.
@@ -122,7 +133,7 @@ def noise_band(before: Values, after: Values) -> float | None:
     """
     n, m = len(before), len(after)
     if n == m == 1:
-        return None
+        return 0.0
     if n == 1 or m == 1:
         several = before if m == 1 else after
         error = _variance(several) * (1 / n + 1 / m)
@@ -143,23 +154,45 @@ def _variance(values: Values) -> float:
 
 
 class Times(NamedTuple):
-    """The changes that a function and a line both have."""
+    """The changes that a function, a line and the program have."""
 
     count: CountChange  # type: ignore[assignment]  # hides tuple.count; calls or hits
     total_ns: Change  # callees included
     self_ns: Change  # without callees; as `total_ns` if a run has no calls
     gpu_ns: Change  # of GPU work that it launched itself
+    own_ns: Change  # `self_ns` without waits for a processor
+    cpu_ns: Change | None = None  # of `own_ns`; None: a run does not know waits,
+    wait_ns: Change | None = None  # and the rest
+    cause: str = ""  # of the waits that changed most
+
+    @property
+    def judged(self) -> dict[str, Change]:
+        """The changes that say whether this one changed, by the names of fields.
+
+        Parts that are known between wide bounds alone may have a sum that is known.
+        """
+        found = {"gpu_ns": self.gpu_ns}
+        if self.cpu_ns is not None and self.wait_ns is not None:
+            found = {"cpu_ns": self.cpu_ns, "wait_ns": self.wait_ns, **found}
+        if "cpu_ns" not in found or all(one.is_noise for one in found.values()):
+            found["own_ns"] = self.own_ns
+        return found
+
+    @property
+    def beyond_noise(self) -> dict[str, Change]:
+        """Those that changed by more than their noise bands."""
+        return {name: one for name, one in self.judged.items() if not one.is_noise}
 
     @property
     def size(self) -> float:
-        """The greater absolute change (ns), of self time or GPU time."""
-        return max(abs(self.self_ns.difference), abs(self.gpu_ns.difference))
+        """The greatest absolute change (ns): beyond noise, if there is any."""
+        changes = self.beyond_noise or self.judged
+        return max(abs(change.difference) for change in changes.values())
 
     @property
     def is_noise(self) -> bool:
-        """Whether both times changed by no more than their noise bands."""
-        gpu = self.gpu_ns
-        return self.self_ns.is_noise and (gpu.is_noise or not gpu.difference)
+        """Whether no time changed by more than its noise band."""
+        return not self.beyond_noise
 
     @property
     def changed(self) -> bool:
@@ -206,14 +239,18 @@ class Comparison(NamedTuple):
 
     runs: tuple[int, int]  # before, after
     wall_ns: Change | None  # None if a run does not know its own
+    process_ns: Change | None  # CPU time of processes without the profiler's
+    whole: Times  # of all functions; nothing of it is counted
+    ready_ns: Change | None  # waits for a processor; None: a run does not know waits
+    stretch: float  # by which other load made lines take longer, on the side with more
     functions: tuple[FunctionPair, ...]
     has_calls: bool  # whether self times are without callees
     unknown_source: tuple[Key, ...]  # matched by the distance from the first line
 
     @property
-    def has_noise(self) -> bool:
-        """Whether there is a noise band."""
-        return max(self.runs) > 1
+    def is_one_run(self) -> bool:
+        """Whether each side is one run."""
+        return max(self.runs) == 1
 
     @property
     def knows_counts(self) -> bool:
@@ -223,15 +260,7 @@ class Comparison(NamedTuple):
     @property
     def has_gpu(self) -> bool:
         """Whether any run had GPU work of lines or functions."""
-        sides = (side for pair in self.functions for side in pair.times.gpu_ns)
-        return any(map(any, sides))
-
-    @property
-    def self_ns(self) -> Change:
-        """The self time of all functions; their own lines' sum in every run."""
-        nothing = Change(before=(0,) * self.runs[0], after=(0,) * self.runs[1])
-        before, after = zip(nothing, *(pair.times.self_ns for pair in self.functions))
-        return Change(tuple(map(sum, zip(*before))), tuple(map(sum, zip(*after))))
+        return any(self.whole.gpu_ns.before) or any(self.whole.gpu_ns.after)
 
 
 # The runs to compare.
@@ -258,13 +287,28 @@ def wall_ns(profile: Profile) -> int | None:
     return max((one.wall_ns for one in profile.processes), default=None)
 
 
+_NO_TIME = OwnTime(cpu=(0, 0), waits=(0, 0), ready=(0, 0))
+
+
+def _process_ns(profile: Profile) -> int | None:
+    """Return the CPU time of a run's processes without the profiler's cost."""
+    known = [
+        max(0, one.cpu_ns - one.overhead_ns)
+        for one in profile.processes
+        if one.cpu_ns is not None
+    ]
+    return sum(known) if known and len(known) == len(profile.processes) else None
+
+
 class _Counts(NamedTuple):
-    """The numbers of one function or line in one run, in the order of `Times`."""
+    """The numbers of one function or line in one run."""
 
     count: int | None = 0  # type: ignore[assignment]  # None: unknown
     total_ns: int = 0
     self_ns: int = 0
     gpu_ns: int = 0
+    hits: int = 0
+    own: OwnTime = _NO_TIME  # the parts of `self_ns`, if waits are known
 
 
 _NOTHING = _Counts()
@@ -277,6 +321,92 @@ class _Measured(NamedTuple):
 
     counts: _Counts
     lines: dict[int, _Counts]
+
+
+# Noise of one run, and of load.
+
+
+class _Experience(NamedTuple):
+    """By how much times of unchanged programs differ, between runs and by load.
+
+    Eight programs ran ten times alone and ten times beside four busy loops, and no row
+    of a profile was to differ by more: docs/compare.md has the figures.
+    """
+
+    cpu_ns: float  # of all lines, on the side with less
+    time_ns: float  # the same with waits, but for a processor
+    stretch: float  # by which a processor was waited for, on the side with more
+    share: float  # of the band of load that counts: see `_experience`
+    is_one_run: bool  # on each side
+
+    def of_cpu(self, change: Change, hits: int) -> float:
+        """Return the band of a CPU time (ns)."""
+        most_ns = max(change.mean_before, change.mean_after)
+        band = _SHARE * most_ns + _OF_WHOLE * self.cpu_ns + _HIT_NS * hits + _LEAST_NS
+        return self.share * band
+
+    def of_waits(self, change: Change, hits: int, ready_ns: Change) -> float:
+        """Return the band of waits (ns), of a row that also waited for a processor.
+
+        Beside other load, what one waits for takes longer: another thread, a process,
+        and a processor at the end of each wait.
+        """
+        least_ns, most_ns = sorted((change.mean_before, change.mean_after))
+        waits = min(hits, 1 + least_ns / _WAIT_NS)
+        band = (
+            _SHARE * most_ns
+            + _OF_WHOLE * self.time_ns
+            + _LEAST_NS
+            + (self.stretch - 1) * least_ns
+            + (1 - 1 / self.stretch) * waits * _WAKE_NS
+            + _UNSEEN * max(ready_ns.mean_before, ready_ns.mean_after)
+        )
+        return self.share * band
+
+    def of_gpu(self, change: Change) -> float:
+        """Return the band of a GPU time (ns), which no load of processors changes."""
+        most_ns = max(change.mean_before, change.mean_after)
+        return _SHARE * most_ns + _LEAST_NS if self.is_one_run else 0.0
+
+
+_SHARE = 0.3  # of a time: caches, the clock rate, what else the cores do
+
+_OF_WHOLE = 0.02  # of the time of all lines: a collection of garbage, on any line
+
+_HIT_NS = 20  # by which the cost of an event may differ from that taken off
+
+_LEAST_NS = 500_000.0  # interrupts, page faults
+
+_WAIT_NS, _WAKE_NS = 100_000, 5_000_000  # the shortest wait, the longest wake-up
+
+_UNSEEN = 0.5  # of the waits for a processor, which may have looked like others
+
+
+def _experience(before: Sequence[OwnTimes], after: Sequence[OwnTimes]) -> _Experience:
+    """Return what is known of noise for these runs.
+
+    Several runs tell their noise themselves, but not that of load: a load lasts for
+    longer than a run.
+    """
+    sides = [[run.whole for run in side] for side in (before, after)]
+    cpu, waits, ready = (
+        [sum(sum(getattr(run, part)) / 2 for run in side) / len(side) for side in sides]
+        for part in ("cpu", "waits", "ready")
+    )
+    is_one_run = max(map(len, sides)) == 1
+    loads = [w / (c + w) if w else 0.0 for c, w in zip(cpu, ready)]
+    return _Experience(
+        cpu_ns=min(cpu),
+        time_ns=min(c + w for c, w in zip(cpu, waits)),
+        stretch=1 / (1 - min(max(loads), _MAX_LOAD)),
+        share=1.0 if is_one_run else max(_OF_RUNS, *loads),
+        is_one_run=is_one_run,
+    )
+
+
+_MAX_LOAD = 0.99
+
+_OF_RUNS = 0.1  # of the band, with several runs a side on a quiet machine
 
 
 class _Function:
@@ -317,30 +447,72 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
     If a run does not know who called whom, no self time is compared: `self_ns` is
     then the whole time, on both sides.
     """
-    knows_calls = all(has_calls(run.profile) for run in (*before, *after))
+    sides = (before, after)
+    profiles = [[run.profile for run in side] for side in sides]
+    knows_calls = all(map(has_calls, chain(*profiles)))
+    # Waits of lines include callees', if callers are unknown.
+    waits_known = knows_calls and all(map(knows_waits, chain(*profiles)))
     matcher = _Matcher()
-    side_before = _side(before, matcher, knows_calls=knows_calls)
-    side_after = _side(after, matcher, knows_calls=knows_calls)
-    walls = [tuple([wall_ns(run.profile) for run in side]) for side in (before, after)]
-    pairs = _paired(side_before, side_after, before, after)
+    owns = [
+        [own_times(one) if waits_known else _whole_of(one) for one in side]
+        for side in profiles
+    ]
+    functions = [
+        _side(side, own, matcher, knows_calls=knows_calls)
+        for side, own in zip(sides, owns)
+    ]
+    noise = _experience(*owns)
+    changes = _Changes(noise, waits_known=waits_known)
+    walls = [tuple(map(wall_ns, side)) for side in profiles]
+    processes = [tuple(map(_process_ns, side)) for side in profiles]
+    wholes = [
+        [_whole(functions[side], run, own) for run, own in enumerate(owns[side])]
+        for side in (0, 1)
+    ]
+    ready = _between([[one.own.ready for one in side] for side in wholes])
     return Comparison(
         runs=(len(before), len(after)),
-        wall_ns=CountChange(*walls).known_change,
+        wall_ns=changes.with_noise(CountChange(*walls).known_change, wholes),
+        process_ns=changes.with_noise(CountChange(*processes).known_change, wholes),
+        whole=changes.times(*wholes),
+        ready_ns=ready if waits_known else None,
+        stretch=noise.stretch,
         functions=tuple(
             FunctionPair(
                 before=one.key,
                 after=other.key,
-                times=_times(one.counts, other.counts),
-                lines=tuple(_line_pairs(one, other, matcher)),
+                times=changes.times(one.counts, other.counts),
+                lines=tuple(_line_pairs(one, other, matcher, changes)),
             )
-            for one, other in pairs
+            for one, other in _paired(functions[0], functions[1], before, after)
         ),
         has_calls=knows_calls,
         unknown_source=tuple(matcher.unknown),
     )
 
 
-def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
+def _whole_of(profile: Profile) -> OwnTimes:
+    """Return the own time of a run whose waits are not known."""
+    ns = sum(one.self_ns for one in function_totals(profile).values())
+    return OwnTimes({}, {}, _NO_TIME._replace(cpu=(ns, ns)))
+
+
+def _whole(functions: Sequence[_Function], run: int, own: OwnTimes) -> _Counts:
+    """Return the sum of all functions in one run."""
+    every = [function.counts[run] for function in functions]
+    self_ns = sum(one.self_ns for one in every)
+    return _Counts(
+        total_ns=self_ns,
+        self_ns=self_ns,
+        gpu_ns=sum(one.gpu_ns for one in every),
+        hits=sum(one.hits for one in every),
+        own=own.whole,
+    )
+
+
+def _measured(
+    profile: Profile, parts: OwnTimes, *, knows_calls: bool
+) -> dict[Key, _Measured]:
     """Return the numbers of each function of a run."""
     totals = function_totals(profile)
     own = line_self_ns(profile) if knows_calls else {}
@@ -364,6 +536,8 @@ def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
                 total_ns=times[line],
                 self_ns=self_ns.get(line, 0),
                 gpu_ns=gpu_ns.get(line, 0),
+                hits=hits[line],
+                own=parts.lines.get((key, line), _NO_TIME),
             )
             for line in dict.fromkeys([*hits, *gpu_ns])
         }
@@ -373,6 +547,8 @@ def _measured(profile: Profile, *, knows_calls: bool) -> dict[Key, _Measured]:
             total_ns=total.total_ns,
             self_ns=total.self_ns if knows_calls else total.total_ns,
             gpu_ns=gpu_functions[key].self_ns if key in gpu_functions else 0,
+            hits=sum(hits.values()),
+            own=parts.functions.get(key, _NO_TIME),
         )
         found[key] = _Measured(counts=counts, lines=lines)
     return found
@@ -447,13 +623,17 @@ class _Matcher:
 
 
 def _side(
-    runs: Sequence[Run], matcher: _Matcher, *, knows_calls: bool
+    runs: Sequence[Run],
+    parts: Sequence[OwnTimes],
+    matcher: _Matcher,
+    *,
+    knows_calls: bool,
 ) -> list[_Function]:
     """Return the functions of one side, each with its numbers in all runs."""
     functions: list[_Function] = []
     of_first: dict[Key, _Function] = {}
     for number, run in enumerate(runs):
-        measured = _measured(run.profile, knows_calls=knows_calls)
+        measured = _measured(run.profile, parts[number], knows_calls=knows_calls)
         found: dict[Key, Key] = {}
         if number:
             found = paired_functions(measured, of_first, run.block, runs[0].block)
@@ -508,7 +688,7 @@ def _by_origin(functions: Iterable[_Function]) -> dict[int, dict[Key, _Function]
 
 
 def _line_pairs(
-    before: _Function, after: _Function, matcher: _Matcher
+    before: _Function, after: _Function, matcher: _Matcher, changes: _Changes
 ) -> Iterator[LinePair]:
     """Yield the lines of a function on both sides, in the order of their numbers."""
     lines: _LineMap | None = None
@@ -530,7 +710,7 @@ def _line_pairs(
             after=same,
             before_text=before.text(line, run),
             after_text=after.text(same, after.origin) if is_shown else None,
-            times=_times(counts, found),
+            times=changes.times(counts, found),
         )
     for (run, line), counts in sorted(rest.items(), key=_by_line):
         same = lines.own(line) if lines and run == after.origin else None
@@ -539,7 +719,7 @@ def _line_pairs(
             after=line,
             before_text=None if is_guess else before.text(same, before.origin),
             after_text=after.text(line, run),
-            times=_times(none, counts),
+            times=changes.times(none, counts),
         )
 
 
@@ -548,7 +728,67 @@ def _by_line(item: tuple[tuple[int, int], object]) -> tuple[int, int]:
     return line, run
 
 
-def _times(before: Sequence[_Counts], after: Sequence[_Counts]) -> Times:
-    """Return the changes of all numbers of a function or line."""
-    count, *times = zip(zip(*before), zip(*after))
-    return Times(CountChange(*count), *starmap(Change, times))
+class _Changes(NamedTuple):
+    """How the numbers of both sides become changes with noise bands."""
+
+    noise: _Experience
+    waits_known: bool
+
+    def times(self, *sides: Sequence[_Counts]) -> Times:
+        """Return the changes of all numbers of a function, a line or the program."""
+
+        def change(name: str) -> Change:
+            before, after = ([getattr(one, name) for one in side] for side in sides)
+            return Change(tuple(before), tuple(after))
+
+        gpu_ns, own_ns = change("gpu_ns"), change("self_ns")
+        hits = max(one.hits for one in chain(*sides))
+        times = Times(
+            count=CountChange(*(tuple([one.count for one in side]) for side in sides)),
+            total_ns=change("total_ns"),
+            self_ns=own_ns,
+            gpu_ns=gpu_ns._replace(floor=self.noise.of_gpu(gpu_ns)),
+            own_ns=own_ns._replace(floor=self.noise.of_cpu(own_ns, hits)),
+        )
+        if not self.waits_known:
+            return times
+        cpu_ns = _between([[one.own.cpu for one in side] for side in sides])
+        wait_ns = _between([[one.own.waits for one in side] for side in sides])
+        ready_ns = _between([[one.own.ready for one in side] for side in sides])
+        own_ns = _between([[*map(_without_ready, side)] for side in sides])
+        cpu_floor = self.noise.of_cpu(cpu_ns, hits)
+        wait_floor = self.noise.of_waits(wait_ns, hits, ready_ns)
+        return times._replace(
+            own_ns=own_ns._replace(floor=cpu_floor + wait_floor),
+            cpu_ns=cpu_ns._replace(floor=cpu_floor),
+            wait_ns=wait_ns._replace(floor=wait_floor),
+            cause=_cause(*sides),
+        )
+
+    def with_noise(
+        self, change: Change | None, wholes: Sequence[Sequence[_Counts]]
+    ) -> Change | None:
+        """Return the change of a time of processes, with its noise band."""
+        hits = max(one.hits for one in chain(*wholes))
+        return change and change._replace(floor=self.noise.of_cpu(change, hits))
+
+
+def _between(sides: Sequence[Sequence[Bounds]]) -> Change:
+    """Return the change of a time that each run knows between bounds."""
+    before, after = (tuple([sum(one) // 2 for one in side]) for side in sides)
+    widths = [sum(high - low for low, high in side) / len(side) for side in sides]
+    return Change(before, after, unsure=sum(widths) / 2)
+
+
+def _without_ready(one: _Counts) -> Bounds:
+    low, high = one.own.ready
+    return one.self_ns - high, one.self_ns - low
+
+
+def _cause(before: Sequence[_Counts], after: Sequence[_Counts]) -> str:
+    """Return the cause whose waits changed most; "" without waits."""
+    changes: dict[str, float] = {}
+    for sign, side in ((-1, before), (1, after)):
+        for cause, ns in chain(*(one.own.causes.items() for one in side)):
+            changes[cause] = changes.get(cause, 0.0) + sign * ns / len(side)
+    return max(sorted(changes), key=lambda cause: abs(changes[cause]), default="")

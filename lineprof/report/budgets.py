@@ -17,7 +17,7 @@ from lineprof.files import short_path
 from lineprof.model.budgets import COUNT, FUNCTION, LINE, PROGRAM, SHARE, Limit
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
-from lineprof.report.diff import whole_ns
+from lineprof.report.diff import in_proportion, title_of, whole_ns
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
 from lineprof.report.text_grid import counted, in_words
@@ -59,7 +59,7 @@ class Outcome(NamedTuple):
     file: str  # source, or the file of the budget
     line: int
     name: str  # of the function; "" for the program
-    key: str  # as in the file of the budget; "slowdown" of a baseline
+    key: str  # as in the file of the budget; of a baseline "slowdown", or "waits"
     message: str
     value: float | None = None  # ns, % or a number; None: unknown
     limit: float | None = None
@@ -369,37 +369,54 @@ def slowdowns(
 ) -> Iterator[Outcome]:
     """Yield the outcomes of a baseline: of the program, and of functions too slow.
 
-    A function is too slow if its self time, or its GPU time, grew by more than
-    `max_percent` of itself, by `min_percent` or more of the time of all lines, and by
-    more than the noise band. `file` is the script of the program.
+    A function is too slow if its CPU time, its waits or its GPU time, or its own time
+    where waits are not known, grew by more than `max_percent` of itself, by
+    `min_percent` or more of the time of all lines, and by more than the noise band.
+    `file` is the script of the program.
     """
-    change = comparison.wall_ns or comparison.self_ns
-    title = "wall time" if comparison.wall_ns else "time of all functions"
-    limit = Limit(key="slowdown", kind=SHARE, value=max_percent, text="")
-    program = _Place(file=file, line=1, name="", values={})
-    outcome = program.outcome(limit)._replace(value=_growth(change))
-    if _is_slower(change, max_percent):
-        message = _slower(title, change, max_percent)
-        outcome = outcome._replace(status=EXCEEDED, message=message)
-    yield outcome
+    limit = Limit(key="", kind=SHARE, value=max_percent, text="")
+    program = _Place(file=file, line=1, name="", values={}).outcome(limit)
+    for name, title, change in _of_program(comparison):
+        outcome = program._replace(key=_key(name), value=_growth(change))
+        if _is_slower(change, max_percent):
+            message = _slower(title, name, change, max_percent)
+            outcome = outcome._replace(status=EXCEEDED, message=message)
+        yield outcome
     min_ns = min_percent / 100 * whole_ns(comparison)
-    own = "self time" if comparison.has_calls else "time"
     for pair in comparison.functions:
-        for title, of_kind in ((own, "self_ns"), ("GPU time", "gpu_ns")):
-            change = getattr(pair.times, of_kind)
-            if pair.before is None or pair.after is None or not pair.after[0]:
-                continue
+        if pair.before is None or pair.after is None or not pair.after[0]:
+            continue
+        for name, change in pair.times.beyond_noise.items():
             if _is_slower(change, max_percent) and change.difference >= min_ns:
-                line, more = _slowest_line(pair, of_kind)
-                yield outcome._replace(
+                line, more = _slowest_line(pair, name)
+                title = title_of(name, comparison, pair.times.cause)
+                slower = _slower(title, name, change, max_percent)
+                yield program._replace(
+                    key=_key(name),
                     status=EXCEEDED,
                     file=pair.after[0],
                     line=line,
                     name=pair.after[2],
                     value=_growth(change),
-                    message=f"{pair.after[2]}: {_slower(title, change, max_percent)}"
-                    f"{more}",
+                    message=f"{pair.after[2]}: {slower}{more}",
                 )
+
+
+def _of_program(comparison: Comparison) -> list[tuple[str, str, Change]]:
+    """Return the times of the program: names of `Times.judged`, titles, changes."""
+    whole = comparison.whole
+    if whole.cpu_ns is None or whole.wait_ns is None:
+        if comparison.wall_ns:
+            return [("own_ns", "wall time", comparison.wall_ns)]
+        return [("own_ns", "time of all functions", whole.own_ns)]
+    cpu_ns = comparison.process_ns or whole.cpu_ns
+    title = title_of("wait_ns", comparison, whole.cause)
+    return [("cpu_ns", "CPU time", cpu_ns), ("wait_ns", title, whole.wait_ns)]
+
+
+def _key(name: str) -> str:
+    """Return the key of a time of `Times.judged`, which may have a slowdown."""
+    return "waits" if name == "wait_ns" else "slowdown"
 
 
 def _growth(change: Change) -> float | None:
@@ -411,24 +428,23 @@ def _is_slower(change: Change, max_percent: Fraction) -> bool:
     """Return whether a time grew by more than a share of itself, and than its noise."""
     runs, runs_after = len(change.before), len(change.after)
     before, after = sum(change.before) * runs_after, sum(change.after) * runs
-    return bool(
-        before and (after - before) * 100 > before * max_percent and not change.is_noise
-    )
+    return (after - before) * 100 > before * max_percent and not change.is_noise
 
 
-def _slower(title: str, change: Change, max_percent: Fraction) -> str:
-    growth = _growth(change) or 0.0
+def _slower(title: str, name: str, change: Change, max_percent: Fraction) -> str:
+    after, before = in_words(change.mean_after), in_words(change.mean_before)
+    if not change.mean_before:
+        return f"{title} {after}, none in the baseline"
     return (
-        f"{title} {in_words(change.mean_after)} is {growth:.1f} % more than the"
-        f" {in_words(change.mean_before)} of the baseline; {float(max_percent):g} % are"
-        " allowed"
+        f"{title} {after}, {in_proportion(change, name)} than the {before} of the"
+        f" baseline; {float(max_percent):g} % are allowed"
     )
 
 
-def _slowest_line(pair: FunctionPair, of_kind: str) -> tuple[int, str]:
+def _slowest_line(pair: FunctionPair, name: str) -> tuple[int, str]:
     """Return the line that grew most, and by how much in words; else the first one."""
     grown = [
-        (getattr(line.times, of_kind).difference, -line.after)
+        (getattr(line.times, name).difference, -line.after)
         for line in pair.lines
         if line.after is not None
     ]

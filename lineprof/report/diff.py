@@ -1,7 +1,8 @@
 """Views of a comparison of profiles: text and JSON.
 
 `lineprof.comparison.compare` has the numbers. Rows are sorted by the size of their
-change in self time or GPU time; changes within the noise band come last.
+change: of CPU time, waits or GPU time, or of self time where waits are not known.
+Changes within the noise band come last, and text leaves them out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import block_of, paired_files
 from lineprof.comparison.compare import Comparison, Run, compare, has_calls
-from lineprof.console.terminal import Terminal, box_characters_of
+from lineprof.console.terminal import PLAIN, Terminal, box_characters_of
 from lineprof.model.names import short_names
+from lineprof.model.own_waits import knows_waits
+from lineprof.model.records import GIL, IO, LOCK, OTHER, SLEEP
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
 from lineprof.report.notes import with_notes
@@ -44,9 +47,25 @@ if TYPE_CHECKING:
 FORMAT = 1  # raised when a field changes its meaning or is removed
 
 ONE_RUN = (
-    "each side is one run, so there is no noise band: a small change may be chance;"
-    " give three or more runs a side to see which changes are not"
+    "each side is one run, so a change counts only if it is greater than what runs of"
+    " one program differ by; three or more runs a side tell smaller ones from chance"
 )
+
+_WAITS = {
+    GIL: "waits for the GIL",
+    LOCK: "waits for a lock",
+    SLEEP: "waits in sleep",
+    IO: "waits for I/O",
+    OTHER: "waits for something else",
+}
+
+OF_TIMES = ("Before", "After", "Change")  # titles of columns, of each kind of time
+
+_SIDES = ("before", "after")
+
+_BUSY = 1.5  # times as long, by other load
+
+_LEAST_WAIT = 0.05  # of CPU time, from which on waits are told
 
 
 class Difference(NamedTuple):
@@ -65,7 +84,7 @@ class Row(NamedTuple):
     line: LinePair | None  # None: the function itself
     times: Times
     size: float  # see `Times.size`
-    rank: int  # 0: beyond the noise; 1: another count alone; 2: within the noise
+    rank: int  # 0: beyond the noise; 1: another count alone; _IN_NOISE
 
     @property
     def numbers(self) -> tuple[int | None, int | None]:
@@ -133,6 +152,8 @@ def _run(profile: Profile, sources: Sources, *, is_after: bool) -> Run:
 
 # Rows, in order.
 
+_IN_NOISE = 2  # a rank
+
 
 def function_rows(comparison: Comparison) -> list[Row]:
     """Return the functions that changed, the greatest change first."""
@@ -150,8 +171,8 @@ def _rows(pairs: Iterable[tuple[FunctionPair, LinePair | None]]) -> list[Row]:
         times = (line or function).times
         if times.changed:
             size = times.size
-            rank = 1 if times.count.is_exact_change else 2
-            if size and not times.is_noise:
+            rank = 1 if times.count.is_exact_change else _IN_NOISE
+            if not times.is_noise:
                 rank = 0
             row = Row(function=function, line=line, times=times, size=size, rank=rank)
             rows.append(row)
@@ -164,8 +185,11 @@ def _order(row: Row) -> tuple[object, ...]:
 
 
 def whole_ns(comparison: Comparison) -> float:
-    """Return the time of all lines themselves, of the side where it is greater."""
-    change = comparison.self_ns
+    """Return the time of all lines themselves, of the side where it is greater.
+
+    Waits for a processor are no part of it, if they are known.
+    """
+    change = comparison.whole.own_ns
     gpu = [pair.times.gpu_ns for pair in comparison.functions]
     return max(
         change.mean_before,
@@ -191,72 +215,159 @@ def text(difference: Difference, options: Options) -> Iterator[str]:
 
 def _text(difference: Difference, options: Options) -> Iterator[str]:
     comparison = difference.comparison
-    terminal = options.terminal
-    yield from _sentences("Wall time", comparison.wall_ns, terminal)
-    own = "Own time" if comparison.has_calls else "Time of functions"
-    yield from _sentences(own, comparison.self_ns, terminal)
-    names = Names(comparison, terminal)
-    for noun, count, rows in (
+    names = Names(comparison, options.terminal)
+    yield from _first_lines(comparison, names)
+    for noun, count, every in (
         ("function", "call", function_rows(comparison)),
         ("line", "hit", line_rows(comparison)),
     ):
+        rows = (
+            [row for row in every if row.rank < _IN_NOISE] if options.limit else every
+        )
         yield ""
-        if not rows:
+        if rows:
+            shown = _shown(rows, comparison, options)
+            yield f"{_summary(rows, noun, count)}:"
+            yield ""
+            if shown:
+                yield from _table(shown, comparison, names, options)
+            yield from more_rows(len(rows) - len(shown))
+        else:
             words = f"No {noun} took another time"
             if noun == "line" or comparison.knows_counts:
                 words += f" or has another number of {count}s"
             yield words
-            continue
-        shown = _shown(rows, comparison, options)
-        yield f"{_summary(rows, noun, comparison)}:"
-        yield ""
-        if shown:
-            yield from _table(shown, comparison, names, options)
-        yield from more_rows(len(rows) - len(shown))
-        kept = {id(row) for row in shown}
-        rest = sum(
-            1 for row in rows if id(row) not in kept and row.times.count.is_exact_change
-        )
-        if rest:
-            have = "has" if rest == 1 else "have"
-            yield f"{rest} of these {have} another number of {count}s"
+        if len(rows) < len(every):
+            less = counted(len(every) - len(rows), noun)
+            if rows:
+                yield ""
+            yield f"{less} changed within noise; --limit 0 lists all"
 
 
-def _summary(rows: Sequence[Row], noun: str, comparison: Comparison) -> str:
+def _summary(rows: Sequence[Row], noun: str, count: str) -> str:
     """Return how many functions or lines changed, in words."""
-    words = f"{counted(len(rows), noun)} changed"
-    quiet = sum(1 for row in rows if row.times.is_noise)
-    if comparison.has_noise:
-        words += f", {quiet} of them within noise"
-    return words
+    times, counts = (sum(row.rank == rank for row in rows) for rank in (0, 1))
+    words = [f"{counted(times, noun)} took another time"] if times else []
+    if counts:
+        have = "has" if counts == 1 else "have"
+        which = f"{counts} more" if times else counted(counts, noun)
+        words.append(f"{which} {have} another number of {count}s")
+    if times + counts < len(rows):
+        words.append(f"{len(rows) - times - counts} changed within noise")
+    return ", ".join(words)
 
 
-def _sentences(title: str, change: Change | None, terminal: Terminal) -> Iterator[str]:
-    """Yield the change of a time of the whole program, in words."""
-    if change is None:
-        yield f"{title}: not known"
-        return
-    words = (
-        f"{title}: {in_words(change.mean_before)} before,"
-        f" {in_words(change.mean_after)} after, change"
-        f" {_signed_words(change.difference)}"
-    )
-    if change.noise is not None:
-        words += f" {'±' if terminal.boxes else '+/-'} {in_words(change.noise)}"
-    if change.ratio is not None:
-        words += f", {change.ratio:.2f} x"
+def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
+    """Yield the verdict, and the times of the program."""
+    words = verdict(comparison, names)
     yield words
-    if change.noise is not None:
-        sides = [
-            f"{side} {counted(len(values), 'run')}, {in_words(min(values))} to"
-            f" {in_words(max(values))}"
-            for side, values in zip(("before", "after"), change)
-        ]
-        yield f"  {'; '.join(sides)}{'; within noise' if change.is_noise else ''}"
+    if not words.startswith(_NO_CHANGE):
+        yield f"In all: {_totals(comparison)}"
+    wall = comparison.wall_ns
+    words = f"Wall time: {_both(wall)}" if wall else "Wall time: not known"
+    if comparison.ready_ns:
+        words += f"; waits for a processor {_both(comparison.ready_ns, short=True)}"
+    yield words
+    if not comparison.is_one_run:
+        name = "own_ns" if comparison.whole.cpu_ns is None else "cpu_ns"
+        title = f"{title_of(name, comparison)} "
+        sides: list[str] = []
+        for side, values in zip(_SIDES, getattr(comparison.whole, name)[:2]):
+            extremes = f"{in_words(min(values))} to {in_words(max(values))}"
+            sides.append(f"{len(values)} {side}, {'' if sides else title}{extremes}")
+        yield f"Runs: {'; '.join(sides)}"
 
 
-def _signed_words(ns: float) -> str:
-    return f"{'+' if ns > 0 else ''}{in_words(ns)}"
+def verdict(comparison: Comparison, names: Names) -> str:
+    """Return what changed most, or that nothing did, in words."""
+    for rows in (line_rows(comparison), function_rows(comparison)):
+        if rows and not rows[0].rank:
+            row = rows[0]
+            place = f"{names.place(row)} {names.function(row)}".strip()
+            return f"{place}: {sentence(row.times, comparison)}"
+    if comparison.whole.beyond_noise:
+        return f"Many small changes: {sentence(comparison.whole, comparison)}"
+    process = comparison.process_ns
+    if process and not process.is_noise:
+        return (
+            f"Outside of the profiled lines: CPU time of processes {_both(process)}"
+            f"{_after_comma(in_proportion(process, 'cpu_ns'))}"
+        )
+    return f"{_NO_CHANGE}: {_totals(comparison)}"
+
+
+_NO_CHANGE = "No change"
+
+
+def sentence(times: Times, comparison: Comparison) -> str:
+    """Return the changes beyond noise, the greatest first."""
+    changes = sorted(
+        times.beyond_noise.items(), key=lambda item: -abs(item[1].difference)
+    )
+    return "; ".join(
+        f"{title_of(name, comparison, times.cause)} {_both(change)}"
+        f"{_after_comma(in_proportion(change, name))}"
+        for name, change in changes
+    )
+
+
+def _totals(comparison: Comparison) -> str:
+    """Return the times of all functions, with words for those beyond noise."""
+    whole = comparison.whole
+    changed = whole.beyond_noise
+    parts: list[str] = []
+    for name in ("cpu_ns", "wait_ns", "own_ns", "gpu_ns"):
+        change = getattr(whole, name)
+        if name not in whole.judged or (name == "own_ns" and whole.cpu_ns):
+            continue
+        if name == "gpu_ns" and not comparison.has_gpu:
+            continue
+        words = f"{title_of(name, comparison)} {_both(change, short=bool(parts))}"
+        if name in changed:
+            words += _after_comma(in_proportion(change, name))
+        parts.append(words)
+    return "; ".join(parts)
+
+
+def title_of(name: str, comparison: Comparison, cause: str = "") -> str:
+    """Return a time of `Times.judged` in words."""
+    own = "own time" if comparison.has_calls else "time of functions"
+    titles = {"cpu_ns": "CPU time", "wait_ns": "waits", "own_ns": own}
+    if name == "wait_ns" and cause:
+        return _WAITS.get(cause, "waits")
+    return titles.get(name, "GPU time")
+
+
+def _both(change: Change, *, short: bool = False) -> str:
+    """Return both means in words."""
+    before, after = in_words(change.mean_before), in_words(change.mean_after)
+    return f"{before}, {after}" if short else f"{before} before, {after} after"
+
+
+def _after_comma(words: str) -> str:
+    return f", {words}" if words else ""
+
+
+def in_proportion(change: Change, name: str) -> str:
+    """Return a change of a time of `Times.judged` in proportion: ``3.9 times faster``.
+
+    Below twice the time it is a share of the time before. "" if a side has no time.
+    """
+    more, less = ("longer", "shorter") if name == "wait_ns" else ("slower", "faster")
+    before, after = change.mean_before, change.mean_after
+    if not before or not after:
+        return ""
+    small, great = sorted((before, after))
+    word = more if after > before else less
+    if great >= 2 * small:
+        times = great / small
+        digits = f"{times:.1f}".removesuffix(".0") if times < _TEN else f"{times:,.0f}"
+        return f"{digits} times {word}"
+    percent = percent_of(great - small, before)
+    return f"{percent:.{0 if percent >= 1 else 1}f} % {word}"
+
+
+_TEN = 9.95  # what is 10 with one decimal
 
 
 class Names:
@@ -303,61 +414,90 @@ def _table(
     rows: Sequence[Row], comparison: Comparison, names: Names, options: Options
 ) -> Iterator[str]:
     """Yield a row for each function, or for each line."""
-    changes = [row.times.self_ns for row in rows] + [row.times.gpu_ns for row in rows]
+    parts = {"": "self_ns"}
+    if comparison.whole.cpu_ns:
+        parts = {"CPU ": "cpu_ns", "Wait ": "wait_ns"}
+    if comparison.has_gpu:
+        parts["GPU "] = "gpu_ns"
+    shown = {
+        part: [getattr(row.times, name) for row in rows] for part, name in parts.items()
+    }
+    most = {part: max(map(_most, changes)) for part, changes in shown.items()}
+    if "Wait " in most and most["Wait "] <= _LEAST_WAIT * max(most.values()):
+        del shown["Wait "]
     unit = time_unit_for(
-        max(change.mean_before, change.mean_after) for change in changes
+        _most(change) for changes in shown.values() for change in changes
     )
     is_line = rows[0].line is not None
-    titles = [*unit.titles("Before", "After", "Change")]
-    titles += unit.titles("Noise") if comparison.has_noise else []
-    titles += ["Ratio"]
-    if comparison.has_gpu:
-        titles += unit.titles("GPU Before", "GPU After", "GPU Change")
+    titles = [
+        title
+        for part in shown
+        for title in unit.titles(*(f"{part}{title}" for title in OF_TIMES))
+    ]
     titles += ["Hits" if is_line else "Calls"]
-    notes = [note_of(row, names) for row in rows]
-    words = ["Note"] if any(notes) else []
+    texts = {
+        "Verdict": [verdict_of(row) for row in rows],
+        "Note": [note_of(row, names) for row in rows],
+    }
+    words = [title for title, ones in texts.items() if any(ones)]
     words += ["Line", "Function", *(["Line Contents"] if is_line else [])]
     cells = []
-    for row, note in zip(rows, notes):
-        texts = [*_numbers(row.times.self_ns, unit, row, noise=comparison.has_noise)]
-        if comparison.has_gpu:
-            texts += _gpu_numbers(row.times.gpu_ns, unit)
-        texts.append(_counts(row, names))
-        texts += [note] if any(notes) else []
-        texts += [names.place(row), names.function(row)]
-        if row.line is not None:
-            texts.append(row.text.strip())
-        cells.append(texts)
+    for index, row in enumerate(rows):
+        numbers = [
+            text
+            for part, changes in shown.items()
+            for text in _numbers(changes[index], unit, row, part)
+        ]
+        cell = [*numbers, _counts(row, names)]
+        cell += [texts[title][index] for title in words if title in texts]
+        cell += [names.place(row), names.function(row)]
+        cells.append([*cell, row.text.strip()] if is_line else cell)
     total = whole_ns(comparison)
     heat = [0.0 if row.rank else percent_of(row.size, total) for row in rows]
     titles += words
     # On a narrow terminal: the time before is that after, less the change.
-    rare = [title for title in titles if title.startswith(("Noise", "Before"))][::-1]
-    rare = ["Function", *rare, "Note"] if is_line else rare
-    spare = [titles.index(title) for title in rare if title in titles]
+    rare = [title for title in titles if "Before" in title][::-1]
+    rare = [*(["Function"] if is_line else []), *rare, "Verdict", "Note"]
+    rare += [title for title in titles if title.startswith("Wait ")][::-1]
+    spare = [titles.index(title) for title in dict.fromkeys(rare) if title in titles]
     yield from grid(
         titles, cells, options.terminal, words=len(words), heat=heat, spare=spare
     )
 
 
-def _numbers(change: Change, unit: TimeUnit, row: Row, *, noise: bool) -> Iterator[str]:
-    """Yield the numbers of a change in self time."""
-    yield "" if _is_added(row) else unit.text(change.mean_before)
-    yield "" if _is_removed(row) else unit.text(change.mean_after)
-    yield _signed(change.difference, unit)
-    if noise:
-        yield unit.text(change.noise or 0)
-    yield "" if change.ratio is None or _is_removed(row) else f"{change.ratio:.2f}"
+def _most(change: Change) -> float:
+    return max(change.mean_before, change.mean_after)
 
 
-def _gpu_numbers(change: Change, unit: TimeUnit) -> Sequence[str]:
-    if not (change.mean_before or change.mean_after):
+def _numbers(
+    change: Change, unit: TimeUnit, row: Row, part: str
+) -> tuple[str, str, str]:
+    """Return both means of a time, and its change."""
+    if part == "GPU " and not _most(change):
         return "", "", ""
     return (
-        unit.text(change.mean_before),
-        unit.text(change.mean_after),
+        "" if _is_added(row) else unit.text(change.mean_before),
+        "" if _is_removed(row) else unit.text(change.mean_after),
         _signed(change.difference, unit),
     )
+
+
+def verdict_of(row: Row) -> str:
+    """Return the changes beyond noise in a few words; "" for an added or removed row.
+
+    A CPU time has no name in it, as almost every row has one.
+    """
+    words = []
+    for name, change in row.times.beyond_noise.items():
+        proportion = in_proportion(change, name)
+        if name == "wait_ns":
+            title = _WAITS.get(row.times.cause, "waits")
+            words.append(
+                f"{title} {proportion or ('' if change.mean_after else 'gone')}"
+            )
+        elif proportion:
+            words.append(f"GPU {proportion}" if name == "gpu_ns" else proportion)
+    return ", ".join(word.strip() for word in words)
 
 
 def _signed(ns: float, unit: TimeUnit) -> str:
@@ -409,7 +549,7 @@ def note_of(row: Row, names: Names) -> str:
         before, after = row.function.before, row.function.after
         words += ["renamed"] if before and after and before[2] != after[2] else []
         words += ["moved"] if names.is_moved(row) else []
-    words += ["within noise"] if row.times.is_noise else []
+    words += ["within noise"] if row.rank == _IN_NOISE else []
     return ", ".join(words)
 
 
@@ -419,8 +559,14 @@ def note_of(row: Row, names: Names) -> str:
 def notes(difference: Difference) -> Iterator[str]:
     """Yield what the comparison lacks, and the warnings of all profiles."""
     comparison = difference.comparison
-    if not comparison.has_noise:
+    if comparison.is_one_run:
         yield ONE_RUN
+    if comparison.stretch >= _BUSY and _has_waits(comparison):
+        yield (
+            "other work had the processors: that may have made waits for others"
+            f" {comparison.stretch:.1f} times as long, so that up to there they count"
+            " as no change"
+        )
     if comparison.unknown_source:
         count = len(comparison.unknown_source)
         file, line, name = min(comparison.unknown_source)
@@ -429,13 +575,31 @@ def notes(difference: Difference) -> Iterator[str]:
             " that lines match by their distance from the first one:"
             f" {name} ({file}:{line}){' and others' if count > 1 else ''}"
         )
+    unknown = [
+        side
+        for side, profiles in zip(_SIDES, (difference.before, difference.after))
+        if not all(map(knows_waits, profiles))
+    ]
+    if unknown:
+        yield (
+            f"the profile {' and '.join(unknown)} does not say how long lines waited:"
+            " wall times are compared, and other load on the machine is in them"
+        )
     for side, profiles, sources in zip(
-        ("before", "after"), (difference.before, difference.after), difference.sources
+        _SIDES, (difference.before, difference.after), difference.sources
     ):
         for number, (profile, source) in enumerate(zip(profiles, sources), 1):
             run = f"{side}, run {number}" if len(profiles) > 1 else side
             for note in _notes_of(profile, source):
                 yield f"{run}: {note}"
+
+
+def _has_waits(comparison: Comparison) -> bool:
+    """Return whether waits are a part of the time that is worth a note."""
+    whole = comparison.whole
+    if whole.cpu_ns is None or whole.wait_ns is None:
+        return False
+    return _most(whole.wait_ns) > _LEAST_WAIT * _most(whole.cpu_ns)
 
 
 def _notes_of(profile: Profile, sources: Sources) -> Iterator[str]:
@@ -457,15 +621,20 @@ def _notes_of(profile: Profile, sources: Sources) -> Iterator[str]:
 def as_json(difference: Difference, options: Options) -> Iterator[str]:
     """Yield the comparison as one JSON object, a function or line on each line."""
     comparison = difference.comparison
-    wall = comparison.wall_ns
+    whole = comparison.whole
     head = {
         "format": FORMAT,
         "unit": "ns",
         "view": "diff",
         "runs": {"before": comparison.runs[0], "after": comparison.runs[1]},
         "has_calls": comparison.has_calls,
-        "wall_ns": None if wall is None else _change(wall),
-        "self_ns": _change(comparison.self_ns),
+        "verdict": verdict(comparison, Names(comparison, PLAIN)),
+        "wall_ns": _change(comparison.wall_ns),
+        "process_cpu_ns": _change(comparison.process_ns),
+        "self_ns": _change(whole.self_ns),
+        "cpu_ns": _change(whole.cpu_ns),
+        "wait_ns": _change(whole.wait_ns),
+        "ready_ns": _change(comparison.ready_ns),
     }
     yield f"{json.dumps(head)[:-1]},"
     for name, rows in (
@@ -486,12 +655,16 @@ def _row(row: Row) -> dict[str, object]:
     fields: dict[str, object] = {
         "before": _place(row.function.before),
         "after": _place(row.function.after),
-        "within_noise": times.is_noise if times.self_ns.noise is not None else None,
+        "within_noise": times.is_noise,
+        "verdict": verdict_of(row),
     }
     if row.line is not None:
         fields["before_line"], fields["after_line"] = row.line.before, row.line.after
     fields["calls" if row.line is None else "hits"] = _count(times.count)
     fields["self_ns"] = _change(times.self_ns)
+    fields["cpu_ns"] = _change(times.cpu_ns)
+    fields["wait_ns"] = _change(times.wait_ns)
+    fields["wait_cause"] = times.cause or None
     fields["total_ns" if row.line is None else "time_ns"] = _change(times.total_ns)
     fields["gpu_self_ns"] = _change(times.gpu_ns)
     if row.line is not None:
@@ -520,15 +693,16 @@ def _count(count: CountChange) -> dict[str, object]:
     }
 
 
-def _change(change: Change) -> dict[str, object]:
-    """Return a change: its means, rounded, and the value of each run."""
-    noise = change.noise
+def _change(change: Change | None) -> dict[str, object] | None:
+    """Return a change: its means, rounded, and the value of each run; None: unknown."""
+    if change is None:
+        return None
     return {
         "before": round(change.mean_before),
         "after": round(change.mean_after),
         "change": round(change.difference),
         "ratio": change.ratio,
-        "noise": None if noise is None else round(noise),
+        "noise": round(change.noise),
         "before_runs": list(change.before),
         "after_runs": list(change.after),
     }

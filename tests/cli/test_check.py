@@ -471,14 +471,16 @@ def test_a_slower_function_is_named_at_its_line() -> None:
     assert done.status == 1
     # `unused` is three times as slow, but takes 2 us.
     assert done.out == (
-        f"{FILE}:3: error: step: self time 48.00 ms is 60.0 % more than the 30.00 ms of"
+        f"{FILE}:3: error: step: CPU time 48.00 ms, 60 % slower than the 30.00 ms of"
         " the baseline; 10 % are allowed (this line: 18.00 ms more)\n"
     )
-    assert done.err == "lineprof: 1 budget holds, 1 exceeded\n"
+    # The CPU time of the program is that of its process; the other one are its waits.
+    assert done.err == "lineprof: 2 budgets hold, 1 exceeded\n"
     assert against("old.lprof", "--max-slowdown", "60%").status == 0
     assert against("old.lprof", "--max-slowdown", "59.9").status == 1
+    # With one run a side, some microseconds more are chance.
     more = against("old.lprof", "--min-percent", "0")
-    assert "unused: self time 3.000 us is 200.0 % more" in more.out
+    assert "unused" not in more.out
 
 
 def test_a_faster_program_and_the_same_one_pass() -> None:
@@ -494,7 +496,7 @@ def test_a_slower_program_fails_as_a_whole() -> None:
     done = against("old.lprof")
     assert done.status == 1
     assert done.out == (
-        "/project/train.py:1: error: wall time 200.0 ms is 100.0 % more than the"
+        "/project/train.py:1: error: CPU time 200.0 ms, 2 times slower than the"
         " 100.0 ms of the baseline; 10 % are allowed\n"
     )
 
@@ -510,7 +512,7 @@ def test_a_slowdown_within_the_noise_of_the_baseline_passes() -> None:
 def test_a_baseline_and_a_budget_go_together() -> None:
     slower("old.lprof", 1)
     done = check(of_function("calls = 1"), "--baseline", "old.lprof")
-    assert done.err == "lineprof: 2 budgets hold, 0 exceeded\n"
+    assert done.err == "lineprof: 3 budgets hold, 0 exceeded\n"
 
 
 # Several runs.
@@ -534,7 +536,7 @@ def test_several_runs_on_both_sides_have_a_noise_band() -> None:
     assert against("old.*.lprof", file="noisy.*.lprof").status == 0
     done = against("old.*.lprof", file="new.*.lprof")
     assert done.out == (
-        f"{FILE}:3: error: step: self time 120.0 ms is 207.7 % more than the 39.00 ms"
+        f"{FILE}:3: error: step: own time 120.0 ms, 3.1 times slower than the 39.00 ms"
         " of the baseline; 10 % are allowed (this line: 81.00 ms more)\n"
     )
     assert done.status == 1

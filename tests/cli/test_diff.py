@@ -128,23 +128,25 @@ def test_a_moved_function_shows_no_change_and_the_faster_line_leads() -> None:
 @pytest.mark.usefixtures("sides")
 def test_the_text_has_both_line_numbers_and_the_wall_time() -> None:
     expected = """\
-Wall time: 100.0 ms before, 60.00 ms after, change -40.00 ms, 0.60 x
-Own time: 71.00 ms before, 31.00 ms after, change -40.00 ms, 0.44 x
+work.py:9 → 8 total: CPU time 60.00 ms before, 20.00 ms after, 3 times faster
+In all: CPU time 71.00 ms before, 31.00 ms after, 2.3 times faster; waits 0 s, 0 s
+Wall time: 100.0 ms before, 60.00 ms after; waits for a processor 0 s, 0 s
 
-1 function changed:
+1 function took another time:
 
-Before (ms)  After (ms)  Change (ms)  Ratio  Calls  Line            Function
-     62.002      22.002      -40.000   0.35      1  work.py:6 → 4   total
+CPU Before (ms)  CPU After (ms)  CPU Change (ms)  Calls  Verdict  Line  Function
+     62.002      22.002      -40.000  1  2.8 times faster  work.py:6 → 4   total
 
-2 lines changed:
+1 line took another time, 1 more has another number of hits:
 
-Before (ms)  After (ms)  Change (ms)  Ratio  Hits  Note    Line  Function  Line Contents
-60.000  20.000  -40.000  0.33  100  edited  work.py:9 → 8  total  \
+CPU Before (ms)  CPU After (ms)  CPU Change (ms)  Hits  Verdict  Note    Line  \
+Function  Line Contents
+60.000  20.000  -40.000  100  3 times faster  edited  work.py:9 → 8  total  \
 result += sum(row.encode())
          0.000    0.000          1  added   work.py:9      total  print("done")
 
-Note: each side is one run, so there is no noise band: a small change may be chance; \
-give three or more runs a side to see which changes are not
+Note: each side is one run, so a change counts only if it is greater than what runs \
+of one program differ by; three or more runs a side tell smaller ones from chance
 """
     shown = diff("before.lprof", "after.lprof").out
     # How wide the columns are is the subject of other tests.
@@ -156,7 +158,9 @@ give three or more runs a side to see which changes are not
 @pytest.mark.usefixtures("sides")
 def test_a_profile_beside_itself_has_no_change() -> None:
     text = diff("before.lprof", "before.lprof").out
-    assert "change 0 s, 1.00 x" in text
+    assert text.startswith(
+        "No change: CPU time 71.00 ms before, 71.00 ms after; waits 0 s, 0 s\n"
+    )
     assert "No function took another time or has another number of calls\n" in text
     assert "No line took another time or has another number of hits\n" in text
     assert compared("before.lprof", "before.lprof")["lines"] == []
@@ -192,8 +196,8 @@ def test_a_renamed_function_matches_by_its_source() -> None:
     save_version(
         "b.lprof", renamed, {"checksum": {**TOTAL_BEFORE, "for row in": (101, MS)}}
     )
-    text = diff("a.lprof", "b.lprof").out
-    assert "renamed  work.py:6  total → checksum\n" in text
+    text = diff("a.lprof", "b.lprof", "--limit", "0").out
+    assert "renamed, within noise  work.py:6  total → checksum\n" in text
     (row,) = compared("a.lprof", "b.lprof")["lines"]
     assert (row["before_line"], row["after_line"]) == (8, 8)
 
@@ -203,8 +207,8 @@ def test_a_function_moved_to_another_file_matches() -> None:
     moved = AFTER.replace("row.encode()", "ord(c) for c in row")
     numbers = {**TOTAL_BEFORE, "for row in": (101, MS)}
     save_version("b.lprof", moved, {"total": numbers}, file="/p/sums.py")
-    text = diff("a.lprof", "b.lprof").out
-    assert "moved  work.py:6 → sums.py:4  total\n" in text
+    text = diff("a.lprof", "b.lprof", "--limit", "0").out
+    assert "moved, within noise  work.py:6 → sums.py:4  total\n" in text
     (row,) = compared("a.lprof", "b.lprof")["lines"]
     assert (row["before_line"], row["after_line"]) == (8, 7)
 
@@ -354,13 +358,17 @@ def test_a_change_within_noise_is_marked_and_comes_last() -> None:
     save_runs("old", NOISY[0], TIMES[0])
     save_runs("new", NOISY[1], TIMES[1])
     text = diff("old.*.lprof", "new.*.lprof").out
-    *_, first, second = text.splitlines()
+    assert "for row in rows" not in text
+    assert "1 line took another time:" in text
+    assert "1 line changed within noise; --limit 0 lists all\n" in text
+    assert "each side is one run" not in text
+    text = diff("old.*.lprof", "new.*.lprof", "--limit", "0").out
+    first, second = [row for row in text.splitlines() if "work.py:" in row][-2:]
     assert "result += " in first
     assert "within noise" not in first
     assert "for row in rows" in second
     assert "within noise" in second
-    assert "2 lines changed, 1 of them within noise:" in text
-    assert "no noise band" not in text
+    assert "1 line took another time, 1 changed within noise:" in text
 
 
 @pytest.mark.usefixtures("runs")
@@ -384,11 +392,10 @@ def test_runs_are_named_by_commas_patterns_or_flags(words: list[str]) -> None:
 @pytest.mark.usefixtures("runs")
 def test_the_first_lines_have_the_range_of_all_runs() -> None:
     text = diff("old.*.lprof", "new.0.lprof").out
-    assert text.startswith(
-        "Wall time: 110.0 ms before, 180.0 ms after, change +70.00 ms ± 49.69 ms,"
-        " 1.64 x\n"
-        "  before 3 runs, 100.0 ms to 120.0 ms; after 1 run, 180.0 ms to 180.0 ms\n"
-    )
+    assert (
+        "\nRuns: 3 before, own time 110.0 ms to 200.0 ms; 1 after, 270.0 ms to"
+        " 270.0 ms\n"
+    ) in text
 
 
 @pytest.mark.usefixtures("runs")
@@ -485,7 +492,8 @@ def test_limits_leave_out_the_smallest_changes() -> None:
     text = diff("before.lprof", "after.lprof", "--limit", "1").out
     assert "result += sum(row.encode())" in text
     assert 'print("done")' not in text
-    assert "1 more is not shown\n1 of these has another number of hits\n" in text
+    assert "1 line took another time, 1 more has another number of hits:\n" in text
+    assert "\n1 more is not shown\n" in text
     found = compared("before.lprof", "after.lprof", "--min-percent", "1")
     assert (len(found["lines"]), found["more_lines"]) == (1, 1)
     assert "not shown" not in diff("before.lprof", "after.lprof", "--limit", "0").out
@@ -514,7 +522,10 @@ def test_a_report_does_not_replace_a_profile(
 def test_empty_profiles_are_compared() -> None:
     save(LineStats.from_functions([]), "empty.lprof")
     text = diff("empty.lprof", "empty.lprof").out
-    assert text.startswith("Wall time: not known\n")
+    assert text.startswith(
+        "No change: CPU time 0 s before, 0 s after; waits 0 s, 0 s\n"
+    )
+    assert "\nWall time: not known" in text
     assert "Note: before: the profile is empty" in text
     assert compared("empty.lprof", "empty.lprof")["wall_ns"] is None
 
@@ -576,11 +587,11 @@ def test_an_unknown_number_of_calls_is_null_and_blank() -> None:
         "after_runs": [1],
     }
     assert removed["calls"]["before"] is None  # type: ignore[index]
-    table = diff(other, "slower.lprof").out.partition("lines changed")[0]
-    rows = [line.split() for line in table.splitlines() if "work.py" in line]
+    table = diff(other, "slower.lprof").out.partition("Function")[2]
+    rows = [line.split() for line in table.splitlines()[1:3]]
     assert rows == [
         ["62.002", "-62.002", "removed", "work.py:6", "total"],
-        ["8.000", "16.000", "+8.000", "2.00", "work.py:1", "load"],
+        ["8.000", "16.000", "+8.000", "2", "times", "slower", "work.py:1", "load"],
     ]
 
 

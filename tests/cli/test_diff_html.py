@@ -155,7 +155,7 @@ def test_a_removed_line_is_below_the_line_that_was_above_it() -> None:
 def test_a_line_that_stayed_does_not_move_one_that_was_removed() -> None:
     one = Change(before=(1,), after=(1,))
     count = CountChange(before=(1,), after=(1,))
-    times = Times(count=count, total_ns=one, self_ns=one, gpu_ns=one)
+    times = Times(count=count, total_ns=one, self_ns=one, gpu_ns=one, own_ns=one)
 
     def pair(before: int | None, after: int | None) -> LinePair:
         return LinePair(

@@ -19,7 +19,7 @@ NOT_RUN = {
     "a listing of bytecode": 1,
     "a message": 2,
     "a screen of a running program": 1,
-    "depends on the load of the machine": 2,
+    "depends on the load of the machine": 3,
     "installs a package": 2,
     "needs Dask or Ray": 4,
     "needs a launcher of ranks": 4,

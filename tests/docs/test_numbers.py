@@ -130,11 +130,13 @@ def test_every_column_of_the_first_screen_has_an_entry(tmp_path: Path) -> None:
 
 def test_every_column_of_a_comparison_has_an_entry(tmp_path: Path) -> None:
     ranks = save_ranks(tmp_path)
-    words = ("diff", "--before", *ranks[:2], "--after", *ranks[2:])
+    words = ("diff", "--limit", "0", ranks[0], ranks[3])
     shown = columns_of(tmp_path, *words, before="Before")
-    assert {"Before", "Noise", "Ratio", "Hits", "Note"} <= shown
-    source = Path(diff.__file__).read_text(encoding="utf-8")
-    shown |= set(re.findall(r'"(GPU \w+)"', source))
+    assert {"CPU Before", "Hits"} <= shown
+    shown |= {
+        f"{part}{title}" for part in ("", "Wait ", "GPU ") for title in diff.OF_TIMES
+    }
+    shown |= {"Verdict", "Note"}
     assert shown - {"Line", "Function", "Line Contents"} <= entries("Changes")
 
 

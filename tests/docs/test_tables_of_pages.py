@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from pages import PAGES, ROOT, blocks_of, shape
+from pages import DONE, PAGES, ROOT, Shell, blocks_of, shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,11 +58,20 @@ def test_the_page_of_top_has_its_keys_and_columns() -> None:
     assert first_column("| Column |") == {title for title, _ in TITLES.values()}
 
 
+PROPORTION = r"[\d,.]+ times"  # of a change, which differs from run to run
+
+
+def titles_and_rows(lines: list[str]) -> list[str]:
+    """Return the titles and the first row of each table of a comparison."""
+    tables = [at for at, line in enumerate(lines) if line.startswith("CPU Before (")]
+    return [line for at in tables for line in lines[at : at + 2]]
+
+
 def test_the_page_of_comparisons_shows_what_its_commands_print(folder: Path) -> None:
     page = PAGES["compare.md"].read_text(encoding="utf-8")
     blocks = blocks_of(PAGES["compare.md"])
     compared, exceeded = (
-        shape(block.text) for block in blocks if block.mark == "tested by"
+        shape(block.text, PROPORTION) for block in blocks if block.mark == "tested by"
     )
     [budgets] = [block.text for block in blocks if block.value == "budgets.toml"]
     [(before, after)] = re.findall(
@@ -77,9 +86,9 @@ def test_the_page_of_comparisons_shows_what_its_commands_print(folder: Path) -> 
     run(folder, "kernprof", "-lq", "-o", "after.lprof", SCRIPT)
 
     # Titles and the first change of each table; which change is the second, varies.
-    shown = shape(run(folder, "lineprof", "diff", "before.lprof", "after.lprof"))
-    tables = [at for at, line in enumerate(compared) if line.startswith("Before (")]
-    rows = [line for at in tables for line in compared[at : at + 2]]
+    words = ("lineprof", "diff", "before.lprof", "after.lprof")
+    shown = shape(run(folder, *words), PROPORTION)
+    rows = titles_and_rows(compared)
     assert rows[3].endswith("edited shingles.py:13 shingles parts.add(part)")
     assert [line for line in [*rows, compared[-1]] if line not in shown] == []
 
@@ -89,3 +98,21 @@ def test_the_page_of_comparisons_shows_what_its_commands_print(folder: Path) -> 
     (folder / "budgets.toml").write_text(budgets, encoding="utf-8")
     words = ("lineprof", "check", "after.lprof", "--budget", "budgets.toml")
     assert shape(run(folder, *words, status=1)) == exceeded
+
+
+def test_the_tutorial_shows_what_its_comparisons_print(folder: Path) -> None:
+    shell = Shell(folder)
+    compared = 0
+    for block in blocks_of(PAGES["tutorial-cpu.md"]):
+        if block.mark in DONE:
+            shell.do(block)
+        for command, output in block.sessions if block.language == "console" else ():
+            if command.startswith("kernprof"):
+                shell.run(command)
+            if "lineprof diff" in command:
+                shown = shape(shell.run(command), PROPORTION)
+                rows = titles_and_rows(shape(output, PROPORTION))
+                assert rows[1].endswith("returning")
+                assert [line for line in rows if line not in shown] == []
+                compared += 1
+    assert compared == 2

@@ -20,6 +20,7 @@ from lineprof.model.records import (
     SourceFile,
     Thread,
     ThreadLine,
+    Wait,
 )
 from lineprof.source_files import text_hash
 from lineprof.storage import save
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Numbers = Mapping[str, Mapping[str, tuple[int, int]]]  # hits and ns
+
+    Waits = Mapping[str, Mapping[str, Mapping[str, int]]]  # ns by cause
 
 MS = 1_000_000  # ns
 FILE = "/project/work.py"
@@ -57,12 +60,29 @@ def version(  # noqa: PLR0913  # each has its name
     wall_ns: int = 100 * MS,
     calls: bool = True,
     source: bool = True,
+    waits: Waits | None = None,
 ) -> LineStats:
     """Return the profile of one version, whose functions call each other nowhere.
 
-    Without `calls` it has no call tree, without `source` no text.
+    Without `calls` it has no call tree, without `source` no text. `waits` are parts of
+    the times of lines; without any, all time was spent on processors.
     """
     found = [function_of(text, name, functions[name], file) for name in functions]
+    lines = text.split("\n")
+    off_cpu = [
+        Wait(
+            function=one.key,
+            line=next(
+                n for n in range(one.line, len(lines) + 1) if part in lines[n - 1]
+            ),
+            thread=0,
+            cause=cause,
+            ns=ns,
+        )
+        for one in found
+        for part, causes in (waits or {}).get(one.name, {}).items()
+        for cause, ns in causes.items()
+    ]
     nodes = [
         CallNode(
             parent=NO_NODE,
@@ -81,10 +101,11 @@ def version(  # noqa: PLR0913  # each has its name
     sources = {file: SourceFile(file, text, text_hash(text))} if source else {}
     return LineStats.from_functions(
         found,
-        processes=[PROCESS._replace(wall_ns=wall_ns, cpu_ns=wall_ns)],
+        processes=[PROCESS._replace(wall_ns=wall_ns, cpu_ns=wall_ns, overhead_ns=0)],
         threads=[Thread(0, 4711, "MainThread")],
         sources=sources,
         calls=CallTree(nodes=tuple(nodes) if calls else ()),
+        waits=off_cpu,
     )
 
 

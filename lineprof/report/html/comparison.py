@@ -7,21 +7,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lineprof.comparison.compare import Change
 from lineprof.console.terminal import PLAIN
-from lineprof.report.diff import Names, function_rows, line_rows, note_of, notes
+from lineprof.report.diff import (
+    Names,
+    function_rows,
+    in_proportion,
+    line_rows,
+    note_of,
+    notes,
+    verdict,
+    verdict_of,
+)
 from lineprof.report.html.page import COMPARISON, page
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lineprof.comparison.compare import Change, FunctionPair, LinePair
+    from lineprof.comparison.compare import FunctionPair, LinePair, Times
     from lineprof.model.records import Key
     from lineprof.report.diff import Difference, Row
 
     Table = dict[str, list[object]]
 
-_TIMES = ("total", "self", "gpu")
+_TIMES = ("total", "self", "cpu", "wait", "gpu")
+
+_NOTHING = Change(before=(0,), after=(0,))
 
 
 def render(
@@ -52,11 +64,15 @@ def _data(
         "before": [*before],
         "after": [*after],
         "runs": [*comparison.runs],
-        "hasNoise": comparison.has_noise,
         "hasGpu": comparison.has_gpu,
         "hasCalls": comparison.has_calls,
-        "wall": _change(comparison.wall_ns) if comparison.wall_ns else None,
-        "own": _change(comparison.self_ns),
+        "hasWaits": comparison.whole.cpu_ns is not None,
+        "verdict": verdict(comparison, names),
+        "wall": _change(comparison.wall_ns, "own_ns"),
+        "own": _change(comparison.whole.self_ns, "own_ns"),
+        "cpu": _change(comparison.whole.cpu_ns, "cpu_ns"),
+        "wait": _change(comparison.whole.wait_ns, "wait_ns"),
+        "ready": _change(comparison.ready_ns, "wait_ns"),
         "functions": _table(functions, index, names),
         "lines": _table(lines, index, names),
         "sources": [_source(by_key[key]) for key in pairs],
@@ -73,6 +89,7 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         "source": [index[row.function.key] for row in rows],
         "name": [names.function(row) for row in rows],
         "place": [names.place(row) for row in rows],
+        "verdict": [verdict_of(row) for row in rows],
         "note": [note_of(row, names) for row in rows],
         "rank": [row.rank for row in rows],
         "before": [row.numbers[0] or 0 for row in rows],
@@ -80,10 +97,10 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         "text": [row.text for row in rows],
     }
     for name in _TIMES:
-        changes = [getattr(row.times, f"{name}_ns") for row in rows]
+        changes = [_known(row.times, name) for row in rows]
         table[f"{name}0"] = [round(one.mean_before) for one in changes]
         table[f"{name}1"] = [round(one.mean_after) for one in changes]
-        table[f"{name}Noise"] = [round(one.noise or 0) for one in changes]
+        table[f"{name}Noise"] = [round(one.noise) for one in changes]
     for side in (0, 1):
         counts = [row.times.count.known[side] for row in rows]
         table[f"low{side}"] = [one and min(one) for one in counts]
@@ -99,10 +116,11 @@ def _source(pair: FunctionPair) -> dict[str, object]:
         "after": [line.after or 0 for line in lines],
         "text0": [line.before_text or "" for line in lines],
         "text1": [line.after_text or "" for line in lines],
-        "self0": [round(line.times.self_ns.mean_before) for line in lines],
-        "self1": [round(line.times.self_ns.mean_after) for line in lines],
-        "gpu0": [round(line.times.gpu_ns.mean_before) for line in lines],
-        "gpu1": [round(line.times.gpu_ns.mean_after) for line in lines],
+        **{
+            f"{name}{side}": [round(_means(line.times, name)[side]) for line in lines]
+            for name in ("self", "cpu", "wait", "gpu")
+            for side in (0, 1)
+        },
         **{f"hits{side}": [_most(line, side) for line in lines] for side in (0, 1)},
         "noise": [int(line.times.is_noise) for line in lines],
     }
@@ -135,11 +153,24 @@ def _most(line: LinePair, side: int) -> int:
     return max(line.times.count.known[side] or (0,))  # hits are always known
 
 
-def _change(change: Change) -> dict[str, object]:
-    return {
+def _known(times: Times, name: str) -> Change:
+    """Return a change of a time; one of nothing if it is not known."""
+    change: Change | None = getattr(times, f"{name}_ns")
+    return _NOTHING if change is None else change
+
+
+def _means(times: Times, name: str) -> tuple[float, float]:
+    change = _known(times, name)
+    return change.mean_before, change.mean_after
+
+
+def _change(change: Change | None, name: str) -> dict[str, object] | None:
+    """Return a change of a time, which `in_proportion` knows by its name."""
+    return change and {
         "before": round(change.mean_before),
         "after": round(change.mean_after),
-        "noise": round(change.noise or 0),
+        "noise": round(change.noise),
         "ratio": change.ratio,
+        "words": in_proportion(change, name),
         "within": change.is_noise,
     }

@@ -25,6 +25,12 @@ function hitsChange(table, i) {
   return before === after ? before : `${before} \u2192 ${after}`;
 }
 
+/** Return the title and the name in the data of each own time that is compared. */
+function comparedTimes() {
+  const own = data.hasWaits ? [["CPU ", "cpu"], ["Wait ", "wait"]] : [["", "self"]];
+  return data.hasGpu ? [...own, ["GPU ", "gpu"]] : own;
+}
+
 class ChangesView extends TablesView {
   /** `name` is a table of the data, "lines" or "functions". */
   constructor(name) {
@@ -39,18 +45,23 @@ class ChangesView extends TablesView {
       panel.append(h("p", {}, `No ${this.name} took another time or ran another number of times.`));
       return;
     }
-    const change = (i) => table.self1[i] - table.self0[i];
-    const most = maximum(rows.map((i) => Math.abs(change(i))));
     const isLines = this.name === "lines";
+    const changeOf = (name) => (i) => table[`${name}1`][i] - table[`${name}0`][i];
+    const most = maximum(comparedTimes().flatMap(([, name]) => rows.map((i) => Math.abs(changeOf(name)(i)))));
+    const times = comparedTimes().flatMap(([title, name]) => {
+      const change = changeOf(name);
+      return [
+        { title: `${title}Change`, value: change, show: signed },
+        { title: "", width: 76, value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
+        { title: `${title}Noise`, tip: "a smaller change is none", value: (i) => table[`${name}Noise`][i], show: (ns) => `\u00b1${time(ns)}` },
+        { title: `${title}Before`, tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table[`${name}0`][i], show: time },
+        { title: `${title}After`, value: (i) => table[`${name}1`][i], show: time },
+      ];
+    });
     const columns = [
       { title: "", width: 44, tip: "order of the change", value: (i) => -i, text: (i) => String(i + 1) },
-      { title: "Change", value: change, show: signed },
-      { title: "", width: 76, value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
-      data.hasNoise && { title: "Noise", tip: "half width of the 95 % confidence interval", value: (i) => table.selfNoise[i], show: (ns) => `\u00b1${time(ns)}` },
-      { title: "Before", tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table.self0[i], show: time },
-      { title: "After", value: (i) => table.self1[i], show: time },
-      { title: "Ratio", width: 64, value: (i) => (table.self0[i] ? table.self1[i] / table.self0[i] : Infinity), text: (i) => (table.self0[i] && table.self1[i] ? `${(table.self1[i] / table.self0[i]).toFixed(2)}\u00d7` : "") },
-      data.hasGpu && { title: "GPU change", value: (i) => table.gpu1[i] - table.gpu0[i], text: (i) => (table.gpu1[i] || table.gpu0[i] ? signed(table.gpu1[i] - table.gpu0[i]) : "") },
+      ...times,
+      { title: "Verdict", left: true, width: 140, value: (i) => table.verdict[i] },
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },
       { title: "Note", left: true, width: 110, value: (i) => table.note[i] },
       { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => h("a", { href: address("sides", table.source[i], table.before[i], table.after[i]) }, visible(table.place[i])) },
@@ -88,24 +99,30 @@ class SidesView {
     }
     this.picker.value = number;
     const rows = one.before.map((_, i) => i);
-    const most = maximum(rows.map((i) => Math.abs(one.self1[i] - one.self0[i])));
-    const side = (line, hits, self, text) => [
-      h("td", { class: "number" }, line || ""),
-      h("td", {}, line ? count(hits) : ""),
-      h("td", {}, line ? time(self) : ""),
-      h("td", { class: "text" }, pythonSpans(text.slice(0, 2000), "")),
-    ];
+    const times = comparedTimes();
+    const change = (name, i) => one[`${name}1`][i] - one[`${name}0`][i];
+    const greatest = (i) => times.map(([, name]) => change(name, i)).reduce((x, y) => (Math.abs(y) > Math.abs(x) ? y : x));
+    const most = maximum(rows.map((i) => Math.abs(greatest(i))));
+    const side = (number, i) => {
+      const line = one[number ? "after" : "before"][i];
+      return [
+        h("td", { class: "number" }, line || ""),
+        h("td", {}, line ? count(one[`hits${number}`][i]) : ""),
+        ...times.map(([, name]) => h("td", {}, line ? time(one[`${name}${number}`][i]) : "")),
+        h("td", { class: "text" }, pythonSpans(one[`text${number}`][i].slice(0, 2000), "")),
+      ];
+    };
     const cells = rows.map((i) => {
-      const change = one.self1[i] - one.self0[i];
       const wanted = one.before[i] === Number(before) && one.after[i] === Number(after);
-      const row = h("tr", { class: `${wanted ? "selected " : ""}${one.noise[i] ? "quiet" : change > 0 ? "slower" : "faster"}` },
-        side(one.before[i], one.hits0[i], one.self0[i], one.text0[i]),
-        h("td", { class: "mid" }, change ? signed(change) : "", changeBar(change, most)),
-        side(one.after[i], one.hits1[i], one.self1[i], one.text1[i]));
-      row.style.setProperty("--share", (Math.abs(change) / most).toFixed(3));
+      const row = h("tr", { class: `${wanted ? "selected " : ""}${one.noise[i] ? "quiet" : greatest(i) > 0 ? "slower" : "faster"}` },
+        side(0, i),
+        h("td", { class: "mid" }, greatest(i) ? signed(greatest(i)) : "", changeBar(greatest(i), most)),
+        side(1, i));
+      row.style.setProperty("--share", (Math.abs(greatest(i)) / most).toFixed(3));
       return row;
     });
-    const head = ["Line", "Hits", "Own", "Before", "Change", "Line", "Hits", "Own", "After"].map((title) => h("th", { scope: "col" }, title));
+    const own = times.map(([title]) => title.trim() || "Own");
+    const head = ["Line", "Hits", ...own, "Before", "Change", "Line", "Hits", ...own, "After"].map((title) => h("th", { scope: "col" }, title));
     this.body.replaceChildren(h("table", {}, h("thead", {}, h("tr", {}, head)), h("tbody", {}, cells)));
     this.body.querySelector(".selected")?.scrollIntoView({ block: "center" });
   }
@@ -123,9 +140,8 @@ class RunsView {
 /** Return a change of the whole program in words. */
 function changeFact(name, change) {
   if (!change) return null;
-  const ratio = change.ratio === null ? "" : `, ${change.ratio.toFixed(2)}\u00d7`;
-  const noise = data.hasNoise ? ` \u00b1 ${time(change.noise)}` : "";
-  return [name, `${time(change.before)} \u2192 ${time(change.after)} (${signed(change.after - change.before)}${noise}${ratio}${change.within ? ", within noise" : ""})`];
+  const words = change.within ? "no change" : change.words;
+  return [name, `${time(change.before)} \u2192 ${time(change.after)}${words ? ` (${words})` : ""}`];
 }
 
 showPage(async () => {
@@ -134,5 +150,7 @@ showPage(async () => {
   addTab("functions", `Functions (${count(data.functions.name.length)})`, new ChangesView("functions"));
   addTab("sides", "Side by side", new SidesView());
   addTab("runs", data.notes.length ? `Runs (${counted(data.notes.length, "note")})` : "Runs", new RunsView());
-  return [changeFact("Wall", data.wall), changeFact(data.hasCalls ? "Own time" : "Functions", data.own)].filter(Boolean);
+  const own = data.hasWaits ? [changeFact("CPU", data.cpu), changeFact("Waits", data.wait)] : [changeFact(data.hasCalls ? "Own time" : "Functions", data.own)];
+  const plain = [["Wall", data.wall], ["Waits for a processor", data.ready]].map(([name, one]) => one && [name, `${time(one.before)} \u2192 ${time(one.after)}`]);
+  return [["Verdict", data.verdict], ...own, ...plain].filter(Boolean);
 });

@@ -1,0 +1,357 @@
+"""`lineprof diff` and `check --baseline` beside other load: CPU time, and waits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from as_python import viewer
+from report_page import Page
+from versions import FILE, MS, save_version, version
+
+from lineprof.line_stats import LineStats
+from lineprof.model.records import (
+    GIL,
+    IO,
+    LOCK,
+    NO_NODE,
+    OTHER,
+    RUNNABLE,
+    SLEEP,
+    CallNode,
+    CallTree,
+    FunctionStats,
+    Thread,
+    ThreadLine,
+    Wait,
+)
+from lineprof.storage import save
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from as_python import Outcome
+
+pytestmark = pytest.mark.usefixtures("here")
+
+TEXT = """\
+def step(rows):
+    total = 0
+    for row in rows:
+        total += sum(row)
+        store(total)
+    return total
+"""
+
+SUM, STORE = "total += sum", "store(total)"
+
+
+def save_run(name: str, *, cpu: Mapping[str, int], waits: Any = None,
+             **options: Any) -> str:  # fmt: skip
+    """Write a run of `step`: CPU time and waits (ms, by cause) of its lines."""
+    waits = waits or {}
+    in_ns = {
+        line: {cause: ms * MS for cause, ms in causes.items()}
+        for line, causes in waits.items()
+    }
+    lines = {
+        line: (100, (cpu.get(line, 0) + sum(waits.get(line, {}).values())) * MS)
+        for line in dict.fromkeys((*cpu, *waits))
+    }
+    options = {"wall_ns": 2000 * MS, **options}
+    return save_version(name, TEXT, {"step": lines}, waits={"step": in_ns}, **options)
+
+
+CPU = {"for row": 10, SUM: 100, STORE: 50}
+
+
+def diff(*words: str) -> str:
+    done = viewer("diff", *words, cwd=Path.cwd())
+    assert done.status == 0, done.err
+    return done.out
+
+
+def as_json(*words: str) -> dict[str, Any]:
+    return json.loads(diff(*words, "--json"))  # type: ignore[no-any-return]
+
+
+def check(*words: str) -> Outcome:
+    return viewer("check", "b.lprof", "--baseline", "a.lprof", *words, cwd=Path.cwd())
+
+
+# Other load.
+
+
+def test_an_unchanged_program_beside_other_load_has_no_change() -> None:
+    save_run("a.lprof", cpu=CPU)
+    # Each line waited for a processor, and its caches were cold.
+    cpu = {"for row": 12, SUM: 120, STORE: 58}
+    waits = {line: {RUNNABLE: 5 * ms} for line, ms in CPU.items()}
+    save_run("b.lprof", cpu=cpu, waits=waits)
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith(
+        "No change: CPU time 160.0 ms before, 190.0 ms after; waits 0 s, 0 s\n"
+        "Wall time: 2.000 s before, 2.000 s after; waits for a processor 0 s,"
+        " 800.0 ms\n"
+        "\n"
+        "No function took another time or has another number of calls\n"
+        "1 function changed within noise; --limit 0 lists all\n"
+        "\n"
+        "No line took another time or has another number of hits\n"
+        "3 lines changed within noise; --limit 0 lists all\n"
+    )
+    assert "may have made waits" not in text
+    assert check().status == 0
+    assert diff("b.lprof", "a.lprof").startswith("No change: ")
+    found = as_json("a.lprof", "b.lprof")
+    assert found["verdict"].startswith("No change: ")
+    assert [row["within_noise"] for row in found["lines"]] == [True] * 3
+    assert (found["cpu_ns"]["after"], found["wait_ns"]["after"]) == (190 * MS, 0)
+    assert found["ready_ns"]["after"] == 800 * MS
+
+
+def test_waits_for_others_take_longer_beside_other_load() -> None:
+    wait = {STORE: {GIL: 60, LOCK: 50, OTHER: 40}}
+    save_run("a.lprof", cpu=CPU, waits=wait)
+    stretched = {STORE: {GIL: 180, LOCK: 150, OTHER: 120}}
+    load = {SUM: {RUNNABLE: 300}}
+    save_run("b.lprof", cpu=CPU, waits={**stretched, **load})
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith("No change: ")
+    assert "may have made waits for others 2.9 times as long" in text
+    assert check().status == 0
+    # Without load they are a change.
+    save_run("b.lprof", cpu=CPU, waits=stretched)
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith(
+        "work.py:5 step: waits for the GIL 150.0 ms before, 450.0 ms after,"
+        " 3 times longer\n"
+    )
+
+
+def test_a_cpu_regression_beside_other_load_is_seen() -> None:
+    save_run("a.lprof", cpu=CPU)
+    waits = {SUM: {RUNNABLE: 900}, STORE: {RUNNABLE: 100}}
+    save_run("b.lprof", cpu={**CPU, STORE: 150}, waits=waits)
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith(
+        "work.py:5 step: CPU time 50.00 ms before, 150.0 ms after, 3 times slower\n"
+    )
+    assert "sum(row)" not in text
+    done = check()
+    assert done.status == 1
+    assert done.out == (
+        f"{FILE}:5: error: step: CPU time 260.0 ms, 62 % slower than the 160.0 ms of"
+        " the baseline; 10 % are allowed (this line: 100.0 ms more)\n"
+    )
+
+
+def test_runs_beside_another_load_differ_by_that_load() -> None:
+    for number, more in enumerate((0, 1, 2)):
+        save_run(f"a.{number}.lprof", cpu={SUM: 100 + more})
+        wait = {SUM: {RUNNABLE: 300}}
+        save_run(f"b.{number}.lprof", cpu={SUM: 115 + more}, waits=wait)
+        save_run(f"c.{number}.lprof", cpu={SUM: 115 + more})
+    assert diff("a.*.lprof", "b.*.lprof").startswith("No change: ")
+    assert diff("a.*.lprof", "c.*.lprof").startswith(
+        "work.py:4 step: CPU time 101.0 ms before, 116.0 ms after, 15 % slower\n"
+    )
+
+
+# Waits.
+
+
+@pytest.mark.parametrize(
+    ("cause", "words"),
+    [
+        (LOCK, "waits for a lock"),
+        (SLEEP, "waits in sleep"),
+        (IO, "waits for I/O"),
+        (GIL, "waits for the GIL"),
+        (OTHER, "waits for something else"),
+    ],
+)
+def test_a_new_wait_is_named_with_its_line(cause: str, words: str) -> None:
+    save_run("a.lprof", cpu=CPU)
+    load = {SUM: {RUNNABLE: 100}}
+    save_run("b.lprof", cpu=CPU, waits={STORE: {cause: 200}, **load})
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith(f"work.py:5 step: {words} 0 s before, 200.0 ms after\n")
+    (row,) = [line for line in text.splitlines() if line.endswith("store(total)")]
+    assert row.split()[:7] == [
+        *("50.000", "50.000", "0.000", "0.000", "200.000", "+200.000", "100")
+    ]
+    assert f" {words} work.py:5 step " in " ".join(row.split())
+    done = check()
+    assert done.status == 1
+    assert done.out == (
+        f"/project/train.py:1: error: {words} 200.0 ms, none in the baseline\n"
+        f"{FILE}:5: error: step: {words} 200.0 ms, none in the baseline"
+        " (this line: 200.0 ms more)\n"
+    )
+    rows = json.loads(check("--format", "json").out)["budgets"]
+    assert [(row["key"], row["status"]) for row in rows] == [
+        ("slowdown", "holds"),
+        ("waits", "exceeded"),
+        ("waits", "exceeded"),
+    ]
+    changed = as_json("a.lprof", "b.lprof")["lines"][0]
+    assert (changed["verdict"], changed["wait_cause"]) == (words, cause)
+    assert as_json("b.lprof", "a.lprof")["lines"][0]["verdict"] == f"{words} gone"
+
+
+def test_both_times_may_change() -> None:
+    save_run("a.lprof", cpu=CPU, waits={STORE: {IO: 100}})
+    save_run("b.lprof", cpu={**CPU, STORE: 5}, waits={STORE: {IO: 400}})
+    (row,) = [row for row in as_json("a.lprof", "b.lprof")["lines"]
+              if not row["within_noise"]]  # fmt: skip
+    assert row["verdict"] == "10 times faster, waits for I/O 4 times longer"
+    assert "; CPU time 50.00 ms before, 5.000 ms" in diff("a.lprof", "b.lprof")
+
+
+def test_the_page_has_both_times() -> None:
+    save_run("a.lprof", cpu=CPU, waits={STORE: {LOCK: 20}})
+    save_run("b.lprof", cpu={**CPU, SUM: 300}, waits={STORE: {LOCK: 320}})
+    assert diff("a.lprof", "b.lprof", "--html", "d.html") == ""
+    page = Page(Path("d.html").read_text(encoding="utf-8"))
+    assert page.data["hasWaits"]
+    assert page.data["verdict"].startswith("work.py:5 step: waits for a lock 20.00 ms")
+    assert page.data["wait"]["words"] == "16 times longer"
+    store, total, *_ = page.rows("lines")
+    assert (store["wait0"], store["wait1"]) == (20 * MS, 320 * MS)
+    assert (total["cpu0"], total["cpu1"]) == (100 * MS, 300 * MS)
+    assert (store["verdict"], total["verdict"]) == (
+        "waits for a lock 16 times longer",
+        "3 times slower",
+    )
+
+
+# What a profile does not know.
+
+
+def test_wall_times_are_compared_where_a_profile_has_no_waits() -> None:
+    save_run("a.lprof", cpu=CPU)
+    # More time than the processes had on processors, and no waits: not measured.
+    save_run("b.lprof", cpu={**CPU, SUM: 400}, wall_ns=300 * MS)
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith(
+        "work.py:4 step: own time 100.0 ms before, 400.0 ms after, 4 times slower\n"
+        "In all: own time 160.0 ms before, 460.0 ms after, 2.9 times slower\n"
+        "Wall time: 2.000 s before, 300.0 ms after\n"
+    )
+    note = (
+        "the profile after does not say how long lines waited: wall times are compared"
+    )
+    assert note in text
+    assert "\nBefore (ms)  After (ms)  Change (ms)  " in text
+    found = as_json("a.lprof", "b.lprof")
+    assert (found["cpu_ns"], found["wait_ns"], found["ready_ns"]) == (None,) * 3
+    diff("a.lprof", "b.lprof", "--html", "d.html")
+    page = Page(Path("d.html").read_text(encoding="utf-8"))
+    assert (page.data["hasWaits"], page.data["cpu"]) == (False, None)
+    assert note in diff("a.lprof,a.lprof", "b.lprof")
+    done = check()
+    assert "step: own time 460.0 ms, 2.9 times slower than the 160.0 ms" in done.out
+
+
+def test_a_pickle_of_line_profiler_has_wall_times() -> None:
+    save_run("a.lprof", cpu=CPU, waits={STORE: {LOCK: 100}})
+    words = ["export", "-f", "line_profiler", "-o", "a.pkl", "a.lprof"]
+    assert viewer(*words, cwd=Path.cwd()).status == 0
+    text = diff("a.pkl", "a.lprof")
+    assert text.startswith("No change: time of functions 260.0 ms before, 260.0 ms")
+    assert "the profile before does not say how long lines waited" in text
+    assert "before and after does not say" in diff("a.pkl", "a.pkl")
+
+
+MAIN, HELPER = ("/project/work.py", 1, "main"), ("/project/work.py", 20, "helper")
+
+
+def save_calls(name: str, line_ns: tuple[int, int], waited: int, own: int) -> None:
+    """Write a run of `main`, whose lines 2 and 3 call `helper` for 100 ms each.
+
+    The helper waited for 100 ms of these, nobody knows in which call, and line 2 for
+    `waited` ms with its call; it took `own` ms itself.
+    """
+    total = sum(line_ns)
+    calls = [
+        CallNode(NO_NODE, 0, MAIN, 0, 1, 1, total - 200 * MS, total, total),
+        *(CallNode(0, n, HELPER, 0, 1, 1, *[100 * MS] * 3) for n in (2, 3)),
+    ]
+    assert line_ns[0] == (100 + own) * MS
+    lines = tuple(ThreadLine(line, 0, 1, ns) for line, ns in enumerate(line_ns, 2))
+    helper = (ThreadLine(21, 0, 2, 200 * MS),)
+    waits = [(MAIN, 2, waited), (HELPER, 21, 100)]
+    stats = LineStats.from_functions(
+        [
+            FunctionStats(*MAIN[::2], 1, lines, 1),
+            FunctionStats(*HELPER[::2], 20, helper, 2),
+        ],
+        processes=version(TEXT, {}, wall_ns=2000 * MS).processes,
+        threads=[Thread(0, 4711, "MainThread")],
+        calls=CallTree(tuple(calls)),
+        waits=[Wait(key, line, 0, LOCK, ms * MS) for key, line, ms in waits],
+    )
+    save(stats, name)
+
+
+def test_a_change_inside_the_bounds_of_a_wait_is_none() -> None:
+    # Line 2 waited 0 to 100 of its own 150 ms, or 50 to 150.
+    save_calls("a.lprof", (250 * MS, 110 * MS), waited=100, own=150)
+    save_calls("b.lprof", (250 * MS, 110 * MS), waited=150, own=150)
+    rows = as_json("a.lprof", "b.lprof")["lines"]
+    assert all(row["within_noise"] for row in rows)
+    # Neither part is known to have changed, but their sum.
+    save_calls("c.lprof", (380 * MS, 110 * MS), waited=100, own=280)
+    changed = [
+        row for row in as_json("a.lprof", "c.lprof")["lines"] if not row["within_noise"]
+    ]
+    assert [row["verdict"] for row in changed] == ["87 % slower"]
+    assert "own time 150.0 ms before, 280.0 ms after" in diff("a.lprof", "c.lprof")
+    # A wait beyond all bounds.
+    save_calls("d.lprof", (1050 * MS, 110 * MS), waited=1000, own=950)
+    assert as_json("a.lprof", "d.lprof")["lines"][0]["verdict"].startswith(
+        "waits for a lock "
+    )
+
+
+# Words.
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (400, 100, "4 times faster"),
+        (390, 100, "3.9 times faster"),
+        (100, 1000, "10 times slower"),
+        (100, 994, "9.9 times slower"),
+        (100, 199, "99 % slower"),
+        (100, 200, "2 times slower"),
+        (100, 150, "50 % slower"),
+        (200, 101, "50 % faster"),
+        (1, 1500, "1,500 times slower"),
+    ],
+)
+def test_a_change_is_told_in_proportion(before: int, after: int, words: str) -> None:
+    save_run("a.lprof", cpu={SUM: before})
+    save_run("b.lprof", cpu={SUM: after})
+    assert as_json("a.lprof", "b.lprof")["lines"][0]["verdict"] == words
+    shown = diff("a.lprof", "b.lprof")
+    assert shown.splitlines()[0].endswith(f"after, {words}")
+    diff("a.lprof", "b.lprof", "--html", "d.html")
+    page = Page(Path("d.html").read_text(encoding="utf-8"))
+    assert page.rows("lines")[0]["verdict"] == page.data["cpu"]["words"] == words
+    assert after < before or f"s, {words} than the " in check().out
+
+
+def test_a_change_outside_of_the_profiled_lines_is_told() -> None:
+    save_run("a.lprof", cpu=CPU, wall_ns=500 * MS)
+    save_run("b.lprof", cpu=CPU, wall_ns=1500 * MS)
+    assert diff("a.lprof", "b.lprof").startswith(
+        "Outside of the profiled lines: CPU time of processes 500.0 ms before,"
+        " 1.500 s after, 3 times slower\n"
+    )
+    done = check()
+    assert "train.py:1: error: CPU time 1.500 s, 3 times slower than the" in done.out
