@@ -55,8 +55,9 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--max-slowdown SHARE",
-        "by how much the program and each function may be slower than the"
-        f" baseline, in %% (default: {_MAX_SLOWDOWN.replace('%', '%%')})",
+        "by how much the CPU time and the waits of the program and of each function"
+        " may be longer than those of the baseline, in %% (default:"
+        f" {_MAX_SLOWDOWN.replace('%', '%%')})",
         _slowdown,
     )
     add(

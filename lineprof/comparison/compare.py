@@ -29,6 +29,7 @@ from lineprof.model.call_graph import (
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
 from lineprof.model.own_waits import OwnTime, OwnTimes, knows_waits, own_times
+from lineprof.model.records import SLEEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -242,7 +243,7 @@ class Comparison(NamedTuple):
     process_ns: Change | None  # CPU time of processes without the profiler's
     whole: Times  # of all functions; nothing of it is counted
     ready_ns: Change | None  # waits for a processor; None: a run does not know waits
-    stretch: float  # by which other load made lines take longer, on the side with more
+    stretch: float  # by which other load may have made waits for others longer
     functions: tuple[FunctionPair, ...]
     has_calls: bool  # whether self times are without callees
     unknown_source: tuple[Key, ...]  # matched by the distance from the first line
@@ -308,6 +309,7 @@ class _Counts(NamedTuple):
     self_ns: int = 0
     gpu_ns: int = 0
     hits: int = 0
+    wakes: int = 0  # waits, at most
     own: OwnTime = _NO_TIME  # the parts of `self_ns`, if waits are known
 
 
@@ -335,7 +337,8 @@ class _Experience(NamedTuple):
 
     cpu_ns: float  # of all lines, on the side with less
     time_ns: float  # the same with waits, but for a processor
-    stretch: float  # by which a processor was waited for, on the side with more
+    stretch: float  # of the time of lines by waits for a processor: the greater one
+    of_others: float  # by which waits for others may differ
     share: float  # of the band of load that counts: see `_experience`
     is_one_run: bool  # on each side
 
@@ -345,20 +348,20 @@ class _Experience(NamedTuple):
         band = _SHARE * most_ns + _OF_WHOLE * self.cpu_ns + _HIT_NS * hits + _LEAST_NS
         return self.share * band
 
-    def of_waits(self, change: Change, hits: int, ready_ns: Change) -> float:
+    def of_waits(
+        self, change: Change, wakes: float, ready_ns: Change, others_ns: float
+    ) -> float:
         """Return the band of waits (ns), of a row that also waited for a processor.
 
-        Beside other load, what one waits for takes longer: another thread, a process,
-        and a processor at the end of each wait.
+        Beside other load, a wait for others, another thread or a process, takes longer:
+        both sides have `others_ns` of such. So does each of `wakes`, also from sleep.
         """
-        least_ns, most_ns = sorted((change.mean_before, change.mean_after))
-        waits = min(hits, 1 + least_ns / _WAIT_NS)
         band = (
-            _SHARE * most_ns
+            _SHARE * max(change.mean_before, change.mean_after)
             + _OF_WHOLE * self.time_ns
             + _LEAST_NS
-            + (self.stretch - 1) * least_ns
-            + (1 - 1 / self.stretch) * waits * _WAKE_NS
+            + (self.of_others - 1) * others_ns
+            + (self.stretch - 1) * max(wakes, 1) * _SLICE_NS
             + _UNSEEN * max(ready_ns.mean_before, ready_ns.mean_after)
         )
         return self.share * band
@@ -377,7 +380,9 @@ _HIT_NS = 20  # by which the cost of an event may differ from that taken off
 
 _LEAST_NS = 500_000.0  # interrupts, page faults
 
-_WAIT_NS, _WAKE_NS = 100_000, 5_000_000  # the shortest wait, the longest wake-up
+_WAIT_NS = 100_000  # the shortest wait
+
+_SLICE_NS = 4_000_000  # that others have a processor before one that was woken up
 
 _UNSEEN = 0.5  # of the waits for a processor, which may have looked like others
 
@@ -395,16 +400,20 @@ def _experience(before: Sequence[OwnTimes], after: Sequence[OwnTimes]) -> _Exper
     )
     is_one_run = max(map(len, sides)) == 1
     loads = [w / (c + w) if w else 0.0 for c, w in zip(cpu, ready)]
+    less, more = sorted(1 / (1 - min(load, _MAX_LOAD)) for load in loads)
     return _Experience(
         cpu_ns=min(cpu),
         time_ns=min(c + w for c, w in zip(cpu, waits)),
-        stretch=1 / (1 - min(max(loads), _MAX_LOAD)),
+        stretch=more,
+        of_others=min(more, _CHANCE * more / less),
         share=1.0 if is_one_run else max(_OF_RUNS, *loads),
         is_one_run=is_one_run,
     )
 
 
 _MAX_LOAD = 0.99
+
+_CHANCE = 1.5  # by which waits for others differ beside the same load
 
 _OF_RUNS = 0.1  # of the band, with several runs a side on a quiet machine
 
@@ -476,7 +485,7 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
         process_ns=changes.with_noise(CountChange(*processes).known_change, wholes),
         whole=changes.times(*wholes),
         ready_ns=ready if waits_known else None,
-        stretch=noise.stretch,
+        stretch=noise.of_others,
         functions=tuple(
             FunctionPair(
                 before=one.key,
@@ -506,6 +515,7 @@ def _whole(functions: Sequence[_Function], run: int, own: OwnTimes) -> _Counts:
         self_ns=self_ns,
         gpu_ns=sum(one.gpu_ns for one in every),
         hits=sum(one.hits for one in every),
+        wakes=sum(one.wakes for one in every),
         own=own.whole,
     )
 
@@ -530,6 +540,9 @@ def _measured(
             times[cell.line] += cell.time_ns
         self_ns = own.get(key, {}) if knows_calls else times
         gpu_ns = {line: one.self_ns for line, one in gpu_lines.get(key, {}).items()}
+        of_lines = {
+            line: parts.lines.get((key, line), _NO_TIME) for line in (*hits, *gpu_ns)
+        }
         lines = {
             line: _Counts(
                 count=hits[line],
@@ -537,7 +550,8 @@ def _measured(
                 self_ns=self_ns.get(line, 0),
                 gpu_ns=gpu_ns.get(line, 0),
                 hits=hits[line],
-                own=parts.lines.get((key, line), _NO_TIME),
+                wakes=min(hits[line], sum(of_lines[line].waits) // 2 // _WAIT_NS + 1),
+                own=of_lines[line],
             )
             for line in dict.fromkeys([*hits, *gpu_ns])
         }
@@ -548,6 +562,7 @@ def _measured(
             self_ns=total.self_ns if knows_calls else total.total_ns,
             gpu_ns=gpu_functions[key].self_ns if key in gpu_functions else 0,
             hits=sum(hits.values()),
+            wakes=sum(one.wakes for one in lines.values() if any(one.own.waits)),
             own=parts.functions.get(key, _NO_TIME),
         )
         found[key] = _Measured(counts=counts, lines=lines)
@@ -757,7 +772,9 @@ class _Changes(NamedTuple):
         ready_ns = _between([[one.own.ready for one in side] for side in sides])
         own_ns = _between([[*map(_without_ready, side)] for side in sides])
         cpu_floor = self.noise.of_cpu(cpu_ns, hits)
-        wait_floor = self.noise.of_waits(wait_ns, hits, ready_ns)
+        others_ns = min(map(_for_others, sides))
+        wakes = min(sum(one.wakes for one in side) / len(side) for side in sides)
+        wait_floor = self.noise.of_waits(wait_ns, wakes, ready_ns, others_ns)
         return times._replace(
             own_ns=own_ns._replace(floor=cpu_floor + wait_floor),
             cpu_ns=cpu_ns._replace(floor=cpu_floor),
@@ -783,6 +800,12 @@ def _between(sides: Sequence[Sequence[Bounds]]) -> Change:
 def _without_ready(one: _Counts) -> Bounds:
     low, high = one.own.ready
     return one.self_ns - high, one.self_ns - low
+
+
+def _for_others(side: Sequence[_Counts]) -> float:
+    """Return the mean of waits (ns) for what other load delays: all but sleep."""
+    causes = chain(*(one.own.causes.items() for one in side))
+    return sum(ns for cause, ns in causes if cause != SLEEP) / len(side)
 
 
 def _cause(before: Sequence[_Counts], after: Sequence[_Counts]) -> str:

@@ -131,6 +131,21 @@ def test_waits_for_others_take_longer_beside_other_load() -> None:
     )
 
 
+def test_a_longer_sleep_or_the_same_load_on_both_sides_hides_nothing() -> None:
+    load = {SUM: {RUNNABLE: 800}}
+    save_run("a.lprof", cpu=CPU, waits={STORE: {SLEEP: 3000}})
+    save_run("b.lprof", cpu=CPU, waits={STORE: {SLEEP: 9000}, **load})
+    assert "waits in sleep 3.000 s before, 9.000 s after, 3 times longer" in diff(
+        "a.lprof", "b.lprof"
+    )
+    save_run("a.lprof", cpu=CPU, waits={STORE: {LOCK: 3000}, **load})
+    save_run("b.lprof", cpu=CPU, waits={STORE: {LOCK: 12000}, **load})
+    assert "waits for a lock 3.000 s before, 12.00 s after, 4 times longer" in diff(
+        "a.lprof", "b.lprof"
+    )
+    assert check().status == 1
+
+
 def test_a_cpu_regression_beside_other_load_is_seen() -> None:
     save_run("a.lprof", cpu=CPU)
     waits = {SUM: {RUNNABLE: 900}, STORE: {RUNNABLE: 100}}

@@ -25,10 +25,11 @@ function hitsChange(table, i) {
   return before === after ? before : `${before} \u2192 ${after}`;
 }
 
-/** Return the title and the name in the data of each own time that is compared. */
+/** Return the title and the name in the data of each own time that is compared, of which there is any. */
 function comparedTimes() {
-  const own = data.hasWaits ? [["CPU ", "cpu"], ["Wait ", "wait"]] : [["", "self"]];
-  return data.hasGpu ? [...own, ["GPU ", "gpu"]] : own;
+  const waits = data.hasWaits && (data.lines.wait0.some(Boolean) || data.lines.wait1.some(Boolean));
+  const own = data.hasWaits ? ["CPU ", "cpu"] : ["", "self"];
+  return [own, waits && ["Wait ", "wait"], data.hasGpu && ["GPU ", "gpu"]].filter(Boolean);
 }
 
 class ChangesView extends TablesView {
