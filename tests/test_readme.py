@@ -56,10 +56,20 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_readme_shows_a_session() -> None:
-    assert [command for command, _ in sessions()] == [
-        "kernprof -l -v examples/three_modules/near_duplicates.py"
-    ]
+def test_the_first_screen_is_that_of_the_example(checkout: Path) -> None:
+    ((command, shown),) = sessions()
+    assert command == "kernprof -l -v examples/three_modules/near_duplicates.py"
+    printed = run(command, checkout)
+    hot = re.compile(
+        r"by their own time\n.*\n +[\d.]+ +[\d.]+ % +(.*?)\s+\d+(?:  .*)?\n"
+    )
+    call = re.compile(r"^ +[\d.]+ +[\d.]+ % +(\d+  \W*:\d+ \w+ \(.*?\))", re.MULTILINE)
+    advice = re.compile(r"^First advice\n(\S+ at \S+):", re.MULTILINE)
+    for part, least in ((hot, 1), (call, 5), (advice, 1)):
+        assert len(part.findall(shown)) >= least
+        assert {*part.findall(shown)} <= {*part.findall(printed)}
+    assert "shingles.py:13" in hot.findall(printed)[0]
+    assert "5 of 20 texts are nearly another one" in shown
 
 
 @pytest.mark.parametrize("block", blocks("python"))
@@ -82,8 +92,8 @@ def test_the_commands_of_the_readme_run(checkout: Path) -> None:
     commands = [line.split("#")[0] for line in lines if line.startswith(ours)]
     outputs = [run(c.replace("arguments...", "a b"), checkout) for c in commands]
     shown = [n for n, out in enumerate(outputs) if "Function: work at line 1" in out]
-    assert len(commands) == 9
-    assert shown == [1, 2, 3, 6]  # not in those that record, or write a file
+    assert len(commands) == 10
+    assert shown == [1, 2, 3, 4, 7]  # not in those that record, or write a file
     page = checkout / "script.lprof.html"
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
