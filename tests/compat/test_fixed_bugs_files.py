@@ -234,7 +234,8 @@ def test_the_sum_of_two_files_is_shown(folder: Path) -> None:
     for name in ("a.lprof", "b.lprof"):
         assert kernprof("-lq", "-o", name, "x.py", cwd=folder).status == 0
     status, out, err = view(folder, "a.lprof", "b.lprof")
-    assert (status, err) == (0, "")
+    said = "these are sums of 2 profiles; lineprof diff BEFORE AFTER compares two"
+    assert (status, err) == (0, f"lineprof: {said}\n")
     assert tables(out)["work"].hits() == {3: 2}
 
 
