@@ -610,6 +610,11 @@ def _notes_of(profile: Profile, sources: Sources) -> Iterator[str]:
             "the profile does not say who called whom, so that all times are those of"
             " lines with what these called"
         )
+    if profile.waits and all(wait.cause == OTHER for wait in profile.waits):
+        yield (
+            "no cause of a wait is known, so that waits for a processor, which other"
+            " work had, may be among them"
+        )
     yield from Marks(profile).note()
     yield from profile.warnings
     yield from sources.remarks()

@@ -281,6 +281,14 @@ def test_a_pickle_of_line_profiler_has_wall_times() -> None:
     assert "before and after does not say" in diff("a.pkl", "a.pkl")
 
 
+def test_waits_without_any_known_cause_may_be_for_a_processor() -> None:
+    save_run("a.lprof", cpu=CPU, waits={STORE: {OTHER: 100}})
+    save_run("b.lprof", cpu=CPU, waits={STORE: {OTHER: 90, RUNNABLE: 10}})
+    note = "before: no cause of a wait is known, so that waits for a processor"
+    assert note in diff("a.lprof", "b.lprof")
+    assert "no cause of a wait" not in diff("b.lprof", "b.lprof")
+
+
 MAIN, HELPER = ("/project/work.py", 1, "main"), ("/project/work.py", 20, "helper")
 
 
