@@ -391,7 +391,10 @@ class Names:
     def function(self, row: Row) -> str:
         """Return the qualified names of a function."""
         one, other = row.function.before, row.function.after
-        return self.both(one[2] if one else "", other[2] if other else "")
+        return self.both(
+            self._before.name(one) if one else "",
+            self._after.name(other) if other else "",
+        )
 
     def is_moved(self, row: Row) -> bool:
         """Return whether a function is in another file than before."""
