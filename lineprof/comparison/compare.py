@@ -331,8 +331,8 @@ class _Measured(NamedTuple):
 class _Experience(NamedTuple):
     """By how much times of unchanged programs differ, between runs and by load.
 
-    Eight programs ran ten times alone and ten times beside four busy loops, and no row
-    of a profile was to differ by more: docs/compare.md has the figures.
+    Eight programs ran ten times alone and ten times beside four busy loops, and hardly
+    a row of a profile differed by more: docs/compare.md has the figures.
     """
 
     cpu_ns: float  # of all lines, on the side with less
@@ -376,7 +376,7 @@ _SHARE = 0.3  # of a time: caches, the clock rate, what else the cores do
 
 _OF_WHOLE = 0.02  # of the time of all lines: a collection of garbage, on any line
 
-_HIT_NS = 20  # by which the cost of an event may differ from that taken off
+_HIT_NS = 30  # by which the cost of an event may differ from that taken off
 
 _LEAST_NS = 500_000.0  # interrupts, page faults
 
