@@ -80,7 +80,7 @@ SHOTS = {
         LIVE["report"].words, width=1240, height=780, themes=("light", "dark")
     ),
     "first-page": report(
-        "words.py", width=1120, height=640, show="go(lineAddress(0, 10))"
+        "words.py", width=1120, height=640, show="go(lineAddress(0, 11))"
     ),
     "faster": Shot(
         (
