@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lineprof.console.terminal import Terminal
     from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
+    from lineprof.model.records import Process
     from lineprof.model.run_parts import RunParts
     from lineprof.report.options import Options
     from lineprof.source import Sources
@@ -114,15 +115,22 @@ def _run(
 ) -> Iterator[str]:
     """Yield the time of the run and how much was measured, and the bar of its parts."""
     runs = profile.processes
-    argv = runs[0].argv
-    name = os.path.basename(argv[0]) if argv else "The program"
-    text = f"{terminal.clean(name)} ran {in_words(parts.run_ns)}"
+    text = f"{terminal.clean(_program(runs[0]))} ran {in_words(parts.run_ns)}"
     if len(runs) > 1:
         text += f" in {len(runs)} processes"
     lines = sum(len(function.line_ns) for function in profile.functions)
     text += f": {lines:,} lines of {len(profile.functions):,} functions"
     yield from map(terminal.emphasized, wrap(text, width))
     yield from bar_lines(parts, terminal, width)
+
+
+def _program(run: Process) -> str:
+    """Return the name of a program: its script, or its package after `-m`."""
+    path = run.argv[0] if run.argv else ""
+    folder, name = os.path.split(path)
+    if name == "__main__.py":
+        name = os.path.basename(folder)
+    return name or "The program"
 
 
 def _lines(

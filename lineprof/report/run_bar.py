@@ -32,7 +32,7 @@ _LOOKS = {
     "lines_ns": _Look(words="lines", box="█", plain="#", colour="32"),
     "imports_ns": _Look(words="imports", box="▓", plain="%", colour="34"),
     "waits_ns": _Look(words="waits", box="▒", plain="=", colour="33"),
-    "ready_ns": _Look(words="waits for a processor", box="▚", plain="~", colour="31"),
+    "ready_ns": _Look(words="waits for a processor", box="▚", plain="~", colour="91"),
     "gpu_ns": _Look(words="waits for a GPU", box="▞", plain="+", colour="35"),
     "rest_ns": _Look(words="outside of these lines", box="░", plain="-", colour="36"),
     "measuring_ns": _Look(words="measuring", box="·", plain=".", colour="2"),

@@ -20,7 +20,7 @@ NOT_RUN = {
     "a message": 2,
     "a screen of a running program": 1,
     "depends on the load of the machine": 3,
-    "installs a package": 2,
+    "installs a package": 1,
     "needs Dask or Ray": 4,
     "needs a launcher of ranks": 4,
     "needs a notebook": 1,

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 CANARY = "zzcanaryzz"  # the text of files that no output may have
 
-# Escapes of lineprof itself: bold text and links, and the colours of the package rich.
+# Escapes of lineprof: its colours and links, and the colours of the package rich.
 _LINK = "\x1b\\]8;[^\x00-\x1f\x7f-\x9f]*\x1b\\\\"
-_BOLD = re.compile(f"\x1b\\[[01]m|{_LINK}")
+_OWN_COLOURS = re.compile(f"\x1b\\[(?:[012]|1;3[13]|3[2-6]|91)m|{_LINK}")
 _ANY_COLOUR = re.compile(f"\x1b\\[[0-9;]*m|{_LINK}")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0d-\x1f\x7f-\x9f]")  # but not tab, \n and \f
 _ON_TERMINALS = re.compile(f"[\x00-\x09\x0b-\x1f\x7f-\x9f{DIRECTION_MARKS}]")
@@ -90,7 +90,7 @@ def _wrong_text(output: Output, written: bytes) -> Iterator[str]:
     except UnicodeDecodeError:
         yield "the text is not UTF-8"
         return
-    colour = _ANY_COLOUR if "--rich" in output.command else _BOLD
+    colour = _ANY_COLOUR if "--rich" in output.command else _OWN_COLOURS
     if output.on_terminal and output.file is None:
         found = _ON_TERMINALS.search(colour.sub("", text))
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -109,8 +110,8 @@ def test_the_project_and_its_tests_are_profiled(project: Path) -> None:
         "work.py:twice",
     ]
     _, _, shown = done.stdout.partition("lineprof: pytest.lprof =")
-    assert "Function: total at line 3" in shown
-    assert "lineprof view" not in shown  # the tables are all there is
+    assert "pytest ran " in shown
+    assert re.search(r"work\.py:5 +for .* 23$", shown, re.MULTILINE)
     assert done.stderr == ""
 
 
@@ -122,7 +123,7 @@ def test_a_large_project_has_its_first_screen_at_the_end(project: Path) -> None:
     done = run(project, "--lineprof", "--lineprof-file", "%s-%%.lprof")
     _, _, shown = done.stdout.partition("lineprof: pytest-%.lprof =")
     assert "Hottest lines" in shown
-    assert " -m lineprof view WHAT pytest-%.lprof" in shown
+    assert " -m lineprof view pytest-%.lprof" in shown
     assert len(shown.splitlines()) < 65
 
 
@@ -201,7 +202,7 @@ def test_the_workers_of_xdist_are_added_up(project: Path) -> None:
     stats = load_stats(str(project / "pytest.lprof"))
     assert hits(stats, "total") == {4: 3, 5: 23, 6: 20, 7: 3}
     assert len(stats.processes) == 2
-    assert "Function: total at line 3" in done.stdout
+    assert " in 2 processes: " in done.stdout
     assert [p.name for p in project.glob("*.lprof*")] == ["pytest.lprof"]
 
 

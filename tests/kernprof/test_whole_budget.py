@@ -372,10 +372,10 @@ def program(folder: Path) -> None:
     write(folder, "x.py", text)
 
 
-def view_with_warnings(file: str, cwd: Path) -> list[str]:
+def view_with_warnings(*words: str, cwd: Path) -> list[str]:
     """Return the lines that `view` prints, warnings among them."""
     done = subprocess.run(
-        [sys.executable, "-m", "lineprof", "view", file],
+        [sys.executable, "-m", "lineprof", "view", *words],
         cwd=cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -397,7 +397,7 @@ def test_a_hot_tiny_function_is_switched_off_while_it_runs(
     start = "kernprof: --max-overhead 1.01 has switched off "
     [said] = [line for line in outcome.err.splitlines() if line.startswith(start)]
     assert "tiny" in said
-    shown = view_with_warnings("out", cwd=tmp_path)
+    shown = view_with_warnings("--all-functions", "out", cwd=tmp_path)
     below = shown[max(n for n, line in enumerate(shown) if "return x + 1" in line) :]
     [_] = [line for line in below if "marked (counted ...), w" in line]
     by_line = "" if hook_name() == "settrace" else r"by line until \d+\.\d\d s "
