@@ -75,19 +75,10 @@ def hint_for(error: BaseException, options: RunOptions) -> str:
 
 
 def _for_lines(options: RunOptions) -> str:
-    """Return the command line that times the program's lines.
-
-    If the program was given our -l, our flags go before it.
-    """
-    arguments, flags = options.arguments, options.misplaced
-    if any(flag == "--line-by-line" or "l" in flag.split("--")[0] for flag in flags):
-        arguments = [word for word in arguments if word not in flags]
-    else:
-        flags = ["-l"]
+    """Return the command that times the program's lines, without its arguments."""
     kind = {MODULE: "-m ", COMMAND: "-c "}.get(options.kind, "")
     as_word = shell_path if options.kind == SCRIPT else shell_word
-    program = [f"{kind}{as_word(options.target)}", *map(shell_word, arguments)]
-    return " ".join([options.called, *flags, *program])
+    return f"{options.called} -l {kind}{as_word(options.target)}"
 
 
 def table(recorder: Recorder, path: str) -> str:
@@ -100,18 +91,29 @@ def table(recorder: Recorder, path: str) -> str:
 def how_to_time_lines(options: RunOptions, exit_reason: str) -> list[str]:
     """Return a line on how to time lines, after a run that timed every call.
 
-    A program that failed has a message of its own, and no such line, unless it was
-    given flags of ours.
+    kernprof prints what line_profiler's kernprof prints, and the line for a user at a
+    terminal alone. A program that failed has a message of its own, and no such line,
+    unless it was given our -l.
     """
     if options.line_by_line or options.builtin:
         return []
-    ours = " ".join(options.misplaced)
+    if options.called == "kernprof" and not _has_terminal():
+        return []
     how = "; to time lines, give -l before the program"
-    if ours:
+    if options.misplaced:
+        ours = " ".join(options.misplaced)
         how = f": flags after the program are its own ({ours}); to time lines"
     elif exit_reason:
         return []
     return [f"functions alone were timed{how}: {_for_lines(options)}"]
+
+
+def _has_terminal() -> bool:
+    """Return whether standard error is a terminal."""
+    try:
+        return sys.stderr.isatty()
+    except Exception:  # noqa: BLE001  # the program may have put anything there
+        return False
 
 
 def how_to_view(viewer: str, path: str) -> str:

@@ -452,7 +452,7 @@ def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
     if rest and not options.complete:
         options.target = rest.pop(0)
         options.kind = STDIN if options.target == "-" else SCRIPT
-    options.arguments, options.misplaced = rest, _switches_in(rest)
+    options.arguments, options.misplaced = rest, _misplaced(rest)
     if not options.complete:
         hint = usage(called)
         if len(argv) > 1 and argv[-1].endswith(SOURCE):
@@ -464,19 +464,15 @@ def parse(argv: Sequence[str], called: str = "kernprof") -> RunOptions:
     return options
 
 
-def _switches_in(words: Iterable[str]) -> list[str]:
-    """Return those of a program's arguments that are switches of a run."""
-    ours = {
-        name
-        for flag in (*_PROFILING, *_OUTPUT)
-        if flag.kind in {SWITCH, COUNT, BOOLEAN}
-        for name in flag.names
-    }
-    letters = {name[1] for name in ours if not name.startswith("--")}
+def _misplaced(words: Iterable[str]) -> list[str]:
+    """Return those of a program's arguments that ask for a run by line."""
+    kinds = {SWITCH, COUNT, BOOLEAN}
+    letters = {name[1] for name in _SHORT if _SHORT[name].kind in kinds}
     return [
         word
         for word in words
-        if word in ours or (word[:1] == "-" < word and letters.issuperset(word[1:]))
+        if word == "--line-by-line"
+        or (word[:1] == "-" and "l" in word and letters.issuperset(word[1:]))
     ]
 
 

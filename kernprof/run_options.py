@@ -86,7 +86,7 @@ class RunOptions(ChildOptions):
         self.given: set[str] = set()  # attributes that the command line has set
         self.warnings: list[str] = []  # of the configuration, one line each
         self.arguments: list[str] = []  # of the program
-        self.misplaced: list[str] = []  # those that are switches of ours
+        self.misplaced: list[str] = []  # those that ask for a run by line
         self.place = rank_of_process()  # in a parallel program
 
     @property

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from as_python import kernprof, kernprof_forked, kernprof_here, run, write
+from as_python import Outcome, kernprof_forked, kernprof_here, run, write
 
-ALONE = "kernprof: functions alone were timed"
-HOW = f"{ALONE}; to time lines, give -l before the program: kernprof"
+ALONE = "lineprof run: functions alone were timed"
+HOW = f"{ALONE}; to time lines, give -l before the program: lineprof run"
+
+
+def lineprof(*words: str, cwd: Path) -> Outcome:
+    """Run the command lineprof in a folder."""
+    return run(["-m", "lineprof", *words], cwd=cwd)
 
 
 @pytest.fixture
@@ -27,64 +35,73 @@ def folder(tmp_path: Path) -> Path:
     ("words", "command"),
     [
         ("x.py", "-l x.py"),
-        ("-v x.py a --b=c", "-l x.py a --b=c"),
-        ("-m package.module -x", "-l -m package.module -x"),
-        ("-c 1 -x", "-l -c 1 -x"),
+        ("-v x.py a --b=c", "-l x.py"),
+        ("-m package.module -x", "-l -m package.module"),
+        ("-c 1 -x", "-l -c 1"),
     ],
 )
 def test_a_run_without_l_says_how_to_time_lines(
     folder: Path, words: str, command: str
 ) -> None:
-    outcome = kernprof_forked(*words.split(), cwd=folder)
+    outcome = lineprof("run", *words.split(), cwd=folder)
     assert outcome.status == 0
     assert outcome.err.splitlines()[-1] == f"{HOW} {command}"
     assert kernprof_forked(*command.split(), cwd=folder).status == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "ours", "command"),
+    ("arguments", "ours"),
     [
-        ("-l -v", "-l -v", "-l -v x.py"),
-        ("-lv a", "-lv", "-lv x.py a"),
-        ("a -zlv -n 3", "-zlv", "-zlv x.py a -n 3"),
-        (
-            "--line-by-line --view",
-            "--line-by-line --view",
-            "--line-by-line --view x.py",
-        ),
-        ("-v", "-v", "-l x.py -v"),
-        ("--all -- x", "--all", "-l x.py --all -- x"),
+        ("-l -v", "-l"),
+        ("-lv a", "-lv"),
+        ("a -zlv -n 3", "-zlv"),
+        ("--line-by-line --view", "--line-by-line"),
     ],
 )
-def test_flags_behind_the_program_are_its_own(
-    folder: Path, arguments: str, ours: str, command: str
+def test_an_l_behind_the_program_is_its_own(
+    folder: Path, arguments: str, ours: str
 ) -> None:
-    outcome = kernprof_forked("x.py", *arguments.split(), cwd=folder)
+    outcome = lineprof("run", "x.py", *arguments.split(), cwd=folder)
     assert outcome.err == (
         f"{arguments}\n{ALONE}: flags after the program are its own ({ours});"
-        f" to time lines: kernprof {command}\n"
+        f" to time lines: lineprof run -l x.py\n"
     )
-    assert outcome.out.startswith("Wrote profile results to 'x.prof'\n")
-    assert kernprof_forked(*command.split(), cwd=folder).status == 0
 
 
-@pytest.mark.parametrize("arguments", ["", "-h --help -V", "- --", "-x -5 -log l"])
+@pytest.mark.parametrize(
+    "arguments",
+    ["", "-h --help -V", "- --", "-x -5 -log l", "-v", "-q", "-n 1 -r 1 -v pass"],
+)
 def test_other_flags_of_a_program_are_not_mentioned(
     folder: Path, arguments: str
 ) -> None:
-    outcome = kernprof_forked("x.py", *arguments.split(), cwd=folder)
-    assert outcome.err.splitlines()[-1].startswith(HOW)
+    outcome = lineprof("run", "x.py", *arguments.split(), cwd=folder)
+    assert outcome.err.splitlines()[-1] == f"{HOW} -l x.py"
+
+
+def test_kernprof_says_so_at_a_terminal_alone(folder: Path) -> None:
+    assert kernprof_forked("x.py", "-l", cwd=folder).err == "-l\n"
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "kernprof", "x.py", "-l"]
+    done = subprocess.run(
+        command, cwd=folder, stderr=theirs, stdout=subprocess.PIPE, check=True
+    )
+    os.close(theirs)
+    shown = os.read(ours, 4096).decode()
+    os.close(ours)
+    assert done.stdout.startswith(b"Wrote profile results to 'x.prof'\n")
+    assert "kernprof: functions alone were timed: flags after" in shown
 
 
 @pytest.mark.parametrize("words", ["-q x.py -l", "-l x.py -l", "-b x.py", "-qq x.py"])
 def test_a_run_that_is_quiet_or_chosen_says_nothing(folder: Path, words: str) -> None:
-    assert ALONE not in kernprof_forked(*words.split(), cwd=folder).err
+    assert ALONE not in lineprof("run", *words.split(), cwd=folder).err
 
 
 def test_a_program_that_fails_has_the_last_word(folder: Path) -> None:
     plain = run(["fails.py"], cwd=folder)
-    assert kernprof("fails.py", cwd=folder).err == plain.err
-    given = kernprof("fails.py", "-l", cwd=folder).err
+    assert lineprof("run", "fails.py", cwd=folder).err == plain.err
+    given = lineprof("run", "fails.py", "-l", cwd=folder).err
     assert f"{ALONE}: flags after the program are its own (-l)" in given
 
 
