@@ -249,8 +249,10 @@ class LineRecorder(Recorder):
 
     def show(self, stream: TextIO, path: str) -> None:
         """Print the written profile to `stream`: its tables, or the first screen."""
+        from lineprof.report.options import MAX_CHOSEN  # noqa: PLC0415  # at the end
+
         options = self._options
-        if not self.is_whole:
+        if not self.is_whole and len(self._stats.functions) <= MAX_CHOSEN:
             self._stats.print(
                 stream,
                 output_unit=options.unit,

@@ -44,6 +44,7 @@ def show_whole(
         rich=asked.rich,
         column_widths=column_widths(asked.settings) if asked.settings else None,
         brief=True,
+        waiting=True,
         file=shell_path(path),
         terminal=terminal_of(stream),
     )

@@ -70,15 +70,16 @@ def hint_for(error: BaseException, options: RunOptions) -> str:
         return ""
     return (
         "'profile' is a builtin with -l (every line) or -b (every call) alone;"
-        f" try: {_for_lines(options)}"
+        f" try: {_for_lines(options, options.arguments)}"
     )
 
 
-def _for_lines(options: RunOptions) -> str:
-    """Return the command that times the program's lines, without its arguments."""
+def _for_lines(options: RunOptions, arguments: Iterable[str] = ()) -> str:
+    """Return the command that times the lines of a program with these arguments."""
     kind = {MODULE: "-m ", COMMAND: "-c "}.get(options.kind, "")
     as_word = shell_path if options.kind == SCRIPT else shell_word
-    return f"{options.called} -l {kind}{as_word(options.target)}"
+    program = [f"{kind}{as_word(options.target)}", *map(shell_word, arguments)]
+    return " ".join([options.called, "-l", *program])
 
 
 def table(recorder: Recorder, path: str) -> str:

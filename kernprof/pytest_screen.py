@@ -33,6 +33,7 @@ def screen_of(
     options = Options(
         unit=1e-6,
         brief=True,
+        waiting=True,
         file=shell_path(file),
         terminal=Terminal(
             is_terminal=bool(reporter.isatty),

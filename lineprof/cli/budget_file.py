@@ -80,7 +80,8 @@ def _found() -> tuple[str, Table]:
     if table is None:
         where = f"{found.path} has no {_HEADER}" if found.path else "there is no budget"
         refused = "".join(f"; {remark}" for remark in found.refused)
-        raise ConfigError(f"{where}{refused}", hint="name a file with --budget")
+        hint = "name a file with --budget, or an earlier run with --baseline"
+        raise ConfigError(f"{where}{refused}", hint=hint)
     return found.path, table
 
 

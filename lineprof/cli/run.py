@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-NAME, HELP = "run", "run a program and record where its time goes"
+NAME, HELP = "run", "run a program and record where its time goes; -l: by line"
 
 _COMMAND = f"lineprof {NAME}"
 

@@ -108,7 +108,8 @@ def _live_file(word: str) -> str:
     if word.endswith((*SOURCE, ".lprof")):
         raise LineprofError(
             f"{word} is no process",
-            hint="give the PID of a program that runs under kernprof -l",
+            hint="give the PID of a program that runs under kernprof -l; lineprof view"
+            " --hot shows the hottest lines of a profile",
         )
     return word
 

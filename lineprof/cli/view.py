@@ -135,8 +135,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     target = _target(parser, view, values, parsed, files)
     options = Options(
         **values,  # type: ignore[arg-type]
-        # line_profiler's table stays as it is, byte for byte.
-        waiting=view is not _DEFAULT,
+        # The table of line_profiler, which profiles no whole program, stays as it is.
+        waiting=view is not _DEFAULT or profile.is_whole,
         terminal=PLAIN if target else terminal_of(sys.stdout),
         brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.attribute)),
         file=" ".join(map(shell_path, files)),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 DEFAULT_HOT_LINES = 10
 
+MAX_CHOSEN = 200  # functions whose tables are printed, if a user chose them
+
 _DEFAULT_MIN_PERCENT = 1.0
 
 _VIEWER_UNIT = 1e-6  # s, as line_profiler's viewer

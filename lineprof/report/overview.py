@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from lineprof.console.output import python_command, shell_word
 from lineprof.model.call_graph import branch_point, call_path_tree, function_totals
 from lineprof.model.names import library_of, short_names
-from lineprof.model.records import NO_NODE, RUNNABLE, node_columns
+from lineprof.model.records import NO_NODE, node_columns
 from lineprof.model.run_parts import run_parts
 from lineprof.report.advice import brief, first_finding
 from lineprof.report.call_tree import Whole, branches, note_lines
@@ -25,6 +25,7 @@ from lineprof.report.functions import HOT, hottest_lines
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.marks import Marks
 from lineprof.report.notes import start_of_drill
+from lineprof.report.options import MAX_CHOSEN
 from lineprof.report.run_bar import bar_lines
 from lineprof.report.text import render as render_tables
 from lineprof.report.text_grid import (
@@ -52,11 +53,11 @@ MAX_LINES = 60  # of the first screen
 
 _MIN_TABLE_LINES = MAX_LINES  # of all tables; shorter ones are printed themselves
 
-_MAX_CHOSEN = 200  # functions
-
 _LINES_OF_A_TABLE = 8  # at least: its heading, one row, a blank line
 
 _ROWS, _FUNCTION_ROWS = 10, 8
+
+_SAME = 1.02  # times the time on the clock
 
 _MIN_SHARE = 0.001  # of the run, of a line or function
 
@@ -68,9 +69,7 @@ _PIPE_WIDTH = 100  # if there is none
 _MIN_WAIT_WIDTH = 100  # columns; on a narrower terminal, waits are shown without hits
 _MIN_TAIL_WIDTH = 64  # and on one that is narrower still, none of the two
 
-# Of a line's own time, for a wait to be shown: one for a processor says that the time
-# is not that of a quiet machine.
-_MIN_WAIT_SHARE, _MIN_READY_SHARE = 0.1, 0.5
+_MIN_WAIT_SHARE = 0.1  # of a line's own time, to be shown
 
 _RUN = "% Run"  # title of all shares
 
@@ -82,7 +81,7 @@ def is_large(profile: Profile, sources: Sources, options: Options) -> bool:
     functions than somebody would choose one by one.
     """
     if not profile.is_whole:
-        return bool(profile.processes) and len(profile.functions) > _MAX_CHOSEN
+        return bool(profile.processes) and len(profile.functions) > MAX_CHOSEN
     if len(profile.functions) * _LINES_OF_A_TABLE >= _MIN_TABLE_LINES:
         return True
     lines = render_tables(profile, sources, options)
@@ -115,11 +114,13 @@ def _run(
 ) -> Iterator[str]:
     """Yield the time of the run and how much was measured, and the bar of its parts."""
     runs = profile.processes
-    text = f"{terminal.clean(_program(runs[0]))} ran {in_words(parts.run_ns)}"
-    if len(runs) > 1:
-        text += f" in {len(runs)} processes"
+    clock_ns = max(one.wall_ns - one.overhead_ns for one in runs)
+    text = f"{terminal.clean(_program(runs[0]))} ran {in_words(clock_ns)}"
     lines = sum(len(function.line_ns) for function in profile.functions)
     text += f": {lines:,} lines of {len(profile.functions):,} functions"
+    if parts.run_ns > _SAME * clock_ns:
+        every = "threads" if len(runs) == 1 else f"threads of {len(runs)} processes"
+        text += f" (100 % is {in_words(parts.run_ns)}, the time of all {every})"
     yield from map(terminal.emphasized, wrap(text, width))
     yield from bar_lines(parts, terminal, width)
 
@@ -175,12 +176,9 @@ def _lines(
 
 def _wait(wait: OwnWait | None, self_ns: int) -> str:
     """Return the cause and the time of a wait, "" if it is short."""
-    if wait is None or not wait.cause:
+    if wait is None or not wait.cause or wait.max_ns < _MIN_WAIT_SHARE * self_ns:
         return ""
-    is_ready = wait.cause == RUNNABLE
-    if wait.max_ns < (_MIN_READY_SHARE if is_ready else _MIN_WAIT_SHARE) * self_ns:
-        return ""
-    most = "" if wait.is_known else "<= "
+    most = "" if wait.is_known else "up to "
     return f"{WAITS_FOR[wait.cause]} {most}{in_words(wait.max_ns)}"
 
 

@@ -29,12 +29,14 @@ class _Look(NamedTuple):
 
 
 _LOOKS = {
-    "lines_ns": _Look(words="lines", box="█", plain="#", colour="32"),
+    "lines_ns": _Look(words="computing", box="█", plain="#", colour="32"),
     "imports_ns": _Look(words="imports", box="▓", plain="%", colour="34"),
     "waits_ns": _Look(words="waits", box="▒", plain="=", colour="33"),
-    "ready_ns": _Look(words="waits for a processor", box="▚", plain="~", colour="91"),
+    "ready_ns": _Look(
+        words="waits for a free processor", box="▚", plain="~", colour="91"
+    ),
     "gpu_ns": _Look(words="waits for a GPU", box="▞", plain="+", colour="35"),
-    "rest_ns": _Look(words="outside of these lines", box="░", plain="-", colour="36"),
+    "rest_ns": _Look(words="code not profiled", box="░", plain="-", colour="36"),
     "measuring_ns": _Look(words="measuring", box="·", plain=".", colour="2"),
 }
 
@@ -55,7 +57,7 @@ def bar_lines(parts: RunParts, terminal: Terminal, width: int) -> Iterator[str]:
     for look, ns in times.items():
         text = f" {look.words} {in_words(ns)}"
         is_part = look is not _LOOKS["measuring_ns"]
-        text += f" {percent(ns, parts.run_ns)}" if is_part else " more"
+        text += f" {percent(ns, parts.run_ns)}" if is_part else ", on top"
         used = sum(len(one) for one, _ in line)
         if line and used + len(_GAP) + 1 + len(text) > width:
             yield terminal.coloured(line)

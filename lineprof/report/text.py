@@ -200,7 +200,7 @@ class TableLayout:
             start = _row_start(str(number), cells.get(number, blank), widths)
             yield self._row(start, source, shares.get(number, 0))
             for text in function.below.get(number, ()):
-                yield " " * len(start) + terminal.clipped(text, len(start))
+                yield " " * len(start) + terminal.cut(text, len(start))
 
     def _wide_enough(self, function: FunctionTable, start: int) -> Terminal:
         """Return the terminal, without width if more columns leave no room for source.

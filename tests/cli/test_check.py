@@ -291,7 +291,11 @@ def test_a_wrong_budget_is_one_line_with_the_place(
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["run.lprof"], 2, "there is no budget; name a file with --budget"),
+        (
+            ["run.lprof"],
+            2,
+            "there is no budget; name a file with --budget, or an",
+        ),
         (["run.lprof", "-b", "gone.toml"], 2, "cannot read the budget 'gone.toml'"),
         (["run.lprof", "-b", "."], 2, "Is a directory"),
         (["gone.lprof", "-b", "good.toml"], 1, "gone.lprof does not exist"),

@@ -259,7 +259,7 @@ def bar(stats: LineStats, **terminal: Any) -> list[str]:
 def test_the_bar_has_the_parts_of_the_run_to_scale() -> None:
     drawn, legend, _ = bar(example(), is_terminal=True, width=80)
     assert (drawn.count("█"), drawn.count("░"), drawn.count("·")) == (73, 3, 4)
-    assert legend == "█ lines 101.0 ms 96.2 %   ░ outside of these lines 4.000 ms 3.8 %"
+    assert legend == "█ computing 101.0 ms 96.2 %   ░ code not profiled 4.000 ms 3.8 %"
     assert bar(example(), is_terminal=True, width=80, boxes=False)[0] == (
         73 * "#" + 3 * "-" + 4 * "."
     )
