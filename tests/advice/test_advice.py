@@ -567,6 +567,20 @@ def test_an_import_of_a_tenth_of_the_run_is_found() -> None:
     assert not found(importing(HALF, "numpy = load()\n"), "import")
 
 
+def test_an_import_is_the_first_finding_only_if_there_is_no_other() -> None:
+    alone = importing(HALF)
+    first = first_finding(alone, Sources(alone.sources))
+    assert first is not None
+    assert first.kind == "import"
+    waits = Wait((FILE, 1, "<module>"), 2, 0, LOCK, QUARTER)
+    text = "import numpy\nread()\n"
+    both = made(text, {"<module>": (1, {1: (1, HALF), 2: (1, QUARTER)})}, waits=[waits])
+    assert [one.kind for one in advice(both).findings] == ["import", "waiting"]
+    first = first_finding(both, Sources(both.sources))
+    assert first is not None
+    assert first.kind == "waiting"
+
+
 def test_the_import_that_has_the_time_is_named_in_place_of_its_importers() -> None:
     stats = made(
         "def a():\n    import b\n\ndef b():\n    from c import d\n",
