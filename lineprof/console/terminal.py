@@ -120,7 +120,7 @@ def _has_boxes(stream: TextIO) -> bool:
     """Return whether the encoding of `stream` has the characters of trees."""
     encoding = getattr(stream, "encoding", None)
     try:
-        "".join(_BOX_CHARACTERS).encode(encoding or "utf-8")
+        f"{''.join(_BOX_CHARACTERS)}{_BARS}".encode(encoding or "utf-8")
     except (LookupError, TypeError, ValueError):
         return False
     return True
@@ -183,6 +183,8 @@ class BoxCharacters(NamedTuple):
 
 
 _BOX_CHARACTERS = BoxCharacters("├─ ", "└─ ", "│  ", "   ", "→", "…")
+
+_BARS = "█▓▒▚▞░·"  # of bars
 
 _ASCII = BoxCharacters("|- ", "`- ", "|  ", "   ", "->", "...")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN
 from lineprof.live.rates import COLUMNS, Row, Scope, ordered, rows_of
-from lineprof.model.names import short_names
+from lineprof.model.names import MODULE
 from lineprof.model.units import NANOSECOND, format_seconds
 from lineprof.report.text_grid import counted, grid
 
@@ -233,7 +233,8 @@ def shown_rows(view: View, state: State) -> list[Row]:
 def _words(view: View, row: Row, state: State) -> str:
     """Return the name of a row's function, or the source of its line."""
     if state.scope.by_function:
-        return short_names([row.place[0]]).name(row.place[0])
+        name = row.place[0][2]
+        return "module" if name == MODULE else name
     return view.line(row.place).strip()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,11 @@ _AMBIGUOUS = "__init__.py"  # is shown with its folder
 _INIT = "/__init__.py"  # of a package, at the end of its path
 
 # Folders of libraries: the name of a module begins behind them.
-_LIBRARIES = re.compile(r"^.*/(?:site-packages|dist-packages|lib/python3\.\d+t?)/")
+_LIBRARIES = re.compile(
+    r"^.*[/\\]"
+    r"(?:(site-packages|dist-packages)|lib(?:64)?[/\\]python3\.\d+t?|python3\d+\.zip)"
+    r"[/\\]"
+)
 
 STANDARD_LIBRARY = "the standard library"
 
@@ -41,7 +45,8 @@ class ShortNames:
     def __init__(self, files: Iterable[str], keys: Iterable[Key] = ()) -> None:
         """Take all files of the profile and, for `label`, the keys of all functions."""
         every = {*files}
-        self._packages = {file[: -len(_INIT)] for file in every if file.endswith(_INIT)}
+        folders = {file[: -len(_INIT)] for file in every if file.endswith(_INIT)}
+        self._packages = folders - {""}
         self._files = _shortest(every)
         self._functions = Counter(name for _, _, name in {*keys})
         self._full_labels: dict[Key, str] = {}
@@ -78,20 +83,31 @@ class ShortNames:
         file, line, name = key
         if not file:
             return _without_file(key)
-        where = "" if name == MODULE else f" ({self.line(file, line)})"
-        return f"{self.name(key)}{where}"
+        if name == MODULE and self._modules[self._module(file)] <= 1:
+            return self.name(key)
+        return f"{self.name(key)} ({self.line(file, line)})"
+
+    @cached_property
+    def _modules(self) -> Counter[str]:
+        """The number of files by their names as modules."""
+        return Counter(map(self._module, self._files))
 
     def _module(self, file: str) -> str:
         """Return the dotted name of a file as a module, as far as it is known."""
-        path = _LIBRARIES.sub("", file)
-        if path == file:
-            start = file.rpartition("/")[0]
-            while start in self._packages:
-                start = start.rpartition("/")[0]
-            is_inside = f"{start}/" != file[: file.rfind("/") + 1]
-            path = file[len(start) + 1 :] if is_inside else self.file(file)
-        path = path.removesuffix(".py").removesuffix("/__init__")
-        return path.strip("/").replace("/", ".")
+        if not file.endswith(".py"):  # such as <string>
+            return self.file(file)
+        library = _LIBRARIES.match(file)
+        folder, _, name = file.rpartition("/")
+        if library:
+            path = file[library.end() :]
+        elif folder in self._packages:
+            while folder in self._packages:
+                folder, _, above = folder.rpartition("/")
+                name = f"{above}/{name}"
+            path = name
+        else:
+            path = self.file(file).lstrip("/")
+        return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     def label(self, key: Key) -> str:
         """Return a function's name, with its place if several functions have that name.
@@ -114,15 +130,15 @@ class ShortNames:
 
 @lru_cache(maxsize=1 << 14)
 def library_of(file: str) -> str:
-    """Return the library that a file belongs to, by its folder; "" if it is none."""
+    """Return the library that a file belongs to, by its folder; "" if unknown."""
     if file.startswith("<frozen "):
         return STANDARD_LIBRARY
     found = _LIBRARIES.match(file)
     if found is None:
         return ""
-    if not found[0].endswith("-packages/"):
+    if not found[1]:
         return STANDARD_LIBRARY
-    return file[found.end() :].partition("/")[0].removesuffix(".py")
+    return re.split(r"[/\\]", file[found.end() :])[0].removesuffix(".py")
 
 
 def _without_file(key: Key) -> str:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.model.call_graph import function_totals, line_self_ns
+from lineprof.model.call_graph import calling_lines, function_totals, line_self_ns
 from lineprof.model.gpu import WAIT
 from lineprof.model.names import MODULE
 from lineprof.model.records import NO_NODE, OTHER, RUNNABLE, node_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
     TextOf = Callable[[str, int], str | None]  # of the line of a file
 
-_IMPORT = re.compile(r"\s*(import\s+\w|from\s+[.\w]+\s+import\b)")
+_IMPORT = re.compile(
+    r"\s*(import\s+\w|from\s+[.\w]+\s+import\b)|.*\b(import_module|__import__)\("
+)
 
 
 class RunParts(NamedTuple):
@@ -60,8 +63,7 @@ def _run_ns(profile: Profile, lines_ns: int) -> int:
 def run_parts(profile: Profile, text_of: TextOf) -> RunParts:
     """Return the parts of a run; `text_of` is the source of a line, None if unknown.
 
-    Each moment counts once. The time in an import is that of the import alone: its
-    waits are not counted again.
+    Each moment counts once: a wait in an import is part of the import.
     """
     lines_ns = _lines_ns(profile)
     left_ns = whole_ns = _run_ns(profile, lines_ns)
@@ -74,12 +76,14 @@ def run_parts(profile: Profile, text_of: TextOf) -> RunParts:
         return ns
 
     rest_ns = part(whole_ns - lines_ns)
-    imports_ns = part(_imports_ns(profile, text_of))
+    imports = _imports(profile, text_of)
+    imports_ns = part(imports.ns)
     gpu_ns = part(sum(one.ns for one in profile.gpu.sums if one.kind == WAIT))
-    waits = _waits(profile, text_of)
+    waits = _waits(profile)
+    waits.subtract(imports.waits)
     ready_ns = part(waits.pop(RUNNABLE, 0))
     # A thread that waits for a GPU may leave the processor, for an unknown cause.
-    waits[OTHER] = max(0, waits.get(OTHER, 0) - gpu_ns)
+    waits[OTHER] = max(0, waits[OTHER] - gpu_ns)
     waits_ns = part(sum(waits.values()))
     return RunParts(
         lines_ns=left_ns,
@@ -97,28 +101,41 @@ def _lines_ns(profile: Profile) -> int:
     return sum(one.self_ns for one in function_totals(profile).values())
 
 
-def _imports_ns(profile: Profile, text_of: TextOf) -> int:
-    """Return the time (ns) of import statements, and of all that ran in them."""
+class _Imports(NamedTuple):
+    """The time of import statements, with all that ran in them."""
+
+    ns: int
+    waits: Mapping[str, int]  # the part of it off the processor (ns), by cause
+
+
+def _imports(profile: Profile, text_of: TextOf) -> _Imports:
+    """Return the time of imports; one whose text is unknown does not count."""
+
+    def is_import(key: Key, line: int) -> bool:
+        return bool(_IMPORT.match(text_of(key[0], line) or ""))
+
     nodes = node_columns(profile.calls.nodes)
     keys, called = nodes.functions, nodes.column("function")
-    times = nodes.column("self_ns")
     inside: list[bool] = []  # for each node: whether it ran in an import
-    for parent, index in zip(nodes.column("parent"), called):
-        is_module = parent != NO_NODE and keys[index][2] == MODULE
+    by_line = calling_lines(profile.calls.nodes)
+    for parent, index, line in zip(nodes.column("parent"), called, by_line):
+        is_module = keys[index][2] == MODULE and line is not None and is_import(*line)
         inside.append(is_module or (parent != NO_NODE and inside[parent]))
-    found = sum(ns for ns, is_inside in zip(times, inside) if is_inside)
+    found = sum(compress(nodes.column("self_ns"), inside))
     # The lines that import, but for those of functions that ran in an import.
-    counted = {keys[index] for index, is_inside in zip(called, inside) if is_inside}
+    counted = {keys[index] for index in compress(called, inside)}
     for key, lines in line_self_ns(profile).items():
         if key not in counted:
-            for line, ns in lines.items():
-                if ns and _IMPORT.match(text_of(key[0], line) or ""):
-                    found += ns
-    return found
+            found += sum(ns for at, ns in lines.items() if ns and is_import(key, at))
+    waits: Counter[str] = Counter()
+    for one in profile.waits:
+        if one.function not in counted and is_import(one.function, one.line):
+            waits[one.cause] += one.ns
+    return _Imports(ns=found, waits=waits)
 
 
-def _waits(profile: Profile, text_of: TextOf) -> dict[str, int]:
-    """Return the time (ns) by cause that the threads waited, but for imports.
+def _waits(profile: Profile) -> Counter[str]:
+    """Return the time (ns) by cause that the threads waited.
 
     It is the waits of the functions that nobody called, with all that they called.
     """
@@ -131,12 +148,11 @@ def _waits(profile: Profile, text_of: TextOf) -> dict[str, int]:
             from_outside[nodes.functions[index]] += ns
         else:
             called.add(nodes.functions[index])
-    by_function: dict[tuple[Key, str], int] = defaultdict(int)
+    by_function: Counter[tuple[Key, str]] = Counter()
     for one in profile.waits:
-        is_root = one.function in from_outside
-        if is_root and not _IMPORT.match(text_of(one.function[0], one.line) or ""):
+        if one.function in from_outside:
             by_function[one.function, one.cause] += one.ns
-    waits: dict[str, int] = defaultdict(int)
+    waits: Counter[str] = Counter()
     for (key, cause), ns in by_function.items():
         # Its calls by others are among the waits of these.
         waits[cause] += min(ns, from_outside[key]) if key in called else ns

@@ -150,6 +150,7 @@ def _target(profile: Profile, key: Key) -> str:
         starts = [one.file for one in profile.functions if one.line == line]
         if starts.count(file) == 1:
             return names_of_profile(profile).line(file, line)
+        return names_of_profile(profile).name(key)
     if len(alike) == 1:
         return name
     names = names_of_profile(profile)

@@ -39,7 +39,7 @@ from lineprof.report.text_grid import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from lineprof.console.terminal import Terminal
     from lineprof.model.own_waits import OwnWait
@@ -114,8 +114,10 @@ def _run(
 ) -> Iterator[str]:
     """Yield the time of the run and how much was measured, and the bar of its parts."""
     runs = profile.processes
-    clock_ns = max(one.wall_ns - one.overhead_ns for one in runs)
-    text = f"{terminal.clean(_program(runs[0]))} ran {in_words(clock_ns)}"
+    clock_ns = _clock_ns(runs)
+    programs = [*dict.fromkeys(_program(one) for one in runs if not one.parent_pid)]
+    name = programs[0] if len(programs) == 1 else f"{len(programs)} programs"
+    text = f"{terminal.clean(name)} ran {in_words(clock_ns)}"
     lines = sum(len(function.line_ns) for function in profile.functions)
     text += f": {lines:,} lines of {len(profile.functions):,} functions"
     if parts.run_ns > _SAME * clock_ns:
@@ -125,10 +127,25 @@ def _run(
     yield from bar_lines(parts, terminal, width)
 
 
+def _clock_ns(runs: Sequence[Process]) -> int:
+    """Return the time (ns) on the clock, without measuring.
+
+    Processes of one run ran at the same time; different runs, which are no ranks of one
+    program, ran one after the other.
+    """
+    times = [max(0, one.wall_ns - one.overhead_ns) for one in runs]
+    firsts = [ns for ns, one in zip(times, runs) if not one.parent_pid]
+    if len(firsts) > 1 and all(one.rank is None for one in runs):
+        return sum(firsts)
+    return max(times)
+
+
 def _program(run: Process) -> str:
     """Return the name of a program: its script, or its package after `-m`."""
     path = run.argv[0] if run.argv else ""
     folder, name = os.path.split(path)
+    if name == "-c":
+        name = "python -c"
     if name == "__main__.py":
         name = os.path.basename(folder)
     return name or "The program"
@@ -140,7 +157,7 @@ def _lines(
     """Yield the hottest lines with their source; behind it, hits and waits."""
     rows, _, totals = hottest_lines(profile, options._replace(lines=_ROWS))
     rows = [row for row in rows if row.ns >= _MIN_SHARE * run.ns]
-    waits = [_wait(row.wait, row.self_ns) for row in rows]
+    waits = [f"{_wait(row.wait, row.self_ns)}{row.mark}".strip() for row in rows]
     tail = [f"{hits:>7}" for hits in ("Hits", *(row.hits for row in rows))]
     if any(waits):
         has_room = width >= _MIN_WAIT_WIDTH
@@ -166,12 +183,13 @@ def _lines(
     lines = [f"{line.ljust(wide)}  {end}".rstrip() for line, end in zip(lines, tail)]
     yield terminal.emphasized("Hottest lines, by their own time")
     yield terminal.emphasized(lines[0])
-    start = lines[0].index("Line")
+    start = lines[0].partition("Line")[0]
     for line, row in zip(lines[1:], rows):
         share = percent_of(row.self_ns, run.ns)
         if totals["gpu_self_ns"]:
             share = max(share, percent_of(row.gpu_self_ns or 0, totals["gpu_self_ns"]))
-        yield terminal.heated(line[:start], share, line[start:])
+        numbers = line[: len(start)]
+        yield terminal.heated(numbers, share, line[len(numbers) :])
 
 
 def _wait(wait: OwnWait | None, self_ns: int) -> str:
@@ -214,9 +232,9 @@ def _calls(
         return
     root = call_path_tree(profile, _foreign(profile))
     start, above = branch_point(root)
-    title = f"Calls, from where they branch, {above} levels down"
     while start.folded and start.parent:
-        start = start.parent
+        start, above = start.parent, above - 1
+    title = f"Calls, from where they branch, {above} levels down"
     if above <= _MAX_LEVELS:
         start, title = root, "Calls"
     yield options.terminal.emphasized(f"{title} (:12 is a call from line 12)")

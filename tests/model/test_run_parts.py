@@ -113,9 +113,40 @@ def test_threads_that_measured_more_than_the_wall_time_are_the_run() -> None:
     assert (parts.run_ns, parts.rest_ns) == (90 * MS, 0)
 
 
-def test_without_source_an_import_is_that_of_profiled_modules_alone() -> None:
+def test_without_source_nothing_is_an_import() -> None:
     parts = run_parts(program(), lambda _file, _line: None)
-    assert (parts.imports_ns, parts.waits_ns) == (20 * MS, 33 * MS)
+    assert (parts.imports_ns, parts.waits_ns) == (0, 33 * MS)
+
+
+@pytest.mark.parametrize("text", ["exec(code)", "runpy.run_path('shop.py')"])
+def test_code_that_is_run_by_a_call_is_no_import(text: str) -> None:
+    parts = run_parts(program(), lambda _file, _line: text)
+    assert parts.imports_ns == 0
+
+
+def test_a_lazy_import_has_its_waits() -> None:
+    texts = {MAIN[0]: "load()", SHOP[0]: "", "/p/load.py": "    import shop"}
+    load: Key = ("/p/load.py", 1, "load")
+    stats = LineStats.from_functions(
+        [function(MAIN, l2=90), function(load, l6=60), function(SHOP, l1=50)],
+        processes=[PROCESS._replace(wall_ns=90 * MS, overhead_ns=0, rank=None)],
+        threads=[Thread(process=0, native_id=1, name="MainThread")],
+        calls=CallTree(
+            (
+                node(NO_NODE, 0, MAIN, 30, 90),
+                node(0, 2, load, 10, 60),
+                node(1, 6, SHOP, 50, 50),
+            )
+        ),
+        waits=[
+            Wait(function=MAIN, line=2, thread=0, cause=SLEEP, ns=45 * MS),
+            Wait(function=load, line=6, thread=0, cause=SLEEP, ns=40 * MS),
+            Wait(function=SHOP, line=1, thread=0, cause=SLEEP, ns=40 * MS),
+        ],
+    )
+    parts = run_parts(stats, lambda file, _: texts[file])
+    assert (parts.imports_ns, parts.waits_ns) == (60 * MS, 5 * MS)
+    assert parts.lines_ns == 25 * MS
 
 
 @pytest.mark.parametrize("gpu_ms", [10, 500])

@@ -286,3 +286,30 @@ def test_colours_are_those_of_a_terminal_with_colours_alone() -> None:
         "\x1b[1;33m  22.500  21.4 %  \x1b[0m\x1b[2mplan.py:18\x1b[0m"
     )
     assert coloured[0].startswith("\x1b[1mplan.py ran")
+
+
+@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("width", [1, 5, 12, 20, 24, 31, 40, 64])
+def test_a_terminal_may_be_narrow(width: int, *, colour: bool) -> None:
+    terminal = Terminal(is_terminal=True, width=width, colour=colour)
+    stats = example()
+    options = Options(file="f", terminal=terminal)
+    lines = [*overview.render(stats, Sources(stats.sources), options)]
+    assert len(lines) > 30
+
+
+def test_several_processes_and_programs_are_named() -> None:
+    stats = example()
+    [process] = stats.processes
+    stats.processes = (process, process._replace(parent_pid=process.pid))
+    title, more, *_ = overview.render(stats, Sources(stats.sources), Options(file="f"))
+    assert title == (
+        "plan.py ran 105.0 ms: 61 lines of 30 functions (100 % is 210.0 ms, the time of"
+        " all threads of 2"
+    )
+    assert more == "processes)"
+    stats.processes = (process, process._replace(argv=("other.py",)))
+    title = next(
+        iter(overview.render(stats, Sources(stats.sources), Options(file="f")))
+    )
+    assert title == "2 programs ran 210.0 ms: 61 lines of 30 functions"
