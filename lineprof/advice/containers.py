@@ -116,8 +116,7 @@ def _place(evidence: Evidence, line: Line, ns: int) -> _Place | None:
     ]
     if not found or any(scope is not found[0][1] for _, scope in found):
         return None
-    if evidence.is_called_elsewhere(line[0]):
-        tree.types.called_elsewhere.add(found[0][1])
+    tree.types.called_here = evidence.called_here(file)
     return _Place(
         line=line,
         own_ns=ns,

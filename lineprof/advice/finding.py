@@ -6,6 +6,7 @@ layout; names in them come from the profile, so that a view has to escape them.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +25,14 @@ from lineprof.model.run_parts import run_ns
 from lineprof.model.units import NANOSECOND, format_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Collection,
+        Container,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from lineprof.model.profile import Profile
 
@@ -215,10 +223,26 @@ class Evidence:
         """Whether comprehensions are no functions: since Python 3.12."""
         return not any("3.11." in one.python for one in self.profile.processes)
 
-    def is_called_elsewhere(self, key: Key) -> bool:
-        """Return whether code of other files calls a function."""
-        calls = self._into.get(key, ())
-        return any(one.caller is not None and one.caller[0] != key[0] for one in calls)
+    def called_here(self, file: str) -> Collection[tuple[int, str]]:
+        """Return the functions of a file that only its own profiled lines called.
+
+        They are pairs of the line and the last part of the name.
+        """
+        return self._called_here.get(file, ())
+
+    @cached_property
+    def _called_here(self) -> Mapping[str, Collection[tuple[int, str]]]:
+        calls: Counter[Key] = Counter()
+        for edge in self.edges:
+            if edge.caller is not None and edge.caller[0] == edge.callee[0]:
+                calls[edge.callee] += edge.calls
+        found: dict[str, set[tuple[int, str]]] = {}
+        for file, line, name in calls:
+            function = self.functions.get((file, line, name))
+            if function and function.calls == calls[function.key]:
+                place = (line, name.rpartition(".")[2])
+                found.setdefault(file, set()).add(place)
+        return found
 
     def recursed(self, key: Key) -> bool:
         """Return whether a function recursed: then its lines have times twice."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -11,6 +12,18 @@ if TYPE_CHECKING:
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 SCOPES = (*FUNCTIONS, *COMPREHENSIONS, ast.ClassDef)
+
+_INVALID = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
+
+
+def parsed(text: str, mode: Literal["exec", "eval"]) -> ast.AST | None:
+    """Return the syntax tree of a text, None if this version cannot parse it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the syntax
+        try:
+            return ast.parse(text, mode=mode)
+        except _INVALID:
+            return None
 
 
 def walk_scope(node: ast.AST) -> Iterator[ast.AST]:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from lineprof.advice.scopes import SCOPES
+from lineprof.advice.scopes import SCOPES, parsed
 from lineprof.advice.value_types import ValueTypes
 from lineprof.model.merge import text_differs
 
@@ -31,8 +30,6 @@ _MAX_FILE = 500_000  # characters of one file: larger ones are data or generated
 _MAX_ALL = 1_000_000  # of all files that are parsed: 2 s
 
 MODULE = "<module>"
-
-_INVALID = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
 
 class SourceLines(Protocol):
@@ -176,14 +173,11 @@ class SourceTrees:
             self.missing[file] = "there is too much text to parse"
             return None
         self._room -= len(text)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the syntax
-            try:
-                tree = ast.parse(text)
-                return SourceTree(tree, _lines_of(text))
-            except _INVALID:
-                self.missing[file] = "it is no Python that this version can parse"
-                return None
+        tree = parsed(text, "exec")
+        if not isinstance(tree, ast.Module):
+            self.missing[file] = "it is no Python that this version can parse"
+            return None
+        return SourceTree(tree, _lines_of(text))
 
     def _text(self, file: str) -> str | None:
         """Return the text of a file if it is certainly the one that ran."""

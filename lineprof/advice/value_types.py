@@ -2,15 +2,15 @@
 
 A variable has a type if everything in the file that binds it gives it that type: a
 display, a call of a type, an annotation, the results of a function. A parameter has
-that of all its arguments, if its function is only ever called by its name. The type of
-a variable that a loop sets is unknown. An attribute of `self` has the type that its
-class gives it.
+that of all its arguments, if its function is only ever called by its name, from lines
+of the file. The type of a variable that a loop sets is unknown. An attribute of `self`
+has the type that its class, and those that share objects with it, give it.
 """
 
 from __future__ import annotations
 
 import ast
-import re
+import builtins
 from collections import Counter
 from functools import cached_property
 from itertools import pairwise
@@ -21,11 +21,12 @@ from lineprof.advice.scopes import (
     FUNCTIONS,
     SCOPES,
     bound_names,
+    parsed,
     walk_scope,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 Scopes = tuple[ast.AST, ...]  # the innermost first, the module last
 
@@ -59,18 +60,29 @@ _ANNOTATIONS = {
     "None": _NONE,
     **dict.fromkeys(("int", "float", "bool", "complex"), OTHER),
 }
-# Methods of text that return lists; modules and columns of tables have others.
+_TYPING = frozenset(("typing", "typing_extensions", "collections", "collections.abc"))
+# Methods of text that return lists; columns of tables have others.
 _LISTS_OF_TEXT = frozenset(("split", "rsplit", "splitlines"))
-_TYPE_NAME = re.compile(r"\s*(?:typing\.|t\.)?(\w+)")  # in an annotation that is text
+
+_ANY = "*"  # in place of a name: any that an object, or the module, may have
+
+_BY_TEXT = frozenset(("setattr", "delattr", "__setattr__", "__delattr__"))
+
+
+class _Annotation(NamedTuple):
+    """The annotation that binds a variable."""
+
+    text: ast.expr
+
 
 # What binds a variable: a type ("" if unknown), or a node whose type is looked up.
-Binding = ast.expr | ast.arg | ast.FunctionDef | str
+Binding = ast.expr | ast.arg | ast.FunctionDef | _Annotation | str
 
 
 class _Attribute(NamedTuple):
     """What binds an attribute, of `self` in the class `owner`."""
 
-    owner: ast.AST | None  # None: of another object
+    owner: ast.AST | None  # None: of another object; the module: of a module
     binding: Binding
     scopes: Scopes
 
@@ -81,10 +93,12 @@ class ValueTypes:
     def __init__(self, module: ast.Module) -> None:
         self._module = module
         self._variables: dict[ast.AST, Mapping[str, list[Binding]]] = {}
+        self._families: dict[ast.AST | None, set[ast.AST]] = {}
         self._open: set[object] = set()  # what is being looked up
         self._room = _MAX_LOOKUPS
-        # Functions that other files call: the types of their parameters are unknown.
-        self.called_elsewhere: set[ast.AST] = set()
+        # Functions that nothing but lines of this file called, by line and name: the
+        # types of others' parameters are unknown.
+        self.called_here: Collection[tuple[int, str]] = ()
 
     def of(self, value: ast.expr, scopes: Scopes) -> str:
         """Return the type of a value that is used in `scopes`, "" if unknown."""
@@ -129,46 +143,135 @@ class ValueTypes:
     @cached_property
     def imported(self) -> frozenset[str]:
         """The names that imports bind, anywhere in the file."""
-        nodes = ast.walk(self._module)
-        found = [bound_names(node) for node in nodes if isinstance(node, ast.alias)]
-        return frozenset(name for names in found for name in names)
+        return frozenset(name for name, of in self._origins.items() if of != {""})
 
     @cached_property
-    def _bound(self) -> frozenset[str]:
-        nodes = ast.walk(self._module)
-        return frozenset(name for node in nodes for name in bound_names(node))
+    def _origins(self) -> Mapping[str, set[str]]:
+        """The modules that each name of the file comes from, "" if the file itself."""
+        found: dict[str, set[str]] = {}
+        for node in ast.walk(self._module):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                start = "." * getattr(node, "level", 0)
+                module = getattr(node, "module", None)
+                for one in node.names:
+                    origin = f"{start}{module or one.name}"
+                    for name in bound_names(one):
+                        found.setdefault(name, set()).add(origin)
+            elif not isinstance(node, ast.alias):
+                for name in bound_names(node):
+                    found.setdefault(name, set()).add("")
+        return found
+
+    def _is_builtin(self, name: str) -> bool:
+        """Return whether a name is certainly the builtin."""
+        known = self._origins
+        return not {name, "*"} & known.keys() and hasattr(builtins, name)
 
     def _of_variable(self, name: str, scopes: Scopes) -> str:
         found, around = self.bindings(name, scopes)
         return self._joined((around[:1], name), found, around)
 
     def _of_attribute(self, value: ast.Attribute, scopes: Scopes) -> str:
-        owner = _owner(value, scopes)
+        owner = _owner(value.value, scopes)
         every = self._attributes.get(value.attr, ()) if owner else ()
         if all(one.owner is not owner for one in every):
             return ""
-        every = [one for one in every if one.owner in {owner, None}]
+        owners = {None, *self._relatives(owner)}
+        every = [*every, *self._attributes.get(_ANY, ())]
         found = {
             self._joined((one.owner, value.attr), [one.binding], one.scopes)
             for one in every
+            if one.owner in owners
         }
         return _one_of(found)
+
+    def _relatives(self, owner: ast.AST | None) -> set[ast.AST]:
+        """Return the classes that may have an object in common with a class.
+
+        They are those that may derive from it, and all that these may derive from.
+        """
+        if owner not in self._families:
+            derived: dict[ast.AST, list[ast.AST]] = {}
+            for one, bases in self._bases.items():
+                for base in bases:
+                    derived.setdefault(base, []).append(one)
+            below = _reached([owner] if owner else [], derived)
+            self._families[owner] = _reached(below, self._bases)
+        return self._families[owner]
+
+    @cached_property
+    def _bases(self) -> Mapping[ast.AST, Collection[ast.AST]]:
+        """The classes of the file that each one may derive from."""
+        every = [one for one in self.scopes if isinstance(one, ast.ClassDef)]
+        by_name: dict[str, list[ast.ClassDef]] = {}
+        for one in every:
+            by_name.setdefault(one.name, []).append(one)
+        found: dict[ast.AST, Collection[ast.AST]] = {}
+        for one in every:
+            names = _names_of_bases(one)
+            found[one] = [base for name in names for base in by_name.get(name, ())]
+            if any("" in self._origins.get(name, ()) for name in names - {*by_name}):
+                return {**dict.fromkeys(every, every[:1]), every[0]: every}
+        return found
 
     def _of_call(self, call: ast.Call, scopes: Scopes) -> str:
         function = call.func
         if isinstance(function, ast.Name):
-            if function.id in self._bound:
-                return self._of_result(function.id, scopes)
-            return _BUILTINS.get(function.id, "")
+            if self._is_builtin(function.id):
+                return _BUILTINS.get(function.id, "")
+            return self._of_result(function.id, scopes)
         if not isinstance(function, ast.Attribute):
             return ""
         if function.attr == "copy" and not call.args:
             return self._joined(call, [function.value], scopes)
+        return LIST if self._is_split(function, call) else ""
+
+    def _is_split(self, function: ast.Attribute, call: ast.Call) -> bool:
+        """Return whether a call splits a text: tensors and others have such methods."""
         of = function.value
+        if isinstance(of, ast.Attribute) and of.attr == "str":
+            return False
+        while isinstance(of, ast.Attribute):
+            of = of.value
         is_module = isinstance(of, ast.Name) and of.id in self.imported
-        is_column = isinstance(of, ast.Attribute) and of.attr == "str"
-        is_list = function.attr in _LISTS_OF_TEXT and not is_module and not is_column
-        return LIST if is_list else ""
+        if is_module or function.attr not in _LISTS_OF_TEXT - self._origins.keys():
+            return False
+        if any(one.arg not in {"maxsplit", "keepends"} for one in call.keywords):
+            return False
+        first = [getattr(one, "value", ...) for one in call.args[:1]]
+        return all(one is None or isinstance(one, (str, bytes)) for one in first)
+
+    def _annotated(self, annotation: ast.expr) -> str:
+        """Return the type that an annotation names, "" if unknown."""
+        found: set[str] = set()
+        todo: list[ast.AST] = [annotation]
+        while todo:
+            one = todo.pop()
+            text = one.value if isinstance(one, ast.Constant) else None
+            if isinstance(one, ast.BinOp):  # X | None
+                todo += [one.left, one.right]
+            elif isinstance(one, ast.Expression):
+                todo.append(one.body)
+            elif isinstance(text, str):
+                todo.append(parsed(text.strip(), "eval") or ast.Pass())
+            else:
+                found.add(self._named(one))
+        return _one_of(found)
+
+    def _named(self, node: ast.AST) -> str:
+        """Return the type that a part of an annotation names, "" if unknown."""
+        if isinstance(node, ast.Constant) and node.value is None:
+            return _NONE
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        name = getattr(node, "attr", "") or getattr(node, "id", "")
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        origin = self._origins.get(root.id) if isinstance(root, ast.Name) else None
+        is_builtin = isinstance(node, ast.Name) and self._is_builtin(name)
+        is_known = is_builtin or (origin and origin <= _TYPING)
+        return _ANNOTATIONS.get(name, "") if is_known else ""
 
     def _of_parameter(self, parameter: ast.arg, scopes: Scopes) -> str:
         """Return the type that all calls of a function give a parameter."""
@@ -183,7 +286,8 @@ class ValueTypes:
 
     def _is_plain(self, function: ast.FunctionDef) -> bool:
         """Return whether a function of the module is only ever called by its name."""
-        if function.decorator_list or function in self.called_elsewhere:
+        place = (function.lineno, function.name)
+        if function.decorator_list or place not in self.called_here:
             return False
         name, known = function.name, self._of_scope(self._module)
         calls = len(self._calls.get(name, ()))
@@ -236,6 +340,8 @@ class ValueTypes:
             return self._of_parameter(binding, scopes)
         if isinstance(binding, ast.FunctionDef):
             return OTHER
+        if isinstance(binding, _Annotation):
+            return self._annotated(binding.text)
         return binding if isinstance(binding, str) else self.of(binding, scopes)
 
     def _of_scope(self, scope: ast.AST) -> Mapping[str, list[Binding]]:
@@ -250,10 +356,27 @@ class ValueTypes:
                     found.setdefault(name, []).append(binding)
             for other, inner in self._shared if scope is self._module else ():
                 found.setdefault(other, []).append(inner)
-            for name in _nonlocals(scope):
+            changed = {*_nonlocals(scope)}
+            if scope is self._module:
+                changed |= self._changed_by_others(found)
+            for name in changed:
                 found.setdefault(name, []).append("")
             self._variables[scope] = found
         return self._variables[scope]
+
+    def _changed_by_others(self, names: Iterable[str]) -> set[str]:
+        """Return the variables of the module that are set not as variables alone.
+
+        A star import may set each, as do globals and setattr with unknown names.
+        """
+        every = self._attributes
+        changed = {
+            name
+            for name, ones in every.items()
+            if any(one.owner is self._module for one in ones)
+        }
+        is_any = _ANY in changed or "*" in self._origins
+        return {*names} if is_any else changed & {*names}
 
     @cached_property
     def _shared(self) -> list[tuple[str, Binding]]:
@@ -266,24 +389,43 @@ class ValueTypes:
             if one[0] in names
         ]
 
+    def _owners(self, of: ast.expr | None, scopes: Scopes) -> list[ast.AST | None]:
+        """Return the class whose `self` an object is, or the module if it may be that.
+
+        `of` is None for the variables around.
+        """
+        if of is None:
+            return [scopes[0] if isinstance(scopes[0], ast.ClassDef) else self._module]
+        owner = _owner(of, scopes)
+        is_other = isinstance(of, ast.Name) and of.id not in self.imported
+        return [owner] if owner or is_other else [None, self._module]
+
     @cached_property
     def _attributes(self) -> Mapping[str, list[_Attribute]]:
         found: dict[str, list[_Attribute]] = {}
         for scope, scopes in self.scopes.items():
             nodes = [*walk_scope(scope)]
             known = dict(_targets(nodes))
+            inside = {id(part) for node in nodes for part in _read_by_name(node)}
             for node in nodes:
-                owner: ast.AST | None = scope
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                    names, owner = [node.attr], _owner(node, scopes)
+                owners: list[ast.AST | None] = [scope]
+                hidden = _set_by_text(node, scope) if id(node) not in inside else None
+                if hidden:
+                    of, name = hidden
+                    names, owners = [name], self._owners(of, scopes)
+                elif isinstance(node, ast.Attribute) and isinstance(
+                    node.ctx, ast.Store
+                ):
+                    names, owners = [node.attr], self._owners(node.value, scopes)
                 elif isinstance(scope, ast.ClassDef) and node is not scope:
                     names = bound_names(node)
                 else:
                     continue
                 binding = known.get(node, "")
-                one = _Attribute(owner=owner, binding=binding, scopes=scopes)
-                for name in names:
-                    found.setdefault(name, []).append(one)
+                for owner in owners:
+                    one = _Attribute(owner=owner, binding=binding, scopes=scopes)
+                    for name in names:
+                        found.setdefault(name, []).append(one)
         return found
 
 
@@ -295,16 +437,73 @@ def _one_of(types: set[str]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def _owner(value: ast.Attribute, scopes: Scopes) -> ast.AST | None:
-    """Return the class whose method uses an attribute of `self`, None if it is none."""
+def _owner(value: ast.expr | None, scopes: Scopes) -> ast.AST | None:
+    """Return the class whose method has an object as `self`, None if unknown."""
     inner = [one for one in scopes if not isinstance(one, COMPREHENSIONS)]
     for function, outer in pairwise(inner):
         if isinstance(outer, ast.ClassDef) and isinstance(function, FUNCTIONS):
             first = [*function.args.posonlyargs, *function.args.args][:1]
-            names = [one.arg for one in first]
-            is_self = isinstance(value.value, ast.Name) and value.value.id in names
+            names = [one.arg for one in first if not _is_static(function)]
+            is_self = isinstance(value, ast.Name) and value.id in names
             return outer if is_self else None
     return None
+
+
+def _is_static(function: ast.AST) -> bool:
+    decorators = getattr(function, "decorator_list", ())
+    return any(getattr(one, "id", "") == "staticmethod" for one in decorators)
+
+
+def _reached(
+    starts: Iterable[ast.AST], links: Mapping[ast.AST, Collection[ast.AST]]
+) -> set[ast.AST]:
+    """Return nodes with all that links lead to."""
+    found: set[ast.AST] = set()
+    todo = [*starts]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            todo += links.get(one, ())
+    return found
+
+
+def _names_of_bases(one: ast.ClassDef) -> set[str]:
+    """Return the names in what a class derives from, without arguments of types."""
+    bases = [
+        base.value if isinstance(base, ast.Subscript) else base for base in one.bases
+    ]
+    nodes = [node for base in bases for node in ast.walk(base)]
+    names = [getattr(node, "id", "") or getattr(node, "attr", "") for node in nodes]
+    return {name for name in names if name}
+
+
+def _read_by_name(node: ast.AST) -> list[ast.AST]:
+    """Return the call of ``globals()[name]`` if it is only read."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+        return [node.value]
+    return []
+
+
+def _set_by_text(node: ast.AST, scope: ast.AST) -> tuple[ast.expr | None, str] | None:
+    """Return what may be set by its name as text, of which object.
+
+    The object is None for the variables around; the name is _ANY if unknown.
+    """
+    if isinstance(node, ast.Attribute) and node.attr == "__dict__":
+        return node.value, _ANY
+    if not isinstance(node, ast.Call):
+        return None
+    name = getattr(node.func, "id", "")
+    of = node.args[0] if node.args else None
+    if name in _BY_TEXT or getattr(node.func, "attr", "") in _BY_TEXT:
+        text = getattr(node.args[1], "value", _ANY) if node.args[2:] else _ANY
+        return of, text if isinstance(text, str) else _ANY
+    is_here = not isinstance(scope, FUNCTIONS)
+    if (name == "type" and node.args[2:]) or (name == "vars" and of):
+        return of, _ANY
+    is_all = name == "globals" or (name in {"locals", "vars"} and is_here)
+    return (None, _ANY) if is_all or (name == "exec" and not node.args[1:]) else None
 
 
 def _of_constant(value: object) -> str:
@@ -351,7 +550,7 @@ def _targets(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, Binding]]:
             for target in node.targets:
                 yield from _pairs(target, node.value)
         elif isinstance(node, ast.AnnAssign):
-            yield node.target, _annotated(node.annotation)
+            yield node.target, _Annotation(node.annotation)
         elif isinstance(node, ast.AugAssign):
             keeps = isinstance(node.op, (ast.Add, ast.Mult))
             yield node.target, _NONE if keeps else ""
@@ -360,7 +559,7 @@ def _targets(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, Binding]]:
         elif isinstance(node, ast.arguments):
             every = [*node.posonlyargs, *node.args, *node.kwonlyargs]
             for one in every:
-                yield one, _annotated(one.annotation) if one.annotation else one
+                yield one, _Annotation(one.annotation) if one.annotation else one
             yield from ((one, TUPLE) for one in [node.vararg] if one)
             yield from ((one, OTHER) for one in [node.kwarg] if one)
 
@@ -392,22 +591,3 @@ def _argument(
         **dict(zip(by_place, call.args)),
     }
     return given.get(wanted)
-
-
-def _annotated(annotation: ast.expr | None) -> str:
-    """Return the type that an annotation names, "" if it is no one of interest."""
-    found: set[str] = set()
-    todo = [annotation]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, ast.BinOp):  # X | None
-            todo += [one.left, one.right]
-        elif isinstance(one, ast.Subscript):
-            todo.append(one.value)
-        elif isinstance(one, ast.Constant):
-            match = _TYPE_NAME.match(str(one.value))
-            found.add(_ANNOTATIONS.get(match[1], "") if match else "")
-        else:
-            name: str = getattr(one, "attr", "") or getattr(one, "id", "")
-            found.add(_ANNOTATIONS.get(name, ""))
-    return _one_of(found)

@@ -160,8 +160,57 @@ def test_a_parameter_has_the_type_that_all_calls_give_it(
     calls: str, type_: str
 ) -> None:
     text = f"def work(seen):\n    return seen[0] in seen  # hot\n\n{calls}\n"
-    found = [dict(one.numbers)["type"] for one in of(text)]
-    assert found == ([] if type_ == "other" else [type_])
+    assert types_of(called_by_module(text)) == ([] if type_ == "other" else [type_])
+
+
+def called_by_module(text: str, *, calls: int = 1_000, lines: bool = True) -> LineStats:
+    """Return a profile in which the module called work() from its line 4."""
+    ns = 2 * TENTH
+    module = {"<module>": (1, {4: (1, ns)})} if lines else {}
+    return made(
+        text,
+        {**module, "work": (1_000, {2: (1_000, ns)})},
+        [Called("<module>", 4, "work", calls, ns)] if lines else [],
+    )
+
+
+def types_of(stats: LineStats) -> list[object]:
+    """Return the type in each finding about collections."""
+    every = advice(stats).findings
+    return [dict(one.numbers)["type"] for one in every if one.kind in KINDS]
+
+
+@pytest.mark.parametrize(("calls", "lines"), [(999, True), (1_000, False)])
+def test_a_parameter_of_a_function_that_unprofiled_code_calls_has_no_known_type(
+    calls: int, *, lines: bool
+) -> None:
+    text = "def work(seen):\n    return x in seen  # hot\n\nwork([])\n"
+    assert types_of(called_by_module(text)) == ["list"]
+    assert types_of(called_by_module(text, calls=calls, lines=lines)) == [""]
+
+
+def test_an_argument_that_came_from_unprofiled_code_has_no_known_type() -> None:
+    text = """
+    def work(seen):
+        return x in seen  # hot
+
+    def between(seen):
+        work(seen)
+
+    between([])
+    """
+    ns = 2 * TENTH
+    text = textwrap.dedent(text).lstrip("\n")
+    functions = {
+        "<module>": (1, {7: (1, ns)}),
+        "between": (2, {5: (1_000, ns)}),
+        "work": (1_000, {2: (1_000, ns)}),
+    }
+    inner = Called("between", 5, "work", 1_000, ns)
+    both = made(text, functions, [Called("<module>", 7, "between", 2, ns), inner])
+    assert types_of(both) == ["list"]
+    other = made(text, functions, [Called("<module>", 7, "between", 1, ns), inner])
+    assert types_of(other) == [""]
 
 
 def test_a_parameter_of_a_function_that_other_files_call_has_no_known_type() -> None:
@@ -215,6 +264,89 @@ def test_a_variable_of_the_module_has_the_type_that_all_code_gives_it(
 
 
 @pytest.mark.parametrize(
+    "rest",
+    [
+        "from other import *",
+        "import program\nprogram.SEEN = set()",
+        "sys.modules[__name__].SEEN = set()",
+        "setattr(sys.modules[__name__], 'SEEN', set())",
+        "setattr(sys.modules[__name__], name, set())",
+        "globals()['SEEN'] = set()",
+        "globals().update(SEEN=set())",
+        "vars()['SEEN'] = set()",
+        "def f():\n    globals()[name] = set()",
+        "exec(code)",
+    ],
+)
+def test_a_variable_that_may_be_set_by_its_text_has_no_known_type(rest: str) -> None:
+    text = f"SEEN = []\n\ndef work(item):\n    return item in SEEN  # hot\n\n{rest}\n"
+    assert [dict(one.numbers)["type"] for one in of(text)] == [""]
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "def f():\n    print(locals())",
+        "x = globals()['y']",
+        "exec(code, {})",
+        "x.items = 1",
+    ],
+)
+def test_what_only_reads_variables_leaves_them_their_types(rest: str) -> None:
+    text = f"SEEN = []\n\ndef work(item):\n    return item in SEEN  # hot\n\n{rest}\n"
+    assert [dict(one.numbers)["type"] for one in of(text)] == ["list"]
+
+
+@pytest.mark.parametrize(
+    ("start", "annotation", "type_"),
+    [
+        ("", "'list[str]'", "list"),
+        ("", "'list[str] | None'", "list"),
+        ("", "'list[str] | set[str]'", ""),
+        ("", "'list | deque'", ""),
+        ("", "list['list | set']", "list"),
+        ("", "'list ['", ""),
+        ("import typing as t", "'t.List[int]'", "list"),
+        ("from typing import List", "List[int]", "list"),
+        ("from collections.abc import Sequence", "Sequence[int]", ""),
+        ("from mine import List", "List[int]", ""),
+        ("from mine import list", "list", ""),
+        ("from mine import *", "list", ""),
+        ("import polars as pl", "pl.List", ""),
+        ("class List: pass", "List", ""),
+        ("", "List", ""),
+    ],
+)
+def test_an_annotation_is_read_as_python(
+    start: str, annotation: str, type_: str
+) -> None:
+    text = f"{start}\ndef work(seen: {annotation}):\n    return x in seen  # hot\n"
+    stats = made(text, {"work": (1_000, {3: (1_000, 2 * TENTH)})})
+    assert types_of(stats) == [type_]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "items.split(10)",
+        "items.split(split_size=10)",
+        "items.split(sizes)",
+        "KFold(3).split(items)",
+        "items.rsplit(10)",
+        "items.splitlines(10)",
+        "items.str.split()",
+        "np.char.split('a b')",
+        "np.char.rsplit('a b')",
+        "own.split()",
+    ],
+)
+def test_what_is_split_may_be_no_text(value: str) -> None:
+    start = "def split(self): ..." if "own" in value else "import numpy as np"
+    text = f"{in_work('x = item in seen', f'seen = {value}')}\n\n{start}\n"
+    assert [dict(one.numbers)["type"] for one in of(text)] == [""]
+
+
+@pytest.mark.parametrize(
     ("methods", "type_"),
     [
         ("self.seen = []", "list"),
@@ -235,6 +367,39 @@ def test_an_attribute_has_the_type_that_its_class_gives_it(
         "class Other:\n    def __init__(self):\n        self.seen = set()\n"
     )
     [one] = of(text)
+    assert dict(one.numbers)["type"] == type_
+
+
+@pytest.mark.parametrize(
+    ("rest", "type_"),
+    [
+        ("class Fast(Jobs):\n    seen = set()", ""),
+        ("class Fast(Jobs):\n    def __init__(self):\n        self.seen = set()", ""),
+        ("class A(Jobs): ...\nclass Fast(A):\n    seen = set()", ""),
+        ("class Fast(program.Jobs):\n    seen = set()", ""),
+        ("class Fast(mixed(Jobs)):\n    seen = set()", ""),
+        ("Alias = Jobs\nclass Fast(Alias):\n    seen = set()", ""),
+        ("class Mixed:\n    seen = set()\nclass Fast(Jobs, Mixed): ...", ""),
+        ("class Fast(Jobs):\n    def f(self):\n        self.seen = load()", ""),
+        ("def f(self):\n    setattr(self, 'seen', set())", ""),
+        ("def f(self):\n    vars(self)[name] = set()", ""),
+        ("def f(self):\n    self.__dict__.update(items)", ""),
+        ("def f(self):\n    setattr(self, 'other', set())", "list"),
+        ("class Fast(Jobs):\n    def f(self):\n        setattr(self, n, 1)", ""),
+        ("class Other:\n    def f(self):\n        setattr(self, n, 1)", "list"),
+        ("class Fast(Jobs):\n    seen = []", "list"),
+        ("class Other(dict):\n    seen = set()", "list"),
+        ("class Other(Generic[T]):\n    seen = set()\nT = Jobs", "list"),
+    ],
+)
+def test_an_attribute_has_the_type_that_related_classes_give_it(
+    rest: str, type_: str
+) -> None:
+    text = (
+        "class Jobs:\n    def __init__(self, items):\n        self.seen = []\n\n"
+        "    def work(self, item):\n        return item in self.seen  # hot\n\n"
+    )
+    [one] = of(f"{text}{rest}\n")
     assert dict(one.numbers)["type"] == type_
 
 
