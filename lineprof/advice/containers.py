@@ -137,7 +137,7 @@ def _findings(evidence: Evidence, place: _Place) -> Iterator[Finding]:
         if _is_often(place, ones[0], MIN_HIT_NS):
             yield _of_uses(evidence, place, kind, ones)
             return
-    if not sure and len(uses) == 1 and not [*_calls(evidence, place, uses)]:
+    if not sure and len(uses) == 1 and _only_searches(evidence, place, uses[0]):
         [one] = uses
         is_round = not _comprehension(one)
         if is_round and _is_often(place, one, MIN_UNSURE_HIT_NS):
@@ -355,8 +355,32 @@ def _calls(evidence: Evidence, place: _Place, uses: list[_Use]) -> Iterator[str]
 _CHEAP = frozenset(
     (
         *("add", "append", "discard", "get", "pop", "lower", "strip", "upper"),
-        *("bool", "float", "id", "int", "isinstance", "len", "repr", "str", "type"),
+        *("bool", "id", "isinstance", "len", "type"),
     )
+)
+
+
+def _only_searches(evidence: Evidence, place: _Place, use: _Use) -> bool:
+    """Return whether a line does no work beside a search that could take long."""
+    for node, _ in _parts(evidence, place):
+        if isinstance(node, ast.Compare):
+            is_plain = len(node.ops) == 1 and node.comparators[0] is use.value
+        elif isinstance(node, ast.UnaryOp):
+            is_plain = isinstance(node.op, ast.Not)
+        else:
+            is_plain = isinstance(node, _PLAIN_PARTS)
+        if not is_plain:
+            return False
+    return all(isinstance(one, _PLAIN_STATEMENTS) for one in place.nodes)
+
+
+# What takes no time of note, if no property or operator of the program is behind it.
+_PLAIN_PARTS = (
+    *(ast.Attribute, ast.BoolOp, ast.Constant, ast.IfExp, ast.Name, ast.Tuple),
+)
+_PLAIN_STATEMENTS = (
+    *(ast.Assert, ast.Assign, ast.AnnAssign, ast.Break, ast.Continue, ast.Expr),
+    *(ast.If, ast.Pass, ast.Return, ast.While),
 )
 
 

@@ -140,6 +140,56 @@ def test_what_may_be_no_list_is_not_called_one(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "if item in seen: continue",
+        "x = not item in seen",
+        "x = item.name not in seen or None",
+        "x = item.name in seen and self.ready",
+        "x = (item, 1) in seen",
+    ],
+)
+def test_a_line_that_only_searches_is_named(line: str) -> None:
+    assert len(of(in_work(line, "pass", "items, seen, self"))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = 3 ** (item + 20000) in seen",
+        "x = str(item) in seen",
+        "x = repr(item) in seen",
+        "x = int(item) in seen",
+        "x = f'{item}' in seen",
+        "x = f'{item}!' + item in seen",
+        "x = items[item] in seen",
+        "x = items[1:] in seen",
+        "x = -item in seen",
+        "x = [*item] in seen",
+        "x = item == items or item in seen",
+        "x = items < item in seen",
+        "x = (await item) in seen",
+        "x = item in seen; import this",
+        "items += item in seen",
+        "x = item in seen; y = item @ item",
+        "x[item] = item in seen",
+        "if item in seen: del items[0]",
+    ],
+)
+def test_a_line_that_does_other_work_beside_an_unsure_search_is_not_named(
+    line: str,
+) -> None:
+    text = in_work(line, "pass", "items, seen")
+    assert not of(text.replace("def", "async def") if "await" in line else text)
+
+
+@pytest.mark.parametrize("call", ["str", "repr", "int", "float", "near"])
+def test_calls_beside_a_search_are_named(call: str) -> None:
+    [one] = of(in_work(f"x = {call}(item) in seen", "seen = []"))
+    assert f"calls of {call} are" in one.measured
+
+
+@pytest.mark.parametrize(
     ("calls", "type_"),
     [
         ("work([])", "list"),
@@ -159,7 +209,7 @@ def test_what_may_be_no_list_is_not_called_one(name: str) -> None:
 def test_a_parameter_has_the_type_that_all_calls_give_it(
     calls: str, type_: str
 ) -> None:
-    text = f"def work(seen):\n    return seen[0] in seen  # hot\n\n{calls}\n"
+    text = f"def work(seen):\n    return x in seen  # hot\n\n{calls}\n"
     assert types_of(called_by_module(text)) == ([] if type_ == "other" else [type_])
 
 
