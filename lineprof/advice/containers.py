@@ -265,13 +265,7 @@ def _is_short(place: _Place, value: ast.expr, scopes: Scopes) -> bool:
         return False
     if any(not one.elts for one in found if isinstance(one, (ast.List, ast.Tuple))):
         return False  # it begins empty
-    return not any(
-        isinstance(one, ast.Attribute)
-        and one.attr in _GROWS
-        and isinstance(one.value, ast.Name)
-        and one.value.id == value.id
-        for one in ast.walk(place.tree.module)
-    )
+    return not any((value.id, one) in place.tree.attributes for one in _GROWS)
 
 
 def _is_short_display(value: object) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect, bisect_left
 from collections import Counter
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Evidence, Finding, Line, counted, in_words
@@ -90,14 +92,15 @@ def _hot_loops(evidence: Evidence) -> Iterator[_HotLoop]:
     for key, times in evidence.own_ns.items():
         if sum(times.values()) <= min_ns:
             continue
+        lines = sorted(times)
+        sums = [0, *accumulate(times[line] for line in lines)]  # up to each line
         for one in evidence.trees.statements(key):
             if isinstance(one.node, Loop):
                 loop = _HotLoop(key=key, node=one.node, own_ns=0)
-                inside = [
-                    ns for line, ns in times.items() if loop.contains((key, line))
-                ]
-                if sum(inside) > min_ns:
-                    yield loop._replace(own_ns=sum(inside))
+                start, end = bisect_left(lines, loop.first), bisect(lines, loop.last)
+                own_ns = sums[end] - sums[start]
+                if own_ns > min_ns:
+                    yield loop._replace(own_ns=own_ns)
 
 
 def _of_loop(evidence: Evidence, loop: _HotLoop) -> Iterator[Finding]:
@@ -279,10 +282,10 @@ def _constant_call(evidence: Evidence, line: Line) -> str:
 
 def _is_set_once(tree: SourceTree, name: str) -> bool:
     """Return whether only one statement of a file, of the module, sets a variable."""
-    every = [one for node in ast.walk(tree.module) for one in bound_names(node)]
+    if len(tree.types.origins.get(name, ())) != 1:
+        return False
     found, _ = tree.types.bindings(name, (tree.module,))
-    are_constant = [isinstance(one, ast.Constant) for one in found]
-    return every.count(name) == 1 and are_constant == [True]
+    return [isinstance(one, ast.Constant) for one in found] == [True]
 
 
 # Parts of the names of functions with another result for each call.

@@ -81,17 +81,27 @@ class SourceTree:
 
     @cached_property
     def _headers(self) -> dict[int, Header]:
-        found: dict[int, Header] = {}
+        found: dict[int, list[tuple[ast.stmt, ast.AST]]] = {}
         for node, scope in self._statements():
-            first, last = first_line(node), header_end(node)
-            for line in range(first, last + 1):
-                old = found.get(line)
-                found[line] = Header(
-                    first=min(first, old.first) if old else first,
-                    last=max(last, old.last) if old else last,
-                    statements=(*(old.statements if old else ()), (node, scope)),
-                )
-        return found
+            for line in range(first_line(node), header_end(node) + 1):
+                found.setdefault(line, []).append((node, scope))
+        return {
+            line: Header(
+                first=min(first_line(node) for node, _ in ones),
+                last=max(header_end(node) for node, _ in ones),
+                statements=tuple(ones),
+            )
+            for line, ones in found.items()
+        }
+
+    @cached_property
+    def attributes(self) -> frozenset[tuple[str, str]]:
+        """The attributes that the file uses of each variable, as pairs of names."""
+        nodes = ast.walk(self.module)
+        used = [one for one in nodes if isinstance(one, ast.Attribute)]
+        return frozenset(
+            (one.value.id, one.attr) for one in used if isinstance(one.value, ast.Name)
+        )
 
     def statements(self, key: Key) -> Iterator[Statement]:
         """Yield the statements of a function, without those of functions inside it.

@@ -26,7 +26,7 @@ from lineprof.advice.scopes import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 Scopes = tuple[ast.AST, ...]  # the innermost first, the module last
 
@@ -143,12 +143,12 @@ class ValueTypes:
     @cached_property
     def imported(self) -> frozenset[str]:
         """The names that imports bind, anywhere in the file."""
-        return frozenset(name for name, of in self._origins.items() if of != {""})
+        return frozenset(name for name, of in self.origins.items() if any(of))
 
     @cached_property
-    def _origins(self) -> Mapping[str, set[str]]:
-        """The modules that each name of the file comes from, "" if the file itself."""
-        found: dict[str, set[str]] = {}
+    def origins(self) -> Mapping[str, Sequence[str]]:
+        """What binds each name of the file: the module it is from, "" if it is this."""
+        found: dict[str, list[str]] = {}
         for node in ast.walk(self._module):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 start = "." * getattr(node, "level", 0)
@@ -156,15 +156,15 @@ class ValueTypes:
                 for one in node.names:
                     origin = f"{start}{module or one.name}"
                     for name in bound_names(one):
-                        found.setdefault(name, set()).add(origin)
+                        found.setdefault(name, []).append(origin)
             elif not isinstance(node, ast.alias):
                 for name in bound_names(node):
-                    found.setdefault(name, set()).add("")
+                    found.setdefault(name, []).append("")
         return found
 
     def _is_builtin(self, name: str) -> bool:
         """Return whether a name is certainly the builtin."""
-        known = self._origins
+        known = self.origins
         return not {name, "*"} & known.keys() and hasattr(builtins, name)
 
     def _of_variable(self, name: str, scopes: Scopes) -> str:
@@ -174,6 +174,7 @@ class ValueTypes:
     def _of_attribute(self, value: ast.Attribute, scopes: Scopes) -> str:
         owner = _owner(value.value, scopes)
         every = self._attributes.get(value.attr, ()) if owner else ()
+        self._room -= len(every)
         if all(one.owner is not owner for one in every):
             return ""
         owners = {None, *self._relatives(owner)}
@@ -191,13 +192,18 @@ class ValueTypes:
         They are those that may derive from it, and all that these may derive from.
         """
         if owner not in self._families:
-            derived: dict[ast.AST, list[ast.AST]] = {}
-            for one, bases in self._bases.items():
-                for base in bases:
-                    derived.setdefault(base, []).append(one)
-            below = _reached([owner] if owner else [], derived)
+            below = _reached([owner] if owner else [], self._derived)
             self._families[owner] = _reached(below, self._bases)
         return self._families[owner]
+
+    @cached_property
+    def _derived(self) -> Mapping[ast.AST, Collection[ast.AST]]:
+        """The classes of the file that may derive from each one."""
+        found: dict[ast.AST, list[ast.AST]] = {}
+        for one, bases in self._bases.items():
+            for base in bases:
+                found.setdefault(base, []).append(one)
+        return found
 
     @cached_property
     def _bases(self) -> Mapping[ast.AST, Collection[ast.AST]]:
@@ -210,7 +216,7 @@ class ValueTypes:
         for one in every:
             names = _names_of_bases(one)
             found[one] = [base for name in names for base in by_name.get(name, ())]
-            if any("" in self._origins.get(name, ()) for name in names - {*by_name}):
+            if any("" in self.origins.get(name, ()) for name in names - {*by_name}):
                 return {**dict.fromkeys(every, every[:1]), every[0]: every}
         return found
 
@@ -234,7 +240,7 @@ class ValueTypes:
         while isinstance(of, ast.Attribute):
             of = of.value
         is_module = isinstance(of, ast.Name) and of.id in self.imported
-        if is_module or function.attr not in _LISTS_OF_TEXT - self._origins.keys():
+        if is_module or function.attr not in _LISTS_OF_TEXT - self.origins.keys():
             return False
         if any(one.arg not in {"maxsplit", "keepends"} for one in call.keywords):
             return False
@@ -268,9 +274,9 @@ class ValueTypes:
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        origin = self._origins.get(root.id) if isinstance(root, ast.Name) else None
+        origin = self.origins.get(root.id) if isinstance(root, ast.Name) else None
         is_builtin = isinstance(node, ast.Name) and self._is_builtin(name)
-        is_known = is_builtin or (origin and origin <= _TYPING)
+        is_known = is_builtin or (origin and _TYPING.issuperset(origin))
         return _ANNOTATIONS.get(name, "") if is_known else ""
 
     def _of_parameter(self, parameter: ast.arg, scopes: Scopes) -> str:
@@ -323,11 +329,16 @@ class ValueTypes:
         every = [_NONE if one is None else one for one in results]
         return self._joined(function, every, self.scopes[function])
 
-    def _joined(self, key: object, every: Iterable[Binding], scopes: Scopes) -> str:
+    def _joined(self, key: object, every: Collection[Binding], scopes: Scopes) -> str:
         """Return the type that all bindings have, "" if they differ."""
         return _one_of(self._types(key, every, scopes))
 
-    def _types(self, key: object, every: Iterable[Binding], scopes: Scopes) -> set[str]:
+    def _types(
+        self, key: object, every: Collection[Binding], scopes: Scopes
+    ) -> set[str]:
+        self._room -= len(every)
+        if self._room < 0:
+            return {""}
         if key in self._open:
             return {_NONE}  # bound to itself: the other bindings tell
         self._open.add(key)
@@ -375,7 +386,7 @@ class ValueTypes:
             for name, ones in every.items()
             if any(one.owner is self._module for one in ones)
         }
-        is_any = _ANY in changed or "*" in self._origins
+        is_any = _ANY in changed or "*" in self.origins
         return {*names} if is_any else changed & {*names}
 
     @cached_property
