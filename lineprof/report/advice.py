@@ -9,7 +9,7 @@ from lineprof.advice.advise import Advice, Finding, advise
 from lineprof.advice.advise import first_finding as first_of
 from lineprof.advice.finding import Line, in_words, percent
 from lineprof.advice.lines import BUSY_PROCESSORS
-from lineprof.model.names import ShortNames, short_names
+from lineprof.model.names import ShortNames, names_of_profile
 from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -44,10 +44,10 @@ def first_finding(profile: Profile, sources: Sources) -> Finding | None:
     return first_of(profile, sources, idle_sums)
 
 
-def brief(one: Finding, terminal: Terminal) -> Iterator[str]:
+def brief(one: Finding, profile: Profile, terminal: Terminal) -> Iterator[str]:
     """Yield a finding as two sentences, without the text of its lines."""
     key, line = one.places[0]
-    names = short_names([key])
+    names = names_of_profile(profile)
     name = names.line(key[0], line) if line else names.function(key)
     yield from _wrapped(f"{one.kind} at {name}: {one.measured}", terminal)
     yield from _wrapped(one.advice, terminal, _INDENT)
@@ -69,7 +69,7 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     else:
         head = _nothing(found)
     yield from _wrapped(head, options.terminal)
-    names = short_names(key for one in shown for key, _ in one.places)
+    names = names_of_profile(profile)
     marks = Marks(profile)
     for number, one in enumerate(shown, 1):
         yield ""

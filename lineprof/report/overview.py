@@ -264,7 +264,7 @@ def _advice(profile: Profile, sources: Sources, terminal: Terminal) -> Iterator[
     found = first_finding(profile, sources)
     if found is not None:
         yield terminal.emphasized("First advice")
-        yield from brief(found, terminal)
+        yield from brief(found, profile, terminal)
 
 
 def _more(profile: Profile, options: Options) -> Iterator[str]:

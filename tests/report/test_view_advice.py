@@ -110,9 +110,27 @@ def test_the_first_finding_can_be_shown_in_two_sentences() -> None:
     one = first_finding(stats, sources)
     assert one
     assert one == advice_of(stats, sources).findings[0]
-    first, second = brief(one, Terminal())
+    first, second = brief(one, stats, Terminal())
     assert first.startswith("hot-loop at program.py:2: This for loop, lines 2 to 3, ")
     assert second == f"   {one.advice}"
+
+
+def test_lines_have_names_that_no_other_file_of_the_profile_has() -> None:
+    stats = example()
+    [other] = [one for one in stats.functions if one.name == "use"]
+    other = other._replace(file="/project/shop/program.py", thread_lines=())
+    both = LineStats.from_functions(
+        [*stats.functions, other],
+        processes=stats.processes,
+        threads=stats.threads,
+        sources=stats.sources,
+        calls=stats.calls,
+    )
+    assert "   project/program.py:2      for item in items:" in lines_of(both, "advice")
+    one = first_finding(both, Sources(both.sources))
+    assert one
+    first, _ = brief(one, both, Terminal())
+    assert first.startswith("hot-loop at project/program.py:2: ")
 
 
 def test_files_without_text_are_named() -> None:
