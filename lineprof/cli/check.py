@@ -14,18 +14,22 @@ from typing import TYPE_CHECKING
 from lineprof.cli.budget_file import read_budgets
 from lineprof.cli.command import Command, add_argument, add_source_root, write_report
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
+from lineprof.comparison.compare import SHARE
 from lineprof.console.output import print_errors, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name
 from lineprof.report.budgets import FORMATS, HOLDS, outcomes, slowdowns, summary
+from lineprof.report.diff import notes_of_comparison
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from lineprof.model.profile import Profile
     from lineprof.report.budgets import Outcome
+    from lineprof.report.diff import Difference
 
 _MAX_SLOWDOWN, _MIN_PERCENT = "10%", 1.0
 
@@ -48,8 +52,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--baseline FILE",
-        "also compare with this profile of an earlier run; several runs, here or"
-        " of FILE, give a noise band: A.lprof,B.lprof or a quoted pattern",
+        "also compare with this profile of an earlier run; several runs, here and"
+        " of FILE, tell smaller slowdowns: A.lprof,B.lprof or a quoted pattern",
         action="append",
         default=[],
     )
@@ -107,10 +111,12 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
             profile = profile.from_stats_objects(*runs)
             profile = profile.reading_below(*parsed.source_root)
         found: list[Outcome] = []
+        notes: list[str] = []
         if budgets is not None:
             found += outcomes(runs, profile, sources_of(profile), budgets)
         if parsed.baseline:
-            found += _slowdowns(runs, parsed, progress)
+            more, notes = _slowdowns(runs, parsed, progress)
+            found += more
     name = parsed.format or (
         "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     )
@@ -119,7 +125,7 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
         print_lines(lines)
     else:
         write_report(lines, parsed.log_file, files, profile.processes)
-    print_errors([*profile.warnings, summary(found)])
+    print_errors([*profile.warnings, *notes, summary(found)])
     return int(any(one.status != HOLDS for one in found))
 
 
@@ -142,8 +148,8 @@ def _ranks_of(profile: Profile) -> set[int]:
 
 def _slowdowns(
     runs: list[Profile], parsed: argparse.Namespace, progress: Progress
-) -> list[Outcome]:
-    """Return the outcomes of the comparison of the runs with the baseline."""
+) -> tuple[list[Outcome], list[str]]:
+    """Return the outcomes of the comparison of the runs with the baseline, and notes."""
     files = runs_in(parsed.baseline)
     baseline = read_runs(files, progress, parsed.source_root)
     progress.say(lambda: "comparing with the baseline")
@@ -151,14 +157,25 @@ def _slowdowns(
     if max_percent is None:
         max_percent = _slowdown(_MAX_SLOWDOWN)
     min_percent = parsed.min_percent
-    return list(
-        slowdowns(
-            compared(baseline, runs).comparison,
-            max_percent,
-            _MIN_PERCENT if min_percent is None else min_percent,
-            _script(runs[0]) or files[0],
-        )
+    difference = compared(baseline, runs)
+    found = slowdowns(
+        difference.comparison,
+        max_percent,
+        _MIN_PERCENT if min_percent is None else min_percent,
+        _script(runs[0]) or files[0],
     )
+    return [*found], [*_notes(difference, max_percent)]
+
+
+def _notes(difference: Difference, max_percent: Fraction) -> Iterator[str]:
+    """Yield what the comparison cannot tell."""
+    least = round(100 * SHARE)
+    if difference.comparison.is_one_run and max_percent < least:
+        yield (
+            f"with one run a side, a slowdown below {least} % passes: give three or"
+            " more runs"
+        )
+    yield from notes_of_comparison(difference)
 
 
 def _script(profile: Profile) -> str:

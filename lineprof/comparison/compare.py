@@ -73,6 +73,16 @@ class Change(NamedTuple):
         return sum(self.after) / len(self.after)
 
     @property
+    def least(self) -> float:
+        """The smaller mean."""
+        return min(self.mean_before, self.mean_after)
+
+    @property
+    def most(self) -> float:
+        """The greater mean."""
+        return max(self.mean_before, self.mean_after)
+
+    @property
     def difference(self) -> float:
         """The mean after less the mean before."""
         return self.mean_after - self.mean_before
@@ -331,48 +341,52 @@ class _Measured(NamedTuple):
 class _Experience(NamedTuple):
     """By how much times of unchanged programs differ, between runs and by load.
 
-    Eight programs ran ten times alone and ten times beside four busy loops, and hardly
-    a row of a profile differed by more: docs/compare.md has the figures.
+    docs/compare.md has the programs that were measured. Shares are of the smaller one
+    of two times, so that a time that doubled is always a change.
     """
 
     cpu_ns: float  # of all lines, on the side with less
     time_ns: float  # the same with waits, but for a processor
     stretch: float  # of the time of lines by waits for a processor: the greater one
     of_others: float  # by which waits for others may differ
-    share: float  # of the band of load that counts: see `_experience`
+    share: float  # of the band that counts: see `_experience`
     is_one_run: bool  # on each side
 
     def of_cpu(self, change: Change, hits: int) -> float:
         """Return the band of a CPU time (ns)."""
-        most_ns = max(change.mean_before, change.mean_after)
-        band = _SHARE * most_ns + _OF_WHOLE * self.cpu_ns + _HIT_NS * hits + _LEAST_NS
+        share_ns = SHARE * change.least
+        hits_ns = min(_HIT_NS * hits, share_ns) if self.is_one_run else 0.0
+        band = share_ns + hits_ns + _OF_WHOLE * self.cpu_ns + _LEAST_NS
         return self.share * band
 
     def of_waits(
-        self, change: Change, wakes: float, ready_ns: Change, others_ns: float
+        self, change: Change, wakes: float, ready_ns: Change, sleep_ns: float
     ) -> float:
         """Return the band of waits (ns), of a row that also waited for a processor.
 
-        Beside other load, a wait for others, another thread or a process, takes longer:
-        both sides have `others_ns` of such. So does each of `wakes`, also from sleep.
+        Both sides slept for `sleep_ns`, which varies little. Beside other load, the
+        rest, a wait for another thread or a process, takes longer. So does each of
+        `wakes`, also from sleep.
         """
+        others_ns = change.least - sleep_ns
         band = (
-            _SHARE * max(change.mean_before, change.mean_after)
+            _SLEEP_SHARE * sleep_ns
+            + (SHARE + self.of_others - 1) * others_ns
             + _OF_WHOLE * self.time_ns
             + _LEAST_NS
-            + (self.of_others - 1) * others_ns
-            + (self.stretch - 1) * max(wakes, 1) * _SLICE_NS
-            + _UNSEEN * max(ready_ns.mean_before, ready_ns.mean_after)
+            + (self.stretch - 1) * wakes * _SLICE_NS
+            + _UNSEEN * ready_ns.most
         )
         return self.share * band
 
     def of_gpu(self, change: Change) -> float:
         """Return the band of a GPU time (ns), which no load of processors changes."""
-        most_ns = max(change.mean_before, change.mean_after)
-        return _SHARE * most_ns + _LEAST_NS if self.is_one_run else 0.0
+        return SHARE * change.least + _LEAST_NS if self.is_one_run else 0.0
 
 
-_SHARE = 0.3  # of a time: caches, the clock rate, what else the cores do
+SHARE = 0.3  # of a time: caches, the clock rate, what else the cores do
+
+_SLEEP_SHARE = 0.1  # the same of sleep
 
 _OF_WHOLE = 0.02  # of the time of all lines: a collection of garbage, on any line
 
@@ -390,8 +404,8 @@ _UNSEEN = 0.5  # of the waits for a processor, which may have looked like others
 def _experience(before: Sequence[OwnTimes], after: Sequence[OwnTimes]) -> _Experience:
     """Return what is known of noise for these runs.
 
-    Several runs tell their noise themselves, but not that of load: a load lasts for
-    longer than a run.
+    Several runs tell their noise themselves, but not that of a load that one side
+    alone has: a load lasts for longer than a run.
     """
     sides = [[run.whole for run in side] for side in (before, after)]
     cpu, waits, ready = (
@@ -406,7 +420,7 @@ def _experience(before: Sequence[OwnTimes], after: Sequence[OwnTimes]) -> _Exper
         time_ns=min(c + w for c, w in zip(cpu, waits)),
         stretch=more,
         of_others=min(more, _CHANCE * more / less),
-        share=1.0 if is_one_run else max(_OF_RUNS, *loads),
+        share=1.0 if is_one_run else max(_OF_RUNS, abs(loads[0] - loads[1])),
         is_one_run=is_one_run,
     )
 
@@ -550,7 +564,7 @@ def _measured(
                 self_ns=self_ns.get(line, 0),
                 gpu_ns=gpu_ns.get(line, 0),
                 hits=hits[line],
-                wakes=min(hits[line], sum(of_lines[line].waits) // 2 // _WAIT_NS + 1),
+                wakes=_wakes(hits[line], of_lines[line]),
                 own=of_lines[line],
             )
             for line in dict.fromkeys([*hits, *gpu_ns])
@@ -562,11 +576,16 @@ def _measured(
             self_ns=total.self_ns if knows_calls else total.total_ns,
             gpu_ns=gpu_functions[key].self_ns if key in gpu_functions else 0,
             hits=sum(hits.values()),
-            wakes=sum(one.wakes for one in lines.values() if any(one.own.waits)),
+            wakes=sum(one.wakes for one in lines.values()),
             own=parts.functions.get(key, _NO_TIME),
         )
         found[key] = _Measured(counts=counts, lines=lines)
     return found
+
+
+def _wakes(hits: int, own: OwnTime) -> int:
+    """Return how often a line waited, at most."""
+    return min(hits, sum(own.waits) // 2 // _WAIT_NS + 1) if any(own.waits) else 0
 
 
 class _LineMap(NamedTuple):
@@ -772,9 +791,9 @@ class _Changes(NamedTuple):
         ready_ns = _between([[one.own.ready for one in side] for side in sides])
         own_ns = _between([[*map(_without_ready, side)] for side in sides])
         cpu_floor = self.noise.of_cpu(cpu_ns, hits)
-        others_ns = min(map(_for_others, sides))
         wakes = min(sum(one.wakes for one in side) / len(side) for side in sides)
-        wait_floor = self.noise.of_waits(wait_ns, wakes, ready_ns, others_ns)
+        sleep_ns = min(wait_ns.least, *map(_slept, sides))
+        wait_floor = self.noise.of_waits(wait_ns, wakes, ready_ns, sleep_ns)
         return times._replace(
             own_ns=own_ns._replace(floor=cpu_floor + wait_floor),
             cpu_ns=cpu_ns._replace(floor=cpu_floor),
@@ -802,10 +821,9 @@ def _without_ready(one: _Counts) -> Bounds:
     return one.self_ns - high, one.self_ns - low
 
 
-def _for_others(side: Sequence[_Counts]) -> float:
-    """Return the mean of waits (ns) for what other load delays: all but sleep."""
-    causes = chain(*(one.own.causes.items() for one in side))
-    return sum(ns for cause, ns in causes if cause != SLEEP) / len(side)
+def _slept(side: Sequence[_Counts]) -> float:
+    """Return the mean of the time (ns) in sleep."""
+    return sum(one.own.causes.get(SLEEP, 0) for one in side) / len(side)
 
 
 def _cause(before: Sequence[_Counts], after: Sequence[_Counts]) -> str:

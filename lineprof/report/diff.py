@@ -564,12 +564,7 @@ def notes(difference: Difference) -> Iterator[str]:
     comparison = difference.comparison
     if comparison.is_one_run:
         yield ONE_RUN
-    if comparison.stretch >= _BUSY and _has_waits(comparison):
-        yield (
-            "other work had the processors: that may have made waits for others"
-            f" {comparison.stretch:.1f} times as long, so that up to there they count"
-            " as no change"
-        )
+    yield from notes_of_comparison(difference)
     if comparison.unknown_source:
         count = len(comparison.unknown_source)
         file, line, name = min(comparison.unknown_source)
@@ -577,6 +572,24 @@ def notes(difference: Difference) -> Iterator[str]:
             f"the source of {counted(count, 'function')} is not in the profiles, so"
             " that lines match by their distance from the first one:"
             f" {name} ({file}:{line}){' and others' if count > 1 else ''}"
+        )
+    for side, profiles, sources in zip(
+        _SIDES, (difference.before, difference.after), difference.sources
+    ):
+        for number, (profile, source) in enumerate(zip(profiles, sources), 1):
+            run = f"{side}, run {number}" if len(profiles) > 1 else side
+            for note in _notes_of(profile, source):
+                yield f"{run}: {note}"
+
+
+def notes_of_comparison(difference: Difference) -> Iterator[str]:
+    """Yield by what times are compared, if it is not as always."""
+    comparison = difference.comparison
+    if comparison.stretch >= _BUSY and _has_waits(comparison):
+        yield (
+            "other work had the processors: that may have made waits for others"
+            f" {comparison.stretch:.1f} times as long, so that up to there they count"
+            " as no change"
         )
     unknown = [
         side
@@ -588,13 +601,6 @@ def notes(difference: Difference) -> Iterator[str]:
             f"the profile {' and '.join(unknown)} does not say how long lines waited:"
             " wall times are compared, and other load on the machine is in them"
         )
-    for side, profiles, sources in zip(
-        _SIDES, (difference.before, difference.after), difference.sources
-    ):
-        for number, (profile, source) in enumerate(zip(profiles, sources), 1):
-            run = f"{side}, run {number}" if len(profiles) > 1 else side
-            for note in _notes_of(profile, source):
-                yield f"{run}: {note}"
 
 
 def _has_waits(comparison: Comparison) -> bool:

@@ -175,6 +175,80 @@ def test_runs_beside_another_load_differ_by_that_load() -> None:
     )
 
 
+# Bands.
+
+LOOP = 3_000_000  # hits
+
+
+def save_loop(name: str, ms: int) -> None:
+    save_version(name, TEXT, {"step": {SUM: (LOOP, ms * MS)}}, wall_ns=2000 * MS)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_a_hot_loop_that_takes_twice_the_time_is_seen(runs: int) -> None:
+    for number in range(runs):
+        save_loop(f"a{number}.lprof", 82 + number)
+        save_loop(f"b{number}.lprof", 148 + number)
+    text = diff("a*.lprof", "b*.lprof")
+    assert text.startswith("work.py:4 step: CPU time 8")
+    assert check_runs("a*.lprof", "b*.lprof").status == 1
+
+
+def check_runs(before: str, after: str, *words: str) -> Outcome:
+    return viewer("check", after, "--baseline", before, *words, cwd=Path.cwd())
+
+
+def test_several_runs_of_a_hot_loop_tell_a_small_change() -> None:
+    for number in range(3):
+        save_loop(f"a{number}.lprof", 80 + number)
+        save_loop(f"b{number}.lprof", 92 + number)
+    assert ", 15 % slower\n" in diff("a*.lprof", "b*.lprof")
+
+
+@pytest.mark.parametrize("after", [125, 140])
+def test_one_run_tells_a_third_more(after: int) -> None:
+    is_seen = after == 140
+    save_run("a.lprof", cpu={SUM: 100})
+    save_run("b.lprof", cpu={SUM: after})
+    for words in (("a.lprof", "b.lprof"), ("b.lprof", "a.lprof")):
+        assert diff(*words).startswith("No change: ") is not is_seen
+    done = check()
+    assert done.status == is_seen
+    note = "with one run a side, a slowdown below 30 % passes: give three or more runs"
+    assert note in done.err
+    assert note not in check("--max-slowdown", "30%").err
+    save_run("c.lprof", cpu={SUM: 100})
+    assert note not in check_runs("a.lprof,c.lprof", "b.lprof").err
+
+
+@pytest.mark.parametrize("after", [2200, 2500])
+def test_sleep_varies_little(after: int) -> None:
+    save_run("a.lprof", cpu=CPU, waits={STORE: {SLEEP: 2000}})
+    save_run("b.lprof", cpu=CPU, waits={STORE: {SLEEP: after}})
+    assert diff("a.lprof", "b.lprof").startswith("No change: ") is (after == 2200)
+    save_run("a.lprof", cpu=CPU, waits={STORE: {IO: 2000}})
+    save_run("b.lprof", cpu=CPU, waits={STORE: {IO: after}})
+    assert diff("a.lprof", "b.lprof").startswith("No change: ")
+
+
+def test_load_on_both_sides_widens_no_band_of_several_runs() -> None:
+    load = {SUM: {RUNNABLE: 500}}
+    for number in range(3):
+        one = {"cpu": {SUM: 100, STORE: 50}, "waits": load}
+        save_run(f"a{number}.lprof", **one)
+        save_run(f"b{number}.lprof", **{**one, "cpu": {SUM: 100, STORE: 60}})
+    assert "work.py:5 step: CPU time 50.00 ms before, 60.00 ms after" in diff(
+        "a*.lprof", "b*.lprof"
+    )
+
+
+def test_a_new_wait_beside_load_is_no_wake_up_of_the_side_without() -> None:
+    load = {SUM: {RUNNABLE: 2000}}
+    save_run("a.lprof", cpu=CPU, waits=load)
+    save_run("b.lprof", cpu=CPU, waits={STORE: {LOCK: 50}, **load})
+    assert "waits for a lock 0 s before, 50.00 ms after" in diff("a.lprof", "b.lprof")
+
+
 # Waits.
 
 
