@@ -149,7 +149,7 @@ def _ranks_of(profile: Profile) -> set[int]:
 def _slowdowns(
     runs: list[Profile], parsed: argparse.Namespace, progress: Progress
 ) -> tuple[list[Outcome], list[str]]:
-    """Return the outcomes of the comparison of the runs with the baseline, and notes."""
+    """Return the outcomes of the comparison with the baseline, and its notes."""
     files = runs_in(parsed.baseline)
     baseline = read_runs(files, progress, parsed.source_root)
     progress.say(lambda: "comparing with the baseline")

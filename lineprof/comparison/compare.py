@@ -32,7 +32,7 @@ from lineprof.model.own_waits import OwnTime, OwnTimes, knows_waits, own_times
 from lineprof.model.records import SLEEP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lineprof.comparison.alignment import Block
     from lineprof.model.own_waits import Bounds
@@ -174,31 +174,24 @@ class Times(NamedTuple):
     own_ns: Change  # `self_ns` without waits for a processor
     cpu_ns: Change | None = None  # of `own_ns`; None: a run does not know waits,
     wait_ns: Change | None = None  # and the rest
-    cause: str = ""  # of the waits that changed most
+    causes: Mapping[str, Change] = {}  # the parts of `wait_ns`
+    beyond_noise: Mapping[str, Change] = {}  # see `_beyond_noise`
 
-    @property
-    def judged(self) -> dict[str, Change]:
-        """The changes that say whether this one changed, by the names of fields.
-
-        Parts that are known between wide bounds alone may have a sum that is known.
-        """
-        found = {"gpu_ns": self.gpu_ns}
-        if self.cpu_ns is not None and self.wait_ns is not None:
-            found = {"cpu_ns": self.cpu_ns, "wait_ns": self.wait_ns, **found}
-        if "cpu_ns" not in found or all(one.is_noise for one in found.values()):
-            found["own_ns"] = self.own_ns
-        return found
-
-    @property
-    def beyond_noise(self) -> dict[str, Change]:
-        """Those that changed by more than their noise bands."""
-        return {name: one for name, one in self.judged.items() if not one.is_noise}
+    def change(self, name: str) -> Change:
+        """Return the change of a field, or of the waits for a cause."""
+        found: Change | None = self.causes.get(name)
+        if found is None:
+            found = getattr(self, name, None)
+        return _NO_CHANGE if found is None else found
 
     @property
     def size(self) -> float:
         """The greatest absolute change (ns): beyond noise, if there is any."""
-        changes = self.beyond_noise or self.judged
-        return max(abs(change.difference) for change in changes.values())
+        changes = [*self.beyond_noise.values()]
+        if not changes:
+            parts = self.cpu_ns or self.own_ns, self.wait_ns, self.gpu_ns
+            changes = [one for one in parts if one]
+        return max(abs(change.difference) for change in changes)
 
     @property
     def is_noise(self) -> bool:
@@ -209,6 +202,46 @@ class Times(NamedTuple):
     def changed(self) -> bool:
         """Whether there is any change, of a time or of the count."""
         return bool(self.size) or self.count.is_exact_change
+
+
+def _beyond_noise(times: Times) -> dict[str, Change]:
+    """Return the changes beyond noise, by the names of fields or of causes of waits.
+
+    Those of CPU time, waits and GPU time are judged, and own time if none of them is
+    known to have changed: parts between wide bounds may have a sum that is known.
+    """
+    found: dict[str, Change] = {}
+    if times.cpu_ns is not None and not times.cpu_ns.is_noise:
+        found["cpu_ns"] = times.cpu_ns
+    if times.wait_ns is not None:
+        found.update(_waits_beyond_noise(times.wait_ns, times.causes))
+    if not times.gpu_ns.is_noise:
+        found["gpu_ns"] = times.gpu_ns
+    if not found.keys() - {"gpu_ns"} and not times.own_ns.is_noise:
+        found["own_ns"] = times.own_ns
+    return found
+
+
+def _waits_beyond_noise(
+    wait_ns: Change, causes: Mapping[str, Change]
+) -> dict[str, Change]:
+    """Return the change of all waits, or of those for the causes that tell more.
+
+    Causes do if one alone changed and is most of the change, or if all waits together
+    hardly changed.
+    """
+    found = {cause: one for cause, one in causes.items() if not one.is_noise}
+    if wait_ns.is_noise:
+        return found
+    shares = [one.difference / wait_ns.difference for one in found.values()]
+    if len(shares) == 1 and shares[0] >= _MOST:
+        return found
+    return {"wait_ns": wait_ns}
+
+
+_MOST = 0.5
+
+_NO_CHANGE = Change(before=(0,), after=(0,))
 
 
 class LinePair(NamedTuple):
@@ -775,31 +808,50 @@ class _Changes(NamedTuple):
             before, after = ([getattr(one, name) for one in side] for side in sides)
             return Change(tuple(before), tuple(after))
 
+        noise = self.noise
         gpu_ns, own_ns = change("gpu_ns"), change("self_ns")
         hits = max(one.hits for one in chain(*sides))
         times = Times(
             count=CountChange(*(tuple([one.count for one in side]) for side in sides)),
             total_ns=change("total_ns"),
             self_ns=own_ns,
-            gpu_ns=gpu_ns._replace(floor=self.noise.of_gpu(gpu_ns)),
-            own_ns=own_ns._replace(floor=self.noise.of_cpu(own_ns, hits)),
+            gpu_ns=gpu_ns._replace(floor=noise.of_gpu(gpu_ns)),
+            own_ns=own_ns._replace(floor=noise.of_cpu(own_ns, hits)),
         )
-        if not self.waits_known:
+        if self.waits_known:
+            cpu_ns = _between([[one.own.cpu for one in side] for side in sides])
+            cpu_ns = cpu_ns._replace(floor=noise.of_cpu(cpu_ns, hits))
+            wait_ns, causes = self._waits(sides)
+            own_ns = _between([[*map(_without_ready, side)] for side in sides])
+            times = times._replace(
+                own_ns=own_ns._replace(floor=cpu_ns.floor + wait_ns.floor),
+                cpu_ns=cpu_ns,
+                wait_ns=wait_ns,
+                causes=causes,
+            )
+        if sides[0] == sides[1]:
             return times
-        cpu_ns = _between([[one.own.cpu for one in side] for side in sides])
+        return times._replace(beyond_noise=_beyond_noise(times))
+
+    def _waits(
+        self, sides: Sequence[Sequence[_Counts]]
+    ) -> tuple[Change, dict[str, Change]]:
+        """Return the changes of all waits but for a processor, and of each cause."""
         wait_ns = _between([[one.own.waits for one in side] for side in sides])
         ready_ns = _between([[one.own.ready for one in side] for side in sides])
-        own_ns = _between([[*map(_without_ready, side)] for side in sides])
-        cpu_floor = self.noise.of_cpu(cpu_ns, hits)
         wakes = min(sum(one.wakes for one in side) / len(side) for side in sides)
-        sleep_ns = min(wait_ns.least, *map(_slept, sides))
-        wait_floor = self.noise.of_waits(wait_ns, wakes, ready_ns, sleep_ns)
-        return times._replace(
-            own_ns=own_ns._replace(floor=cpu_floor + wait_floor),
-            cpu_ns=cpu_ns._replace(floor=cpu_floor),
-            wait_ns=wait_ns._replace(floor=wait_floor),
-            cause=_cause(*sides),
-        )
+        causes: dict[str, Change] = {}
+        for cause in sorted({c for one in chain(*sides) for c in one.own.causes}):
+            change = _between(
+                [[one.own.causes.get(cause, (0, 0)) for one in side] for side in sides]
+            )
+            slept_ns = change.least if cause == SLEEP else 0.0
+            floor = self.noise.of_waits(change, wakes, ready_ns, slept_ns)
+            causes[cause] = change._replace(floor=floor)
+        slept_ns = causes[SLEEP].least if SLEEP in causes else 0.0
+        slept_ns = min(wait_ns.least, slept_ns)
+        floor = self.noise.of_waits(wait_ns, wakes, ready_ns, slept_ns)
+        return wait_ns._replace(floor=floor), causes
 
     def with_noise(
         self, change: Change | None, wholes: Sequence[Sequence[_Counts]]
@@ -819,17 +871,3 @@ def _between(sides: Sequence[Sequence[Bounds]]) -> Change:
 def _without_ready(one: _Counts) -> Bounds:
     low, high = one.own.ready
     return one.self_ns - high, one.self_ns - low
-
-
-def _slept(side: Sequence[_Counts]) -> float:
-    """Return the mean of the time (ns) in sleep."""
-    return sum(one.own.causes.get(SLEEP, 0) for one in side) / len(side)
-
-
-def _cause(before: Sequence[_Counts], after: Sequence[_Counts]) -> str:
-    """Return the cause whose waits changed most; "" without waits."""
-    changes: dict[str, float] = {}
-    for sign, side in ((-1, before), (1, after)):
-        for cause, ns in chain(*(one.own.causes.items() for one in side)):
-            changes[cause] = changes.get(cause, 0.0) + sign * ns / len(side)
-    return max(sorted(changes), key=lambda cause: abs(changes[cause]), default="")

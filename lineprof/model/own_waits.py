@@ -64,7 +64,7 @@ class OwnTime(NamedTuple):
     cpu: Bounds  # on a processor
     waits: Bounds  # but for a processor
     ready: Bounds  # waits for a processor
-    causes: Mapping[str, int] = {}  # the most that `waits` have of each cause (ns)
+    causes: Mapping[str, Bounds] = {}  # of `waits`
 
 
 class OwnTimes(NamedTuple):
@@ -293,6 +293,10 @@ def _sum(self_ns: int, waits: CauseBounds, parts: Sequence[OwnTime]) -> OwnTime:
         cpu=both(one.cpu, [part.cpu for part in parts]),
         waits=both(one.waits, [part.waits for part in parts]),
         ready=both(one.ready, [part.ready for part in parts]),
+        causes={
+            cause: both(bounds, [part.causes.get(cause, (0, 0)) for part in parts])
+            for cause, bounds in one.causes.items()
+        },
     )
 
 
@@ -304,11 +308,16 @@ def _own_time(self_ns: int, waits: Mapping[str, Bounds]) -> OwnTime:
     blocked = _within(waits.get(_BLOCKED, nothing), least - ready[1], most)
     ready = _within(ready, least - blocked[1], most)
     sums = {_ALL, _BLOCKED, RUNNABLE}
+    causes = {cause: one for cause, one in waits.items() if cause not in sums}
+    most_ns = sum(high for _, high in causes.values())
     return OwnTime(
         cpu=(self_ns - most, self_ns - least),
         waits=blocked,
         ready=ready,
-        causes={one: waits[one][1] for one in waits if one not in sums},
+        causes={
+            cause: _within(one, blocked[0] - (most_ns - one[1]), blocked[1])
+            for cause, one in causes.items()
+        },
     )
 
 

@@ -17,7 +17,7 @@ from lineprof.files import short_path
 from lineprof.model.budgets import COUNT, FUNCTION, LINE, PROGRAM, SHARE, Limit
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
-from lineprof.report.diff import in_proportion, title_of, whole_ns
+from lineprof.report.diff import WAITS, in_proportion, is_wait, title_of, whole_ns
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
 from lineprof.report.text_grid import counted, in_words
@@ -389,7 +389,7 @@ def slowdowns(
         for name, change in pair.times.beyond_noise.items():
             if _is_slower(change, max_percent) and change.difference >= min_ns:
                 line, more = _slowest_line(pair, name)
-                title = title_of(name, comparison, pair.times.cause)
+                title = title_of(name, comparison)
                 slower = _slower(title, name, change, max_percent)
                 yield program._replace(
                     key=_key(name),
@@ -403,20 +403,24 @@ def slowdowns(
 
 
 def _of_program(comparison: Comparison) -> list[tuple[str, str, Change]]:
-    """Return the times of the program: names of `Times.judged`, titles, changes."""
+    """Return the times of the program: names as in `Times`, titles, changes."""
     whole = comparison.whole
     if whole.cpu_ns is None or whole.wait_ns is None:
         if comparison.wall_ns:
             return [("own_ns", "wall time", comparison.wall_ns)]
         return [("own_ns", "time of all functions", whole.own_ns)]
     cpu_ns = comparison.process_ns or whole.cpu_ns
-    title = title_of("wait_ns", comparison, whole.cause)
-    return [("cpu_ns", "CPU time", cpu_ns), ("wait_ns", title, whole.wait_ns)]
+    causes = {name: one for name, one in whole.beyond_noise.items() if name in WAITS}
+    waits = causes or {"wait_ns": whole.wait_ns}
+    return [
+        ("cpu_ns", "CPU time", cpu_ns),
+        *((name, title_of(name, comparison), one) for name, one in waits.items()),
+    ]
 
 
 def _key(name: str) -> str:
-    """Return the key of a time of `Times.judged`, which may have a slowdown."""
-    return "waits" if name == "wait_ns" else "slowdown"
+    """Return the key of a time of `Times.beyond_noise`, which may have a slowdown."""
+    return "waits" if is_wait(name) else "slowdown"
 
 
 def _growth(change: Change) -> float | None:
@@ -444,7 +448,7 @@ def _slower(title: str, name: str, change: Change, max_percent: Fraction) -> str
 def _slowest_line(pair: FunctionPair, name: str) -> tuple[int, str]:
     """Return the line that grew most, and by how much in words; else the first one."""
     grown = [
-        (getattr(line.times, name).difference, -line.after)
+        (line.times.change(name).difference, -line.after)
         for line in pair.lines
         if line.after is not None
     ]

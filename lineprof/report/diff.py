@@ -51,7 +51,7 @@ ONE_RUN = (
     " one program differ by; three or more runs a side tell smaller ones from chance"
 )
 
-_WAITS = {
+WAITS = {  # by cause
     GIL: "waits for the GIL",
     LOCK: "waits for a lock",
     SLEEP: "waits in sleep",
@@ -305,7 +305,7 @@ def sentence(times: Times, comparison: Comparison) -> str:
         times.beyond_noise.items(), key=lambda item: -abs(item[1].difference)
     )
     return "; ".join(
-        f"{title_of(name, comparison, times.cause)} {_both(change)}"
+        f"{title_of(name, comparison)} {_both(change)}"
         f"{_after_comma(in_proportion(change, name))}"
         for name, change in changes
     )
@@ -314,28 +314,22 @@ def sentence(times: Times, comparison: Comparison) -> str:
 def _totals(comparison: Comparison) -> str:
     """Return the times of all functions, with words for those beyond noise."""
     whole = comparison.whole
-    changed = whole.beyond_noise
     parts: list[str] = []
-    for name in ("cpu_ns", "wait_ns", "own_ns", "gpu_ns"):
-        change = getattr(whole, name)
-        if name not in whole.judged or (name == "own_ns" and whole.cpu_ns):
-            continue
-        if name == "gpu_ns" and not comparison.has_gpu:
-            continue
+    names = ["cpu_ns", "wait_ns"] if whole.cpu_ns else ["own_ns"]
+    for name in [*names, *(["gpu_ns"] if comparison.has_gpu else [])]:
+        change = whole.change(name)
         words = f"{title_of(name, comparison)} {_both(change, short=bool(parts))}"
-        if name in changed:
+        if not change.is_noise:
             words += _after_comma(in_proportion(change, name))
         parts.append(words)
     return "; ".join(parts)
 
 
-def title_of(name: str, comparison: Comparison, cause: str = "") -> str:
-    """Return a time of `Times.judged` in words."""
+def title_of(name: str, comparison: Comparison) -> str:
+    """Return a time of `Times.beyond_noise` in words."""
     own = "own time" if comparison.has_calls else "time of functions"
     titles = {"cpu_ns": "CPU time", "wait_ns": "waits", "own_ns": own}
-    if name == "wait_ns" and cause:
-        return _WAITS.get(cause, "waits")
-    return titles.get(name, "GPU time")
+    return titles.get(name) or WAITS.get(name, "GPU time")
 
 
 def _both(change: Change, *, short: bool = False) -> str:
@@ -349,11 +343,11 @@ def _after_comma(words: str) -> str:
 
 
 def in_proportion(change: Change, name: str) -> str:
-    """Return a change of a time of `Times.judged` in proportion: ``3.9 times faster``.
+    """Return a time of `Times.beyond_noise` in proportion: ``3.9 times faster``.
 
     Below twice the time it is a share of the time before. "" if a side has no time.
     """
-    more, less = ("longer", "shorter") if name == "wait_ns" else ("slower", "faster")
+    more, less = ("longer", "shorter") if is_wait(name) else ("slower", "faster")
     before, after = change.mean_before, change.mean_after
     if not before or not after:
         return ""
@@ -368,6 +362,11 @@ def in_proportion(change: Change, name: str) -> str:
 
 
 _TEN = 9.95  # what is 10 with one decimal
+
+
+def is_wait(name: str) -> bool:
+    """Return whether a time of `Times.beyond_noise` is one of waits."""
+    return name == "wait_ns" or name in WAITS
 
 
 class Names:
@@ -493,8 +492,8 @@ def verdict_of(row: Row) -> str:
     words = []
     for name, change in row.times.beyond_noise.items():
         proportion = in_proportion(change, name)
-        if name == "wait_ns":
-            title = _WAITS.get(row.times.cause, "waits")
+        if is_wait(name):
+            title = WAITS.get(name, "waits")
             words.append(
                 f"{title} {proportion or ('' if change.mean_after else 'gone')}"
             )
@@ -678,7 +677,8 @@ def _row(row: Row) -> dict[str, object]:
     fields["self_ns"] = _change(times.self_ns)
     fields["cpu_ns"] = _change(times.cpu_ns)
     fields["wait_ns"] = _change(times.wait_ns)
-    fields["wait_cause"] = times.cause or None
+    causes = [name for name in times.beyond_noise if name in WAITS]
+    fields["wait_cause"] = causes[0] if len(causes) == 1 else None
     fields["total_ns" if row.line is None else "time_ns"] = _change(times.total_ns)
     fields["gpu_self_ns"] = _change(times.gpu_ns)
     if row.line is not None:

@@ -126,8 +126,7 @@ def test_waits_for_others_take_longer_beside_other_load() -> None:
     save_run("b.lprof", cpu=CPU, waits=stretched)
     text = diff("a.lprof", "b.lprof")
     assert text.startswith(
-        "work.py:5 step: waits for the GIL 150.0 ms before, 450.0 ms after,"
-        " 3 times longer\n"
+        "work.py:5 step: waits 150.0 ms before, 450.0 ms after, 3 times longer\n"
     )
 
 
@@ -289,6 +288,46 @@ def test_a_new_wait_is_named_with_its_line(cause: str, words: str) -> None:
     changed = as_json("a.lprof", "b.lprof")["lines"][0]
     assert (changed["verdict"], changed["wait_cause"]) == (words, cause)
     assert as_json("b.lprof", "a.lprof")["lines"][0]["verdict"] == f"{words} gone"
+
+
+def of_store(before: Mapping[str, int], after: Mapping[str, int]) -> str:
+    """Return the sentence on the line that waited, before and after (ms by cause)."""
+    save_run("a.lprof", cpu=CPU, waits={STORE: before})
+    save_run("b.lprof", cpu=CPU, waits={STORE: after})
+    return diff("a.lprof", "b.lprof").splitlines()[0]
+
+
+def test_a_cause_is_named_with_its_own_numbers_or_not_at_all() -> None:
+    assert of_store({LOCK: 800}, {SLEEP: 700, IO: 700, GIL: 200}) == (
+        "work.py:5 step: waits 800.0 ms before, 1.600 s after, 2 times longer"
+    )
+    row = as_json("a.lprof", "b.lprof")["lines"][0]
+    assert (row["verdict"], row["wait_cause"]) == ("waits 2 times longer", None)
+    assert "error: step: waits 1.600 s, 2 times longer than the 800.0 ms" in check().out
+    assert of_store({LOCK: 500, SLEEP: 300}, {SLEEP: 1000, IO: 700}) == (
+        "work.py:5 step: waits 800.0 ms before, 1.700 s after, 2.1 times longer"
+    )
+    # The lock alone changed.
+    assert of_store({LOCK: 500, SLEEP: 300}, {LOCK: 50, SLEEP: 300}) == (
+        "work.py:5 step: waits for a lock 500.0 ms before, 50.00 ms after,"
+        " 10 times shorter"
+    )
+
+
+def test_a_wait_for_another_cause_is_a_change() -> None:
+    assert of_store({LOCK: 800}, {SLEEP: 810}) == (
+        "work.py:5 step: waits in sleep 0 s before, 810.0 ms after; waits for a lock"
+        " 800.0 ms before, 0 s after"
+    )
+    (row,) = [one for one in as_json("a.lprof", "b.lprof")["lines"]
+              if not one["within_noise"]]  # fmt: skip
+    assert row["verdict"] == "waits for a lock gone, waits in sleep"
+    done = check()
+    assert done.status == 1
+    assert "step: waits in sleep 810.0 ms, none in the baseline (this line: 810" in (
+        done.out
+    )
+    assert "a lock" not in done.out
 
 
 def test_both_times_may_change() -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lineprof.comparison.compare import Change
 from lineprof.console.terminal import PLAIN
 from lineprof.report.diff import (
     Names,
@@ -25,15 +24,13 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lineprof.comparison.compare import FunctionPair, LinePair, Times
+    from lineprof.comparison.compare import Change, FunctionPair, LinePair, Times
     from lineprof.model.records import Key
     from lineprof.report.diff import Difference, Row
 
     Table = dict[str, list[object]]
 
 _TIMES = ("total", "self", "cpu", "wait", "gpu")
-
-_NOTHING = Change(before=(0,), after=(0,))
 
 
 def render(
@@ -97,7 +94,7 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         "text": [row.text for row in rows],
     }
     for name in _TIMES:
-        changes = [_known(row.times, name) for row in rows]
+        changes = [row.times.change(f"{name}_ns") for row in rows]
         table[f"{name}0"] = [round(one.mean_before) for one in changes]
         table[f"{name}1"] = [round(one.mean_after) for one in changes]
         table[f"{name}Noise"] = [round(one.noise) for one in changes]
@@ -153,14 +150,8 @@ def _most(line: LinePair, side: int) -> int:
     return max(line.times.count.known[side] or (0,))  # hits are always known
 
 
-def _known(times: Times, name: str) -> Change:
-    """Return a change of a time; one of nothing if it is not known."""
-    change: Change | None = getattr(times, f"{name}_ns")
-    return _NOTHING if change is None else change
-
-
 def _means(times: Times, name: str) -> tuple[float, float]:
-    change = _known(times, name)
+    change = times.change(f"{name}_ns")
     return change.mean_before, change.mean_after
 
 
