@@ -277,6 +277,37 @@ class FunctionPair(NamedTuple):
         assert key is not None  # noqa: S101  # one of them is there
         return key
 
+    @property
+    def hidden(self) -> dict[str, LinePair]:
+        """The lines that tell of changes which the function's own noise hides.
+
+        They are by the names of times as in `Times.beyond_noise`. What one line lost
+        and another one got is no change of the function.
+        """
+        known = {_part_of(name) for name in self.times.beyond_noise}
+        lines: dict[str, list[LinePair]] = {}
+        for line in self.lines:
+            for name in line.times.beyond_noise:
+                if _part_of(name) not in known:
+                    lines.setdefault(name, []).append(line)
+        found = {}
+        for name, ones in lines.items():
+            changes = [line.times.change(name) for line in ones]
+            all_ns = sum(change.difference for change in changes)
+            if abs(all_ns) > max(change.noise for change in changes):
+                sign = 1 if all_ns > 0 else -1
+                found[name] = max(
+                    ones, key=lambda line: sign * line.times.change(name).difference
+                )
+        return found
+
+
+def _part_of(name: str) -> str:
+    """Return "gpu_ns", "cpu_ns" or "wait_ns" for a time of `Times.beyond_noise`."""
+    if name == "gpu_ns":
+        return name
+    return "cpu_ns" if name in {"cpu_ns", "own_ns"} else "wait_ns"
+
 
 class Comparison(NamedTuple):
     """Two sides of one or several runs, and how all functions changed."""

@@ -371,14 +371,15 @@ def slowdowns(
 
     A function is too slow if its CPU time, its waits or its GPU time, or its own time
     where waits are not known, grew by more than `max_percent` of itself, by
-    `min_percent` or more of the time of all lines, and by more than the noise band.
+    `min_percent` or more of the time of all lines, and by more than the noise band, or
+    if one of its lines did.
     `file` is the script of the program.
     """
     limit = Limit(key="", kind=SHARE, value=max_percent, text="")
     program = _Place(file=file, line=1, name="", values={}).outcome(limit)
     for name, title, change in _of_program(comparison):
         outcome = program._replace(key=_key(name), value=_growth(change))
-        if _is_slower(change, max_percent):
+        if _is_slower(change, max_percent) and not change.is_noise:
             message = _slower(title, name, change, max_percent)
             outcome = outcome._replace(status=EXCEEDED, message=message)
         yield outcome
@@ -386,11 +387,11 @@ def slowdowns(
     for pair in comparison.functions:
         if pair.before is None or pair.after is None or not pair.after[0]:
             continue
-        for name, change in pair.times.beyond_noise.items():
+        for name in (*pair.times.beyond_noise, *pair.hidden):
+            change = pair.times.change(name)
             if _is_slower(change, max_percent) and change.difference >= min_ns:
                 line, more = _slowest_line(pair, name)
-                title = title_of(name, comparison)
-                slower = _slower(title, name, change, max_percent)
+                slower = _slower(title_of(name, comparison), name, change, max_percent)
                 yield program._replace(
                     key=_key(name),
                     status=EXCEEDED,
@@ -429,10 +430,10 @@ def _growth(change: Change) -> float | None:
 
 
 def _is_slower(change: Change, max_percent: Fraction) -> bool:
-    """Return whether a time grew by more than a share of itself, and than its noise."""
+    """Return whether a time grew by more than a share of itself."""
     runs, runs_after = len(change.before), len(change.after)
     before, after = sum(change.before) * runs_after, sum(change.after) * runs
-    return (after - before) * 100 > before * max_percent and not change.is_noise
+    return (after - before) * 100 > before * max_percent
 
 
 def _slower(title: str, name: str, change: Change, max_percent: Fraction) -> str:

@@ -8,6 +8,7 @@ Changes within the noise band come last, and text leaves them out.
 from __future__ import annotations
 
 import json
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import block_of, paired_files
@@ -169,11 +170,15 @@ def _rows(pairs: Iterable[tuple[FunctionPair, LinePair | None]]) -> list[Row]:
     rows = []
     for function, line in pairs:
         times = (line or function).times
-        if times.changed:
+        hidden = {} if line else function.hidden
+        if times.changed or hidden:
             size = times.size
             rank = 1 if times.count.is_exact_change else _IN_NOISE
-            if not times.is_noise:
+            if not times.is_noise or hidden:
                 rank = 0
+            if times.is_noise and hidden:
+                changes = [one.times.change(name) for name, one in hidden.items()]
+                size = max(abs(one.difference) for one in changes)
             row = Row(function=function, line=line, times=times, size=size, rank=rank)
             rows.append(row)
     return sorted(rows, key=_order)
@@ -261,7 +266,7 @@ def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
     """Yield the verdict, and the times of the program."""
     words = verdict(comparison, names)
     yield words
-    if not words.startswith(_NO_CHANGE):
+    if not words.startswith(f"{_NO_CHANGE}:"):
         yield f"In all: {_totals(comparison)}"
     wall = comparison.wall_ns
     words = f"Wall time: {_both(wall)}" if wall else "Wall time: not known"
@@ -280,12 +285,13 @@ def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
 
 def verdict(comparison: Comparison, names: Names) -> str:
     """Return what changed most, or that nothing did, in words."""
-    for rows in (line_rows(comparison), function_rows(comparison)):
-        if rows and not rows[0].rank:
-            row = rows[0]
+    whole = comparison.whole.beyond_noise
+    tables = line_rows(comparison), function_rows(comparison)
+    for row in chain(*tables):
+        if not row.rank and (not whole or _sign(row.times) == _sign(comparison.whole)):
             place = f"{names.place(row)} {names.function(row)}".strip()
-            return f"{place}: {sentence(row.times, comparison)}"
-    if comparison.whole.beyond_noise:
+            return f"{place}: {_sentence_of(row, comparison)}"
+    if whole:
         return f"Many small changes: {sentence(comparison.whole, comparison)}"
     process = comparison.process_ns
     if process and not process.is_noise:
@@ -293,10 +299,32 @@ def verdict(comparison: Comparison, names: Names) -> str:
             f"Outside of the profiled lines: CPU time of processes {_both(process)}"
             f"{_after_comma(in_proportion(process, 'cpu_ns'))}"
         )
+    for noun, count, rows in zip(("line", "function"), ("hit", "call"), tables):
+        counts = [row for row in rows if row.rank < _IN_NOISE]
+        if counts:
+            return f"{_NO_CHANGE} of times; {_summary(counts, noun, count)}"
     return f"{_NO_CHANGE}: {_totals(comparison)}"
 
 
 _NO_CHANGE = "No change"
+
+
+def _sign(times: Times) -> int:
+    """Return 1 if the greatest change beyond noise is one to more time, else -1."""
+    changes = [change.difference for change in times.beyond_noise.values()]
+    return 1 if max(changes, key=abs, default=0.0) > 0 else -1
+
+
+def _sentence_of(row: Row, comparison: Comparison) -> str:
+    """Return the changes of a row beyond noise; of one that is new, its times."""
+    for word, is_so in (("added", _is_added(row)), ("removed", _is_removed(row))):
+        if is_so:
+            times = [
+                f"{title_of(name, comparison)} {in_words(change.most)}"
+                for name, change in row.times.beyond_noise.items()
+            ]
+            return ", ".join([word, *times])
+    return sentence(row.times, comparison)
 
 
 def sentence(times: Times, comparison: Comparison) -> str:
@@ -487,19 +515,25 @@ def _numbers(
 def verdict_of(row: Row) -> str:
     """Return the changes beyond noise in a few words; "" for an added or removed row.
 
-    A CPU time has no name in it, as almost every row has one.
+    A CPU time has no name in it, as almost every row has one. A function whose own
+    noise hides the change of a line has the number of that line.
     """
-    words = []
-    for name, change in row.times.beyond_noise.items():
-        proportion = in_proportion(change, name)
-        if is_wait(name):
-            title = WAITS.get(name, "waits")
-            words.append(
-                f"{title} {proportion or ('' if change.mean_after else 'gone')}"
-            )
-        elif proportion:
-            words.append(f"GPU {proportion}" if name == "gpu_ns" else proportion)
-    return ", ".join(word.strip() for word in words)
+    words = [_words_of(name, one) for name, one in row.times.beyond_noise.items()]
+    for name, line in (row.function.hidden if row.line is None else {}).items():
+        change = line.times.change(name)
+        more = "more" if change.difference > 0 else "less"
+        of_line = _words_of(name, change)
+        of_line = of_line or f"{in_words(abs(change.difference))} {more}"
+        words.append(f"line {line.after or line.before}: {of_line}")
+    return ", ".join(filter(None, words))
+
+
+def _words_of(name: str, change: Change) -> str:
+    proportion = in_proportion(change, name)
+    if is_wait(name):
+        gone = "" if change.mean_after else "gone"
+        return f"{WAITS.get(name, 'waits')} {proportion or gone}".strip()
+    return f"GPU {proportion}" if name == "gpu_ns" and proportion else proportion
 
 
 def _signed(ns: float, unit: TimeUnit) -> str:
@@ -668,7 +702,7 @@ def _row(row: Row) -> dict[str, object]:
     fields: dict[str, object] = {
         "before": _place(row.function.before),
         "after": _place(row.function.after),
-        "within_noise": times.is_noise,
+        "within_noise": row.rank > 0,
         "verdict": verdict_of(row),
     }
     if row.line is not None:

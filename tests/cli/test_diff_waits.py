@@ -330,6 +330,28 @@ def test_a_wait_for_another_cause_is_a_change() -> None:
     assert "a lock" not in done.out
 
 
+def test_a_function_has_changed_if_a_line_has() -> None:
+    load = {SUM: {RUNNABLE: 300}}
+    save_run("a.lprof", cpu=CPU, waits=load)
+    save_run("b.lprof", cpu=CPU, waits={STORE: {LOCK: 119}, **load})
+    found = as_json("a.lprof", "b.lprof")
+    (row,) = found["functions"]
+    assert not row["within_noise"]
+    assert row["verdict"] == "line 5: waits for a lock"
+    assert "No function took" not in diff("a.lprof", "b.lprof")
+    done = check()
+    assert done.status == 1
+    assert done.out == (
+        f"{FILE}:5: error: step: waits for a lock 119.0 ms, none in the baseline"
+        " (this line: 119.0 ms more)\n"
+    )
+    # A line that got what another one lost is none of the function.
+    save_run("a.lprof", cpu={SUM: 300, STORE: 100})
+    save_run("b.lprof", cpu={SUM: 100, STORE: 300})
+    assert as_json("a.lprof", "b.lprof")["functions"] == []
+    assert check().status == 0
+
+
 def test_both_times_may_change() -> None:
     save_run("a.lprof", cpu=CPU, waits={STORE: {IO: 100}})
     save_run("b.lprof", cpu={**CPU, STORE: 5}, waits={STORE: {IO: 400}})
@@ -354,6 +376,45 @@ def test_the_page_has_both_times() -> None:
         "waits for a lock 16 times longer",
         "3 times slower",
     )
+
+
+# The first line.
+
+
+def test_the_first_line_has_the_sign_of_the_program() -> None:
+    lines = range(60)
+    text = "def step():\n" + "".join(f"    a{n:02d} = 1\n" for n in lines) + "    end\n"
+    for name, ms, end in (("a.lprof", 10, 100), ("b.lprof", 25, 20)):
+        numbers = {f"a{n:02d}": (1, ms * MS) for n in lines}
+        numbers["end"] = (1, end * MS)
+        save_version(name, text, {"step": numbers}, wall_ns=2000 * MS)
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith(
+        "work.py:1 step: CPU time 700.0 ms before, 1.520 s after, 2.2 times slower\n"
+    )
+    assert ", 5 times faster" not in text.partition("\n\n")[0]
+
+
+def test_other_hits_alone_are_no_change_of_times() -> None:
+    for name, hits in (("a.lprof", 1), ("b.lprof", 2)):
+        numbers = {SUM: (hits, 10 * MS), STORE: (hits, 10 * MS), "for row": (1, MS)}
+        save_version(name, TEXT, {"step": numbers})
+    text = diff("a.lprof", "b.lprof")
+    assert text.startswith(
+        "No change of times; 2 lines have another number of hits\n"
+        "In all: CPU time 21.00 ms before, 21.00 ms after; "
+    )
+
+
+def test_what_is_added_or_removed_has_no_time_of_the_other_side() -> None:
+    more = TEXT + "\ndef check(total):\n    return slow(total)\n"
+    step = {SUM: (1, 100 * MS)}
+    whole = {"step": step, "check": {"slow": (1, 400 * MS)}}
+    save_version("a.lprof", TEXT, {"step": step}, wall_ns=500 * MS)
+    save_version("b.lprof", more, whole, wall_ns=500 * MS)
+    words = "CPU time 400.0 ms\n"
+    assert diff("a.lprof", "b.lprof").startswith(f"work.py:9 check: added, {words}")
+    assert diff("b.lprof", "a.lprof").startswith(f"work.py:9 check: removed, {words}")
 
 
 # What a profile does not know.
