@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.call_graph import CallSite, Edge, Line
     from lineprof.model.profile import Profile
-    from lineprof.model.records import Key
+    from lineprof.model.records import Key, Process
 
     Causes = dict[str, int]  # ns by cause
 
@@ -78,15 +78,23 @@ class OwnTimes(NamedTuple):
 def knows_waits(profile: Profile) -> bool:
     """Return whether waits were measured, or no line can have waited.
 
-    No line did if all lines together took no longer than the processor time of the
-    processes.
+    No line did if each process was on a processor for all of its time, and all lines
+    together took no longer than that.
     """
     if profile.waits:
         return True
-    cpu = [one.cpu_ns for one in profile.processes if one.cpu_ns is not None]
     own_ns = sum(one.self_ns for one in function_totals(profile).values())
-    is_known = bool(cpu) and len(cpu) == len(profile.processes)
-    return not own_ns or (is_known and own_ns <= sum(cpu))
+    cpu = [one.cpu_ns or 0 for one in profile.processes if _is_busy(one)]
+    return not own_ns or (len(cpu) == len(profile.processes) and own_ns <= sum(cpu))
+
+
+def _is_busy(process: Process) -> bool:
+    """Return whether a process surely was on a processor for all of its time."""
+    cpu_ns = process.cpu_ns
+    return cpu_ns is not None and process.wall_ns <= _IDLE * cpu_ns + _IDLE_NS
+
+
+_IDLE, _IDLE_NS = 1.05, 5_000_000  # so much longer is no wait of a line
 
 
 def own_times(profile: Profile) -> OwnTimes:

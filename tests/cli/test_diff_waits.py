@@ -445,6 +445,27 @@ def test_wall_times_are_compared_where_a_profile_has_no_waits() -> None:
     assert "step: own time 460.0 ms, 2.9 times slower than the 160.0 ms" in done.out
 
 
+def test_cpu_time_of_other_code_does_not_prove_that_no_line_waited() -> None:
+    stats = version(TEXT, {"step": {SUM: (1, 500 * MS)}}, wall_ns=1500 * MS)
+    (process,) = stats.processes
+    for name, cpu_ms in (("a.lprof", 900), ("b.lprof", 1430)):
+        processes = [process._replace(cpu_ns=cpu_ms * MS)]
+        save(
+            LineStats.from_functions(
+                stats.functions,
+                processes=processes,
+                threads=stats.threads,
+                sources=stats.sources,
+                calls=stats.calls,
+            ),
+            name,
+        )
+    note = "the profile before does not say how long lines waited"
+    assert note in diff("a.lprof", "b.lprof")
+    assert "does not say" not in diff("b.lprof", "b.lprof")
+    assert "lineprof: the profile before does not say" in check().err
+
+
 def test_a_pickle_of_line_profiler_has_wall_times() -> None:
     save_run("a.lprof", cpu=CPU, waits={STORE: {LOCK: 100}})
     words = ["export", "-f", "line_profiler", "-o", "a.pkl", "a.lprof"]
