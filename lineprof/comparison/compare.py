@@ -177,6 +177,20 @@ class Times(NamedTuple):
     causes: Mapping[str, Change] = {}  # the parts of `wait_ns`
     beyond_noise: Mapping[str, Change] = {}  # see `_beyond_noise`
 
+    @property
+    def knows_waits(self) -> bool:
+        """Whether own time is compared in two parts."""
+        return self.cpu_ns is not None
+
+    def noise(self, name: str) -> float | None:
+        """Return the noise band of a field (ns); None if it is not judged."""
+        is_part = name in {"cpu_ns", "wait_ns"}
+        if name == "self_ns":
+            return None if self.knows_waits else self.own_ns.noise
+        if name in {"total_ns", "ready_ns"} or (is_part and not self.knows_waits):
+            return None
+        return self.change(name).noise
+
     def change(self, name: str) -> Change:
         """Return the change of a field, or of the waits for a cause."""
         found: Change | None = self.causes.get(name)

@@ -668,7 +668,7 @@ def _notes_of(profile: Profile, sources: Sources) -> Iterator[str]:
 def as_json(difference: Difference, options: Options) -> Iterator[str]:
     """Yield the comparison as one JSON object, a function or line on each line."""
     comparison = difference.comparison
-    whole = comparison.whole
+    whole, process = comparison.whole, comparison.process_ns
     head = {
         "format": FORMAT,
         "unit": "ns",
@@ -676,12 +676,12 @@ def as_json(difference: Difference, options: Options) -> Iterator[str]:
         "runs": {"before": comparison.runs[0], "after": comparison.runs[1]},
         "has_calls": comparison.has_calls,
         "verdict": verdict(comparison, Names(comparison, PLAIN)),
-        "wall_ns": _change(comparison.wall_ns),
-        "process_cpu_ns": _change(comparison.process_ns),
-        "self_ns": _change(whole.self_ns),
-        "cpu_ns": _change(whole.cpu_ns),
-        "wait_ns": _change(whole.wait_ns),
-        "ready_ns": _change(comparison.ready_ns),
+        "wall_ns": _change(comparison.wall_ns, None),
+        "process_cpu_ns": _change(process, process and process.noise),
+        "self_ns": _judged(whole, "self_ns"),
+        "cpu_ns": _judged(whole, "cpu_ns"),
+        "wait_ns": _judged(whole, "wait_ns"),
+        "ready_ns": _change(comparison.ready_ns, None),
     }
     yield f"{json.dumps(head)[:-1]},"
     for name, rows in (
@@ -708,13 +708,12 @@ def _row(row: Row) -> dict[str, object]:
     if row.line is not None:
         fields["before_line"], fields["after_line"] = row.line.before, row.line.after
     fields["calls" if row.line is None else "hits"] = _count(times.count)
-    fields["self_ns"] = _change(times.self_ns)
-    fields["cpu_ns"] = _change(times.cpu_ns)
-    fields["wait_ns"] = _change(times.wait_ns)
+    for name in ("self_ns", "cpu_ns", "wait_ns"):
+        fields[name] = _judged(times, name)
     causes = [name for name in times.beyond_noise if name in WAITS]
     fields["wait_cause"] = causes[0] if len(causes) == 1 else None
-    fields["total_ns" if row.line is None else "time_ns"] = _change(times.total_ns)
-    fields["gpu_self_ns"] = _change(times.gpu_ns)
+    fields["total_ns" if row.line is None else "time_ns"] = _judged(times, "total_ns")
+    fields["gpu_self_ns"] = _judged(times, "gpu_ns")
     if row.line is not None:
         fields["before_source"] = row.line.before_text
         fields["after_source"] = row.line.after_text
@@ -741,8 +740,15 @@ def _count(count: CountChange) -> dict[str, object]:
     }
 
 
-def _change(change: Change | None) -> dict[str, object] | None:
-    """Return a change: its means, rounded, and the value of each run; None: unknown."""
+def _judged(times: Times, name: str) -> dict[str, object] | None:
+    return _change(getattr(times, name), times.noise(name))
+
+
+def _change(change: Change | None, noise: float | None) -> dict[str, object] | None:
+    """Return a change: its means, rounded, and the value of each run; None: unknown.
+
+    `noise` is its band (ns), None if nothing is judged by it.
+    """
     if change is None:
         return None
     return {
@@ -750,7 +756,7 @@ def _change(change: Change | None) -> dict[str, object] | None:
         "after": round(change.mean_after),
         "change": round(change.difference),
         "ratio": change.ratio,
-        "noise": round(change.noise),
+        "noise": None if noise is None else round(noise),
         "before_runs": list(change.before),
         "after_runs": list(change.after),
     }

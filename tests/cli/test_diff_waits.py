@@ -420,6 +420,30 @@ def test_what_is_added_or_removed_has_no_time_of_the_other_side() -> None:
 # What a profile does not know.
 
 
+def test_json_and_the_page_agree_with_the_verdict_on_wall_times() -> None:
+    for name, ms in (("a.lprof", 1000), ("b.lprof", 1200)):
+        numbers = {SUM: (1, ms * MS)}
+        save_version(name, TEXT, {"step": numbers}, wall_ns=10 * MS)
+    found = as_json("a.lprof", "b.lprof")
+    assert found["verdict"].startswith("No change: own time 1.000 s before, 1.200 s")
+    line = found["lines"][0]
+    band = line["self_ns"]["noise"]
+    assert band > 300 * MS
+    assert (found["self_ns"]["noise"], line["time_ns"]["noise"]) == (band, None)
+    assert found["wall_ns"]["noise"] is None
+    diff("a.lprof", "b.lprof", "--html", "d.html")
+    page = Page(Path("d.html").read_text(encoding="utf-8"))
+    assert page.data["own"]["within"]
+    (row,) = page.rows("lines")
+    assert (row["selfNoise"], row["totalNoise"]) == (band, None)
+    # Where waits are known, own time is judged by its parts.
+    save_run("c.lprof", cpu=CPU)
+    save_run("d.lprof", cpu={**CPU, SUM: 200})
+    line = as_json("c.lprof", "d.lprof")["lines"][0]
+    assert line["self_ns"]["noise"] is None
+    assert line["cpu_ns"]["noise"] > 0
+
+
 def test_wall_times_are_compared_where_a_profile_has_no_waits() -> None:
     save_run("a.lprof", cpu=CPU)
     # More time than the processes had on processors, and no waits: not measured.

@@ -66,7 +66,7 @@ def _data(
         "hasWaits": comparison.whole.cpu_ns is not None,
         "verdict": verdict(comparison, names),
         "wall": _change(comparison.wall_ns, "own_ns"),
-        "own": _change(comparison.whole.self_ns, "own_ns"),
+        "own": _change(comparison.whole.own_ns, "own_ns"),
         "cpu": _change(comparison.whole.cpu_ns, "cpu_ns"),
         "wait": _change(comparison.whole.wait_ns, "wait_ns"),
         "ready": _change(comparison.ready_ns, "wait_ns"),
@@ -97,7 +97,8 @@ def _table(rows: Sequence[Row], index: Mapping[Key, int], names: Names) -> Table
         changes = [row.times.change(f"{name}_ns") for row in rows]
         table[f"{name}0"] = [round(one.mean_before) for one in changes]
         table[f"{name}1"] = [round(one.mean_after) for one in changes]
-        table[f"{name}Noise"] = [round(one.noise) for one in changes]
+        bands = [row.times.noise(f"{name}_ns") for row in rows]
+        table[f"{name}Noise"] = [band and round(band) for band in bands]
     for side in (0, 1):
         counts = [row.times.count.known[side] for row in rows]
         table[f"low{side}"] = [one and min(one) for one in counts]
