@@ -28,7 +28,13 @@ from lineprof.model.call_graph import (
     uncounted,
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
-from lineprof.model.own_waits import OwnTime, OwnTimes, knows_waits, own_times
+from lineprof.model.own_waits import (
+    OwnTime,
+    OwnTimes,
+    inclusive_times,
+    knows_waits,
+    own_times,
+)
 from lineprof.model.records import SLEEP
 
 if TYPE_CHECKING:
@@ -333,6 +339,9 @@ class Comparison(NamedTuple):
     ready_ns: Change | None  # waits for a processor; None: a run does not know waits
     stretch: float  # by which other load may have made waits for others longer
     functions: tuple[FunctionPair, ...]
+    # Functions that one side alone profiled, and that are not in `functions`. If there
+    # are any, times include callees, and those of `whole` are of other functions.
+    unprofiled: tuple[Key, ...]
     has_calls: bool  # whether self times are without callees
     unknown_source: tuple[Key, ...]  # matched by the distance from the first line
 
@@ -571,11 +580,29 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
         for side in (0, 1)
     ]
     ready = _between([[one.own.ready for one in side] for side in wholes])
+    whole = changes.times(*wholes)
+    pairs = _paired(functions[0], functions[1], before, after)
+    unprofiled = _unprofiled(pairs, sides, whole) if knows_calls else set()
+    if unprofiled:
+        functions = [
+            _side(
+                side,
+                [inclusive_times(run.profile) for run in side] if waits_known else own,
+                matcher,
+                knows_calls=False,
+            )
+            for side, own in zip(sides, owns)
+        ]
+        pairs = [
+            (one, other)
+            for one, other in _paired(functions[0], functions[1], before, after)
+            if (one.key and other.key) or (one.key or other.key) not in unprofiled
+        ]
     return Comparison(
         runs=(len(before), len(after)),
         wall_ns=changes.with_noise(CountChange(*walls).known_change, wholes),
         process_ns=changes.with_noise(CountChange(*processes).known_change, wholes),
-        whole=changes.times(*wholes),
+        whole=whole,
         ready_ns=ready if waits_known else None,
         stretch=noise.of_others,
         functions=tuple(
@@ -585,11 +612,49 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
                 times=changes.times(one.counts, other.counts),
                 lines=tuple(_line_pairs(one, other, matcher, changes)),
             )
-            for one, other in _paired(functions[0], functions[1], before, after)
+            for one, other in pairs
         ),
-        has_calls=knows_calls,
+        unprofiled=tuple(sorted(unprofiled)),
+        has_calls=knows_calls and not unprofiled,
         unknown_source=tuple(matcher.unknown),
     )
+
+
+def _unprofiled(
+    pairs: Sequence[tuple[_Function, _Function]],
+    sides: Sequence[Sequence[Run]],
+    whole: Times,
+) -> set[Key]:
+    """Return the functions of one side that the other did not profile.
+
+    These are the ones that it lacks although it has their file, the same one. If both
+    sides profiled a whole program, they were not called; and so it may be if neither
+    did, unless all lines together have the same time without them.
+    """
+    kinds = {run.profile.is_whole for run in chain(*sides)}
+    if kinds == {True}:
+        return set()
+    lacking: tuple[dict[Key, float], dict[Key, float]] = ({}, {})
+    for pair in pairs:
+        for side, function in enumerate(pair):
+            if function.key is None:
+                other = pair[1 - side]
+                key = other.key
+                if key and _has_file(sides[side], other.runs[other.origin], key[0]):
+                    own_ns = sum(one.self_ns for one in other.counts)
+                    lacking[side][key] = own_ns / len(other.runs)
+    found = {*lacking[0], *lacking[1]}
+    if len(kinds) > 1:
+        return found
+    ns = [sum(one.values()) for one in lacking]
+    is_elsewhere = min(ns) == 0 and max(ns) > whole.own_ns.noise
+    return found if is_elsewhere and whole.is_noise else set()
+
+
+def _has_file(runs: Sequence[Run], other: Run, file: str) -> bool:
+    """Return whether all runs surely have a file as another run has it."""
+    text = other.text(file) if file else None
+    return text is not None and all(run.text(file) == text for run in runs)
 
 
 def _whole_of(profile: Profile) -> OwnTimes:

@@ -102,6 +102,15 @@ def own_times(profile: Profile) -> OwnTimes:
     return _OwnWaits(profile, edges(profile.calls)).times(profile)
 
 
+def inclusive_times(profile: Profile) -> OwnTimes:
+    """Return the parts of all times with callees of a profile that knows its callers.
+
+    Waits are known with callees. `whole` is as in `own_times`.
+    """
+    waits = _OwnWaits(profile, edges(profile.calls))
+    return waits.inclusive(profile)._replace(whole=waits.times(profile).whole)
+
+
 def min_waits(
     profile: Profile, lines: Collection[Line], every: Sequence[Edge]
 ) -> dict[Line, Causes]:
@@ -230,6 +239,25 @@ class _OwnWaits:
                 [*functions.values()],
             ),
         )
+
+    def inclusive(self, profile: Profile) -> OwnTimes:
+        """Return the parts of all times with callees; `whole` is none."""
+
+        def parts(ns: int, causes: Causes) -> OwnTime:
+            return _own_time(ns, {cause: (one, one) for cause, one in causes.items()})
+
+        lines = {
+            (function.key, number): parts(
+                ns, self._waits.get((function.key, number), {})
+            )
+            for function in profile.functions
+            for number, ns in function.line_ns.items()
+        }
+        functions = {
+            key: parts(one.total_ns, self._of_functions.get(key, {}))
+            for key, one in function_totals(profile).items()
+        }
+        return OwnTimes(lines, functions, whole=parts(0, {}))
 
     def _all_without(self, causes: Causes, calls: Sequence[Edge]) -> CauseBounds:
         """Return the bounds of waits by cause without the waits in these calls."""

@@ -413,6 +413,8 @@ def _of_program(comparison: Comparison) -> list[tuple[str, str, Change]]:
     cpu_ns = comparison.process_ns or whole.cpu_ns
     causes = {name: one for name, one in whole.beyond_noise.items() if name in WAITS}
     waits = causes or {"wait_ns": whole.wait_ns}
+    if comparison.unprofiled:  # waits are of other functions
+        waits = {}
     return [
         ("cpu_ns", "CPU time", cpu_ns),
         *((name, title_of(name, comparison), one) for name, one in waits.items()),

@@ -266,7 +266,7 @@ def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
     """Yield the verdict, and the times of the program."""
     words = verdict(comparison, names)
     yield words
-    if not words.startswith(f"{_NO_CHANGE}:"):
+    if not comparison.unprofiled and not words.startswith(f"{_NO_CHANGE}:"):
         yield f"In all: {_totals(comparison)}"
     wall = comparison.wall_ns
     words = f"Wall time: {_both(wall)}" if wall else "Wall time: not known"
@@ -285,6 +285,8 @@ def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
 
 def verdict(comparison: Comparison, names: Names) -> str:
     """Return what changed most, or that nothing did, in words."""
+    if comparison.unprofiled:
+        return "; ".join(_of_shared(comparison, names))
     whole = comparison.whole.beyond_noise
     tables = line_rows(comparison), function_rows(comparison)
     for row in chain(*tables):
@@ -307,6 +309,20 @@ def verdict(comparison: Comparison, names: Names) -> str:
 
 
 _NO_CHANGE = "No change"
+
+
+def _of_shared(comparison: Comparison, names: Names) -> Iterator[str]:
+    """Yield the CPU time of the program, and what changed most of what both have."""
+    process = comparison.process_ns
+    if process:
+        words = "" if process.is_noise else in_proportion(process, "cpu_ns")
+        yield f"CPU time of processes {_both(process)}{_after_comma(words)}"
+    for row in chain(line_rows(comparison), function_rows(comparison)):
+        if not row.rank:
+            place = f"{names.place(row)} {names.function(row)}".strip()
+            yield f"with callees, {place}: {_sentence_of(row, comparison)}"
+            return
+    yield "no change of functions that both have"
 
 
 def _sign(times: Times) -> int:
@@ -618,6 +634,15 @@ def notes(difference: Difference) -> Iterator[str]:
 def notes_of_comparison(difference: Difference) -> Iterator[str]:
     """Yield by what times are compared, if it is not as always."""
     comparison = difference.comparison
+    if comparison.unprofiled:
+        count = len(comparison.unprofiled)
+        file, line, name = comparison.unprofiled[0]
+        more = " and others" if count > 1 else ""
+        yield (
+            f"{counted(count, 'function')} of files that both sides have ran, but only"
+            f" one side profiled them: {name} ({file}:{line}){more}; times are with"
+            " callees, of the functions that both profiled"
+        )
     if comparison.stretch >= _BUSY and _has_waits(comparison):
         yield (
             "other work had the processors: that may have made waits for others"

@@ -417,6 +417,83 @@ def test_what_is_added_or_removed_has_no_time_of_the_other_side() -> None:
     assert diff("b.lprof", "a.lprof").startswith(f"work.py:9 check: removed, {words}")
 
 
+# Other functions that were profiled.
+
+NESTED = """\
+def leaf(n):
+    return n * n
+
+def main():
+    leaf(9)
+"""
+
+LEAF, TOP = ("/project/work.py", 1, "leaf"), ("/project/work.py", 4, "main")
+
+
+def save_nested(name: str, ms: int, *, is_whole: bool, waited: int = 0) -> None:
+    """Write a run of `main`, whose call took `ms`; `leaf` too if it was profiled."""
+    ns, own_ns = ms * MS, MS if is_whole else ms * MS
+    functions = [FunctionStats(*TOP[::2], 4, (ThreadLine(5, 0, 1, ns),), 1)]
+    calls = [CallNode(NO_NODE, 0, TOP, 0, 1, 1, own_ns, ns, ns)]
+    waits = [Wait(TOP, 5, 0, LOCK, waited * MS)] if waited else []
+    if is_whole:
+        rest = ns - own_ns
+        functions.append(FunctionStats(*LEAF[::2], 1, (ThreadLine(2, 0, 1, rest),), 1))
+        calls.append(CallNode(0, 5, LEAF, 0, 1, 1, rest, rest, rest))
+        waits += [Wait(LEAF, 2, 0, LOCK, waited * MS)] if waited else []
+    stats = version(NESTED, {}, wall_ns=2000 * MS)
+    stats = LineStats.from_functions(
+        functions,
+        processes=[one._replace(is_whole=is_whole) for one in stats.processes],
+        threads=stats.threads,
+        sources=stats.sources,
+        calls=CallTree(tuple(calls)),
+        waits=waits,
+    )
+    save(stats, name)
+
+
+def test_another_choice_of_functions_is_no_change() -> None:
+    save_nested("a.lprof", 1000, is_whole=False)
+    save_nested("b.lprof", 1010, is_whole=True)
+    for words in (("a.lprof", "b.lprof"), ("b.lprof", "a.lprof")):
+        text = diff(*words)
+        assert text.startswith(
+            "CPU time of processes 2.000 s before, 2.000 s after; no change of"
+            " functions that both have\nWall time: "
+        )
+        assert "No function took another time" in text
+        assert (
+            "Note: 1 function of files that both sides have ran, but only one side"
+            f" profiled them: leaf ({FILE}:1); times are with callees"
+        ) in " ".join(text.split())
+    assert check().status == 0
+    save_nested("b.lprof", 3000, is_whole=True, waited=1990)
+    assert diff("a.lprof", "b.lprof").startswith(
+        "CPU time of processes 2.000 s before, 2.000 s after; with callees,"
+        " work.py:5 main: waits for a lock 0 s before, 1.990 s after\n"
+    )
+    assert "5: error: main: waits for a lock 1.990 s, none in" in check().out
+
+
+def test_a_function_that_is_no_longer_called_was_removed() -> None:
+    for name, is_whole in (("a.lprof", True), ("b.lprof", True)):
+        save_nested(name, 1000, is_whole=is_whole)
+    stats = version(NESTED, {"main": {"leaf(9)": (1, MS)}}, wall_ns=10 * MS)
+    process = stats.processes[0]._replace(is_whole=True)
+    save(
+        LineStats.from_functions(
+            stats.functions,
+            processes=[process],
+            threads=stats.threads,
+            sources=stats.sources,
+            calls=stats.calls,
+        ),
+        "b.lprof",
+    )
+    assert diff("a.lprof", "b.lprof").startswith("work.py:2 leaf: removed, CPU time")
+
+
 # What a profile does not know.
 
 
