@@ -19,7 +19,14 @@ from lineprof.console.output import print_errors, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name
-from lineprof.report.budgets import FORMATS, HOLDS, outcomes, slowdowns, summary
+from lineprof.report.budgets import (
+    FORMATS,
+    HOLDS,
+    has_gpu,
+    outcomes,
+    slowdowns,
+    summary,
+)
 from lineprof.report.diff import notes_of_comparison
 from lineprof.source import sources_of
 
@@ -163,6 +170,7 @@ def _slowdowns(
         max_percent,
         _MIN_PERCENT if min_percent is None else min_percent,
         _script(runs[0]) or files[0],
+        knows_gpu=all(map(has_gpu, baseline)),
     )
     return [*found], [*_notes(difference, max_percent)]
 
@@ -175,6 +183,9 @@ def _notes(difference: Difference, max_percent: Fraction) -> Iterator[str]:
             f"with one run a side, a slowdown below {least} % passes: give three or"
             " more runs"
         )
+    has_any = difference.comparison.has_gpu
+    if has_any and not all(map(has_gpu, difference.before)):
+        yield "the baseline did not record a GPU: GPU times are not compared"
     yield from notes_of_comparison(difference)
 
 

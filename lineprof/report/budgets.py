@@ -122,7 +122,7 @@ class _Checker:
         self._wall_ns = _known_sum(map(wall_ns, runs))
         self._uncounted = frozenset().union(*map(uncounted, runs))
         gpu = profile.gpu
-        self._has_gpu = all(map(_has_gpu, runs))
+        self._has_gpu = all(map(has_gpu, runs))
         self._gpu = numbers_of_functions(gpu) if gpu.sums else {}
         self._gpu_lines = numbers_of_lines(gpu) if gpu.sums else {}
         self._has_calls = all(map(has_calls, runs))
@@ -286,7 +286,8 @@ def _known_sum(values: Iterable[int | None]) -> int | None:
     return sum(known) if known and len(known) == len(every) else None
 
 
-def _has_gpu(profile: Profile) -> bool:
+def has_gpu(profile: Profile) -> bool:
+    """Return whether GPU work was recorded, or would have been."""
     gpu = profile.gpu
     return bool(gpu.sums) or any(run.backend == "cupti" for run in gpu.runs)
 
@@ -365,7 +366,12 @@ def _value_text(value: float, limit: Limit) -> str:
 
 
 def slowdowns(
-    comparison: Comparison, max_percent: Fraction, min_percent: float, file: str
+    comparison: Comparison,
+    max_percent: Fraction,
+    min_percent: float,
+    file: str,
+    *,
+    knows_gpu: bool,
 ) -> Iterator[Outcome]:
     """Yield the outcomes of a baseline: of the program, and of functions too slow.
 
@@ -373,7 +379,8 @@ def slowdowns(
     where waits are not known, grew by more than `max_percent` of itself, by
     `min_percent` or more of the time of all lines, and by more than the noise band, or
     if one of its lines did.
-    `file` is the script of the program.
+    `file` is the script of the program. GPU times of a baseline that does not know any
+    are not compared.
     """
     limit = Limit(key="", kind=SHARE, value=max_percent, text="")
     program = _Place(file=file, line=1, name="", values={}).outcome(limit)
@@ -389,6 +396,8 @@ def slowdowns(
             continue
         for name in (*pair.times.beyond_noise, *pair.hidden):
             change = pair.times.change(name)
+            if name == "gpu_ns" and not knows_gpu:
+                continue
             if _is_slower(change, max_percent) and change.difference >= min_ns:
                 line, more = _slowest_line(pair, name)
                 slower = _slower(title_of(name, comparison), name, change, max_percent)
@@ -442,8 +451,9 @@ def _slower(title: str, name: str, change: Change, max_percent: Fraction) -> str
     after, before = in_words(change.mean_after), in_words(change.mean_before)
     if not change.mean_before:
         return f"{title} {after}, none in the baseline"
+    words = in_proportion(change, name) or "more"
     return (
-        f"{title} {after}, {in_proportion(change, name)} than the {before} of the"
+        f"{title} {after}, {words} than the {before} of the"
         f" baseline; {float(max_percent):g} % are allowed"
     )
 

@@ -8,6 +8,7 @@ Changes within the noise band come last, and text leaves them out.
 from __future__ import annotations
 
 import json
+import math
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -389,23 +390,28 @@ def _after_comma(words: str) -> str:
 def in_proportion(change: Change, name: str) -> str:
     """Return a time of `Times.beyond_noise` in proportion: ``3.9 times faster``.
 
-    Below twice the time it is a share of the time before. "" if a side has no time.
+    Below twice the time it is a share of the time before. "" if a side has no time, or
+    if the share is below 0.1 %.
     """
     more, less = ("longer", "shorter") if is_wait(name) else ("slower", "faster")
     before, after = change.mean_before, change.mean_after
-    if not before or not after:
-        return ""
     small, great = sorted((before, after))
+    times = great / small if small > 0 else math.inf
+    if not math.isfinite(times):
+        return ""
     word = more if after > before else less
-    if great >= 2 * small:
-        times = great / small
+    percent = percent_of(great - small, before)
+    if times >= _TWICE or round(percent) >= _HUNDRED:
         digits = f"{times:.1f}".removesuffix(".0") if times < _TEN else f"{times:,.0f}"
         return f"{digits} times {word}"
-    percent = percent_of(great - small, before)
+    if percent < _LEAST_PERCENT:
+        return ""
     return f"{percent:.{0 if percent >= 1 else 1}f} % {word}"
 
 
 _TEN = 9.95  # what is 10 with one decimal
+
+_TWICE, _HUNDRED, _LEAST_PERCENT = 2, 100, 0.1
 
 
 def is_wait(name: str) -> bool:

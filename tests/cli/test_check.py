@@ -519,6 +519,14 @@ def test_a_slowdown_within_the_noise_of_the_baseline_passes() -> None:
     assert against("old.*.lprof").status == 0
 
 
+def test_a_baseline_without_a_gpu_has_none_to_compare_with() -> None:
+    save(example_gpu.example(), "gpu.lprof")
+    save(example_gpu.without_gpu(), "cpu.lprof")
+    done = viewer("check", "gpu.lprof", "--baseline", "cpu.lprof", cwd=Path.cwd())
+    assert done.status == 0, done.out
+    assert "the baseline did not record a GPU: GPU times are not compared" in done.err
+
+
 def test_a_baseline_and_a_budget_go_together() -> None:
     slower("old.lprof", 1)
     done = check(of_function("calls = 1"), "--baseline", "old.lprof")

@@ -651,6 +651,8 @@ def test_a_change_inside_the_bounds_of_a_wait_is_none() -> None:
         (100, 150, "50 % slower"),
         (200, 101, "50 % faster"),
         (1, 1500, "1,500 times slower"),
+        (1000, 1996, "2 times slower"),
+        (1996, 1000, "50 % faster"),
     ],
 )
 def test_a_change_is_told_in_proportion(before: int, after: int, words: str) -> None:
@@ -663,6 +665,17 @@ def test_a_change_is_told_in_proportion(before: int, after: int, words: str) -> 
     page = Page(Path("d.html").read_text(encoding="utf-8"))
     assert page.rows("lines")[0]["verdict"] == page.data["cpu"]["words"] == words
     assert after < before or f"s, {words} than the " in check().out
+
+
+def test_a_share_below_a_thousandth_has_no_words() -> None:
+    for number in range(3):
+        save_run(f"a{number}.lprof", cpu={SUM: 1_000_000}, wall_ns=10**13)
+        save_run(f"b{number}.lprof", cpu={SUM: 1_000_100}, wall_ns=10**13)
+    found = as_json("a*.lprof", "b*.lprof", "--limit", "0")
+    assert " 0.0 %" not in json.dumps(found)
+    diff("a*.lprof", "b*.lprof", "--html", "d.html")
+    page = Page(Path("d.html").read_text(encoding="utf-8"))
+    assert page.data["cpu"]["words"] == ""
 
 
 def test_a_change_outside_of_the_profiled_lines_is_told() -> None:
