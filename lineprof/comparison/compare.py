@@ -207,11 +207,13 @@ class Times(NamedTuple):
     @property
     def size(self) -> float:
         """The greatest absolute change (ns): beyond noise, if there is any."""
-        changes = [*self.beyond_noise.values()]
-        if not changes:
-            parts = self.cpu_ns or self.own_ns, self.wait_ns, self.gpu_ns
-            changes = [one for one in parts if one]
+        changes = self.beyond_noise.values() or self._parts
         return max(abs(change.difference) for change in changes)
+
+    @property
+    def _parts(self) -> list[Change]:
+        parts = self.cpu_ns or self.own_ns, self.wait_ns, self.gpu_ns
+        return [one for one in parts if one]
 
     @property
     def is_noise(self) -> bool:
@@ -221,7 +223,8 @@ class Times(NamedTuple):
     @property
     def changed(self) -> bool:
         """Whether there is any change, of a time or of the count."""
-        return bool(self.size) or self.count.is_exact_change
+        is_same = all(one.before == one.after for one in self._parts)
+        return bool(not is_same and self.size) or self.count.is_exact_change
 
 
 def _beyond_noise(times: Times) -> dict[str, Change]:
@@ -682,7 +685,7 @@ def _measured(
 ) -> dict[Key, _Measured]:
     """Return the numbers of each function of a run."""
     totals = function_totals(profile)
-    own = line_self_ns(profile) if knows_calls else {}
+    own = (parts.self_ns or line_self_ns(profile)) if knows_calls else {}
     gpu = profile.gpu
     gpu_functions = numbers_of_functions(gpu) if gpu.sums else {}
     gpu_lines = numbers_of_lines(gpu, alone=True) if gpu.sums else {}
@@ -913,6 +916,8 @@ class _Changes(NamedTuple):
 
     def times(self, *sides: Sequence[_Counts]) -> Times:
         """Return the changes of all numbers of a function, a line or the program."""
+        if sides[0] == sides[1]:  # most lines of a program that hardly changed
+            return self._same(sides[0])
 
         def change(name: str) -> Change:
             before, after = ([getattr(one, name) for one in side] for side in sides)
@@ -939,9 +944,31 @@ class _Changes(NamedTuple):
                 wait_ns=wait_ns,
                 causes=causes,
             )
-        if sides[0] == sides[1]:
-            return times
         return times._replace(beyond_noise=_beyond_noise(times))
+
+    def _same(self, side: Sequence[_Counts]) -> Times:
+        """Return what changes are if both sides are the same; their bands are 0."""
+
+        def same(values: Iterable[int]) -> Change:
+            every = tuple(values)
+            return Change(every, every)
+
+        count = tuple([one.count for one in side])
+        self_ns = same([one.self_ns for one in side])
+        times = Times(
+            count=CountChange(count, count),
+            total_ns=same([one.total_ns for one in side]),
+            self_ns=self_ns,
+            gpu_ns=same([one.gpu_ns for one in side]),
+            own_ns=self_ns,
+        )
+        if not self.waits_known:
+            return times
+        return times._replace(
+            own_ns=same([sum(_without_ready(one)) // 2 for one in side]),
+            cpu_ns=same([sum(one.own.cpu) // 2 for one in side]),
+            wait_ns=same([sum(one.own.waits) // 2 for one in side]),
+        )
 
     def _waits(
         self, sides: Sequence[Sequence[_Counts]]

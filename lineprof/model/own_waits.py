@@ -73,6 +73,7 @@ class OwnTimes(NamedTuple):
     lines: dict[Line, OwnTime]
     functions: dict[Key, OwnTime]  # C functions as well
     whole: OwnTime  # of all functions
+    self_ns: Mapping[Key, Mapping[int, int]] = {}  # of lines, with all waits
 
 
 def knows_waits(profile: Profile) -> bool:
@@ -207,9 +208,8 @@ class _OwnWaits:
             for number, ns in function.line_ns.items():
                 line = (function.key, number)
                 line_ns[line] = ns
-                waits[line] = {
-                    c: self._bounds(line, c) for c in self._waits.get(line, ())
-                }
+                causes = self._waits.get(line, ())
+                waits[line] = {c: self._bounds(line, c) for c in causes}
                 if self._is_split:
                     waits[line][_ALL] = (self._split.get(line, 0),) * 2
         lines = {
@@ -238,6 +238,7 @@ class _OwnWaits:
                 self._all_without(whole, inner),
                 [*functions.values()],
             ),
+            self_ns=self._self_ns,
         )
 
     def inclusive(self, profile: Profile) -> OwnTimes:
@@ -339,6 +340,8 @@ def _sum(self_ns: int, waits: CauseBounds, parts: Sequence[OwnTime]) -> OwnTime:
 def _own_time(self_ns: int, waits: Mapping[str, Bounds]) -> OwnTime:
     """Return the parts of an own time (ns), of which these are the waits by cause."""
     nothing = (0, 0)
+    if not waits:
+        return OwnTime(cpu=(self_ns, self_ns), waits=nothing, ready=nothing)
     least, most = _within(waits.get(_ALL, nothing), 0, self_ns)
     ready = _within(waits.get(RUNNABLE, nothing), 0, most)
     blocked = _within(waits.get(_BLOCKED, nothing), least - ready[1], most)
