@@ -5,13 +5,15 @@ are matched by their source (`lineprof.comparison.alignment`), and each pair has
 numbers of every run. Times are in nanoseconds (ns).
 
 Own times are compared in two parts, where both sides know how long lines waited: CPU
-time, and waits but for a processor. Other load on the machine changes neither much.
+time, and waits that are not for a processor. Other load on the machine changes neither
+by much.
 
-A change of a time has a noise band. With several runs on a side that is the half width
-of the 95 % confidence interval of the difference of two means, by Welch's t-test (B. L.
-Welch, Biometrika 34, 1947): see `noise_band`. With one run a side it is by how much
-runs of unchanged programs differ, and so it is if the load of the machine does: see
-`_Experience`.
+A difference of two times counts as a change only if it is greater than its noise band.
+If each side is one run, the band is what two runs of an unchanged program differ by
+(`_Experience`). Several runs tell their noise themselves: the band is the half width of
+the 95 % confidence interval of the difference of their means, by Welch's t-test (B. L.
+Welch, Biometrika 34, 1947; `noise_band`), but no less than a part of the band of one
+run.
 """
 
 from __future__ import annotations
@@ -450,18 +452,22 @@ class _Experience(NamedTuple):
         return self.share * band
 
     def of_waits(
-        self, change: Change, wakes: float, ready_ns: Change, sleep_ns: float
+        self, change: Change, wakes: float, ready_ns: Change, sleep: Change
     ) -> float:
         """Return the band of waits (ns), of a row that also waited for a processor.
 
-        Both sides slept for `sleep_ns`, which varies little. Beside other load, the
-        rest, a wait for another thread or a process, takes longer. So does each of
-        `wakes`, also from sleep.
+        The part in `sleep` varies little. Beside other load, the rest, a wait for
+        another thread or a process, takes longer, and varies by a share of the longer
+        one. So does each of `wakes`, also from sleep.
         """
+        sleep_ns = min(sleep.least, change.least)
         others_ns = change.least - sleep_ns
+        more_ns = max(0.0, abs(change.difference) - abs(sleep.difference))
+        load = self.of_others - 1
         band = (
             _SLEEP_SHARE * sleep_ns
-            + (SHARE + self.of_others - 1) * others_ns
+            + SHARE * (others_ns + min(load, 1) * more_ns)
+            + load * others_ns
             + _OF_WHOLE * self.time_ns
             + _LEAST_NS
             + (self.stretch - 1) * wakes * _SLICE_NS
@@ -982,12 +988,11 @@ class _Changes(NamedTuple):
             change = _between(
                 [[one.own.causes.get(cause, (0, 0)) for one in side] for side in sides]
             )
-            slept_ns = change.least if cause == SLEEP else 0.0
-            floor = self.noise.of_waits(change, wakes, ready_ns, slept_ns)
+            sleep = change if cause == SLEEP else _NO_CHANGE
+            floor = self.noise.of_waits(change, wakes, ready_ns, sleep)
             causes[cause] = change._replace(floor=floor)
-        slept_ns = causes[SLEEP].least if SLEEP in causes else 0.0
-        slept_ns = min(wait_ns.least, slept_ns)
-        floor = self.noise.of_waits(wait_ns, wakes, ready_ns, slept_ns)
+        sleep = causes.get(SLEEP, _NO_CHANGE)
+        floor = self.noise.of_waits(wait_ns, wakes, ready_ns, sleep)
         return wait_ns._replace(floor=floor), causes
 
     def with_noise(
