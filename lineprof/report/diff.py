@@ -266,9 +266,12 @@ def _summary(rows: Sequence[Row], noun: str, count: str) -> str:
 def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
     """Yield the verdict, and the times of the program."""
     words = verdict(comparison, names)
-    yield words
-    if not comparison.unprofiled and not words.startswith(f"{_NO_CHANGE}:"):
-        yield f"In all: {_totals(comparison)}"
+    program, most, row = words.partition(_MOST)
+    yield program
+    if most:
+        yield f"{most.strip('; ').capitalize()} {row}"
+    elif not comparison.unprofiled and not words.startswith((f"{_NO_CHANGE}:", _ALL)):
+        yield f"{_ALL}{_totals(comparison)}"
     wall = comparison.wall_ns
     words = f"Wall time: {_both(wall)}" if wall else "Wall time: not known"
     if comparison.ready_ns:
@@ -285,17 +288,21 @@ def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
 
 
 def verdict(comparison: Comparison, names: Names) -> str:
-    """Return what changed most, or that nothing did, in words."""
+    """Return how the program changed and what changed most, in words.
+
+    The latter is a line or function whose time changed as that of the program did.
+    """
     if comparison.unprofiled:
         return "; ".join(_of_shared(comparison, names))
     whole = comparison.whole.beyond_noise
+    program = f"{_ALL}{_totals(comparison)}" if whole else ""
     tables = line_rows(comparison), function_rows(comparison)
     for row in chain(*tables):
         if not row.rank and (not whole or _sign(row.times) == _sign(comparison.whole)):
-            place = f"{names.place(row)} {names.function(row)}".strip()
-            return f"{place}: {_sentence_of(row, comparison)}"
+            words = f"{_place_of(row, names)}: {_sentence_of(row, comparison)}"
+            return f"{program}{_MOST}{words}" if whole else words
     if whole:
-        return f"Many small changes: {sentence(comparison.whole, comparison)}"
+        return f"{program}; many small changes"
     process = comparison.process_ns
     if process and not process.is_noise:
         return (
@@ -309,7 +316,11 @@ def verdict(comparison: Comparison, names: Names) -> str:
     return f"{_NO_CHANGE}: {_totals(comparison)}"
 
 
-_NO_CHANGE = "No change"
+_NO_CHANGE, _ALL, _MOST = "No change", "In all: ", "; most at "
+
+
+def _place_of(row: Row, names: Names) -> str:
+    return f"{names.place(row)} {names.function(row)}".strip()
 
 
 def _of_shared(comparison: Comparison, names: Names) -> Iterator[str]:
@@ -320,7 +331,7 @@ def _of_shared(comparison: Comparison, names: Names) -> Iterator[str]:
         yield f"CPU time of processes {_both(process)}{_after_comma(words)}"
     for row in chain(line_rows(comparison), function_rows(comparison)):
         if not row.rank:
-            place = f"{names.place(row)} {names.function(row)}".strip()
+            place = _place_of(row, names)
             yield f"with callees, {place}: {_sentence_of(row, comparison)}"
             return
     yield "no change of functions that both have"

@@ -128,8 +128,8 @@ def test_a_moved_function_shows_no_change_and_the_faster_line_leads() -> None:
 @pytest.mark.usefixtures("sides")
 def test_the_text_has_both_line_numbers_and_the_wall_time() -> None:
     expected = """\
-work.py:9 → 8 total: CPU time 60.00 ms before, 20.00 ms after, 3 times faster
 In all: CPU time 71.00 ms before, 31.00 ms after, 2.3 times faster; waits 0 s, 0 s
+Most at work.py:9 → 8 total: CPU time 60.00 ms before, 20.00 ms after, 3 times faster
 Wall time: 100.0 ms before, 60.00 ms after; waits for a processor 0 s, 0 s
 
 1 function took another time:
