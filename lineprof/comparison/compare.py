@@ -225,8 +225,10 @@ class Times(NamedTuple):
     @property
     def changed(self) -> bool:
         """Whether there is any change, of a time or of the count."""
+        if self.beyond_noise or self.count.is_exact_change:
+            return True
         is_same = all(one.before == one.after for one in self._parts)
-        return bool(not is_same and self.size) or self.count.is_exact_change
+        return bool(not is_same and self.size)
 
 
 def _beyond_noise(times: Times) -> dict[str, Change]:

@@ -322,6 +322,10 @@ def test_a_cause_is_named_with_its_own_numbers_or_not_at_all() -> None:
 
 
 def test_a_wait_for_another_cause_is_a_change() -> None:
+    sentence = (
+        "work.py:5 step: waits for a lock 800.0 ms before, 0 s after; waits in sleep"
+    )
+    assert of_store({LOCK: 800}, {SLEEP: 800}).startswith(sentence)
     assert of_store({LOCK: 800}, {SLEEP: 810}) == (
         "work.py:5 step: waits in sleep 0 s before, 810.0 ms after; waits for a lock"
         " 800.0 ms before, 0 s after"
