@@ -443,15 +443,17 @@ class _Experience(NamedTuple):
     time_ns: float  # the same with waits, but for a processor
     stretch: float  # of the time of lines by waits for a processor: the greater one
     of_others: float  # by which waits for others may differ
+    load: float  # the difference of the shares of time without a processor
     share: float  # of the band that counts: see `_experience`
     is_one_run: bool  # on each side
 
     def of_cpu(self, change: Change, hits: int) -> float:
         """Return the band of a CPU time (ns)."""
         share_ns = SHARE * change.least
-        hits_ns = min(_HIT_NS * hits, share_ns) if self.is_one_run else 0.0
-        band = share_ns + hits_ns + _OF_WHOLE * self.cpu_ns + _LEAST_NS
-        return self.share * band
+        hits_ns = _HIT_NS * hits if self.is_one_run else 0.0
+        cold_ns = _COLD * self.load * change.least
+        more_ns = min(share_ns, max(hits_ns, cold_ns))
+        return self.share * (share_ns + more_ns + _OF_WHOLE * self.cpu_ns + _LEAST_NS)
 
     def of_waits(
         self, change: Change, wakes: float, ready_ns: Change, sleep: Change
@@ -486,6 +488,8 @@ SHARE = 0.3  # of a time: caches, the clock rate, what else the cores do
 
 _SLEEP_SHARE = 0.1  # the same of sleep
 
+_COLD = 0.5  # of a CPU time, by `load`: other work empties caches
+
 _OF_WHOLE = 0.02  # of the time of all lines: a collection of garbage, on any line
 
 _HIT_NS = 30  # by which the cost of an event may differ from that taken off
@@ -512,13 +516,15 @@ def _experience(before: Sequence[OwnTimes], after: Sequence[OwnTimes]) -> _Exper
     )
     is_one_run = max(map(len, sides)) == 1
     loads = [w / (c + w) if w else 0.0 for c, w in zip(cpu, ready)]
+    load = abs(loads[0] - loads[1])
     less, more = sorted(1 / (1 - min(load, _MAX_LOAD)) for load in loads)
     return _Experience(
         cpu_ns=min(cpu),
         time_ns=min(c + w for c, w in zip(cpu, waits)),
         stretch=more,
         of_others=min(more, _CHANCE * more / less),
-        share=1.0 if is_one_run else max(_OF_RUNS, abs(loads[0] - loads[1])),
+        load=load,
+        share=1.0 if is_one_run else min(1.0, max(_OF_RUNS, 2 * load)),
         is_one_run=is_one_run,
     )
 

@@ -253,6 +253,21 @@ def test_a_new_wait_beside_load_is_no_wake_up_of_the_side_without() -> None:
     assert "waits for a lock 0 s before, 50.00 ms after" in diff("a.lprof", "b.lprof")
 
 
+def test_load_on_one_side_makes_caches_cold_and_hides_no_twice() -> None:
+    load = {"for row": {RUNNABLE: 300}}
+    for name in ("a0", "a1", "a2"):
+        save_run(f"{name}.lprof", cpu={"for row": 10, SUM: 100, STORE: 50})
+    for number in range(3):
+        cold = {"for row": 14, SUM: 150, STORE: 75}
+        save_run(f"b{number}.lprof", cpu=cold, waits=load)
+        twice = {"for row": 14, SUM: 200, STORE: 75}
+        save_run(f"c{number}.lprof", cpu=twice, waits=load)
+    for runs in "0", "*":
+        one = f"a{runs}.lprof"
+        assert diff(one, f"b{runs}.lprof").startswith("No change: ")
+        assert "step: CPU time 100.0 ms before, 200.0 ms" in diff(one, f"c{runs}.lprof")
+
+
 # Waits.
 
 
