@@ -698,7 +698,7 @@ def _measured(
     profile: Profile, parts: OwnTimes, *, knows_calls: bool
 ) -> dict[Key, _Measured]:
     """Return the numbers of each function of a run."""
-    totals = function_totals(profile)
+    totals = parts.totals or function_totals(profile)
     own = (parts.self_ns or line_self_ns(profile)) if knows_calls else {}
     gpu = profile.gpu
     gpu_functions = numbers_of_functions(gpu) if gpu.sums else {}

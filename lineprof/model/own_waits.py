@@ -20,7 +20,7 @@ from lineprof.model.records import RUNNABLE, WAIT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from lineprof.model.call_graph import CallSite, Edge, Line
+    from lineprof.model.call_graph import CallSite, Edge, FunctionTotals, Line
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, Process
 
@@ -74,6 +74,7 @@ class OwnTimes(NamedTuple):
     functions: dict[Key, OwnTime]  # C functions as well
     whole: OwnTime  # of all functions
     self_ns: Mapping[Key, Mapping[int, int]] = {}  # of lines, with all waits
+    totals: Mapping[Key, FunctionTotals] = {}  # of functions
 
 
 def knows_waits(profile: Profile) -> bool:
@@ -198,22 +199,26 @@ class _OwnWaits:
 
         Waits that lie between bounds on each of two lines may be known of both.
         """
-        self_ns = {key: one.self_ns for key, one in function_totals(profile).items()}
-        waits: dict[Line, CauseBounds] = {}
-        line_ns: dict[Line, int] = {}
+        totals = function_totals(profile)
+        self_ns = {key: one.self_ns for key, one in totals.items()}
         calls_of: dict[Key | None, list[Edge]] = defaultdict(list)
         for edge in self._every:
             calls_of[edge.caller].append(edge)
-        for function in profile.functions:
-            for number, ns in function.line_ns.items():
-                line = (function.key, number)
-                line_ns[line] = ns
-                causes = self._waits.get(line, ())
-                waits[line] = {c: self._bounds(line, c) for c in causes}
-                if self._is_split:
-                    waits[line][_ALL] = (self._split.get(line, 0),) * 2
+        line_ns: dict[Line, int] = {
+            (function.key, number): ns
+            for function in profile.functions
+            for number, ns in function.line_ns.items()
+        }
+        waits: dict[Line, CauseBounds] = {
+            line: {cause: self._bounds(line, cause) for cause in causes}
+            for line, causes in self._waits.items()
+        }
+        if self._is_split:
+            for line in line_ns:
+                split_ns = self._split.get(line, 0)
+                waits.setdefault(line, {})[_ALL] = (split_ns, split_ns)
         lines = {
-            line: _own_time(self._self_ns[line[0]].get(line[1], 0), waits[line])
+            line: _own_time(self._self_ns[line[0]].get(line[1], 0), waits.get(line, {}))
             for line in line_ns
         }
         of_c = self._of_c_functions(line_ns)
@@ -239,6 +244,7 @@ class _OwnWaits:
                 [*functions.values()],
             ),
             self_ns=self._self_ns,
+            totals=totals,
         )
 
     def inclusive(self, profile: Profile) -> OwnTimes:
