@@ -518,10 +518,11 @@ def _table(
     total = whole_ns(comparison)
     heat = [0.0 if row.rank else percent_of(row.size, total) for row in rows]
     titles += words
-    # On a narrow terminal: the time before is that after, less the change.
-    rare = [title for title in titles if "Before" in title][::-1]
-    rare = [*(["Function"] if is_line else []), *rare, "Verdict", "Note"]
-    rare += [title for title in titles if title.startswith("Wait ")][::-1]
+    # On a narrow terminal the verdict stays, and the time after.
+    rare = [*(["Function"] if is_line else []), "Note"]
+    for word in ("Before", "Change"):
+        rare += [title for title in titles if word in title][::-1]
+    rare += [title for title in titles if title.startswith("Wait ")]
     spare = [titles.index(title) for title in dict.fromkeys(rare) if title in titles]
     yield from grid(
         titles, cells, options.terminal, words=len(words), heat=heat, spare=spare
