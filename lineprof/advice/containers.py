@@ -396,9 +396,10 @@ def _listed(names: list[str]) -> str:
 
 
 def _head(evidence: Evidence, place: _Place) -> str:
+    itself = evidence.itself([place.line])
     each = f", {in_words(place.own_ns / place.hits)} each" if place.hits > 1 else ""
     return (
-        f"This line took {in_words(place.own_ns)} itself,"
+        f"This line took {in_words(place.own_ns)} {itself},"
         f" {evidence.of_run(place.own_ns)}, in"
         f" {counted(place.hits, 'execution')}{each};"
     )

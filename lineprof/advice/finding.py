@@ -40,6 +40,8 @@ Line = tuple[Key, int]  # function, its line; 0: the function's short lines
 
 Number = int | float | str
 
+_LIBRARIES, _IN_C = "libraries", "functions in C"  # in sentences
+
 _MAX_SEARCHED = 2_000_000  # calls: 1 s; more are in no program's profile
 
 
@@ -97,17 +99,32 @@ class Evidence:
         found = {
             key: {**lines} for key, lines in self.self_ns.items() if self.is_own(key)
         }
-        for place, ns in self._of_others:
-            key, line = place
+        for (key, line), by_kind in self._others.items():
             if line in found.get(key, ()):
-                found[key][line] += ns
+                found[key][line] += sum(by_kind.values())
+        return found
+
+    def itself(self, lines: Iterable[Line]) -> str:
+        """Return how a sentence says which functions are in the own time of lines."""
+        found = [self._others.get(line, Counter[str]()) for line in lines]
+        kinds = [
+            kind for kind in (_LIBRARIES, _IN_C) if any(one[kind] for one in found)
+        ]
+        return f"with the {kinds[0]} that it called" if kinds else "itself"
+
+    @cached_property
+    def _others(self) -> Mapping[Line, Counter[str]]:
+        """The time in functions that are not the program's, by its line and by kind."""
+        found: dict[Line, Counter[str]] = {}
+        for line, file, ns in self._of_others:
+            found.setdefault(line, Counter())[_LIBRARIES if file else _IN_C] += ns
         return found
 
     @property
-    def _of_others(self) -> Iterator[tuple[Line, int]]:
-        """The time in functions that are not the program's, by the line of the program.
+    def _of_others(self) -> Iterator[tuple[Line, str, int]]:
+        """The calls of functions that are not the program's, by the program's lines.
 
-        A line may be in it several times.
+        Each has the file of the function, "" in C, and its time.
         """
         nodes = node_columns(self.profile.calls.nodes)
         other = [key != DEEPER and not self.is_own(key) for key in nodes.functions]
@@ -124,10 +141,10 @@ class Evidence:
                 place = (nodes.functions[functions[parent]], line)
             places.append(place)
             if place and other[function]:
-                yield place, self_ns
+                yield place, nodes.functions[function][0], self_ns
         for one in self.profile.calls.merged:
             if one.caller and not self.is_own(one.function):
-                yield (one.caller, one.line), one.self_ns
+                yield (one.caller, one.line), one.function[0], one.self_ns
 
     def is_own(self, key: Key) -> bool:
         """Return whether a function is the program's: not of C, nor of others.

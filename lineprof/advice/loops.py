@@ -110,6 +110,7 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Iterator[Finding]:
         return
     own_ns = evidence.own_ns[key]
     inside = [line for line in own_ns if loop.contains((key, line))]
+    itself = evidence.itself((key, line) for line in inside)
     longest = max(inside, key=lambda line: (own_ns[line], -line))
     calls = evidence.functions[key].calls
     numbers: list[tuple[str, int | float | str]] = [
@@ -138,7 +139,7 @@ def _of_loop(evidence: Evidence, loop: _HotLoop) -> Iterator[Finding]:
         share=evidence.share(loop.own_ns),
         numbers=tuple(numbers),
         measured=(
-            f"This {words} loop{where} took {in_words(loop.own_ns)} itself,"
+            f"This {words} loop{where} took {in_words(loop.own_ns)} {itself},"
             f" {evidence.of_run(loop.own_ns)}{each}{most}."
         ),
         advice=(
@@ -240,9 +241,10 @@ def constant_calls(evidence: Evidence) -> Iterator[Finding]:
                 share=evidence.share(ns),
                 numbers=(("own_ns", ns), ("hits", hits), ("callee", name)),
                 measured=(
-                    f"This line took {in_words(ns)} itself, {evidence.of_run(ns)}, in"
-                    f" {hits:,} executions, {in_words(ns / hits)} each; all of them"
-                    f" call {name} with the same arguments."
+                    f"This line took {in_words(ns)} {evidence.itself([line])},"
+                    f" {evidence.of_run(ns)}, in {hits:,} executions,"
+                    f" {in_words(ns / hits)} each; all of them call {name} with the"
+                    " same arguments."
                 ),
                 advice=(
                     "If all may use one result, it usually helps to make it once, at"

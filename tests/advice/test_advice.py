@@ -7,7 +7,7 @@ import textwrap
 import example_gpu
 import example_ranks
 import pytest
-from example_advice import FILE, MS, RUN, Called, advice, found, made, places
+from example_advice import FILE, MS, RUN, Called, Lines, advice, found, made, places
 from example_stats import PROCESS
 from example_stats import example as old_example
 
@@ -521,8 +521,29 @@ def test_time_in_packages_is_that_of_the_line_that_leads_there() -> None:
     [one] = found(with_package(), "hot-loop")
     assert one.cost_ns == 7 * TENTH  # back() is a function of the program
     assert one.places == (((FILE, 1, "work"), 2), ((FILE, 1, "work"), 3))
+    assert "took 700.0 ms with the libraries that it called, 70.0 %" in one.measured
     for stats in (with_package(is_whole=False), with_package(file="/project/mod.py")):
         assert not found(stats, "hot-loop")  # the functions were named, or are its own
+
+
+def called_in_c(*, is_known: bool) -> LineStats:
+    """Return a line that has its time in a function in C, with its calls or without."""
+    text = "import re\ndef work(items):\n    for one in items:\n"
+    text += "        x = re.compile('a') in list(one)\n"
+    called = [Called("work", 4, "built-in method re.compile", 1_000, 7 * TENTH)]
+    lines: Lines = {3: (1_001, 0), 4: (1_000, 8 * TENTH)}
+    return made(text, {"work": (1, lines)}, called if is_known else [])
+
+
+@pytest.mark.parametrize("kind", ["hot-loop", "list-search"])
+def test_time_in_profiled_functions_in_c_is_not_called_that_of_the_line_itself(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lineprof.advice.loops._MOST", 2)  # list both
+    [one] = found(called_in_c(is_known=True), kind)
+    assert "took 800.0 ms with the functions in C that it called, 80" in one.measured
+    [one] = found(called_in_c(is_known=False), kind)
+    assert "took 800.0 ms itself, 80.0 % of the run" in one.measured
 
 
 def test_a_wait_in_a_package_begins_with_the_line_that_leads_there() -> None:

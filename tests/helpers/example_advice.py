@@ -107,6 +107,7 @@ def _tree(
     own = {one.name: one.total_ns for one in functions}
     for one in called:
         own[one.caller] = own.get(one.caller, one.ns) - one.ns
+        own.setdefault(one.callee, one.ns)  # of C: it has no lines
     callees = {one.callee for one in called}
     nodes: list[CallNode] = []
     index: dict[str, int] = {}
