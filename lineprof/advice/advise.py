@@ -54,9 +54,9 @@ _MAX_NAMED = 3  # files without a tree
 class Advice(NamedTuple):
     """The findings of a profile, and what could not be looked at."""
 
-    findings: tuple[Finding, ...]  # most costly first; that on the machine last
+    findings: tuple[Finding, ...]  # most costly first; about the machine last
     checked: tuple[str, ...]  # kinds that were looked for
-    unchecked: tuple[tuple[str, str], ...]  # relevant kinds that were not, and why
+    unchecked: tuple[tuple[str, str], ...]  # kinds without data in the profile, and why
     missing: tuple[str, ...]  # sentences about files without source text
     run_ns: int  # 100 % of the shares
 
@@ -82,7 +82,7 @@ def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advic
 def first_finding(
     profile: Profile, sources: SourceLines, idle_sums: IdleSums
 ) -> Finding | None:
-    """Return the most costly finding about the program, None if there is none.
+    """Return the most costly finding about the program, None without findings.
 
     An import, which a program can seldom do without, comes after all others.
     """

@@ -1,4 +1,4 @@
-"""Findings about lists: searched one by one, moved as a whole, made anew in rounds.
+"""Findings about lists: searched one by one, moved as a whole, copied in rounds.
 
 The time of such a line is its own; that the line searches a list is known from its
 source. See `value_types` for what is known of a type.
@@ -91,7 +91,7 @@ class _Use(NamedTuple):
 
 
 def collections(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the lines that search or move a list, or make a collection anew."""
+    """Yield the lines that search or move a list, or copy a collection."""
     longest: dict[object, Finding] = {}  # of the lines of a statement
     for line, ns in evidence.hot_lines(MIN_LINE_SHARE * evidence.run_ns):
         place = _place(evidence, line, ns)
@@ -275,7 +275,7 @@ def _is_short_display(value: object) -> bool:
 
 
 def _rebuilt(place: _Place, node: ast.Assign | ast.AugAssign) -> Iterator[_Use]:
-    """Yield a collection that a statement makes anew of all its elements and some more.
+    """Yield a collection that a statement makes again, of its elements and some more.
 
     To text in a local variable CPython adds in place, if the statement does it once.
     """
@@ -418,11 +418,11 @@ def _of_uses(evidence: Evidence, place: _Place, kind: str, uses: list[_Use]) -> 
             " appendleft, or to use the end of the list."
         )
     else:
-        fact = f"it makes the {what} anew each time, with all that it has so far"
+        fact = f"it makes the {what} again each time, with all that it has so far"
         advice = _HELPS_REBUILT[first.type]
     others = [*dict.fromkeys(_calls(evidence, place, uses))]
     if others:
-        fact += f"; calls of {_listed(others)} are in that time, too"
+        fact += f"; that time includes calls of {_listed(others)}"
     return _finding(evidence, place, first, f"{_head(evidence, place)} {fact}.", advice)
 
 
@@ -430,8 +430,13 @@ _HELPS_REBUILT = {
     "list": "It usually helps to add to the list itself: append, extend or +=.",
     "set": "It usually helps to add to the set itself: add, update or |=.",
     "dict": "It usually helps to change the dict itself: d[key] = value, or update.",
-    "tuple": "It usually helps to append to a list, and to make a tuple of it at last.",
-    "str": "It usually helps to append to a list, and to join it at last: ''.join.",
+    "tuple": (
+        "It usually helps to append to a list, and to make a tuple of it after the"
+        " loop."
+    ),
+    "str": (
+        "It usually helps to append to a list, and to join it after the loop: ''.join."
+    ),
 }
 
 

@@ -40,8 +40,6 @@ Line = tuple[Key, int]  # function, its line; 0: the function's short lines
 
 Number = int | float | str
 
-_LIBRARIES, _IN_C = "libraries", "functions in C"  # in sentences
-
 _MAX_SEARCHED = 2_000_000  # calls: 1 s; more are in no program's profile
 
 
@@ -99,32 +97,23 @@ class Evidence:
         found = {
             key: {**lines} for key, lines in self.self_ns.items() if self.is_own(key)
         }
-        for (key, line), by_kind in self._others.items():
+        for (key, line), ns in self._of_others:
             if line in found.get(key, ()):
-                found[key][line] += sum(by_kind.values())
+                found[key][line] += ns
         return found
 
     def itself(self, lines: Iterable[Line]) -> str:
         """Return how a sentence says which functions are in the own time of lines."""
-        found = [self._others.get(line, Counter[str]()) for line in lines]
-        kinds = [
-            kind for kind in (_LIBRARIES, _IN_C) if any(one[kind] for one in found)
-        ]
-        return f"with the {kinds[0]} that it called" if kinds else "itself"
-
-    @cached_property
-    def _others(self) -> Mapping[Line, Counter[str]]:
-        """The time in functions that are not the program's, by its line and by kind."""
-        found: dict[Line, Counter[str]] = {}
-        for line, file, ns in self._of_others:
-            found.setdefault(line, Counter())[_LIBRARIES if file else _IN_C] += ns
-        return found
+        callees = {edge.callee for line in lines for edge in self.calls.get(line, ())}
+        others = [key for key in callees if key != DEEPER and not self.is_own(key)]
+        kind = "libraries" if any(key[0] for key in others) else "functions in C"
+        return f"with the {kind} that it called" if others else "itself"
 
     @property
-    def _of_others(self) -> Iterator[tuple[Line, str, int]]:
-        """The calls of functions that are not the program's, by the program's lines.
+    def _of_others(self) -> Iterator[tuple[Line, int]]:
+        """The time in functions that are not the program's, by the line of the program.
 
-        Each has the file of the function, "" in C, and its time.
+        A line may be in it several times.
         """
         nodes = node_columns(self.profile.calls.nodes)
         other = [key != DEEPER and not self.is_own(key) for key in nodes.functions]
@@ -141,10 +130,10 @@ class Evidence:
                 place = (nodes.functions[functions[parent]], line)
             places.append(place)
             if place and other[function]:
-                yield place, nodes.functions[function][0], self_ns
+                yield place, self_ns
         for one in self.profile.calls.merged:
             if one.caller and not self.is_own(one.function):
-                yield (one.caller, one.line), one.function[0], one.self_ns
+                yield (one.caller, one.line), one.self_ns
 
     def is_own(self, key: Key) -> bool:
         """Return whether a function is the program's: not of C, nor of others.
@@ -237,7 +226,7 @@ class Evidence:
 
     @property
     def has_inline_comprehensions(self) -> bool:
-        """Whether comprehensions are no functions: since Python 3.12."""
+        """Whether comprehensions are parts of their functions: since Python 3.12."""
         return not any("3.11." in one.python for one in self.profile.processes)
 
     def called_here(self, file: str) -> Collection[tuple[int, str]]:

@@ -78,7 +78,7 @@ class _OfLine:
             self.api_ns[one.kind, one.name] += one.ns
 
     def longest_call(self) -> tuple[str, int]:
-        """Return the call of CUDA with the most time, and that (ns); ("", 0) if none.
+        """Return the call of CUDA with the most time, and its time (ns), or ("", 0).
 
         Calls of the runtime contain calls of the driver.
         """

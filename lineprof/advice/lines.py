@@ -100,7 +100,7 @@ _RUNS_A_LOOP = frozenset(("run_forever", "run_until_complete"))
 
 
 def _called(evidence: Evidence, line: Line) -> set[str]:
-    """Return the names of what a line calls, of modules as ``module.name``, too."""
+    """Return the names of what a line calls, also as ``module.name``."""
     tree = evidence.trees.of(line[0][0])
     found: set[str] = set()
     for node, _ in tree.statements_on(line[1]) if tree else ():
@@ -439,6 +439,6 @@ def system_lines(evidence: Evidence) -> Iterator[Finding]:
                 ),
                 advice=(
                     "It usually helps to make fewer and larger calls of the system, or"
-                    " to use memory again instead of allocating it anew."
+                    " to use memory again instead of allocating more."
                 ),
             )

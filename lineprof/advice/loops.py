@@ -254,7 +254,7 @@ def constant_calls(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _constant_call(evidence: Evidence, line: Line) -> str:
-    """Return the name of the only call on a line that sets a variable, "" if none."""
+    """Return the name of the only call on a line that sets a variable, or ""."""
     tree = evidence.trees.of(line[0][0])
     statements = tree.statements_on(line[1]) if tree else ()
     node = statements[0][0] if len(statements) == 1 else None

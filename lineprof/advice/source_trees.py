@@ -1,8 +1,7 @@
 """Syntax trees of the source text in a profile, for findings about loops and calls.
 
-The text is that which ran, or there is no tree. It comes from anyone: files that are
-no Python, too large, or nested too deeply have no tree either, and all walks here go
-without recursion.
+The text is the one that ran. It comes from anyone: only files that this Python can
+parse, and that are not too large, have a tree, and no walk here recurses.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from lineprof.advice.scopes import SCOPES, parsed
 from lineprof.advice.value_types import ValueTypes
 from lineprof.model.merge import text_differs
+from lineprof.model.names import MODULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,8 +28,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 _MAX_FILE = 500_000  # characters of one file: larger ones are data or generated
 _MAX_ALL = 1_000_000  # of all files that are parsed: 2 s
-
-MODULE = "<module>"
 
 
 class SourceLines(Protocol):
@@ -106,7 +104,7 @@ class SourceTree:
     def statements(self, key: Key) -> Iterator[Statement]:
         """Yield the statements of a function, without those of functions inside it.
 
-        It has none if it is not certain which function that is.
+        Nothing is yielded unless it is certain which function that is.
         """
         _, line, name = key
         functions: list[Function] = [self.module]
@@ -142,7 +140,7 @@ class SourceTree:
         return header.statements if header else ()
 
     def header_text(self, line: int) -> str | None:
-        """Return the text of the statements on a line; None if there are none."""
+        """Return the text of the statements on a line; None on other lines."""
         header = self._headers.get(line)
         if header is None:
             return None
@@ -167,7 +165,7 @@ class SourceTrees:
         return self._trees[file]
 
     def statements(self, key: Key) -> Iterator[Statement]:
-        """Return the statements of a function; none if its file has no tree."""
+        """Yield the statements of a function, if its file has a tree."""
         tree = self.of(key[0])
         return tree.statements(key) if tree else iter(())
 

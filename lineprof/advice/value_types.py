@@ -122,7 +122,7 @@ class ValueTypes:
         return found
 
     def bindings(self, name: str, scopes: Scopes) -> tuple[list[Binding], Scopes]:
-        """Return what binds a variable, and the scopes of that; none if unknown."""
+        """Return what binds a variable, and the scopes of that; empty if unknown."""
         for index, scope in enumerate(scopes):
             if name in self._of_scope(scope):
                 return self._of_scope(scope)[name], scopes[index:]

@@ -1,4 +1,4 @@
-"""Lists that are searched or moved, and collections that are made anew in rounds."""
+"""Lists that are searched or moved, and collections that are copied in rounds."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ LISTS = {
     "with None": ("item in seen", "seen = None; seen = []"),
     "added to": ("item in seen", "seen = []; seen += items"),
     "copy": ("item in seen", "seen = []; seen = seen.copy()"),
-    "made anew": ("item in list(items)", ""),
-    "made anew, sorted": ("item in sorted(items)", ""),
+    "made again": ("item in list(items)", ""),
+    "made again, sorted": ("item in sorted(items)", ""),
     "tuple": ("item in seen", "seen = tuple(items)"),
     "index": ("seen.index(item)", "seen = []"),
     "count": ("seen.count(item)", "seen = []"),
@@ -186,7 +186,7 @@ def test_a_line_that_does_other_work_beside_an_unsure_search_is_not_named(
 @pytest.mark.parametrize("call", ["str", "repr", "int", "float", "near"])
 def test_calls_beside_a_search_are_named(call: str) -> None:
     [one] = of(in_work(f"x = {call}(item) in seen", "seen = []"))
-    assert f"calls of {call} are" in one.measured
+    assert f"includes calls of {call}." in one.measured
 
 
 @pytest.mark.parametrize(
@@ -499,7 +499,7 @@ def test_the_sentences_of_a_search() -> None:
     assert two.measured.endswith("it searches the list `a` and `b`.")
     [beside] = of(in_work("x = item in seen and graph.near(item)", "seen = []"))
     assert beside.measured.endswith(
-        "the list `seen`; calls of near are in that time, too."
+        "the list `seen`; that time includes calls of near."
     )
 
 
@@ -632,7 +632,7 @@ def test_a_change_at_the_front_of_a_list_moves_the_others(line: str) -> None:
         ("seen = seen + item + ' '", "seen = ''", "str"),
     ],
 )
-def test_a_collection_that_is_made_anew_to_add_to_it(
+def test_a_collection_that_is_copied_to_add_to_it(
     line: str, first: str, type_: str
 ) -> None:
     [one] = of(in_work(line, first))
@@ -652,11 +652,11 @@ def test_a_collection_that_is_made_anew_to_add_to_it(
         ("self.seen = other.seen + [item]", "pass"),
     ],
 )
-def test_what_is_changed_itself_is_not_made_anew(line: str, first: str) -> None:
+def test_what_is_changed_itself_is_not_copied(line: str, first: str) -> None:
     assert not of(in_work(line, first))
 
 
-def test_text_is_made_anew_unless_it_is_a_local_variable() -> None:
+def test_text_is_copied_unless_it_is_a_local_variable() -> None:
     module = "text = ''\nfor item in range(9):\n    text += str(item)  # hot\n"
     [one] = of(module)
     assert (one.kind, dict(one.numbers)["type"]) == ("rebuilt-collection", "str")
