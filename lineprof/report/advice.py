@@ -39,7 +39,8 @@ def advice_of(profile: Profile, sources: Sources) -> Advice:
 def first_finding(profile: Profile, sources: Sources) -> Finding | None:
     """Return the most costly finding about the program, None without findings.
 
-    Busy processors are about the machine. It takes about 0.2 s for 4,000 functions.
+    Busy processors are about the machine. It takes 0.2 s for 3,230 functions on 113,000
+    call paths, and up to 2 s more to parse the files of hot lines.
     """
     return first_of(profile, sources, idle_sums)
 
