@@ -663,9 +663,9 @@ def notes_of_comparison(difference: Difference) -> Iterator[str]:
         )
     if comparison.stretch >= _BUSY and _has_waits(comparison):
         yield (
-            "other work had the processors: that may have made waits for others"
-            f" {comparison.stretch:.1f} times as long, so that up to there they count"
-            " as no change"
+            "other programs had the processors for a part of the time, so a wait for a"
+            " lock, I/O or another thread counts as longer only if it is more than"
+            f" {comparison.stretch:.1f} times as long"
         )
     unknown = [
         side
