@@ -12,8 +12,8 @@ from lineprof.report.lookup import Finder
     ("file", "others", "name"),
     [
         ("script.py", (), "script"),
-        ("/work/script.py", (), "script"),
-        ("/work/a/util.py", ("/work/b/util.py",), "a.util"),
+        ("/home/me/script.py", (), "script"),
+        ("/home/a/util.py", ("/home/b/util.py",), "a.util"),
         ("pkg/m.py", (), "m"),
         ("/p/shop/db.py", ("/p/shop/__init__.py",), "shop.db"),
         ("/p/shop/__init__.py", (), "shop"),
