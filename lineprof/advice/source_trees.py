@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from functools import cached_property
+import re
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from lineprof.advice.scopes import SCOPES, parsed
@@ -28,6 +29,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 _MAX_FILE = 500_000  # characters of one file: larger ones are data or generated
 _MAX_ALL = 1_000_000  # of all files that are parsed: 2 s
+_MAX_NAMES = 100  # that are looked for in the text of all other files
 
 
 class SourceLines(Protocol):
@@ -156,6 +158,7 @@ class SourceTrees:
         self._sources = sources
         self._trees: dict[str, SourceTree | None] = {}
         self._room = _MAX_ALL
+        self._names_left = _MAX_NAMES
         self.missing: dict[str, str] = {}  # why files have no tree, by file
 
     def of(self, file: str) -> SourceTree | None:
@@ -185,7 +188,29 @@ class SourceTrees:
         if not isinstance(tree, ast.Module):
             self.missing[file] = "it is no Python that this version can parse"
             return None
-        return SourceTree(tree, _lines_of(text))
+        found = SourceTree(tree, _lines_of(text))
+        found.types.is_set_elsewhere = lru_cache(partial(self._is_set_elsewhere, file))
+        return found
+
+    def _is_set_elsewhere(self, file: str, users: frozenset[str], name: str) -> bool:
+        """Return whether another file may set an attribute of some classes.
+
+        Without classes, it is an attribute of the module that `file` is.
+        """
+        self._names_left -= 1 + len(users)
+        if self._names_left < 0:
+            return True
+        stem = file.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+        known = re.compile(rf"\b(?:{'|'.join(map(re.escape, users or [stem]))})\b")
+        own = rf"|^[ \t]+{name}\b" if users else ""  # in the body of a class
+        is_set = re.compile(
+            rf"(?:\.{name}\b{own})[^=!<>\n(]{{0,99}}=(?!=)", re.MULTILINE
+        )
+        texts = [one.text or "" for other, one in self._kept.items() if other != file]
+        return any(
+            name in text and known.search(text) and is_set.search(text)
+            for text in texts
+        )
 
     def _text(self, file: str) -> str | None:
         """Return the text of a file if it is certainly the one that ran."""

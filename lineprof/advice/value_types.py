@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 Scopes = tuple[ast.AST, ...]  # the innermost first, the module last
+
+IsSet = Callable[[frozenset[str], str], bool]  # names of classes, and an attribute
 
 LIST, TUPLE, TEXT, OTHER = "list", "tuple", "str", "other"
 
@@ -99,6 +102,8 @@ class ValueTypes:
         # Functions that nothing but lines of this file called, by line and name: the
         # types of others' parameters are unknown.
         self.called_here: Collection[tuple[int, str]] = ()
+        # Whether another file, which uses one of some names, may set an attribute.
+        self.is_set_elsewhere: IsSet = lambda _users, _name: False
 
     def of(self, value: ast.expr, scopes: Scopes) -> str:
         """Return the type of a value that is used in `scopes`, "" if unknown."""
@@ -169,7 +174,9 @@ class ValueTypes:
 
     def _of_variable(self, name: str, scopes: Scopes) -> str:
         found, around = self.bindings(name, scopes)
-        return self._joined((around[:1], name), found, around)
+        type_ = self._joined((around[:1], name), found, around)
+        is_shared = type_ and around[0] is self._module
+        return "" if is_shared and self.is_set_elsewhere(frozenset(), name) else type_
 
     def _of_attribute(self, value: ast.Attribute, scopes: Scopes) -> str:
         owner = _owner(value.value, scopes)
@@ -177,14 +184,20 @@ class ValueTypes:
         self._room -= len(every)
         if all(one.owner is not owner for one in every):
             return ""
-        owners = {None, *self._relatives(owner)}
+        related = self._relatives(owner)
+        owners = {None, *related}
         every = [*every, *self._attributes.get(_ANY, ())]
         found = {
             self._joined((one.owner, value.attr), [one.binding], one.scopes)
             for one in every
             if one.owner in owners
         }
-        return _one_of(found)
+        if not _one_of(found):
+            return ""
+        classes = [one for one in related if isinstance(one, ast.ClassDef)]
+        users = {name for one in classes for name in (one.name, *_names_of_bases(one))}
+        is_set = self.is_set_elsewhere(frozenset(users), value.attr)
+        return "" if is_set else _one_of(found)
 
     def _relatives(self, owner: ast.AST | None) -> set[ast.AST]:
         """Return the classes that may have an object in common with a class.

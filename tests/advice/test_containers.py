@@ -11,7 +11,8 @@ from example_advice import FILE, MS, RUN, Called, advice, found, made
 from example_stats import PROCESS
 
 from lineprof.line_stats import LineStats
-from lineprof.model.records import CallNode, CallTree
+from lineprof.model.records import CallNode, CallTree, SourceFile
+from lineprof.source_files import text_hash
 
 if TYPE_CHECKING:
     from lineprof.advice.finding import Finding
@@ -451,6 +452,40 @@ def test_an_attribute_has_the_type_that_related_classes_give_it(
     )
     [one] = of(f"{text}{rest}\n")
     assert dict(one.numbers)["type"] == type_
+
+
+@pytest.mark.parametrize(
+    ("other", "in_class", "in_module"),
+    [
+        ("from program import Jobs\nclass Fast(Jobs):\n    seen = set()\n", "", "list"),
+        ("class Fast(p.Jobs):\n    def f(self):\n        self.seen = 1\n", "", "list"),
+        ("class Base:\n    def f(self):\n        self.seen, x = 1, 2\n", "", "list"),
+        ("from program import Jobs\nx = Jobs()\nx.seen: set = y\n", "", ""),
+        ("import program\nprogram.seen = set()\n", "list", ""),
+        ("class Other:\n    seen = set()\n", "list", "list"),
+        ("from program import Jobs\nx = Jobs(seen=1)\n", "list", "list"),
+        ("from program import Jobs\nx = Jobs().seen == program\n", "list", "list"),
+        ("import program\nprogram.seen2 = Jobs.seen\n", "list", "list"),
+    ],
+)
+def test_what_another_file_of_the_profile_sets_has_no_known_type(
+    other: str, in_class: str, in_module: str
+) -> None:
+    jobs = """
+    class Jobs(Base):
+        seen = []
+        def work(self, item):
+            return item in self.seen  # hot
+    """
+    module = "seen = []\ndef work(item):\n    return item in seen  # hot\n"
+    file = "/project/other.py"
+    for text, type_ in ((jobs, in_class), (module, in_module)):
+        stats = profile(text)
+        stats.sources = {
+            **stats.sources,
+            file: SourceFile(file=file, text=other, sha256=text_hash(other)),
+        }
+        assert types_of(stats) == [type_]
 
 
 def test_a_field_of_a_data_class_has_the_type_of_its_annotation() -> None:

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from example_advice import MS, RUN, Lines, advice, made
 
+from lineprof.model.records import SourceFile
+from lineprof.source_files import text_hash
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,6 +21,18 @@ def one_line(start: str, parts: str, count: int) -> LineStats:
     """Return the profile of a function whose last line repeats statements."""
     text = f"def work(a):\n    {start}\n    {parts * count}\n"
     return made(text, {"work": (1, {3: (100, RUN // 2)})})
+
+
+def variables(count: int) -> LineStats:
+    """Return the profile of a line that searches that many lists of the module."""
+    names = [f"name{number}" for number in range(count)]
+    text = "".join(f"{one} = []\n" for one in names)
+    text += f"def work(a):\n    {'; '.join(f'a in {one}' for one in names)}\n"
+    uses = "program" + ".name0" * count
+    other = SourceFile(file="/project/other.py", text=uses, sha256=text_hash(uses))
+    stats = made(text, {"work": (1, {count + 2: (100, RUN // 2)})})
+    stats.sources = {**stats.sources, other.file: other}
+    return stats
 
 
 def loops(count: int) -> LineStats:
@@ -37,6 +52,7 @@ MANY: dict[str, Callable[[int], LineStats]] = {
     "statements": lambda count: one_line("pass", "a = 1;", 3 * count),
     "searches": lambda count: one_line("seen = (1, 2)", "a in seen;", count),
     "bindings": lambda count: one_line("pass", "seen |= a; a in seen;", count),
+    "variables": variables,
     "loops": loops,
     "arguments": arguments,
 }
