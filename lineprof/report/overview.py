@@ -115,7 +115,8 @@ def _run(
     """Yield the time of the run and how much was measured, and the bar of its parts."""
     runs = profile.processes
     clock_ns = _clock_ns(runs)
-    programs = [*dict.fromkeys(_program(one) for one in runs if not one.parent_pid)]
+    firsts = [one for one in runs if not one.parent_pid] or runs
+    programs = [*dict.fromkeys(map(_program, firsts))]
     name = programs[0] if len(programs) == 1 else f"{len(programs)} programs"
     text = f"{terminal.clean(name)} ran {in_words(clock_ns)}"
     lines = sum(len(function.line_ns) for function in profile.functions)

@@ -308,6 +308,9 @@ def test_several_processes_and_programs_are_named() -> None:
         " all threads of 2"
     )
     assert more == "processes)"
+    stats.processes = stats.processes[1:]  # a child alone
+    title, *_ = overview.render(stats, Sources(stats.sources), Options(file="f"))
+    assert title == "plan.py ran 105.0 ms: 61 lines of 30 functions"
     stats.processes = (process, process._replace(argv=("other.py",)))
     title = next(
         iter(overview.render(stats, Sources(stats.sources), Options(file="f")))
