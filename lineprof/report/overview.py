@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from heapq import nlargest
 from itertools import islice
+from operator import attrgetter
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -129,16 +130,13 @@ def _run(
 
 
 def _clock_ns(runs: Sequence[Process]) -> int:
-    """Return the time (ns) on the clock, without measuring.
-
-    Processes of one run ran at the same time; different runs, which are no ranks of one
-    program, ran one after the other.
-    """
-    times = [max(0, one.wall_ns - one.overhead_ns) for one in runs]
-    firsts = [ns for ns, one in zip(times, runs) if not one.parent_pid]
-    if len(firsts) > 1 and all(one.rank is None for one in runs):
-        return sum(firsts)
-    return max(times)
+    """Return the time (ns) on the clock in which any process ran, without measuring."""
+    clock_ns = end = 0
+    for one in sorted(runs, key=attrgetter("start_unix_ns")):
+        ended = one.start_unix_ns + max(0, one.wall_ns - one.overhead_ns)
+        clock_ns += max(0, ended - max(end, one.start_unix_ns))
+        end = max(end, ended)
+    return clock_ns
 
 
 def _program(run: Process) -> str:

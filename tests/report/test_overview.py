@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from as_python import kernprof, viewer
 from example_calls import example as calls_example
-from example_whole import NAMES, example
+from example_whole import MS, NAMES, example
 
 from lineprof.console.terminal import Terminal
 from lineprof.report import VIEWS, Options, overview
@@ -315,4 +315,12 @@ def test_several_processes_and_programs_are_named() -> None:
     title = next(
         iter(overview.render(stats, Sources(stats.sources), Options(file="f")))
     )
-    assert title == "2 programs ran 210.0 ms: 61 lines of 30 functions"
+    assert title.startswith("2 programs ran 105.0 ms: 61 lines of 30 functions (100 %")
+    later = process._replace(start_unix_ns=process.start_unix_ns + 60 * MS)
+    stats.processes = (process, later)
+    title, *_ = overview.render(stats, Sources(stats.sources), Options(file="f"))
+    assert title.startswith("plan.py ran 165.0 ms: 61 lines")
+    later = process._replace(start_unix_ns=process.start_unix_ns + 600 * MS)
+    stats.processes = (later, process)
+    title, *_ = overview.render(stats, Sources(stats.sources), Options(file="f"))
+    assert title == "plan.py ran 210.0 ms: 61 lines of 30 functions"
