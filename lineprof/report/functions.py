@@ -204,7 +204,7 @@ def _functions(
 # --hot: the lines of the whole program that took most time themselves.
 
 
-class _HotLine(NamedTuple):
+class HotLine(NamedTuple):
     """One line that took time, with what is looked up for a row of --hot."""
 
     place: Place
@@ -221,7 +221,7 @@ class _HotLine(NamedTuple):
         return max(self.self_ns, self.gpu_self_ns or 0)
 
 
-def _own_wait(row: _HotLine) -> int | None:
+def _own_wait(row: HotLine) -> int | None:
     """Return the time that a line waited, which may be an upper bound."""
     if row.wait is None:
         return None
@@ -283,7 +283,7 @@ def hot_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
 
 def hottest_lines(
     profile: Profile, options: Options
-) -> tuple[list[_HotLine], int, dict[str, int]]:
+) -> tuple[list[HotLine], int, dict[str, int]]:
     """Return the `options.lines` most expensive lines, the most expensive first.
 
     Also the number of all lines that took time, and their sums.
@@ -310,7 +310,7 @@ def hottest_lines(
     return rows, len(every), totals
 
 
-def _hot_lines(profile: Profile) -> list[_HotLine]:
+def _hot_lines(profile: Profile) -> list[HotLine]:
     """Return all lines that took time."""
     gpu = numbers_of_lines(profile.gpu, alone=True) if profile.gpu.sums else {}
     no_gpu_ns = 0 if profile.gpu.sums else None
@@ -322,7 +322,7 @@ def _hot_lines(profile: Profile) -> list[_HotLine]:
             gpu_ns = of_gpu[line].self_ns if line in of_gpu else no_gpu_ns
             self_ns, place = of_cpu.get(line, 0), (key, line)
             if self_ns or gpu_ns:
-                rows.append(_HotLine(place=place, self_ns=self_ns, gpu_self_ns=gpu_ns))
+                rows.append(HotLine(place=place, self_ns=self_ns, gpu_self_ns=gpu_ns))
     return rows
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from lineprof.console.output import python_command, shell_word
 from lineprof.model.call_graph import branch_point, call_path_tree, function_totals
 from lineprof.model.names import library_of, short_names
-from lineprof.model.records import NO_NODE, node_columns
+from lineprof.model.records import NO_NODE, RUNNABLE, node_columns
 from lineprof.model.run_parts import run_parts
 from lineprof.report.advice import brief, first_finding
 from lineprof.report.call_tree import Whole, branches, note_lines
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lineprof.console.terminal import Terminal
-    from lineprof.model.own_waits import OwnWait
     from lineprof.model.profile import Profile
     from lineprof.model.records import Process
     from lineprof.model.run_parts import RunParts
+    from lineprof.report.functions import HotLine
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
@@ -70,7 +70,9 @@ _PIPE_WIDTH = 100  # if there is none
 _MIN_WAIT_WIDTH = 100  # columns; on a narrower terminal, waits are shown without hits
 _MIN_TAIL_WIDTH = 64  # and on one that is narrower still, none of the two
 
-_MIN_WAIT_SHARE = 0.1  # of a line's own time, to be shown
+# Of a line's own time, for its wait to be shown. One for a processor is about the
+# machine: it needs a larger part, and a share of the run.
+_MIN_WAIT_SHARE, _MIN_READY_SHARE, _MIN_READY_OF_RUN = 0.1, 0.25, 0.01
 
 _RUN = "% Run"  # title of all shares
 
@@ -156,7 +158,7 @@ def _lines(
     """Yield the hottest lines with their source; behind it, hits and waits."""
     rows, _, totals = hottest_lines(profile, options._replace(lines=_ROWS))
     rows = [row for row in rows if row.ns >= _MIN_SHARE * run.ns]
-    waits = [f"{_wait(row.wait, row.self_ns)}{row.mark}".strip() for row in rows]
+    waits = [f"{_wait(row, run.ns)}{row.mark}".strip() for row in rows]
     tail = [f"{hits:>7}" for hits in ("Hits", *(row.hits for row in rows))]
     if any(waits):
         has_room = width >= _MIN_WAIT_WIDTH
@@ -191,9 +193,15 @@ def _lines(
         yield terminal.heated(numbers, share, line[len(numbers) :])
 
 
-def _wait(wait: OwnWait | None, self_ns: int) -> str:
-    """Return the cause and the time of a wait, "" if it is short."""
-    if wait is None or not wait.cause or wait.max_ns < _MIN_WAIT_SHARE * self_ns:
+def _wait(row: HotLine, run_ns: int) -> str:
+    """Return the cause and the time of a line's own wait, "" if it is short."""
+    wait = row.wait
+    if wait is None or not wait.cause:
+        return ""
+    least_ns = _MIN_WAIT_SHARE * row.self_ns
+    if wait.cause == RUNNABLE:
+        least_ns = max(_MIN_READY_SHARE * row.self_ns, _MIN_READY_OF_RUN * run_ns)
+    if wait.max_ns < least_ns:
         return ""
     most = "" if wait.is_known else "up to "
     return f"{WAITS_FOR[wait.cause]} {most}{in_words(wait.max_ns)}"

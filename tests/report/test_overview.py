@@ -16,6 +16,7 @@ from example_calls import example as calls_example
 from example_whole import MS, NAMES, example
 
 from lineprof.console.terminal import Terminal
+from lineprof.model.records import RUNNABLE, SLEEP, Wait
 from lineprof.report import VIEWS, Options, overview
 from lineprof.report.overview import MAX_LINES
 from lineprof.source import Sources
@@ -324,3 +325,23 @@ def test_several_processes_and_programs_are_named() -> None:
     stats.processes = (later, process)
     title, *_ = overview.render(stats, Sources(stats.sources), Options(file="f"))
     assert title == "plan.py ran 210.0 ms: 61 lines of 30 functions"
+
+
+@pytest.mark.parametrize(
+    ("cause", "ms", "shown"),
+    [
+        (SLEEP, 3, "sleep 3.000 ms"),
+        (SLEEP, 2, ""),  # of 22.5 ms
+        (RUNNABLE, 6, "a processor 6.000 ms"),
+        (RUNNABLE, 5, ""),
+    ],
+)
+def test_a_line_has_its_wait_if_that_is_a_part_of_its_time(
+    cause: str, ms: int, shown: str
+) -> None:
+    stats = example()
+    key = next(one.key for one in stats.functions if one.name == "load")
+    stats.waits = (Wait(function=key, line=18, thread=0, cause=cause, ns=ms * MS),)
+    lines = overview.render(stats, Sources(stats.sources), Options(file="f"))
+    row = next(line for line in lines if "plan.py:18" in line)
+    assert row.endswith(shown or " 4")
