@@ -505,7 +505,8 @@ measure_gap(lp_recorder *rec, const lp_frame *frame, lp_ticks *now)
     }
     begun = lp_clock_now(&rec->clock);
     if (begun > *now && begun - *now > wait->threshold) {
-        /* Since the event began: its short gap would not hold that wait. */
+        /* The thread was preempted after the event had read the clock: the gap
+         * up to that reading is too short to hold the wait. */
         *now = begun;
     }
     read_clocks(rec, open_depth(rec, frame), *now - last, *now, true);

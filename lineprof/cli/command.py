@@ -56,7 +56,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2)
 
     def unknown_flags(self, arguments: Iterable[str]) -> list[str]:
-        """Return those of `arguments` that are written as flags, and are none."""
+        """Return those of `arguments` that look like flags but are unknown."""
         unknown = []
         for word in arguments:
             if word == "--":

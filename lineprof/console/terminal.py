@@ -117,10 +117,10 @@ def has_user() -> bool:
 
 
 def _has_boxes(stream: TextIO) -> bool:
-    """Return whether the encoding of `stream` has the characters of trees."""
+    """Return whether the encoding of `stream` has the box characters."""
     encoding = getattr(stream, "encoding", None)
     try:
-        f"{''.join(_BOX_CHARACTERS)}{_BARS}".encode(encoding or "utf-8")
+        "".join(_BOX_CHARACTERS).encode(encoding or "utf-8")
     except (LookupError, TypeError, ValueError):
         return False
     return True
@@ -172,7 +172,7 @@ def write_lines(lines: Iterable[str], stream: TextIO) -> None:
 
 
 class BoxCharacters(NamedTuple):
-    """The characters that trees and call paths are drawn with; four of one width."""
+    """The characters of trees, call paths and bars; the first four have one width."""
 
     tee: str  # before a branch that others follow
     elbow: str  # before the last one
@@ -180,13 +180,12 @@ class BoxCharacters(NamedTuple):
     blank: str  # beside the branches below an elbow
     arrow: str
     dots: str  # in place of something left out
+    fills: str  # one character for each part of a bar
 
 
-_BOX_CHARACTERS = BoxCharacters("├─ ", "└─ ", "│  ", "   ", "→", "…")
+_BOX_CHARACTERS = BoxCharacters("├─ ", "└─ ", "│  ", "   ", "→", "…", "█▓▒▚▞░·")
 
-_BARS = "█▓▒▚▞░·"  # of bars
-
-_ASCII = BoxCharacters("|- ", "`- ", "|  ", "   ", "->", "...")
+_ASCII = BoxCharacters("|- ", "`- ", "|  ", "   ", "->", "...", "#%=~+-.")
 
 
 def box_characters_of(terminal: Terminal) -> BoxCharacters:

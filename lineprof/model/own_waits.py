@@ -248,7 +248,7 @@ class _OwnWaits:
         )
 
     def inclusive(self, profile: Profile) -> OwnTimes:
-        """Return the parts of all times with callees; `whole` is none."""
+        """Return the parts of all times with callees; `whole` has no time."""
 
         def parts(ns: int, causes: Causes) -> OwnTime:
             return _own_time(ns, {cause: (one, one) for cause, one in causes.items()})

@@ -265,12 +265,10 @@ def _summary(rows: Sequence[Row], noun: str, count: str) -> str:
 
 def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
     """Yield the verdict, and the times of the program."""
-    words = verdict(comparison, names)
-    program, most, row = words.partition(_MOST)
-    yield program
-    if most:
-        yield f"{most.strip('; ').capitalize()} {row}"
-    elif not comparison.unprofiled and not words.startswith((f"{_NO_CHANGE}:", _ALL)):
+    (first, *more), has_totals = _verdict(comparison, names)
+    yield first
+    yield from (f"{one[0].upper()}{one[1:]}" for one in more)
+    if not has_totals:
         yield f"{_ALL}{_totals(comparison)}"
     wall = comparison.wall_ns
     words = f"Wall time: {_both(wall)}" if wall else "Wall time: not known"
@@ -288,35 +286,43 @@ def _first_lines(comparison: Comparison, names: Names) -> Iterator[str]:
 
 
 def verdict(comparison: Comparison, names: Names) -> str:
-    """Return how the program changed and what changed most, in words.
+    """Return how the program changed and what changed most, in words."""
+    return "; ".join(_verdict(comparison, names)[0])
 
-    The latter is a line or function whose time changed as that of the program did.
+
+def _verdict(comparison: Comparison, names: Names) -> tuple[list[str], bool]:
+    """Return the clauses of the verdict, and whether all times are in them.
+
+    What changed most is a line or function whose time changed as that of the program
+    did.
     """
-    if comparison.unprofiled:
-        return "; ".join(_of_shared(comparison, names))
+    if comparison.unprofiled:  # times of the program are of different functions
+        return ["; ".join(_of_shared(comparison, names))], True
     whole = comparison.whole.beyond_noise
-    program = f"{_ALL}{_totals(comparison)}" if whole else ""
+    program = f"{_ALL}{_totals(comparison)}"
     tables = line_rows(comparison), function_rows(comparison)
     for row in chain(*tables):
         if not row.rank and (not whole or _sign(row.times) == _sign(comparison.whole)):
             words = f"{_place_of(row, names)}: {_sentence_of(row, comparison)}"
-            return f"{program}{_MOST}{words}" if whole else words
+            return ([program, f"most at {words}"], True) if whole else ([words], False)
     if whole:
-        return f"{program}; many small changes"
+        return [f"{program}; many small changes"], True
     process = comparison.process_ns
     if process and not process.is_noise:
-        return (
+        words = (
             f"Outside of the profiled lines: CPU time of processes {_both(process)}"
             f"{_after_comma(in_proportion(process, 'cpu_ns'))}"
         )
+        return [words], False
     for noun, count, rows in zip(("line", "function"), ("hit", "call"), tables):
         counts = [row for row in rows if row.rank < _IN_NOISE]
         if counts:
-            return f"{_NO_CHANGE} of times; {_summary(counts, noun, count)}"
-    return f"{_NO_CHANGE}: {_totals(comparison)}"
+            words = f"{_NO_CHANGE} of times; {_summary(counts, noun, count)}"
+            return [words], False
+    return [f"{_NO_CHANGE}: {_totals(comparison)}"], True
 
 
-_NO_CHANGE, _ALL, _MOST = "No change", "In all: ", "; most at "
+_NO_CHANGE, _ALL = "No change", "In all: "
 
 
 def _place_of(row: Row, names: Names) -> str:

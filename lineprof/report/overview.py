@@ -68,7 +68,7 @@ _MAX_WIDTH = 120  # columns of a terminal
 _PIPE_WIDTH = 100  # if there is none
 
 _MIN_WAIT_WIDTH = 100  # columns; on a narrower terminal, waits are shown without hits
-_MIN_TAIL_WIDTH = 64  # and on one that is narrower still, none of the two
+_MIN_TAIL_WIDTH = 64  # and on one that is narrower still, neither
 
 # Of a line's own time, for its wait to be shown. One for a processor is about the
 # machine: it needs a larger part, and a share of the run.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from lineprof.console.terminal import box_characters_of
 from lineprof.report.text_grid import in_words, percent
 
 if TYPE_CHECKING:
@@ -19,25 +20,15 @@ _MIN_SHARE = 0.005  # of all: smaller parts are left out
 _GAP = "   "  # between two parts of the legend
 
 
-class _Look(NamedTuple):
-    """The look of a part, and its name."""
-
-    words: str
-    box: str
-    plain: str  # in place of the box, where the encoding lacks it
-    colour: str
-
-
-_LOOKS = {
-    "lines_ns": _Look(words="computing", box="█", plain="#", colour="32"),
-    "imports_ns": _Look(words="imports", box="▓", plain="%", colour="34"),
-    "waits_ns": _Look(words="waits", box="▒", plain="=", colour="33"),
-    "ready_ns": _Look(
-        words="waits for a free processor", box="▚", plain="~", colour="91"
-    ),
-    "gpu_ns": _Look(words="waits for a GPU", box="▞", plain="+", colour="35"),
-    "rest_ns": _Look(words="code not profiled", box="░", plain="-", colour="36"),
-    "measuring_ns": _Look(words="measuring", box="·", plain=".", colour="2"),
+# The name and the colour (SGR) of each part.
+_PARTS = {
+    "lines_ns": ("computing", "32"),
+    "imports_ns": ("imports", "34"),
+    "waits_ns": ("waits", "33"),
+    "ready_ns": ("waits for a free processor", "91"),
+    "gpu_ns": ("waits for a GPU", "35"),
+    "rest_ns": ("code not profiled", "36"),
+    "measuring_ns": ("measuring", "2"),
 }
 
 
@@ -46,29 +37,30 @@ def bar_lines(parts: RunParts, terminal: Terminal, width: int) -> Iterator[str]:
 
     Shares are those in `parts.run_ns`; measuring is not part of it.
     """
-    times = {_LOOKS[name]: ns for name, ns in parts._asdict().items()}
-    whole_ns = sum(times.values())
-    times = {look: ns for look, ns in times.items() if ns > _MIN_SHARE * whole_ns}
-    sizes = _sizes([*times.values()], min(width, _MAX_WIDTH))
+    fills = box_characters_of(terminal).fills
+    whole_ns = sum(parts)
+    shown = [
+        (name, fill, ns)
+        for (name, ns), fill in zip(parts._asdict().items(), fills)
+        if ns > _MIN_SHARE * whole_ns
+    ]
+    sizes = _sizes([ns for *_, ns in shown], min(width, _MAX_WIDTH))
     yield terminal.coloured(
-        (_box(look, terminal) * size, look.colour) for look, size in zip(times, sizes)
+        (fill * size, _PARTS[name][1]) for (name, fill, _), size in zip(shown, sizes)
     )
     line: list[tuple[str, str]] = []
-    for look, ns in times.items():
-        text = f" {look.words} {in_words(ns)}"
-        is_part = look is not _LOOKS["measuring_ns"]
+    for name, fill, ns in shown:
+        words, colour = _PARTS[name]
+        text = f" {words} {in_words(ns)}"
+        is_part = name != "measuring_ns"
         text += f" {percent(ns, parts.run_ns)}" if is_part else ", on top"
         used = sum(len(one) for one, _ in line)
         if line and used + len(_GAP) + 1 + len(text) > width:
             yield terminal.coloured(line)
             line = []
         line += [(_GAP, "")] * bool(line)
-        line += [(_box(look, terminal), look.colour), (text, "")]
+        line += [(fill, colour), (text, "")]
     yield terminal.coloured(line)
-
-
-def _box(look: _Look, terminal: Terminal) -> str:
-    return look.box if terminal.boxes else look.plain
 
 
 def _sizes(times: Sequence[int], width: int) -> list[int]:

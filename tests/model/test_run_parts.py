@@ -60,33 +60,53 @@ def function(key: Key, **ms: int) -> FunctionStats:
     )
 
 
-def program(wall_ms: int = 100, measuring_ms: int = 8) -> LineStats:
-    """Return a run: 90 ms in lines, of which 25 ms in an import, 30 ms asleep."""
+def wait(key: Key, line: int, cause: str, ms: int) -> Wait:
+    return Wait(function=key, line=line, thread=0, cause=cause, ns=ms * MS)
+
+
+def run_of(
+    functions: list[FunctionStats],
+    nodes: tuple[CallNode, ...],
+    waits: list[Wait],
+    *,
+    wall_ms: int,
+    measuring_ms: int,
+) -> LineStats:
+    """Return the profile of one process with one thread."""
     return LineStats.from_functions(
-        [
-            function(MAIN, l1=25, l2=35, l3=30),
-            function(SHOP, l1=20),
-            function(SELL, l6=35),
-        ],
+        functions,
         processes=[
             PROCESS._replace(
                 wall_ns=wall_ms * MS, overhead_ns=measuring_ms * MS, rank=None
             )
         ],
         threads=[Thread(process=0, native_id=1, name="MainThread")],
-        calls=CallTree(
-            (
-                node(NO_NODE, 0, MAIN, 35, 90),
-                node(0, 1, SHOP, 20, 20),
-                node(0, 2, SELL, 35, 35),
-            )
-        ),
-        waits=[
-            Wait(function=MAIN, line=1, thread=0, cause=IO, ns=4 * MS),
-            Wait(function=MAIN, line=2, thread=0, cause=RUNNABLE, ns=6 * MS),
-            Wait(function=SELL, line=6, thread=0, cause=RUNNABLE, ns=6 * MS),
-            Wait(function=MAIN, line=3, thread=0, cause=SLEEP, ns=29 * MS),
+        calls=CallTree(nodes),
+        waits=waits,
+    )
+
+
+def program(wall_ms: int = 100) -> LineStats:
+    """Return a run: 90 ms in lines, of which 25 ms in an import, 30 ms asleep."""
+    return run_of(
+        [
+            function(MAIN, l1=25, l2=35, l3=30),
+            function(SHOP, l1=20),
+            function(SELL, l6=35),
         ],
+        (
+            node(NO_NODE, 0, MAIN, 35, 90),
+            node(0, 1, SHOP, 20, 20),
+            node(0, 2, SELL, 35, 35),
+        ),
+        [
+            wait(MAIN, 1, IO, 4),
+            wait(MAIN, 2, RUNNABLE, 6),
+            wait(SELL, 6, RUNNABLE, 6),
+            wait(MAIN, 3, SLEEP, 29),
+        ],
+        wall_ms=wall_ms,
+        measuring_ms=8,
     )
 
 
@@ -127,22 +147,20 @@ def test_code_that_is_run_by_a_call_is_no_import(text: str) -> None:
 def test_a_lazy_import_has_its_waits() -> None:
     texts = {MAIN[0]: "load()", SHOP[0]: "", "/p/load.py": "    import shop"}
     load: Key = ("/p/load.py", 1, "load")
-    stats = LineStats.from_functions(
+    stats = run_of(
         [function(MAIN, l2=90), function(load, l6=60), function(SHOP, l1=50)],
-        processes=[PROCESS._replace(wall_ns=90 * MS, overhead_ns=0, rank=None)],
-        threads=[Thread(process=0, native_id=1, name="MainThread")],
-        calls=CallTree(
-            (
-                node(NO_NODE, 0, MAIN, 30, 90),
-                node(0, 2, load, 10, 60),
-                node(1, 6, SHOP, 50, 50),
-            )
+        (
+            node(NO_NODE, 0, MAIN, 30, 90),
+            node(0, 2, load, 10, 60),
+            node(1, 6, SHOP, 50, 50),
         ),
-        waits=[
-            Wait(function=MAIN, line=2, thread=0, cause=SLEEP, ns=45 * MS),
-            Wait(function=load, line=6, thread=0, cause=SLEEP, ns=40 * MS),
-            Wait(function=SHOP, line=1, thread=0, cause=SLEEP, ns=40 * MS),
+        [
+            wait(MAIN, 2, SLEEP, 45),
+            wait(load, 6, SLEEP, 40),
+            wait(SHOP, 1, SLEEP, 40),
         ],
+        wall_ms=90,
+        measuring_ms=0,
     )
     parts = run_parts(stats, lambda file, _: texts[file])
     assert (parts.imports_ns, parts.waits_ns) == (60 * MS, 5 * MS)
