@@ -27,6 +27,7 @@ class Page(HTMLParser):
         self._inside = ("", "")  # the tag, and the id of a block of data
         self.feed(text)
         self.close()
+        self.scripts.append(zlib.decompress(self.blocks["scripts"]).decode())
         self.data: dict[str, Any] = json.loads(zlib.decompress(self.blocks["data"]))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -32,11 +32,12 @@ from lineprof.model.gpu import (
     totals,
     unattributed,
 )
-from lineprof.model.names import short_names
+from lineprof.model.names import MODULE, short_names
 from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, LineTotals, node_columns
+from lineprof.model.run_parts import run_parts
 from lineprof.report import gpu_idle
 from lineprof.report.advice import advice_of
 from lineprof.report.call_tree import deeper_sentence
@@ -90,8 +91,10 @@ class Collector:
         data: dict[str, object] = {
             "title": self.title,
             "version": VERSION,
+            "run": self._run(),
             "files": self._file_table(),
             "functions": self._function_table(),
+            "modules": self._modules(),
             "lines": self._lines(),
             "edges": self._edges(),
             "tree": self._tree(),
@@ -119,6 +122,11 @@ class Collector:
             return " ".join([os.path.basename(argv[0]), *argv[1:]])
         files = [*self._files]
         return self._names.file(files[0]) if len(files) == 1 else "Profile"
+
+    def _run(self) -> dict[str, int]:
+        """Return the parts of the run (ns), and `ns`, which is 100 % everywhere."""
+        parts = run_parts(self._profile, self._sources.line)
+        return {"ns": parts.run_ns, **parts._asdict()}
 
     # Source.
 
@@ -152,6 +160,14 @@ class Collector:
         if gpu:
             table |= _gpu_columns([gpu.get(key, _NO_NUMBERS) for key in keys])
         return _without_zeros(table, {"mark"})
+
+    def _modules(self) -> dict[int, str]:
+        """Return the names of functions that are the code of a file."""
+        return {
+            index: self._names.name(key)
+            for key, index in self._functions.items()
+            if key[2] == MODULE
+        }
 
     def _lines(self) -> Table:
         """Return the measured lines of all functions, in the functions' order."""

@@ -1,8 +1,9 @@
 """The HTML file around the numbers of a report: style, scripts, and its security.
 
 The numbers are JSON, compressed with zlib and written in base64, so that no text of a
-profile is ever part of the HTML itself. The content security policy of the page allows
-one style sheet and one script, by their SHA-256, and no request: see
+profile is ever part of the HTML itself. The scripts are compressed as well: a short one
+in plain text starts them. The content security policy of the page allows these two
+texts and one style sheet, by their SHA-256, and no request: see
 https://www.w3.org/TR/CSP3/.
 """
 
@@ -23,7 +24,12 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_STYLES = ("report.css",)
+_STYLES = (
+    *("page.css", "table.css", "source.css", "flame.css"),
+    *("panels.css", "comparison.css", "print.css"),
+)
+
+_LOADER = ("load.js",)  # takes the scripts of a page out of their block
 
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
@@ -37,8 +43,8 @@ _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 _LINE = 76 * 1024  # characters of base64 in a line of the file: a multiple of 4
 
 _POLICY = (
-    "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}';"
-    " img-src data:; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'sha256-{loader}' 'sha256-{script}';"
+    " style-src 'sha256-{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -53,7 +59,7 @@ def page(
     `blobs` are packed columns of `lineprof.model.timelines`; `data` refers to them by
     their index.
     """
-    style, script = _joined(_STYLES), _joined(scripts)
+    style = _joined(_STYLES)
     clean = escape(printable(title).encode("utf-8", "backslashreplace").decode())
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
@@ -65,19 +71,24 @@ def page(
     yield from f"<style>{style}</style></head>".split("\n")
     yield '<body><div id="app"><noscript>This report needs JavaScript: the numbers in'
     yield f"this file are those of {clean}; lineprof view prints them.</noscript></div>"
+    yield from _block("scripts", _packed(_joined(scripts)))
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    packed = zlib.compress(text.encode("utf-8", "surrogatepass"), _ZLIB_LEVEL)
-    yield from _block("data", packed)
+    yield from _block("data", _packed(text))
     for number, blob in enumerate(blobs):
         yield from _block(f"blob-{number}", blob)
-    yield from f"<script>{script}</script></body></html>".split("\n")
+    yield from f"<script>{_joined(_LOADER)}</script></body></html>".split("\n")
 
 
 def policy(scripts: Sequence[str]) -> str:
     """Return the content security policy of pages with `scripts`."""
-    return _POLICY.format(
-        script=sha256_of(_joined(scripts)), style=sha256_of(_joined(_STYLES))
+    texts = {"loader": _LOADER, "script": scripts, "style": _STYLES}
+    return _POLICY.format_map(
+        {name: sha256_of(_joined(names)) for name, names in texts.items()}
     )
+
+
+def _packed(text: str) -> bytes:
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), _ZLIB_LEVEL)
 
 
 def _block(name: str, data: bytes) -> Iterator[str]:
@@ -89,7 +100,7 @@ def _block(name: str, data: bytes) -> Iterator[str]:
     yield "</script>"
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=4)
 def _joined(names: Sequence[str]) -> str:
     """Return the texts of files in `assets`, one after the other."""
     folder = files("lineprof.report.html") / "assets"

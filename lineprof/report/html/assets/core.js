@@ -1,5 +1,5 @@
 "use strict";
-// Report of lineprof: this file has what all its views share. Texts of a profile reach
+// This file has what all its views share. Texts of a profile reach
 // the page as text nodes alone, so that no source or file name can become markup.
 
 const NONE = -1;
@@ -111,9 +111,9 @@ function percent(part, whole) {
   return share > 99.95 ? `${share.toFixed(0)}%` : `${share.toFixed(1)}%`;
 }
 
-/** Return the share of an own time (ns) in that of the run; "" if own times are unknown. */
+/** Return the share of a time (ns) in the run, which is 100 % in every view but where a title says what else is. */
 function ofRun(ns) {
-  return data.hasCalls ? percent(ns, data.selfTotal) : "";
+  return percent(ns, data.run.ns);
 }
 
 /** Return the title of own times: without calls, they have those of callees as well. */
@@ -150,23 +150,6 @@ function column(table, name) {
 
 // Data.
 
-/** Return the bytes of a data block of this page; the block is then dropped. */
-function takeBytes(id) {
-  const element = document.getElementById(id);
-  const text = element.textContent;
-  element.remove();
-  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  return Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-}
-
-/** Return the content of bytes that zlib has compressed. */
-async function inflated(bytes) {
-  const stream = new Blob([bytes])
-    .stream()
-    .pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
 const blobs = new Map();
 
 /** Return the content of the packed column with this number. */
@@ -177,7 +160,7 @@ async function blob(number) {
 
 /** Read the numbers of the page into `data`. */
 async function readData() {
-  data = JSON.parse(new TextDecoder().decode(await inflated(takeBytes("data"))));
+  data = JSON.parse(await takeText("data"));
 }
 
 /** Read the numbers of a profile, and index them. */
@@ -250,7 +233,7 @@ function functionPlace(f) {
 
 function functionName(f) {
   if (f < 0) return "outside of all profiled functions";
-  return visible(data.functions.name[f] + (data.functions.mark?.[f] ?? ""));
+  return visible((data.modules[f] ?? data.functions.name[f]) + (data.functions.mark?.[f] ?? ""));
 }
 
 function fileName(file) {

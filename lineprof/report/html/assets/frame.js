@@ -109,7 +109,7 @@ async function showPage(make) {
     tellAddress(); // the reader may have gone back to it
     document.documentElement.dataset.ready = performance.now().toFixed(0); // ms
   } catch (error) {
-    app.replaceChildren(h("p", { class: "failure" }, `This report cannot be shown: ${error.message}. It needs a browser of 2023 or later.`));
+    showFailure(error);
     throw error;
   }
 }

@@ -1,0 +1,62 @@
+"""Figures of a report: sizes, frames of a scroll and of a zoom."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tools.checks.findings import Mismatch
+from tools.checks.report.walks import TIMELINE
+
+if TYPE_CHECKING:
+    from tools.checks.browser import Page
+
+FRAMES = 90  # of a scroll that is timed
+
+
+def scroll_frames(one: Page, selector: str) -> float:
+    """Scroll an element to its end and back; return the longest frame (ms)."""
+    return float(
+        one.value(
+            f"""new Promise((resolve) => {{
+              const area = document.querySelector({selector!r});
+              const far = area.scrollHeight - area.clientHeight;
+              let [frame, before, longest] = [0, performance.now(), 0];
+              const step = (now) => {{
+                if (frame > 2) longest = Math.max(longest, now - before);
+                before = now;
+                area.scrollTop = far * Math.abs(Math.sin(frame / 15));
+                if (++frame < {FRAMES}) requestAnimationFrame(step);
+                else resolve(longest);
+              }};
+              requestAnimationFrame(step);
+            }})"""
+        )
+    )
+
+
+def zoom_frames(one: Page) -> float:
+    """Zoom into the timeline and out again; return the longest frame (ms)."""
+    return float(
+        one.value(
+            f"""new Promise((resolve) => {{
+              const view = {TIMELINE};
+              let [frame, before, longest] = [0, performance.now(), 0];
+              const step = (now) => {{
+                if (frame > 2) longest = Math.max(longest, now - before);
+                before = now;
+                view.zoom(frame < {FRAMES} / 2 ? 0.85 : 1 / 0.85);
+                view.move(0.01);
+                if (++frame < {FRAMES}) requestAnimationFrame(step);
+                else resolve(longest);
+              }};
+              requestAnimationFrame(step);
+            }})"""
+        )
+    )
+
+
+def within(what: str, number: float, most: float, unit: str) -> None:
+    """Print a figure; Mismatch if it is above `most`."""
+    print(f"    {what}: {number:,.0f} {unit} (at most {most:,.0f})", flush=True)
+    if round(number) > most:
+        raise Mismatch(f"{what}: {number:,.0f} {unit}, above {most:,.0f}")
