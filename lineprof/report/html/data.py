@@ -37,16 +37,19 @@ from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, LineTotals, node_columns
-from lineprof.model.run_parts import run_parts
+from lineprof.model.run_parts import clock_ns, run_parts
 from lineprof.report import gpu_idle
 from lineprof.report.advice import advice_of
 from lineprof.report.call_tree import deeper_sentence
 from lineprof.report.functions import call_notes
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
+from lineprof.report.html.summary import summary
 from lineprof.report.line_table import breakdowns_by_line, waits_by_line
 from lineprof.report.marks import Marks
 from lineprof.report.notes import notes
 from lineprof.report.options import Options, uncalibrated
+from lineprof.report.overview import is_program
+from lineprof.report.run_bar import shown_parts
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -83,6 +86,7 @@ class Collector:
         paths = dict.fromkeys(key[0] for key in self._totals if key[0])
         self._files = {path: index for index, path in enumerate(paths)}
         self._names = short_names(self._totals)
+        self._parts = run_parts(self._profile, sources.line)
         self.title = self._title()
 
     def data(self) -> dict[str, object]:
@@ -104,6 +108,8 @@ class Collector:
             "hasCalls": bool(self._profile.calls.nodes),
             "timeline": self._timeline(),
         }
+        if is_program(self._profile):
+            data["summary"] = summary(self._profile, self._parts, self._function)
         if gpu.sums or gpu.runs:
             data["gpu"] = self._gpu()
         ranks = self._ranks()
@@ -123,10 +129,14 @@ class Collector:
         files = [*self._files]
         return self._names.file(files[0]) if len(files) == 1 else "Profile"
 
-    def _run(self) -> dict[str, int]:
+    def _run(self) -> dict[str, object]:
         """Return the parts of the run (ns), and `ns`, which is 100 % everywhere."""
-        parts = run_parts(self._profile, self._sources.line)
-        return {"ns": parts.run_ns, **parts._asdict()}
+        return {
+            "ns": self._parts.run_ns,
+            "clock": clock_ns(self._profile),
+            "measuring": self._parts.measuring_ns,
+            "parts": shown_parts(self._parts),
+        }
 
     # Source.
 
@@ -385,6 +395,7 @@ class Collector:
     def _advice(self) -> dict[str, object]:
         """Return what the numbers prove, and what was not looked for."""
         found = advice_of(self._profile, self._sources)
+        first = found.first
         return {
             "findings": [
                 {
@@ -400,6 +411,7 @@ class Collector:
                 }
                 for one in found.findings
             ],
+            "first": NONE if first is None else found.findings.index(first),
             "unchecked": [f"{kind}: {why}" for kind, why in found.unchecked],
             "missing": [*found.missing],
         }

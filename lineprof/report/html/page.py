@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _STYLES = (
-    *("page.css", "table.css", "source.css", "flame.css"),
+    *("page.css", "table.css", "summary.css", "source.css", "flame.css"),
     *("panels.css", "comparison.css", "print.css"),
 )
 
@@ -34,7 +34,7 @@ _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
     *("core.js", "table.js", "canvas.js", "python.js", "source.js", "flame.js"),
-    *("timeline.js", "panels.js", "frame.js", "report.js"),
+    *("timeline.js", "summary.js", "panels.js", "frame.js", "report.js"),
 )
 COMPARISON = ("core.js", "table.js", "python.js", "frame.js", "comparison.js")
 

@@ -11,7 +11,7 @@ class FunctionsView extends TablesView {
       number("calls", "Calls", "all calls, recursive ones included", count),
       has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
-      { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${ofRun(functions.self[f])}`] },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${ofRun(functions.self[f])}`] },
       data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
@@ -43,7 +43,7 @@ class HotLinesView extends TablesView {
     const waits = column(lines, "ownWait");
     const columns = [
       { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], show: time },
-      { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${ofRun(lines.self[i])}`] },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${ofRun(lines.self[i])}`] },
       waits.some((one) => one) && { title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], show: unlessZero(time) },
       data.gpuTotal && { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], show: unlessZero(time) },
       data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => [bar(ns / maxima().gpu, "gpu"), ` ${percent(ns, data.gpuTotal)}`]) },
@@ -59,6 +59,15 @@ class HotLinesView extends TablesView {
       open: (i) => go(measuredAddress(i)),
     });
   }
+
+  /** Show the lines, sorted by a column and searched for words, if the address names these. */
+  show([title, words]) {
+    const [table] = this.tables;
+    const index = table.columns.findIndex((one) => one.title === title);
+    if (index >= 0 && table.order !== index) table.sortBy(index);
+    if (words) this.searchFor(words);
+    super.show();
+  }
 }
 
 class FilesView extends TablesView {
@@ -71,7 +80,7 @@ class FilesView extends TablesView {
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
-      data.hasCalls && { title: "% own", width: 130, value: (i) => own[i], show: (ns) => [bar(ns / maximum(own)), ` ${ofRun(ns)}`] },
+      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, value: (i) => own[i], show: (ns) => [bar(ns / maximum(own)), ` ${ofRun(ns)}`] },
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
       { title: "Functions", value: (i) => inside[i].length, show: count },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },

@@ -96,13 +96,13 @@ function maxima() {
   return data.maxima;
 }
 
-/** Return the hottest lines of the program, as indexes of `lines`, the hottest first. */
+/** Return all lines that ran, as indexes of `lines`, the hottest first. */
 function hotLines() {
   if (!data.hot) {
     const { lines } = data;
     const gpu = column(lines, "gpuOwn");
     const cost = lines.self.map((ns, i) => Math.max(ns, gpu[i]));
-    data.hot = descending([...cost.keys()].filter((i) => cost[i] > 0), cost);
+    data.hot = descending([...cost.keys()].filter((i) => lines.hits[i] || cost[i]), cost);
   }
   return data.hot;
 }

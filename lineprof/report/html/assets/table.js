@@ -242,6 +242,13 @@ class TablesView {
     append(panel, [heading && h("h2", {}, heading), placeholder && searchField(table, placeholder), table.element]);
   }
 
+  /** Search the first table as if somebody typed the words. */
+  searchFor(words) {
+    const input = this.tables[0].element.parentElement.querySelector(".search");
+    input.value = words;
+    input.dispatchEvent(new Event("input"));
+  }
+
   show() {
     for (const table of this.tables) table.rows.render();
   }
