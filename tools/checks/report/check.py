@@ -24,6 +24,7 @@ from tools.checks.browser import browser, page
 from tools.checks.findings import Mismatch, MissingReader
 from tools.checks.report.figures import scroll_frames, within, zoom_frames
 from tools.checks.report.served import check_served
+from tools.checks.report.walk_summary import summary
 from tools.checks.report.walks import (
     NESTED,
     TIMELINE,
@@ -202,7 +203,9 @@ def check_large(report: Report, one: Page, shots: Path | None) -> None:
 def small(workspace: Workspace) -> Report:
     """Write a page with every tab but those of ranks and GPUs."""
     profile = workspace.profile("small", SMALL, "--whole", "--trace")
-    return Report("small", workspace.report(profile), walk=(*WALK, follow_calls))
+    return Report(
+        "small", workspace.report(profile), walk=(*WALK, follow_calls, summary)
+    )
 
 
 def nested(workspace: Workspace) -> Report:
@@ -222,7 +225,9 @@ def gpu(workspace: Workspace) -> Report:
     program = ROOT / "examples" / "simulated_gpu.py"
     flags = ("--whole", "--gpu-api", "--trace")
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
-    return Report("gpu", workspace.report(profile), walk=(*WALK, kernel_to_line))
+    return Report(
+        "gpu", workspace.report(profile), walk=(*WALK, kernel_to_line, summary)
+    )
 
 
 def ranks(workspace: Workspace) -> Report:

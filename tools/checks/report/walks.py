@@ -160,7 +160,7 @@ def kernel_to_line(one: Page) -> None:
     expect(one, "the line that launched a kernel", f"{told} === {place!r}")
 
 
-LINES = "tabs[0].view.numbers"
+LINES = "tabs.find((one) => one.name === 'source').view.numbers"
 
 
 def count_once(one: Page) -> None:
