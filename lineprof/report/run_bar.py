@@ -38,7 +38,7 @@ def bar_lines(parts: RunParts, terminal: Terminal, width: int) -> Iterator[str]:
     Shares are those in `parts.run_ns`; measuring is not part of it.
     """
     fills = box_characters_of(terminal).fills
-    by_name = dict(zip(parts._fields, fills))
+    by_name = dict(zip(_PARTS, fills))
     shown = [(name, by_name[name], ns) for name, _, ns in shown_parts(parts)]
     sizes = _sizes([ns for *_, ns in shown], min(width, _MAX_WIDTH))
     yield terminal.coloured(
@@ -62,10 +62,11 @@ def bar_lines(parts: RunParts, terminal: Terminal, width: int) -> Iterator[str]:
 def shown_parts(parts: RunParts) -> list[tuple[str, str, int]]:
     """Return the name, the words and the time (ns) of each part that can be seen."""
     least_ns = _MIN_SHARE * sum(parts)
+    times = parts._asdict()
     return [
-        (name, _PARTS[name][0], ns)
-        for name, ns in parts._asdict().items()
-        if ns > least_ns
+        (name, words, times[name])
+        for name, (words, _) in _PARTS.items()
+        if times[name] > least_ns
     ]
 
 

@@ -86,7 +86,9 @@ class Collector:
         paths = dict.fromkeys(key[0] for key in self._totals if key[0])
         self._files = {path: index for index, path in enumerate(paths)}
         self._names = short_names(self._totals)
-        self._parts = run_parts(self._profile, sources.line)
+        self._edges = edges(self._profile.calls)
+        self._self_ns = line_self_ns(self._profile, self._edges)
+        self._parts = run_parts(self._profile, sources.line, self._self_ns)
         self.title = self._title()
 
     def data(self) -> dict[str, object]:
@@ -100,7 +102,7 @@ class Collector:
             "functions": self._function_table(),
             "modules": self._modules(),
             "lines": self._lines(),
-            "edges": self._edges(),
+            "edges": self._edge_table(),
             "tree": self._tree(),
             "processes": [one._asdict() for one in self._profile.processes],
             "threads": [one._asdict() for one in self._profile.threads],
@@ -197,7 +199,7 @@ class Collector:
                 table["await"].append(row.await_ns)
                 table["min"].append(_or_none(row.min_ns))
                 table["max"].append(_or_none(row.max_ns))
-        table["self"] += _of_places(places, line_self_ns(profile), 0)
+        table["self"] += _of_places(places, self._self_ns, 0)
         table |= _cause_columns(places, profile)
         if gpu:
             alone = numbers_of_lines(profile.gpu, alone=True)
@@ -211,10 +213,10 @@ class Collector:
 
     # Calls.
 
-    def _edges(self) -> Table:
+    def _edge_table(self) -> Table:
         """Return the calls of each function from each line."""
         gpu = edge_gpu_ns(self._profile) if self._profile.gpu.sums else {}
-        every = edges(self._profile.calls)
+        every = self._edges
         table: Table = {
             "caller": [self._function(one.caller) for one in every],
             "line": [one.line for one in every],
