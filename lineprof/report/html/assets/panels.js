@@ -141,13 +141,13 @@ class GpuView extends TablesView {
     }
     const columns = [
       { title: "Time", value: (r) => r.ns, show: time },
-      { title: "%", width: 130, value: (r) => r.ns, show: (ns) => [bar(ns / most, "gpu"), ` ${percent(ns, total)}`] },
+      { title: "% table", tip: "share in the time of this table", width: 130, value: (r) => r.ns, show: (ns) => [bar(ns / most, "gpu"), ` ${percent(ns, total)}`] },
       { title: "Calls", value: (r) => r.count, show: count },
       { title: "Mean", value: (r) => r.ns / r.count, show: time },
       { title: "Min", value: (r) => r.min, show: time },
       { title: "Max", value: (r) => r.max, show: time },
       rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
-      { title: "Line", left: true, wide: 1, width: 130, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
+      { title: "Line", left: true, wide: 1, width: 180, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
       { title: "Name", left: true, wide: 3, width: 240, value: (r) => r.name, show: (name) => code(visible(name)) },
     ];
     this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
@@ -162,7 +162,7 @@ class GpuView extends TablesView {
     const place = (row) => placeOf(row.function, row.line);
     const columns = [
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, show: time },
-      { title: "%", width: 130, value: (r) => r.idle_ns, show: (ns) => [bar(ns / most), ` ${percent(ns, total)}`] },
+      { title: "% idle", tip: "share in the idle time of all devices", width: 130, value: (r) => r.idle_ns, show: (ns) => [bar(ns / most), ` ${percent(ns, total)}`] },
       ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, show: unlessZero(time) })),
       { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
       { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },
@@ -240,7 +240,7 @@ class AdviceView {
       : "The numbers of this profile prove none of the known causes of lost time."));
     panel.append(h("ol", { class: "advice" }, findings.map((one) =>
       h("li", {},
-        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% `, bar(one.share)),
+        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% of the run `, bar(one.share)),
         h("p", {}, visible(one.measured)),
         list(one.places.map(([f, line]) => {
           const file = f >= 0 ? data.functions.file[f] : NONE;
