@@ -282,6 +282,17 @@ function boxColour(fn, metric) {
 }
 
 class FlameView {
+  keys = {
+    title: "Flame graph",
+    list: [
+      ["ArrowDown ArrowUp ArrowLeft ArrowRight", "go to a frame beside this one"],
+      ["Enter", "zoom to the frame, or out of it"],
+      ["Escape", "zoom out"],
+      ["s", "go to the source"],
+      ["w", "sandwich of the function"],
+    ],
+  };
+
   make(panel) {
     this.metric = data.selfTotal || !data.gpu ? "wall" : "gpu";
     this.form = "heavy";

@@ -260,7 +260,7 @@ class RunView extends TablesView {
     if (processes.length) panel.append(this.facts(processes[0]));
     else panel.append(h("p", { class: "dim" }, "The profile does not say of which run it is."));
     if (processes.length > 1) this.processes(panel);
-    panel.append(h("h2", {}, "Keys"), this.keys(), colophon());
+    panel.append(colophon());
   }
 
   facts(one) {
@@ -302,19 +302,5 @@ class RunView extends TablesView {
       { title: "Command", left: true, wide: 3, value: this.command },
     ];
     this.add(panel, columns, processes, { heading: `${count(processes.length)} processes`, label: "Processes", sort: 2, search: this.command });
-  }
-
-  keys() {
-    const keys = [
-      ["1 to 9", "the tabs"],
-      ["/", "find in the file, or search the table"],
-      ["f", "search functions and files"],
-      ["n, p", "next and previous hot line"],
-      ["Enter", "go to the callee of the selected line"],
-      ["c", "go to the caller of the selected line's function"],
-      ["h", "hot lines only"],
-      ["t", "light or dark"],
-    ];
-    return this.pairs(keys.map(([key, text]) => [h("kbd", {}, key), text]));
   }
 }

@@ -130,6 +130,18 @@ function times(ns, calls) {
 }
 
 class SourceView {
+  keys = {
+    title: "Source",
+    list: [
+      ["n p", "next and previous hot line"],
+      ["ArrowDown ArrowUp j k", "next and previous line"],
+      ["PageDown PageUp Home End", "scroll"],
+      ["Enter", "go to the callee of the line"],
+      ["c", "go to the caller of the line's function"],
+      ["h", "hot lines only"],
+    ],
+  };
+
   make(panel) {
     this.file = NONE;
     this.selected = 0;
