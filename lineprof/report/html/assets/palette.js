@@ -1,8 +1,9 @@
 // The palette: one field that finds tabs, files, functions and lines.
 
 const MOST_FOUND = 50;
-// How well a word fits a text: at its start, at the start of a word, inside, as letters in this order.
-const [FITS_START, FITS_WORD, FITS_INSIDE, FITS_LETTERS] = [4, 3, 2, 1];
+// How well a word fits a text: the whole name, its start, the start of a word, the inside of one, or
+// as letters in this order.
+const [WHOLE, START, WORD, INSIDE, LETTERS] = [5, 4, 3, 2, 1];
 
 /**
  * Kinds of what is found. `all` returns the indexes; `text(i)` is searched, and shown before
@@ -65,23 +66,25 @@ function findable() {
 }
 
 /** Return how well a word fits a text, both in lower case; 0 if it does not. */
-function fits(text, word, letters) {
-  let at = text.indexOf(word);
-  if (at === 0) return FITS_START;
-  if (at > 0) {
-    for (; at > 0; at = text.indexOf(word, at + 1)) if (!/[a-z0-9]/.test(text[at - 1])) return FITS_WORD;
-    return FITS_INSIDE;
+function fits(text, word, isSource) {
+  let best = 0;
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
+    const before = at ? text[at - 1] : ".";
+    if (!isSource && (before === "." || before === "/")) {
+      if (at + word.length === text.length) return WHOLE;
+      best = START;
+    } else best = Math.max(best, /[a-z0-9]/.test(before) ? INSIDE : WORD);
   }
-  if (!letters) return 0;
+  if (best || isSource) return best;
   let from = 0;
   for (const one of word) {
     from = text.indexOf(one, from) + 1;
     if (!from) return 0;
   }
-  return FITS_LETTERS;
+  return LETTERS;
 }
 
-/** Return what fits a query, the best first, of equals the hottest: at most MOST_FOUND. */
+/** Return what fits a query, the best first, of equals the hottest: MOST_FOUND at most. */
 function findAll(query) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   const found = namedLines(words);
@@ -89,7 +92,7 @@ function findAll(query) {
   for (const one of findable()) {
     let total = 0;
     for (const word of words) {
-      const fit = fits(one.low, word, !one.kind.isSource);
+      const fit = fits(one.low, word, one.kind.isSource);
       if (!fit) {
         total = -1;
         break;
@@ -151,11 +154,11 @@ function openPalette() {
     found = findAll(input.value);
     results.replaceChildren(...found.map(({ kind, i }, index) =>
       h("li", { id: `found-${index}`, role: "option", "aria-selected": "false", click: () => open(index) },
-        h("span", { class: "kind" }, kind.name), h("code", {}, kind.text(i)), h("span", { class: "place" }, kind.place(i)))));
+        h("span", { class: "kind" }, kind.name), h("code", {}, kind.text(i)), h("span", { class: "place" }, h("bdi", {}, kind.place(i))))));
     said.textContent = found.length ? "" : "Nothing has this name.";
     choose(0);
   };
-  const input = searchInput("Function, file:line, text of a hot line, or tab", {
+  const input = searchInput("Function, file:12, hot line or tab", {
     role: "combobox",
     "aria-expanded": "true",
     "aria-controls": "found",
