@@ -32,6 +32,12 @@ def show(one: Page, tab: str) -> None:
     one.wait(f"!document.getElementById('panel-{tab}').hidden")
 
 
+def drawn(one: Page) -> None:
+    """Wait until the page is drawn as it is now."""
+    frame = "new Promise(requestAnimationFrame)"
+    one.value(f"{frame}.then(() => {frame}).then(() => 0)")
+
+
 def expect(one: Page, what: str, expression: str) -> None:
     """Raise Mismatch unless a JavaScript expression is true, or becomes it."""
     try:
