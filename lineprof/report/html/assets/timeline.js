@@ -2,7 +2,8 @@
 // them. Slices stay in packed columns; only those as wide as a pixel are drawn.
 
 const BAND = 16; // height of a row in pixels
-const TITLES = 220; // width of the rows' titles
+const TITLES = 220; // width of the rows' titles, at most
+const LETTER = 6.7; // width of a letter in them
 const MAX_DEPTH = 48; // of nested slices in one group
 
 /**
@@ -240,16 +241,21 @@ class TimelineView extends Drawing {
     this.draw();
   }
 
+  /** The width of the rows' titles: a third of the drawing at most. */
+  get titles() {
+    return Math.min(TITLES, Math.floor(this.scroller.clientWidth / 3));
+  }
+
   get room() {
-    return this.scroller.clientWidth - TITLES;
+    return this.scroller.clientWidth - this.titles;
   }
 
   x(ns) {
-    return TITLES + ((ns - this.from) / (this.to - this.from)) * this.room;
+    return this.titles + ((ns - this.from) / (this.to - this.from)) * this.room;
   }
 
   at(x) {
-    return this.from + ((x - TITLES) / this.room) * (this.to - this.from);
+    return this.from + ((x - this.titles) / this.room) * (this.to - this.from);
   }
 
   draw() {
@@ -269,12 +275,12 @@ class TimelineView extends Drawing {
       if (lane.heading) {
         paint.fillStyle = looks.ink;
         paint.font = `bold 11px ${colour("mono")}`;
-        paint.fillText(lane.heading, 4, y + BAND / 2);
+        paint.fillText(fitted(lane.heading, Math.floor((width - 8) / LETTER)), 4, y + BAND / 2);
         paint.font = `11px ${colour("mono")}`;
         continue;
       }
       paint.fillStyle = looks.dim;
-      paint.fillText(lane.title, 16, y + BAND / 2);
+      paint.fillText(fitted(lane.title, Math.floor((this.titles - 12) / LETTER)), 8, y + BAND / 2);
       this.drawLane(paint, lane, y, width, colours);
     }
     this.drawAxis(paint, width, looks);
@@ -290,7 +296,7 @@ class TimelineView extends Drawing {
     while (k < items.length) {
       const i = items[k];
       if (start[i] > this.to) break;
-      const left = Math.max(TITLES, this.x(start[i]));
+      const left = Math.max(this.titles, this.x(start[i]));
       const right = Math.min(width, this.x(start[i] + ns[i]));
       const size = Math.max(right - left, 1);
       const isHit = this.hit && this.hit.lane === lane && this.hit.i === i;
@@ -300,7 +306,7 @@ class TimelineView extends Drawing {
       if (size > 30) {
         const name = this.sliceName(lane, i);
         paint.fillStyle = isHit ? fill : ink;
-        paint.fillText(fitted(name, Math.floor((size - 6) / 6.7)), left + 3, y + BAND / 2);
+        paint.fillText(fitted(name, Math.floor((size - 6) / LETTER)), left + 3, y + BAND / 2);
       }
       k++;
       if (size <= 1 && k < items.length) {
@@ -328,7 +334,9 @@ class TimelineView extends Drawing {
     paint.fillRect(0, 0, width, BAND);
     const span = this.to - this.from;
     const step = 10 ** Math.floor(Math.log10(span / 4));
-    const tick = [step, 2 * step, 5 * step].find((one) => span / one <= 8) ?? step * 10;
+    // Labels of ticks, such as "1,234 ms", have room beside one another.
+    const most = Math.min(8, this.room / 70);
+    const tick = [step, 2 * step, 5 * step, 10 * step].find((one) => span / one <= most) ?? step * 20;
     for (let at = Math.ceil(this.from / tick) * tick; at < this.to; at += tick) {
       const x = this.x(at);
       paint.fillStyle = looks.dim;
@@ -376,7 +384,7 @@ class TimelineView extends Drawing {
   find(event) {
     const [x, y] = this.position(event);
     const lane = this.bands?.[Math.floor((y + this.scroller.scrollTop) / BAND) - 1];
-    if (!lane?.items || x < TITLES) return null;
+    if (!lane?.items || x < this.titles) return null;
     const slack = ((this.to - this.from) / this.room) * 1.5;
     const k = this.firstAt(lane, this.at(x) - slack);
     const { start } = lane.columns;
