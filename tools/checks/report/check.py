@@ -34,6 +34,7 @@ from tools.checks.report.walks import (
     TIMELINE,
     WALK,
     drawn,
+    fold_a_group,
     follow_calls,
     hits_of_outer_functions,
     kernel_to_line,
@@ -276,9 +277,8 @@ def gpu(workspace: Workspace) -> Report:
     program = ROOT / "examples" / "simulated_gpu.py"
     flags = ("--whole", "--gpu-api", "--trace")
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
-    return Report(
-        "gpu", workspace.report(profile), walk=(*WALK, kernel_to_line, summary)
-    )
+    walk = (*WALK, kernel_to_line, fold_a_group, summary)
+    return Report("gpu", workspace.report(profile), walk=walk)
 
 
 def diff(workspace: Workspace) -> Report:

@@ -166,6 +166,28 @@ def kernel_to_line(one: Page) -> None:
     expect(one, "the line that launched a kernel", f"{told} === {place!r}")
 
 
+TITLE = f"""
+(() => {{
+  const view = {TIMELINE};
+  const box = view.canvas.getBoundingClientRect();
+  const index = view.bands.findIndex((one) => one.heading);
+  return [box.x + 30, box.y + (index + 1.5) * 16 - view.scroller.scrollTop];
+}})()
+"""
+
+
+def fold_a_group(one: Page) -> None:
+    """Click on the title of the first group of the timeline: its rows go and come."""
+    show(one, "timeline")
+    one.wait(f"{TIMELINE}.bands && {TIMELINE}.whole")
+    rows = f"{TIMELINE}.bands.length"
+    before = one.value(rows)
+    one.click(*one.value(TITLE))
+    expect(one, "a folded group", f"{rows} < {before}")
+    one.click(*one.value(TITLE))
+    expect(one, "all groups", f"{rows} === {before}")
+
+
 LINES = "tabs.find((one) => one.name === 'source').view.numbers"
 
 

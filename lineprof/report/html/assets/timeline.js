@@ -3,6 +3,7 @@
 
 const BAND = 16; // height of a row in pixels
 const TITLES = 220; // width of the rows' titles, at most
+const HEATS = 4; // steps of the colour of a slice by own time
 const LETTER = 6.7; // width of a letter in them
 const MAX_DEPTH = 48; // of nested slices in one group
 
@@ -164,6 +165,12 @@ async function gpuLanes(timeline) {
   return [...found.values()].sort((a, b) => compare(a.place, b.place)).flatMap((row) => row.lanes);
 }
 
+/** Return the own time of a line of a function (ns). */
+function ownOfLine(f, line) {
+  const index = ofLines(data.lines.line, f).indexOf(line);
+  return index < 0 ? 0 : data.lines.self[data.functions.first[f] + index];
+}
+
 class TimelineView extends Drawing {
   keys = {
     title: "Timeline",
@@ -172,6 +179,7 @@ class TimelineView extends Drawing {
       ["a d", "move to the left and right"],
       ["ArrowLeft ArrowRight", "slice beside this one"],
       ["Enter", "go to the line of the slice"],
+      ["z", "fold the thread or device of the slice, or unfold it"],
       ["Escape", "show the whole run"],
     ],
   };
@@ -191,13 +199,13 @@ class TimelineView extends Drawing {
     }
     const label = "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line";
     const listeners = { pointerdown: (event) => this.grab(event), dblclick: () => this.open() };
-    this.makeCanvas(label, listeners, "timeline", { wheel: (event) => this.wheel(event) });
+    this.makeCanvas(label, listeners, "flame-scroll", { wheel: (event) => this.wheel(event) });
     panel.prepend(
       h("div", { class: "tools" },
         h("button", { click: () => this.zoom(0.5), title: "Zoom in (w)" }, "+"),
         h("button", { click: () => this.zoom(2), title: "Zoom out (s)" }, "\u2212"),
         h("button", { click: () => this.reset() }, "Whole run"),
-        h("span", { class: "dim" }, "w s: zoom \u00b7 a d: move \u00b7 Ctrl+wheel: zoom \u00b7 drag: select a range \u00b7 click, then Enter: the line")));
+        h("span", { class: "dim" }, "drag: a range \u00b7 click: a slice with its line, or a title to fold \u00b7 Ctrl+wheel: zoom \u00b7 the more own time, the more orange")));
     panel.append(this.scroller);
     this.hit = null;
     this.ready = this.load();
@@ -208,14 +216,9 @@ class TimelineView extends Drawing {
       const lanes = [];
       for (const trace of data.timeline.traces) lanes.push(...(await traceLanes(trace)));
       for (const timeline of data.timeline.gpu) lanes.push(...(await gpuLanes(timeline)));
-      let heading = null;
       let [first, last] = [Infinity, 0];
-      this.bands = [];
       for (const lane of lanes.sort((a, b) => compare(a.order, b.order))) {
-        if (lane.group !== heading) this.bands.push({ heading: lane.group });
-        heading = lane.group;
         lane.items = Uint32Array.from(lane.items);
-        this.bands.push(lane);
         if (!lane.items.length) continue;
         const { start, ns } = lane.columns;
         const end = lane.items[lane.items.length - 1];
@@ -223,13 +226,34 @@ class TimelineView extends Drawing {
         last = Math.max(last, start[end] + ns[end]);
       }
       this.whole = [Math.min(first, last), Math.max(last, first + 1)];
-      this.setHeight((this.bands.length + 2) * BAND);
+      this.lanes = lanes;
+      this.folded = new Set();
+      this.layOut();
       this.reset();
       this.tell(null);
       this.readyMs = performance.now();
     } catch (error) {
       this.info.replaceChildren(`The slices cannot be read: ${error.message}`);
     }
+  }
+
+  /** Put the lanes below the titles of their groups; those of folded groups are left out. */
+  layOut() {
+    this.bands = [];
+    let heading = null;
+    for (const lane of this.lanes) {
+      if (lane.group !== heading) this.bands.push({ heading: lane.group });
+      heading = lane.group;
+      if (!this.folded.has(lane.group)) this.bands.push(lane);
+    }
+    this.setHeight((this.bands.length + 2) * BAND);
+  }
+
+  /** Hide the lanes of a group, or show them again. */
+  fold(group) {
+    if (!this.folded.delete(group)) this.folded.add(group);
+    this.layOut();
+    this.draw();
   }
 
   show() {
@@ -264,8 +288,9 @@ class TimelineView extends Drawing {
     const paint = this.begin(11);
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
     const looks = {};
-    for (const one of ["ink", "dim", "line-rule", "function-slice", "line-slice", "api", "sync", "gpu-box", "copy", "memset", "box-ink", "paper"]) looks[one] = colour(one);
-    const colours = { ...looks, function: looks["function-slice"], line: looks["line-slice"], gpu: looks["gpu-box"] };
+    for (const one of ["ink", "dim", "line-rule", "function-slice", "line-slice", "api", "sync", "gpu-box", "copy", "memset", "box-ink", "heat-row", "paper"]) looks[one] = colour(one);
+    const heats = (cold) => Array.from({ length: HEATS }, (_, step) => `color-mix(in srgb, ${looks["heat-row"]} ${(100 * step) / (HEATS - 1)}%, ${cold})`);
+    const colours = { ...looks, function: heats(looks["function-slice"]), line: heats(looks["line-slice"]), gpu: looks["gpu-box"] };
     const top = scroller.scrollTop;
     const first = Math.max(0, Math.floor(top / BAND) - 1);
     const last = Math.min(this.bands.length, Math.ceil((top + height) / BAND) + 1);
@@ -275,7 +300,7 @@ class TimelineView extends Drawing {
       if (lane.heading) {
         paint.fillStyle = looks.ink;
         paint.font = `bold 11px ${colour("mono")}`;
-        paint.fillText(fitted(lane.heading, Math.floor((width - 8) / LETTER)), 4, y + BAND / 2);
+        paint.fillText(fitted(`${this.folded.has(lane.heading) ? "\u25b8" : "\u25be"} ${lane.heading}`, Math.floor((width - 8) / LETTER)), 4, y + BAND / 2);
         paint.font = `11px ${colour("mono")}`;
         continue;
       }
@@ -300,7 +325,7 @@ class TimelineView extends Drawing {
       const right = Math.min(width, this.x(start[i] + ns[i]));
       const size = Math.max(right - left, 1);
       const isHit = this.hit && this.hit.lane === lane && this.hit.i === i;
-      const fill = colours[lane.kind === "stream" ? (KIND_COLOURS[data.gpu.kinds[kind[i]]] ?? "gpu") : lane.kind];
+      const fill = lane.trace ? colours[lane.kind][this.heat(lane, i)] : colours[lane.kind === "stream" ? (KIND_COLOURS[data.gpu.kinds[kind[i]]] ?? "gpu") : lane.kind];
       paint.fillStyle = isHit ? ink : fill;
       paint.fillRect(left, y + 1, size > 3 ? size - 0.5 : size, BAND - 2);
       if (size > 30) {
@@ -314,6 +339,20 @@ class TimelineView extends Drawing {
         if (start[items[k]] + ns[items[k]] < next) k = this.firstAt(lane, next, k);
       }
     }
+  }
+
+  /** Return the own time of the function or line of a slice, in steps of its share in the most. */
+  heat(lane, i) {
+    const { columns, trace } = lane;
+    const [number, line] = [columns.function[i], columns.line[i]];
+    const key = number * 2 ** 24 + line;
+    const known = (lane.heats ??= new Map());
+    if (!known.has(key)) {
+      const f = trace.functions[number];
+      const share = f < 0 ? 0 : lane.kind === "function" ? data.functions.self[f] / maxima().ofFunctions : ownOfLine(f, line) / maxima().self;
+      known.set(key, Math.round(Math.sqrt(share) * (HEATS - 1)));
+    }
+    return known.get(key);
   }
 
   /** Return the first slice of a lane, from `low` on, that ends at `ns` or later. */
@@ -340,7 +379,8 @@ class TimelineView extends Drawing {
     for (let at = Math.ceil(this.from / tick) * tick; at < this.to; at += tick) {
       const x = this.x(at);
       paint.fillStyle = looks.dim;
-      paint.fillText(time(Math.round(at)), x + 3, BAND / 2);
+      const label = time(Math.round(at));
+      if (x + 3 + label.length * LETTER <= width) paint.fillText(label, x + 3, BAND / 2);
       paint.fillStyle = looks["line-rule"];
       paint.fillRect(x, 0, 1, this.scroller.clientHeight);
     }
@@ -381,9 +421,15 @@ class TimelineView extends Drawing {
     return placeOf(f, line);
   }
 
+  /** Return the row at the pointer: a lane, or the title of a group. */
+  bandAt(event) {
+    const [, y] = this.position(event);
+    return this.bands?.[Math.floor((y + this.scroller.scrollTop) / BAND) - 1];
+  }
+
   find(event) {
-    const [x, y] = this.position(event);
-    const lane = this.bands?.[Math.floor((y + this.scroller.scrollTop) / BAND) - 1];
+    const [x] = this.position(event);
+    const lane = this.bandAt(event);
     if (!lane?.items || x < this.titles) return null;
     const slack = ((this.to - this.from) / this.room) * 1.5;
     const k = this.firstAt(lane, this.at(x) - slack);
@@ -393,6 +439,7 @@ class TimelineView extends Drawing {
   }
 
   hover(event) {
+    this.canvas.style.cursor = this.bandAt(event)?.heading ? "pointer" : "";
     if (this.range || this.kept) return;
     const hit = this.find(event);
     if (hit?.i !== this.hit?.i || hit?.lane !== this.hit?.lane) {
@@ -420,6 +467,8 @@ class TimelineView extends Drawing {
       if (range) {
         [this.from, this.to] = [this.at(Math.min(...range)), this.at(Math.max(...range))];
         this.clamp();
+      } else if (this.bandAt(event)?.heading) {
+        this.fold(this.bandAt(event).heading);
       } else {
         this.hit = this.find(event);
         this.kept = Boolean(this.hit);
@@ -498,6 +547,7 @@ class TimelineView extends Drawing {
       ArrowLeft: () => this.step(-1),
       ArrowRight: () => this.step(1),
       Enter: () => this.open(),
+      z: () => this.hit && this.fold(this.hit.lane.group),
       Escape: () => {
         this.kept = false;
         this.hit = null;
