@@ -3,7 +3,7 @@
 const MOST_FOUND = 50;
 // How well a word fits a text: the whole name, its start, the start of a word, the inside of one, or
 // as letters in this order.
-const [WHOLE, START, WORD, INSIDE, LETTERS] = [5, 4, 3, 2, 1];
+const FIT = { whole: 5, start: 4, word: 3, inside: 2, letters: 1 };
 
 /**
  * Kinds of what is found. `all` returns the indexes; `text(i)` is searched, and shown before
@@ -71,9 +71,9 @@ function fits(text, word, isSource) {
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
     const before = at ? text[at - 1] : ".";
     if (!isSource && (before === "." || before === "/")) {
-      if (at + word.length === text.length) return WHOLE;
-      best = START;
-    } else best = Math.max(best, /[a-z0-9]/.test(before) ? INSIDE : WORD);
+      if (at + word.length === text.length) return FIT.whole;
+      best = FIT.start;
+    } else best = Math.max(best, /[a-z0-9]/.test(before) ? FIT.inside : FIT.word);
   }
   if (best || isSource) return best;
   let from = 0;
@@ -81,7 +81,7 @@ function fits(text, word, isSource) {
     from = text.indexOf(one, from) + 1;
     if (!from) return 0;
   }
-  return LETTERS;
+  return FIT.letters;
 }
 
 /** Return what fits a query, the best first, of equals the hottest: MOST_FOUND at most. */

@@ -3,8 +3,8 @@
 
 const BAND = 16; // height of a row in pixels
 const TITLES = 220; // width of the rows' titles, at most
-const HEATS = 4; // steps of the colour of a slice by own time
-const LETTER = 6.7; // width of a letter in them
+const SLICE_HEATS = 4; // steps of the colour of a slice by own time
+const TITLE_LETTER = 6.7; // width of a letter in them
 const MAX_DEPTH = 48; // of nested slices in one group
 
 /**
@@ -289,7 +289,7 @@ class TimelineView extends Drawing {
     const [width, height] = [scroller.clientWidth, scroller.clientHeight];
     const looks = {};
     for (const one of ["ink", "dim", "line-rule", "function-slice", "line-slice", "api", "sync", "gpu-box", "copy", "memset", "box-ink", "heat-row", "paper"]) looks[one] = colour(one);
-    const heats = (cold) => Array.from({ length: HEATS }, (_, step) => `color-mix(in srgb, ${looks["heat-row"]} ${(100 * step) / (HEATS - 1)}%, ${cold})`);
+    const heats = (cold) => Array.from({ length: SLICE_HEATS }, (_, step) => `color-mix(in srgb, ${looks["heat-row"]} ${(100 * step) / (SLICE_HEATS - 1)}%, ${cold})`);
     const colours = { ...looks, function: heats(looks["function-slice"]), line: heats(looks["line-slice"]), gpu: looks["gpu-box"] };
     const top = scroller.scrollTop;
     const first = Math.max(0, Math.floor(top / BAND) - 1);
@@ -300,12 +300,12 @@ class TimelineView extends Drawing {
       if (lane.heading) {
         paint.fillStyle = looks.ink;
         paint.font = `bold 11px ${colour("mono")}`;
-        paint.fillText(fitted(`${this.folded.has(lane.heading) ? "\u25b8" : "\u25be"} ${lane.heading}`, Math.floor((width - 8) / LETTER)), 4, y + BAND / 2);
+        paint.fillText(fitted(`${this.folded.has(lane.heading) ? "\u25b8" : "\u25be"} ${lane.heading}`, Math.floor((width - 8) / TITLE_LETTER)), 4, y + BAND / 2);
         paint.font = `11px ${colour("mono")}`;
         continue;
       }
       paint.fillStyle = looks.dim;
-      paint.fillText(fitted(lane.title, Math.floor((this.titles - 12) / LETTER)), 8, y + BAND / 2);
+      paint.fillText(fitted(lane.title, Math.floor((this.titles - 12) / TITLE_LETTER)), 8, y + BAND / 2);
       this.drawLane(paint, lane, y, width, colours);
     }
     this.drawAxis(paint, width, looks);
@@ -331,7 +331,7 @@ class TimelineView extends Drawing {
       if (size > 30) {
         const name = this.sliceName(lane, i);
         paint.fillStyle = isHit ? fill : ink;
-        paint.fillText(fitted(name, Math.floor((size - 6) / LETTER)), left + 3, y + BAND / 2);
+        paint.fillText(fitted(name, Math.floor((size - 6) / TITLE_LETTER)), left + 3, y + BAND / 2);
       }
       k++;
       if (size <= 1 && k < items.length) {
@@ -350,7 +350,7 @@ class TimelineView extends Drawing {
     if (!known.has(key)) {
       const f = trace.functions[number];
       const share = f < 0 ? 0 : lane.kind === "function" ? data.functions.self[f] / maxima().ofFunctions : ownOfLine(f, line) / maxima().self;
-      known.set(key, Math.round(Math.sqrt(share) * (HEATS - 1)));
+      known.set(key, Math.round(Math.sqrt(share) * (SLICE_HEATS - 1)));
     }
     return known.get(key);
   }
@@ -380,7 +380,7 @@ class TimelineView extends Drawing {
       const x = this.x(at);
       paint.fillStyle = looks.dim;
       const label = time(Math.round(at));
-      if (x + 3 + label.length * LETTER <= width) paint.fillText(label, x + 3, BAND / 2);
+      if (x + 3 + label.length * TITLE_LETTER <= width) paint.fillText(label, x + 3, BAND / 2);
       paint.fillStyle = looks["line-rule"];
       paint.fillRect(x, 0, 1, this.scroller.clientHeight);
     }
