@@ -201,3 +201,30 @@ def test_a_comparison_finds_no_difference(both: tuple[LineStats, LineStats]) -> 
 def test_the_hints_name_no_deeper_calls(both: tuple[LineStats, LineStats]) -> None:
     names = {key[2] for key in functions_to_branch(both[0].calls.nodes)}
     assert DEEPER not in names
+
+
+def test_the_page_has_the_time_of_each_call_path(
+    both: tuple[LineStats, LineStats],
+) -> None:
+    """Recursion included: paths that end in the same call have the time of its edge."""
+    for stats in both:
+        page = Page(text_of(stats, "html"))
+        tree = page.rows("tree")
+        ns = [path["self"] for path in tree]
+        for index in range(len(tree) - 1, 0, -1):
+            if tree[index]["parent"] >= 0:
+                ns[tree[index]["parent"]] += ns[index]
+        found: Counter[tuple[int, int, int]] = Counter()
+        for path, below in zip(tree, ns, strict=True):
+            caller = tree[path["parent"]]["function"] if path["parent"] >= 0 else -1
+            end = (caller, path["line"], path["function"])
+            found[end] += below + path.get("recursive", 0)
+        deeper = sum(n for end, n in found.items() if end[2] < 0)
+        lost = {
+            (edge["caller"], edge["line"], edge["callee"]): edge["inclusive"]
+            - found[edge["caller"], edge["line"], edge["callee"]]
+            for edge in page.rows("edges")
+        }
+        assert all(ns >= 0 for ns in lost.values())
+        assert any(lost.values()) == bool(deeper) == bool(stats.calls.merged)
+        assert any(path.get("recursive") for path in tree) or deeper

@@ -17,6 +17,7 @@ from lineprof.model.call_graph import (
     edges,
     function_totals,
     line_self_ns,
+    with_children,
 )
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import (
@@ -235,7 +236,9 @@ class Collector:
         """Return the call paths of all threads together, callers before callees.
 
         They are in the order in which each was first called. Without calls, each
-        function is a root with its whole time.
+        function is a root with its whole time. The time of a path is that of `self` in
+        all paths below it and `recursive`: inner calls have their callees below the
+        outermost call of their function.
         """
         paths = _Paths()
         nodes = node_columns(self._profile.calls.nodes)
@@ -248,7 +251,16 @@ class Collector:
         if not at:
             for one in self._profile.functions:
                 paths.add((NONE, 0, self._functions[one.key]), one.calls, one.total_ns)
-        return paths.table()
+            return paths.table()
+        table = paths.table()
+        below = with_children(table["self"], table["parent"])
+        table["recursive"] = [-ns for ns in below]
+        for path, ns in zip(at, nodes.column("inclusive_ns")):
+            table["recursive"][path] += ns
+        for path, function in enumerate(table["function"]):
+            if function == NONE:  # calls without times: theirs is the rest of `self`
+                table["recursive"][path] = 0
+        return _without_zeros(table, {"recursive"})
 
     # Timelines.
 

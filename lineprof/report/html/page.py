@@ -34,6 +34,7 @@ _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
     *("core.js", "table.js", "canvas.js", "python.js", "source.js", "flame.js"),
+    *("callees.js", "overtime.js", "outline.js", "splitter.js"),
     *("timeline.js", "summary.js", "panels.js", "palette.js", "frame.js"),
     "report.js",
 )

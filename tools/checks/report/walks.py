@@ -94,15 +94,22 @@ def search(one: Page) -> None:
 
 
 def follow_calls(one: Page) -> None:
-    """Go from a line to its callee by the arrow, and back to the caller by another."""
+    """Go from a line to its callee by the callee's name, and back by an arrow."""
     show(one, "source")
-    arrow = "document.querySelector('.arrows button[aria-label^=\"Go to the {}\"]')"
-    for whom in ("callee", "caller"):
-        button = arrow.format(whom)
-        expect(one, f"an arrow to a {whom}", button)
+    code = "document.querySelector('.code')"
+    steps = {
+        "callee": f"{code}.querySelector('.callee a')",
+        "caller": f"{code}.querySelector('[aria-label^=\"Go to the caller\"]')",
+    }
+    closed = f"{code}.querySelector('.arrows [aria-expanded=false]')"
+    expect(one, "an arrow to callees", closed)
+    one.value(f"{closed}.click()")
+    for whom, link in steps.items():
+        expect(one, f"a way to a {whom}", link)
         before = one.value("location.hash")
-        name = one.value(f"{button}.getAttribute('aria-label')").split()[-1]
-        one.value(f"{button}.click()")
+        label = f"{link}.getAttribute('aria-label') ?? {link}.textContent"
+        name = one.value(label).split()[-1]
+        one.value(f"{link}.click()")
         expect(one, f"the {whom}", f"location.hash !== {before!r}")
         told = "document.querySelector('.detail').textContent"
         expect(one, f"the {whom} {name}", f"{told}.includes({name!r})")

@@ -2,30 +2,34 @@
 // and callers, callees and causes of the selected line on the other.
 
 /**
- * Columns of numbers. A column with `always` is in every page. One that `needs` a field of
- * the data is in a page where the field is true. Any other is in a page where a line has a
- * number for it. Columns that are `off` are not shown at first. `text` is by default `show`
- * of the number, a time.
+ * Columns of numbers. A column that `needs` a field of the data is in a page where the field
+ * is true; one that is `always` there needs none. Any other is in a page where a line has a
+ * number for it. Columns that are `off` are not shown at first, those that are `large` only
+ * where they matter. `text` is by default `show` of the number, a time; `cell` is shown in
+ * place of it. Calls below a line have the columns `ofCalls`, too.
  */
 const LINE_COLUMNS = [
-  { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, always: true },
-  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70, always: true },
-  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70, always: true },
-  { name: "share", title: "%", tip: "share in the time of the function's lines", text: (l) => percent(l.time, l.whole), width: 56, always: true },
-  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", width: 70, needs: "hasCalls" },
-  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", width: 70 },
-  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", width: 70 },
-  { name: "mpi", title: "MPI", tip: "time in collectives and messages", width: 70 },
-  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", width: 70 },
-  { name: "kernels", title: "Kernels", tip: "kernels that were launched", show: count, width: 64 },
-  { name: "copy", title: "Copies", tip: "time of copies between host and device", width: 70 },
+  { name: "run", title: "% run", tip: "share of the line's own time in the run; below a line: share of the calls' time", text: (l) => ofRun(l.run), width: 112, always: true, ofCalls: true },
+  { name: "share", title: "% func", tip: "share of the line's time in that of all lines of its function", text: (l) => percent(l.time, l.whole), off: true, always: true },
+  { name: "cost", title: "Time \u00d7 Hits", tip: "time of the line with all that it called, and how often it was executed", width: 132, always: true, ofCalls: true, isBoth: true },
+  { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, off: true, always: true, ofCalls: true },
+  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70, off: true, always: true, ofCalls: true },
+  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70, off: true, always: true, ofCalls: true },
+  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", width: 70, off: true, needs: "hasCalls", ofCalls: true },
+  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", width: 70, large: true },
+  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", width: 70, large: true },
+  { name: "mpi", title: "MPI", tip: "time in collectives and messages", width: 70, large: true },
+  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", width: 70, ofCalls: true },
+  { name: "kernels", title: "Kernels", tip: "kernels that were launched", show: count, width: 64, off: true },
+  { name: "copy", title: "Copies", tip: "time of copies between host and device", width: 70, large: true },
   { name: "copyBytes", title: "Copied", tip: "bytes that were copied", show: size, width: 70, off: true },
-  { name: "sync", title: "Sync", tip: "time blocked until the device was done", width: 70 },
+  { name: "sync", title: "Sync", tip: "time blocked until the device was done", width: 70, large: true },
   { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 70, off: true },
   { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 70, off: true },
-  { name: "python", title: "Python", tip: "own time in the interpreter", width: 70 },
-  { name: "native", title: "Native", tip: "own time in compiled code", width: 70 },
-  { name: "system", title: "System", tip: "own time in the kernel of the operating system", width: 70 },
+  { name: "python", title: "Python", tip: "own time in the interpreter", width: 70, off: true },
+  { name: "native", title: "Native", tip: "own time in compiled code", width: 70, off: true },
+  { name: "system", title: "System", tip: "own time in the kernel of the operating system", width: 70, off: true },
+  { name: "over", title: "Over the run", tip: "when the line ran: its time, callees included, from the start of the run to its end", width: 116, needs: "hasSlices", isBoth: true },
 ].map((one) => ({ text: (l) => unlessZero(one.show ?? time)(l[one.name]), width: 66, ...one }));
 
 /** Numbers of a line itself, and those with all that it called. */
@@ -33,14 +37,14 @@ const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
 const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync"];
 
 /** Columns that narrow windows leave out, the first one first. */
-const LESS_NEEDED = ["sync", "copy", "kernels", "each", "python", "native", "system", "await", "mpi", "ownWait", "self", "gpu", "hits"];
+const LESS_NEEDED = ["over", "sync", "copy", "await", "mpi", "ownWait", "gpu", "cost"];
 
 const WAIT_CAUSES = {
   gil: "for the interpreter's lock",
   lock: "for locks",
   sleep: "asleep",
   io: "for input and output",
-  ready: "for a processor",
+  ready: "for a free processor",
   other: "for something else",
 };
 
@@ -61,6 +65,7 @@ function lineNumbers(indexes) {
     if (low >= 0) found.min = found.min < 0 ? low : Math.min(found.min, low);
     found.max = Math.max(found.max, high);
   }
+  found.run = found.self;
   return found;
 }
 
@@ -119,6 +124,20 @@ function callAddress(edge) {
 
 const MOST = 30; // items of a list beside the source
 
+const AROUND_HOT = 5; // lines above and below a hot one, on paper
+
+/** Whether the panel of the selected line has room beside the source; whether little else has. */
+const WIDE = matchMedia("(min-width: 1750px)");
+const NARROW = matchMedia("(max-width: 600px)");
+
+/** Return the files as choices, those with the most own time first. */
+function filesByTime() {
+  const { functions, files } = data;
+  const own = files.name.map(() => 0);
+  functions.file.forEach((file, f) => file >= 0 && (own[file] += functions.self[f]));
+  return descending([...own.keys()], own).map((file) => [file, `${fileName(file)} \u00b7 ${ofRun(own[file]) || "0%"}`]);
+}
+
 /** Return a list below its title, `item(one)` of each of `all`; [] if there is none. */
 function listed(title, all, item) {
   return all.length ? [h("h3", {}, title), list(all.map(item))] : [];
@@ -136,6 +155,7 @@ class SourceView {
       ["n p", "next and previous hot line"],
       ["ArrowDown ArrowUp j k", "next and previous line"],
       ["PageDown PageUp Home End", "scroll"],
+      ["ArrowRight ArrowLeft", "show and hide the callees of the line"],
       ["Enter", "go to the callee of the line"],
       ["c", "go to the caller of the line's function"],
       ["h", "hot lines only"],
@@ -146,22 +166,26 @@ class SourceView {
     this.file = NONE;
     this.selected = 0;
     this.onlyHot = false;
+    this.shown = [];
     const { lines } = data;
+    data.hasSlices = data.timeline.traces.some((one) => one.count);
     this.known = LINE_COLUMNS.filter((one) =>
       one.always || (one.needs ? data[one.needs] : lines[one.name]?.some((number) => number > 0)));
-    this.columns = this.known.filter((one) => !one.off && !(one.name === "ownWait" && !this.waitsMatter()));
     this.fit();
     this.outline = new Outline(this);
     this.scroller = tableElement("code", "Source with the numbers of each line", (event) => this.key(event));
     this.headRow = h("div", { class: "row", role: "row" });
-    this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow));
+    this.around = h("div", { class: "around", role: "row" });
+    this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow, this.around));
+    // Before the same of the rows.
+    addEventListener("beforeprint", () => this.layOut(true));
     this.rows = new Rows(this.scroller, (index) => this.row(index));
-    this.rows.rendered = () => this.drawWindow();
+    this.rows.rendered = (first) => this.follow(first ?? Math.floor(this.scroller.scrollTop / ROW));
+    addEventListener("afterprint", () => this.layOut());
     this.detail = h("aside", { class: "detail", "aria-label": "Selected line", "aria-live": "polite" });
     this.map = h("canvas", { class: "minimap", "aria-hidden": "true", pointerdown: (event) => this.drag(event) });
     this.frame = h("div", { class: "window", "aria-hidden": "true" });
-    const files = data.files.name.map((name, file) => [file, visible(name)]);
-    this.picker = select("File", files, () => go(address("source", data.files.name[this.picker.value])));
+    this.picker = select("File", filesByTime(), () => go(address("source", data.files.name[this.picker.value])));
     this.find = searchInput("Find in this file", {
       placeholder: "Find in this file (/)",
       keydown: (event) => {
@@ -171,24 +195,45 @@ class SourceView {
       input: () => this.rows.again(),
     });
     this.hotButton = h("button", { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
+    this.menu = h("details", { class: "menu" });
+    const { element } = this.outline;
     panel.append(
       h("div", { class: "source" },
-        this.outline.element,
-        h("section", { class: "middle" },
-          h("div", { class: "tools" }, this.picker, this.find, this.hotButton, this.columnsMenu(),
+        element,
+        h("section", { class: "middle", "aria-label": "Source" },
+          h("div", { class: "tools" }, this.picker, this.find, this.hotButton, this.menu,
             h("button", { title: "Next hot line (n)", click: () => this.nextHot(1) }, "\u2193 hot"),
             h("button", { title: "Previous hot line (p)", click: () => this.nextHot(-1) }, "\u2191 hot")),
           h("div", { class: "page" }, this.scroller, h("div", { class: "map" }, this.map, this.frame))),
-        this.detail));
+        this.detail,
+        splitter("Width of the list of functions", element, "outline", 1, () => false),
+        splitter("Size of the panel of the selected line", this.detail, "detail", -1, () => !WIDE.matches)));
     new ResizeObserver(inNextFrame(() => this.drawMap())).observe(this.map);
+    new ResizeObserver(([entry]) => (this.room = entry.contentRect.height)).observe(this.scroller);
+    NARROW.addEventListener("change", () => {
+      this.fit();
+      this.setColumns();
+    });
     onTheme.push(() => this.drawMap());
     this.setColumns();
+    if (data.hasSlices) setTimeout(() => this.readSlices(), 200);
   }
 
-  /** Leave out columns at first where the window has no room for them and the source. */
+  /** Read when each line ran, after the page has come into sight. */
+  async readSlices() {
+    const over = new OverTime();
+    await over.read();
+    this.over = over;
+    this.rows.again();
+    this.tell();
+  }
+
+  /** Choose the columns that are shown first: those for which the window has room. */
   fit() {
-    const beside = innerWidth >= 1750 ? 580 : innerWidth > 900 ? 230 : 0; // outline, detail
-    const room = innerWidth - beside - 200; // map, number, lanes, arrows
+    const isLarge = (one) => !one.large || this.matters(one.name);
+    this.columns = this.known.filter((one) => !one.off && isLarge(one) && (one.name === "run" || !NARROW.matches));
+    const beside = WIDE.matches ? 700 : innerWidth > 900 ? 300 : 0; // outline, detail
+    const room = innerWidth - beside - 150; // map, number, arrows
     const needed = () => 380 + sum(this.columns.map((one) => one.width));
     for (const name of LESS_NEEDED) {
       if (needed() <= room) return;
@@ -196,14 +241,16 @@ class SourceView {
     }
   }
 
-  /** Return whether waits are a part of the run that is worth a column. */
-  waitsMatter() {
-    return sum(column(data.lines, "ownWait")) > 0.01 * data.selfTotal;
+  /** Return whether times of lines are a part of the run that is worth a column. */
+  matters(name) {
+    const times = column(data.lines, name);
+    return (OWN.includes(name) ? sum(times) : maximum(times)) > 0.01 * data.run.ns;
   }
 
-  columnsMenu() {
+  /** Offer all columns, with what they mean. */
+  setMenu() {
     const boxes = this.known.map((one) =>
-      h("label", { title: one.tip },
+      h("label", {},
         h("input", {
           type: "checkbox",
           checked: this.columns.includes(one),
@@ -213,20 +260,22 @@ class SourceView {
             this.setColumns();
           },
         }),
-        ` ${one.title}`));
-    return h("details", { class: "menu" }, h("summary", {}, "Columns"), h("div", {}, boxes));
+        ` ${one.title}`,
+        h("span", { class: "dim" }, ` ${one.tip}`)));
+    this.menu.replaceChildren(h("summary", {}, "Columns"), h("div", {}, boxes));
   }
 
   setColumns() {
-    const widths = this.columns.map((one) => `${one.width}px`).join(" ");
-    this.scroller.style.setProperty("--columns", `52px ${widths} ${data.gpu ? 70 : 50}px 50px minmax(360px, 1fr)`);
+    const isNarrow = NARROW.matches;
+    const widths = this.columns.map((one) => (isNarrow && one.name === "run" ? "54px" : `${one.width}px`)).join(" ");
+    this.scroller.style.setProperty("--columns", `${isNarrow ? "44px" : "56px"} ${widths} 52px minmax(360px, 1fr)`);
     this.headRow.replaceChildren(
       h("span", { role: "columnheader" }, "Line"),
-      ...this.columns.map((one) => h("span", { role: "columnheader", title: one.tip }, one.title)),
-      h("span", { role: "columnheader", class: "left", title: "Own time of the line (above: processor, paler: waiting) and on GPUs (below), as shares of the hottest line's" }, data.gpu ? "CPU/GPU" : "CPU"),
+      ...this.columns.map((one) => h("span", { role: "columnheader", class: `of-${one.name}`, title: one.tip }, one.title)),
       h("span", { role: "columnheader", class: "left", title: "Calls from this line (\u2192), calls of this function (\u2190)" }, "Calls"),
       h("span", { role: "columnheader", class: "left" }, "Source"),
     );
+    if (!this.menu.open) this.setMenu();
     this.rows.again();
   }
 
@@ -242,9 +291,11 @@ class SourceView {
       this.detail.replaceChildren(h("p", {}, "The profile has no functions."));
       return;
     }
-    if (file !== this.file) this.open(file);
+    const isNew = file !== this.file;
+    if (isNew) this.open(file);
     if (!number || number > this.last) number = this.hottestOfFile() || 1;
-    this.select(number);
+    if (number === this.selected && !isNew) this.rows.reveal(this.place.get(this.cursor ?? number) ?? 0);
+    else this.select(number);
   }
 
   /** Go to the search of functions, or to the choice of files where that is hidden. */
@@ -265,6 +316,8 @@ class SourceView {
     this.numbers = new Map();
     for (const [line, indexes] of data.linesOfFile[file]) this.numbers.set(line, lineNumbers(indexes));
     this.last = Math.max(this.text.length, maximum(this.numbers.keys()));
+    this.opened = new Map(); // by line: its callees that are shown below it
+    this.cursor = null; // the one of them that is chosen, if any
     this.readCalls();
     this.layOut();
     this.drawMap();
@@ -280,6 +333,12 @@ class SourceView {
       addTo(this.starts, this.definition(f), f);
       for (const edge of functions.callsFrom[f]) addTo(this.callsFrom, edges.line[edge], edge);
     }
+    const inside = [...this.starts.values()].flat();
+    const length = (f) => functions.end[f] - functions.line[f];
+    this.functionOf = new Int32Array(this.last + 1).fill(NONE);
+    for (const f of inside.sort((a, b) => length(b) - length(a) || b - a)) {
+      this.functionOf.fill(f, functions.line[f], functions.end[f] + 1);
+    }
   }
 
   /** Return the line of a function's name: its first line may be that of a decorator. */
@@ -291,11 +350,19 @@ class SourceView {
     return first;
   }
 
-  /** Choose the lines that are shown; a gap stands for those in between. */
-  layOut() {
+  /**
+   * Choose the lines that are shown; a gap stands for those in between. On paper, they are
+   * the hot ones and some around them.
+   */
+  layOut(isPaper = false) {
     const { last } = this;
     const chosen = new Set();
-    if (this.text.length && !this.onlyHot) {
+    const hot = isPaper ? [...this.numbers.keys()].filter((line) => this.isHot(this.numbers.get(line))) : [];
+    if (hot.length) {
+      for (const one of hot) {
+        for (let line = Math.max(1, one - AROUND_HOT); line <= Math.min(last, one + AROUND_HOT); line++) chosen.add(line);
+      }
+    } else if (this.text.length && !this.onlyHot) {
       for (let line = 1; line <= last; line++) chosen.add(line);
     } else {
       for (const [line, numbers] of this.numbers) {
@@ -309,6 +376,7 @@ class SourceView {
     for (const line of [...chosen].sort((a, b) => a - b)) {
       if (line > before + 1) shown.push(-(line - before - 1));
       shown.push(line);
+      if (this.opened.has(line)) shown.push(...openRows(this.opened.get(line)));
       before = line;
     }
     if (last > before) shown.push(-(last - before));
@@ -324,33 +392,96 @@ class SourceView {
 
   row(index) {
     const line = this.shown[index];
+    if (typeof line === "object") return this.calleeRow(line);
     if (line < 0) {
       return h("div", { class: "row gap", role: "row" }, h("span", { role: "cell" }, `\u22ef ${counted(-line, "line")}`));
     }
     const numbers = this.numbers.get(line);
+    const isSelected = line === this.selected && !this.cursor;
     const properties = {
-      class: `row${line === this.selected ? " selected" : ""}${numbers ? " measured" : " idle"}`,
+      class: `row${isSelected ? " selected" : ""}${numbers ? " measured" : " idle"}`,
       role: "row",
       click: (event) => event.target.closest("button") || this.choose(line),
     };
     const row = h("div", properties,
       h("span", { role: "cell", class: "number" }, String(line)),
-      this.columns.map((one) => h("span", { role: "cell" }, numbers ? one.text(numbers) : "")),
-      this.lanes(numbers),
+      this.columns.map((one) => this.cell(one, numbers)),
       this.arrows(line),
       this.code(line));
     if (numbers) row.style.setProperty("--share", Math.sqrt(heat(numbers)).toFixed(3));
     return row;
   }
 
+  /** Return the cell of a column for a line, for a call below it, or without numbers. */
+  cell(one, numbers) {
+    const content = !numbers ? "" : one.isBoth ? this[one.name === "cost" ? "cost" : "overTime"](numbers) : one.text(numbers);
+    const bars = numbers && one.name === "run" && this.lanes(numbers);
+    return h("span", { role: "cell", class: `of-${one.name}` }, bars ? h("span", { class: "amount" }, content) : content, bars);
+  }
+
+  cost(numbers) {
+    return [h("span", { class: "amount" }, time(numbers.time)), h("span", { class: "dim" }, ` \u00d7 ${count(numbers.hits)}`)];
+  }
+
+  overTime(numbers) {
+    return this.over && numbers.outer ? this.over.drawing(numbers) : "";
+  }
+
+  /** Return the row of calls below a line, or of a sum of calls. */
+  calleeRow(callee) {
+    const { f, note, above } = callee;
+    const at = f >= 0 && placeOf(f, 0) && callee.line && above ? above.f : NONE;
+    const words = callee.hits === undefined ? "" : `${counted(callee.hits, "call")} of ${this.calleeName(callee)}: ${time(callee.time)}, ${percent(callee.time, this.wholeOf(callee))} of ${above ? `those of ${functionName(above.f)}` : "the line"}`;
+    const row = h("div", { class: `row callee${this.cursor === callee ? " selected" : ""}`, role: "row", title: words, click: (event) => event.target.closest("button, a") || this.pick(callee) },
+      h("span", { role: "cell", class: "number" }),
+      this.columns.map((one) => (note && one.name !== "run" && one.name !== "cost" ? h("span", { role: "cell" }) : this.cell(one.ofCalls ? one : {}, one.ofCalls ? callee : null))),
+      h("span", { role: "cell" }),
+      h("span", { role: "cell", class: "text" },
+        !this.isOpenable(callee) ? h("span", { class: "leaf" }) : h("button", { tabindex: -1, "aria-expanded": callee.open, "aria-label": `Callees of ${functionName(f)}`, click: () => this.toggle(callee) }, callee.open ? "\u25be" : "\u25b8"),
+        note ? h("i", { class: "dim" }, note) : f < 0 ? this.calleeName(callee) : functionLink(f),
+        callee.again && h("i", { class: "dim", title: "A call while another one of the function is open: its callees count there" }, " \u21ba recursion"),
+        at >= 0 && h("span", { class: "dim" }, `  ${callee.line}: ${sourceLine(data.functions.file[at], callee.line)}`)));
+    row.style.setProperty("--depth", callee.depth);
+    return row;
+  }
+
+  calleeName({ f }) {
+    return f < 0 ? "deeper calls" : functionName(f);
+  }
+
+  /** Return the time (ns) of the line above some calls, or of the calls above them. */
+  wholeOf({ above, at }) {
+    return above?.time ?? this.numbers.get(at)?.time ?? 0;
+  }
+
+  isOpenable(callee) {
+    return callee.below.length > 0;
+  }
+
+  /** Show the callees of a line, or of calls below it, or hide them again. */
+  toggle(row, wanted) {
+    const isLine = typeof row === "number";
+    const isOpen = isLine ? this.opened.has(row) : row.open;
+    if (isOpen === wanted) return;
+    if (!isLine) row.open = !isOpen;
+    else if (isOpen) this.opened.delete(row);
+    else this.opened.set(row, calleesOf(row, this.callsFrom.get(row)));
+    this.layOut();
+    this.pick(row);
+    this.scroller.focus({ preventScroll: true }); // the row was made anew
+  }
+
   lanes(numbers) {
-    const cell = h("span", { role: "cell", class: "lanes" });
-    if (!numbers) return cell;
+    const cell = h("span", { class: "lanes" });
     const lane = (kind, share, pale) => {
       const element = fill(kind, share);
       element.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
       return element;
     };
+    if (!numbers.functions) {
+      cell.append(fill("calls", numbers.run / (this.wholeOf(numbers) || 1)));
+      return cell;
+    }
     const most = maxima();
     const pale = numbers.self ? Math.min(1, numbers.ownWait / numbers.self) : 0;
     cell.append(lane("cpu", numbers.self / most.self, pale));
@@ -360,19 +491,31 @@ class SourceView {
 
   arrows(line) {
     const { edges } = data;
-    const arrow = (sign, where, name, title, target) =>
-      h("button", { title, "aria-label": `Go to the ${where} ${name}`, click: () => go(target) }, sign);
     const cell = h("span", { role: "cell", class: "arrows" });
     const calls = this.callsFrom.get(line);
     if (calls) {
-      const callee = this.mainCallee(calls);
-      const names = calls.slice(0, 8).map((edge) => functionName(edges.callee[edge]));
-      cell.append(arrow("\u2192", "callee", functionName(callee), `Calls ${names.join(", ")}: go to the one with the most time`, functionAddress(callee)));
+      const names = byTime(calls).slice(0, 8).map((edge) => functionName(edges.callee[edge]));
+      const isOpen = this.opened.has(line);
+      const leave = (event) => event.preventDefault() ?? go(functionAddress(this.mainCallee(calls)));
+      cell.append(h("button", {
+        tabindex: -1,
+        title: `Calls ${names.join(", ")}: show them below; with Ctrl, go to the one with the most time`,
+        "aria-label": `Callees of line ${line}`,
+        "aria-expanded": String(isOpen),
+        click: (event) => (isModified(event) ? leave(event) : this.toggle(line)),
+        auxclick: (event) => event.button === 1 && leave(event),
+      }, isOpen ? "\u2193" : "\u2192"));
     }
     const edge = this.mainCaller(this.starts.get(line) ?? []);
     if (edge !== undefined) {
       const caller = functionName(edges.caller[edge]);
-      cell.append(arrow("\u2190", "caller", caller, `Called from ${caller}: go to the line with the most calls' time`, callAddress(edge)));
+      cell.append(h("button", {
+        tabindex: -1,
+        class: "caller",
+        title: `Called from ${caller}: go to the line with the most calls' time`,
+        "aria-label": `Go to the caller ${caller}`,
+        click: () => go(callAddress(edge)),
+      }, "\u2190"));
     }
     return cell;
   }
@@ -403,28 +546,47 @@ class SourceView {
   }
 
   /** Select a line as a click does: the address of the page names it. */
-  choose(line) {
-    go(lineAddress(this.file, line));
+  choose(line, isStep = false) {
+    this.select(line);
+    go(lineAddress(this.file, line), isStep);
+  }
+
+  /** Select a row: a line, or calls below one. */
+  pick(row) {
+    if (typeof row === "number") return this.choose(row, true);
+    const old = this.cursor;
+    if (row.at !== this.selected) this.choose(row.at, true);
+    this.cursor = row;
+    for (const one of [old, row.at]) if (this.place.has(one)) this.rows.refresh(this.place.get(one));
+    this.rows.refresh(this.place.get(row));
+    this.rows.reveal(this.place.get(row));
   }
 
   select(line) {
-    const old = this.selected;
+    const olds = [this.selected, this.cursor];
     this.selected = line;
+    this.cursor = null;
     if (!this.place.has(line) && this.onlyHot) this.toggleHot();
-    if (this.place.has(old)) this.rows.refresh(this.place.get(old));
+    for (const old of olds) if (this.place.has(old)) this.rows.refresh(this.place.get(old));
     if (this.place.has(line)) {
       this.rows.refresh(this.place.get(line));
       this.rows.reveal(this.place.get(line));
     }
     this.tell();
-    this.outline.markLine(this.file, line);
+    this.outline.mark(this.functionAt(line));
+  }
+
+  /** Return the innermost function around a line; undefined if there is none. */
+  functionAt(line) {
+    const f = this.functionOf[line];
+    return f >= 0 ? f : undefined;
   }
 
   step(by) {
-    let index = (this.place.get(this.selected) ?? 0) + by;
+    let index = (this.place.get(this.cursor ?? this.selected) ?? 0) + by;
     index = Math.max(0, Math.min(this.shown.length - 1, index));
     while (this.shown[index] < 0 && this.shown[index + Math.sign(by)] !== undefined) index += Math.sign(by);
-    if (this.shown[index] > 0) this.choose(this.shown[index]);
+    if (!(this.shown[index] < 0)) this.pick(this.shown[index]);
   }
 
   nextHot(by) {
@@ -451,8 +613,9 @@ class SourceView {
   }
 
   key(event) {
-    if (isModified(event)) return;
-    const page = Math.floor(this.scroller.clientHeight / ROW) - 2;
+    if (isModified(event) || (event.key === "Enter" && event.target !== this.scroller)) return;
+    const page = Math.floor((this.room - this.rows.head) / ROW) - 1;
+    const row = this.cursor ?? this.selected;
     const calls = this.callsFrom.get(this.selected);
     const caller = this.mainCaller(this.numbers.get(this.selected)?.functions ?? this.starts.get(this.selected) ?? []);
     act(event, {
@@ -462,14 +625,27 @@ class SourceView {
       k: () => this.step(-1),
       PageDown: () => this.step(page),
       PageUp: () => this.step(-page),
-      Home: () => this.choose(1),
-      End: () => this.choose(Math.max(1, this.text.length)),
+      Home: () => this.choose(1, true),
+      End: () => this.choose(Math.max(1, this.text.length), true),
+      ArrowRight: () => this.unfold(row),
+      ArrowLeft: () => this.fold(row),
       n: () => this.nextHot(1),
       p: () => this.nextHot(-1),
       h: () => this.toggleHot(),
-      Enter: () => calls && go(functionAddress(this.mainCallee(calls))),
+      Enter: () => (this.cursor ? this.cursor.f >= 0 && go(functionAddress(this.cursor.f)) : calls && go(functionAddress(this.mainCallee(calls)))),
       c: () => caller !== undefined && go(callAddress(caller)),
     });
+  }
+
+  /** Show the callees of a row. */
+  unfold(row) {
+    if (typeof row === "number" ? this.callsFrom.has(row) : this.isOpenable(row)) this.toggle(row, true);
+  }
+
+  /** Hide the callees of a row, or go to the row above if it shows none. */
+  fold(row) {
+    if (typeof row === "number" || row.open) this.toggle(row, false);
+    else this.pick(row.above?.time === undefined ? row.at : row.above);
   }
 
   // The selected line.
@@ -482,16 +658,20 @@ class SourceView {
     ];
     if (numbers) {
       const rows = this.known
-        .filter((one) => one.text(numbers))
+        .filter((one) => !one.isBoth && one.text(numbers))
         .map((one) => h("div", { title: one.tip }, h("dt", {}, one.title), h("dd", {}, one.text(numbers))));
-      const share = ofRun(numbers.self);
-      if (share) rows.push(h("div", { title: "share of its own time in that of the whole run" }, h("dt", {}, "% of the run"), h("dd", {}, share)));
       parts[0].push(h("dl", { class: "numbers" }, rows));
-      parts.push(this.inner(numbers), this.waits(numbers), this.work(numbers));
+      parts.push(this.whenRun(numbers), this.inner(numbers), this.waits(numbers), this.work(numbers));
     } else parts[0].push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
     parts.push(this.callees(line));
     for (const f of new Set([...(numbers?.functions ?? []), ...(this.starts.get(line) ?? [])])) parts.push(this.callers(f));
     this.detail.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));
+  }
+
+  /** The drawing of when a line ran, and what it says. */
+  whenRun(numbers) {
+    const drawing = this.overTime(numbers);
+    return drawing ? [h("h3", {}, "Over the run"), drawing, h("p", { class: "dim" }, drawing.getAttribute("aria-label"))] : [];
   }
 
   /** The functions inside this line, whose time is part of its own numbers. */
@@ -508,7 +688,7 @@ class SourceView {
       return [words, times ? sum(numbers.outer.map((i) => times[i])) : 0];
     });
     const found = rows.filter(([, ns]) => ns).sort((a, b) => b[1] - a[1]);
-    return listed("Waited, callees included", found, ([words, ns]) => `${time(ns)} ${words}`);
+    return listed("Waiting, callees included", found, ([words, ns]) => `${time(ns)} ${words}`);
   }
 
   /** The work on GPUs that the line itself launched, by name. */
@@ -566,12 +746,31 @@ class SourceView {
     this.drawWindow();
   }
 
+  /** Draw what is in sight, from row `first` on: in the map, and in the head. */
+  follow(first) {
+    if (!this.shown.length) return;
+    this.first = first;
+    this.drawWindow();
+    let index = first;
+    while (this.shown[index] < 0 && index < this.shown.length - 1) index++;
+    const row = this.shown[index];
+    const f = this.functionAt(typeof row === "object" ? row.at : row);
+    if (f === this.above) return;
+    this.above = f;
+    const { functions } = data;
+    this.around.replaceChildren(h("span", { role: "cell" },
+      f === undefined ? "" : [
+        functionLink(f),
+        h("span", { class: "dim" }, ` ${[time(functions.total[f]), `${ofRun(functions.total[f])} of the run`, counted(functions.calls[f], "call")].join(" \u00b7 ")}`),
+      ]));
+  }
+
   drawWindow() {
     if (!this.mapStep) return;
-    const { scroller, frame } = this;
-    const room = scroller.clientHeight - this.rows.head;
-    frame.style.top = `${(scroller.scrollTop / ROW) * this.mapStep}px`;
-    frame.style.height = `${Math.max(6, Math.min(this.shown.length, room / ROW) * this.mapStep)}px`;
+    const { frame, mapStep } = this;
+    frame.style.transform = `translateY(${this.first * mapStep}px)`;
+    const height = `${Math.max(6, Math.min(this.shown.length, (this.room - this.rows.head) / ROW) * mapStep)}px`;
+    if (frame.style.height !== height) frame.style.height = height;
   }
 
   drag(event) {
@@ -579,64 +778,9 @@ class SourceView {
       const row = (move.clientY - this.map.getBoundingClientRect().top) / this.mapStep;
       this.scroller.scrollTop = row * ROW - this.scroller.clientHeight / 2;
     };
-    jump(event);
+    go(event);
     this.map.setPointerCapture(event.pointerId);
     this.map.onpointermove = jump;
     this.map.onpointerup = () => (this.map.onpointermove = null);
-  }
-}
-
-/** The functions of the program beside the source, those with the most own time first. */
-class Outline {
-  constructor(view) {
-    this.view = view;
-    const { functions } = data;
-    const gpu = column(functions, "gpu");
-    this.all = [...functions.name.keys()]
-      .filter((f) => functions.file[f] >= 0)
-      .sort((a, b) => functions.self[b] - functions.self[a] || gpu[b] - gpu[a]);
-    this.list = this.all;
-    this.scroller = h("div", { class: "list", role: "table", "aria-label": "Functions by own time" });
-    this.rows = new Rows(this.scroller, (index) => this.row(index));
-    this.input = searchInput("Search functions and files", {
-      placeholder: "Functions and files (f)",
-      input: () => {
-        const wanted = this.input.value.toLowerCase();
-        this.list = this.all.filter((f) => `${functions.name[f]} ${functionPlace(f)}`.toLowerCase().includes(wanted));
-        this.rows.reset(this.list.length);
-      },
-      keydown: (event) => {
-        if (event.key === "Enter" && this.list.length) go(functionAddress(this.list[0]));
-        else if (event.key === "Escape") view.scroller.focus();
-      },
-    });
-    this.element = h("aside", { class: "outline", "aria-label": "Functions" }, this.input, this.scroller);
-    requestAnimationFrame(() => this.rows.reset(this.list.length));
-  }
-
-  row(index) {
-    const f = this.list[index];
-    const { functions } = data;
-    const share = functions.self[f] / maxima().ofFunctions;
-    return h("div", { class: f === this.here ? "row selected" : "row", role: "row", title: `${functionPlace(f)}: own time ${time(functions.self[f])}`, click: () => this.open(f) },
-      h("span", { role: "cell" }, bar(share)),
-      h("span", { role: "cell", class: "left" }, functionLink(f)),
-      h("span", { role: "cell" }, time(functions.self[f])));
-  }
-
-  /** Go to the hottest line of a function. */
-  open(f) {
-    const { functions, lines } = data;
-    let best = functions.first[f];
-    for (let i = best; i < functions.first[f + 1]; i++) if (lines.self[i] > lines.self[best]) best = i;
-    go(best < functions.first[f + 1] ? lineAddress(functions.file[f], lines.line[best]) : functionAddress(f));
-  }
-
-  markLine(file, line) {
-    const { functions } = data;
-    const size = (f) => functions.end[f] - functions.line[f];
-    const around = this.all.filter((f) => functions.file[f] === file && functions.line[f] <= line && line <= functions.end[f]);
-    this.here = around.sort((a, b) => size(a) - size(b) || a - b)[0]; // the innermost one
-    this.rows.again();
   }
 }

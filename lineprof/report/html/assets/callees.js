@@ -1,0 +1,116 @@
+// The calls below a line of the source: its callees, below these what they call in turn.
+// Numbers are those of this chain of calls alone, summed over all call paths to the line.
+
+const MOST_CALLEES = 30; // rows below one line or one call
+
+/**
+ * Return the call paths of the profile, with the time of each, `inclusive`, and those that
+ * end in each function.
+ */
+function pathsOfFunctions() {
+  if (!data.callPaths) {
+    const { recursive } = data.tree;
+    const paths = new CallPaths(data.tree);
+    paths.inclusive = recursive ? paths.total.map((ns, i) => ns + recursive[i]) : paths.total;
+    paths.into = groups(data.tree.function, data.functions.count);
+    data.callPaths = paths;
+  }
+  return data.callPaths;
+}
+
+/**
+ * Return whether a path ends in a function that it also has further out. Such a call has
+ * no callees here: they are below the outer call, as recursion makes no deeper tree.
+ */
+function isRecursive(path) {
+  const { parent, fn } = pathsOfFunctions();
+  const { calls, primitive } = data.functions;
+  const f = fn[path];
+  if (f < 0 || !primitive || primitive[f] === calls[f]) return false;
+  for (let up = parent[path]; up >= 0; up = parent[up]) if (fn[up] === f) return true;
+  return false;
+}
+
+/** All calls of one function from one line, by one chain of calls; one row of the source. */
+class Callee {
+  /**
+   * `above` is the call further out, or undefined; `at` the number of the line in the
+   * source where the chain begins. `paths` are the call paths that end with these calls;
+   * `hits` and `time`, where given, have those whose paths were not kept, too. `run` has
+   * recursion once, as a share of the run must.
+   */
+  constructor({ above, at, line, f, paths, gpu, hits, time }) {
+    Object.assign(this, { above, at, line, f, paths, gpu });
+    this.depth = above ? above.depth + 1 : 1;
+    this.open = false;
+    const { calls, inclusive, self } = pathsOfFunctions();
+    const total = (numbers, some) => sum(some.map((path) => numbers[path]));
+    const outer = paths.filter((path) => !isRecursive(path));
+    const kept = total(inclusive, paths);
+    this.hits = hits ?? total(calls, paths);
+    this.time = time ?? kept;
+    this.lost = this.time - kept; // above the limit of call paths, only sums are known
+    this.run = total(inclusive, outer) + this.lost;
+    this.self = total(self, paths);
+    this.again = outer.length < paths.length;
+  }
+
+  /** Return the calls by this one, the longest first; they are made once. */
+  get below() {
+    this.made ??= shortened(this.callees(), this);
+    return this.made;
+  }
+
+  callees() {
+    const { below, fn, line } = pathsOfFunctions();
+    const found = new Map();
+    for (const path of this.paths) for (const child of below[path] ?? []) addTo(found, `${line[child]} ${fn[child]}`, child);
+    return [...found.values()].map((paths) => new Callee({
+      above: this,
+      at: this.at,
+      line: line[paths[0]],
+      f: fn[paths[0]],
+      paths,
+    }));
+  }
+}
+
+/** Return the longest of some calls, then the sums of the others and of lost ones. */
+function shortened(callees, above) {
+  const found = callees.sort((a, b) => b.time - a.time || b.hits - a.hits);
+  const rest = found.splice(MOST_CALLEES);
+  const { at } = above;
+  const note = (words, time) => found.push({ note: words, time, run: time, at, above, depth: above.depth + 1, below: [] });
+  if (rest.length) note(`${count(rest.length)} more callees`, sum(rest.map((one) => one.time)));
+  if (above.lost) note("own time and callees by call paths that were not kept", above.lost);
+  return found;
+}
+
+/** Return the calls from a line, the longest first; `calls` are indexes of `edges`. */
+function calleesOf(at, calls) {
+  const { caller, callee, inclusive, gpu } = data.edges;
+  const tree = pathsOfFunctions();
+  const isWithin = (f) => calls.some((one) => callee[one] === f && caller[one] !== f);
+  const outer = calls.filter((one) => !isWithin(caller[one]));
+  const byCallee = new Map();
+  for (const one of outer.length ? outer : calls) addTo(byCallee, callee[one], one);
+  const callees = [...byCallee].map(([f, some]) => {
+    const callers = new Set(some.map((one) => caller[one]));
+    const isHere = (path) => tree.line[path] === at && callers.has(tree.fn[tree.parent[path]]);
+    return new Callee({
+      at,
+      line: at,
+      f,
+      paths: tree.into[f].filter(isHere),
+      hits: sum(some.map((one) => data.edges.calls[one])),
+      time: sum(some.map((one) => inclusive[one])),
+      gpu: gpu && sum(some.map((one) => gpu[one])),
+    });
+  });
+  return shortened(callees, { at, depth: 0 });
+}
+
+/** Return these calls, each followed by those below it if it is open. */
+function openRows(callees) {
+  return callees.flatMap((one) => [one, ...(one.open ? openRows(one.below) : [])]);
+}
