@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tools.checks.browser import browser, page
 from tools.checks.findings import Mismatch, MissingReader
-from tools.checks.report import axe, walk_frame
+from tools.checks.report import axe, walk_frame, walk_source
 from tools.checks.report.figures import scroll_frames, within, zoom_frames
 from tools.checks.report.served import check_folder, check_served
 from tools.checks.report.walk_frame import PHONE, WINDOW
@@ -256,7 +256,7 @@ def check_large(report: Report, one: Page, look: Look) -> None:
 def small(workspace: Workspace) -> Report:
     """Write a page with every tab but those of ranks and GPUs."""
     profile = workspace.profile("small", SMALL, "--whole", "--trace")
-    walk = (*WALK, follow_calls, summary, *walk_frame.WALK)
+    walk = (*WALK, follow_calls, summary, *walk_frame.WALK, *walk_source.WALK)
     return Report("small", workspace.report(profile), walk=walk)
 
 
