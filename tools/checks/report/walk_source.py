@@ -16,6 +16,7 @@ VIEW = "tabs.find((one) => one.name === 'source').view"
 CODE = "document.querySelector('.code')"
 OUTLINE = "document.querySelector('.outline')"
 MAX_LEFT = 200  # pixels beside the source on a phone
+MAX_DEPTH = 200  # of calls below a line
 
 
 def to_call(one: Page) -> None:
@@ -54,14 +55,13 @@ def callees_below(one: Page) -> None:
         f"sum({below}.map((one) => one.run)) <= {VIEW}.cursor.run",
     )
     press(one, ".code", "ArrowLeft", "ArrowLeft", "ArrowLeft")
-    expect(
-        one, "closed again", f"!{VIEW}.opened.has({VIEW}.selected) && !{VIEW}.cursor"
-    )
+    is_open = f"{VIEW}.opened.has({VIEW}.selected)"
+    expect(one, "closed again", f"!{is_open} && !{VIEW}.cursor")
     button = f"{CODE}.querySelector('.row.selected .arrows button')"
-    for is_open in ("true", "false"):
+    for expanded in ("true", "false"):
         one.value(f"{button}.click()")
         state = f"{button}.getAttribute('aria-expanded')"
-        expect(one, "the arrow's state", f"{state} === {is_open!r}")
+        expect(one, "the arrow's state", f"{state} === {expanded!r}")
     before = one.value("location.hash")
     click = "new MouseEvent('click', {ctrlKey: true, bubbles: true})"
     one.value(f"{button}.dispatchEvent({click})")
@@ -76,13 +76,13 @@ def recursion_ends(one: Page) -> None:
           let deepest = 0;
           const open = (rows) => rows.forEach((row) => {{
             deepest = Math.max(deepest, row.depth);
-            if (deepest < 200) open(row.below);
+            if (deepest < {MAX_DEPTH}) open(row.below);
           }});
           for (const [line, calls] of {VIEW}.callsFrom) open(calleesOf(line, calls));
           return deepest;
         }})()"""
     )
-    if not 0 < depth < 200:
+    if not 0 < depth < MAX_DEPTH:
         raise Mismatch(f"callees are {depth} deep")
 
 

@@ -176,6 +176,7 @@ class SourceView {
     this.scroller = tableElement("code", "Source with the numbers of each line", (event) => this.key(event));
     this.headRow = h("div", { class: "row", role: "row" });
     this.around = h("div", { class: "around", role: "row" });
+    this.scroller.classList.toggle("both", data.gpuTotal > 0);
     this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow, this.around));
     // Before the same of the rows.
     addEventListener("beforeprint", () => this.layOut(true));
@@ -412,15 +413,18 @@ class SourceView {
     return row;
   }
 
-  /** Return the cell of a column for a line, for a call below it, or without numbers. */
+  /** Return the cell of a column for a line or for calls below it; `numbers` may be missing. */
   cell(one, numbers) {
-    const content = !numbers ? "" : one.isBoth ? this[one.name === "cost" ? "cost" : "overTime"](numbers) : one.text(numbers);
-    const bars = numbers && one.name === "run" && this.lanes(numbers);
-    return h("span", { role: "cell", class: `of-${one.name}` }, bars ? h("span", { class: "amount" }, content) : content, bars);
+    if (!numbers) return h("span", { role: "cell" });
+    const content = !one.isBoth ? one.text(numbers) : one.name === "cost" ? this.cost(numbers) : this.overTime(numbers);
+    const cell = h("span", { role: "cell", class: `of-${one.name}` }, content);
+    if (one.name === "run") this.setBars(cell.style, numbers);
+    return cell;
   }
 
   cost(numbers) {
-    return [h("span", { class: "amount" }, time(numbers.time)), h("span", { class: "dim" }, ` \u00d7 ${count(numbers.hits)}`)];
+    const amount = h("span", { class: "amount" }, time(numbers.time));
+    return numbers.hits === undefined ? amount : [amount, h("span", { class: "dim" }, ` \u00d7 ${count(numbers.hits)}`)];
   }
 
   overTime(numbers) {
@@ -434,7 +438,7 @@ class SourceView {
     const words = callee.hits === undefined ? "" : `${counted(callee.hits, "call")} of ${this.calleeName(callee)}: ${time(callee.time)}, ${percent(callee.time, this.wholeOf(callee))} of ${above ? `those of ${functionName(above.f)}` : "the line"}`;
     const row = h("div", { class: `row callee${this.cursor === callee ? " selected" : ""}`, role: "row", title: words, click: (event) => event.target.closest("button, a") || this.pick(callee) },
       h("span", { role: "cell", class: "number" }),
-      this.columns.map((one) => (note && one.name !== "run" && one.name !== "cost" ? h("span", { role: "cell" }) : this.cell(one.ofCalls ? one : {}, one.ofCalls ? callee : null))),
+      this.columns.map((one) => this.cell(one, one.ofCalls && (!note || one.name === "run" || one.name === "cost") && callee)),
       h("span", { role: "cell" }),
       h("span", { role: "cell", class: "text" },
         !this.isOpenable(callee) ? h("span", { class: "leaf" }) : h("button", { tabindex: -1, "aria-expanded": callee.open, "aria-label": `Callees of ${functionName(f)}`, click: () => this.toggle(callee) }, callee.open ? "\u25be" : "\u25b8"),
@@ -471,22 +475,17 @@ class SourceView {
     this.scroller.focus({ preventScroll: true }); // the row was made anew
   }
 
-  lanes(numbers) {
-    const cell = h("span", { class: "lanes" });
-    const lane = (kind, share, pale) => {
-      const element = fill(kind, share);
-      element.style.setProperty("--pale", `${(100 * pale).toFixed(1)}%`);
-      return element;
-    };
+  /** Set the lengths of the bars in a cell (0 to 1): they are its background. */
+  setBars(style, numbers) {
+    const set = (name, share) => style.setProperty(`--${name}`, Math.min(1, share).toFixed(3));
     if (!numbers.functions) {
-      cell.append(fill("calls", numbers.run / (this.wholeOf(numbers) || 1)));
-      return cell;
+      set("own", numbers.run / (this.wholeOf(numbers) || 1));
+      return;
     }
     const most = maxima();
-    const pale = numbers.self ? Math.min(1, numbers.ownWait / numbers.self) : 0;
-    cell.append(lane("cpu", numbers.self / most.self, pale));
-    if (data.gpuTotal) cell.append(lane("gpu", numbers.gpuOwn / most.gpu, 0));
-    return cell;
+    set("own", numbers.self / most.self);
+    if (numbers.ownWait) set("pale", numbers.ownWait / numbers.self);
+    if (numbers.gpuOwn) set("gpu-own", numbers.gpuOwn / most.gpu);
   }
 
   arrows(line) {
