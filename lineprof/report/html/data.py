@@ -253,13 +253,8 @@ class Collector:
                 paths.add((NONE, 0, self._functions[one.key]), one.calls, one.total_ns)
             return paths.table()
         table = paths.table()
-        below = with_children(table["self"], table["parent"])
-        table["recursive"] = [-ns for ns in below]
-        for path, ns in zip(at, nodes.column("inclusive_ns")):
-            table["recursive"][path] += ns
-        for path, function in enumerate(table["function"]):
-            if function == NONE:  # calls without times: theirs is the rest of `self`
-                table["recursive"][path] = 0
+        times = zip(at, nodes.column("inclusive_ns"))
+        table["recursive"] = [*paths.recursive_ns(times)]
         return _without_zeros(table, {"recursive"})
 
     # Timelines.
@@ -505,6 +500,19 @@ class _Paths:
         self._calls[index] += calls
         self._self_ns[index] += self_ns
         return index
+
+    def recursive_ns(self, times: Iterable[tuple[int, int]]) -> list[int]:
+        """Return the time of each path that is not of its own and of those below it.
+
+        `times` are pairs of a path and a time of it. Deeper calls have none: theirs is
+        the rest of that of their caller.
+        """
+        parents = [parent for parent, _, _ in self._indexes]
+        found = [-ns for ns in with_children(self._self_ns, parents)]
+        for index, ns in times:
+            found[index] += ns
+        functions = (function for _, _, function in self._indexes)
+        return [0 if one == NONE else ns for one, ns in zip(functions, found)]
 
     def table(self) -> Table:
         """Return the paths as columns."""
