@@ -167,7 +167,7 @@ def hot_lines_on_paper(one: Page) -> None:
     shown = f"{VIEW}.shown"
     before = one.value(f"{shown}.length")
     one.value("dispatchEvent(new Event('beforeprint'))")
-    hot = f"[...{VIEW}.numbers].filter(([, one]) => {VIEW}.isHot(one))"
+    hot = f"[...{VIEW}.numbers].filter(([, one]) => heat(one) >= 0.01)"
     near = f"{hot}.every(([line]) => {shown}.includes(line))"
     expect(one, "hot lines", f"{near} && {VIEW}.rows.shown.size === {shown}.length")
     one.value("dispatchEvent(new Event('afterprint'))")

@@ -358,7 +358,7 @@ class SourceView {
   layOut(isPaper = false) {
     const { last } = this;
     const chosen = new Set();
-    const hot = isPaper ? [...this.numbers.keys()].filter((line) => this.isHot(this.numbers.get(line))) : [];
+    const hot = isPaper ? [...this.numbers.keys()].filter((line) => heat(this.numbers.get(line)) >= 0.01) : [];
     if (hot.length) {
       for (const one of hot) {
         for (let line = Math.max(1, one - AROUND_HOT); line <= Math.min(last, one + AROUND_HOT); line++) chosen.add(line);
