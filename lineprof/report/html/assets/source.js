@@ -69,6 +69,36 @@ function lineNumbers(indexes) {
   return found;
 }
 
+/** The numbers of each measured line of a file, which are computed when they are asked for. */
+class FileNumbers {
+  constructor(file) {
+    this.indexes = data.linesOfFile[file];
+    this.known = new Map();
+  }
+
+  get size() {
+    return this.indexes.size;
+  }
+
+  keys() {
+    return this.indexes.keys();
+  }
+
+  get(line) {
+    const indexes = this.indexes.get(line);
+    if (indexes && !this.known.has(line)) this.known.set(line, lineNumbers(indexes));
+    return this.known.get(line);
+  }
+
+  *[Symbol.iterator]() {
+    for (const line of this.keys()) yield [line, this.get(line)];
+  }
+
+  *values() {
+    for (const line of this.keys()) yield this.get(line);
+  }
+}
+
 /** Return whether a function is defined in function `outer` of the same file. */
 function encloses(outer, inner) {
   const { name, line, end } = data.functions;
@@ -87,8 +117,19 @@ function linesTotal(f) {
 
 /** Return the cost of a line (0 to 1), of own time or of GPU time: the hottest has 1. */
 function heat(numbers) {
+  return heatOf(numbers.indexes);
+}
+
+/** Return the cost of measured lines that are one line of a file. */
+function heatOf(indexes) {
+  const { self, gpuOwn } = data.lines;
   const most = maxima();
-  return Math.min(1, Math.max(numbers.self / most.self, numbers.gpuOwn / most.gpu));
+  let [ns, gpu] = [0, 0];
+  for (const index of indexes) {
+    ns += self[index];
+    gpu += gpuOwn?.[index] ?? 0;
+  }
+  return Math.min(1, Math.max(ns / most.self, gpu / most.gpu));
 }
 
 /** Return the most own time and GPU time of a line (ns), and of a function. */
@@ -181,7 +222,7 @@ class SourceView {
     // Before the same of the rows.
     addEventListener("beforeprint", () => this.layOut(true));
     this.rows = new Rows(this.scroller, (index) => this.row(index));
-    this.rows.rendered = (first) => this.follow(first ?? Math.floor(this.scroller.scrollTop / ROW));
+    this.rows.rendered = () => this.follow();
     addEventListener("afterprint", () => this.layOut());
     this.detail = h("aside", { class: "detail", "aria-label": "Selected line", "aria-live": "polite" });
     this.map = h("canvas", { class: "minimap", "aria-hidden": "true", pointerdown: (event) => this.drag(event) });
@@ -209,7 +250,10 @@ class SourceView {
         this.detail,
         splitter("Width of the list of functions", element, "outline", 1, () => false),
         splitter("Size of the panel of the selected line", this.detail, "detail", -1, () => !WIDE.matches)));
-    new ResizeObserver(inNextFrame(() => this.drawMap())).observe(this.map);
+    new ResizeObserver(([{ contentRect }]) => {
+      this.mapSize = contentRect;
+      this.drawMap();
+    }).observe(this.map);
     new ResizeObserver(([entry]) => (this.room = entry.contentRect.height)).observe(this.scroller);
     NARROW.addEventListener("change", () => {
       this.fit();
@@ -227,6 +271,11 @@ class SourceView {
     this.over = over;
     this.rows.again();
     this.tell();
+  }
+
+  /** Pixels of the rows above those in sight. */
+  get top() {
+    return this.rows.top ?? this.scroller.scrollTop;
   }
 
   /** Choose the columns that are shown first: those for which the window has room. */
@@ -314,8 +363,7 @@ class SourceView {
     this.picker.value = file;
     this.text = textLines(file);
     this.highlighter = new Highlighter(this.text);
-    this.numbers = new Map();
-    for (const [line, indexes] of data.linesOfFile[file]) this.numbers.set(line, lineNumbers(indexes));
+    this.numbers = new FileNumbers(file);
     this.last = Math.max(this.text.length, maximum(this.numbers.keys()));
     this.opened = new Map(); // by line: its callees that are shown below it
     this.cursor = null; // the one of them that is chosen, if any
@@ -356,25 +404,24 @@ class SourceView {
    * the hot ones and some around them.
    */
   layOut(isPaper = false) {
-    const { last } = this;
-    const chosen = new Set();
-    const hot = isPaper ? [...this.numbers.keys()].filter((line) => heat(this.numbers.get(line)) >= 0.01) : [];
-    if (hot.length) {
-      for (const one of hot) {
-        for (let line = Math.max(1, one - AROUND_HOT); line <= Math.min(last, one + AROUND_HOT); line++) chosen.add(line);
+    const { last, numbers } = this;
+    let chosen = [];
+    const add = (from, to) => {
+      for (let line = Math.max(1, from); line <= Math.min(last, to); line++) chosen.push(line);
+    };
+    const { indexes } = numbers;
+    const hot = isPaper ? [...numbers.keys()].filter((line) => heatOf(indexes.get(line)) >= 0.01) : [];
+    if (this.text.length && !this.onlyHot && !hot.length) add(1, last);
+    else {
+      for (const line of hot) add(line - AROUND_HOT, line + AROUND_HOT);
+      for (const [line, one] of hot.length ? [] : numbers) {
+        if (!this.onlyHot || this.isHot(one)) chosen.push(line, ...one.functions.map((f) => this.definition(f)));
       }
-    } else if (this.text.length && !this.onlyHot) {
-      for (let line = 1; line <= last; line++) chosen.add(line);
-    } else {
-      for (const [line, numbers] of this.numbers) {
-        if (this.onlyHot && !this.isHot(numbers)) continue;
-        chosen.add(line);
-        for (const f of numbers.functions) chosen.add(this.definition(f));
-      }
+      chosen = [...new Set(chosen)].sort((a, b) => a - b);
     }
     const shown = [];
     let before = 0;
-    for (const line of [...chosen].sort((a, b) => a - b)) {
+    for (const line of chosen) {
       if (line > before + 1) shown.push(-(line - before - 1));
       shown.push(line);
       if (this.opened.has(line)) shown.push(...openRows(this.opened.get(line)));
@@ -726,7 +773,7 @@ class SourceView {
 
   drawMap() {
     const { map } = this;
-    const [width, height] = [map.clientWidth, map.clientHeight];
+    const { width, height } = this.mapSize ?? {};
     if (!width || !height || this.file < 0) return;
     const scale = devicePixelRatio;
     map.width = width * scale;
@@ -735,22 +782,28 @@ class SourceView {
     paint.scale(scale, scale);
     const rows = this.shown.length || 1;
     const step = Math.min(ROW, height / rows);
+    // A pixel has room for several lines of a long file: it shows the hottest one.
+    const hottest = new Map();
+    for (const [line, indexes] of data.linesOfFile[this.file]) {
+      const place = this.place.get(line);
+      if (place === undefined) continue;
+      const y = step < 1 ? Math.floor(place * step) : place * step;
+      hottest.set(y, Math.max(hottest.get(y) ?? 0, heatOf(indexes)));
+    }
     paint.fillStyle = colour("heat");
-    for (const [line, numbers] of this.numbers) {
-      if (!this.place.has(line)) continue;
-      paint.globalAlpha = 0.08 + 0.92 * Math.sqrt(heat(numbers));
-      paint.fillRect(0, this.place.get(line) * step, width, Math.max(1.5, step));
+    for (const [y, share] of hottest) {
+      paint.globalAlpha = 0.08 + 0.92 * Math.sqrt(share);
+      paint.fillRect(0, y, width, Math.max(1.5, step));
     }
     this.mapStep = step;
     this.drawWindow();
   }
 
-  /** Draw what is in sight, from row `first` on: in the map, and in the head. */
-  follow(first) {
+  /** Show what is in sight: in the map, and in the head the function of the first line. */
+  follow() {
     if (!this.shown.length) return;
-    this.first = first;
     this.drawWindow();
-    let index = first;
+    let index = Math.floor(this.top / ROW);
     while (this.shown[index] < 0 && index < this.shown.length - 1) index++;
     const row = this.shown[index];
     const f = this.functionAt(typeof row === "object" ? row.at : row);
@@ -766,10 +819,10 @@ class SourceView {
 
   drawWindow() {
     if (!this.mapStep) return;
-    const { frame, mapStep } = this;
-    frame.style.transform = `translateY(${this.first * mapStep}px)`;
-    const height = `${Math.max(6, Math.min(this.shown.length, (this.room - this.rows.head) / ROW) * mapStep)}px`;
-    if (frame.style.height !== height) frame.style.height = height;
+    const { style } = this.frame;
+    style.transform = `translateY(${((this.top / ROW) * this.mapStep).toFixed(2)}px)`;
+    const height = `${Math.max(6, Math.min(this.shown.length, (this.room - this.rows.head) / ROW) * this.mapStep)}px`;
+    if (style.height !== height) style.height = height;
   }
 
   drag(event) {
