@@ -11,7 +11,7 @@ class FunctionsView extends TablesView {
       number("calls", "Calls", "all calls, recursive ones included", count),
       has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${ofRun(functions.self[f])}`] },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (f) => functions.self[f], text: (f) => barCell(functions.self[f] / maxima().ofFunctions, ofRun(functions.self[f])) },
       data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
@@ -43,10 +43,10 @@ class HotLinesView extends TablesView {
     const waits = column(lines, "ownWait");
     const columns = [
       { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], show: time },
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${ofRun(lines.self[i])}`] },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (i) => lines.self[i], text: (i) => barCell(lines.self[i] / maxima().self, ofRun(lines.self[i])) },
       waits.some((one) => one) && { title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], show: unlessZero(time) },
       data.gpuTotal && { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], show: unlessZero(time) },
-      data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => [bar(ns / maxima().gpu, "gpu"), ` ${percent(ns, data.gpuTotal)}`]) },
+      data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => barCell(ns / maxima().gpu, percent(ns, data.gpuTotal), "gpu")) },
       { title: "Hits", value: (i) => lines.hits[i], show: count },
       { title: "Line", left: true, wide: 1, width: 120, value: (i) => lineOrder(lineFile(i), lines.line[i]), text: (i) => lineLink(lineFile(i), lines.line[i]) },
       { title: "Function", left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
@@ -80,7 +80,7 @@ class FilesView extends TablesView {
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
-      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, value: (i) => own[i], show: (ns) => [bar(ns / maximum(own)), ` ${ofRun(ns)}`] },
+      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, value: (i) => own[i], show: (ns) => barCell(ns / maximum(own), ofRun(ns)) },
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
       { title: "Functions", value: (i) => inside[i].length, show: count },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },
@@ -141,7 +141,7 @@ class GpuView extends TablesView {
     }
     const columns = [
       { title: "Time", value: (r) => r.ns, show: time },
-      { title: "% table", tip: "share in the time of this table", width: 130, value: (r) => r.ns, show: (ns) => [bar(ns / most, "gpu"), ` ${percent(ns, total)}`] },
+      { title: "% table", tip: "share in the time of this table", width: 130, value: (r) => r.ns, show: (ns) => barCell(ns / most, percent(ns, total), "gpu") },
       { title: "Calls", value: (r) => r.count, show: count },
       { title: "Mean", value: (r) => r.ns / r.count, show: time },
       { title: "Min", value: (r) => r.min, show: time },
@@ -162,7 +162,7 @@ class GpuView extends TablesView {
     const place = (row) => placeOf(row.function, row.line);
     const columns = [
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, show: time },
-      { title: "% idle", tip: "share in the idle time of all devices", width: 130, value: (r) => r.idle_ns, show: (ns) => [bar(ns / most), ` ${percent(ns, total)}`] },
+      { title: "% idle", tip: "share in the idle time of all devices", width: 130, value: (r) => r.idle_ns, show: (ns) => barCell(ns / most, percent(ns, total)) },
       ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, show: unlessZero(time) })),
       { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
       { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },

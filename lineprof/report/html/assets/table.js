@@ -1,6 +1,7 @@
 // Lists of rows of which only those in sight are in the page, and sortable tables.
 
-const ROW = 20; // pixels; the style sheet has the same
+const ROW = 20; // pixels of a line of code; the style sheet has the same
+const LINK_ROW = 24; // pixels of a row with links, which fingers have to meet
 
 const TABLE_KEYS = {
   title: "Tables",
@@ -16,27 +17,70 @@ function tableElement(kind, label, keydown) {
   return h("div", { class: kind, role: "table", tabindex: 0, "aria-label": label, keydown });
 }
 
-/** A list of many rows in a scrolling element; rows are made when they come into sight. */
+/** Return a cell's content: a bar for a share (0 to 1), which begins where those above it do, and a text. */
+function barCell(share, text, kind) {
+  return [bar(share, kind), text];
+}
+
+/** Put a text, an element or an array of these into a cell, instead of what is there. */
+function fillCell(cell, content) {
+  const text = cell.firstChild;
+  if (typeof content === "string" && text?.nodeType === Node.TEXT_NODE && !text.nextSibling) text.data = content;
+  else {
+    cell.replaceChildren();
+    append(cell, [content]);
+  }
+}
+
+/**
+ * A list of many rows in a scrolling element; only those in sight are in the page.
+ *
+ * To scroll reads no size and moves no element: sizes are read when they change, and rows
+ * that leave the sight are filled with those that come into it.
+ */
 class Rows {
-  /** `make(index)` returns the element of a row. */
-  constructor(scroller, make) {
+  /**
+   * `make(index)` returns the element of a row; `update(row, index)`, if any, turns a row
+   * into another one. `click(index, event)` is called for a click on a row. All rows are
+   * `height` pixels high.
+   */
+  constructor(scroller, make, { update, click, height = ROW } = {}) {
     this.scroller = scroller;
     this.make = make;
+    this.change = update;
+    this.height = height;
     this.count = 0;
-    this.shown = new Map();
+    this.shown = new Map(); // the row of each index in sight
     this.body = h("div", { class: "rows", role: "rowgroup" });
+    if (click) {
+      this.body.addEventListener("click", (event) => {
+        const row = event.target.closest(".rows > .row");
+        if (row) click(Number(row.getAttribute("aria-rowindex")) - 2, event);
+      });
+    }
+    const head = scroller.querySelector(".head");
     scroller.append(this.body);
     this.update = inNextFrame(() => this.render());
     scroller.addEventListener("scroll", this.update, { passive: true });
-    new ResizeObserver(this.update).observe(scroller);
+    this.room = 0; // pixels of the scroller's height; 0 if it is hidden
+    this.head = 0; // pixels above the first row
+    const sizes = new ResizeObserver(() => this.measure());
+    for (const one of [scroller, head]) if (one) sizes.observe(one);
     addEventListener("beforeprint", () => this.renderForPrint());
-    addEventListener("afterprint", () => this.reset(this.count));
+    addEventListener("afterprint", () => this.again());
+  }
+
+  /** Read the sizes, which costs a layout unless there was one; show what has room. */
+  measure() {
+    this.room = this.scroller.clientHeight;
+    this.head = this.body.offsetTop;
+    this.render();
   }
 
   /** Show `count` new rows. */
   reset(count) {
     this.count = count;
-    this.body.style.height = `${count * ROW}px`;
+    this.body.style.height = `${count * this.height}px`;
     this.again();
   }
 
@@ -52,45 +96,50 @@ class Rows {
     this.render();
   }
 
-  /** The height of what stays above the rows; read once, for it costs a layout. */
-  get head() {
-    this.headHeight ||= this.body.offsetTop;
-    return this.headHeight;
-  }
-
   render() {
-    if (!this.scroller.offsetParent) return; // hidden
-    const height = this.scroller.clientHeight;
-    const top = this.scroller.scrollTop - this.head;
-    const first = Math.max(0, Math.floor(top / ROW) - 4);
-    const last = Math.min(this.count, Math.ceil((top + height) / ROW) + 4);
-    for (const [index, row] of this.shown) {
-      if (index < first || index >= last) {
-        row.remove();
-        this.shown.delete(index);
-      }
+    if (!this.room) {
+      // It was hidden, or has not been in the page for a frame.
+      if (!this.scroller.clientHeight) return;
+      this.measure();
+      return;
     }
-    this.fill(first, last);
+    this.top = this.scroller.scrollTop;
+    const top = this.top - this.head;
+    const first = Math.max(0, Math.floor(top / this.height) - 4);
+    const last = Math.min(this.count, Math.ceil((top + this.room) / this.height) + 4);
+    const spare = [];
+    for (const [index, row] of this.shown) {
+      if (index >= first && index < last) continue;
+      this.shown.delete(index);
+      // What has the focus is not to become something else.
+      if (this.change && !row.contains(document.activeElement)) spare.push(row);
+      else row.remove();
+    }
+    this.fill(first, last, spare);
     this.rendered?.();
   }
 
-  /** Make those rows up to `last` that are not there yet. */
-  fill(first, last) {
+  /** Make those rows up to `last` that are not there yet, of `spare` ones if there are any. */
+  fill(first, last, spare = []) {
     const made = [];
     for (let index = first; index < last; index++) {
-      if (!this.shown.has(index)) made.push(this.add(index));
+      if (this.shown.has(index)) continue;
+      const row = spare.pop();
+      if (row) this.change(row, index);
+      else made.push(this.make(index));
+      this.put(row ?? made.at(-1), index);
     }
-    this.body.append(...made);
+    for (const row of spare) row.remove();
+    if (made.length) this.body.append(...made);
   }
 
-  add(index) {
-    const row = this.make(index);
+  /** Let a row be that of an index. */
+  put(row, index) {
     // The list is one stop of the Tab key: its own keys lead from row to row.
     for (const one of row.querySelectorAll("a:not([tabindex]), button:not([tabindex])")) one.tabIndex = -1;
-    row.style.top = `${index * ROW}px`;
+    row.style.transform = `translateY(${index * this.height}px)`;
     row.setAttribute("aria-rowindex", index + 2);
     this.shown.set(index, row);
-    return row;
   }
 
   /** Put many rows into the page, which a printer needs. */
@@ -103,27 +152,38 @@ class Rows {
   /** Make a row again, if it is in sight. */
   refresh(index) {
     const old = this.shown.get(index);
-    if (old) old.replaceWith(this.add(index));
+    if (!old) return;
+    if (this.change) {
+      this.change(old, index);
+      return;
+    }
+    const row = this.make(index);
+    this.put(row, index);
+    old.replaceWith(row);
   }
 
   /** Scroll so that a row is in sight, in the middle if it was not. */
   reveal(index) {
-    const { scroller } = this;
-    const top = index * ROW;
-    const seen = scroller.scrollTop - this.head;
-    const room = scroller.clientHeight - this.head;
-    if (top < seen + this.head || top + ROW > seen + room) {
+    const { scroller, height } = this;
+    if (!this.room) this.measure();
+    const top = index * height;
+    const seen = scroller.scrollTop;
+    const room = this.room - this.head;
+    if (top < seen || top + height > seen + room) {
       scroller.scrollTop = Math.max(0, top - room / 2);
     }
     this.render();
   }
 }
 
+const PHONE = matchMedia("(max-width: 599px)");
+
 /**
  * A table that is sorted by a click on a title, searched and walked by keys.
  *
  * Each column has a `title`, a `value(row)` to sort by, and may have `show(value)` or
  * `text(row)`, the text or the element to show; `wide` columns share the room that is left.
+ * On phones there are those with a number `phone` alone, in its order, if any has one.
  * What is not an object in `columns` is passed over.
  */
 class Table {
@@ -136,16 +196,37 @@ class Table {
     this.filter = "";
     this.selected = -1;
     this.element = tableElement("table", options.label, (event) => this.key(event));
-    const widths = this.columns.map((one) => (one.wide ? `minmax(${one.width ?? 160}px, ${one.wide}fr)` : `${one.width ?? 92}px`));
-    this.element.style.setProperty("--columns", widths.join(" "));
     this.cells = this.columns.map((one, index) =>
       h("span", { role: "columnheader" },
         h("button", { class: one.left ? "left" : "", title: one.tip ?? "", click: () => this.sortBy(index) }, one.title)));
-    this.element.append(
-      h("div", { class: "head", role: "rowgroup" }, h("div", { class: "row", role: "row" }, this.cells)),
-    );
-    this.rows = new Rows(this.element, (index) => this.row(index));
+    this.titles = h("div", { class: "row", role: "row" });
+    this.element.append(h("div", { class: "head", role: "rowgroup" }, this.titles));
+    this.rows = new Rows(this.element, (index) => this.row(index), {
+      update: (row, index) => this.update(row, index),
+      click: (index, event) => {
+        this.select(index);
+        if (!event.target.closest("a")) options.open?.(this.list[index]);
+      },
+      height: LINK_ROW,
+    });
+    // A text that may be cut can be read at the pointer.
+    this.element.addEventListener("mouseover", ({ target }) => {
+      if (target.role === "cell") target.title = target.textContent.length > 12 ? target.textContent : "";
+    });
+    PHONE.addEventListener("change", () => this.choose());
+    this.choose();
     this.sort();
+  }
+
+  /** Choose the columns that are shown. */
+  choose() {
+    const chosen = PHONE.matches ? this.columns.filter((one) => one.phone) : [];
+    this.shown = chosen.length ? chosen.sort((one, other) => one.phone - other.phone) : this.columns;
+    const least = (one) => (chosen.length ? 0 : one.width ?? 160);
+    const widths = this.shown.map((one) => (one.wide ? `minmax(${least(one)}px, ${one.wide}fr)` : `${one.width ?? 92}px`));
+    this.element.style.setProperty("--columns", widths.join(" "));
+    this.titles.replaceChildren(...this.shown.map((one) => this.cells[this.columns.indexOf(one)]));
+    this.rows.again();
   }
 
   /** Show the rows whose text has all words of `filter`. */
@@ -187,25 +268,18 @@ class Table {
   }
 
   row(index) {
-    const row = this.list[index];
-    const cells = this.columns.map((one) => {
-      const content = one.text ? one.text(row) : (one.show ?? String)(one.value(row));
-      const cell = h("span", { role: "cell", class: one.left ? "left" : "" }, content);
-      if (typeof content === "string" && content.length > 12) cell.title = content;
-      return cell;
+    const row = h("div", { class: "row", role: "row" }, this.shown.map((one) => h("span", { role: "cell", class: one.left ? "left" : "" })));
+    this.update(row, index);
+    return row;
+  }
+
+  /** Put the numbers of a row into an element. */
+  update(row, index) {
+    const item = this.list[index];
+    row.classList.toggle("selected", index === this.selected);
+    this.shown.forEach((one, at) => {
+      fillCell(row.children[at], one.text ? one.text(item) : (one.show ?? String)(one.value(item)));
     });
-    return h(
-      "div",
-      {
-        class: index === this.selected ? "row selected" : "row",
-        role: "row",
-        click: (event) => {
-          this.select(index);
-          if (!event.target.closest("a")) this.options.open?.(row);
-        },
-      },
-      cells,
-    );
   }
 
   select(index) {
@@ -217,7 +291,7 @@ class Table {
   }
 
   key(event) {
-    const page = Math.floor(this.element.clientHeight / ROW) - 2;
+    const page = Math.floor(this.rows.room / LINK_ROW) - 2;
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     if (event.key in steps) this.select(this.selected + steps[event.key]);
     else if (event.key === "Home") this.select(0);
