@@ -53,6 +53,8 @@ class Page:
     def __init__(self, pipe: Pipe, session: str) -> None:
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self._trace: list[dict[str, Any]] = []
+        self._is_traced = False
         self._pipe, self._session = pipe, session
         for domain in ("Page", "Runtime", "Log"):
             self.send(f"{domain}.enable")
@@ -81,6 +83,10 @@ class Page:
         elif method == "Log.entryAdded" and details["entry"]["level"] == "error":
             entry = details["entry"]
             self.errors.append(f"{entry['text']} {entry.get('url', '')}".strip())
+        elif method == "Tracing.dataCollected":
+            self._trace += details["value"]
+        elif method == "Tracing.tracingComplete":
+            self._is_traced = False
         elif method == "Network.requestWillBeSent":
             self.requests.append(details["request"]["url"])
         elif method == "Runtime.consoleAPICalled" and details["type"] in BAD:
@@ -108,6 +114,21 @@ class Page:
             said = thrown.get("exception", {}).get("description", thrown["text"])
             raise Mismatch(f"the page threw {said}")
         return answer["result"].get("value")
+
+    def trace(self, expression: str, *categories: str) -> list[dict[str, Any]]:
+        """Evaluate an expression; return what happens meanwhile, by Chromium's trace.
+
+        The events are those of
+        https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
+        """
+        self._trace, self._is_traced = [], True
+        config = {"includedCategories": categories}
+        self.send("Tracing.start", transferMode="ReportEvents", traceConfig=config)
+        self.value(expression)
+        self.send("Tracing.end")
+        while self._is_traced:
+            self._note(self._pipe.read())
+        return self._trace
 
     def wait(self, expression: str, limit_s: float = LIMIT_S) -> None:
         """Wait until a JavaScript expression is true; Mismatch after the time limit."""

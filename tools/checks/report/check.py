@@ -25,7 +25,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from tools.checks.browser import browser, page
 from tools.checks.findings import Mismatch, MissingReader
 from tools.checks.report import axe, walk_frame, walk_source
-from tools.checks.report.figures import scroll_frames, within, zoom_frames
+from tools.checks.report.figures import (
+    forced_layouts,
+    scroll_frames,
+    within,
+    zoom_frames,
+)
 from tools.checks.report.served import check_folder, check_served
 from tools.checks.report.walk_frame import PHONE, WINDOW
 from tools.checks.report.walk_summary import summary
@@ -235,6 +240,7 @@ def check_large(report: Report, one: Page, look: Look) -> None:
         ("lines", "#panel-lines .table"),
     ):
         show(one, tab)
+        within(f"forced layouts, {tab}", forced_layouts(one, selector), 0, "a scroll")
         within(
             f"longest frame, {tab}", scroll_frames(one, selector), MAX_FRAME_MS, "ms"
         )

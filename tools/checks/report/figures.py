@@ -1,4 +1,4 @@
-"""Figures of a report: sizes, frames of a scroll and of a zoom."""
+"""Figures of a report: sizes, frames of a scroll and of a zoom, forced layouts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,44 @@ if TYPE_CHECKING:
     from tools.checks.browser import Page
 
 FRAMES = 90  # of a scroll that is timed
+SCROLL_PX = 60  # of a frame, as by the wheel of a mouse
+LAYOUTS = ("Layout", "UpdateLayoutTree")
+TRACED = ("devtools.timeline", "disabled-by-default-devtools.timeline.stack")
+
+
+def scroll(selector: str, px: int, frames: int = FRAMES) -> str:
+    """Return an expression that scrolls an element down, `px` a frame.
+
+    Without a selector it is the page. Its value is a list of the frames' times (ms).
+    """
+    return f"""new Promise((resolve) => {{
+      const area = document.querySelector({selector!r} || "none") ??
+        document.scrollingElement;
+      const times = [];
+      let [frame, before] = [0, 0];
+      const step = (now) => {{
+        if (frame > 2) times.push(now - before);
+        before = now;
+        area.scrollTop = {px} * frame;
+        if (++frame < {frames + 3}) requestAnimationFrame(step);
+        else resolve(times);
+      }};
+      requestAnimationFrame(step);
+    }})"""
+
+
+def forced_layouts(one: Page, selector: str) -> int:
+    """Scroll an element; return how often a script asks for a layout meanwhile.
+
+    That is the number of its layouts and updates of style with a stack of calls.
+    """
+    events = one.trace(scroll(selector, SCROLL_PX), *TRACED)
+    if not any(event["name"] in LAYOUTS for event in events):
+        raise Mismatch(f"{selector}: the trace has no layout at all")
+    return sum(
+        event["name"] in LAYOUTS and "stackTrace" in event["args"].get("beginData", {})
+        for event in events
+    )
 
 
 def scroll_frames(one: Page, selector: str) -> float:
