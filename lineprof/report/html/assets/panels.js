@@ -6,12 +6,12 @@ class FunctionsView extends TablesView {
     const has = (name) => functions[name]?.some((one) => one > 0);
     const number = (name, title, tip, show = time) => ({ title, tip, value: (f) => functions[name][f], show: unlessZero(show) });
     const columns = [
-      { title: "Function", left: true, wide: 2, width: 180, value: (f) => functions.name[f], text: functionLink },
+      { title: "Function", left: true, wide: 2, width: 180, phone: 1, value: (f) => functions.name[f], text: functionLink },
       { title: "Place", left: true, wide: 1, width: 120, value: functionPlace },
       number("calls", "Calls", "all calls, recursive ones included", count),
       has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (f) => functions.self[f], text: (f) => barCell(functions.self[f] / maxima().ofFunctions, ofRun(functions.self[f])) },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, phone: 2, value: (f) => functions.self[f], text: (f) => barCell(functions.self[f] / maxima().ofFunctions, ofRun(functions.self[f])) },
       data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
@@ -43,14 +43,14 @@ class HotLinesView extends TablesView {
     const waits = column(lines, "ownWait");
     const columns = [
       { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], show: time },
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (i) => lines.self[i], text: (i) => barCell(lines.self[i] / maxima().self, ofRun(lines.self[i])) },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, phone: 3, value: (i) => lines.self[i], text: (i) => barCell(lines.self[i] / maxima().self, ofRun(lines.self[i])) },
       waits.some((one) => one) && { title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], show: unlessZero(time) },
       data.gpuTotal && { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], show: unlessZero(time) },
       data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => barCell(ns / maxima().gpu, percent(ns, data.gpuTotal), "gpu")) },
       { title: "Hits", value: (i) => lines.hits[i], show: count },
-      { title: "Line", left: true, wide: 1, width: 120, value: (i) => lineOrder(lineFile(i), lines.line[i]), text: (i) => lineLink(lineFile(i), lines.line[i]) },
+      { title: "Line", left: true, wide: 1, width: 120, phone: 1, value: (i) => lineOrder(lineFile(i), lines.line[i]), text: (i) => lineLink(lineFile(i), lines.line[i]) },
       { title: "Function", left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
-      { title: "Source", left: true, wide: 3, width: 240, value: (i) => sourceLine(lineFile(i), lines.line[i]), show: code },
+      { title: "Source", left: true, wide: 3, width: 240, phone: 2, value: (i) => sourceLine(lineFile(i), lines.line[i]), show: code },
     ];
     this.add(panel, columns, hotLines(), {
       label: "Hot lines",
@@ -78,9 +78,9 @@ class FilesView extends TablesView {
     const own = inside.map((some) => sum(some.map((f) => functions.self[f])));
     const gpu = inside.map((some) => sum(some.map((f) => sum(ofLines(gpuOwn, f)))));
     const columns = [
-      { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
+      { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
-      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, value: (i) => own[i], show: (ns) => barCell(ns / maximum(own), ofRun(ns)) },
+      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, phone: 2, value: (i) => own[i], show: (ns) => barCell(ns / maximum(own), ofRun(ns)) },
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
       { title: "Functions", value: (i) => inside[i].length, show: count },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },
@@ -141,14 +141,14 @@ class GpuView extends TablesView {
     }
     const columns = [
       { title: "Time", value: (r) => r.ns, show: time },
-      { title: "% table", tip: "share in the time of this table", width: 130, value: (r) => r.ns, show: (ns) => barCell(ns / most, percent(ns, total), "gpu") },
+      { title: "% table", tip: "share in the time of this table", width: 130, phone: 3, value: (r) => r.ns, show: (ns) => barCell(ns / most, percent(ns, total), "gpu") },
       { title: "Calls", value: (r) => r.count, show: count },
       { title: "Mean", value: (r) => r.ns / r.count, show: time },
       { title: "Min", value: (r) => r.min, show: time },
       { title: "Max", value: (r) => r.max, show: time },
       rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
-      { title: "Line", left: true, wide: 1, width: 180, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
-      { title: "Name", left: true, wide: 3, width: 240, value: (r) => r.name, show: (name) => code(visible(name)) },
+      { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
+      { title: "Name", left: true, wide: 3, width: 240, phone: 1, value: (r) => r.name, show: (name) => code(visible(name)) },
     ];
     this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
   }
@@ -162,10 +162,10 @@ class GpuView extends TablesView {
     const place = (row) => placeOf(row.function, row.line);
     const columns = [
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, show: time },
-      { title: "% idle", tip: "share in the idle time of all devices", width: 130, value: (r) => r.idle_ns, show: (ns) => barCell(ns / most, percent(ns, total)) },
+      { title: "% idle", tip: "share in the idle time of all devices", width: 130, phone: 3, value: (r) => r.idle_ns, show: (ns) => barCell(ns / most, percent(ns, total)) },
       ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, show: unlessZero(time) })),
-      { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
-      { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },
+      { title: "Line", left: true, wide: 1, phone: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
+      { title: "Source", left: true, wide: 3, phone: 2, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },
     ];
     this.add(panel, columns, rows, {
       heading: `GPU idle for ${time(total)}: the lines that ran meanwhile`,
@@ -187,7 +187,7 @@ class RanksView extends TablesView {
       `parallel efficiency ${share(ranks.parallel)} = load balance ${share(ranks.balance)} \u00d7 communication efficiency ${share(ranks.communication)}`,
     ], { class: "facts" }));
     const columns = [
-      { title: "Lost", tip: "(max - mean) \u00d7 ranks: time for which others may have waited", value: (i) => lines.lost[i], show: time },
+      { title: "Lost", phone: 3, tip: "(max - mean) \u00d7 ranks: time for which others may have waited", value: (i) => lines.lost[i], show: time },
       { title: "Imbalance", tip: "max / mean - 1", value: (i) => lines.imbalance[i], show: share },
       { title: "Max", value: (i) => lines.max[i], show: time },
       { title: "of rank", value: (i) => lines.rank[i], width: 68 },
@@ -196,8 +196,8 @@ class RanksView extends TablesView {
       { title: "SD", tip: "standard deviation over the ranks", value: (i) => lines.sd[i], show: time },
       { title: "Comm", tip: "time in collectives and messages, of all ranks", value: (i) => lines.mpi[i], show: unlessZero(time) },
       { title: "Ran on", value: (i) => lines.ran[i], show: (number) => `${number} of ${ranks.numbers.length}` },
-      { title: "Line", left: true, wide: 1, value: (i) => lineOrder(file(i), lines.line[i]), text: (i) => lineLink(file(i), lines.line[i]) },
-      { title: "Source", left: true, wide: 2, value: (i) => sourceLine(file(i), lines.line[i]), show: code },
+      { title: "Line", left: true, wide: 1, phone: 1, value: (i) => lineOrder(file(i), lines.line[i]), text: (i) => lineLink(file(i), lines.line[i]) },
+      { title: "Source", left: true, wide: 2, phone: 2, value: (i) => sourceLine(file(i), lines.line[i]), show: code },
     ];
     this.add(panel, columns, [...lines.line.keys()], {
       heading: "Lines over the ranks",
@@ -295,11 +295,11 @@ class RunView extends TablesView {
     const columns = [
       { title: "Rank", width: 60, value: (p) => p.rank ?? NONE, text: (p) => (p.rank === null ? "" : String(p.rank)) },
       { title: "Process", value: (p) => p.pid },
-      { title: "Wall", value: (p) => p.wall_ns, show: time },
+      { title: "Wall", phone: 2, value: (p) => p.wall_ns, show: time },
       { title: "CPU", value: (p) => p.cpu_ns ?? 0, text: (p) => (p.cpu_ns === null ? "" : time(p.cpu_ns)) },
       { title: "Host", left: true, wide: 1, value: (p) => p.host, show: visible },
       { title: "End", left: true, wide: 1, value: (p) => p.exit, show: (exit) => visible(exit || "normal") },
-      { title: "Command", left: true, wide: 3, value: this.command },
+      { title: "Command", left: true, wide: 3, phone: 1, value: this.command },
     ];
     this.add(panel, columns, processes, { heading: `${count(processes.length)} processes`, label: "Processes", sort: 2, search: this.command });
   }

@@ -1,6 +1,7 @@
 // Lists of rows of which only those in sight are in the page, and sortable tables.
 
 const ROW = 20; // pixels of a line of code; the style sheet has the same
+const REST_MS = 150; // after which a scroll is over
 const LINK_ROW = 24; // pixels of a row with links, which fingers have to meet
 
 const TABLE_KEYS = {
@@ -119,6 +120,15 @@ class Rows {
     this.rendered?.();
   }
 
+  /** Bring the rows into their order, in which they are read aloud, chosen and copied. */
+  order() {
+    // An element that is moved loses the focus, and what is chosen of its text.
+    const { isCollapsed, anchorNode } = getSelection();
+    if (this.body.contains(isCollapsed ? document.activeElement : anchorNode)) return;
+    const rows = [...this.shown].sort(([one], [other]) => one - other).map(([, row]) => row);
+    if (rows.some((row, at) => row !== this.body.children[at])) this.body.append(...rows);
+  }
+
   /** Make those rows up to `last` that are not there yet, of `spare` ones if there are any. */
   fill(first, last, spare = []) {
     const made = [];
@@ -131,6 +141,8 @@ class Rows {
     }
     for (const row of spare) row.remove();
     if (made.length) this.body.append(...made);
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => this.order(), REST_MS);
   }
 
   /** Let a row be that of an index. */
@@ -222,8 +234,9 @@ class Table {
   choose() {
     const chosen = PHONE.matches ? this.columns.filter((one) => one.phone) : [];
     this.shown = chosen.length ? chosen.sort((one, other) => one.phone - other.phone) : this.columns;
-    const least = (one) => (chosen.length ? 0 : one.width ?? 160);
-    const widths = this.shown.map((one) => (one.wide ? `minmax(${least(one)}px, ${one.wide}fr)` : `${one.width ?? 92}px`));
+    const width = ({ wide, width }) => (wide ? `minmax(${width ?? 160}px, ${wide}fr)` : `${width ?? 92}px`);
+    const onPhone = ({ wide }) => (wide ? "minmax(0, 1fr)" : "96px");
+    const widths = this.shown.map(chosen.length ? onPhone : width);
     this.element.style.setProperty("--columns", widths.join(" "));
     this.titles.replaceChildren(...this.shown.map((one) => this.cells[this.columns.indexOf(one)]));
     this.rows.again();
