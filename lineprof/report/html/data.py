@@ -238,7 +238,8 @@ class Collector:
         They are in the order in which each was first called. Without calls, each
         function is a root with its whole time. The time of a path is that of `self` in
         all paths below it and `recursive`: inner calls have their callees below the
-        outermost call of their function.
+        outermost call of their function. The part `repeated` of it is that of calls
+        while another one of the function was open.
         """
         paths = _Paths()
         nodes = node_columns(self._profile.calls.nodes)
@@ -253,9 +254,11 @@ class Collector:
                 paths.add((NONE, 0, self._functions[one.key]), one.calls, one.total_ns)
             return paths.table()
         table = paths.table()
-        times = zip(at, nodes.column("inclusive_ns"))
-        table["recursive"] = [*paths.recursive_ns(times)]
-        return _without_zeros(table, {"recursive"})
+        times = paths.sums(at, nodes.column("inclusive_ns"))
+        once = paths.sums(at, nodes.column("total_ns"))
+        table["recursive"] = paths.not_below(times)
+        table["repeated"] = [ns - ns_once for ns, ns_once in zip(times, once)]
+        return _without_zeros(table, {"recursive", "repeated"})
 
     # Timelines.
 
@@ -501,18 +504,24 @@ class _Paths:
         self._self_ns[index] += self_ns
         return index
 
-    def recursive_ns(self, times: Iterable[tuple[int, int]]) -> list[int]:
-        """Return the time of each path that is not of its own and of those below it.
+    def sums(self, paths: Iterable[int], numbers: Iterable[int]) -> list[int]:
+        """Return for each path the sum of its numbers."""
+        found = [0] * len(self._calls)
+        for path, number in zip(paths, numbers):
+            found[path] += number
+        return found
 
-        `times` are pairs of a path and a time of it. Deeper calls have none: theirs is
-        the rest of that of their caller.
+    def not_below(self, times: Iterable[int]) -> list[int | str]:
+        """Return the part of each path's time that no path at or below it has as own.
+
+        Deeper calls have no times: theirs is the rest of that of their caller.
         """
         parents = [parent for parent, _, _ in self._indexes]
-        found = [-ns for ns in with_children(self._self_ns, parents)]
-        for index, ns in times:
-            found[index] += ns
-        functions = (function for _, _, function in self._indexes)
-        return [0 if one == NONE else ns for one, ns in zip(functions, found)]
+        below = with_children(self._self_ns, parents)
+        return [
+            0 if function == NONE else ns - ns_below
+            for (_, _, function), ns, ns_below in zip(self._indexes, times, below)
+        ]
 
     def table(self) -> Table:
         """Return the paths as columns."""

@@ -4,31 +4,20 @@
 const MOST_CALLEES = 30; // rows below one line or one call
 
 /**
- * Return the call paths of the profile, with the time of each, `inclusive`, and those that
- * end in each function.
+ * Return the call paths of the profile, with the time of each, `inclusive`, that without calls
+ * while another one of the function was open, `once`, and those `into` each function.
  */
 function pathsOfFunctions() {
   if (!data.callPaths) {
-    const { recursive } = data.tree;
     const paths = new CallPaths(data.tree);
-    paths.inclusive = recursive ? paths.total.map((ns, i) => ns + recursive[i]) : paths.total;
+    const recursive = column(data.tree, "recursive");
+    const repeated = column(data.tree, "repeated");
+    paths.inclusive = paths.total.map((ns, i) => ns + recursive[i]);
+    paths.once = paths.inclusive.map((ns, i) => ns - repeated[i]);
     paths.into = groups(data.tree.function, data.functions.count);
     data.callPaths = paths;
   }
   return data.callPaths;
-}
-
-/**
- * Return whether a path ends in a function that it also has further out. Such a call has
- * no callees here: they are below the outer call, as recursion makes no deeper tree.
- */
-function isRecursive(path) {
-  const { parent, fn } = pathsOfFunctions();
-  const { calls, primitive } = data.functions;
-  const f = fn[path];
-  if (f < 0 || !primitive || primitive[f] === calls[f]) return false;
-  for (let up = parent[path]; up >= 0; up = parent[up]) if (fn[up] === f) return true;
-  return false;
 }
 
 /** All calls of one function from one line, by one chain of calls; one row of the source. */
@@ -36,23 +25,21 @@ class Callee {
   /**
    * `above` is the call further out, or undefined; `at` the number of the line in the
    * source where the chain begins. `paths` are the call paths that end with these calls;
-   * `hits` and `time`, where given, have those whose paths were not kept, too. `run` has
-   * recursion once, as a share of the run must.
+   * `hits`, `time` and `run`, in which recursion counts once, have those whose paths were
+   * not kept as well: above the limit of call paths, only sums are known.
    */
-  constructor({ above, at, line, f, paths, gpu, hits, time }) {
+  constructor({ above, at, line, f, paths, gpu, hits, time, run }) {
     Object.assign(this, { above, at, line, f, paths, gpu });
     this.depth = above ? above.depth + 1 : 1;
     this.open = false;
-    const { calls, inclusive, self } = pathsOfFunctions();
-    const total = (numbers, some) => sum(some.map((path) => numbers[path]));
-    const outer = paths.filter((path) => !isRecursive(path));
-    const kept = total(inclusive, paths);
-    this.hits = hits ?? total(calls, paths);
-    this.time = time ?? kept;
-    this.lost = this.time - kept; // above the limit of call paths, only sums are known
-    this.run = total(inclusive, outer) + this.lost;
-    this.self = total(self, paths);
-    this.again = outer.length < paths.length;
+    const { calls, inclusive, once, self } = pathsOfFunctions();
+    const total = (numbers) => sum(paths.map((path) => numbers[path]));
+    this.hits = hits ?? total(calls);
+    this.time = time ?? total(inclusive);
+    this.run = run ?? total(once);
+    this.self = total(self);
+    this.lost = this.time - total(inclusive);
+    this.recurses = this.run < this.time;
   }
 
   /** Return the calls by this one, the longest first; they are made once. */
@@ -88,7 +75,7 @@ function shortened(callees, above) {
 
 /** Return the calls from a line, the longest first; `calls` are indexes of `edges`. */
 function calleesOf(at, calls) {
-  const { caller, callee, inclusive, gpu } = data.edges;
+  const { caller, callee, inclusive, total, gpu } = data.edges;
   const tree = pathsOfFunctions();
   const isWithin = (f) => calls.some((one) => callee[one] === f && caller[one] !== f);
   const outer = calls.filter((one) => !isWithin(caller[one]));
@@ -104,6 +91,7 @@ function calleesOf(at, calls) {
       paths: tree.into[f].filter(isHere),
       hits: sum(some.map((one) => data.edges.calls[one])),
       time: sum(some.map((one) => inclusive[one])),
+      run: sum(some.map((one) => total[one])),
       gpu: gpu && sum(some.map((one) => gpu[one])),
     });
   });

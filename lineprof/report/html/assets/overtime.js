@@ -65,7 +65,9 @@ class OverTime {
     const bars = [...parts.subarray(0, used)].map((ns, i) => (ns ? `M${i} 16v-${Math.max(1, (16 * ns) / most).toFixed(1)}h1V16z` : ""));
     const drawing = DRAWING.content.firstChild.cloneNode(true);
     drawing.setAttribute("viewBox", `0 0 ${used} 16`);
-    drawing.setAttribute("aria-label", `Over ${time(this.end)} of the run; peak: ${time(most)} in ${time(this.width)}`);
+    const lost = sum(data.timeline.traces.map((one) => one.leftOut));
+    const without = lost ? `; without ${counted(lost, "slice")} that had no room` : "";
+    drawing.setAttribute("aria-label", `Over ${time(this.end)} of the run; peak: ${time(most)} in ${time(this.width)}${without}`);
     drawing.firstChild.setAttribute("d", bars.join(""));
     return drawing;
   }

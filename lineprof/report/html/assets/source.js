@@ -464,7 +464,8 @@ class SourceView {
   cell(one, numbers) {
     if (!numbers) return h("span", { role: "cell" });
     const content = !one.isBoth ? one.text(numbers) : one.name === "cost" ? this.cost(numbers) : this.overTime(numbers);
-    const cell = h("span", { role: "cell", class: `of-${one.name}` }, content);
+    const title = content.getAttribute?.("aria-label");
+    const cell = h("span", { role: "cell", class: `of-${one.name}`, title }, content);
     if (one.name === "run") this.setBars(cell.style, numbers);
     return cell;
   }
@@ -490,7 +491,7 @@ class SourceView {
       h("span", { role: "cell", class: "text" },
         !this.isOpenable(callee) ? h("span", { class: "leaf" }) : h("button", { tabindex: -1, "aria-expanded": callee.open, "aria-label": `Callees of ${functionName(f)}`, click: () => this.toggle(callee) }, callee.open ? "\u25be" : "\u25b8"),
         note ? h("i", { class: "dim" }, note) : f < 0 ? this.calleeName(callee) : functionLink(f),
-        callee.again && h("i", { class: "dim", title: "A call while another one of the function is open: its callees count there" }, " \u21ba recursion"),
+        callee.recurses && h("i", { class: "dim", title: "Calls while another one of the function is open have their callees below that one, and no part in % run" }, " \u21ba recursion"),
         at >= 0 && h("span", { class: "dim" }, `  ${callee.line}: ${sourceLine(data.functions.file[at], callee.line)}`)));
     row.style.setProperty("--depth", callee.depth);
     return row;
