@@ -254,7 +254,6 @@ class SourceView {
       this.mapSize = contentRect;
       this.drawMap();
     }).observe(this.map);
-    new ResizeObserver(([entry]) => (this.room = entry.contentRect.height)).observe(this.scroller);
     NARROW.addEventListener("change", () => {
       this.fit();
       this.setColumns();
@@ -271,11 +270,6 @@ class SourceView {
     this.over = over;
     this.rows.again();
     this.tell();
-  }
-
-  /** Pixels of the rows above those in sight. */
-  get top() {
-    return this.rows.top ?? this.scroller.scrollTop;
   }
 
   /** Choose the columns that are shown first: those for which the window has room. */
@@ -661,7 +655,7 @@ class SourceView {
 
   key(event) {
     if (isModified(event) || (event.key === "Enter" && event.target !== this.scroller)) return;
-    const page = Math.floor((this.room - this.rows.head) / ROW) - 1;
+    const page = Math.floor((this.rows.room - this.rows.head) / ROW) - 1;
     const row = this.cursor ?? this.selected;
     const calls = this.callsFrom.get(this.selected);
     const caller = this.mainCaller(this.numbers.get(this.selected)?.functions ?? this.starts.get(this.selected) ?? []);
@@ -804,7 +798,7 @@ class SourceView {
   follow() {
     if (!this.shown.length) return;
     this.drawWindow();
-    let index = Math.floor(this.top / ROW);
+    let index = Math.floor(this.rows.top / ROW);
     while (this.shown[index] < 0 && index < this.shown.length - 1) index++;
     const row = this.shown[index];
     const f = this.functionAt(typeof row === "object" ? row.at : row);
@@ -821,8 +815,8 @@ class SourceView {
   drawWindow() {
     if (!this.mapStep) return;
     const { style } = this.frame;
-    style.transform = `translateY(${((this.top / ROW) * this.mapStep).toFixed(2)}px)`;
-    const height = `${Math.max(6, Math.min(this.shown.length, (this.room - this.rows.head) / ROW) * this.mapStep)}px`;
+    style.transform = `translateY(${((this.rows.top / ROW) * this.mapStep).toFixed(2)}px)`;
+    const height = `${Math.max(6, Math.min(this.shown.length, (this.rows.room - this.rows.head) / ROW) * this.mapStep)}px`;
     if (style.height !== height) style.height = height;
   }
 
