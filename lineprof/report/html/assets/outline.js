@@ -12,7 +12,7 @@ class Outline {
       .sort((a, b) => functions.self[b] - functions.self[a] || gpu[b] - gpu[a]);
     this.list = this.all;
     this.scroller = h("div", { class: "list", role: "table", "aria-label": "Functions by own time", keydown: (event) => this.key(event) });
-    this.rows = new Rows(this.scroller, (index) => this.row(index), { height: 24 });
+    this.rows = new Rows(this.scroller, (index) => this.row(index), { height: LINK_ROW });
     this.input = searchInput("Search functions and files", {
       placeholder: "Functions and files (f)",
       input: () => {

@@ -167,9 +167,8 @@ const MOST = 30; // items of a list beside the source
 
 const AROUND_HOT = 5; // lines above and below a hot one, on paper
 
-/** Whether the panel of the selected line has room beside the source; whether little else has. */
+/** Whether the panel of the selected line has room beside the source. */
 const WIDE = matchMedia("(min-width: 1750px)");
-const NARROW = matchMedia("(max-width: 600px)");
 
 /** Return the files as choices, those with the most own time first. */
 function filesByTime() {
@@ -825,7 +824,7 @@ class SourceView {
       const row = (move.clientY - this.map.getBoundingClientRect().top) / this.mapStep;
       this.scroller.scrollTop = row * ROW - this.scroller.clientHeight / 2;
     };
-    go(event);
+    jump(event);
     this.map.setPointerCapture(event.pointerId);
     this.map.onpointermove = jump;
     this.map.onpointerup = () => (this.map.onpointermove = null);

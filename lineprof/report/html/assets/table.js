@@ -4,6 +4,9 @@ const ROW = 20; // pixels of a line of code; the style sheet has the same
 const REST_MS = 150; // after which a scroll is over
 const LINK_ROW = 24; // pixels of a row with links, which fingers have to meet
 
+/** Whether there is room for little, as on a phone. */
+const NARROW = matchMedia("(max-width: 600px)");
+
 const TABLE_KEYS = {
   title: "Tables",
   list: [
@@ -62,6 +65,7 @@ class Rows {
     const head = scroller.querySelector(".head");
     scroller.append(this.body);
     this.update = inNextFrame(() => this.render());
+    this.order = inNextFrame(() => this.sortRows());
     scroller.addEventListener("scroll", this.update, { passive: true });
     this.room = 0; // pixels of the scroller's height; 0 if it is hidden
     this.head = 0; // pixels above the first row
@@ -118,10 +122,12 @@ class Rows {
     }
     this.fill(first, last, spare);
     this.rendered?.();
+    clearTimeout(this.rest);
+    this.rest = setTimeout(this.order, REST_MS);
   }
 
   /** Bring the rows into their order, in which they are read aloud, chosen and copied. */
-  order() {
+  sortRows() {
     // An element that is moved loses the focus, and what is chosen of its text.
     const { isCollapsed, anchorNode } = getSelection();
     if (this.body.contains(isCollapsed ? document.activeElement : anchorNode)) return;
@@ -141,8 +147,6 @@ class Rows {
     }
     for (const row of spare) row.remove();
     if (made.length) this.body.append(...made);
-    clearTimeout(this.rest);
-    this.rest = setTimeout(() => this.order(), REST_MS);
   }
 
   /** Let a row be that of an index. */
@@ -188,8 +192,6 @@ class Rows {
   }
 }
 
-const PHONE = matchMedia("(max-width: 599px)");
-
 /**
  * A table that is sorted by a click on a title, searched and walked by keys.
  *
@@ -225,14 +227,14 @@ class Table {
     this.element.addEventListener("mouseover", ({ target }) => {
       if (target.role === "cell") target.title = target.textContent.length > 12 ? target.textContent : "";
     });
-    PHONE.addEventListener("change", () => this.choose());
+    NARROW.addEventListener("change", () => this.choose());
     this.choose();
     this.sort();
   }
 
   /** Choose the columns that are shown. */
   choose() {
-    const chosen = PHONE.matches ? this.columns.filter((one) => one.phone) : [];
+    const chosen = NARROW.matches ? this.columns.filter((one) => one.phone) : [];
     this.shown = chosen.length ? chosen.sort((one, other) => one.phone - other.phone) : this.columns;
     const width = ({ wide, width }) => (wide ? `minmax(${width ?? 160}px, ${wide}fr)` : `${width ?? 92}px`);
     const onPhone = ({ wide }) => (wide ? "minmax(0, 1fr)" : "96px");
