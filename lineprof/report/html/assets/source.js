@@ -11,7 +11,7 @@
 const LINE_COLUMNS = [
   { name: "run", title: "% run", tip: "share of the line's own time in the run; below a line: share of the calls' time", text: (l) => ofRun(l.run), width: 112, always: true, ofCalls: true },
   { name: "share", title: "% func", tip: "share of the line's time in that of all lines of its function", text: (l) => percent(l.time, l.whole), off: true, always: true },
-  { name: "cost", title: "Time \u00d7 Hits", tip: "time of the line with all that it called, and how often it was executed", width: 152, always: true, ofCalls: true, isBoth: true },
+  { name: "cost", title: "Time × Hits", tip: "time of the line with all that it called, and how often it was executed", width: 152, always: true, ofCalls: true, isBoth: true },
   { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, off: true, always: true, ofCalls: true },
   { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70, off: true, always: true, ofCalls: true },
   { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70, off: true, always: true, ofCalls: true },
