@@ -397,6 +397,7 @@ class SourceView {
    * the hot ones and some around them.
    */
   layOut(isPaper = false) {
+    if (this.file < 0) return;
     const { last, numbers } = this;
     let chosen = [];
     const add = (from, to) => {
