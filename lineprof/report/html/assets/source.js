@@ -223,7 +223,7 @@ class SourceView {
     this.rows = new Rows(this.scroller, (index) => this.row(index));
     this.rows.rendered = () => this.follow();
     addEventListener("afterprint", () => this.layOut());
-    this.detail = h("aside", { class: "detail", "aria-label": "Selected line", "aria-live": "polite" });
+    this.detail = h("aside", { class: "detail", tabindex: 0, "aria-label": "Selected line", "aria-live": "polite" });
     this.map = h("canvas", { class: "minimap", "aria-hidden": "true", pointerdown: (event) => this.drag(event) });
     this.frame = h("div", { class: "window", "aria-hidden": "true" });
     this.picker = select("File", filesByTime(), () => go(address("source", data.files.name[this.picker.value])));
