@@ -65,7 +65,6 @@ class Rows {
     const head = scroller.querySelector(".head");
     scroller.append(this.body);
     this.update = inNextFrame(() => this.render());
-    this.order = inNextFrame(() => this.sortRows());
     scroller.addEventListener("scroll", this.update, { passive: true });
     this.room = 0; // pixels of the scroller's height; 0 if it is hidden
     this.head = 0; // pixels above the first row
@@ -112,25 +111,33 @@ class Rows {
     const top = this.top - this.head;
     const first = Math.max(0, Math.floor(top / this.height) - 4);
     const last = Math.min(this.count, Math.ceil((top + this.room) / this.height) + 4);
+    const { activeElement } = document;
     const spare = [];
     for (const [index, row] of this.shown) {
       if (index >= first && index < last) continue;
       this.shown.delete(index);
       // What has the focus is not to become something else.
-      if (this.change && !row.contains(document.activeElement)) spare.push(row);
+      if (this.change && !row.contains(activeElement)) spare.push(row);
       else row.remove();
     }
     this.fill(first, last, spare);
     this.rendered?.();
-    clearTimeout(this.rest);
-    this.rest = setTimeout(this.order, REST_MS);
+    clearTimeout(this.waits);
+    if (this.rests) this.sortRows();
+    else this.waits = setTimeout(() => this.rest(), REST_MS);
+  }
+
+  /** Sort the rows after a scroll: in the next frame, which ends with a layout. */
+  rest() {
+    // An element that is moved loses the focus, and what is chosen of its text.
+    const { isCollapsed, anchorNode } = getSelection();
+    this.rests = !this.body.contains(isCollapsed ? document.activeElement : anchorNode);
+    if (this.rests) this.update();
   }
 
   /** Bring the rows into their order, in which they are read aloud, chosen and copied. */
   sortRows() {
-    // An element that is moved loses the focus, and what is chosen of its text.
-    const { isCollapsed, anchorNode } = getSelection();
-    if (this.body.contains(isCollapsed ? document.activeElement : anchorNode)) return;
+    this.rests = false;
     const rows = [...this.shown].sort(([one], [other]) => one - other).map(([, row]) => row);
     if (rows.some((row, at) => row !== this.body.children[at])) this.body.append(...rows);
   }
