@@ -74,10 +74,12 @@ def takes_keys_at_once(one: Page) -> None:
         rows = f"document.querySelector('#panel-{tab} [aria-rowindex]')?.offsetParent"
         if tab in {"sides", "source"} or not one.value(f"Boolean({rows})"):
             continue
-        one.press("ArrowDown")
-        chosen = f"document.querySelector('#panel-{tab} .row.selected')"
-        expect(one, f"{tab}: a row chosen by the first key", chosen)
-        expect(one, f"{tab}: the focus", f"{FOCUSED} === mainElement()")
+        for before in ("document.body", "current.button"):
+            one.value(f"{FOCUSED}.blur(), {before}.focus()")
+            one.press("ArrowDown")
+            chosen = f"document.querySelector('#panel-{tab} .row.selected')"
+            expect(one, f"{tab}: a row chosen by a key in {before}", chosen)
+            expect(one, f"{tab}: the focus", f"{FOCUSED} === mainElement()")
 
 
 def starts_with_a_way_to_the_view(one: Page) -> None:
@@ -96,6 +98,8 @@ def searches_the_shown_tab(one: Page) -> None:
         field = f"#panel-{tab} .search:not(.outline *)"
         if one.value(f"Boolean(document.querySelector('{field}'))"):
             expect(one, f"{tab}: its search", f"{FOCUSED}.matches('{field}')")
+            one.press("Escape")
+            expect(one, f"{tab}: its rows", f"!{FOCUSED}.matches('{field}')")
 
 
 def finds_a_function(one: Page) -> None:

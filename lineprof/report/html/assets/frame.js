@@ -45,6 +45,7 @@ const PAGE_KEYS = {
     ["Ctrl+K", "find a function, a file, a line or a tab"],
     ["1 to 9", "the tabs"],
     ["/", "search in the tab that is shown"],
+    ["Escape", "leave a search"],
     ["f", "search functions and files"],
     ["t", "light or dark"],
     ["?", "this list"],
@@ -55,7 +56,9 @@ function pageKey(event) {
   const { key, target } = event;
   if (target.closest("dialog")) return;
   if (isFindKey(event)) openPalette();
-  else if (event.defaultPrevented || isModified(event) || target.closest("input, select, textarea")) return;
+  else if (event.defaultPrevented || isModified(event)) return;
+  else if (key === "Escape" && target.matches(".search")) mainElement().focus({ preventScroll: true });
+  else if (target.closest("input, select, textarea")) return;
   else if (Number(key) >= 1 && Number(key) <= tabs.length) openTab(tabs[key - 1]);
   else if (key === "t") toggleTheme();
   else if (key === "?") openKeys();
@@ -79,11 +82,12 @@ function sourceTab() {
 function handedOver(event) {
   const { key, shiftKey, target } = event;
   const main = mainElement();
-  const isNowhere = target === document.body;
-  if (main.contains(target) || !(isNowhere || (key.length === 1 && key !== " "))) return false;
+  // A tab takes the arrows to the left and right itself.
+  const isFree = target === document.body || (target.matches("[role=tab]") && /^(Arrow|Page)/.test(key));
+  if (main.contains(target) || !(isFree || (key.length === 1 && key !== " "))) return false;
   if (main.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, cancelable: true }))) {
     // A view without keys of its own is scrolled by those of the browser.
-    if (isNowhere && main === current.panel) main.focus({ preventScroll: true });
+    if (isFree && main === current.panel) main.focus({ preventScroll: true });
     return false;
   }
   main.focus({ preventScroll: true });
