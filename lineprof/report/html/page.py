@@ -33,8 +33,8 @@ _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
-    *("core.js", "table.js", "canvas.js", "python.js", "source.js", "flame.js"),
-    *("timeline.js", "panels.js", "frame.js", "report.js"),
+    *("core.js", "table.js", "canvas.js", "python.js", "source.js", "frames.js"),
+    *("flame.js", "call_paths.js", "timeline.js", "panels.js", "frame.js", "report.js"),
 )
 COMPARISON = ("core.js", "table.js", "python.js", "frame.js", "comparison.js")
 

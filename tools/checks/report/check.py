@@ -24,6 +24,7 @@ from tools.checks.browser import browser, page
 from tools.checks.findings import Mismatch, MissingReader
 from tools.checks.report.figures import scroll_frames, within, zoom_frames
 from tools.checks.report.served import check_served
+from tools.checks.report.walk_flame import FLAME_WALK, sandwich_times
 from tools.checks.report.walks import (
     NESTED,
     TIMELINE,
@@ -202,7 +203,11 @@ def check_large(report: Report, one: Page, shots: Path | None) -> None:
 def small(workspace: Workspace) -> Report:
     """Write a page with every tab but those of ranks and GPUs."""
     profile = workspace.profile("small", SMALL, "--whole", "--trace")
-    return Report("small", workspace.report(profile), walk=(*WALK, follow_calls))
+    return Report(
+        "small",
+        workspace.report(profile),
+        walk=(*WALK, follow_calls, *FLAME_WALK, sandwich_times),
+    )
 
 
 def nested(workspace: Workspace) -> Report:
@@ -222,7 +227,9 @@ def gpu(workspace: Workspace) -> Report:
     program = ROOT / "examples" / "simulated_gpu.py"
     flags = ("--whole", "--gpu-api", "--trace")
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
-    return Report("gpu", workspace.report(profile), walk=(*WALK, kernel_to_line))
+    return Report(
+        "gpu", workspace.report(profile), walk=(*WALK, kernel_to_line, *FLAME_WALK)
+    )
 
 
 def ranks(workspace: Workspace) -> Report:
@@ -251,7 +258,7 @@ def large(
 
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
     **{one.__name__: one for one in (small, nested, hostile, gpu, ranks)},
-    "functions": large("functions", MAX_LARGE, *WALK),
+    "functions": large("functions", MAX_LARGE, *WALK, *FLAME_WALK),
     "slices": large("slices", 2 * MAX_LARGE),
     "long": large("long", MAX_LARGE),
 }

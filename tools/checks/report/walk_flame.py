@@ -1,0 +1,144 @@
+"""Walks through flame graphs: numbers, lines, keys, and the text at the pointer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tools.checks.report.walks import expect, press, show
+
+if TYPE_CHECKING:
+    from tools.checks.browser import Page
+
+VIEW = "tabs.find((one) => one.name === 'flame').view"
+INFO = "document.querySelector('#panel-flame .info').textContent"
+TIP = "document.querySelector('#panel-flame .tip')"
+
+# Frames whose numbers are not those of the frames on them.
+WRONG_FRAMES = """
+((frames) => {
+  const near = (one, other) => Math.abs(one - other) <= 1 + 1e-6 * one;
+  const { total, self, calls, line, fn, up, gpu, upward, hasLines } = frames;
+  const wrong = [];
+  const must = (what, one, isSo) => isSo || wrong.push(`${what} of ${one}`);
+  const todo = [...frames.on(NONE)];
+  must("whole", NONE, near(frames.whole, sum(todo.map((one) => total[one]))));
+  for (const one of todo) {
+    const above = frames.on(one);
+    const all = (numbers) => sum(above.map((i) => numbers[i]));
+    todo.push(...above);
+    must("level", one, frames.level[one] < frames.depth);
+    must("lines", one, hasLines || !line[one]);
+    // Callers from outside have time, and no frame.
+    if (upward) must("callers", one, all(total) <= total[one] + 1);
+    else if (line[one]) {
+      must("time", one, near(total[one], all(total)));
+      must("calls", one, calls[one] === all(calls));
+      must("place", one, fn[one] === fn[up[one]]);
+    } else {
+      must("time", one, near(total[one], self[one] + all(total)));
+      must("GPU", one, !gpu || all(gpu) <= gpu[one] + 1);
+    }
+  }
+  return wrong.join();
+})
+"""
+
+# Functions whose sandwich has not the time that the table of functions has.
+WRONG_SANDWICHES = """
+(() => {
+  const { functions } = data;
+  const paths = callPaths("wall");
+  const wrong = (middle, upward) => {
+    const frames = new Frames(paths, { hasLines: true, middle, upward });
+    const [root] = frames.on(NONE);
+    return Math.abs(frames.total[root] - functions.total[middle]) > 1;
+  };
+  const all = [...functions.name.keys()].filter((f) => functions.calls[f]);
+  return all.filter((f) => wrong(f, true) || wrong(f, false)).join();
+})()
+"""
+
+# Whether the text lies in the window, and not below the pointer.
+TIP_IS_BESIDE = f"""
+(([x, y]) => {{
+  const {{ left, top, right, bottom }} = {TIP}.getBoundingClientRect();
+  const covers = left <= x && x <= right && top <= y && y <= bottom;
+  const isInside = left >= 0 && top >= 0;
+  const fits = right <= innerWidth && bottom <= innerHeight;
+  return !{TIP}.hidden && isInside && fits && !covers;
+}})
+"""
+
+
+def pressed(one: Page, title: str) -> None:
+    """Press a button of the flame graph by its title."""
+    buttons = "[...document.querySelectorAll('#panel-flame button')]"
+    one.value(f"{buttons}.find((one) => one.textContent === {title!r})?.click()")
+
+
+def flame_numbers(one: Page) -> None:
+    """Compare frames with those on them in all forms, with and without lines."""
+    show(one, "flame")
+    for metric in ("CPU", "GPU", "Time"):
+        pressed(one, metric)
+        for form in ("Time order", "Left heavy", "Sandwich"):
+            pressed(one, form)
+            for _ in range(2):  # with and without lines
+                for name in ("main", "top") if form == "Sandwich" else ("main",):
+                    wrong = f"{WRONG_FRAMES}({VIEW}.{name}.frames)"
+                    expect(one, f"{metric}, {form}", f"{wrong} === ''")
+                pressed(one, "Lines")
+    pressed(one, "Left heavy")
+
+
+def sandwich_times(one: Page) -> None:
+    """Compare the time of each sandwich with that of the function in the table."""
+    show(one, "flame")
+    expect(one, "times of sandwiches", f"{WRONG_SANDWICHES} === ''")
+
+
+def flame_lines(one: Page) -> None:
+    """Walk by keys from a function to a line that calls, find it, and go to it."""
+    show(one, "flame")
+    press(one, "#panel-flame canvas", "Escape", "ArrowDown", "ArrowDown")
+    at = f"{VIEW}.main.frames.line[{VIEW}.main.at]"
+    expect(one, "a line between functions", f"{at} > 0")
+    expect(one, "its number is told", f"{INFO}.startsWith({at} + ': ')")
+    expect(
+        one, "its text is beside it", f"{TIP}.textContent.includes({INFO}.slice(0, 8))"
+    )
+    search = "document.querySelector('#panel-flame .search')"
+    for text, found in (("no such text", "!"), (None, "")):
+        wanted = f"{text!r}" if text else f"{INFO}.split(':')[1].trim().slice(0, 4)"
+        one.value(
+            f"{search}.value = {wanted}, {search}.dispatchEvent(new Event('input'))"
+        )
+        is_found = f"{VIEW}.isFound({VIEW}.main.frames, {VIEW}.main.at)"
+        expect(one, f"a search for {text}", f"{found}{is_found}")
+    one.value(f"{search}.value = '', {search}.dispatchEvent(new Event('input'))")
+    line = one.value(at)
+    press(one, "#panel-flame canvas", "Enter", "s")
+    expect(one, "its source", f"location.hash.endsWith('/{line}')")
+    show(one, "flame")
+    press(one, "#panel-flame canvas", "w")
+    expect(one, "its sandwich", f"{VIEW}.form === 'sandwich'")
+    pressed(one, "Left heavy")
+
+
+def flame_tip(one: Page) -> None:
+    """Point at the corners of the graph: the text stays in the window."""
+    show(one, "flame")
+    press(one, "#panel-flame canvas", "Escape")
+    box = one.value(
+        "(({ left, right, top }) => [left, right, top])"
+        "(document.querySelector('#panel-flame canvas').getBoundingClientRect())"
+    )
+    for x in (box[0] + 2, (box[0] + box[1]) / 2, box[0] + 40):
+        point = [x, box[2] + 8]
+        one.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=point[1])
+        expect(one, "the text beside the pointer", f"{TIP_IS_BESIDE}({point})")
+    one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    expect(one, "no text without a frame", f"{TIP}.hidden")
+
+
+FLAME_WALK = (flame_numbers, flame_lines, flame_tip)
