@@ -36,7 +36,10 @@ REPORT = (
     *("core.js", "table.js", "canvas.js", "python.js", "source.js", "frames.js"),
     *("flame.js", "call_paths.js", "timeline.js", "panels.js", "frame.js", "report.js"),
 )
-COMPARISON = ("core.js", "table.js", "python.js", "frame.js", "comparison.js")
+COMPARISON = (
+    *("core.js", "table.js", "canvas.js", "python.js", "frames.js", "flame.js"),
+    *("changed_paths.js", "frame.js", "comparison.js"),
+)
 
 _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 

@@ -24,7 +24,12 @@ from tools.checks.browser import browser, page
 from tools.checks.findings import Mismatch, MissingReader
 from tools.checks.report.figures import scroll_frames, within, zoom_frames
 from tools.checks.report.served import check_served
-from tools.checks.report.walk_flame import FLAME_WALK, sandwich_times
+from tools.checks.report.walk_flame import (
+    COMPARED,
+    FLAME_WALK,
+    changed_paths,
+    sandwich_times,
+)
 from tools.checks.report.walks import (
     NESTED,
     TIMELINE,
@@ -232,6 +237,17 @@ def gpu(workspace: Workspace) -> Report:
     )
 
 
+def compared(workspace: Workspace) -> Report:
+    """Write the page of a comparison of two versions of a program."""
+    sides = []
+    for name, text in zip(("before", "after"), COMPARED):
+        made = workspace.profile("compared", text, "--whole")
+        sides.append(made.rename(made.with_name(f"{name}.lprof")))
+    target = workspace.folder / "compared.html"
+    workspace.run("-m", "lineprof", "diff", *sides, "--html", target)
+    return Report("compared", target, walk=(changed_paths,))
+
+
 def ranks(workspace: Workspace) -> Report:
     """Write a page of four ranks."""
     for rank in range(4):
@@ -257,7 +273,7 @@ def large(
 
 
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
-    **{one.__name__: one for one in (small, nested, hostile, gpu, ranks)},
+    **{one.__name__: one for one in (small, nested, hostile, gpu, compared, ranks)},
     "functions": large("functions", MAX_LARGE, *WALK, *FLAME_WALK),
     "slices": large("slices", 2 * MAX_LARGE),
     "long": large("long", MAX_LARGE),

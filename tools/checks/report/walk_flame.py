@@ -13,11 +13,12 @@ VIEW = "tabs.find((one) => one.name === 'flame').view"
 INFO = "document.querySelector('#panel-flame .info').textContent"
 TIP = "document.querySelector('#panel-flame .tip')"
 
-# Frames whose numbers are not those of the frames on them.
+# Frames whose times are not those of the frames on them, and their own; `times` are the
+# names of both.
 WRONG_FRAMES = """
-((frames) => {
+((frames, times = [["total", "self"]]) => {
   const near = (one, other) => Math.abs(one - other) <= 1 + 1e-6 * one;
-  const { total, self, calls, line, fn, up, gpu, upward, hasLines } = frames;
+  const { total, calls, line, fn, up, gpu, upward, hasLines } = frames;
   const wrong = [];
   const must = (what, one, isSo) => isSo || wrong.push(`${what} of ${one}`);
   const todo = [...frames.on(NONE)];
@@ -30,13 +31,16 @@ WRONG_FRAMES = """
     must("lines", one, hasLines || !line[one]);
     // Callers from outside have time, and no frame.
     if (upward) must("callers", one, all(total) <= total[one] + 1);
-    else if (line[one]) {
-      must("time", one, near(total[one], all(total)));
-      must("calls", one, calls[one] === all(calls));
-      must("place", one, fn[one] === fn[up[one]]);
-    } else {
-      must("time", one, near(total[one], self[one] + all(total)));
+    else {
+      for (const [whole, own] of times) {
+        const self = line[one] ? 0 : frames[own][one];
+        must(whole, one, near(frames[whole][one], self + all(frames[whole])));
+      }
       must("GPU", one, !gpu || all(gpu) <= gpu[one] + 1);
+    }
+    if (line[one] && !upward) {
+      must("calls", one, !calls || calls[one] === all(calls));
+      must("place", one, fn[one] === fn[up[one]]);
     }
   }
   return wrong.join();
@@ -139,6 +143,78 @@ def flame_tip(one: Page) -> None:
         expect(one, "the text beside the pointer", f"{TIP_IS_BESIDE}({point})")
     one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
     expect(one, "no text without a frame", f"{TIP}.hidden")
+
+
+BOTH_SIDES = "[['before', 'self0'], ['after', 'self1']]"
+KIND = f"""
+((name) => {{
+  const {{ main: {{ frames }} }} = {VIEW};
+  const named = (f, i) => !frames.line[i] && data.flame.functions.name[f] === name;
+  const at = frames.fn.findIndex(named);
+  return at < 0 ? "none" : {VIEW}.kind(frames, at);
+}})
+"""
+
+
+def changed_paths(one: Page) -> None:
+    """Walk through the flame graph of a comparison: colours, sides, what is gone."""
+    show(one, "flame")
+    frames = f"{VIEW}.main.frames"
+    for _ in range(2):  # with and without lines
+        for side in ("Gone", "Before", "After"):
+            pressed(one, side)
+            expect(one, side, f"{WRONG_FRAMES}({frames}, {BOTH_SIDES}) === ''")
+        pressed(one, "Lines")
+    whole = "{ before: data.own.before, after: data.own.after }"
+    for side in ("Before", "After"):
+        pressed(one, side)
+        near = f"Math.abs({frames}.whole / ({whole})[{side.lower()!r}] - 1) < 0.001"
+        expect(one, f"the time {side}", near)
+    for side, name, colour in CHANGES:
+        pressed(one, side)
+        expect(one, f"{name}, {side}", f"/^({colour})$/.test({KIND}({name!r}))")
+    pressed(one, "After")
+    press(one, "#panel-flame canvas", "Escape", "ArrowDown", "ArrowDown")
+    expect(one, "a line is told", f"{INFO}.includes('main()')")
+    expect(one, "its text is beside it", f"{TIP}.textContent.includes('main()')")
+    press(one, "#panel-flame canvas", "Enter", "Escape", "ArrowDown")
+    press(one, "#panel-flame canvas", *["ArrowDown"] * 4, "s")
+    expect(one, "the source of both sides", "location.hash.startsWith('#sides/')")
+
+
+# The side that is shown, a function of COMPARED, and its colour; "none" is not there.
+CHANGES = (
+    ("After", "slower", "heat-[124]"),
+    ("After", "same", "cold"),
+    ("After", "faster", "faster-[123]"),
+    ("After", "gone", "none"),
+    ("Before", "gone", "faster-[123]"),
+    ("Gone", "gone", "faster-[123]"),
+    ("Gone", "same", "none"),
+)
+COMPARED = tuple(
+    f"""\
+def slower():
+    for _ in range({slower}):
+        _ * 2
+def faster():
+    for _ in range({faster}):
+        _ * 3
+def same():
+    return sum(range(2_000_000))
+{rest}
+def main():
+    slower()
+    faster()
+    same()
+    gone()
+main()
+"""
+    for slower, faster, rest in (
+        (20_000, 400_000, "def gone():\n    return sum([x for x in range(300_000)])"),
+        (400_000, 20_000, "gone = int"),
+    )
+)
 
 
 FLAME_WALK = (flame_numbers, flame_lines, flame_tip)

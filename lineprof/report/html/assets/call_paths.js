@@ -103,17 +103,9 @@ class FlameView extends FlameTab {
       ["sandwich", "Sandwich", "all callers and all callees of one function"],
     ];
     this.forms = choiceButtons(this.form, forms, (form) => this.update({ form }));
-    const lines = h("button", {
-      "aria-pressed": "true",
-      title: "the lines that call, between callers and callees",
-      click: () => {
-        lines.setAttribute("aria-pressed", !this.hasLines);
-        this.update({ hasLines: !this.hasLines });
-      },
-    }, "Lines");
     this.picker = select("Function of the sandwich", [], () => this.update({ middle: Number(this.picker.value) }));
     this.top = new FlameCanvas(this, true);
-    const controls = [choiceButtons(this.metric, metrics, (metric) => this.update({ metric })), this.forms, data.hasCalls && lines, this.picker];
+    const controls = [choiceButtons(this.metric, metrics, (metric) => this.update({ metric })), this.forms, data.hasCalls && this.linesButton(), this.picker];
     this.makeFlame(panel, controls, data.deeper && h("p", { class: "dim" }, data.deeper));
     this.gpuWhole = sum(data.gpu?.tree.self ?? []);
     this.build();
@@ -123,19 +115,12 @@ class FlameView extends FlameTab {
     return [this.main, this.top];
   }
 
-  /** Show what was chosen: a `metric`, a `form`, `hasLines`, the function in the `middle`. */
-  update(chosen) {
-    Object.assign(this, chosen);
-    this.build();
-    this.draw();
-  }
-
+  /** Show the chosen `metric` and `form`, with `hasLines`, of the function in the `middle`. */
   build() {
     const { metric, hasLines, form } = this;
     const paths = callPaths(metric);
     this.whole = metric === "gpu" ? this.gpuWhole : data.run.ns;
     this.own = ownTimes(paths);
-    this.shades = new Map();
     const isSandwich = form === "sandwich";
     this.picker.hidden = !isSandwich;
     this.chart.classList.toggle("two", isSandwich);
@@ -147,7 +132,6 @@ class FlameView extends FlameTab {
       this.top.set(new Frames(paths, { ...options, upward: true }));
     } else this.chart.replaceChildren(this.main.scroller);
     this.main.set(new Frames(paths, options));
-    this.tip.hide();
     this.drawKey();
   }
 
@@ -170,7 +154,7 @@ class FlameView extends FlameTab {
     this.key.replaceChildren();
     append(this.key, [
       colourKey(own, steps),
-      this.hasLines && data.hasCalls && colourKey("", [["line", "line that calls"]]),
+      this.hasLines && data.hasCalls && colourKey("", [["line-frame", "line that calls"]]),
       this.main.frames.gpu && colourKey("", [["gpu", "GPU work launched (full: all of it)"]]),
       h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${what}`, data.hasCalls ? "" : "; without calls, each function is a box of its own"),
       h("span", { class: "dim hint" }, "A click zooms, a double click shows the source"),
@@ -197,12 +181,9 @@ class FlameView extends FlameTab {
     return `${line[node]}: ${place ? sourceLine(...place) : "?"}`;
   }
 
-  shade({ fn, line }, node) {
-    const theme = isDark();
-    if (this.shades.theme !== theme) this.shades = Object.assign(new Map(), { theme });
-    const kind = line[node] ? "line-frame" : fn[node] === NONE ? "cold" : `heat-${heatStep((this.own.get(fn[node]) ?? 0) / this.whole)}`;
-    if (!this.shades.has(kind)) this.shades.set(kind, colour(kind));
-    return this.shades.get(kind);
+  kind({ fn, line }, node) {
+    if (line[node]) return "line-frame";
+    return fn[node] === NONE ? "cold" : `heat-${heatStep((this.own.get(fn[node]) ?? 0) / this.whole)}`;
   }
 
   share(ns) {
@@ -229,23 +210,21 @@ class FlameView extends FlameTab {
     return place ? [`${fileName(place[0])}:${place[1]}`, sourceLine(...place)] : null;
   }
 
-  tipOf(frames, node) {
+  place(frames, node) {
     const fn = frames.fn[node];
+    if (!frames.line[node]) return fn >= 0 ? functionPlace(fn) : "";
     const site = this.site(frames, node);
-    const isLine = frames.line[node] > 0;
-    return [
-      isLine ? h("b", {}, code(this.label(frames, node))) : h("b", {}, frameName(fn)),
-      h("div", { class: "dim" }, isLine ? `${site ? `${site[0]} ` : ""}in ${frameName(fn)}` : fn >= 0 ? functionPlace(fn) : ""),
-      tipRows([...this.numbers(frames, node), !isLine && site && [frames.upward ? "Calls at" : "Called at", site[0], code(site[1])]]),
-    ];
+    return `${site ? `${site[0]} ` : ""}in ${frameName(fn)}`;
   }
 
-  words(frames, node) {
-    const fn = frames.fn[node];
-    const site = this.site(frames, node);
-    const numbers = this.numbers(frames, node).map(([name, text]) => `${name.toLowerCase()} ${text}`);
-    const place = frames.line[node] ? ` in ${frameName(fn)}` : fn >= 0 ? ` ${functionPlace(fn)}` : "";
-    return `${this.label(frames, node)}${place}: ${numbers.join("; ")}${!frames.line[node] && site ? `; called at ${site.join(" ")}` : ""}`;
+  tipOf(frames, node) {
+    const isLine = frames.line[node] > 0;
+    const site = !isLine && this.site(frames, node);
+    return [
+      h("b", {}, isLine ? code(this.label(frames, node)) : this.label(frames, node)),
+      h("div", { class: "dim" }, this.place(frames, node)),
+      tipRows([...this.numbers(frames, node), site && [frames.upward ? "Calls at" : "Called at", site[0], code(site[1])]]),
+    ];
   }
 
   /** Show the line of a frame, the function, or the line that launched GPU work. */

@@ -7,8 +7,8 @@ const LETTERS = { 12: 7.3, 11: 6.7 }; // width of a letter by the size of the fo
 
 /**
  * Frames on a canvas; those of callers stand above one another. `view` knows what they
- * mean: `label`, `shade`, `tip`, `words`, `isFound`, `open` and `chosen` take the frames
- * and the number of one.
+ * mean: `label`, `kind`, `tipOf`, `numbers`, `place` and `open` take the frames and the
+ * number of one; `chosen` takes a function.
  */
 class FlameCanvas extends Drawing {
   constructor(view, upward) {
@@ -235,9 +235,14 @@ function tipRows(rows) {
   return h("dl", {}, rows.filter(Boolean).map(([name, ...values]) => [h("dt", {}, name), h("dd", {}, values)]));
 }
 
-/** Return a legend: a title, and pairs of a class of colours and its meaning. */
+/** Return a legend: a title, and pairs of the name of a colour and its meaning. */
 function colourKey(title, steps) {
-  return h("span", { class: "legend" }, title && h("span", { class: "dim" }, title), steps.map(([kind, text]) => h("span", {}, h("i", { class: kind }), text)));
+  const swatch = (kind) => {
+    const element = h("i", { class: kind });
+    element.style.background = `var(--${kind})`;
+    return element;
+  };
+  return h("span", { class: "legend" }, h("span", { class: "dim" }, title), steps.map(([kind, text]) => h("span", {}, swatch(kind), text)));
 }
 
 /** Return buttons of which one is pressed: `options` have a value, a text and a title. */
@@ -257,6 +262,7 @@ function choiceButtons(value, options, change) {
 class FlameTab {
   wanted = "";
   tip = new FlameTip();
+  shades = new Map();
 
   /** Fill a panel with controls, the legend, notes, and the graph. */
   makeFlame(panel, controls, notes) {
@@ -264,12 +270,34 @@ class FlameTab {
       this.wanted = this.search.value.toLowerCase();
       this.draw();
     } });
+    onTheme.unshift(() => this.shades.clear());
     this.info = h("div", { class: "info unseen", "aria-live": "polite" });
     this.key = h("div", { class: "flame-key" });
     this.main = new FlameCanvas(this, false);
     this.chart = h("div", { class: "flame" });
     const reset = h("button", { click: () => this.canvases().forEach((one) => one.zoom(NONE)) }, "Reset zoom");
     append(panel, [h("div", { class: "tools" }, controls, this.search, reset), this.key, notes, this.info, this.chart, this.tip.element]);
+  }
+
+  /** Return the button that shows and hides lines. */
+  linesButton() {
+    const button = h("button", {
+      "aria-pressed": String(this.hasLines),
+      title: "the lines that call, between callers and callees",
+      click: () => {
+        this.update({ hasLines: !this.hasLines });
+        button.setAttribute("aria-pressed", this.hasLines);
+      },
+    }, "Lines");
+    return button;
+  }
+
+  /** Build the graph again with what was chosen. */
+  update(chosen) {
+    Object.assign(this, chosen);
+    this.tip.hide();
+    this.build();
+    this.draw();
   }
 
   canvases() {
@@ -288,6 +316,19 @@ class FlameTab {
   /** Tell screen readers what the frame is that the reader is at. */
   tell(text) {
     this.info.textContent = text;
+  }
+
+  /** Return the colour of a frame, whose name in the style sheet is `kind(frames, node)`. */
+  shade(frames, node) {
+    const kind = this.kind(frames, node);
+    if (!this.shades.has(kind)) this.shades.set(kind, colour(kind));
+    return this.shades.get(kind);
+  }
+
+  /** Return what a frame is, for screen readers. */
+  words(frames, node) {
+    const numbers = this.numbers(frames, node).map(([name, text]) => `${name.toLowerCase()} ${text}`);
+    return `${this.label(frames, node)} ${this.place(frames, node)}: ${numbers.join("; ")}`;
   }
 
   isFound(frames, node) {
