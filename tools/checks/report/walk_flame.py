@@ -145,6 +145,35 @@ def flame_tip(one: Page) -> None:
     expect(one, "no text without a frame", f"{TIP}.hidden")
 
 
+def flame_clicks(one: Page) -> None:
+    """Click on a frame, which zooms, and click twice, which shows the line."""
+    show(one, "flame")
+    press(one, "#panel-flame canvas", "Escape")
+    place = one.value(
+        f"(({{ main: {{ frames, boxes, canvas }} }}) => {{"
+        f" const box = canvas.getBoundingClientRect();"
+        f" const [x, y, width, node] = boxes.find((one) => frames.line[one[3]]);"
+        f" return [box.left + x + width / 2, box.top + y + 8, frames.line[node]];"
+        f"}})({VIEW})"
+    )
+    for count in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            one.send(
+                "Input.dispatchMouseEvent",
+                type=kind,
+                button="left",
+                clickCount=count,
+                x=place[0],
+                y=place[1],
+            )
+        if count == 1:
+            line = f"{VIEW}.main.frames.line[{VIEW}.main.zoomed]"
+            expect(one, "a zoom", f"{line} === {place[2]}")
+            beside = f"{TIP_IS_BESIDE}({place[:2]})"
+            expect(one, "the text beside the pointer", beside)
+    expect(one, "its source", f"location.hash.endsWith('/{place[2]}')")
+
+
 BOTH_SIDES = "[['before', 'self0'], ['after', 'self1']]"
 KIND = f"""
 ((name) => {{
@@ -217,4 +246,4 @@ main()
 )
 
 
-FLAME_WALK = (flame_numbers, flame_lines, flame_tip)
+FLAME_WALK = (flame_numbers, flame_lines, flame_tip, flame_clicks)

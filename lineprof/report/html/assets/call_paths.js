@@ -194,10 +194,12 @@ class FlameView extends FlameTab {
   numbers(frames, node) {
     const { total, self, calls, line, fn, gpu } = frames;
     const isWork = fn[node] < NONE;
+    const all = line[node] ? 0 : this.own.get(fn[node]) ?? 0; // over all paths
+    const own = line[node] || frames.upward ? 0 : self[node];
     return [
       ["Time", `${time(total[node])}, ${this.share(total[node])}`],
-      !line[node] && !frames.upward && ["Own", self[node] ? `${time(self[node])}, ${this.share(self[node])}` : "0"],
-      !line[node] && this.own.get(fn[node]) && ["Own, all paths", `${time(this.own.get(fn[node]))}, ${this.share(this.own.get(fn[node]))}`],
+      !line[node] && !frames.upward && ["Own", own ? `${time(own)}, ${this.share(own)}` : "0"],
+      all !== own && ["Own, all paths", `${time(all)}, ${this.share(all)}`],
       calls[node] && [isWork ? "Launches" : "Calls", count(calls[node])],
       gpu?.[node] && ["GPU", `${time(gpu[node])}, ${percent(gpu[node], this.gpuWhole)} of GPU work`],
     ].filter(Boolean);

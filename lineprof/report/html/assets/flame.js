@@ -18,13 +18,13 @@ class FlameCanvas extends Drawing {
     const label = "Flame graph; arrow keys walk through it, Enter zooms, s shows the source";
     const listeners = {
       pointerleave: () => this.point(NONE),
+      focus: () => this.at >= 0 && this.walkTo(this.at),
       blur: () => this.view.tip.hide(),
-      click: (event) => this.toggle(this.nodeAt(event)),
-      dblclick: () => this.openSource(),
+      click: (event) => this.click(event),
+      dblclick: () => this.clicked >= 0 && this.view.open(this.frames, this.clicked),
     };
     this.makeCanvas(label, listeners, "flame-scroll");
-    this.zoomed = NONE;
-    this.at = NONE;
+    this.zoomed = this.at = this.clicked = NONE;
   }
 
   /** The height of a row (pixels). */
@@ -35,7 +35,7 @@ class FlameCanvas extends Drawing {
   set(frames) {
     this.frames = frames;
     this.zoomed = this.at = NONE;
-    this.setHeight((frames.depth + 1) * this.row);
+    this.setHeight((frames.depth + (this.upward ? 0 : 1)) * this.row);
     this.scroller.scrollTop = this.upward ? frames.depth * this.row : 0;
   }
 
@@ -55,7 +55,8 @@ class FlameCanvas extends Drawing {
   }
 
   walk(nodes) {
-    const { frames, scale } = this;
+    const { frames, scale, size: [, height, top] } = this;
+    const isBeyond = (y) => (this.upward ? y < 0 : y > height); // so are the frames on it
     const todo = [[nodes, 0]];
     while (todo.length) {
       let [list, left] = todo.pop();
@@ -63,7 +64,7 @@ class FlameCanvas extends Drawing {
         const width = frames.total[node] * scale;
         if (width >= MIN_WIDTH) {
           this.box(node, left, width, false);
-          todo.push([frames.on(node), left]);
+          if (!isBeyond(this.place(node) - top)) todo.push([frames.on(node), left]);
         }
         left += width;
       }
@@ -123,8 +124,20 @@ class FlameCanvas extends Drawing {
 
   hover(event) {
     this.point(this.nodeAt(event));
-    const { clientX: x, clientY: y } = event;
-    if (this.at >= 0) this.view.tip.place({ left: x + 12, top: y - 8, bottom: y + 18 });
+    this.placeTipAt(event);
+  }
+
+  /** Put the text beside the pointer. */
+  placeTipAt({ clientX: x, clientY: y }) {
+    this.view.tip.place({ left: x + 12, top: y - 8, bottom: y + 18 });
+  }
+
+  /** Zoom by the first click of a double click alone: it moves the frames. */
+  click(event) {
+    if (event.detail > 1) return;
+    this.clicked = this.nodeAt(event);
+    this.toggle(this.clicked);
+    this.placeTipAt(event);
   }
 
   point(node) {

@@ -3,6 +3,8 @@
 
 const MAX_LINE = 1 << 22; // line numbers are below, in keys of a function and a line
 
+const FEW = 20; // frames on one, which are searched one by one
+
 /** Return the sums of a column over each path and all paths below it. */
 function sumsOfPaths(parent, numbers) {
   const total = Float64Array.from(numbers);
@@ -110,7 +112,7 @@ class Frames {
   /** Make the frames on frame `i`; return their numbers. */
   made(i) {
     const { paths, upward } = this;
-    const found = new Map();
+    const found = [];
     if (i < 0) for (const one of this.starts) this.put(found, NONE, one, one, one);
     else if (upward) {
       this.sources[i].forEach((call, index) => {
@@ -123,7 +125,7 @@ class Frames {
         for (let call = paths.first[path]; call >= 0; call = paths.next[call]) this.put(found, i, call, call, call);
       }
     }
-    return [...found.values()];
+    return found;
   }
 
   /**
@@ -135,12 +137,12 @@ class Frames {
     const line = this.hasLines && up >= 0 && !this.line[up] ? paths.line[call] : 0;
     const isLine = line > 0;
     const fn = paths.fn[isLine ? paths.parent[call] : end];
-    const key = fn * MAX_LINE + line;
     const site = up < 0 || isLine ? 0 : paths.line[call];
-    let frame = found.get(key);
+    let frame = this.among(found, fn, line);
     if (frame === undefined) {
       frame = this.add(up, fn, line, site);
-      found.set(key, frame);
+      found.byKey?.set(fn * MAX_LINE + line, frame);
+      found.push(frame);
     }
     if (this.site[frame] !== site) this.site[frame] = 0; // several lines call it
     this.sources[frame].push(isLine ? call : end);
@@ -149,6 +151,13 @@ class Frames {
     if (this.upward) return;
     if (!isLine) for (const [column, values] of this.own) column[frame] += values[weight];
     else if (paths.gpuOfLine) this.gpu[frame] += paths.gpuOfLine[call];
+  }
+
+  /** Return the frame of a function or line among those that were `found`. */
+  among(found, fn, line) {
+    if (found.length < FEW) return found.find((one) => this.fn[one] === fn && this.line[one] === line);
+    found.byKey ??= new Map(found.map((one) => [this.fn[one] * MAX_LINE + this.line[one], one]));
+    return found.byKey.get(fn * MAX_LINE + line);
   }
 
   add(up, fn, line, site) {
