@@ -62,6 +62,24 @@ WRONG_SANDWICHES = """
 })()
 """
 
+# Colours on which the text of frames has too little contrast (WCAG 2, 1.4.3).
+PALE_COLOURS = """
+(() => {
+  const part = (one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+  const light = (name) => {
+    const parts = colour(name).match(/[0-9a-f]{2}/g).map((one) => parseInt(one, 16));
+    const [r, g, b] = parts.map((one) => part(one / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const ink = light("box-ink");
+  const numbers = [0, 1, 2, 3, 4].map((one) => `heat-${one}`);
+  const changes = [1, 2, 3].map((one) => `faster-${one}`);
+  const names = [...numbers, ...changes, "cold", "line-frame", "found-frame"];
+  const contrast = (one) => Math.max(ink / one, one / ink);
+  return names.filter((name) => contrast(light(name)) < 4.5).join();
+})()
+"""
+
 # Whether the text lies in the window, and not below the pointer.
 TIP_IS_BESIDE = f"""
 (([x, y]) => {{
@@ -143,6 +161,11 @@ def flame_tip(one: Page) -> None:
         expect(one, "the text beside the pointer", f"{TIP_IS_BESIDE}({point})")
     one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
     expect(one, "no text without a frame", f"{TIP}.hidden")
+
+
+def flame_colours(one: Page) -> None:
+    """Compare the text of frames with the colours behind it."""
+    expect(one, "contrast", f"{PALE_COLOURS} === ''")
 
 
 def flame_clicks(one: Page) -> None:
@@ -246,4 +269,4 @@ main()
 )
 
 
-FLAME_WALK = (flame_numbers, flame_lines, flame_tip, flame_clicks)
+FLAME_WALK = (flame_numbers, flame_lines, flame_tip, flame_colours, flame_clicks)

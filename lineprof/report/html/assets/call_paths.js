@@ -195,10 +195,12 @@ class FlameView extends FlameTab {
     const { total, self, calls, line, fn, gpu } = frames;
     const isWork = fn[node] < NONE;
     const all = line[node] ? 0 : this.own.get(fn[node]) ?? 0; // over all paths
+    const wall = this.metric === "wall" && !line[node] && data.functions.total[fn[node]]; // as the tables have it
     const own = line[node] || frames.upward ? 0 : self[node];
     return [
       ["Time", `${time(total[node])}, ${this.share(total[node])}`],
       !line[node] && !frames.upward && ["Own", own ? `${time(own)}, ${this.share(own)}` : "0"],
+      wall && wall !== Math.round(total[node]) && ["Time, all paths", `${time(wall)}, ${this.share(wall)}`],
       all !== own && ["Own, all paths", `${time(all)}, ${this.share(all)}`],
       calls[node] && [isWork ? "Launches" : "Calls", count(calls[node])],
       gpu?.[node] && ["GPU", `${time(gpu[node])}, ${percent(gpu[node], this.gpuWhole)} of GPU work`],

@@ -60,7 +60,7 @@ class ChangesView extends TablesView {
       ];
     });
     const columns = [
-      { title: "#", width: 44, tip: "order of the change", value: (i) => -i, text: (i) => String(i + 1) },
+      { title: "", width: 44, tip: "order of the change", value: (i) => -i, text: (i) => String(i + 1) },
       ...times,
       { title: "Verdict", left: true, width: 140, value: (i) => table.verdict[i] },
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },

@@ -46,7 +46,7 @@ class FlameCanvas extends Drawing {
     this.size = [scroller.clientWidth, scroller.clientHeight, scroller.scrollTop];
     this.mono = colour("mono");
     this.boxes = [];
-    this.colours = { ink: colour("box-ink"), gpu: colour("gpu"), found: colour("found") };
+    this.colours = { ink: colour("box-ink"), gpu: colour("gpu"), found: colour("found-frame") };
     const [width] = this.size;
     const whole = zoomed >= 0 ? frames.total[zoomed] : frames.whole;
     this.scale = whole ? width / whole : 0;
