@@ -28,6 +28,7 @@ from tools.checks.report.walk_flame import (
     COMPARED,
     FLAME_WALK,
     changed_paths,
+    gpu_bands,
     sandwich_times,
 )
 from tools.checks.report.walks import (
@@ -233,7 +234,9 @@ def gpu(workspace: Workspace) -> Report:
     flags = ("--whole", "--gpu-api", "--trace")
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
     return Report(
-        "gpu", workspace.report(profile), walk=(*WALK, kernel_to_line, *FLAME_WALK)
+        "gpu",
+        workspace.report(profile),
+        walk=(*WALK, kernel_to_line, *FLAME_WALK, gpu_bands),
     )
 
 

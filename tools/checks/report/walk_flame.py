@@ -62,6 +62,21 @@ WRONG_SANDWICHES = """
 })()
 """
 
+# Functions whose band has not the work that the flame graph of GPU work has.
+WRONG_BANDS = """
+(() => {
+  const [paths, work] = [callPaths("wall"), callPaths("gpu")];
+  const all = new Set(work.fn.filter((f) => f >= 0));
+  const wrong = (middle) => {
+    const options = { hasLines: true, middle };
+    const [frames, launched] = [new Frames(paths, options), new Frames(work, options)];
+    const [one, other] = [frames.on(NONE)[0], launched.on(NONE)[0]];
+    return Math.abs(frames.gpu[one] - launched.total[other]) > 1;
+  };
+  return all.size === 0 || [...all].filter(wrong).join();
+})()
+"""
+
 # Colours on which the text of frames has too little contrast (WCAG 2, 1.4.3).
 PALE_COLOURS = """
 (() => {
@@ -161,6 +176,12 @@ def flame_tip(one: Page) -> None:
         expect(one, "the text beside the pointer", f"{TIP_IS_BESIDE}({point})")
     one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
     expect(one, "no text without a frame", f"{TIP}.hidden")
+
+
+def gpu_bands(one: Page) -> None:
+    """Compare the bands of GPU work with the flame graph of that work."""
+    show(one, "flame")
+    expect(one, "bands of GPU work", f"{WRONG_BANDS} === ''")
 
 
 def flame_colours(one: Page) -> None:
