@@ -60,6 +60,12 @@ class Advice(NamedTuple):
     missing: tuple[str, ...]  # sentences about files without source text
     run_ns: int  # 100 % of the shares
 
+    @property
+    def first(self) -> Finding | None:
+        """The finding to begin with, as `first_finding` returns it."""
+        kept = [one for one in self.findings if one.kind != lines.BUSY_PROCESSORS]
+        return _first(kept)
+
 
 def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advice:
     """Return the findings of a profile, and what could not be looked at.
@@ -86,9 +92,12 @@ def first_finding(
 
     An import, which a program can seldom do without, comes after all others.
     """
-    found = _of_program(Evidence(profile, sources), idle_sums)
-    found.sort(key=lambda one: one.kind == lines.IMPORT)  # else in the same order
-    return found[0] if found else None
+    return _first(_of_program(Evidence(profile, sources), idle_sums))
+
+
+def _first(found: list[Finding]) -> Finding | None:
+    # The first one, but an import only without others.
+    return min(found, key=lambda one: one.kind == lines.IMPORT, default=None)
 
 
 def _of_program(evidence: Evidence, idle_sums: IdleSums) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.call_graph import calling_lines, function_totals, line_self_ns
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
+    SelfTimes = Mapping[Key, Mapping[int, int]]  # ns of each line of each function
     TextOf = Callable[[str, int], str | None]  # of the line of a file
 
 _IMPORT = re.compile(
@@ -52,6 +54,16 @@ def run_ns(profile: Profile) -> int:
     return _run_ns(profile, _lines_ns(profile))
 
 
+def clock_ns(profile: Profile) -> int:
+    """Return the time (ns) on the clock in which any process ran, without measuring."""
+    clock_ns = end = 0
+    for one in sorted(profile.processes, key=attrgetter("start_unix_ns")):
+        ended = one.start_unix_ns + max(0, one.wall_ns - one.overhead_ns)
+        clock_ns += max(0, ended - max(end, one.start_unix_ns))
+        end = max(end, ended)
+    return clock_ns
+
+
 def _run_ns(profile: Profile, lines_ns: int) -> int:
     wall_ns = sum(max(0, one.wall_ns - one.overhead_ns) for one in profile.processes)
     if profile.calls.nodes:
@@ -60,10 +72,13 @@ def _run_ns(profile: Profile, lines_ns: int) -> int:
     return max(wall_ns, *times, 0) if wall_ns else sum(times)
 
 
-def run_parts(profile: Profile, text_of: TextOf) -> RunParts:
+def run_parts(
+    profile: Profile, text_of: TextOf, self_ns: SelfTimes | None = None
+) -> RunParts:
     """Return the parts of a run; `text_of` is the source of a line, None if unknown.
 
-    Each moment counts once: a wait in an import is part of the import.
+    Each moment counts once: a wait in an import is part of the import. `self_ns` is
+    that of `line_self_ns`, if the caller knows it.
     """
     lines_ns = _lines_ns(profile)
     left_ns = whole_ns = _run_ns(profile, lines_ns)
@@ -76,7 +91,9 @@ def run_parts(profile: Profile, text_of: TextOf) -> RunParts:
         return ns
 
     rest_ns = part(whole_ns - lines_ns)
-    imports = _imports(profile, text_of)
+    if self_ns is None:
+        self_ns = line_self_ns(profile)
+    imports = _imports(profile, text_of, self_ns)
     imports_ns = part(imports.ns)
     gpu_ns = part(sum(one.ns for one in profile.gpu.sums if one.kind == WAIT))
     waits = _waits(profile)
@@ -108,7 +125,7 @@ class _Imports(NamedTuple):
     waits: Mapping[str, int]  # the part of it off the processor (ns), by cause
 
 
-def _imports(profile: Profile, text_of: TextOf) -> _Imports:
+def _imports(profile: Profile, text_of: TextOf, self_ns: SelfTimes) -> _Imports:
     """Return the time of imports; one whose text is unknown does not count."""
 
     def is_import(key: Key, line: int) -> bool:
@@ -124,7 +141,7 @@ def _imports(profile: Profile, text_of: TextOf) -> _Imports:
     found = sum(compress(nodes.column("self_ns"), inside))
     # The lines that import, but for those of functions that ran in an import.
     counted = {keys[index] for index in compress(called, inside)}
-    for key, lines in line_self_ns(profile).items():
+    for key, lines in self_ns.items():
         if key not in counted:
             found += sum(ns for at, ns in lines.items() if ns and is_import(key, at))
     waits: Counter[str] = Counter()

@@ -11,15 +11,15 @@ from __future__ import annotations
 import os
 from heapq import nlargest
 from itertools import islice
-from operator import attrgetter
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_word
-from lineprof.model.call_graph import branch_point, call_path_tree, function_totals
-from lineprof.model.names import library_of, short_names
-from lineprof.model.records import NO_NODE, RUNNABLE, node_columns
-from lineprof.model.run_parts import run_parts
+from lineprof.model.call_graph import function_totals
+from lineprof.model.folded_calls import folded_calls
+from lineprof.model.names import short_names
+from lineprof.model.records import RUNNABLE
+from lineprof.model.run_parts import clock_ns, run_parts
 from lineprof.report.advice import brief, first_finding
 from lineprof.report.call_tree import Whole, branches, note_lines
 from lineprof.report.functions import HOT, hottest_lines
@@ -40,7 +40,7 @@ from lineprof.report.text_grid import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
@@ -62,8 +62,6 @@ _SAME = 1.02  # times the time on the clock
 
 _MIN_SHARE = 0.001  # of the run, of a line or function
 
-_MAX_LEVELS = 4  # above where the calls branch, to be shown with them
-
 _MAX_WIDTH = 120  # columns of a terminal
 _PIPE_WIDTH = 100  # if there is none
 
@@ -84,11 +82,17 @@ def is_large(profile: Profile, sources: Sources, options: Options) -> bool:
     functions than somebody would choose one by one.
     """
     if not profile.is_whole:
-        return bool(profile.processes) and len(profile.functions) > MAX_CHOSEN
+        return is_program(profile)
     if len(profile.functions) * _LINES_OF_A_TABLE >= _MIN_TABLE_LINES:
         return True
     lines = render_tables(profile, sources, options)
     return len(list(islice(lines, _MIN_TABLE_LINES))) == _MIN_TABLE_LINES
+
+
+def is_program(profile: Profile) -> bool:
+    """Return whether a profile is of a program and not of functions chosen in it."""
+    is_long = len(profile.functions) > MAX_CHOSEN
+    return profile.is_whole or (bool(profile.processes) and is_long)
 
 
 def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
@@ -116,29 +120,25 @@ def _run(
     profile: Profile, parts: RunParts, terminal: Terminal, width: int
 ) -> Iterator[str]:
     """Yield the time of the run and how much was measured, and the bar of its parts."""
-    runs = profile.processes
-    clock_ns = _clock_ns(runs)
-    firsts = [one for one in runs if not one.parent_pid] or runs
-    programs = [*dict.fromkeys(map(_program, firsts))]
-    name = programs[0] if len(programs) == 1 else f"{len(programs)} programs"
-    text = f"{terminal.clean(name)} ran {in_words(clock_ns)}"
-    lines = sum(len(function.line_ns) for function in profile.functions)
-    text += f": {lines:,} lines of {len(profile.functions):,} functions"
-    if parts.run_ns > _SAME * clock_ns:
-        every = "threads" if len(runs) == 1 else f"threads of {len(runs)} processes"
-        text += f" (100 % is {in_words(parts.run_ns)}, the time of all {every})"
+    text = terminal.clean(run_sentence(profile, parts))
     yield from map(terminal.emphasized, wrap(text, width))
     yield from bar_lines(parts, terminal, width)
 
 
-def _clock_ns(runs: Sequence[Process]) -> int:
-    """Return the time (ns) on the clock in which any process ran, without measuring."""
-    clock_ns = end = 0
-    for one in sorted(runs, key=attrgetter("start_unix_ns")):
-        ended = one.start_unix_ns + max(0, one.wall_ns - one.overhead_ns)
-        clock_ns += max(0, ended - max(end, one.start_unix_ns))
-        end = max(end, ended)
-    return clock_ns
+def run_sentence(profile: Profile, parts: RunParts) -> str:
+    """Return which program ran, for how long, and how much of it was measured."""
+    runs = profile.processes
+    on_clock_ns = clock_ns(profile)
+    firsts = [one for one in runs if not one.parent_pid] or runs
+    programs = [*dict.fromkeys(map(_program, firsts))]
+    name = programs[0] if len(programs) == 1 else f"{len(programs)} programs"
+    lines = sum(len(function.line_ns) for function in profile.functions)
+    text = f"{name} ran {in_words(on_clock_ns)}"
+    text += f": {lines:,} lines of {len(profile.functions):,} functions"
+    if parts.run_ns > _SAME * on_clock_ns:
+        every = "threads" if len(runs) == 1 else f"threads of {len(runs)} processes"
+        text += f" (100 % is {in_words(parts.run_ns)}, the time of all {every})"
+    return text
 
 
 def _program(run: Process) -> str:
@@ -237,33 +237,12 @@ def _calls(
     """Yield the calls from where they branch, libraries folded."""
     if not profile.calls.nodes:
         return
-    root = call_path_tree(profile, _foreign(profile))
-    start, above = branch_point(root)
-    while start.folded and start.parent:
-        start, above = start.parent, above - 1
-    title = f"Calls, from where they branch, {above} levels down"
-    if above <= _MAX_LEVELS:
-        start, title = root, "Calls"
+    root, start, levels = folded_calls(profile)
+    where = f", from where they branch, {levels} levels down" if levels else ""
+    title = f"Calls{where}"
     yield options.terminal.emphasized(f"{title} (:12 is a call from line 12)")
     yield from note_lines(profile, options)
     yield from branches(profile, sources, options, (root, start), run)
-
-
-def _foreign(profile: Profile) -> Callable[[str], str]:
-    """Return a function from a file to its library, "" for the program itself.
-
-    If all files are of libraries, those of the library that the program starts in are
-    its own.
-    """
-    if not all(library_of(one.file) for one in profile.functions):
-        return library_of
-    nodes = node_columns(profile.calls.nodes)
-    columns = zip(nodes.column("parent"), nodes.column("function"))
-    starts = {
-        nodes.functions[index][0] for parent, index in columns if parent == NO_NODE
-    }
-    own = {library_of(file) for file in starts}
-    return lambda file: "" if library_of(file) in own else library_of(file)
 
 
 def _advice(profile: Profile, sources: Sources, terminal: Terminal) -> Iterator[str]:

@@ -38,12 +38,8 @@ def bar_lines(parts: RunParts, terminal: Terminal, width: int) -> Iterator[str]:
     Shares are those in `parts.run_ns`; measuring is not part of it.
     """
     fills = box_characters_of(terminal).fills
-    whole_ns = sum(parts)
-    shown = [
-        (name, fill, ns)
-        for (name, ns), fill in zip(parts._asdict().items(), fills)
-        if ns > _MIN_SHARE * whole_ns
-    ]
+    by_name = dict(zip(_PARTS, fills))
+    shown = [(name, by_name[name], ns) for name, _, ns in shown_parts(parts)]
     sizes = _sizes([ns for *_, ns in shown], min(width, _MAX_WIDTH))
     yield terminal.coloured(
         (fill * size, _PARTS[name][1]) for (name, fill, _), size in zip(shown, sizes)
@@ -61,6 +57,17 @@ def bar_lines(parts: RunParts, terminal: Terminal, width: int) -> Iterator[str]:
         line += [(_GAP, "")] * bool(line)
         line += [(fill, colour), (text, "")]
     yield terminal.coloured(line)
+
+
+def shown_parts(parts: RunParts) -> list[tuple[str, str, int]]:
+    """Return the name, the words and the time (ns) of each part that can be seen."""
+    least_ns = _MIN_SHARE * sum(parts)
+    times = parts._asdict()
+    return [
+        (name, words, times[name])
+        for name, (words, _) in _PARTS.items()
+        if times[name] > least_ns
+    ]
 
 
 def _sizes(times: Sequence[int], width: int) -> list[int]:

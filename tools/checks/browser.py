@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BAD = ("error", "assert")  # calls of console
+CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
+MODIFIERS = {"Alt": 1, "Ctrl": 2, "Meta": 4, "Shift": 8}
 LIMIT_S = 120  # for one answer of the browser
 FLAGS = (
     "--headless=new",
@@ -126,6 +128,25 @@ class Page:
                 button="left",
                 clickCount=1,
             )
+
+    def press(self, *keys: str) -> None:
+        """Press keys where the focus is; "Ctrl+k" is one."""
+        for one in keys:
+            *held, name = one.split("+") if len(one) > 1 else [one]
+            code = CODES.get(name, ord(name.upper()) if len(name) == 1 else 0)
+            event = {
+                "key": name,
+                "windowsVirtualKeyCode": code,
+                "modifiers": sum(MODIFIERS[each] for each in held),
+            }
+            if name == "Enter":
+                event["text"] = "\r"
+            for kind in ("keyDown", "keyUp"):
+                self.send("Input.dispatchKeyEvent", type=kind, **event)
+
+    def type(self, text: str) -> None:
+        """Type a text into the field that has the focus."""
+        self.send("Input.insertText", text=text)
 
     def size(self, width: int, height: int, scale: float = 1) -> None:
         """Set the size of the page (CSS pixels), and the pixels of each of them."""

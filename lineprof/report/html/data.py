@@ -37,16 +37,19 @@ from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, LineTotals, node_columns
-from lineprof.model.run_parts import run_parts
+from lineprof.model.run_parts import clock_ns, run_parts
 from lineprof.report import gpu_idle
 from lineprof.report.advice import advice_of
 from lineprof.report.call_tree import deeper_sentence
 from lineprof.report.functions import call_notes
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
+from lineprof.report.html.summary import summary
 from lineprof.report.line_table import breakdowns_by_line, waits_by_line
 from lineprof.report.marks import Marks
 from lineprof.report.notes import notes
 from lineprof.report.options import Options, uncalibrated
+from lineprof.report.overview import is_program
+from lineprof.report.run_bar import shown_parts
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -83,6 +86,9 @@ class Collector:
         paths = dict.fromkeys(key[0] for key in self._totals if key[0])
         self._files = {path: index for index, path in enumerate(paths)}
         self._names = short_names(self._totals)
+        self._edges = edges(self._profile.calls)
+        self._self_ns = line_self_ns(self._profile, self._edges)
+        self._parts = run_parts(self._profile, sources.line, self._self_ns)
         self.title = self._title()
 
     def data(self) -> dict[str, object]:
@@ -96,7 +102,7 @@ class Collector:
             "functions": self._function_table(),
             "modules": self._modules(),
             "lines": self._lines(),
-            "edges": self._edges(),
+            "edges": self._edge_table(),
             "tree": self._tree(),
             "processes": [one._asdict() for one in self._profile.processes],
             "threads": [one._asdict() for one in self._profile.threads],
@@ -104,6 +110,8 @@ class Collector:
             "hasCalls": bool(self._profile.calls.nodes),
             "timeline": self._timeline(),
         }
+        if is_program(self._profile):
+            data["summary"] = summary(self._profile, self._parts, self._function)
         if gpu.sums or gpu.runs:
             data["gpu"] = self._gpu()
         ranks = self._ranks()
@@ -123,10 +131,14 @@ class Collector:
         files = [*self._files]
         return self._names.file(files[0]) if len(files) == 1 else "Profile"
 
-    def _run(self) -> dict[str, int]:
+    def _run(self) -> dict[str, object]:
         """Return the parts of the run (ns), and `ns`, which is 100 % everywhere."""
-        parts = run_parts(self._profile, self._sources.line)
-        return {"ns": parts.run_ns, **parts._asdict()}
+        return {
+            "ns": self._parts.run_ns,
+            "clock": clock_ns(self._profile),
+            "measuring": self._parts.measuring_ns,
+            "parts": shown_parts(self._parts),
+        }
 
     # Source.
 
@@ -187,7 +199,7 @@ class Collector:
                 table["await"].append(row.await_ns)
                 table["min"].append(_or_none(row.min_ns))
                 table["max"].append(_or_none(row.max_ns))
-        table["self"] += _of_places(places, line_self_ns(profile), 0)
+        table["self"] += _of_places(places, self._self_ns, 0)
         table |= _cause_columns(places, profile)
         if gpu:
             alone = numbers_of_lines(profile.gpu, alone=True)
@@ -201,10 +213,10 @@ class Collector:
 
     # Calls.
 
-    def _edges(self) -> Table:
+    def _edge_table(self) -> Table:
         """Return the calls of each function from each line."""
         gpu = edge_gpu_ns(self._profile) if self._profile.gpu.sums else {}
-        every = edges(self._profile.calls)
+        every = self._edges
         table: Table = {
             "caller": [self._function(one.caller) for one in every],
             "line": [one.line for one in every],
@@ -385,6 +397,7 @@ class Collector:
     def _advice(self) -> dict[str, object]:
         """Return what the numbers prove, and what was not looked for."""
         found = advice_of(self._profile, self._sources)
+        first = found.first
         return {
             "findings": [
                 {
@@ -400,6 +413,7 @@ class Collector:
                 }
                 for one in found.findings
             ],
+            "first": NONE if first is None else found.findings.index(first),
             "unchecked": [f"{kind}: {why}" for kind, why in found.unchecked],
             "missing": [*found.missing],
         }

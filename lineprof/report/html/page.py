@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _STYLES = (
-    *("page.css", "table.css", "source.css", "flame.css"),
+    *("page.css", "table.css", "summary.css", "source.css", "flame.css"),
     *("panels.css", "comparison.css", "print.css"),
 )
 
@@ -34,11 +34,12 @@ _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
     *("core.js", "table.js", "canvas.js", "python.js", "source.js", "frames.js"),
-    *("flame.js", "call_paths.js", "timeline.js", "panels.js", "frame.js", "report.js"),
+    *("flame.js", "call_paths.js", "timeline.js", "summary.js", "panels.js"),
+    *("palette.js", "frame.js", "report.js"),
 )
 COMPARISON = (
     *("core.js", "table.js", "canvas.js", "python.js", "frames.js", "flame.js"),
-    *("changed_paths.js", "frame.js", "comparison.js"),
+    *("changed_paths.js", "palette.js", "frame.js", "comparison.js"),
 )
 
 _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less

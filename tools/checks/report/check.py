@@ -1,12 +1,14 @@
 """Opens reports of `lineprof view --html` in a headless Chromium without a network.
 
-    make check-report [ARGS="--keep FOLDER --only gpu"]
+    make check-report [ARGS="--keep FOLDER --only gpu --no-figures"]
 
 Each report is opened in light and in dark; each tab is clicked, sorted and searched,
 and walked from a line to its callee and from a kernel to its line. A message on the
-console, a request, a page that is too large, too slow to open or too slow to scroll is
-a failure. With --keep, pages and screenshots stay in FOLDER. Last, `lineprof serve` has
-to show a profile that changes.
+console, a request, a page that is too large, too slow to open or too slow to scroll,
+wider than the screen of a phone, or that violates a rule of axe-core is a failure.
+With --keep, pages and pictures of each tab stay in FOLDER. Last, `lineprof serve` has
+to show a profile that changes. With --no-figures, large reports and all times are left
+out: what is left depends on no machine.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tools.checks.browser import browser, page
 from tools.checks.findings import Mismatch, MissingReader
+from tools.checks.report import axe, walk_frame
 from tools.checks.report.figures import scroll_frames, within, zoom_frames
-from tools.checks.report.served import check_served
+from tools.checks.report.served import check_folder, check_served
 from tools.checks.report.walk_flame import (
     COMPARED,
     FLAME_WALK,
@@ -31,10 +34,13 @@ from tools.checks.report.walk_flame import (
     gpu_bands,
     sandwich_times,
 )
+from tools.checks.report.walk_frame import PHONE, WINDOW
+from tools.checks.report.walk_summary import summary
 from tools.checks.report.walks import (
     NESTED,
     TIMELINE,
     WALK,
+    drawn,
     follow_calls,
     hits_of_outer_functions,
     kernel_to_line,
@@ -44,7 +50,15 @@ from tools.checks.report.walks import (
     sort_tables,
 )
 from tools.dev import native
-from tools.dev.envs import ROOT, Env, StepError, clean_environment, explain, install
+from tools.dev.envs import (
+    ROOT,
+    Env,
+    StepError,
+    clean_environment,
+    explain,
+    install,
+    require,
+)
 from tools.dev.envs import make as make_env
 from tools.dev.pythons import this
 
@@ -54,7 +68,7 @@ if TYPE_CHECKING:
     from tools.checks.browser import Page, Pipe
 
 HERE = Path(__file__).resolve().parent
-WIDTH, HEIGHT = 1440, 900
+SIZES = (WINDOW, (800, 900), PHONE)
 MAX_SMALL, MAX_LARGE = 150_000, 5_000_000  # bytes of a page
 MAX_OPEN_MS = 2_000
 MAX_FRAME_MS = 50
@@ -96,6 +110,14 @@ class Report(NamedTuple):
     file: Path
     max_bytes: int = MAX_SMALL
     walk: tuple[Callable[[Page], None], ...] = ()
+
+
+class Look(NamedTuple):
+    """How reports are looked at."""
+
+    axe: str  # the script
+    shots: Path | None  # the folder of pictures
+    figures: bool  # whether times are measured
 
 
 class Workspace:
@@ -140,36 +162,34 @@ class Workspace:
 # The check of one report.
 
 
-def check(report: Report, one: Page, shots: Path | None) -> None:
+def check(report: Report, one: Page, look: Look) -> None:
     """Open a report in both themes and walk through it; Mismatch if it is wrong."""
     within("size", report.file.stat().st_size, report.max_bytes, "bytes")
     one.send("Network.enable")
     for theme in ("light", "dark"):
-        feature = {"name": "prefers-color-scheme", "value": theme}
-        one.send("Emulation.setEmulatedMedia", features=[feature])
+        features = {"color-scheme": theme, "reduced-motion": "reduce"}
+        one.send(
+            "Emulation.setEmulatedMedia",
+            features=[
+                {"name": f"prefers-{name}", "value": value}
+                for name, value in features.items()
+            ],
+        )
         one.open("about:blank")
         one.errors.clear()
         one.requests.clear()
         one.open(report.file.as_uri())
         one.wait("document.documentElement.dataset.ready", limit_s=30)
-        within(
-            "open",
-            float(one.value("document.documentElement.dataset.ready")),
-            MAX_OPEN_MS,
-            "ms",
-        )
-        tabs = one.value(
-            "[...document.querySelectorAll('nav button')].map((b) => b.id.slice(4))"
-        )
-        for tab in tabs:
-            show(one, tab)
-            if tab == "timeline":
-                info = "document.querySelector('#panel-timeline .info')"
-                one.wait(f"!{info}.textContent.startsWith('Reading')")
-            if shots:
-                one.value("new Promise((done) => setTimeout(done, 150))")
-                name = f"{report.name}-{tab}-{theme}.png"
-                (shots / name).write_bytes(one.screenshot())
+        if look.figures:
+            ready = one.value("document.documentElement.dataset.ready")
+            within("open", float(ready), MAX_OPEN_MS, "ms")
+        for size in SIZES:
+            one.size(*size)
+            # On a narrow screen, all but the colours is as it was in the other theme.
+            asked = size == WINDOW or (size == PHONE and theme == "light")
+            script = look.axe if asked else ""
+            check_tabs(f"{report.name}-{{}}-{theme}-{size[0]}", one, look, script)
+        one.size(*WINDOW)
         for walk in (*report.walk, prints_black_on_white):
             walk(one)
         if one.errors:
@@ -179,9 +199,39 @@ def check(report: Report, one: Page, shots: Path | None) -> None:
             raise Mismatch(f"the page asks for {others[0]}")
 
 
-def check_large(report: Report, one: Page, shots: Path | None) -> None:
+def check_tabs(name: str, one: Page, look: Look, script: str) -> None:
+    """Look at each tab, and at the dialogs, with the `script` of axe-core unless ''.
+
+    `name` has {} for the name of a tab.
+    """
+    tabs = "[...document.querySelectorAll('nav button')].map((b) => b.id.slice(4))"
+    for tab in one.value(tabs):
+        show(one, tab)
+        if tab == "timeline":
+            info = "document.querySelector('#panel-timeline .info')"
+            one.wait(f"!{info}.textContent.startsWith('Reading')")
+        drawn(one)
+        walk_frame.fits_the_screen(name.format(tab), one)
+        if script:
+            axe.no_violations(name.format(tab), one, script)
+        if look.shots:
+            file = look.shots / f"{name.format(tab)}.png"
+            file.write_bytes(one.screenshot())
+    for dialog, opens in walk_frame.DIALOGS.items():
+        one.value(f"{opens}(), 0")
+        drawn(one)
+        walk_frame.fits_the_screen(name.format(dialog), one)
+        if script:
+            axe.no_violations(name.format(dialog), one, script)
+        if look.shots:
+            file = look.shots / f"{name.format(dialog)}.png"
+            file.write_bytes(one.screenshot())
+        one.value("document.querySelector('dialog').close()")
+
+
+def check_large(report: Report, one: Page, look: Look) -> None:
     """Check a large report, and time how it scrolls."""
-    check(report, one, shots)
+    check(report, one, look)
     for tab, selector in (
         ("source", ".code"),
         ("functions", "#panel-functions .table"),
@@ -209,11 +259,9 @@ def check_large(report: Report, one: Page, shots: Path | None) -> None:
 def small(workspace: Workspace) -> Report:
     """Write a page with every tab but those of ranks and GPUs."""
     profile = workspace.profile("small", SMALL, "--whole", "--trace")
-    return Report(
-        "small",
-        workspace.report(profile),
-        walk=(*WALK, follow_calls, *FLAME_WALK, sandwich_times),
-    )
+    flames = (*FLAME_WALK, sandwich_times)
+    walk = (*WALK, follow_calls, summary, *flames, *walk_frame.WALK)
+    return Report("small", workspace.report(profile), walk=walk)
 
 
 def nested(workspace: Workspace) -> Report:
@@ -236,19 +284,19 @@ def gpu(workspace: Workspace) -> Report:
     return Report(
         "gpu",
         workspace.report(profile),
-        walk=(*WALK, kernel_to_line, *FLAME_WALK, gpu_bands),
+        walk=(*WALK, kernel_to_line, summary, *FLAME_WALK, gpu_bands),
     )
 
 
-def compared(workspace: Workspace) -> Report:
-    """Write the page of a comparison of two versions of a program."""
-    sides = []
-    for name, text in zip(("before", "after"), COMPARED):
-        made = workspace.profile("compared", text, "--whole")
-        sides.append(made.rename(made.with_name(f"{name}.lprof")))
-    target = workspace.folder / "compared.html"
-    workspace.run("-m", "lineprof", "diff", *sides, "--html", target)
-    return Report("compared", target, walk=(changed_paths,))
+def diff(workspace: Workspace) -> Report:
+    """Write the page of a comparison."""
+    before, after = (
+        workspace.profile(name, text, "--whole")
+        for name, text in zip(("before", "after"), COMPARED)
+    )
+    page = workspace.folder / "diff.html"
+    workspace.run("-m", "lineprof", "diff", "--html", page, before, after)
+    return Report("diff", page, walk=(changed_paths, *walk_frame.WALK))
 
 
 def ranks(workspace: Workspace) -> Report:
@@ -276,7 +324,9 @@ def large(
 
 
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
-    **{one.__name__: one for one in (small, nested, hostile, gpu, compared, ranks)},
+    **{one.__name__: one for one in (small, nested, hostile, gpu, diff, ranks)},
+}
+LARGE: dict[str, Callable[[Workspace], Report]] = {
     "functions": large("functions", MAX_LARGE, *WALK, *FLAME_WALK),
     "slices": large("slices", 2 * MAX_LARGE),
     "long": large("long", MAX_LARGE),
@@ -293,6 +343,12 @@ def chosen(words: Sequence[str]) -> argparse.Namespace:
         "--only", action="append", help="check only the report of this name"
     )
     parser.add_argument(
+        "--no-figures",
+        dest="figures",
+        action="store_false",
+        help="leave out large reports, and all times",
+    )
+    parser.add_argument(
         "--python",
         type=Path,
         help="a Python with lineprof, where the simulated GPU is built; else .venv's",
@@ -303,31 +359,33 @@ def chosen(words: Sequence[str]) -> argparse.Namespace:
 def check_all(workspace: Workspace, asked: argparse.Namespace) -> int:
     """Check the reports; return how many fail."""
     failed = 0
+    look = Look(axe.script(workspace.python), asked.keep, asked.figures)
     with browser() as pipe:
-        for name, make in REPORTS.items():
+        for name, make in {**REPORTS, **(LARGE if asked.figures else {})}.items():
             if asked.only and name not in asked.only:
                 continue
             print(f"{name}:", flush=True)
             try:
                 report = make(workspace)
-                check_it = check_large if report.max_bytes > MAX_SMALL else check
-                with page(pipe, WIDTH, HEIGHT) as one:
-                    check_it(report, one, asked.keep)
+                check_it = check_large if name in LARGE else check
+                with page(pipe, *WINDOW) as one:
+                    check_it(report, one, look)
             except Mismatch as error:
                 print(f"    FAILED: {error}", flush=True)
                 failed += 1
         if not asked.only or _SERVED in asked.only:
-            failed += _served(workspace, pipe)
+            failed += _served(workspace, pipe, look)
     return failed
 
 
-def _served(workspace: Workspace, pipe: Pipe) -> int:
+def _served(workspace: Workspace, pipe: Pipe, look: Look) -> int:
     """Check the page of lineprof serve; return 1 if it fails."""
     print(f"{_SERVED}:", flush=True)
     first = workspace.profile(_SERVED, SMALL, "--whole")
     second = workspace.profile("changed", SMALL, "--whole")
     try:
-        check_served(workspace.python, first, second, pipe)
+        check_folder(workspace.python, first, pipe, look.axe)
+        check_served(workspace.python, first, second, pipe, look.axe)
     except Mismatch as error:
         print(f"    FAILED: {error}", flush=True)
         return 1
@@ -343,6 +401,7 @@ def main() -> int:
         if not asked.python:
             make_env(env, this())
             install(env, editable=True)
+            require(env, "pages.txt", "--no-deps")
             log = native.BUILD_LOG
             native.build(this(), strict=False)
     except StepError as error:

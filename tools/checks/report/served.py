@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from tools.checks.browser import frame, page
 from tools.checks.findings import Mismatch
+from tools.checks.report.axe import no_violations
+from tools.checks.report.walk_frame import PHONE, WINDOW, fits_the_screen
+from tools.checks.report.walks import drawn
 from tools.dev.envs import clean_environment
 
 if TYPE_CHECKING:
@@ -53,11 +56,31 @@ def _report(pipe: Pipe, one: Page, title: str) -> Page:
     return shown
 
 
-def check_served(python: Path, profile: Path, other: Path, pipe: Pipe) -> None:
-    """Replace a served profile by another one, and by none, and look at its page."""
+def _is_accessible(what: str, window: Page, one: Page, script: str) -> None:
+    """Look at a page, or at a frame in `window`, in both themes and on a phone."""
+    for theme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": theme}
+        window.send("Emulation.setEmulatedMedia", features=[feature])
+        no_violations(f"{what}, {theme}", one, script)
+    window.size(*PHONE)
+    drawn(one)
+    fits_the_screen(what, one)
+    no_violations(f"{what}, on a phone", one, script)
+    window.size(*WINDOW)
+
+
+def check_served(
+    python: Path, profile: Path, other: Path, pipe: Pipe, script: str
+) -> None:
+    """Replace a served profile by another one, and by none, and look at its page.
+
+    `script` is axe-core.
+    """
     with _server(python, profile) as url, page(pipe) as one:
         one.open(url)
         reports = [_report(pipe, one, f"{profile.stem}.py")]
+        _is_accessible("the page around the report", one, one, script)
+        _is_accessible("the report in it", one, reports[0], script)
         if "token" in one.value("location.href"):
             raise Mismatch("the token stays in the address")
         reports[0].value("document.getElementById('tab-functions').click()")
@@ -74,3 +97,13 @@ def check_served(python: Path, profile: Path, other: Path, pipe: Pipe) -> None:
         errors = [error for tab in (one, *reports) for error in tab.errors]
         if errors:
             raise Mismatch(f"the console has: {errors[0]}")
+
+
+def check_folder(python: Path, profile: Path, pipe: Pipe, script: str) -> None:
+    """Look at the list of the profiles in the folder of one; `script` is axe-core."""
+    with _server(python, profile.parent) as url, page(pipe) as one:
+        one.open(url)
+        one.wait("document.querySelector('#profiles a')", limit_s=30)
+        _is_accessible("the list of profiles", one, one, script)
+        if one.errors:
+            raise Mismatch(f"the console has: {one.errors[0]}")

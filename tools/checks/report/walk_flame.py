@@ -137,6 +137,7 @@ def sandwich_times(one: Page) -> None:
 def flame_lines(one: Page) -> None:
     """Walk by keys from a function to a line that calls, find it, and go to it."""
     show(one, "flame")
+    one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
     press(one, "#panel-flame canvas", "Escape", "ArrowDown", "ArrowDown")
     at = f"{VIEW}.main.frames.line[{VIEW}.main.at]"
     expect(one, "a line between functions", f"{at} > 0")
@@ -259,7 +260,7 @@ def changed_paths(one: Page) -> None:
 CHANGES = (
     ("After", "slower", "heat-[124]"),
     ("After", "same", "cold"),
-    ("After", "faster", "faster-[123]"),
+    ("After", "norm", "faster-[123]"),
     ("After", "gone", "none"),
     ("Before", "gone", "faster-[123]"),
     ("Gone", "gone", "faster-[123]"),
@@ -270,7 +271,7 @@ COMPARED = tuple(
 def slower():
     for _ in range({slower}):
         _ * 2
-def faster():
+def norm():
     for _ in range({faster}):
         _ * 3
 def same():
@@ -278,7 +279,7 @@ def same():
 {rest}
 def main():
     slower()
-    faster()
+    norm()
     same()
     gone()
 main()

@@ -32,6 +32,12 @@ def show(one: Page, tab: str) -> None:
     one.wait(f"!document.getElementById('panel-{tab}').hidden")
 
 
+def drawn(one: Page) -> None:
+    """Wait until the page is drawn as it is now."""
+    frame = "new Promise(requestAnimationFrame)"
+    one.value(f"{frame}.then(() => {frame}).then(() => 0)")
+
+
 def expect(one: Page, what: str, expression: str) -> None:
     """Raise Mismatch unless a JavaScript expression is true, or becomes it."""
     try:
@@ -160,7 +166,7 @@ def kernel_to_line(one: Page) -> None:
     expect(one, "the line that launched a kernel", f"{told} === {place!r}")
 
 
-LINES = "tabs[0].view.numbers"
+LINES = "tabs.find((one) => one.name === 'source').view.numbers"
 
 
 def count_once(one: Page) -> None:

@@ -88,6 +88,11 @@ function frameName(fn) {
 }
 
 class FlameView extends FlameTab {
+  constructor() {
+    super();
+    this.keys.list.push(["w", "sandwich of the function"]);
+  }
+
   make(panel) {
     this.metric = data.selfTotal || !data.gpu ? "wall" : "gpu";
     this.form = "heavy";
@@ -102,7 +107,10 @@ class FlameView extends FlameTab {
       ["order", "Time order", "callees in the order in which each was first called"],
       ["sandwich", "Sandwich", "all callers and all callees of one function"],
     ];
-    this.forms = choiceButtons(this.form, forms, (form) => this.update({ form }));
+    this.forms = choiceButtons(this.form, forms, (form) => {
+      this.update({ form });
+      go(address("flame"), true); // no longer that of a function's sandwich
+    });
     this.picker = select("Function of the sandwich", [], () => this.update({ middle: Number(this.picker.value) }));
     this.top = new FlameCanvas(this, true);
     const controls = [choiceButtons(this.metric, metrics, (metric) => this.update({ metric })), this.forms, data.hasCalls && this.linesButton(), this.picker];

@@ -53,14 +53,14 @@ class ChangesView extends TablesView {
       const change = changeOf(name);
       return [
         { title: `${title}Change`, value: change, show: signed },
-        { title: "", tip: "size of the change", width: 76, value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
+        { title: "Bar", width: 76, tip: "to the right: slower, to the left: faster", value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
         { title: `${title}Noise`, tip: "a smaller change is none", value: (i) => table[`${name}Noise`][i], show: (ns) => `\u00b1${time(ns)}` },
         { title: `${title}Before`, tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table[`${name}0`][i], show: time },
         { title: `${title}After`, value: (i) => table[`${name}1`][i], show: time },
       ];
     });
     const columns = [
-      { title: "", width: 44, tip: "order of the change", value: (i) => -i, text: (i) => String(i + 1) },
+      { title: "Order", width: 60, tip: "order of the change", value: (i) => -i, text: (i) => String(i + 1) },
       ...times,
       { title: "Verdict", left: true, width: 140, value: (i) => table.verdict[i] },
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },
@@ -87,7 +87,7 @@ class SidesView {
       table.source.forEach((source, i) => (this.names[source] = `${visible(table.name[i])} (${visible(table.place[i])})`));
     }
     this.picker = select("Function", [...this.names.entries()], () => go(address("sides", this.picker.value)));
-    this.body = h("div", { class: "pairs", tabindex: 0 });
+    this.body = h("div", { class: "pairs", tabindex: 0, role: "region", "aria-label": "Source before and after" });
     panel.append(h("div", { class: "tools" }, this.picker, h("span", { class: "dim" }, "Lines that ran, before and after; a line that only moved has no colour.")), this.body);
   }
 

@@ -291,32 +291,66 @@ function measuredAddress(i) {
   return lineAddress(lineFile(i), data.lines.line[i]);
 }
 
-/** Go to an address, as a link does. */
-function go(hash) {
-  if (location.hash === hash) showAddress();
-  else location.hash = hash;
+/**
+ * Go to an address, as a link does. A small step, such as one to the next line, has no entry of its
+ * own in the history: the reader's way back leads over jumps.
+ */
+function go(hash, isStep = false) {
+  if (location.hash !== hash) {
+    if (isStep) replaceAddress(hash);
+    else location.hash = hash;
+  }
+  showAddress(hash);
 }
 
-/** Show what the address of the page names. */
-function showAddress() {
+function replaceAddress(hash) {
+  try {
+    // Not relative: in a notebook, that would be an address of the notebook.
+    history.replaceState(null, "", location.href.split("#")[0] + hash);
+  } catch {
+    // Some browsers allow 100 of them in 30 s; the next one is noted.
+  }
+}
+
+/** Show what an address names: by default what that of the page names. */
+function showAddress(hash = location.hash) {
   let parts = [];
   try {
-    parts = location.hash.slice(1).split("/").map(decodeURIComponent);
+    parts = hash.slice(1).split("/").map(decodeURIComponent);
   } catch {
     // An address that somebody mistyped: the first tab is shown.
   }
-  const tab = tabs.find((one) => one.name === parts[0]) ?? tabs[0];
+  const named = tabs.find((one) => one.name === parts[0]);
+  if (named) named.last = hash;
+  showTab(named ?? tabs[0]);
+  current.view.show?.(parts.slice(1));
+  tellAddress(hash);
+}
+
+/** Show a tab instead of the one that is shown. */
+function showTab(tab) {
+  if (tab === current) return;
   current = tab;
   for (const one of tabs) {
     one.panel.hidden = one !== tab;
     one.button.setAttribute("aria-selected", one === tab);
     one.button.tabIndex = one === tab ? 0 : -1;
   }
+  // On a narrow screen the tabs have a row that scrolls.
+  const row = tab.button.parentElement;
+  row.scrollLeft = tab.button.offsetLeft - (row.clientWidth - tab.button.offsetWidth) / 2;
   if (!tab.made) {
     tab.made = true;
     tab.view.make(tab.panel);
+    // What has nothing in it to choose is scrolled by keys itself.
+    tab.panel.tabIndex = mainElement() === tab.panel ? 0 : -1;
   }
-  tab.view.show?.(parts.slice(1));
+}
+
+/** Return the element of the shown view that takes its keys. */
+function mainElement() {
+  const { panel } = current;
+  return [...panel.querySelectorAll('[tabindex="0"]')].find((one) => one.offsetParent && !one.closest("aside")) ?? panel;
 }
 
 /** Return a link to a line, or text if the file is unknown. */

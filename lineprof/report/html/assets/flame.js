@@ -3,7 +3,7 @@
 const BOX = 18; // height of a frame in pixels
 const GPU_BAND = 4; // of the band of GPU work below it
 const MIN_WIDTH = 0.4; // pixels; what is narrower is not drawn
-const LETTERS = { 12: 7.3, 11: 6.7 }; // width of a letter by the size of the font
+const LETTER_WIDTHS = { 12: 7.3, 11: 6.7 }; // width of a letter by the size of the font
 
 /**
  * Frames on a canvas; those of callers stand above one another. `view` knows what they
@@ -94,7 +94,7 @@ class FlameCanvas extends Drawing {
       if (this.font !== font) paint.font = `${font}px ${this.mono}`; // it is parsed each time
       this.font = font;
       paint.fillStyle = colours.ink;
-      paint.fillText(fitted(view.label(frames, node), Math.floor((width - 6) / LETTERS[font])), x + 3, y + BOX / 2);
+      paint.fillText(fitted(view.label(frames, node), Math.floor((width - 6) / LETTER_WIDTHS[font])), x + 3, y + BOX / 2);
     }
   }
 
@@ -123,6 +123,10 @@ class FlameCanvas extends Drawing {
   }
 
   hover(event) {
+    const { clientX, clientY } = event;
+    // Frames that move below a pointer at rest are no choice of the reader.
+    if (this.rest?.clientX === clientX && this.rest.clientY === clientY) return;
+    this.rest = { clientX, clientY };
     this.point(this.nodeAt(event));
     this.placeTipAt(event);
   }
@@ -195,7 +199,7 @@ class FlameCanvas extends Drawing {
       Enter: () => this.toggle(at),
       Escape: () => this.zoom(NONE),
       s: () => this.openSource(),
-      w: () => at >= 0 && this.view.chosen?.(frames.fn[at]),
+      ...(this.view.chosen && { w: () => at >= 0 && this.view.chosen(frames.fn[at]) }),
     });
   }
 
@@ -273,6 +277,16 @@ function choiceButtons(value, options, change) {
 
 /** A tab with a flame graph: what the views of a report and of a comparison share. */
 class FlameTab {
+  keys = {
+    title: "Flame graph",
+    list: [
+      ["ArrowDown ArrowUp ArrowLeft ArrowRight", "go to a frame beside this one"],
+      ["Enter", "zoom to the frame, or out of it"],
+      ["Escape", "zoom out"],
+      ["s", "go to the source"],
+    ],
+  };
+
   wanted = "";
   tip = new FlameTip();
   shades = new Map();

@@ -38,25 +38,64 @@ function openTab(tab) {
   go(tab.last ?? address(tab.name));
 }
 
+/** Keys that work in every view. Those of a view are in its `keys`, in the same form. */
+const PAGE_KEYS = {
+  title: "Everywhere",
+  list: [
+    ["Ctrl+K", "find a function, a file, a line or a tab"],
+    ["1 to 9", "the tabs"],
+    ["/", "search in the tab that is shown"],
+    ["f", "search functions and files"],
+    ["t", "light or dark"],
+    ["?", "this list"],
+  ],
+};
+
 function pageKey(event) {
-  if (isModified(event) || event.target.closest("input, select, textarea")) return;
-  const digit = Number(event.key);
-  if (digit >= 1 && digit <= tabs.length) openTab(tabs[digit - 1]);
-  else if (event.key === "t") toggleTheme();
-  else if (event.key === "/") current.panel.querySelector(".middle .search, .search")?.focus();
-  else if (event.key === "f" && tabs[0].view.outline) {
-    if (current !== tabs[0]) openTab(tabs[0]);
-    tabs[0].view.focusFunctions();
-  } else return;
+  const { key, target } = event;
+  if (target.closest("dialog")) return;
+  if (isFindKey(event)) openPalette();
+  else if (event.defaultPrevented || isModified(event) || target.closest("input, select, textarea")) return;
+  else if (Number(key) >= 1 && Number(key) <= tabs.length) openTab(tabs[key - 1]);
+  else if (key === "t") toggleTheme();
+  else if (key === "?") openKeys();
+  else if (key === "/") current.panel.querySelector(".search:not(.outline *)")?.focus();
+  else if (key === "f" && sourceTab()) {
+    openTab(sourceTab());
+    sourceTab().view.focusFunctions();
+  } else if (!handedOver(event)) return;
   event.preventDefault();
 }
 
+function sourceTab() {
+  return tabs.find((one) => one.name === "source");
+}
+
+/**
+ * Hand a key to the shown view if nothing else would take it, and the focus as well if the view does
+ * something with the key; return whether it does. So the keys of a view work at once, and the page
+ * takes the focus from nobody when it opens.
+ */
+function handedOver(event) {
+  const { key, shiftKey, target } = event;
+  const main = mainElement();
+  const isNowhere = target === document.body;
+  if (main.contains(target) || !(isNowhere || (key.length === 1 && key !== " "))) return false;
+  if (main.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, cancelable: true }))) {
+    // A view without keys of its own is scrolled by those of the browser.
+    if (isNowhere && main === current.panel) main.focus({ preventScroll: true });
+    return false;
+  }
+  main.focus({ preventScroll: true });
+  return true;
+}
+
 function tabKey(event) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  if (!step) return;
-  const tab = tabs[(tabs.indexOf(current) + step + tabs.length) % tabs.length];
-  openTab(tab);
-  tab.button.focus();
+  const at = tabs.indexOf(current);
+  const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
+  if (to === undefined) return;
+  openTab(tabs.at(to % tabs.length));
+  current.button.focus();
   event.preventDefault();
 }
 
@@ -64,14 +103,35 @@ function tabKey(event) {
  * Tell the page around this one, that of lineprof serve, which place is shown: it shows
  * that again after a change of the profile. In files and notebooks nobody is told.
  */
-function tellAddress() {
+function tellAddress(hash) {
   if (parent === window || !location.protocol.startsWith("http")) return;
-  parent.postMessage({ address: location.hash }, location.origin);
+  parent.postMessage({ address: hash }, location.origin);
 }
 
 /** Return facts of the head: a list of [name, text]. */
 function factsRow(facts) {
   return h("dl", { class: "facts-row" }, facts.map(([name, text]) => h("div", {}, h("dt", {}, name), h("dd", {}, text))));
+}
+
+const KEY_SIGNS = { ArrowDown: "\u2193", ArrowUp: "\u2191", ArrowLeft: "\u2190", ArrowRight: "\u2192", PageDown: "PgDn", PageUp: "PgUp", Escape: "Esc" };
+
+/** Show the keys of the page and of its views. */
+function openKeys() {
+  const groups = [PAGE_KEYS, ...new Set(tabs.map((one) => one.view.keys))].filter(Boolean);
+  const keys = (names) => names.split(" ").map((one) => [one === "to" ? one : h("kbd", {}, KEY_SIGNS[one] ?? one), " "]);
+  openDialog("Keys", "keys", groups.map(({ title, list: rows }) =>
+    h("section", {}, h("h3", {}, title),
+      h("dl", {}, rows.map(([names, text]) => h("div", {}, h("dt", {}, keys(names)), h("dd", {}, text)))))));
+}
+
+/** Open a dialog above the page until the reader closes it; the focus then goes back. Return it. */
+function openDialog(title, kind, content) {
+  const close = () => dialog.close();
+  const dialog = h("dialog", { class: kind, "aria-label": title, close: () => dialog.remove(), click: (event) => event.target === dialog && close() },
+    h("div", { class: "dialog" }, h("button", { class: "icon close", "aria-label": "Close", click: close }, "\u00d7"), content));
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
 }
 
 /** Return a sentence on what wrote the page. */
@@ -84,17 +144,23 @@ async function showPage(make) {
   const app = document.getElementById("app");
   try {
     const facts = await make();
+    // A tab with nothing in it is the last one.
+    tabs.sort((one, other) => Boolean(one.view.isEmpty) - Boolean(other.view.isEmpty));
+    for (const { view, button } of tabs) button.classList.toggle("dim", Boolean(view.isEmpty));
+    const headButton = (kind, label, key, click) => h("button", { class: `icon ${kind}`, title: `${label} (${key})`, "aria-label": label, click });
     app.replaceChildren(
       h("header", {},
+        h("button", { class: "skip", click: () => mainElement().focus() }, "Skip to the view"),
         h("h1", { title: visible(data.title) }, visible(data.title)),
         factsRow(facts),
-        h("button", { class: "theme", title: "Light or dark (t)", "aria-label": "Light or dark", click: toggleTheme }, "\u25d0")),
-      h("nav", { role: "tablist", "aria-label": "Views", keydown: tabKey }, tabs.map((one) => one.button)),
+        headButton("find", "Find", "Ctrl+K", openPalette),
+        headButton("keys", "Keys", "?", openKeys),
+        headButton("theme", "Light or dark", "t", toggleTheme)),
+      h("nav", { "aria-label": "Views" },
+        h("div", { role: "tablist", "aria-label": "Views", keydown: tabKey }, tabs.map((one) => one.button))),
       h("main", {}, tabs.map((one) => one.panel)));
     addEventListener("hashchange", () => {
-      showAddress();
-      current.last = location.hash;
-      tellAddress();
+      if (location.hash !== current.last) showAddress();
     });
     addEventListener("keydown", pageKey);
     // In a notebook, links would lead to the address of the notebook.
@@ -106,7 +172,6 @@ async function showPage(make) {
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
     showAddress();
-    tellAddress(); // the reader may have gone back to it
     document.documentElement.dataset.ready = performance.now().toFixed(0); // ms
   } catch (error) {
     showFailure(error);

@@ -11,7 +11,7 @@ class FunctionsView extends TablesView {
       number("calls", "Calls", "all calls, recursive ones included", count),
       has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
-      { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${ofRun(functions.self[f])}`] },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (f) => functions.self[f], text: (f) => [bar(functions.self[f] / maxima().ofFunctions), ` ${ofRun(functions.self[f])}`] },
       data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
@@ -43,7 +43,7 @@ class HotLinesView extends TablesView {
     const waits = column(lines, "ownWait");
     const columns = [
       { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], show: time },
-      { title: `% ${ownTitle().toLowerCase()}`, width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${ofRun(lines.self[i])}`] },
+      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, value: (i) => lines.self[i], text: (i) => [bar(lines.self[i] / maxima().self), ` ${ofRun(lines.self[i])}`] },
       waits.some((one) => one) && { title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], show: unlessZero(time) },
       data.gpuTotal && { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], show: unlessZero(time) },
       data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => [bar(ns / maxima().gpu, "gpu"), ` ${percent(ns, data.gpuTotal)}`]) },
@@ -59,6 +59,15 @@ class HotLinesView extends TablesView {
       open: (i) => go(measuredAddress(i)),
     });
   }
+
+  /** Show the lines, sorted by a column and searched for words, if the address names these. */
+  show([title, words]) {
+    const [table] = this.tables;
+    const index = table.columns.findIndex((one) => one.title === title);
+    if (index >= 0 && table.order !== index) table.sortBy(index);
+    if (words) this.searchFor(words);
+    super.show();
+  }
 }
 
 class FilesView extends TablesView {
@@ -71,7 +80,7 @@ class FilesView extends TablesView {
     const columns = [
       { title: "File", left: true, wide: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
-      data.hasCalls && { title: "% own", width: 130, value: (i) => own[i], show: (ns) => [bar(ns / maximum(own)), ` ${ofRun(ns)}`] },
+      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, value: (i) => own[i], show: (ns) => [bar(ns / maximum(own)), ` ${ofRun(ns)}`] },
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
       { title: "Functions", value: (i) => inside[i].length, show: count },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },
@@ -132,13 +141,13 @@ class GpuView extends TablesView {
     }
     const columns = [
       { title: "Time", value: (r) => r.ns, show: time },
-      { title: "%", width: 130, value: (r) => r.ns, show: (ns) => [bar(ns / most, "gpu"), ` ${percent(ns, total)}`] },
+      { title: "% table", tip: "share in the time of this table", width: 130, value: (r) => r.ns, show: (ns) => [bar(ns / most, "gpu"), ` ${percent(ns, total)}`] },
       { title: "Calls", value: (r) => r.count, show: count },
       { title: "Mean", value: (r) => r.ns / r.count, show: time },
       { title: "Min", value: (r) => r.min, show: time },
       { title: "Max", value: (r) => r.max, show: time },
       rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
-      { title: "Line", left: true, wide: 1, width: 130, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
+      { title: "Line", left: true, wide: 1, width: 180, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
       { title: "Name", left: true, wide: 3, width: 240, value: (r) => r.name, show: (name) => code(visible(name)) },
     ];
     this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
@@ -153,7 +162,7 @@ class GpuView extends TablesView {
     const place = (row) => placeOf(row.function, row.line);
     const columns = [
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, show: time },
-      { title: "%", width: 130, value: (r) => r.idle_ns, show: (ns) => [bar(ns / most), ` ${percent(ns, total)}`] },
+      { title: "% idle", tip: "share in the idle time of all devices", width: 130, value: (r) => r.idle_ns, show: (ns) => [bar(ns / most), ` ${percent(ns, total)}`] },
       ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, show: unlessZero(time) })),
       { title: "Line", left: true, wide: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
       { title: "Source", left: true, wide: 3, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },
@@ -231,7 +240,7 @@ class AdviceView {
       : "The numbers of this profile prove none of the known causes of lost time."));
     panel.append(h("ol", { class: "advice" }, findings.map((one) =>
       h("li", {},
-        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% `, bar(one.share)),
+        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% of the run `, bar(one.share)),
         h("p", {}, visible(one.measured)),
         list(one.places.map(([f, line]) => {
           const file = f >= 0 ? data.functions.file[f] : NONE;
@@ -251,7 +260,7 @@ class RunView extends TablesView {
     if (processes.length) panel.append(this.facts(processes[0]));
     else panel.append(h("p", { class: "dim" }, "The profile does not say of which run it is."));
     if (processes.length > 1) this.processes(panel);
-    panel.append(h("h2", {}, "Keys"), this.keys(), colophon());
+    panel.append(colophon());
   }
 
   facts(one) {
@@ -293,19 +302,5 @@ class RunView extends TablesView {
       { title: "Command", left: true, wide: 3, value: this.command },
     ];
     this.add(panel, columns, processes, { heading: `${count(processes.length)} processes`, label: "Processes", sort: 2, search: this.command });
-  }
-
-  keys() {
-    const keys = [
-      ["1 to 9", "the tabs"],
-      ["/", "find in the file, or search the table"],
-      ["f", "search functions and files"],
-      ["n, p", "next and previous hot line"],
-      ["Enter", "go to the callee of the selected line"],
-      ["c", "go to the caller of the selected line's function"],
-      ["h", "hot lines only"],
-      ["t", "light or dark"],
-    ];
-    return this.pairs(keys.map(([key, text]) => [h("kbd", {}, key), text]));
   }
 }

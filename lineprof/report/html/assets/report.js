@@ -2,20 +2,21 @@
 
 /** Return facts of the head. */
 function headFacts() {
-  const wall = Math.max(0, ...data.processes.map((one) => one.wall_ns));
-  const measured = sum(data.linesOfFile.map((lines) => lines.size));
+  const { ns, clock, measuring } = data.run;
   return [
-    wall ? ["Wall", time(wall)] : null,
-    data.hasCalls ? ["In functions", time(data.selfTotal)] : null,
-    data.gpu ? ["GPU", time(data.gpuTotal)] : null,
-    ["Lines", count(measured)],
+    ["Run", time(clock || ns)],
+    clock && ns > 1.02 * clock && ["100%", time(ns)],
+    measuring && ["Measuring", `${time(measuring)}, on top`],
+    data.gpu && ["GPU", time(data.gpuTotal)],
+    ["Lines", count(hotLines().length)],
     ["Functions", count(data.functions.count)],
-    data.processes.length > 1 ? ["Processes", count(data.processes.length)] : null,
+    data.processes.length > 1 && ["Processes", count(data.processes.length)],
   ].filter(Boolean);
 }
 
 showPage(async () => {
   await loadData();
+  if (data.summary) addTab("summary", "Summary", new SummaryView());
   addTab("source", "Source", new SourceView());
   addTab("functions", "Functions", new FunctionsView());
   addTab("lines", "Hot lines", new HotLinesView());

@@ -96,13 +96,13 @@ function maxima() {
   return data.maxima;
 }
 
-/** Return the hottest lines of the program, as indexes of `lines`, the hottest first. */
+/** Return all lines that ran, as indexes of `lines`, the hottest first. */
 function hotLines() {
   if (!data.hot) {
     const { lines } = data;
     const gpu = column(lines, "gpuOwn");
     const cost = lines.self.map((ns, i) => Math.max(ns, gpu[i]));
-    data.hot = descending([...cost.keys()].filter((i) => cost[i] > 0), cost);
+    data.hot = descending([...cost.keys()].filter((i) => lines.hits[i] || cost[i]), cost);
   }
   return data.hot;
 }
@@ -130,6 +130,18 @@ function times(ns, calls) {
 }
 
 class SourceView {
+  keys = {
+    title: "Source",
+    list: [
+      ["n p", "next and previous hot line"],
+      ["ArrowDown ArrowUp j k", "next and previous line"],
+      ["PageDown PageUp Home End", "scroll"],
+      ["Enter", "go to the callee of the line"],
+      ["c", "go to the caller of the line's function"],
+      ["h", "hot lines only"],
+    ],
+  };
+
   make(panel) {
     this.file = NONE;
     this.selected = 0;

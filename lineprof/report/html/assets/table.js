@@ -2,6 +2,15 @@
 
 const ROW = 20; // pixels; the style sheet has the same
 
+const TABLE_KEYS = {
+  title: "Tables",
+  list: [
+    ["ArrowDown ArrowUp", "next and previous row"],
+    ["PageDown PageUp Home End", "scroll"],
+    ["Enter", "go to the line of the row"],
+  ],
+};
+
 /** Return the element of a table, which scrolls and takes keys. */
 function tableElement(kind, label, keydown) {
   return h("div", { class: kind, role: "table", tabindex: 0, "aria-label": label, keydown });
@@ -76,6 +85,8 @@ class Rows {
 
   add(index) {
     const row = this.make(index);
+    // The list is one stop of the Tab key: its own keys lead from row to row.
+    for (const one of row.querySelectorAll("a:not([tabindex]), button:not([tabindex])")) one.tabIndex = -1;
     row.style.top = `${index * ROW}px`;
     row.setAttribute("aria-rowindex", index + 2);
     this.shown.set(index, row);
@@ -232,6 +243,7 @@ function searchField(table, label) {
 
 /** A tab of tables. */
 class TablesView {
+  keys = TABLE_KEYS;
   tables = [];
 
   /** Add a table to a panel, below a `heading` and a search field of a `placeholder`, if any. */
@@ -240,6 +252,13 @@ class TablesView {
     this.tables.push(table);
     table.element.classList.toggle("part", Boolean(heading));
     append(panel, [heading && h("h2", {}, heading), placeholder && searchField(table, placeholder), table.element]);
+  }
+
+  /** Search the first table as if somebody typed the words. */
+  searchFor(words) {
+    const input = this.tables[0].element.parentElement.querySelector(".search");
+    input.value = words;
+    input.dispatchEvent(new Event("input"));
   }
 
   show() {

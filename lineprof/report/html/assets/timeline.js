@@ -164,11 +164,26 @@ async function gpuLanes(timeline) {
 }
 
 class TimelineView extends Drawing {
+  keys = {
+    title: "Timeline",
+    list: [
+      ["w s", "zoom in and out"],
+      ["a d", "move to the left and right"],
+      ["ArrowLeft ArrowRight", "slice beside this one"],
+      ["Enter", "go to the line of the slice"],
+      ["Escape", "show the whole run"],
+    ],
+  };
+
+  /** Whether the profile has no slices. */
+  get isEmpty() {
+    return !data.timeline.traces.length && !data.timeline.gpu.length;
+  }
+
   make(panel) {
     this.info = h("div", { class: "info", "aria-live": "polite" }, "Reading the slices\u2026");
     panel.append(this.info);
-    const { traces, gpu } = data.timeline;
-    if (!traces.length && !gpu.length) {
+    if (this.isEmpty) {
       this.info.replaceChildren(
         h("p", {}, "This profile has sums alone. ", h("code", {}, "kernprof -l --trace script.py"), " also records each slice of a function or a line, and on an NVIDIA GPU each kernel, copy and call."));
       return;
