@@ -289,6 +289,13 @@ class LinePair(NamedTuple):
         return texts[0].strip() != texts[1].strip()
 
 
+class Member(NamedTuple):
+    """One function in one run of a side."""
+
+    key: Key
+    lines: LineMap  # to the numbers of lines that pairs of lines have
+
+
 class FunctionPair(NamedTuple):
     """One function before and after."""
 
@@ -296,6 +303,7 @@ class FunctionPair(NamedTuple):
     after: Key | None  # None: the function was removed
     times: Times
     lines: tuple[LinePair, ...]  # those that ran in any run
+    members: tuple[Mapping[int, Member], Mapping[int, Member]]  # by run, of each side
 
     @property
     def key(self) -> Key:
@@ -551,12 +559,14 @@ class _Function:
         self.counts = [_NOTHING] * len(runs)
         # By (run, line): lines of other runs than `origin` are not in that one.
         self.lines: dict[tuple[int, int], list[_Counts]] = {}
+        self.members: dict[int, Member] = {}  # by run
 
-    def add(self, run: int, one: _Measured, lines: _LineMap) -> None:
-        """Add a run; `lines` maps its numbers of lines to those of `origin`."""
+    def add(self, run: int, one: _Measured, member: Member) -> None:
+        """Add a run; its lines are mapped to those of `origin`."""
         self.counts[run] = one.counts
+        self.members[run] = member
         for line, counts in one.lines.items():
-            same = lines.other(line)
+            same = member.lines.other(line)
             place = (run, line) if same is None else (self.origin, same)
             row = self.lines.setdefault(place, [_NOTHING] * len(self.runs))
             row[run] = counts
@@ -628,6 +638,7 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
                 after=other.key,
                 times=changes.times(one.counts, other.counts),
                 lines=tuple(_line_pairs(one, other, matcher, changes)),
+                members=(one.members, other.members),
             )
             for one, other in pairs
         ),
@@ -748,7 +759,7 @@ def _wakes(hits: int, own: OwnTime) -> int:
     return min(hits, sum(own.waits) // 2 // _WAIT_NS + 1) if any(own.waits) else 0
 
 
-class _LineMap(NamedTuple):
+class LineMap(NamedTuple):
     """Line numbers of one function in two runs.
 
     Without `pairs`, lines have the same distance from the first line of the function.
@@ -792,21 +803,21 @@ class _Matcher:
         self._lines = LineMatcher()
         self._same_files: dict[tuple[int, str, int, str], bool] = {}
 
-    def lines(self, before: Key, after: Key, one: Run, other: Run) -> _LineMap:
+    def lines(self, before: Key, after: Key, one: Run, other: Run) -> LineMap:
         """Return how the lines of a function in two runs match."""
         if before[1] == after[1] and self._is_same_file(
             before[0], after[0], one, other
         ):
-            return _LineMap(before[1], after[1])
+            return LineMap(before[1], after[1])
         block, other_block = one.block(before), other.block(after)
         if not block or not other_block:
             if before[0]:
                 self.unknown[after] = None
-            return _LineMap(before[1], after[1], is_guess=True)
+            return LineMap(before[1], after[1], is_guess=True)
         pairs = self._lines.pairs(block, other_block)
         back = {index: same for same, index in pairs.items()}
         sizes = (len(block), len(other_block))
-        return _LineMap(before[1], after[1], pairs=pairs, back=back, sizes=sizes)
+        return LineMap(before[1], after[1], pairs=pairs, back=back, sizes=sizes)
 
     def _is_same_file(self, file: str, other_file: str, one: Run, other: Run) -> bool:
         place = (id(one), file, id(other), other_file)
@@ -836,13 +847,13 @@ def _side(
             if same is None:
                 function = _Function(runs=runs, key=key, origin=number)
                 functions.append(function)
-                lines = _LineMap(key[1], key[1])
+                lines = LineMap(key[1], key[1])
                 if not number:
                     of_first[key] = function
             else:
                 function = of_first[same]
                 lines = matcher.lines(key, same, run, runs[0])
-            function.add(number, one, lines)
+            function.add(number, one, Member(key, lines))
     return functions
 
 
@@ -885,7 +896,7 @@ def _line_pairs(
     before: _Function, after: _Function, matcher: _Matcher, changes: _Changes
 ) -> Iterator[LinePair]:
     """Yield the lines of a function on both sides, in the order of their numbers."""
-    lines: _LineMap | None = None
+    lines: LineMap | None = None
     if before.key is not None and after.key is not None:
         one, other = before.runs[before.origin], after.runs[after.origin]
         lines = matcher.lines(before.key, after.key, one, other)

@@ -100,6 +100,12 @@ class Row(NamedTuple):
         return before and before[1], after and after[1]
 
     @property
+    def is_own_change(self) -> bool:
+        """Whether another time than that of GPU work changed beyond the noise."""
+        names = self.times.beyond_noise.keys() or self.function.hidden.keys()
+        return not self.rank and bool(names - {"gpu_ns"})
+
+    @property
     def text(self) -> str:
         """The line after or, if it was removed, before; "" for a function."""
         if self.line is None:
@@ -160,6 +166,13 @@ _IN_NOISE = 2  # a rank
 def function_rows(comparison: Comparison) -> list[Row]:
     """Return the functions that changed, the greatest change first."""
     return _rows((pair, None) for pair in comparison.functions)
+
+
+def unchanged_row(function: FunctionPair) -> Row:
+    """Return the row of a function that did not change at all."""
+    return Row(
+        function=function, line=None, times=function.times, size=0.0, rank=_IN_NOISE
+    )
 
 
 def line_rows(comparison: Comparison) -> list[Row]:

@@ -26,11 +26,15 @@ from lineprof.source_files import text_hash
 from lineprof.storage import save
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     Numbers = Mapping[str, Mapping[str, tuple[int, int]]]  # hits and ns
 
     Waits = Mapping[str, Mapping[str, Mapping[str, int]]]  # ns by cause
+
+    # The caller's path (an index, or NO_NODE), a part of its line, the callee, calls
+    # and own ns.
+    Path = tuple[int, str, str, int, int]
 
 MS = 1_000_000  # ns
 FILE = "/project/work.py"
@@ -61,9 +65,11 @@ def version(  # noqa: PLR0913  # each has its name
     calls: bool = True,
     source: bool = True,
     waits: Waits | None = None,
+    paths: Sequence[Path] = (),
 ) -> LineStats:
-    """Return the profile of one version, whose functions call each other nowhere.
+    """Return the profile of one version, whose calls are those of `paths`.
 
+    Without any, its functions call each other nowhere.
     Without `calls` it has no call tree, without `source` no text. `waits` are parts of
     the times of lines; without any, all time was spent on processors.
     """
@@ -83,7 +89,7 @@ def version(  # noqa: PLR0913  # each has its name
         for part, causes in (waits or {}).get(one.name, {}).items()
         for cause, ns in causes.items()
     ]
-    nodes = [
+    nodes = _nodes(paths, found, lines) or [
         CallNode(
             parent=NO_NODE,
             line=0,
@@ -107,6 +113,37 @@ def version(  # noqa: PLR0913  # each has its name
         calls=CallTree(nodes=tuple(nodes) if calls else ()),
         waits=off_cpu,
     )
+
+
+def _nodes(
+    paths: Sequence[Path], functions: Sequence[FunctionStats], lines: Sequence[str]
+) -> list[CallNode]:
+    """Return the nodes of call paths, each with the time of those below."""
+    keys = {one.name: one.key for one in functions}
+    totals = [ns for _, _, _, _, ns in paths]
+    for index in reversed(range(len(paths))):
+        if paths[index][0] != NO_NODE:
+            totals[paths[index][0]] += totals[index]
+    nodes: list[CallNode] = []
+    for (parent, part, name, calls, ns), total in zip(paths, totals):
+        line = 0
+        if parent != NO_NODE:
+            first = nodes[parent].function[1]
+            numbers = range(first, len(lines) + 1)
+            line = next(n for n in numbers if part in lines[n - 1])
+        node = CallNode(
+            parent=parent,
+            line=line,
+            function=keys[name],
+            thread=0,
+            calls=calls,
+            primitive_calls=calls,
+            self_ns=ns,
+            total_ns=total,
+            inclusive_ns=total,
+        )
+        nodes.append(node)
+    return nodes
 
 
 def save_version(name: str, text: str, functions: Numbers, **options: object) -> str:

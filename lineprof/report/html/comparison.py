@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.console.terminal import PLAIN
+from lineprof.model.records import NO_NODE, node_columns
 from lineprof.report.diff import (
     Names,
     function_rows,
@@ -15,6 +16,7 @@ from lineprof.report.diff import (
     line_rows,
     note_of,
     notes,
+    unchanged_row,
     verdict,
     verdict_of,
 )
@@ -24,11 +26,21 @@ from lineprof.version import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lineprof.comparison.compare import Change, FunctionPair, LinePair, Times
+    from lineprof.comparison.compare import (
+        Change,
+        Comparison,
+        FunctionPair,
+        LinePair,
+        Times,
+    )
+    from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.diff import Difference, Row
 
     Table = dict[str, list[object]]
+    _Lines = dict[tuple[int, int], LinePair]
+
+_NONE = -1  # an index of nothing
 
 _TIMES = ("total", "self", "cpu", "wait", "gpu")
 
@@ -73,6 +85,7 @@ def _data(
         "functions": _table(functions, index, names),
         "lines": _table(lines, index, names),
         "sources": [_source(by_key[key]) for key in pairs],
+        "flame": _flame(difference, index, names) if comparison.has_calls else None,
         "notes": [*notes(difference)],
     }
 
@@ -149,6 +162,158 @@ def _side_by_side(pairs: Sequence[LinePair]) -> list[LinePair]:
 def _most(line: LinePair, side: int) -> int:
     """Return the greatest number of hits of the runs of a side."""
     return max(line.times.count.known[side] or (0,))  # hits are always known
+
+
+# Call paths of both sides.
+
+
+def _flame(
+    difference: Difference, index: Mapping[Key, int], names: Names
+) -> dict[str, object]:
+    """Return the call paths of both sides as one tree, with its functions and lines.
+
+    Paths are the same if their functions and the lines of their calls match.
+    """
+    comparison = difference.comparison
+    paths = _PathPairs(comparison.functions)
+    for side, profiles in enumerate((difference.before, difference.after)):
+        for run, profile in enumerate(profiles):
+            paths.add(side, run, profile)
+    return {
+        "paths": paths.table(comparison.runs),
+        "functions": _changes_of_functions(comparison, index, names),
+        "lines": paths.lines(),
+    }
+
+
+def _changes_of_functions(
+    comparison: Comparison, index: Mapping[Key, int], names: Names
+) -> Table:
+    """Return all functions with their own times, and whether these changed.
+
+    Those changed whose own time did beyond the noise, as in the table of functions.
+    """
+    changed = {id(row.function): row for row in function_rows(comparison)}
+    rows = [
+        changed.get(id(pair)) or unchanged_row(pair) for pair in comparison.functions
+    ]
+    own = [row.times.own_ns for row in rows]
+    return {
+        "name": [names.function(row) for row in rows],
+        "place": [names.place(row) for row in rows],
+        "source": [index.get(row.function.key, _NONE) for row in rows],
+        "before": [round(one.mean_before) for one in own],
+        "after": [round(one.mean_after) for one in own],
+        "verdict": [verdict_of(row) for row in rows],
+        "note": [note_of(row, names) for row in rows],
+        "changed": [int(row.is_own_change) for row in rows],
+    }
+
+
+class _PathPairs:
+    """Call paths that match on both sides, with their calls and own times."""
+
+    def __init__(self, pairs: Sequence[FunctionPair]) -> None:
+        self._pairs = pairs
+        # Pairs of lines of both sides, by the number of the function and of the line.
+        self._known: tuple[_Lines, _Lines] = ({}, {})
+        for number, pair in enumerate(pairs):
+            for line in pair.lines:
+                for known, end in zip(self._known, (line.before, line.after)):
+                    if end is not None:
+                        known.setdefault((number, end), line)
+        # By the path of the caller, the line of the call, and the function.
+        self._paths: dict[tuple[int, int, int], int] = {}
+        self._numbers: list[list[int]] = []  # of each path: calls and ns, of both sides
+        # Pairs of lines: numbers count from 1, as 0 stands for no line.
+        self._lines: dict[tuple[int, int | None, int | None], int] = {}
+        self._texts: list[tuple[str, ...]] = []
+
+    def add(self, side: int, run: int, profile: Profile) -> None:
+        """Add the call tree of one run."""
+        functions = {
+            pair.members[side][run].key: number
+            for number, pair in enumerate(self._pairs)
+            if run in pair.members[side]
+        }
+        nodes = node_columns(profile.calls.nodes)
+        numbers = [functions.get(key, _NONE) for key in nodes.functions]
+        known: dict[tuple[int, int], int] = {}  # lines of this run
+        at: list[int] = []  # the path of each node
+        called: list[int] = []  # the function of each node
+        names = ("parent", "line", "function", "calls", "self_ns")
+        for parent, line, function, calls, ns in zip(*map(nodes.column, names)):
+            above, place = _NONE, 0
+            if parent != NO_NODE:
+                above, caller = at[parent], called[parent]
+                if line and caller != _NONE:
+                    if (caller, line) not in known:
+                        known[caller, line] = self._line(side, run, caller, line)
+                    place = known[caller, line]
+            called.append(numbers[function])
+            key = (above, place, called[-1])
+            path = self._paths.setdefault(key, len(self._paths))
+            at.append(path)
+            if path == len(self._numbers):
+                self._numbers.append([0, 0, 0, 0])
+            row = self._numbers[path]
+            row[side] += calls
+            row[2 + side] += ns
+
+    def _line(self, side: int, run: int, caller: int, line: int) -> int:
+        """Return the number of the pair of lines that a line of a run is in."""
+        same = self._pairs[caller].members[side][run].lines.other(line)
+        pair = None if same is None else self._known[side].get((caller, same))
+        alone = (None, line) if side else (line, None)
+        ends = alone if pair is None else (pair.before, pair.after)
+        key = (caller, *ends)
+        if key not in self._lines:
+            self._lines[key] = len(self._lines) + 1
+            texts = (pair.before_text, pair.after_text) if pair else ("", "")
+            self._texts.append(tuple([(text or "").strip() for text in texts]))
+        return self._lines[key]
+
+    def table(self, runs: Sequence[int]) -> Table:
+        """Return the paths as columns; numbers of several runs are means.
+
+        Times are without waits for a processor, as far as these are known: a function's
+        waits are shared out over its paths in proportion to its time.
+        """
+        functions = [function for _, _, function in self._paths]
+        table: Table = {
+            "parent": [parent for parent, _, _ in self._paths],
+            "line": [line for _, line, _ in self._paths],
+            "function": [*functions],
+        }
+        for side in (0, 1):
+            shares = [_busy_share(pair.times, side) for pair in self._pairs]
+            shares.append(1.0)  # of what is in no pair, whose number is -1
+            # What only some runs called has one call at least.
+            calls = [-(-row[side] // runs[side]) for row in self._numbers]
+            table[f"calls{side}"] = [*calls]
+            table[f"self{side}"] = [
+                round(row[2 + side] / runs[side] * shares[function])
+                for row, function in zip(self._numbers, functions)
+            ]
+        return table
+
+    def lines(self) -> Table:
+        """Return the lines that call: their numbers and texts on both sides.
+
+        The text before is "" if it is the same.
+        """
+        return {
+            "before": [before or 0 for _, before, _ in self._lines],
+            "after": [after or 0 for _, _, after in self._lines],
+            "text0": [one if one != other else "" for one, other in self._texts],
+            "text1": [other for _, other in self._texts],
+        }
+
+
+def _busy_share(times: Times, side: int) -> float:
+    """Return the share of own time that is no wait for a processor."""
+    self_ns, own_ns = _means(times, "self")[side], _means(times, "own")[side]
+    return own_ns / self_ns if self_ns else 1.0
 
 
 def _means(times: Times, name: str) -> tuple[float, float]:

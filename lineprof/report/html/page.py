@@ -33,14 +33,14 @@ _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
-    *("core.js", "table.js", "canvas.js", "python.js", "source.js", "flame.js"),
-    *("callees.js", "overtime.js", "outline.js", "splitter.js"),
-    *("timeline.js", "summary.js", "panels.js", "palette.js", "frame.js"),
-    "report.js",
+    *("core.js", "table.js", "canvas.js", "python.js", "source.js", "callees.js"),
+    *("overtime.js", "outline.js", "splitter.js", "frames.js", "flame.js"),
+    *("call_paths.js", "timeline.js", "summary.js", "panels.js", "palette.js"),
+    *("frame.js", "report.js"),
 )
 COMPARISON = (
-    *("core.js", "table.js", "python.js", "palette.js", "frame.js"),
-    "comparison.js",
+    *("core.js", "table.js", "canvas.js", "python.js", "frames.js", "flame.js"),
+    *("changed_paths.js", "palette.js", "frame.js", "comparison.js"),
 )
 
 _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less

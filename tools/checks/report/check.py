@@ -32,6 +32,13 @@ from tools.checks.report.figures import (
     zoom_frames,
 )
 from tools.checks.report.served import check_folder, check_served
+from tools.checks.report.walk_flame import (
+    COMPARED,
+    FLAME_WALK,
+    changed_paths,
+    gpu_bands,
+    sandwich_times,
+)
 from tools.checks.report.walk_frame import PHONE, WINDOW
 from tools.checks.report.walk_summary import summary
 from tools.checks.report.walks import (
@@ -98,8 +105,6 @@ import os
 work(int(os.environ["RANK"]) + 1)
 """
 
-
-FASTER = SMALL.replace("range(20)", "range(5)")  # what SMALL is compared with
 
 _SERVED = "served"  # the name of the check of lineprof serve
 
@@ -262,7 +267,8 @@ def check_large(report: Report, one: Page, look: Look) -> None:
 def small(workspace: Workspace) -> Report:
     """Write a page with every tab but those of ranks and GPUs."""
     profile = workspace.profile("small", SMALL, "--whole", "--trace")
-    walk = (*WALK, follow_calls, summary, *walk_frame.WALK, *walk_source.WALK)
+    flames = (*FLAME_WALK, sandwich_times)
+    walk = (*WALK, follow_calls, summary, *flames, *walk_frame.WALK, *walk_source.WALK)
     return Report("small", workspace.report(profile), walk=walk)
 
 
@@ -283,7 +289,8 @@ def gpu(workspace: Workspace) -> Report:
     program = ROOT / "examples" / "simulated_gpu.py"
     flags = ("--whole", "--gpu-api", "--trace")
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
-    walk = (*WALK, kernel_to_line, fold_a_group, summary)
+    flames = (*FLAME_WALK, gpu_bands)
+    walk = (*WALK, kernel_to_line, fold_a_group, summary, *flames)
     return Report("gpu", workspace.report(profile), walk=walk)
 
 
@@ -291,11 +298,11 @@ def diff(workspace: Workspace) -> Report:
     """Write the page of a comparison."""
     before, after = (
         workspace.profile(name, text, "--whole")
-        for name, text in (("before", SMALL), ("after", FASTER))
+        for name, text in zip(("before", "after"), COMPARED)
     )
     page = workspace.folder / "diff.html"
     workspace.run("-m", "lineprof", "diff", "--html", page, before, after)
-    return Report("diff", page, walk=walk_frame.WALK)
+    return Report("diff", page, walk=(changed_paths, *walk_frame.WALK))
 
 
 def ranks(workspace: Workspace) -> Report:
@@ -326,7 +333,7 @@ REPORTS: dict[str, Callable[[Workspace], Report]] = {
     **{one.__name__: one for one in (small, nested, hostile, gpu, diff, ranks)},
 }
 LARGE: dict[str, Callable[[Workspace], Report]] = {
-    "functions": large("functions", MAX_LARGE, *WALK),
+    "functions": large("functions", MAX_LARGE, *WALK, *FLAME_WALK),
     "slices": large("slices", 2 * MAX_LARGE),
     "long": large("long", MAX_LARGE),
 }

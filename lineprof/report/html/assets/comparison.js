@@ -150,6 +150,7 @@ showPage(async () => {
   addTab("lines", `Lines (${count(data.lines.name.length)})`, new ChangesView("lines"));
   addTab("functions", `Functions (${count(data.functions.name.length)})`, new ChangesView("functions"));
   addTab("sides", "Side by side", new SidesView());
+  if (data.flame?.paths.parent.length) addTab("flame", "Flame graph", new ChangedPathsView());
   addTab("runs", data.notes.length ? `Runs (${counted(data.notes.length, "note")})` : "Runs", new RunsView());
   const own = data.hasWaits ? [changeFact("CPU", data.cpu), changeFact("Waits", data.wait)] : [changeFact(data.hasCalls ? "Own time" : "Functions", data.own)];
   const plain = [["Wall", data.wall], ["Waits for a processor", data.ready]].map(([name, one]) => one && [name, `${time(one.before)} \u2192 ${time(one.after)}`]);

@@ -1,107 +1,15 @@
-// Flame graphs of the call paths: by order of the calls, the longest first, or as a
-// sandwich of all callers and callees of one function.
+// The drawing of flame graphs: frames on a canvas, the text at the pointer, the legend.
 
-const BOX = 18; // height of a box in pixels
+const BOX = 18; // height of a frame in pixels
+const GPU_BAND = 4; // of the band of GPU work below it
 const MIN_WIDTH = 0.4; // pixels; what is narrower is not drawn
-const MAX_MERGED = 200_000; // nodes of a sandwich
-
-/** A tree of call paths: `self` and sums `total` for each node, `below` sorted children. */
-class CallPaths {
-  constructor({ parent, function: fn, self, calls, line }) {
-    Object.assign(this, { parent, fn, self, calls, line });
-    this.total = Float64Array.from(self);
-    for (let i = parent.length - 1; i >= 0; i--) if (parent[i] >= 0) this.total[parent[i]] += this.total[i];
-    this.roots = [];
-    this.below = new Array(parent.length);
-    for (let i = 0; i < parent.length; i++) {
-      if (parent[i] < 0) this.roots.push(i);
-      else (this.below[parent[i]] ??= []).push(i);
-    }
-    this.whole = sum(this.roots.map((i) => this.total[i]));
-  }
-
-  /** Return the same paths with children in the order of their time. */
-  leftHeavy() {
-    const other = Object.create(this);
-    const byTime = (nodes) => nodes && descending(nodes, this.total);
-    other.roots = byTime(this.roots);
-    other.below = this.below.map(byTime);
-    return other;
-  }
-}
-
-/** Return the paths for "wall", "cpu" or "gpu" time. */
-function callPaths(metric) {
-  const { tree, gpu } = data;
-  if (metric === "gpu") return new CallPaths(gpu.tree);
-  if (metric === "wall") return new CallPaths(tree);
-  const busy = busyShares();
-  return new CallPaths({ ...tree, self: tree.self.map((ns, i) => ns * (busy[tree.function[i]] ?? 1)) });
-}
-
-/** Return the share of each function's own time in which it did not wait. */
-function busyShares() {
-  const { functions, lines } = data;
-  const waits = column(lines, "ownWait");
-  return functions.name.map((_, f) => {
-    const own = sum(ofLines(lines.self, f));
-    return own ? Math.max(0, 1 - sum(ofLines(waits, f)) / own) : 1;
-  });
-}
+const LETTER_WIDTHS = { 12: 7.3, 11: 6.7 }; // width of a letter by the size of the font
 
 /**
- * Return the name of a box; names of GPU work have numbers from -2 down, and calls whose
- * own paths were not kept have NONE.
+ * Frames on a canvas; those of callers stand above one another. `view` knows what they
+ * mean: `label`, `kind`, `tipOf`, `numbers`, `place` and `open` take the frames and the
+ * number of one; `chosen` takes a function.
  */
-function boxName(fn) {
-  if (fn === NONE) return "deeper calls";
-  return fn < NONE ? visible(data.gpu.tree.names[-2 - fn]) : functionName(fn);
-}
-
-/** Return the callees of function `f`, or its callers, over all paths to it. */
-function merged(paths, f, callers) {
-  const found = { parent: [], function: [], self: [], calls: [], line: [] };
-  const { self, calls } = found;
-  const index = new Map();
-  const node = (parent, fn, line) => {
-    const key = `${parent} ${fn} ${line}`;
-    if (!index.has(key)) {
-      if (self.length >= MAX_MERGED) return parent;
-      index.set(key, self.length);
-      found.parent.push(parent);
-      found.function.push(fn);
-      found.line.push(line);
-      self.push(0);
-      calls.push(0);
-    }
-    return index.get(key);
-  };
-  node(NONE, f, 0);
-  for (let i = 0; i < paths.fn.length; i++) {
-    if (paths.fn[i] !== f) continue;
-    if (callers) {
-      let at = 0;
-      for (let up = i; paths.parent[up] >= 0; up = paths.parent[up]) {
-        at = node(at, paths.fn[paths.parent[up]], paths.line[up]);
-      }
-      self[at] += paths.total[i];
-      calls[at] += paths.calls[i];
-      continue;
-    }
-    const todo = [[i, 0]];
-    while (todo.length) {
-      const [from, to] = todo.pop();
-      self[to] += paths.self[from];
-      calls[to] += paths.calls[from];
-      for (const child of paths.below[from] ?? []) {
-        todo.push([child, node(to, paths.fn[child], paths.line[child])]);
-      }
-    }
-  }
-  return new CallPaths(found);
-}
-
-/** One drawing of paths on a canvas; `upward` has the callers above one another. */
 class FlameCanvas extends Drawing {
   constructor(view, upward) {
     super();
@@ -110,136 +18,178 @@ class FlameCanvas extends Drawing {
     const label = "Flame graph; arrow keys walk through it, Enter zooms, s shows the source";
     const listeners = {
       pointerleave: () => this.point(NONE),
-      click: (event) => this.toggle(this.nodeAt(event)),
-      dblclick: () => this.openSource(),
+      focus: () => this.at >= 0 && this.walkTo(this.at),
+      blur: () => this.view.tip.hide(),
+      click: (event) => this.click(event),
+      dblclick: () => this.clicked >= 0 && this.view.open(this.frames, this.clicked),
     };
     this.makeCanvas(label, listeners, "flame-scroll");
-    this.zoomed = NONE;
-    this.at = NONE;
+    this.zoomed = this.at = this.clicked = NONE;
   }
 
-  set(paths) {
-    this.paths = paths;
+  /** The height of a row (pixels). */
+  get row() {
+    return this.frames.gpu ? BOX + GPU_BAND : BOX;
+  }
+
+  set(frames) {
+    this.frames = frames;
     this.zoomed = this.at = NONE;
-    this.depth = this.measureDepth();
-    this.setHeight((this.depth + 1) * BOX);
-    this.scroller.scrollTop = this.upward ? this.depth * BOX : 0;
-    this.draw();
-  }
-
-  measureDepth() {
-    const { parent } = this.paths;
-    const levels = new Int32Array(parent.length);
-    let deepest = 0;
-    for (let i = 0; i < parent.length; i++) {
-      levels[i] = parent[i] < 0 ? 0 : levels[parent[i]] + 1;
-      deepest = Math.max(deepest, levels[i]);
-    }
-    this.levels = levels;
-    return deepest + 1;
+    this.setHeight((frames.depth + (this.upward ? 0 : 1)) * this.row);
+    this.scroller.scrollTop = this.upward ? frames.depth * this.row : 0;
   }
 
   draw() {
-    const { scroller, paths } = this;
-    if (!paths || !scroller.offsetParent) return;
-    const paint = this.begin(12);
-    const [width, height] = [scroller.clientWidth, scroller.clientHeight];
+    const { scroller, frames, zoomed } = this;
+    if (!frames || !scroller.offsetParent) return;
+    this.paint = this.begin((this.font = 12));
+    this.size = [scroller.clientWidth, scroller.clientHeight, scroller.scrollTop];
+    this.mono = colour("mono");
     this.boxes = [];
-    this.colours = { ink: colour("box-ink"), edge: colour("paper"), found: colour("found") };
-    const { zoomed } = this;
-    const whole = zoomed >= 0 ? paths.total[zoomed] : paths.whole;
+    this.colours = { ink: colour("box-ink"), gpu: colour("gpu"), found: colour("found-frame") };
+    const [width] = this.size;
+    const whole = zoomed >= 0 ? frames.total[zoomed] : frames.whole;
     this.scale = whole ? width / whole : 0;
-    const top = scroller.scrollTop;
-    if (zoomed >= 0) {
-      for (let up = paths.parent[zoomed]; up >= 0; up = paths.parent[up]) this.box(paint, up, 0, width, top, height, true);
-      this.walk(paint, [zoomed], 0, top, height);
-    } else this.walk(paint, paths.roots, 0, top, height);
+    for (let up = frames.up[zoomed] ?? NONE; up >= 0; up = frames.up[up]) this.box(up, 0, width, true);
+    this.walk(zoomed >= 0 ? [zoomed] : frames.on(NONE));
   }
 
-  walk(paint, nodes, x, top, height) {
-    const { paths } = this;
-    const todo = [[nodes, x]];
+  walk(nodes) {
+    const { frames, scale, size: [, height, top] } = this;
+    const isBeyond = (y) => (this.upward ? y < 0 : y > height); // so are the frames on it
+    const todo = [[nodes, 0]];
     while (todo.length) {
-      const [list, start] = todo.pop();
-      let left = start;
+      let [list, left] = todo.pop();
       for (const node of list) {
-        const width = paths.total[node] * this.scale;
+        const width = frames.total[node] * scale;
         if (width >= MIN_WIDTH) {
-          this.box(paint, node, left, width, top, height, false);
-          const below = paths.below[node];
-          if (below) todo.push([below, left]);
+          this.box(node, left, width, false);
+          if (!isBeyond(this.place(node) - top)) todo.push([frames.on(node), left]);
         }
         left += width;
       }
     }
   }
 
-  box(paint, node, x, width, top, height, above) {
-    const { paths } = this;
+  box(node, x, width, isOutside) {
+    const { paint, frames, view, colours, size: [, height, top] } = this;
     const y = this.place(node) - top;
-    if (y < -BOX || y > height) return;
-    const name = boxName(paths.fn[node]);
-    const found = this.view.wanted && name.toLowerCase().includes(this.view.wanted);
-    paint.fillStyle = found ? this.colours.found : boxColour(paths.fn[node], this.view.metric);
-    paint.globalAlpha = above ? 0.55 : this.view.wanted && !found ? 0.45 : 1;
-    paint.fillRect(x, y, Math.max(width - 0.6, 0.4), BOX - 1);
+    if (y < -this.row || y > height) return;
+    const isFound = view.wanted && view.isFound(frames, node);
+    const wide = Math.max(width - 0.6, 0.4);
+    const opaque = isOutside ? 0.55 : view.wanted && !isFound ? 0.45 : 1;
+    paint.globalAlpha = opaque;
+    paint.fillStyle = isFound ? colours.found : view.shade(frames, node);
+    paint.fillRect(x, y, wide, BOX - 1);
+    if (frames.gpu?.[node]) this.band(node, x, y + BOX - 1, wide, opaque);
     paint.globalAlpha = 1;
     if (node === this.at) {
-      paint.strokeStyle = this.colours.ink;
+      paint.strokeStyle = colours.ink;
       paint.lineWidth = 2;
       paint.strokeRect(x + 1, y + 1, Math.max(width - 2.6, 1), BOX - 3);
     }
     this.boxes.push([x, y, width, node]);
     if (width > 28) {
-      paint.fillStyle = this.colours.ink;
-      paint.fillText(fitted(name, Math.floor((width - 6) / 7.3)), x + 3, y + BOX / 2);
+      const font = frames.line[node] ? 11 : 12;
+      if (this.font !== font) paint.font = `${font}px ${this.mono}`; // it is parsed each time
+      this.font = font;
+      paint.fillStyle = colours.ink;
+      paint.fillText(fitted(view.label(frames, node), Math.floor((width - 6) / LETTER_WIDTHS[font])), x + 3, y + BOX / 2);
     }
   }
 
-  /** Return the upper edge of a box; callers stand on the lower edge of their canvas. */
+  /** Draw the share of all GPU work that was launched in a frame, as a part of its width. */
+  band(node, x, y, width, opaque) {
+    const { paint, frames } = this;
+    paint.fillStyle = this.colours.gpu;
+    paint.globalAlpha = 0.2 * opaque;
+    paint.fillRect(x, y, width, GPU_BAND);
+    paint.globalAlpha = opaque;
+    paint.fillRect(x, y, (width * frames.gpu[node]) / this.view.gpuWhole, GPU_BAND);
+  }
+
+  /** Return the upper edge of a frame; callers stand on the lower edge of their canvas. */
   place(node) {
-    if (!this.upward) return this.levels[node] * BOX;
-    const room = Math.max(this.depth * BOX, this.scroller.clientHeight);
-    return room - (this.levels[node] + 1) * BOX;
+    const { frames, row } = this;
+    if (!this.upward) return frames.level[node] * row;
+    const room = Math.max(frames.depth * row, this.scroller.clientHeight);
+    return room - (frames.level[node] + 1) * row;
   }
 
   nodeAt(event) {
     const [x, y] = this.position(event);
-    const hit = this.boxes?.findLast(([left, top, width]) => x >= left && x < left + Math.max(width, 1) && y >= top && y < top + BOX);
+    const hit = this.boxes?.findLast(([left, top, width]) => x >= left && x < left + Math.max(width, 1) && y >= top && y < top + this.row);
     return hit ? hit[3] : NONE;
   }
 
   hover(event) {
+    const { clientX, clientY } = event;
+    // Frames that move below a pointer at rest are no choice of the reader.
+    if (this.rest?.clientX === clientX && this.rest.clientY === clientY) return;
+    this.rest = { clientX, clientY };
     this.point(this.nodeAt(event));
+    this.placeTipAt(event);
+  }
+
+  /** Put the text beside the pointer. */
+  placeTipAt({ clientX: x, clientY: y }) {
+    this.view.tip.place({ left: x + 12, top: y - 8, bottom: y + 18 });
+  }
+
+  /** Zoom by the first click of a double click alone: it moves the frames. */
+  click(event) {
+    if (event.detail > 1) return;
+    this.clicked = this.nodeAt(event);
+    this.toggle(this.clicked);
+    this.placeTipAt(event);
   }
 
   point(node) {
+    if (node < 0) this.view.tip.hide();
     if (node === this.at) return;
     if (node >= 0 || this.zoomed < 0) this.at = node;
-    this.view.tell(this.paths, node);
+    this.tell(node);
     this.draw();
   }
 
-  /** Zoom to a box, or out of it. */
+  /** Show the text of a frame, and tell it. */
+  tell(node) {
+    const { view, frames } = this;
+    view.tell(node < 0 ? "" : view.words(frames, node));
+    if (node >= 0) view.tip.show(view.tipOf(frames, node));
+    else view.tip.hide();
+  }
+
+  /** Put the text beside the frame that the keys are at. */
+  placeTip() {
+    const hit = this.boxes.find((one) => one[3] === this.at);
+    if (!hit) return;
+    const box = this.canvas.getBoundingClientRect();
+    const top = box.top + hit[1];
+    this.view.tip.place({ left: box.left + Math.max(0, hit[0]), top, bottom: top + this.row + 2 });
+  }
+
+  /** Zoom to a frame, or out of it. */
   toggle(node) {
     this.zoom(node === this.zoomed ? NONE : node);
   }
 
   zoom(node) {
     this.zoomed = this.at = node;
-    this.view.tell(this.paths, node);
+    this.tell(node);
     this.draw();
+    this.placeTip();
   }
 
   openSource() {
-    if (this.at >= 0) this.view.openSource(this.paths, this.at);
+    if (this.at >= 0) this.view.open(this.frames, this.at);
   }
 
   key(event) {
-    const { at, paths } = this;
-    const up = at < 0 ? NONE : paths.parent[at];
-    const down = at < 0 ? paths.roots[0] : paths.below[at]?.[0];
-    const list = up < 0 ? paths.roots : paths.below[up];
+    const { at, frames } = this;
+    const up = at < 0 ? NONE : frames.up[at];
+    const down = (at < 0 ? frames.on(NONE) : frames.on(at))[0];
+    const list = frames.on(up);
     const beside = (by) => (at < 0 ? list[0] : list[list.indexOf(at) + by]);
     act(event, {
       ArrowDown: () => this.walkTo(this.upward ? up : down),
@@ -249,7 +199,7 @@ class FlameCanvas extends Drawing {
       Enter: () => this.toggle(at),
       Escape: () => this.zoom(NONE),
       s: () => this.openSource(),
-      w: () => at >= 0 && this.view.sandwichOf(paths.fn[at]),
+      ...(this.view.chosen && { w: () => at >= 0 && this.view.chosen(frames.fn[at]) }),
     });
   }
 
@@ -257,31 +207,76 @@ class FlameCanvas extends Drawing {
     if (!(node >= 0)) return; // there is none on that side
     const { scroller } = this;
     this.at = node;
-    this.view.tell(this.paths, node);
     const y = this.place(node);
-    if (y < scroller.scrollTop || y + BOX > scroller.scrollTop + scroller.clientHeight) {
+    if (y < scroller.scrollTop || y + this.row > scroller.scrollTop + scroller.clientHeight) {
       scroller.scrollTop = y - scroller.clientHeight / 2;
     }
+    this.tell(node);
     this.draw();
+    this.placeTip();
   }
 }
 
-/** Return the colour of a function's boxes: one hue for its file. */
-function boxColour(fn, metric) {
-  if (fn < NONE) return colour("gpu-box");
-  const file = fn < 0 ? NONE : data.functions.file[fn];
-  const names = (boxColour.names ??= new Map());
-  const key = `${document.documentElement.dataset.theme}${metric} ${file} ${fn % 3}`;
-  if (!names.has(key)) {
-    const dark = isDark();
-    const hue = file < 0 ? 0 : (28 + ((file * 47) % 150)) % 360;
-    const light = (dark ? 34 : 76) + (fn % 3) * 3;
-    names.set(key, file < 0 ? `hsl(0 0% ${light}%)` : `hsl(${hue} ${dark ? 38 : 62}% ${light}%)`);
+const TIP_EDGE = 6; // pixels between the text and the edges of the window
+
+/** A text beside the pointer, or beside the frame that the keys are at. */
+class FlameTip {
+  constructor() {
+    // Screen readers are told the same by the live region.
+    this.element = h("div", { class: "tip", "aria-hidden": "true", hidden: true });
   }
-  return names.get(key);
+
+  show(content) {
+    this.element.replaceChildren();
+    append(this.element, content);
+    this.element.hidden = false;
+  }
+
+  hide() {
+    this.element.hidden = true;
+  }
+
+  /** Put the text below `bottom`, or above `top` if there is no room, in the window. */
+  place({ left, top, bottom }) {
+    const { style, offsetWidth, offsetHeight } = this.element;
+    const x = Math.max(TIP_EDGE, Math.min(left, innerWidth - offsetWidth - TIP_EDGE));
+    const fits = bottom + offsetHeight + TIP_EDGE <= innerHeight;
+    const y = fits ? bottom : Math.max(TIP_EDGE, top - offsetHeight);
+    style.left = `${x}px`;
+    style.top = `${y}px`;
+  }
 }
 
-class FlameView {
+/** Return a row of names and values for the text of a frame; what is missing is left out. */
+function tipRows(rows) {
+  return h("dl", {}, rows.filter(Boolean).map(([name, ...values]) => [h("dt", {}, name), h("dd", {}, values)]));
+}
+
+/** Return a legend: a title, and pairs of the name of a colour and its meaning. */
+function colourKey(title, steps) {
+  const swatch = (kind) => {
+    const element = h("i", { class: kind });
+    element.style.background = `var(--${kind})`;
+    return element;
+  };
+  return h("span", { class: "legend" }, h("span", { class: "dim" }, title), steps.map(([kind, text]) => h("span", {}, swatch(kind), text)));
+}
+
+/** Return buttons of which one is pressed: `options` have a value, a text and a title. */
+function choiceButtons(value, options, change) {
+  const group = h("span", { class: "choice", role: "group" }, options.map(([one, text, title]) => h("button", {
+    "aria-pressed": String(one === value),
+    title,
+    click: (event) => {
+      for (const button of group.children) button.setAttribute("aria-pressed", button === event.currentTarget);
+      change(one);
+    },
+  }, text)));
+  return group;
+}
+
+/** A tab with a flame graph: what the views of a report and of a comparison share. */
+class FlameTab {
   keys = {
     title: "Flame graph",
     list: [
@@ -289,121 +284,81 @@ class FlameView {
       ["Enter", "zoom to the frame, or out of it"],
       ["Escape", "zoom out"],
       ["s", "go to the source"],
-      ["w", "sandwich of the function"],
     ],
   };
 
-  make(panel) {
-    this.metric = data.selfTotal || !data.gpu ? "wall" : "gpu";
-    this.form = "heavy";
-    this.wanted = "";
-    const metrics = [
-      ["wall", "Time", "own time of each call path"],
-      data.lines.ownWait && ["cpu", "CPU", "time without waits, which are shared out over the call paths of a function in proportion to its time"],
-      data.gpu?.tree.self.length && ["gpu", "GPU", "work on GPUs by the call path that launched it"],
-    ].filter(Boolean);
-    const forms = [
-      ["heavy", "Left heavy", "the callees with the most time first"],
-      ["order", "Time order", "callees in the order in which each was first called"],
-      ["sandwich", "Sandwich", "all callers and all callees of one function"],
-    ];
-    const choice = (name, options) =>
-      h("span", { class: "choice", role: "group" }, options.map(([value, text, title]) =>
-        h("button", {
-          "aria-pressed": String(this[name] === value),
-          title,
-          click: (event) => {
-            this[name] = value;
-            for (const one of event.target.parentElement.children) one.setAttribute("aria-pressed", one === event.target);
-            this.update();
-          },
-        }, text)));
-    this.search = searchInput("Highlight functions", { input: () => {
+  wanted = "";
+  tip = new FlameTip();
+  shades = new Map();
+
+  /** Fill a panel with controls, the legend, notes, and the graph. */
+  makeFlame(panel, controls, notes) {
+    this.search = searchInput("Highlight functions, lines", { input: () => {
       this.wanted = this.search.value.toLowerCase();
       this.draw();
     } });
-    this.forms = choice("form", forms);
-    const order = descending(data.functions.name.keys(), data.functions.total);
-    this.middle = order[0] ?? NONE;
-    const names = order.slice(0, 2000).map((f) => [f, `${functionName(f)} (${functionPlace(f)})`]);
-    this.picker = select("Function of the sandwich", names, () => {
-      this.middle = Number(this.picker.value);
-      this.update();
-    });
-    this.info = h("div", { class: "info", "aria-live": "polite" });
+    onTheme.unshift(() => this.shades.clear());
+    this.info = h("div", { class: "info unseen", "aria-live": "polite" });
+    this.key = h("div", { class: "flame-key" });
     this.main = new FlameCanvas(this, false);
-    this.top = new FlameCanvas(this, true);
     this.chart = h("div", { class: "flame" });
-    append(panel, [
-      h("div", { class: "tools" }, choice("metric", metrics), this.forms, this.picker, this.search,
-        h("button", { click: () => { this.main.zoom(NONE); this.top.zoom(NONE); } }, "Reset zoom")),
-      this.info, data.deeper && h("p", { class: "dim" }, data.deeper), this.chart,
-    ]);
-    this.update();
+    const reset = h("button", { click: () => this.canvases().forEach((one) => one.zoom(NONE)) }, "Reset zoom");
+    append(panel, [h("div", { class: "tools" }, controls, this.search, reset), this.key, notes, this.info, this.chart, this.tip.element]);
   }
 
-  update() {
-    const paths = callPaths(this.metric);
-    const isSandwich = this.form === "sandwich";
-    this.picker.hidden = !isSandwich;
-    this.chart.classList.toggle("two", isSandwich);
-    if (isSandwich) {
-      this.picker.value = this.middle;
-      this.chart.replaceChildren(this.top.scroller, this.main.scroller);
-      this.top.set(merged(paths, this.middle, true));
-      this.main.set(merged(paths, this.middle, false));
-    } else {
-      this.chart.replaceChildren(this.main.scroller);
-      this.main.set(this.form === "heavy" ? paths.leftHeavy() : paths);
-    }
-    this.tell(this.main.paths, NONE);
+  /** Return the button that shows and hides lines. */
+  linesButton() {
+    const button = h("button", {
+      "aria-pressed": String(this.hasLines),
+      title: "the lines that call, between callers and callees",
+      click: () => {
+        this.update({ hasLines: !this.hasLines });
+        button.setAttribute("aria-pressed", this.hasLines);
+      },
+    }, "Lines");
+    return button;
+  }
+
+  /** Build the graph again with what was chosen. */
+  update(chosen) {
+    Object.assign(this, chosen);
+    this.tip.hide();
+    this.build();
+    this.draw();
+  }
+
+  canvases() {
+    return [this.main];
   }
 
   draw() {
-    this.main.draw();
-    this.top.draw();
+    for (const one of this.canvases()) one.draw();
   }
 
-  show([name]) {
+  show() {
+    this.tip.hide();
     this.draw();
-    if (name !== undefined) this.sandwichOf(Number(name));
   }
 
-  sandwichOf(f) {
-    if (!(f >= 0 && f < data.functions.count)) return;
-    this.middle = f;
-    this.form = "sandwich";
-    [...this.forms.children].forEach((one, index) => one.setAttribute("aria-pressed", index === 2));
-    this.update();
+  /** Tell screen readers what the frame is that the reader is at. */
+  tell(text) {
+    this.info.textContent = text;
   }
 
-  tell(paths, node) {
-    if (node < 0) {
-      const what = this.metric === "gpu" ? "on GPUs" : this.metric === "cpu" ? "on processors" : "in profiled functions";
-      const hint = data.hasCalls ? "" : " The profile has no calls: each function is a box of its own.";
-      this.info.replaceChildren(`${time(paths.whole)} ${what}. A click zooms, a double click shows the source.${hint}`);
-      return;
-    }
-    const fn = paths.fn[node];
-    const parts = [
-      h("b", {}, boxName(fn)), fn >= 0 ? ` ${functionPlace(fn)}` : "",
-      `: ${time(paths.total[node])} (${percent(paths.total[node], paths.whole)}), own ${time(paths.self[node])},`,
-      ` ${counted(paths.calls[node], "call")}`,
-    ];
-    const up = paths.parent[node];
-    const from = up >= 0 && !this.top.paths && placeOf(paths.fn[up], paths.line[node]);
-    if (from && from[1]) parts.push(` from ${fileName(from[0])}:${from[1]}`);
-    this.info.replaceChildren(...parts.filter(Boolean));
+  /** Return the colour of a frame, whose name in the style sheet is `kind(frames, node)`. */
+  shade(frames, node) {
+    const kind = this.kind(frames, node);
+    if (!this.shades.has(kind)) this.shades.set(kind, colour(kind));
+    return this.shades.get(kind);
   }
 
-  openSource(paths, node) {
-    let at = node;
-    while (at >= 0 && paths.fn[at] < 0) {
-      const up = paths.parent[at];
-      const from = up >= 0 && placeOf(paths.fn[up], paths.line[at]);
-      if (from) return go(lineAddress(...from));
-      at = up;
-    }
-    if (at >= 0) go(functionAddress(paths.fn[at]));
+  /** Return what a frame is, for screen readers. */
+  words(frames, node) {
+    const numbers = this.numbers(frames, node).map(([name, text]) => `${name.toLowerCase()} ${text}`);
+    return `${this.label(frames, node)} ${this.place(frames, node)}: ${numbers.join("; ")}`;
+  }
+
+  isFound(frames, node) {
+    return this.label(frames, node).toLowerCase().includes(this.wanted);
   }
 }

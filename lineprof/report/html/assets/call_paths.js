@@ -1,0 +1,251 @@
+// The flame graph of a report: call paths by order of the calls, the longest first, or as
+// a sandwich of all callers and callees of one function.
+
+const HEAT_STEPS = [0.001, 0.01, 0.05, 0.2]; // shares of the whole where a hotter colour begins
+
+/** Return the call paths for "wall", "cpu" or "gpu" time. */
+function callPaths(metric) {
+  const { tree, gpu } = data;
+  const table = metric === "gpu" ? gpu.tree : tree;
+  let { self } = table;
+  if (metric === "cpu") {
+    const busy = busyShares();
+    self = self.map((ns, i) => ns * (busy[tree.function[i]] ?? 1));
+  }
+  const paths = new CallPaths(table, { total: sumsOfPaths(table.parent, self), calls: table.calls }, { self });
+  if (metric !== "gpu" && gpu?.tree.self.length && data.hasCalls) paths.addGpu(gpuLaunches(paths));
+  return paths;
+}
+
+/**
+ * Return the work that was launched on GPUs: the path, the `line` of its function, and
+ * `ns`. A launch whose lines are not on a path is one of the path above.
+ */
+function gpuLaunches(paths) {
+  const { parent, function: fn, line, self } = data.gpu.tree;
+  const found = [];
+  const at = []; // the path of each function
+  const isLost = [];
+  for (let i = 0; i < parent.length; i++) {
+    const up = parent[i] < 0 ? NONE : at[parent[i]];
+    isLost[i] = parent[i] >= 0 && isLost[parent[i]];
+    if (fn[i] < NONE) {
+      if (up >= 0) found.push({ path: up, line: isLost[i] ? 0 : line[i], ns: self[i] });
+      continue;
+    }
+    const same = isLost[i] ? NONE : pathOf(paths, up, fn[i], line[i]);
+    isLost[i] ||= same < 0;
+    at[i] = same < 0 ? up : same;
+  }
+  return found;
+}
+
+/** Return the path of a call from a line of path `up`, maybe through C functions; NONE if there is none. */
+function pathOf(paths, up, fn, line) {
+  const todo = up < 0 ? paths.roots() : paths.callees(up).filter((i) => paths.line[i] === line);
+  for (const one of todo) {
+    if (paths.fn[one] === fn) return one;
+    const isC = paths.fn[one] >= 0 && data.functions.file[paths.fn[one]] < 0;
+    if (isC && todo.length < 1000) todo.push(...paths.callees(one));
+  }
+  return NONE;
+}
+
+/** Return the share of each function's own time in which it did not wait. */
+function busyShares() {
+  const { functions, lines } = data;
+  const waits = column(lines, "ownWait");
+  return functions.name.map((_, f) => {
+    const own = sum(ofLines(lines.self, f));
+    return own ? Math.max(0, 1 - sum(ofLines(waits, f)) / own) : 1;
+  });
+}
+
+/** Return the own time of each function over all paths; GPU work also has that which it launched. */
+function ownTimes({ parent, fn, own: { self } }) {
+  const found = new Map();
+  const add = (f, ns) => found.set(f, (found.get(f) ?? 0) + ns);
+  self.forEach((ns, i) => {
+    if (!ns) return;
+    add(fn[i], ns);
+    if (fn[i] < NONE && parent[i] >= 0) add(fn[parent[i]], ns);
+  });
+  return found;
+}
+
+/** Return the step of a share in the colours of heat. */
+function heatStep(share) {
+  return HEAT_STEPS.filter((one) => share >= one).length;
+}
+
+/**
+ * Return the name of a function; names of GPU work have numbers from -2 down, and calls
+ * whose own paths were not kept have NONE.
+ */
+function frameName(fn) {
+  if (fn === NONE) return "deeper calls";
+  return fn < NONE ? visible(data.gpu.tree.names[-2 - fn]) : functionName(fn);
+}
+
+class FlameView extends FlameTab {
+  constructor() {
+    super();
+    this.keys.list.push(["w", "sandwich of the function"]);
+  }
+
+  make(panel) {
+    this.metric = data.selfTotal || !data.gpu ? "wall" : "gpu";
+    this.form = "heavy";
+    this.hasLines = true;
+    const metrics = [
+      ["wall", "Time", "own time of each call path"],
+      data.lines.ownWait && ["cpu", "CPU", "time without waits, which are shared out over the call paths of a function in proportion to its time"],
+      data.gpu?.tree.self.length && ["gpu", "GPU", "work on GPUs by the call path that launched it"],
+    ].filter(Boolean);
+    const forms = [
+      ["heavy", "Left heavy", "the callees with the most time first"],
+      ["order", "Time order", "callees in the order in which each was first called"],
+      ["sandwich", "Sandwich", "all callers and all callees of one function"],
+    ];
+    this.forms = choiceButtons(this.form, forms, (form) => {
+      this.update({ form });
+      go(address("flame"), true); // no longer that of a function's sandwich
+    });
+    this.picker = select("Function of the sandwich", [], () => this.update({ middle: Number(this.picker.value) }));
+    this.top = new FlameCanvas(this, true);
+    const controls = [choiceButtons(this.metric, metrics, (metric) => this.update({ metric })), this.forms, data.hasCalls && this.linesButton(), this.picker];
+    this.makeFlame(panel, controls, data.deeper && h("p", { class: "dim" }, data.deeper));
+    this.gpuWhole = sum(data.gpu?.tree.self ?? []);
+    this.build();
+  }
+
+  canvases() {
+    return [this.main, this.top];
+  }
+
+  /** Show the chosen `metric` and `form`, with `hasLines`, of the function in the `middle`. */
+  build() {
+    const { metric, hasLines, form } = this;
+    const paths = callPaths(metric);
+    this.whole = metric === "gpu" ? this.gpuWhole : data.run.ns;
+    this.own = ownTimes(paths);
+    const isSandwich = form === "sandwich";
+    this.picker.hidden = !isSandwich;
+    this.chart.classList.toggle("two", isSandwich);
+    const options = { hasLines, heavy: form !== "order" };
+    if (isSandwich) {
+      this.fillPicker();
+      options.middle = this.middle;
+      this.chart.replaceChildren(this.top.scroller, this.main.scroller);
+      this.top.set(new Frames(paths, { ...options, upward: true }));
+    } else this.chart.replaceChildren(this.main.scroller);
+    this.main.set(new Frames(paths, options));
+    this.drawKey();
+  }
+
+  /** Offer the functions with the most time for the middle of the sandwich. */
+  fillPicker() {
+    if (!this.picker.length) {
+      const order = descending(data.functions.name.keys(), data.functions.total);
+      append(this.picker, [order.slice(0, 2000).map((f) => h("option", { value: f }, `${functionName(f)} (${functionPlace(f)})`))]);
+      this.middle ??= order[0] ?? NONE;
+    }
+    this.picker.value = this.middle;
+  }
+
+  drawKey() {
+    const { metric } = this;
+    const what = metric === "gpu" ? "on GPUs, copies included" : metric === "cpu" ? "on processors" : "in functions";
+    const own = metric === "gpu" ? "GPU work launched itself, % of all" : `${metric === "cpu" ? "Own CPU" : data.hasCalls ? "Own time" : "Time"}, % run`;
+    const percents = HEAT_STEPS.map((one) => 100 * one);
+    const steps = [`<${percents[0]}`, ...percents.map((one) => `\u2265${one}`)].map((text, step) => [`heat-${step}`, text]);
+    this.key.replaceChildren();
+    append(this.key, [
+      colourKey(own, steps),
+      this.hasLines && data.hasCalls && colourKey("", [["line-frame", "line that calls"]]),
+      this.main.frames.gpu && colourKey("", [["gpu", "GPU work launched (full: all of it)"]]),
+      h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${what}`, data.hasCalls ? "" : "; without calls, each function is a box of its own"),
+      h("span", { class: "dim hint" }, "A click zooms, a double click shows the source"),
+    ]);
+  }
+
+  show([name]) {
+    super.show();
+    if (name !== undefined) this.chosen(Number(name));
+  }
+
+  /** Show the sandwich of a function. */
+  chosen(f) {
+    if (!(f >= 0 && f < data.functions.count)) return;
+    [...this.forms.children].forEach((one, index) => one.setAttribute("aria-pressed", index === 2));
+    this.update({ middle: f, form: "sandwich" });
+  }
+
+  // Frames.
+
+  label({ fn, line }, node) {
+    if (!line[node]) return frameName(fn[node]);
+    const place = placeOf(fn[node], line[node]);
+    return `${line[node]}: ${place ? sourceLine(...place) : "?"}`;
+  }
+
+  kind({ fn, line }, node) {
+    if (line[node]) return "line-frame";
+    return fn[node] === NONE ? "cold" : `heat-${heatStep((this.own.get(fn[node]) ?? 0) / this.whole)}`;
+  }
+
+  share(ns) {
+    return `${percent(ns, this.whole)} ${this.metric === "gpu" ? "of GPU work" : "run"}`;
+  }
+
+  /** Return the numbers of a frame as pairs of a name and a text. */
+  numbers(frames, node) {
+    const { total, self, calls, line, fn, gpu } = frames;
+    const isWork = fn[node] < NONE;
+    const all = line[node] ? 0 : this.own.get(fn[node]) ?? 0; // over all paths
+    const wall = this.metric === "wall" && !line[node] && data.functions.total[fn[node]]; // as the tables have it
+    const own = line[node] || frames.upward ? 0 : self[node];
+    return [
+      ["Time", `${time(total[node])}, ${this.share(total[node])}`],
+      !line[node] && !frames.upward && ["Own", own ? `${time(own)}, ${this.share(own)}` : "0"],
+      wall && wall !== Math.round(total[node]) && ["Time, all paths", `${time(wall)}, ${this.share(wall)}`],
+      all !== own && ["Own, all paths", `${time(all)}, ${this.share(all)}`],
+      calls[node] && [isWork ? "Launches" : "Calls", count(calls[node])],
+      gpu?.[node] && ["GPU", `${time(gpu[node])}, ${percent(gpu[node], this.gpuWhole)} of GPU work`],
+    ].filter(Boolean);
+  }
+
+  /** Return the place of the call that made a frame, and the text of its line. */
+  site(frames, node) {
+    const site = frames.callSite(node);
+    const place = site && placeOf(...site);
+    return place ? [`${fileName(place[0])}:${place[1]}`, sourceLine(...place)] : null;
+  }
+
+  place(frames, node) {
+    const fn = frames.fn[node];
+    if (!frames.line[node]) return fn >= 0 ? functionPlace(fn) : "";
+    const site = this.site(frames, node);
+    return `${site ? `${site[0]} ` : ""}in ${frameName(fn)}`;
+  }
+
+  tipOf(frames, node) {
+    const isLine = frames.line[node] > 0;
+    const site = !isLine && this.site(frames, node);
+    return [
+      h("b", {}, isLine ? code(this.label(frames, node)) : this.label(frames, node)),
+      h("div", { class: "dim" }, this.place(frames, node)),
+      tipRows([...this.numbers(frames, node), site && [frames.upward ? "Calls at" : "Called at", site[0], code(site[1])]]),
+    ];
+  }
+
+  /** Show the line of a frame, the function, or the line that launched GPU work. */
+  open(frames, node) {
+    const fn = frames.fn[node];
+    if (!frames.line[node] && fn >= 0) return go(functionAddress(fn));
+    const site = frames.callSite(node);
+    const place = site && placeOf(...site);
+    if (place) go(lineAddress(...place));
+    else if (frames.up[node] >= 0) this.open(frames, frames.up[node]);
+  }
+}
