@@ -9,13 +9,16 @@ const MOST_CALLEES = 30; // rows below one line or one call
  */
 function pathsOfFunctions() {
   if (!data.callPaths) {
-    const paths = new CallPaths(data.tree);
-    const recursive = column(data.tree, "recursive");
-    const repeated = column(data.tree, "repeated");
-    paths.inclusive = paths.total.map((ns, i) => ns + recursive[i]);
-    paths.once = paths.inclusive.map((ns, i) => ns - repeated[i]);
-    paths.into = groups(data.tree.function, data.functions.count);
-    data.callPaths = paths;
+    const { tree } = data;
+    const [recursive, repeated] = ["recursive", "repeated"].map((name) => column(tree, name));
+    const inclusive = sumsOfPaths(tree.parent, tree.self).map((ns, i) => ns + recursive[i]);
+    data.callPaths = Object.assign(new CallPaths(tree, {}, {}), {
+      calls: tree.calls,
+      self: tree.self,
+      inclusive,
+      once: inclusive.map((ns, i) => ns - repeated[i]),
+      into: groups(tree.function, data.functions.count),
+    });
   }
   return data.callPaths;
 }
@@ -49,9 +52,10 @@ class Callee {
   }
 
   callees() {
-    const { below, fn, line } = pathsOfFunctions();
+    const tree = pathsOfFunctions();
+    const { fn, line } = tree;
     const found = new Map();
-    for (const path of this.paths) for (const child of below[path] ?? []) addTo(found, `${line[child]} ${fn[child]}`, child);
+    for (const path of this.paths) for (const child of tree.callees(path)) addTo(found, `${line[child]} ${fn[child]}`, child);
     return [...found.values()].map((paths) => new Callee({
       above: this,
       at: this.at,
