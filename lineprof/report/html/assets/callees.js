@@ -68,7 +68,7 @@ class Callee {
 
 /** Return the longest of some calls, then the sums of the others and of lost ones. */
 function shortened(callees, above) {
-  const found = callees.sort((a, b) => b.time - a.time || b.hits - a.hits);
+  const found = callees.sort((a, b) => b.run - a.run || b.time - a.time || b.hits - a.hits);
   const rest = found.splice(MOST_CALLEES);
   const { at } = above;
   const note = (words, time) => found.push({ note: words, time, run: time, at, above, depth: above.depth + 1, below: [] });

@@ -37,7 +37,7 @@ const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
 const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync"];
 
 /** Columns that narrow windows leave out, the first one first. */
-const LESS_NEEDED = ["over", "sync", "copy", "await", "mpi", "ownWait", "gpu", "cost"];
+const LESS_NEEDED = ["over", "sync", "copy", "await", "mpi", "ownWait"];
 
 const WAIT_CAUSES = {
   gil: "for the interpreter's lock",
@@ -311,7 +311,7 @@ class SourceView {
   setColumns() {
     const isNarrow = NARROW.matches;
     const widths = this.columns.map((one) => (isNarrow && one.name === "run" ? "54px" : `${one.width}px`)).join(" ");
-    this.scroller.style.setProperty("--columns", `${isNarrow ? "44px" : "56px"} ${widths} 52px minmax(360px, 1fr)`);
+    this.scroller.style.setProperty("--columns", `${isNarrow ? "44px" : "56px"} ${widths} 52px minmax(300px, 1fr)`);
     this.headRow.replaceChildren(
       h("span", { role: "columnheader" }, "Line"),
       ...this.columns.map((one) => h("span", { role: "columnheader", class: `of-${one.name}`, title: one.tip }, one.title)),
