@@ -259,7 +259,7 @@ function colourKey(title, steps) {
     element.style.background = `var(--${kind})`;
     return element;
   };
-  return h("span", { class: "legend" }, h("span", { class: "dim" }, title), steps.map(([kind, text]) => h("span", {}, swatch(kind), text)));
+  return h("span", { class: "colours" }, title && h("span", { class: "dim" }, title), steps.map(([kind, text]) => h("span", {}, swatch(kind), text)));
 }
 
 /** Return buttons of which one is pressed: `options` have a value, a text and a title. */
