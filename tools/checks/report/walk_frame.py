@@ -141,6 +141,34 @@ def goes_back(one: Page) -> None:
     drawn(one)
 
 
+def empty_tabs_come_last(one: Page) -> None:
+    """Look for the timeline of a profile without slices: the last tab, and paler."""
+    last = "tabs.at(-1)"
+    expect(one, "the last tab", f"{last}.name === 'timeline' && {last}.view.isEmpty")
+    expect(one, "its look", f"{last}.button.classList.contains('dim')")
+
+
+def typed_ms(one: Page, text: str) -> float:
+    """Type a text into the palette; return the longest time of one key (ms)."""
+    one.value("openPalette(), 0")
+    longest = one.value(
+        f"""(() => {{
+          const field = document.querySelector(".palette .search");
+          let longest = 0;
+          for (const letter of {text!r}) {{
+            const before = performance.now();
+            field.value += letter;
+            field.dispatchEvent(new Event("input"));
+            document.body.offsetHeight; // the layout is a part of it
+            longest = Math.max(longest, performance.now() - before);
+          }}
+          return longest;
+        }})()"""
+    )
+    one.value("document.querySelector('dialog').close()")
+    return float(longest)
+
+
 WALK = (
     lists_the_keys_of_views,
     shows_all_keys,
