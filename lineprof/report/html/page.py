@@ -33,10 +33,10 @@ _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
-    *("core.js", "table.js", "canvas.js", "python.js", "source.js", "callees.js"),
-    *("overtime.js", "outline.js", "splitter.js", "frames.js", "flame.js"),
-    *("call_paths.js", "timeline.js", "summary.js", "panels.js", "palette.js"),
-    *("frame.js", "report.js"),
+    *("core.js", "table.js", "canvas.js", "python.js", "lines.js", "source.js"),
+    *("callees.js", "overtime.js", "outline.js", "splitter.js", "minimap.js"),
+    *("line_panel.js", "frames.js", "flame.js", "call_paths.js", "timeline.js"),
+    *("summary.js", "panels.js", "palette.js", "frame.js", "report.js"),
 )
 COMPARISON = (
     *("core.js", "table.js", "canvas.js", "python.js", "frames.js", "flame.js"),

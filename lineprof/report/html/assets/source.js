@@ -1,169 +1,5 @@
-// The view of source: a file with the numbers of its lines, its functions on one side,
-// and callers, callees and causes of the selected line on the other.
-
-/**
- * Columns of numbers. A column that `needs` a field of the data is in a page where the field
- * is true; one that is `always` there needs none. Any other is in a page where a line has a
- * number for it. Columns that are `off` are not shown at first, those that are `large` only
- * where they matter. `text` is by default `show` of the number, a time; `cell` is shown in
- * place of it. Calls below a line have the columns `ofCalls`, too.
- */
-const LINE_COLUMNS = [
-  { name: "run", title: "% run", tip: "share of the line's own time in the run; below a line: share of the calls' time", text: (l) => ofRun(l.run), width: 112, always: true, ofCalls: true },
-  { name: "share", title: "% func", tip: "share of the line's time in that of all lines of its function", text: (l) => percent(l.time, l.whole), off: true, always: true },
-  { name: "cost", title: "Time × Hits", tip: "time of the line with all that it called, and how often it was executed", width: 152, always: true, ofCalls: true, isBoth: true },
-  { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, off: true, always: true, ofCalls: true },
-  { name: "time", title: "Time", tip: "time of the line with all that it called", text: (l) => time(l.time), width: 70, off: true, always: true, ofCalls: true },
-  { name: "each", title: "Per hit", tip: "time of one execution", text: (l) => (l.hits ? time(l.time / l.hits) : ""), width: 70, off: true, always: true, ofCalls: true },
-  { name: "self", title: "Own", tip: "time of the line itself, without profiled functions that it called", width: 70, off: true, needs: "hasCalls", ofCalls: true },
-  { name: "ownWait", title: "Wait", tip: "own time off the processor: I/O, locks, sleep, the GIL; an upper bound where callees waited too", width: 70, large: true },
-  { name: "await", title: "Await", tip: "time suspended in an await, not in Time", width: 70, large: true },
-  { name: "mpi", title: "MPI", tip: "time in collectives and messages", width: 70, large: true },
-  { name: "gpu", title: "GPU", tip: "time of kernels, memsets and graphs that the line launched, with its callees", width: 70, ofCalls: true },
-  { name: "kernels", title: "Kernels", tip: "kernels that were launched", show: count, width: 64, off: true },
-  { name: "copy", title: "Copies", tip: "time of copies between host and device", width: 70, large: true },
-  { name: "copyBytes", title: "Copied", tip: "bytes that were copied", show: size, width: 70, off: true },
-  { name: "sync", title: "Sync", tip: "time blocked until the device was done", width: 70, large: true },
-  { name: "min", title: "Min", tip: "shortest execution", text: (l) => (l.min >= 0 ? time(l.min) : ""), width: 70, off: true },
-  { name: "max", title: "Max", tip: "longest execution", text: (l) => (l.max >= 0 ? time(l.max) : ""), width: 70, off: true },
-  { name: "python", title: "Python", tip: "own time in the interpreter", width: 70, off: true },
-  { name: "native", title: "Native", tip: "own time in compiled code", width: 70, off: true },
-  { name: "system", title: "System", tip: "own time in the kernel of the operating system", width: 70, off: true },
-  { name: "over", title: "Over the run", tip: "when the line ran: its time, callees included, from the start of the run to its end", width: 116, needs: "hasSlices", isBoth: true },
-].map((one) => ({ text: (l) => unlessZero(one.show ?? time)(l[one.name]), width: 66, ...one }));
-
-/** Numbers of a line itself, and those with all that it called. */
-const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
-const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync"];
-
-/** Columns that narrow windows leave out, the first one first. */
-const LESS_NEEDED = ["over", "sync", "copy", "await", "mpi", "ownWait"];
-
-const WAIT_CAUSES = {
-  gil: "for the interpreter's lock",
-  lock: "for locks",
-  sleep: "asleep",
-  io: "for input and output",
-  ready: "for a free processor",
-  other: "for something else",
-};
-
-/**
- * Return the numbers of one line of a file. If functions share it, such as one and a
- * lambda in it, the outer one's time has that of the inner one: it counts once.
- */
-function lineNumbers(indexes) {
-  const { lines } = data;
-  const functions = indexes.map((index) => lines.function[index]);
-  const outer = indexes.length < 2 ? indexes : indexes.filter((_, i) => !functions.some((other) => encloses(other, functions[i])));
-  const found = { indexes, outer, functions, whole: 0, min: NONE, max: NONE };
-  for (const name of OWN) found[name] = sum(indexes.map((index) => lines[name]?.[index] ?? 0));
-  for (const name of INCLUSIVE) found[name] = sum(outer.map((index) => lines[name]?.[index] ?? 0));
-  for (const index of outer) {
-    found.whole = Math.max(found.whole, linesTotal(lines.function[index]));
-    const [low, high] = [lines.min?.[index] ?? NONE, lines.max?.[index] ?? NONE];
-    if (low >= 0) found.min = found.min < 0 ? low : Math.min(found.min, low);
-    found.max = Math.max(found.max, high);
-  }
-  found.run = found.self;
-  return found;
-}
-
-/** The numbers of each measured line of a file, which are computed when they are asked for. */
-class FileNumbers {
-  constructor(file) {
-    this.indexes = data.linesOfFile[file];
-    this.known = new Map();
-  }
-
-  get size() {
-    return this.indexes.size;
-  }
-
-  keys() {
-    return this.indexes.keys();
-  }
-
-  get(line) {
-    const indexes = this.indexes.get(line);
-    if (indexes && !this.known.has(line)) this.known.set(line, lineNumbers(indexes));
-    return this.known.get(line);
-  }
-
-  *[Symbol.iterator]() {
-    for (const line of this.keys()) yield [line, this.get(line)];
-  }
-
-  *values() {
-    for (const line of this.keys()) yield this.get(line);
-  }
-}
-
-/** Return whether a function is defined in function `outer` of the same file. */
-function encloses(outer, inner) {
-  const { name, line, end } = data.functions;
-  if (outer === inner || name[outer].startsWith(`${name[inner]}.`)) return false;
-  if (name[outer] === "<module>" || name[inner].startsWith(`${name[outer]}.`)) return true;
-  return line[outer] <= line[inner] && end[inner] <= end[outer] && end[inner] - line[inner] < end[outer] - line[outer];
-}
-
-/** Return the time of all lines of a function together (ns). */
-function linesTotal(f) {
-  const { functions, lines } = data;
-  functions.linesTotal ??= [];
-  functions.linesTotal[f] ??= sum(ofLines(lines.time, f));
-  return functions.linesTotal[f];
-}
-
-/** Return the cost of a line (0 to 1), of own time or of GPU time: the hottest has 1. */
-function heat(numbers) {
-  return heatOf(numbers.indexes);
-}
-
-/** Return the cost of measured lines that are one line of a file. */
-function heatOf(indexes) {
-  const { self, gpuOwn } = data.lines;
-  const most = maxima();
-  let [ns, gpu] = [0, 0];
-  for (const index of indexes) {
-    ns += self[index];
-    gpu += gpuOwn?.[index] ?? 0;
-  }
-  return Math.min(1, Math.max(ns / most.self, gpu / most.gpu));
-}
-
-/** Return the most own time and GPU time of a line (ns), and of a function. */
-function maxima() {
-  data.maxima ??= {
-    self: maximum(data.lines.self),
-    gpu: maximum(column(data.lines, "gpuOwn")),
-    ofFunctions: maximum(data.functions.self),
-  };
-  return data.maxima;
-}
-
-/** Return all lines that ran, as indexes of `lines`, the hottest first. */
-function hotLines() {
-  if (!data.hot) {
-    const { lines } = data;
-    const gpu = column(lines, "gpuOwn");
-    const cost = lines.self.map((ns, i) => Math.max(ns, gpu[i]));
-    data.hot = descending([...cost.keys()].filter((i) => lines.hits[i] || cost[i]), cost);
-  }
-  return data.hot;
-}
-
-/** Return calls in the order of their time, as indexes of `edges`. */
-function byTime(calls) {
-  return descending(calls, data.edges.inclusive);
-}
-
-/** Return the address of the line from which a call was made. */
-function callAddress(edge) {
-  return lineAddress(data.functions.file[data.edges.caller[edge]], data.edges.line[edge]);
-}
-
-const MOST = 30; // items of a list beside the source
+// The view of source: a file with the numbers of its lines, its functions on one side, the
+// panel of the selected line and a map of the file on the others.
 
 const AROUND_HOT = 5; // lines above and below a hot one, on paper
 
@@ -176,16 +12,6 @@ function filesByTime() {
   const own = files.name.map(() => 0);
   functions.file.forEach((file, f) => file >= 0 && (own[file] += functions.self[f]));
   return descending([...own.keys()], own).map((file) => [file, `${fileName(file)} \u00b7 ${ofRun(own[file]) || "0%"}`]);
-}
-
-/** Return a list below its title, `item(one)` of each of `all`; [] if there is none. */
-function listed(title, all, item) {
-  return all.length ? [h("h3", {}, title), list(all.map(item))] : [];
-}
-
-/** Return the begin of an item: the time of all calls, and their number. */
-function times(ns, calls) {
-  return [h("b", {}, time(ns)), ` ${count(calls)} \u00d7 `];
 }
 
 class SourceView {
@@ -223,9 +49,8 @@ class SourceView {
     this.rows = new Rows(this.scroller, (index) => this.row(index));
     this.rows.rendered = () => this.follow();
     addEventListener("afterprint", () => this.layOut());
-    this.detail = h("aside", { class: "detail", tabindex: 0, "aria-label": "Selected line", "aria-live": "polite" });
-    this.map = h("canvas", { class: "minimap", "aria-hidden": "true", pointerdown: (event) => this.drag(event) });
-    this.frame = h("div", { class: "window", "aria-hidden": "true" });
+    this.panel = new LinePanel();
+    this.map = new Minimap(this);
     this.picker = select("File", filesByTime(), () => go(address("source", data.files.name[this.picker.value])));
     this.find = searchInput("Find in this file", {
       placeholder: "Find in this file (/)",
@@ -245,19 +70,14 @@ class SourceView {
           h("div", { class: "tools" }, this.picker, this.find, this.hotButton, this.menu,
             h("button", { title: "Next hot line (n)", click: () => this.nextHot(1) }, "\u2193 hot"),
             h("button", { title: "Previous hot line (p)", click: () => this.nextHot(-1) }, "\u2191 hot")),
-          h("div", { class: "page" }, this.scroller, h("div", { class: "map" }, this.map, this.frame))),
-        this.detail,
+          h("div", { class: "page" }, this.scroller, this.map.element)),
+        this.panel.element,
         splitter("Width of the list of functions", element, "outline", 1, () => false),
-        splitter("Size of the panel of the selected line", this.detail, "detail", -1, () => !WIDE.matches)));
-    new ResizeObserver(([{ contentRect }]) => {
-      this.mapSize = contentRect;
-      this.drawMap();
-    }).observe(this.map);
+        splitter("Size of the panel of the selected line", this.panel.element, "detail", -1, () => !WIDE.matches)));
     NARROW.addEventListener("change", () => {
       this.fit();
       this.setColumns();
     });
-    onTheme.push(() => this.drawMap());
     this.setColumns();
     if (data.hasSlices) setTimeout(() => this.readSlices(), 200);
   }
@@ -268,7 +88,7 @@ class SourceView {
     await over.read();
     this.over = over;
     this.rows.again();
-    this.tell();
+    this.panel.show(this, this.selected);
   }
 
   /** Choose the columns that are shown first: those for which the window has room. */
@@ -331,7 +151,7 @@ class SourceView {
       [file, number] = hottest === undefined ? [0, 0] : [lineFile(hottest), data.lines.line[hottest]];
     }
     if (!data.files.name.length) {
-      this.detail.replaceChildren(h("p", {}, "The profile has no functions."));
+      this.panel.element.replaceChildren(h("p", {}, "The profile has no functions."));
       return;
     }
     const isNew = file !== this.file;
@@ -362,7 +182,7 @@ class SourceView {
     this.cursor = null; // the one of them that is chosen, if any
     this.readCalls();
     this.layOut();
-    this.drawMap();
+    this.map.draw();
   }
 
   /** Find the calls from each line, and the functions that begin on it. */
@@ -613,7 +433,7 @@ class SourceView {
       this.rows.refresh(this.place.get(line));
       this.rows.reveal(this.place.get(line));
     }
-    this.tell();
+    this.panel.show(this, this.selected);
     this.outline.mark(this.functionAt(line));
   }
 
@@ -689,115 +509,10 @@ class SourceView {
     else this.pick(row.above?.time === undefined ? row.at : row.above);
   }
 
-  // The selected line.
-
-  tell() {
-    const { selected: line, file } = this;
-    const numbers = this.numbers.get(line);
-    const parts = [
-      [h("h2", {}, `${fileName(file)}:${line}`), h("p", { class: "text" }, sourceLine(file, line))],
-    ];
-    if (numbers) {
-      const rows = this.known
-        .filter((one) => !one.isBoth && one.text(numbers))
-        .map((one) => h("div", { title: one.tip }, h("dt", {}, one.title), h("dd", {}, one.text(numbers))));
-      parts[0].push(h("dl", { class: "numbers" }, rows));
-      parts.push(this.whenRun(numbers), this.inner(numbers), this.waits(numbers), this.work(numbers));
-    } else parts[0].push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
-    parts.push(this.callees(line));
-    for (const f of new Set([...(numbers?.functions ?? []), ...(this.starts.get(line) ?? [])])) parts.push(this.callers(f));
-    this.detail.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));
-  }
-
-  /** The drawing of when a line ran, and what it says. */
-  whenRun(numbers) {
-    const drawing = this.overTime(numbers);
-    return drawing ? [h("h3", {}, "Over the run"), drawing, h("p", { class: "dim" }, drawing.getAttribute("aria-label"))] : [];
-  }
-
-  /** The functions inside this line, whose time is part of its own numbers. */
-  inner({ indexes, outer }) {
-    const { lines } = data;
-    const inside = indexes.filter((index) => !outer.includes(index));
-    return listed("Inside it", inside.slice(0, MOST), (i) =>
-      [h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`]);
-  }
-
-  waits(numbers) {
-    const rows = Object.entries(WAIT_CAUSES).map(([cause, words]) => {
-      const times = data.lines[`wait:${cause}`];
-      return [words, times ? sum(numbers.outer.map((i) => times[i])) : 0];
-    });
-    const found = rows.filter(([, ns]) => ns).sort((a, b) => b[1] - a[1]);
-    return listed("Waiting, callees included", found, ([words, ns]) => `${time(ns)} ${words}`);
-  }
-
-  /** The work on GPUs that the line itself launched, by name. */
-  work(numbers) {
-    if (!data.gpu) return [];
-    const { sums } = data.gpu;
-    const own = [...sums.ns.keys()].filter((i) => sums.line[i] === this.selected && numbers.functions.includes(sums.function[i]));
-    const found = descending(own, sums.ns);
-    const more = found.length - 12;
-    return [
-      ...listed("On GPUs and in CUDA, from this line itself", found.slice(0, 12), (i) => [...times(sums.ns[i], sums.count[i]), code(visible(sums.name[i]))]),
-      more > 0 ? h("p", { class: "dim" }, `${more} more`) : "",
-    ].filter(Boolean);
-  }
-
-  callees(line) {
-    const { edges } = data;
-    const calls = byTime(this.callsFrom.get(line) ?? []).slice(0, MOST);
-    return listed("Calls", calls, (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
-  }
-
-  callers(f) {
-    const { edges, functions } = data;
-    const items = byTime(functions.calledFrom[f]).slice(0, MOST).map((edge) => {
-      const caller = edges.caller[edge];
-      const place = caller >= 0 ? lineLink(functions.file[caller], edges.line[edge]) : "";
-      return [...times(edges.inclusive[edge], edges.calls[edge]), place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller))];
-    });
-    return [
-      h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
-      items.length ? list(items, { class: "callers", "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
-    ];
-  }
-
-  // The map of the whole file.
-
-  drawMap() {
-    const { map } = this;
-    const { width, height } = this.mapSize ?? {};
-    if (!width || !height || this.file < 0) return;
-    const scale = devicePixelRatio;
-    map.width = width * scale;
-    map.height = height * scale;
-    const paint = map.getContext("2d");
-    paint.scale(scale, scale);
-    const rows = this.shown.length || 1;
-    const step = Math.min(ROW, height / rows);
-    // A pixel has room for several lines of a long file: it shows the hottest one.
-    const hottest = new Map();
-    for (const [line, indexes] of data.linesOfFile[this.file]) {
-      const place = this.place.get(line);
-      if (place === undefined) continue;
-      const y = step < 1 ? Math.floor(place * step) : place * step;
-      hottest.set(y, Math.max(hottest.get(y) ?? 0, heatOf(indexes)));
-    }
-    paint.fillStyle = colour("heat");
-    for (const [y, share] of hottest) {
-      paint.globalAlpha = 0.08 + 0.92 * Math.sqrt(share);
-      paint.fillRect(0, y, width, Math.max(1.5, step));
-    }
-    this.mapStep = step;
-    this.drawWindow();
-  }
-
   /** Show what is in sight: in the map, and in the head the function of the first line. */
   follow() {
     if (!this.shown.length) return;
-    this.drawWindow();
+    this.map.follow();
     let index = Math.floor(this.rows.top / ROW);
     while (this.shown[index] < 0 && index < this.shown.length - 1) index++;
     const row = this.shown[index];
@@ -810,24 +525,5 @@ class SourceView {
         functionLink(f),
         h("span", { class: "dim" }, ` ${[time(functions.total[f]), `${ofRun(functions.total[f])} of the run`, counted(functions.calls[f], "call")].join(" \u00b7 ")}`),
       ]));
-  }
-
-  drawWindow() {
-    if (!this.mapStep) return;
-    const { style } = this.frame;
-    style.transform = `translateY(${((this.rows.top / ROW) * this.mapStep).toFixed(2)}px)`;
-    const height = `${Math.max(6, Math.min(this.shown.length, (this.rows.room - this.rows.head) / ROW) * this.mapStep)}px`;
-    if (style.height !== height) style.height = height;
-  }
-
-  drag(event) {
-    const jump = (move) => {
-      const row = (move.clientY - this.map.getBoundingClientRect().top) / this.mapStep;
-      this.scroller.scrollTop = row * ROW - this.scroller.clientHeight / 2;
-    };
-    jump(event);
-    this.map.setPointerCapture(event.pointerId);
-    this.map.onpointermove = jump;
-    this.map.onpointerup = () => (this.map.onpointermove = null);
   }
 }

@@ -1,0 +1,101 @@
+// The panel of the selected line: all its numbers, its callees and callers, what it waited
+// for and what it launched.
+
+const MOST = 30; // items of a list beside the source
+
+const WAIT_CAUSES = {
+  gil: "for the interpreter's lock",
+  lock: "for locks",
+  sleep: "asleep",
+  io: "for input and output",
+  ready: "for a free processor",
+  other: "for something else",
+};
+
+/** Return a list below its title, `item(one)` of each of `all`; [] if there is none. */
+function listed(title, all, item) {
+  return all.length ? [h("h3", {}, title), list(all.map(item))] : [];
+}
+
+/** Return the begin of an item: the time of all calls, and their number. */
+function times(ns, calls) {
+  return [h("b", {}, time(ns)), ` ${count(calls)} \u00d7 `];
+}
+
+/** The element of the panel, and what it shows. */
+class LinePanel {
+  element = h("aside", { class: "detail", tabindex: 0, "aria-label": "Selected line", "aria-live": "polite" });
+
+  /** Show a line of a file, of which `view` knows the calls. */
+  show(view, line) {
+    const { file } = view;
+    const numbers = view.numbers.get(line);
+    const parts = [
+      [h("h2", {}, `${fileName(file)}:${line}`), h("p", { class: "text" }, sourceLine(file, line))],
+    ];
+    if (numbers) {
+      const rows = view.known
+        .filter((one) => !one.isBoth && one.text(numbers))
+        .map((one) => h("div", { title: one.tip }, h("dt", {}, one.title), h("dd", {}, one.text(numbers))));
+      parts[0].push(h("dl", { class: "numbers" }, rows));
+      parts.push(this.whenRun(view, numbers), this.inner(numbers), this.waits(numbers), this.work(line, numbers));
+    } else parts[0].push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
+    parts.push(this.callees(view.callsFrom.get(line) ?? []));
+    for (const f of new Set([...(numbers?.functions ?? []), ...(view.starts.get(line) ?? [])])) parts.push(this.callers(f));
+    this.element.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));
+  }
+
+  /** The drawing of when a line ran, and what it says. */
+  whenRun(view, numbers) {
+    const drawing = view.overTime(numbers);
+    return drawing ? [h("h3", {}, "Over the run"), drawing, h("p", { class: "dim" }, drawing.getAttribute("aria-label"))] : [];
+  }
+
+  /** The functions inside this line, whose time is part of its own numbers. */
+  inner({ indexes, outer }) {
+    const { lines } = data;
+    const inside = indexes.filter((index) => !outer.includes(index));
+    return listed("Inside it", inside.slice(0, MOST), (i) =>
+      [h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`]);
+  }
+
+  waits(numbers) {
+    const rows = Object.entries(WAIT_CAUSES).map(([cause, words]) => {
+      const times = data.lines[`wait:${cause}`];
+      return [words, times ? sum(numbers.outer.map((i) => times[i])) : 0];
+    });
+    const found = rows.filter(([, ns]) => ns).sort((a, b) => b[1] - a[1]);
+    return listed("Waiting, callees included", found, ([words, ns]) => `${time(ns)} ${words}`);
+  }
+
+  /** The work on GPUs that the line itself launched, by name. */
+  work(line, numbers) {
+    if (!data.gpu) return [];
+    const { sums } = data.gpu;
+    const own = [...sums.ns.keys()].filter((i) => sums.line[i] === line && numbers.functions.includes(sums.function[i]));
+    const found = descending(own, sums.ns);
+    const more = found.length - 12;
+    return [
+      ...listed("On GPUs and in CUDA, from this line itself", found.slice(0, 12), (i) => [...times(sums.ns[i], sums.count[i]), code(visible(sums.name[i]))]),
+      more > 0 ? h("p", { class: "dim" }, `${more} more`) : "",
+    ].filter(Boolean);
+  }
+
+  callees(calls) {
+    const { edges } = data;
+    return listed("Calls", byTime(calls).slice(0, MOST), (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
+  }
+
+  callers(f) {
+    const { edges, functions } = data;
+    const items = byTime(functions.calledFrom[f]).slice(0, MOST).map((edge) => {
+      const caller = edges.caller[edge];
+      const place = caller >= 0 ? lineLink(functions.file[caller], edges.line[edge]) : "";
+      return [...times(edges.inclusive[edge], edges.calls[edge]), place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller))];
+    });
+    return [
+      h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
+      items.length ? list(items, { class: "callers", "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
+    ];
+  }
+}
