@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tools.checks.findings import Mismatch
 from tools.checks.report.walks import TIMELINE
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from tools.checks.browser import Page
 
 FRAMES = 90  # of a scroll that is timed
-SCROLL_PX = 60  # of a frame, as by the wheel of a mouse
 LAYOUTS = ("Layout", "UpdateLayoutTree")
-TRACED = ("devtools.timeline", "disabled-by-default-devtools.timeline.stack")
+TRACED = (
+    "devtools.timeline",
+    "disabled-by-default-devtools.timeline",
+    "disabled-by-default-devtools.timeline.stack",
+)
 
 
 def scroll(selector: str, px: int, frames: int = FRAMES) -> str:
@@ -37,39 +40,48 @@ def scroll(selector: str, px: int, frames: int = FRAMES) -> str:
     }})"""
 
 
-def forced_layouts(one: Page, selector: str) -> int:
-    """Scroll an element; return how often a script asks for a layout meanwhile.
+def scroll_trace(one: Page, selector: str) -> list[dict[str, Any]]:
+    """Scroll an element to its end and back; return Chromium's trace of it."""
+    return one.trace(
+        f"""new Promise((resolve) => {{
+          const area = document.querySelector({selector!r});
+          const far = area.scrollHeight - area.clientHeight;
+          let frame = 0;
+          const step = () => {{
+            area.scrollTop = far * Math.abs(Math.sin(frame / 15));
+            if (++frame < {FRAMES}) requestAnimationFrame(step);
+            else resolve();
+          }};
+          requestAnimationFrame(step);
+        }})""",
+        *TRACED,
+    )
 
-    That is the number of its layouts and updates of style with a stack of calls.
+
+def forced_layouts(trace: list[dict[str, Any]]) -> int:
+    """Return how often a script asked for a layout, or for styles.
+
+    The trace has the stack of the calls that did.
     """
-    events = one.trace(scroll(selector, SCROLL_PX), *TRACED)
-    if not any(event["name"] in LAYOUTS for event in events):
-        raise Mismatch(f"{selector}: the trace has no layout at all")
-    return sum(
-        event["name"] in LAYOUTS and "stackTrace" in event["args"].get("beginData", {})
-        for event in events
-    )
+    layouts = [event for event in trace if event["name"] in LAYOUTS]
+    if not layouts:
+        raise Mismatch("the trace has no layout at all")
+    return sum("stackTrace" in event["args"].get("beginData", {}) for event in layouts)
 
 
-def scroll_frames(one: Page, selector: str) -> float:
-    """Scroll an element to its end and back; return the longest frame (ms)."""
-    return float(
-        one.value(
-            f"""new Promise((resolve) => {{
-              const area = document.querySelector({selector!r});
-              const far = area.scrollHeight - area.clientHeight;
-              let [frame, before, longest] = [0, performance.now(), 0];
-              const step = (now) => {{
-                if (frame > 2) longest = Math.max(longest, now - before);
-                before = now;
-                area.scrollTop = far * Math.abs(Math.sin(frame / 15));
-                if (++frame < {FRAMES}) requestAnimationFrame(step);
-                else resolve(longest);
-              }};
-              requestAnimationFrame(step);
-            }})"""
-        )
-    )
+def longest_task(trace: list[dict[str, Any]]) -> float:
+    """Return the processor time of the longest task of the page (ms).
+
+    Other programs, for which the page waits, do not lengthen it.
+    """
+    ours = {event["tid"] for event in trace if event["name"] in LAYOUTS}
+    tasks = [
+        event.get("tdur", event.get("dur", 0))
+        for event in trace
+        if event["name"] == "RunTask" and event["tid"] in ours
+    ]
+    longest: int = max(tasks)
+    return longest / 1000
 
 
 def zoom_frames(one: Page) -> float:

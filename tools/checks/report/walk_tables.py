@@ -1,0 +1,82 @@
+"""Walks through tables: rows that are used again, bars, and what phones show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tools.checks.findings import Mismatch
+from tools.checks.report.figures import scroll
+from tools.checks.report.walk_frame import PHONE, WINDOW
+from tools.checks.report.walks import expect, press, show
+
+if TYPE_CHECKING:
+    from tools.checks.browser import Page
+
+FIRST = {"functions": "Function", "lines": "Line", "files": "File"}  # on phones
+TABLE = "tabs.find((one) => one.name === {!r}).view.tables[0]"
+ROWS = "[...{}.rows.shown].sort(([one], [other]) => one - other)"
+
+
+def rows_are_used_again(one: Page) -> None:
+    """Scroll tables: each row has its own texts and place, and is in order at rest."""
+    for tab in FIRST:
+        show(one, tab)
+        table = TABLE.format(tab)
+        rows = ROWS.format(table)
+        for px in (700, 60):
+            one.value(scroll(f"#panel-{tab} .table", px, 20))
+            text = f"row.textContent === {table}.row(index).textContent"
+            expect(one, f"{tab}: texts", f"{rows}.every(([index, row]) => {text})")
+            order = f"row === {table}.rows.body.children[at]"
+            expect(one, f"{tab}: order", f"{rows}.every(([, row], at) => {order})")
+            above = "row.getBoundingClientRect().top - 24 * at"
+            place = f"Math.abs({above} - all[0][1].getBoundingClientRect().top) < 1"
+            expect(
+                one, f"{tab}: places", f"{rows}.every(([, row], at, all) => {place})"
+            )
+
+
+def bars_can_be_compared(one: Page) -> None:
+    """Look at the bars of each column: they begin at the same place."""
+    for tab in FIRST:
+        show(one, tab)
+        bars = f"[...document.querySelectorAll('#panel-{tab} .rows .bar')]"
+        expect(one, f"{tab}: bars", f"{bars}.length")
+        left = "one.getBoundingClientRect().left"
+        starts = one.value(f"[...new Set({bars}.map((one) => {left}))]")
+        if len(starts) != 1:
+            raise Mismatch(f"{tab}: bars begin at {starts}")
+
+
+def keys_select_rows(one: Page) -> None:
+    """Go down by keys and open a row; a click selects another one."""
+    show(one, "lines")
+    table = TABLE.format("lines")
+    press(one, "#panel-lines .table", "Home", "ArrowDown")
+    selected = "document.querySelector('#panel-lines .row.selected')"
+    expect(one, "the second row", f"{selected}.getAttribute('aria-rowindex') === '3'")
+    one.value(f"{table}.rows.shown.get(0).lastChild.click()")
+    expect(one, "the source", "!document.getElementById('panel-source').hidden")
+    show(one, "lines")
+    expect(one, "the first row", f"{table}.selected === 0")
+
+
+def phones_show_what_matters(one: Page) -> None:
+    """Look at tables on a phone: the name first, a bar, nothing out of sight."""
+    one.size(*PHONE)
+    for tab, title in FIRST.items():
+        show(one, tab)
+        area = f"document.querySelector('#panel-{tab} .table')"
+        expect(one, f"{tab}: {title}", f"{area}.innerText.startsWith({title!r})")
+        expect(one, f"{tab}: no scroll", f"{area}.scrollWidth <= {area}.clientWidth")
+        expect(one, f"{tab}: a bar", f"{area}.querySelector('.rows .bar')")
+    one.size(*WINDOW)
+    expect(one, "all columns", f"{TABLE.format('lines')}.shown.length > 3")
+
+
+WALK = (
+    rows_are_used_again,
+    bars_can_be_compared,
+    keys_select_rows,
+    phones_show_what_matters,
+)
