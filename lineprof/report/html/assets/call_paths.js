@@ -61,16 +61,18 @@ function busyShares() {
   });
 }
 
-/** Return the own time of each function over all paths; GPU work also has that which it launched. */
+/**
+ * Return a function that returns the own time of a function over all paths; GPU work is also
+ * that of the function which launched it.
+ */
 function ownTimes({ parent, fn, own: { self } }) {
-  const found = new Map();
-  const add = (f, ns) => found.set(f, (found.get(f) ?? 0) + ns);
-  self.forEach((ns, i) => {
-    if (!ns) return;
-    add(fn[i], ns);
-    if (fn[i] < NONE && parent[i] >= 0) add(fn[parent[i]], ns);
-  });
-  return found;
+  const shift = 2 + (data.gpu?.tree.names.length ?? 0); // names of GPU work are below 0
+  const found = new Float64Array(shift + data.functions.count);
+  for (let i = 0; i < fn.length; i++) {
+    found[shift + fn[i]] += self[i];
+    if (fn[i] < NONE && parent[i] >= 0) found[shift + fn[parent[i]]] += self[i];
+  }
+  return (f) => found[shift + f];
 }
 
 /** Return the step of a share in the colours of heat. */
@@ -191,7 +193,7 @@ class FlameView extends FlameTab {
 
   kind({ fn, line }, node) {
     if (line[node]) return "line-frame";
-    return fn[node] === NONE ? "cold" : `heat-${heatStep((this.own.get(fn[node]) ?? 0) / this.whole)}`;
+    return fn[node] === NONE ? "cold" : `heat-${heatStep(this.own(fn[node]) / this.whole)}`;
   }
 
   share(ns) {
@@ -202,7 +204,7 @@ class FlameView extends FlameTab {
   numbers(frames, node) {
     const { total, self, calls, line, fn, gpu } = frames;
     const isWork = fn[node] < NONE;
-    const all = line[node] ? 0 : this.own.get(fn[node]) ?? 0; // over all paths
+    const all = line[node] ? 0 : this.own(fn[node]); // over all paths
     const wall = this.metric === "wall" && !line[node] && data.functions.total[fn[node]]; // as the tables have it
     const own = line[node] || frames.upward ? 0 : self[node];
     return [

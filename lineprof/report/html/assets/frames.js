@@ -7,7 +7,7 @@ const FEW = 20; // frames on one, which are searched one by one
 
 /** Return the sums of a column over each path and all paths below it. */
 function sumsOfPaths(parent, numbers) {
-  const total = Float64Array.from(numbers);
+  const total = new Float64Array(numbers);
   for (let i = parent.length - 1; i >= 0; i--) if (parent[i] >= 0) total[parent[i]] += total[i];
   return total;
 }
@@ -69,7 +69,7 @@ class Frames {
   constructor(paths, { hasLines, heavy = false, middle = NONE, upward = false }) {
     Object.assign(this, { paths, hasLines, heavy, middle, upward });
     for (const name of ["up", "fn", "line", "site", "level"]) this[name] = [];
-    const columns = (table) => Object.entries(table).map(([name, values]) => [(this[name] = []), values]);
+    const columns = (table) => Object.entries(table).map(([name, values]) => ({ of: (this[name] = []), values }));
     [this.sums, this.own] = [columns(paths.sums), columns(paths.own)];
     this.sources = []; // the paths of each frame
     this.weights = []; // if `upward`, those whose numbers count
@@ -147,9 +147,9 @@ class Frames {
     if (this.site[frame] !== site) this.site[frame] = 0; // several lines call it
     this.sources[frame].push(isLine ? call : end);
     if (this.upward) this.weights[frame].push(weight);
-    for (const [column, values] of this.sums) column[frame] += values[weight];
+    for (const column of this.sums) column.of[frame] += column.values[weight];
     if (this.upward) return;
-    if (!isLine) for (const [column, values] of this.own) column[frame] += values[weight];
+    if (!isLine) for (const column of this.own) column.of[frame] += column.values[weight];
     else if (paths.gpuOfLine) this.gpu[frame] += paths.gpuOfLine[call];
   }
 
@@ -166,8 +166,8 @@ class Frames {
     this.line.push(line);
     this.site.push(site);
     this.level.push(up < 0 ? 0 : this.level[up] + 1);
-    for (const [column] of this.sums) column.push(0);
-    for (const [column] of this.own) column.push(0);
+    for (const column of this.sums) column.of.push(0);
+    for (const column of this.own) column.of.push(0);
     this.sources.push([]);
     if (this.upward) this.weights.push([]);
     return this.up.length - 1;
