@@ -77,6 +77,17 @@ WRONG_BANDS = """
 })()
 """
 
+# The middle of the widest frame of a line, and the number of the line.
+WIDEST_LINE = f"""
+(({{ main: {{ frames, boxes, canvas }} }}) => {{
+  const box = canvas.getBoundingClientRect();
+  const wider = (one, other) => (other[2] > one[2] ? other : one);
+  const lines = boxes.filter((one) => frames.line[one[3]]);
+  const [x, y, width, node] = lines.reduce(wider);
+  return [box.left + x + width / 2, box.top + y + 8, frames.line[node]];
+}})({VIEW})
+"""
+
 # Colours on which the text of frames has too little contrast (WCAG 2, 1.4.3).
 PALE_COLOURS = """
 (() => {
@@ -194,13 +205,7 @@ def flame_clicks(one: Page) -> None:
     """Click on a frame, which zooms, and click twice, which shows the line."""
     show(one, "flame")
     press(one, "#panel-flame canvas", "Escape")
-    place = one.value(
-        f"(({{ main: {{ frames, boxes, canvas }} }}) => {{"
-        f" const box = canvas.getBoundingClientRect();"
-        f" const [x, y, width, node] = boxes.find((one) => frames.line[one[3]]);"
-        f" return [box.left + x + width / 2, box.top + y + 8, frames.line[node]];"
-        f"}})({VIEW})"
-    )
+    place = one.value(WIDEST_LINE)
     for count in (1, 2):
         for kind in ("mousePressed", "mouseReleased"):
             one.send(
