@@ -199,6 +199,7 @@ def check(report: Report, one: Page, look: Look) -> None:
                 script = look.axe if asked else ""
                 check_tabs(f"{report.name}-{{}}-{theme}-{size[0]}", one, look, script)
         one.size(*WINDOW)
+        drawn(one)
         for walk in (*report.walk, prints_black_on_white):
             walk(one)
         if one.errors:

@@ -73,7 +73,9 @@ function fits(text, word, isSource) {
     if (!isSource && (before === "." || before === "/")) {
       if (at + word.length === text.length) return FIT.whole;
       best = FIT.start;
-    } else best = Math.max(best, /[a-z0-9]/.test(before) ? FIT.inside : FIT.word);
+    } else if (/[a-z0-9]/.test(before)) best ||= FIT.inside;
+    else if (isSource) return FIT.word;
+    else best = Math.max(best, FIT.word);
   }
   if (best || isSource) return best;
   let from = 0;
