@@ -19,8 +19,8 @@ TRACED = (
 )
 
 
-def scroll(selector: str, px: int, frames: int = FRAMES) -> str:
-    """Return an expression that scrolls an element down, `px` a frame.
+def scroll(selector: str, px: int, frames: int = FRAMES, begin: int = 0) -> str:
+    """Return an expression that scrolls an element down from `begin`, `px` a frame.
 
     Without a selector it is the page. Its value is a list of the frames' times (ms).
     """
@@ -32,7 +32,7 @@ def scroll(selector: str, px: int, frames: int = FRAMES) -> str:
       const step = (now) => {{
         if (frame > 2) times.push(now - before);
         before = now;
-        area.scrollTop = {px} * frame;
+        area.scrollTop = {begin} + {px} * frame;
         if (++frame < {frames + 3}) requestAnimationFrame(step);
         else resolve(times);
       }};
