@@ -29,17 +29,19 @@ DRAWN_MS = 600  # until a page has drawn everything
 # Programs that a page shows: those of a file, and a later form of its functions.
 FILE = "<!-- {}: {} -->\n```python\n(.*?)^```$"
 PROGRAMS = {"words": "start", "visits": "tutorial-cpu", "pairs": "tutorial-mpi"}
-SEEN = """
+SEEN = r"""
 (() => {
   const shown = (selector) =>
     [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
   const text = (one) => one.textContent;
   const row = (one) => [...one.querySelectorAll("[role=cell]")].map(text);
+  const titles = [...document.querySelectorAll(".code [role=columnheader]")].map(text);
+  const hits = titles.findIndex((one) => one.endsWith("Hits"));
   return {
     tabs: shown("nav button").map(text),
     titles: shown("main [role=columnheader], main th[scope=col]").map(text),
     lines: shown(".code .row.measured").map(row).map((cells) =>
-      [Number(cells[0]), cells[1], cells.at(-1)]),
+      [Number(cells[0]), cells[hits].split("\u00d7").at(-1).trim(), cells.at(-1)]),
   };
 })()
 """
@@ -78,6 +80,9 @@ def report(words: str, **where: object) -> Shot:
 SHOTS = {
     "report": report(
         LIVE["report"].words, width=1240, height=780, themes=("light", "dark")
+    ),
+    "summary": report(
+        "--whole examples/three_modules/near_duplicates.py", width=1240, height=700
     ),
     "first-page": report(
         "words.py", width=1120, height=640, show="go(lineAddress(0, 11))"
