@@ -74,7 +74,9 @@ def page(
     yield f'<meta name="generator" content="lineprof {VERSION}">'
     yield f"<title>{clean} - lineprof</title>"
     yield from f"<style>{style}</style></head>".split("\n")
-    yield '<body><div id="app"><noscript>This report needs JavaScript: the numbers in'
+    # The head is there before the numbers are read.
+    yield f'<body><div id="app"><header><h1>{clean}</h1></header>'
+    yield "<noscript>This report needs JavaScript: the numbers in"
     yield f"this file are those of {clean}; lineprof view prints them.</noscript></div>"
     yield from _block("scripts", _packed(_joined(scripts)))
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
