@@ -32,6 +32,11 @@ function comparedTimes() {
   return [own, waits && ["Wait ", "wait"], data.hasGpu && ["GPU ", "gpu"]].filter(Boolean);
 }
 
+/** Return the address of the source of a row, before and after. */
+function sidesAddress(table, i) {
+  return address("sides", table.source[i], table.before[i], table.after[i]);
+}
+
 class ChangesView extends TablesView {
   /** `name` is a table of the data, "lines" or "functions". */
   constructor(name) {
@@ -65,7 +70,7 @@ class ChangesView extends TablesView {
       { title: "Verdict", left: true, width: 140, value: (i) => table.verdict[i] },
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },
       { title: "Note", left: true, width: 110, value: (i) => table.note[i] },
-      { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => h("a", { href: address("sides", table.source[i], table.before[i], table.after[i]) }, visible(table.place[i])) },
+      { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => link(sidesAddress(table, i), visible(table.place[i])) },
       { title: "Function", left: true, wide: 1, width: 120, value: (i) => table.name[i], show: visible },
       isLines && { title: "Source", left: true, wide: 2, width: 220, value: (i) => table.text[i].trim(), show: (text) => code(visible(text)) },
     ];
@@ -73,7 +78,7 @@ class ChangesView extends TablesView {
       placeholder: `Search ${this.name}`,
       label: `Changes of ${this.name}`,
       search: (i) => `${table.place[i]} ${table.name[i]} ${table.text[i]} ${table.note[i]}`,
-      open: (i) => go(address("sides", table.source[i], table.before[i], table.after[i])),
+      open: (i) => go(sidesAddress(table, i)),
     });
   }
 }

@@ -353,16 +353,21 @@ function mainElement() {
   return [...panel.querySelectorAll('[tabindex="0"]')].find((one) => one.offsetParent && !one.closest("aside")) ?? panel;
 }
 
+/** Return a link with a text or elements. */
+function link(href, ...children) {
+  return h("a", { href }, children);
+}
+
 /** Return a link to a line, or text if the file is unknown. */
 function lineLink(file, line, text) {
   const label = text ?? `${fileName(file)}:${line}`;
-  return file < 0 ? label : h("a", { href: lineAddress(file, line) }, label);
+  return file < 0 ? label : link(lineAddress(file, line), label);
 }
 
 function functionLink(f) {
   if (f < 0) return functionName(f);
-  if (data.functions.file[f] < 0) return h("span", { class: "c" }, functionName(f));
-  return h("a", { href: functionAddress(f) }, functionName(f));
+  if (data.functions.file[f] < 0) return h("span", { class: "dim" }, functionName(f));
+  return link(functionAddress(f), functionName(f));
 }
 
 /** Return the coloured part of a bar, as wide as a share (0 to 1) of it. */

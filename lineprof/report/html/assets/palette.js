@@ -45,7 +45,7 @@ const OF_COMPARISON = ["functions", "lines"].map((name) => ({
   text: (i) => visible(name === "lines" ? data.lines.text[i].trim() : data.functions.name[i]),
   place: (i) => visible(data[name].place[i]),
   heat: (i) => Math.abs(data[name].self1[i] - data[name].self0[i]),
-  hash: (i) => address("sides", data[name].source[i], data[name].before[i], data[name].after[i]),
+  hash: (i) => sidesAddress(data[name], i),
 }));
 
 const OF_TABS = {

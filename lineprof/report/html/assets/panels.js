@@ -78,7 +78,7 @@ class FilesView extends TablesView {
     const own = inside.map((some) => sum(some.map((f) => functions.self[f])));
     const gpu = inside.map((some) => sum(some.map((f) => sum(ofLines(gpuOwn, f)))));
     const columns = [
-      { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
+      { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => link(address("source", files.name[i]), fileName(i)) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
       data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, phone: 2, value: (i) => own[i], show: (ns) => barCell(ns / maximum(own), ofRun(ns)) },
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },

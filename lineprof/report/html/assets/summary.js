@@ -16,11 +16,6 @@ const PART_ADDRESSES = {
   measuring_ns: address("run"),
 };
 
-/** Return a link with a text or elements. */
-function link(href, ...children) {
-  return h("a", { href }, children);
-}
-
 class SummaryView {
   make(panel) {
     append(panel, [
