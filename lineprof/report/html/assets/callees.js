@@ -55,7 +55,7 @@ class Callee {
     const tree = pathsOfFunctions();
     const { fn, line } = tree;
     const found = new Map();
-    for (const path of this.paths) for (const child of tree.callees(path)) addTo(found, `${line[child]} ${fn[child]}`, child);
+    for (const path of this.paths) for (const child of tree.callees(path)) addTo(found, lineKey(fn[child], line[child]), child);
     return [...found.values()].map((paths) => new Callee({
       above: this,
       at: this.at,

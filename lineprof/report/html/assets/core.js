@@ -198,6 +198,11 @@ function groups(keys, size) {
   return found;
 }
 
+/** Return a key for a line of a function, or for the function if `line` is 0. */
+function lineKey(f, line) {
+  return f * 2 ** 24 + line;
+}
+
 /** Append a value to the list of a key. */
 function addTo(map, key, value) {
   if (map.has(key)) map.get(key).push(value);

@@ -49,7 +49,7 @@ class OverTime {
   }
 
   parts(f, line) {
-    const key = f * 2 ** 24 + line;
+    const key = lineKey(f, line);
     if (!this.lines.has(key)) this.lines.set(key, new Float64Array(PARTS));
     return this.lines.get(key);
   }
@@ -57,7 +57,7 @@ class OverTime {
   /** Return the drawing of a line, whose numbers these are; "" if it has no slices. */
   drawing({ outer }) {
     const { function: fn, line } = data.lines;
-    const found = outer.map((i) => this.lines.get(fn[i] * 2 ** 24 + line[i])).filter(Boolean);
+    const found = outer.map((i) => this.lines.get(lineKey(fn[i], line[i]))).filter(Boolean);
     if (!found.length) return "";
     const parts = found.reduce((a, b) => a.map((ns, i) => ns + b[i]));
     const most = maximum(parts);

@@ -1,5 +1,11 @@
 // The views that are tables: functions, hot lines, GPUs, ranks, files, advice, the run.
 
+/** Return the column "% run" of own times, whose bars are full at `most`; `phone` is its place there. */
+function runColumn(value, most, phone) {
+  const tip = `${data.hasCalls ? "own time" : "time"} as a share of the run`;
+  return { title: "% run", tip, width: 130, phone, value, show: (ns) => barCell(ns / most, ofRun(ns)) };
+}
+
 class FunctionsView extends TablesView {
   make(panel) {
     const { functions } = data;
@@ -11,7 +17,7 @@ class FunctionsView extends TablesView {
       number("calls", "Calls", "all calls, recursive ones included", count),
       has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, phone: 2, value: (f) => functions.self[f], text: (f) => barCell(functions.self[f] / maxima().ofFunctions, ofRun(functions.self[f])) },
+      runColumn((f) => functions.self[f], maxima().ofFunctions, 2),
       data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
       { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
@@ -43,7 +49,7 @@ class HotLinesView extends TablesView {
     const waits = column(lines, "ownWait");
     const columns = [
       { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], show: time },
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, phone: 3, value: (i) => lines.self[i], text: (i) => barCell(lines.self[i] / maxima().self, ofRun(lines.self[i])) },
+      runColumn((i) => lines.self[i], maxima().self, 3),
       waits.some((one) => one) && { title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], show: unlessZero(time) },
       data.gpuTotal && { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], show: unlessZero(time) },
       data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => barCell(ns / maxima().gpu, percent(ns, data.gpuTotal), "gpu")) },
@@ -80,7 +86,7 @@ class FilesView extends TablesView {
     const columns = [
       { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => link(address("source", files.name[i]), fileName(i)) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
-      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, phone: 2, value: (i) => own[i], show: (ns) => barCell(ns / maximum(own), ofRun(ns)) },
+      data.hasCalls && runColumn((i) => own[i], maximum(own), 2),
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
       { title: "Functions", value: (i) => inside[i].length, show: count },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },

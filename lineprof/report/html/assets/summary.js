@@ -103,7 +103,7 @@ class SummaryView {
       [at] = below[at]; // the longest is the first
       if (isBranch) break;
     }
-    const place = parent[at] >= 0 && line[at] ? placeOf(fn[parent[at]], line[at]) : null;
+    const place = at === undefined ? null : this.site(at);
     if (!place) return null;
     return this.card("Most expensive call of your code", lineAddress(...place), `${fileName(place[0])}:${line[at]}`, [
       [`with callees, ${ofRun(ns[at])} of the run`, time(ns[at]), lineAddress(...place)],
@@ -141,6 +141,12 @@ class SummaryView {
     const head = [["Time", 2], ["% run", 1], ["Calls", 1], ["Function", 1]].map(([text, colspan]) => h("th", { scope: "col", colspan }, text));
     return h("section", { class: "card calls" }, h("div", { class: "tools" }, title, above), data.deeper && h("p", { class: "dim" }, data.deeper),
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Calls" }, h("table", {}, h("thead", {}, h("tr", {}, head)), this.body)));
+  }
+
+  /** Return the place [file, line] from which a call was made; null if it is unknown. */
+  site(call) {
+    const { parent, line, function: fn } = data.summary.calls;
+    return parent[call] >= 0 && line[call] ? placeOf(fn[parent[call]], line[call]) : null;
   }
 
   /** Open the calls with the most time, as many as fit. */
@@ -183,9 +189,9 @@ class SummaryView {
 
   callRow(call, depth) {
     const { calls } = data.summary;
-    const { parent, line, function: fn, time: ns } = calls;
+    const { line, function: fn, time: ns } = calls;
     const isOpen = this.opened.has(call);
-    const place = parent[call] >= 0 && line[call] ? placeOf(fn[parent[call]], line[call]) : null;
+    const place = this.site(call);
     const toggle = this.below[call].length
       ? h("button", { class: "fold", "aria-expanded": String(isOpen), "aria-label": `Callees of ${functionName(fn[call])}`, click: () => this.toggle(call) }, isOpen ? "\u25be" : "\u25b8")
       : h("span", { class: "fold" });

@@ -345,7 +345,7 @@ class TimelineView extends Drawing {
   heat(lane, i) {
     const { columns, trace } = lane;
     const [number, line] = [columns.function[i], columns.line[i]];
-    const key = number * 2 ** 24 + line;
+    const key = lineKey(number, line);
     const known = (lane.heats ??= new Map());
     if (!known.has(key)) {
       const f = trace.functions[number];
