@@ -161,14 +161,13 @@ class FlameView extends FlameTab {
     const own = metric === "gpu" ? "GPU work launched itself, % of all" : `${metric === "cpu" ? "Own CPU" : data.hasCalls ? "Own time" : "Time"}, % run`;
     const percents = HEAT_STEPS.map((one) => 100 * one);
     const steps = [`<${percents[0]}`, ...percents.map((one) => `\u2265${one}`)].map((text, step) => [`heat-${step}`, text]);
-    this.key.replaceChildren();
-    append(this.key, [
+    const keys = [
       colourKey(own, steps),
-      this.hasLines && data.hasCalls && colourKey("", [["line-frame", "line that calls"]]),
-      this.main.frames.gpu && colourKey("", [["gpu", "GPU work launched (full: all of it)"]]),
-      h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${what}`, data.hasCalls ? "" : "; without calls, each function is a box of its own"),
-      h("span", { class: "dim hint" }, "A click zooms, a double click shows the source"),
-    ]);
+      this.keyOfLines(),
+      this.main.frames.gpu && colourKey("", [["gpu", "GPU work launched (full width: all GPU work)"]]),
+    ];
+    const words = `${what}${data.hasCalls ? "" : "; the profile has no calls, so each function is a box of its own"}`;
+    this.fillKey(keys, words, "A click zooms, a double click shows the source");
   }
 
   show([name]) {
@@ -197,7 +196,7 @@ class FlameView extends FlameTab {
   }
 
   share(ns) {
-    return `${percent(ns, this.whole)} ${this.metric === "gpu" ? "of GPU work" : "run"}`;
+    return `${percent(ns, this.whole)} of ${this.metric === "gpu" ? "GPU work" : "the run"}`;
   }
 
   /** Return the numbers of a frame as pairs of a name and a text. */
@@ -217,37 +216,30 @@ class FlameView extends FlameTab {
     ].filter(Boolean);
   }
 
-  /** Return the place of the call that made a frame, and the text of its line. */
+  /** Return the place [file, line] of the call that made a frame; null if it is unknown. */
   site(frames, node) {
     const site = frames.callSite(node);
-    const place = site && placeOf(...site);
-    return place ? [`${fileName(place[0])}:${place[1]}`, sourceLine(...place)] : null;
+    return site && placeOf(...site);
   }
 
   place(frames, node) {
     const fn = frames.fn[node];
     if (!frames.line[node]) return fn >= 0 ? functionPlace(fn) : "";
     const site = this.site(frames, node);
-    return `${site ? `${site[0]} ` : ""}in ${frameName(fn)}`;
+    return `${site ? `${placeName(...site)} ` : ""}in ${frameName(fn)}`;
   }
 
-  tipOf(frames, node) {
-    const isLine = frames.line[node] > 0;
-    const site = !isLine && this.site(frames, node);
-    return [
-      h("b", {}, isLine ? code(this.label(frames, node)) : this.label(frames, node)),
-      h("div", { class: "dim" }, this.place(frames, node)),
-      tipRows([...this.numbers(frames, node), site && [frames.upward ? "Calls at" : "Called at", site[0], code(site[1])]]),
-    ];
+  siteRow(frames, node) {
+    const site = this.site(frames, node);
+    return site && [frames.upward ? "Calls at" : "Called at", placeName(...site), code(sourceLine(...site))];
   }
 
   /** Show the line of a frame, the function, or the line that launched GPU work. */
   open(frames, node) {
     const fn = frames.fn[node];
     if (!frames.line[node] && fn >= 0) return go(functionAddress(fn));
-    const site = frames.callSite(node);
-    const place = site && placeOf(...site);
-    if (place) go(lineAddress(...place));
+    const site = this.site(frames, node);
+    if (site) go(lineAddress(...site));
     else if (frames.up[node] >= 0) this.open(frames, frames.up[node]);
   }
 }

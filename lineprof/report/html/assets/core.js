@@ -230,10 +230,15 @@ function placeOf(f, line) {
   return file < 0 ? null : [file, line];
 }
 
-/** Return the name of a function with its place. */
+/** Return the name of a line, such as "shop.py:12". */
+function placeName(file, line) {
+  return `${fileName(file)}:${line}`;
+}
+
+/** Return the place of a function. */
 function functionPlace(f) {
   const file = data.functions.file[f];
-  return file < 0 ? "C function" : `${fileName(file)}:${data.functions.line[f]}`;
+  return file < 0 ? "C function" : placeName(file, data.functions.line[f]);
 }
 
 function functionName(f) {
@@ -365,7 +370,7 @@ function link(href, ...children) {
 
 /** Return a link to a line, or text if the file is unknown. */
 function lineLink(file, line, text) {
-  const label = text ?? `${fileName(file)}:${line}`;
+  const label = text ?? placeName(file, line);
   return file < 0 ? label : link(lineAddress(file, line), label);
 }
 

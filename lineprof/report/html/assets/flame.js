@@ -352,6 +352,27 @@ class FlameTab {
     return this.shades.get(kind);
   }
 
+  /** Return the text at the pointer; `siteRow(frames, node)` is the row of the call, if any. */
+  tipOf(frames, node) {
+    const label = this.label(frames, node);
+    return [
+      h("b", {}, frames.line[node] ? code(label) : label),
+      h("div", { class: "dim" }, this.place(frames, node)),
+      tipRows([...this.numbers(frames, node), frames.line[node] ? null : this.siteRow(frames, node)]),
+    ];
+  }
+
+  /** Show the legend: keys of colours, the sum of all frames in `words`, a hint. */
+  fillKey(keys, words, hint) {
+    this.key.replaceChildren();
+    append(this.key, [keys, h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${words}`), h("span", { class: "dim hint" }, hint)]);
+  }
+
+  /** Return the key of the colour of lines, if there are any. */
+  keyOfLines() {
+    return this.hasLines && data.hasCalls && colourKey("", [["line-frame", "line that calls"]]);
+  }
+
   /** Return what a frame is, for screen readers. */
   words(frames, node) {
     const numbers = this.numbers(frames, node).map(([name, text]) => `${name.toLowerCase()} ${text}`);

@@ -31,7 +31,7 @@ class LinePanel {
     const { file } = view;
     const numbers = view.numbers.get(line);
     const parts = [
-      [h("h2", {}, `${fileName(file)}:${line}`), h("p", { class: "text" }, sourceLine(file, line))],
+      [h("h2", {}, placeName(file, line)), h("p", { class: "text" }, sourceLine(file, line))],
     ];
     if (numbers) {
       const rows = view.known

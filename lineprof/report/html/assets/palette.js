@@ -32,7 +32,7 @@ const OF_REPORT = [
     isSource: true,
     all: () => hotLines().filter((i) => lineFile(i) >= 0),
     text: (i) => sourceLine(lineFile(i), data.lines.line[i]),
-    place: (i) => `${fileName(lineFile(i))}:${data.lines.line[i]}`,
+    place: (i) => placeName(lineFile(i), data.lines.line[i]),
     heat: (i) => data.lines.self[i],
     hash: measuredAddress,
   },
@@ -113,7 +113,7 @@ function namedLines(words) {
   if (!line || words.length > 1 || data.sources) return [];
   const kind = {
     name: "line",
-    text: (file) => `${fileName(file)}:${line}`,
+    text: (file) => placeName(file, line),
     place: (file) => sourceLine(file, Number(line)),
     hash: (file) => lineAddress(file, line),
   };

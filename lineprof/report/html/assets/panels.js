@@ -61,7 +61,7 @@ class HotLinesView extends TablesView {
     this.add(panel, columns, hotLines(), {
       label: "Hot lines",
       placeholder: "Search lines",
-      search: (i) => `${fileName(lineFile(i))}:${lines.line[i]} ${functions.name[lines.function[i]]} ${sourceLine(lineFile(i), lines.line[i])}`,
+      search: (i) => `${placeName(lineFile(i), lines.line[i])} ${functions.name[lines.function[i]]} ${sourceLine(lineFile(i), lines.line[i])}`,
       open: (i) => go(measuredAddress(i)),
     });
   }
@@ -153,7 +153,7 @@ class GpuView extends TablesView {
       { title: "Min", value: (r) => r.min, show: time },
       { title: "Max", value: (r) => r.max, show: time },
       rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
-      { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
+      { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that caused most of it", value: (r) => (r.cause ? placeName(...r.cause) : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
       { title: "Name", left: true, wide: 3, width: 240, phone: 1, value: (r) => r.name, show: (name) => code(visible(name)) },
     ];
     this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
@@ -170,7 +170,7 @@ class GpuView extends TablesView {
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, show: time },
       { title: "% idle", tip: "share in the idle time of all devices", width: 130, phone: 3, value: (r) => r.idle_ns, show: (ns) => barCell(ns / most, percent(ns, total)) },
       ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, show: unlessZero(time) })),
-      { title: "Line", left: true, wide: 1, phone: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
+      { title: "Line", left: true, wide: 1, phone: 1, value: (r) => (place(r) ? placeName(...place(r)) : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
       { title: "Source", left: true, wide: 3, phone: 2, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },
     ];
     this.add(panel, columns, rows, {
@@ -209,7 +209,7 @@ class RanksView extends TablesView {
       heading: "Lines over the ranks",
       placeholder: "Search lines",
       label: "Lines over the ranks, the most lost time first",
-      search: (i) => `${fileName(file(i))}:${lines.line[i]} ${sourceLine(file(i), lines.line[i])}`,
+      search: (i) => `${placeName(file(i), lines.line[i])} ${sourceLine(file(i), lines.line[i])}`,
       open: (i) => go(lineAddress(file(i), lines.line[i])),
     });
     this.matrix(panel);

@@ -67,7 +67,7 @@ class SummaryView {
     const [file, line, f] = [lineFile(i), lines.line[i], lines.function[i]];
     const here = measuredAddress(i);
     const [gpu, wait] = [column(lines, "gpuOwn")[i], column(lines, "ownWait")[i]];
-    return this.card("Hottest line", here, `${fileName(file)}:${line}`, [
+    return this.card("Hottest line", here, placeName(file, line), [
       [`own time, ${ofRun(lines.self[i])} of the run`, time(lines.self[i]), address("lines")],
       wait > 0.1 * lines.self[i] && ["of it waiting", time(wait), address("lines", "Wait")],
       gpu && [`on GPUs, ${percent(gpu, data.gpuTotal)}`, time(gpu), address("lines", "GPU")],
@@ -105,7 +105,7 @@ class SummaryView {
     }
     const place = at === undefined ? null : this.site(at);
     if (!place) return null;
-    return this.card("Most expensive call of your code", lineAddress(...place), `${fileName(place[0])}:${line[at]}`, [
+    return this.card("Most expensive call of your code", lineAddress(...place), placeName(...place), [
       [`with callees, ${ofRun(ns[at])} of the run`, time(ns[at]), lineAddress(...place)],
       [calls.calls[at] === 1 ? "call" : "calls", count(calls.calls[at]), functionAddress(fn[at])],
     ], [h("p", {}, "calls ", functionLink(fn[at])), this.source(...place)]);
