@@ -100,7 +100,7 @@ PALE_COLOURS = """
   const ink = light("box-ink");
   const numbers = [0, 1, 2, 3, 4].map((one) => `heat-${one}`);
   const changes = [1, 2, 3].map((one) => `faster-${one}`);
-  const names = [...numbers, ...changes, "cold", "line-frame", "found-frame"];
+  const names = [...numbers, ...changes, "cold", "line-frame", "found"];
   const contrast = (one) => Math.max(ink / one, one / ink);
   return names.filter((name) => contrast(light(name)) < 4.5).join();
 })()

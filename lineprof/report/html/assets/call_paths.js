@@ -133,7 +133,6 @@ class FlameView extends FlameTab {
     this.own = ownTimes(paths);
     const isSandwich = form === "sandwich";
     this.picker.hidden = !isSandwich;
-    this.chart.classList.toggle("two", isSandwich);
     const options = { hasLines, heavy: form !== "order" };
     if (isSandwich) {
       this.fillPicker();

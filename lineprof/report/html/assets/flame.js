@@ -23,7 +23,7 @@ class FlameCanvas extends Drawing {
       click: (event) => this.click(event),
       dblclick: () => this.clicked >= 0 && this.view.open(this.frames, this.clicked),
     };
-    this.makeCanvas(label, listeners, "flame-scroll");
+    this.makeCanvas(label, listeners);
     this.zoomed = this.at = this.clicked = NONE;
   }
 
@@ -46,7 +46,7 @@ class FlameCanvas extends Drawing {
     this.size = [scroller.clientWidth, scroller.clientHeight, scroller.scrollTop];
     this.mono = colour("mono");
     this.boxes = [];
-    this.colours = { ink: colour("box-ink"), gpu: colour("gpu"), found: colour("found-frame") };
+    this.colours = { ink: colour("box-ink"), gpu: colour("gpu"), found: colour("found") };
     const [width] = this.size;
     const whole = zoomed >= 0 ? frames.total[zoomed] : frames.whole;
     this.scale = whole ? width / whole : 0;
@@ -301,7 +301,7 @@ class FlameTab {
     this.info = h("div", { class: "info unseen", "aria-live": "polite" });
     this.key = h("div", { class: "flame-key" });
     this.main = new FlameCanvas(this, false);
-    this.chart = h("div", { class: "flame" });
+    this.chart = h("div", { class: "flame-chart" });
     const reset = h("button", { click: () => this.canvases().forEach((one) => one.zoom(NONE)) }, "Reset zoom");
     append(panel, [h("div", { class: "tools" }, controls, this.search, reset), this.key, notes, this.info, this.chart, this.tip.element]);
   }

@@ -244,7 +244,7 @@ class AdviceView {
     panel.append(h("p", {}, findings.length
       ? "What the numbers of this profile prove, the most time first, the machine last. Shares are of the run, and overlap."
       : "The numbers of this profile prove none of the known causes of lost time."));
-    panel.append(h("ol", { class: "advice" }, findings.map((one) =>
+    panel.append(h("ol", { class: "findings" }, findings.map((one) =>
       h("li", {},
         h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% of the run `, bar(one.share)),
         h("p", {}, visible(one.measured)),
@@ -289,7 +289,7 @@ class RunView extends TablesView {
 
   /** Return a table of two columns, the first of which names the second. */
   pairs(rows) {
-    return h("table", { class: "run" }, h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text)))));
+    return h("table", { class: "process" }, h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text)))));
   }
 
   command(one) {

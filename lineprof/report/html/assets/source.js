@@ -42,7 +42,7 @@ class SourceView {
     this.scroller = tableElement("code", "Source with the numbers of each line", (event) => this.key(event));
     this.headRow = h("div", { class: "row", role: "row" });
     this.around = h("div", { class: "around", role: "row" });
-    this.scroller.classList.toggle("both", data.gpuTotal > 0);
+    this.scroller.classList.toggle("with-gpu", data.gpuTotal > 0);
     this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow, this.around));
     // Before the same of the rows.
     addEventListener("beforeprint", () => this.layOut(true));
@@ -60,7 +60,7 @@ class SourceView {
       },
       input: () => this.rows.again(),
     });
-    this.hotButton = h("button", { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
+    this.hotButton = h("button", { "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
     this.menu = h("details", { class: "menu" });
     const { element } = this.outline;
     panel.append(

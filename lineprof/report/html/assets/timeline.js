@@ -199,7 +199,7 @@ class TimelineView extends Drawing {
     }
     const label = "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line";
     const listeners = { pointerdown: (event) => this.grab(event), dblclick: () => this.open() };
-    this.makeCanvas(label, listeners, "flame-scroll", { wheel: (event) => this.wheel(event) });
+    this.makeCanvas(label, listeners, { wheel: (event) => this.wheel(event) });
     panel.prepend(
       h("div", { class: "tools" },
         h("button", { click: () => this.zoom(0.5), title: "Zoom in (w)" }, "+"),
