@@ -59,7 +59,7 @@ class ChangesView extends TablesView {
       return [
         { title: `${title}Change`, value: change, show: signed },
         { title: "Bar", width: 76, tip: "to the right: slower, to the left: faster", value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
-        { title: `${title}Noise`, tip: "a smaller change is none", value: (i) => table[`${name}Noise`][i], show: (ns) => `\u00b1${time(ns)}` },
+        { title: `${title}Noise`, tip: "half width of the noise band: a smaller change is chance", value: (i) => table[`${name}Noise`][i], show: (ns) => `\u00b1${time(ns)}` },
         { title: `${title}Before`, tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table[`${name}0`][i], show: time },
         { title: `${title}After`, value: (i) => table[`${name}1`][i], show: time },
       ];

@@ -17,7 +17,7 @@ function listed(title, all, item) {
   return all.length ? [h("h3", {}, title), list(all.map(item))] : [];
 }
 
-/** Return the begin of an item: the time of all calls, and their number. */
+/** Return the beginning of an item: the time of all calls, and their number. */
 function times(ns, calls) {
   return [h("b", {}, time(ns)), ` ${count(calls)} \u00d7 `];
 }
@@ -55,7 +55,7 @@ class LinePanel {
   inner({ indexes, outer }) {
     const { lines } = data;
     const inside = indexes.filter((index) => !outer.includes(index));
-    return listed("Inside it", inside.slice(0, MOST), (i) =>
+    return listed("Functions inside this line", inside.slice(0, MOST), (i) =>
       [h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`]);
   }
 
@@ -95,7 +95,7 @@ class LinePanel {
     });
     return [
       h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
-      items.length ? list(items, { "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
+      items.length ? list(items, { "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "The callers of this function are not known." : "The profile does not say who called whom."),
     ];
   }
 }

@@ -153,7 +153,7 @@ class GpuView extends TablesView {
       { title: "Min", value: (r) => r.min, show: time },
       { title: "Max", value: (r) => r.max, show: time },
       rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
-      { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that caused most of it", value: (r) => (r.cause ? placeName(...r.cause) : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
+      { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that launched most of this time", value: (r) => (r.cause ? placeName(...r.cause) : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
       { title: "Name", left: true, wide: 3, width: 240, phone: 1, value: (r) => r.name, show: (name) => code(visible(name)) },
     ];
     this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
@@ -242,7 +242,7 @@ class AdviceView {
   make(panel) {
     const { findings, unchecked, missing } = data.advice;
     panel.append(h("p", {}, findings.length
-      ? "What the numbers of this profile prove, the most time first, the machine last. Shares are of the run, and overlap."
+      ? "Findings that the numbers of this profile prove, the most time first; findings on the machine are last. Shares are of the run, and overlap."
       : "The numbers of this profile prove none of the known causes of lost time."));
     panel.append(h("ol", { class: "findings" }, findings.map((one) =>
       h("li", {},
@@ -264,7 +264,7 @@ class RunView extends TablesView {
     if (notes.length) panel.append(h("h2", {}, "Notes"), list(notes.map(visible), { class: "facts" }));
     panel.append(h("h2", {}, "Run"));
     if (processes.length) panel.append(this.facts(processes[0]));
-    else panel.append(h("p", { class: "dim" }, "The profile does not say of which run it is."));
+    else panel.append(h("p", { class: "dim" }, "The profile has no process."));
     if (processes.length > 1) this.processes(panel);
     panel.append(colophon());
   }

@@ -305,7 +305,7 @@ class SourceView {
       h("span", { role: "cell", class: "text" },
         !this.isOpenable(callee) ? h("span", { class: "leaf" }) : h("button", { tabindex: -1, "aria-expanded": callee.open, "aria-label": `Callees of ${functionName(f)}`, click: () => this.toggle(callee) }, callee.open ? "\u25be" : "\u25b8"),
         note ? h("i", { class: "dim" }, note) : f < 0 ? this.calleeName(callee) : functionLink(f),
-        callee.recurses && h("i", { class: "dim", title: "Calls while another one of the function is open have their callees below that one, and no part in % run" }, " \u21ba recursion"),
+        callee.recurses && h("i", { class: "dim", title: "A call of a function that is already running: the callees of this call stand below the outer one, and % run counts the outer one alone" }, " \u21ba recursion"),
         at >= 0 && h("span", { class: "dim" }, `  ${callee.line}: ${sourceLine(data.functions.file[at], callee.line)}`)));
     row.style.setProperty("--depth", callee.depth);
     return row;

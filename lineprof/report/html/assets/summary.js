@@ -69,7 +69,7 @@ class SummaryView {
     const [gpu, wait] = [column(lines, "gpuOwn")[i], column(lines, "ownWait")[i]];
     return this.card("Hottest line", here, placeName(file, line), [
       [`own time, ${ofRun(lines.self[i])} of the run`, time(lines.self[i]), address("lines")],
-      wait > 0.1 * lines.self[i] && ["of it waiting", time(wait), address("lines", "Wait")],
+      wait > 0.1 * lines.self[i] && ["of its own time waiting", time(wait), address("lines", "Wait")],
       gpu && [`on GPUs, ${percent(gpu, data.gpuTotal)}`, time(gpu), address("lines", "GPU")],
       [lines.hits[i] === 1 ? "hit" : "hits", count(lines.hits[i]), here],
     ], [h("p", {}, "in ", functionLink(f)), this.source(file, line)]);
