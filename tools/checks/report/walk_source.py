@@ -172,6 +172,7 @@ def over_the_run(one: Page) -> None:
     expect(one, "a drawing", f"{CODE}.querySelector('.of-over svg path[d]')")
     label = f"{CODE}.querySelector('.of-over svg').getAttribute('aria-label')"
     expect(one, "its words", f"{label}.includes('peak')")
+    expect(one, "what it lacks", f"{label}.includes('without executions below 10')")
 
 
 def hot_lines_on_paper(one: Page) -> None:
