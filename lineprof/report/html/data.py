@@ -272,6 +272,7 @@ class Collector:
                     "process": one.process,
                     "count": one.count,
                     "leftOut": one.left_out,
+                    "minLine": one.min_line_ns or 0,
                     "origin": str(one.origin_ns),
                     "zero": clock.zero_of(one),
                     "functions": [self._function(key) for key in one.functions],

@@ -281,7 +281,9 @@ def small(workspace: Workspace) -> Report:
 def nested(workspace: Workspace) -> Report:
     """Write a page of functions that share lines."""
     profile = workspace.profile("nested", NESTED, "--whole")
-    return Report("nested", workspace.report(profile), walk=(hits_of_outer_functions,))
+    shares = (walk_source.recursion_ends, walk_source.shares_of_callees)
+    walk = (hits_of_outer_functions, *shares, walk_tables.time_per_call, summary)
+    return Report("nested", workspace.report(profile), walk=walk)
 
 
 def hostile(workspace: Workspace) -> Report:

@@ -16,6 +16,7 @@ VIEW = "tabs.find((one) => one.name === 'source').view"
 CODE = "document.querySelector('.code')"
 OUTLINE = "document.querySelector('.outline')"
 MAX_LEFT = 200  # pixels beside the source on a phone
+MAX_SHARE = 100  # %
 MAX_DEPTH = 200  # of calls below a line
 
 
@@ -84,6 +85,18 @@ def recursion_ends(one: Page) -> None:
     )
     if not 0 < depth < MAX_DEPTH:
         raise Mismatch(f"callees are {depth} deep")
+
+
+def shares_of_callees(one: Page) -> None:
+    """Read the titles of callees, and of theirs: each share is of its whole."""
+    show(one, "source")
+    shares = one.value(
+        f"""[...{VIEW}.callsFrom].flatMap(([line, calls]) => calleesOf(line, calls))
+          .flatMap((row) => [row, ...row.below])
+          .flatMap((row) => {VIEW}.calleeRow(row).title.match(/[\\d.]+(?=%)/) ?? [])"""
+    )
+    if not shares or max(map(float, shares)) > MAX_SHARE:
+        raise Mismatch(f"shares of callees are {shares} %")
 
 
 def own_columns(one: Page) -> None:
@@ -159,6 +172,7 @@ def over_the_run(one: Page) -> None:
     expect(one, "a drawing", f"{CODE}.querySelector('.of-over svg path[d]')")
     label = f"{CODE}.querySelector('.of-over svg').getAttribute('aria-label')"
     expect(one, "its words", f"{label}.includes('peak')")
+    expect(one, "what it lacks", f"{label}.includes('without executions below 10')")
 
 
 def hot_lines_on_paper(one: Page) -> None:

@@ -48,6 +48,18 @@ def bars_can_be_compared(one: Page) -> None:
             raise Mismatch(f"{tab}: bars begin at {starts}")
 
 
+def time_per_call(one: Page) -> None:
+    """Read the time of a call of a recursive function: outermost calls share it."""
+    show(one, "functions")
+    cells = (
+        f"((title, f) => {TABLE.format('functions')}.columns"
+        ".find((one) => one.title === title).text(f))"
+    )
+    down = "data.functions.name.indexOf('down')"  # 10 calls, 1 of them from outside
+    total = f"time(data.functions.total[{down}])"
+    expect(one, "time per call", f"{cells}('Per call', {down}) === {total}")
+
+
 def keys_select_rows(one: Page) -> None:
     """Go down by keys and open a row; a click selects another one."""
     show(one, "lines")

@@ -10,6 +10,7 @@ class FunctionsView extends TablesView {
   make(panel) {
     const { functions } = data;
     const has = (name) => functions[name]?.some((one) => one > 0);
+    const outermost = functions.primitive ?? functions.calls;
     const number = (name, title, tip, show = time) => ({ title, tip, value: (f) => functions[name][f], show: unlessZero(show) });
     const columns = [
       { title: "Function", left: true, wide: 2, width: 180, phone: 1, value: (f) => functions.name[f], text: functionLink },
@@ -19,7 +20,7 @@ class FunctionsView extends TablesView {
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
       runColumn((f) => functions.self[f], maxima().ofFunctions, 2),
       data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
-      { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
+      { title: "Per call", tip: `time with all that it called, by ${has("primitive") ? "primitive " : ""}calls`, value: (f) => functions.total[f] / (outermost[f] || Infinity), text: (f) => (outermost[f] ? time(functions.total[f] / outermost[f]) : "") },
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
       has("gpu") && number("kernels", "Kernels", "kernels that were launched", count),
       has("copy") && number("copy", "Copies", "time of copies between host and device"),
@@ -29,7 +30,7 @@ class FunctionsView extends TablesView {
       label: "Functions",
       placeholder: "Search functions and files",
       sort: columns.findIndex((one) => one.title === ownTitle()),
-      search: (f) => `${functions.name[f]} ${functionPlace(f)}`,
+      search: (f) => `${functionName(f)} ${functionPlace(f)}`,
       open: (f) => go(functionAddress(f)),
     });
   }

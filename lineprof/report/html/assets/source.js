@@ -297,7 +297,9 @@ class SourceView {
   calleeRow(callee) {
     const { f, note, above } = callee;
     const at = f >= 0 && placeOf(f, 0) && callee.line && above ? above.f : NONE;
-    const words = callee.hits === undefined ? "" : `${counted(callee.hits, "call")} of ${this.calleeName(callee)}: ${time(callee.time)}, ${percent(callee.time, this.wholeOf(callee))} of ${above ? `those of ${functionName(above.f)}` : "the line"}`;
+    const whole = this.wholeOf(callee);
+    const share = callee.time <= whole && `${percent(callee.time, whole)} of ${above ? `those of ${functionName(above.f)}` : "the line"}`; // recursive calls have more
+    const words = callee.hits === undefined ? "" : [`${counted(callee.hits, "call")} of ${this.calleeName(callee)}: ${time(callee.time)}`, share].filter(Boolean).join(", ");
     const row = h("div", { class: `row callee${this.cursor === callee ? " selected" : ""}`, role: "row", title: words, click: (event) => event.target.closest("button, a") || this.pick(callee) },
       h("span", { role: "cell", class: "number" }),
       this.columns.map((one) => this.cell(one, one.ofCalls && (!note || one.name === "run" || one.name === "cost") && callee)),

@@ -181,7 +181,7 @@ class SummaryView {
       rows.push(this.callRow(call, depth));
       if (!this.opened.has(call)) continue;
       const shown = this.shownBelow(call);
-      if (this.timeOfMore(call) >= MIN_MORE * data.run.ns) todo.push([-1 - call, depth + 1]);
+      if (!shown.length || this.timeOfMore(call) >= MIN_MORE * data.run.ns) todo.push([-1 - call, depth + 1]);
       todo.push(...shown.map((one) => [one, depth + 1]).reverse());
     }
     this.body.replaceChildren(...rows);
