@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tools.checks.findings import Mismatch
-from tools.checks.report.walks import TIMELINE
+from tools.checks.report.walk_timeline import TIMELINE
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page

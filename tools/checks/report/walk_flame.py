@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools.checks.report.walks import expect, press, show
+from tools.checks.report.walks import expect, press, show, view_of
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
 
-VIEW = "tabs.find((one) => one.name === 'flame').view"
+VIEW = view_of("flame")
 INFO = "document.querySelector('#panel-flame .info').textContent"
 TIP = "document.querySelector('#panel-flame .tip')"
 
@@ -122,6 +122,21 @@ def pressed(one: Page, title: str) -> None:
     """Press a button of the flame graph by its title."""
     buttons = "[...document.querySelectorAll('#panel-flame button')]"
     one.value(f"{buttons}.find((one) => one.textContent === {title!r})?.click()")
+
+
+def zoom_flames(one: Page) -> None:
+    """Show each form of the flame graph for each of its metrics, and walk by keys."""
+    show(one, "flame")
+    buttons = "[...document.querySelectorAll('#panel-flame .choice button')]"
+    for index in range(int(one.value(f"{buttons}.length"))):
+        button = f"{buttons}[{index}]"
+        one.value(f"{button}.click()")
+        expect(one, "a choice", f"{button}.getAttribute('aria-pressed') === 'true'")
+    for title in ("Time", "Left heavy"):
+        one.value(f"{buttons}.find((one) => one.textContent === {title!r}).click()")
+    press(one, "#panel-flame canvas", "ArrowDown", "Enter", "Escape", "ArrowDown")
+    info = "document.querySelector('#panel-flame .info')"
+    expect(one, "a box is told", f"{info}.textContent.includes('own')")
 
 
 def flame_numbers(one: Page) -> None:
@@ -296,4 +311,11 @@ main()
 )
 
 
-FLAME_WALK = (flame_numbers, flame_lines, flame_tip, flame_colours, flame_clicks)
+WALK = (
+    zoom_flames,
+    flame_numbers,
+    flame_lines,
+    flame_tip,
+    flame_colours,
+    flame_clicks,
+)

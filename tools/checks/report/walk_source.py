@@ -1,23 +1,108 @@
-"""Walks through the view of source: callees, columns, panels, keys, paper, a phone."""
+"""Walks through the view of source: lines, callees, panels, keys, paper, a phone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tools.checks.findings import Mismatch
-from tools.checks.report.walks import expect, press, show
+from tools.checks.report.walk_frame import PHONE, WINDOW
+from tools.checks.report.walks import expect, press, show, view_of
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
 
-WIDTH, HEIGHT = 1440, 900
-PHONE = (390, 844)
-VIEW = "tabs.find((one) => one.name === 'source').view"
+VIEW = view_of("source")
 CODE = "document.querySelector('.code')"
 OUTLINE = "document.querySelector('.outline')"
+LINES = f"{VIEW}.numbers"
 MAX_LEFT = 200  # pixels beside the source on a phone
 MAX_SHARE = 100  # %
 MAX_DEPTH = 200  # of calls below a line
+
+NESTED = """\
+def slow(value):
+    return sum(range(value))
+class Shape:
+    side = 3
+    def area(self): return slow(self.side) ** 2
+def main():
+    values = list(range(300))
+    values.sort(key=lambda value: -slow(value))
+    return [slow(value) for value in values], Shape().area()
+main()
+def twice(call):
+    return call(60) + call(90)
+twice(lambda value: slow(value))
+def one(value): return slow(value)
+one(2) + one(3)
+def down(value):
+    slow(200)
+    return value and down(value - 1)
+down(9)
+"""
+# Hits of lines of NESTED that several functions share: what is called from elsewhere is
+# an execution of its own, as of a function on the line of its `def`.
+SHARED = {3: 1, 5: 2, 8: 1, 13: 1, 14: 3}
+
+
+def count_once(one: Page) -> None:
+    """Show the source; no line has more time than the lines of its function."""
+    show(one, "source")
+    expect(one, "lines", f"{LINES}.size")
+    within_whole = "(line) => line.time <= line.whole"
+    expect(one, "each time once", f"[...{LINES}.values()].every({within_whole})")
+
+
+def hits_of_outer_functions(one: Page) -> None:
+    """Look for lines that several functions share: each execution counts once."""
+    count_once(one)
+    for line, hits in SHARED.items():
+        expect(one, f"hits of line {line}", f"{LINES}.get({line}).hits === {hits}")
+        expect(one, f"line {line} is shared", f"{LINES}.get({line}).indexes.length > 1")
+    callees = "sum(calleesOf(at, calls).map((one) => one.time))"
+    expect(
+        one,
+        "a line's time is its own and that of its callees",
+        f"[...{VIEW}.callsFrom].every("
+        f"([at, calls]) => {LINES}.get(at).time"
+        # Callees in functions of the line itself are a part of its own time.
+        f" >= {callees} && {LINES}.get(at).time <= {LINES}.get(at).self + {callees})",
+    )
+
+
+def hot_lines_by_key(one: Page) -> None:
+    """Go to the next hot line and back by keys."""
+    show(one, "source")
+    one.value("location.hash = '#source'")
+    one.wait("document.querySelector('.code .row.selected')")
+    place = "document.querySelector('.detail h2').textContent"
+    first = one.value(place)
+    press(one, ".code", "n")
+    expect(one, "the next hot line", f"{place} !== {first!r}")
+    press(one, ".code", "p")
+    expect(one, "the hottest line", f"{place} === {first!r}")
+
+
+def follow_calls(one: Page) -> None:
+    """Go from a line to its callee by the callee's name, and back by an arrow."""
+    show(one, "source")
+    code = "document.querySelector('.code')"
+    steps = {
+        "callee": f"{code}.querySelector('.callee a')",
+        "caller": f"{code}.querySelector('[aria-label^=\"Go to the caller\"]')",
+    }
+    closed = f"{code}.querySelector('.arrows [aria-expanded=false]')"
+    expect(one, "an arrow to callees", closed)
+    one.value(f"{closed}.click()")
+    for whom, link in steps.items():
+        expect(one, f"a way to a {whom}", link)
+        before = one.value("location.hash")
+        label = f"{link}.getAttribute('aria-label') ?? {link}.textContent"
+        name = one.value(label).split()[-1]
+        one.value(f"{link}.click()")
+        expect(one, f"the {whom}", f"location.hash !== {before!r}")
+        told = "document.querySelector('.detail').textContent"
+        expect(one, f"the {whom} {name}", f"{told}.includes({name!r})")
 
 
 def to_call(one: Page) -> None:
@@ -196,11 +281,14 @@ def code_first_on_phones(one: Page) -> None:
     expect(one, "code on a phone", f"{left} < {MAX_LEFT}")
     titles = f"{CODE}.querySelectorAll('.head [role=columnheader]').length"
     expect(one, "one number", f"{titles} === 4")
-    one.size(WIDTH, HEIGHT)
+    one.size(*WINDOW)
     expect(one, "two numbers", f"{titles} > 4")
 
 
 WALK = (
+    count_once,
+    hot_lines_by_key,
+    follow_calls,
     callees_below,
     recursion_ends,
     own_columns,

@@ -80,3 +80,6 @@ def _unfold_all(one: Page) -> None:
         rows = one.value(ROWS)
         one.value(f"{closed}.click()")
         expect(one, "rows below a fold", f"{ROWS} > {rows}")
+
+
+WALK = (summary,)

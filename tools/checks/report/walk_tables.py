@@ -1,4 +1,4 @@
-"""Walks through tables: rows that are used again, bars, and what phones show."""
+"""Walks through tables: order, search, rows that are used again, bars, phones."""
 
 from __future__ import annotations
 
@@ -7,21 +7,65 @@ from typing import TYPE_CHECKING
 from tools.checks.findings import Mismatch
 from tools.checks.report.figures import scroll
 from tools.checks.report.walk_frame import PHONE, WINDOW
-from tools.checks.report.walks import expect, press, show
+from tools.checks.report.walks import expect, press, show, view_of
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
 
 FIRST = {"functions": "Function", "lines": "Line", "files": "File"}  # on phones
-TABLE = "tabs.find((one) => one.name === {!r}).view.tables[0]"
 ROWS = "[...{}.rows.shown].sort(([one], [other]) => one - other)"
+
+
+def table_of(tab: str) -> str:
+    """Return an expression for the first table of a tab."""
+    return f"{view_of(tab)}.tables[0]"
+
+
+def sort_tables(one: Page) -> None:
+    """Sort the tables of functions, lines and files by each of their columns."""
+    for tab in FIRST:
+        show(one, tab)
+        titles = f"document.querySelectorAll('#panel-{tab} .head button')"
+        for index in range(int(one.value(f"{titles}.length"))):
+            for order in ("ascending", "descending"):
+                cell = f"{titles}[{index}].parentElement"
+                one.value(
+                    f"{titles}[{index}].click(),"
+                    f"{cell}.getAttribute('aria-sort') === {order!r}"
+                    f" || {titles}[{index}].click()"
+                )
+                expect(
+                    one,
+                    f"{tab}: sorted",
+                    f"{cell}.getAttribute('aria-sort') === {order!r}",
+                )
+                expect(
+                    one,
+                    f"{tab}: rows",
+                    f"document.querySelector('#panel-{tab} .rows .row')",
+                )
+
+
+def search(one: Page) -> None:
+    """Search the table of functions for a name that does not exist, and for all."""
+    show(one, "functions")
+    field = "document.querySelector('#panel-functions .search')"
+    for text, rows in (("no such name", "=== 0"), ("", "> 0")):
+        one.value(
+            f"{field}.value = {text!r}, {field}.dispatchEvent(new Event('input'))"
+        )
+        expect(
+            one,
+            f"a search for {text!r}",
+            f"document.querySelectorAll('#panel-functions .rows .row').length {rows}",
+        )
 
 
 def rows_are_used_again(one: Page) -> None:
     """Scroll tables: each row has its own texts and place, and is in order at rest."""
     for tab in FIRST:
         show(one, tab)
-        table = TABLE.format(tab)
+        table = table_of(tab)
         rows = ROWS.format(table)
         for px in (700, 60):
             one.value(scroll(f"#panel-{tab} .table", px, 20))
@@ -52,7 +96,7 @@ def time_per_call(one: Page) -> None:
     """Read the time of a call of a recursive function: outermost calls share it."""
     show(one, "functions")
     cells = (
-        f"((title, f) => {TABLE.format('functions')}.columns"
+        f"((title, f) => {table_of('functions')}.columns"
         ".find((one) => one.title === title).text(f))"
     )
     down = "data.functions.name.indexOf('down')"  # 10 calls, 1 of them from outside
@@ -63,7 +107,7 @@ def time_per_call(one: Page) -> None:
 def keys_select_rows(one: Page) -> None:
     """Go down by keys and open a row; a click selects another one."""
     show(one, "lines")
-    table = TABLE.format("lines")
+    table = table_of("lines")
     press(one, "#panel-lines .table", "Home", "ArrowDown")
     selected = "document.querySelector('#panel-lines .row.selected')"
     expect(one, "the second row", f"{selected}.getAttribute('aria-rowindex') === '3'")
@@ -83,10 +127,12 @@ def phones_show_what_matters(one: Page) -> None:
         expect(one, f"{tab}: no scroll", f"{area}.scrollWidth <= {area}.clientWidth")
         expect(one, f"{tab}: a bar", f"{area}.querySelector('.rows .bar')")
     one.size(*WINDOW)
-    expect(one, "all columns", f"{TABLE.format('lines')}.shown.length > 3")
+    expect(one, "all columns", f"{table_of('lines')}.shown.length > 3")
 
 
 WALK = (
+    sort_tables,
+    search,
     rows_are_used_again,
     bars_can_be_compared,
     keys_select_rows,
