@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools.checks.report.walks import expect, press, show, view_of
+from tools.checks.report.walks import expect, press, search_for, show, view_of
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
@@ -163,7 +163,7 @@ def sandwich_times(one: Page) -> None:
 def flame_lines(one: Page) -> None:
     """Walk by keys from a function to a line that calls, find it, and go to it."""
     show(one, "flame")
-    one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    one.point(1, 1)
     press(one, "#panel-flame canvas", "Escape", "ArrowDown", "ArrowDown")
     at = f"{VIEW}.main.frames.line[{VIEW}.main.at]"
     expect(one, "a line between functions", f"{at} > 0")
@@ -171,15 +171,12 @@ def flame_lines(one: Page) -> None:
     expect(
         one, "its text is beside it", f"{TIP}.textContent.includes({INFO}.slice(0, 8))"
     )
-    search = "document.querySelector('#panel-flame .search')"
-    for text, found in (("no such text", "!"), (None, "")):
-        wanted = f"{text!r}" if text else f"{INFO}.split(':')[1].trim().slice(0, 4)"
-        one.value(
-            f"{search}.value = {wanted}, {search}.dispatchEvent(new Event('input'))"
-        )
+    begin = one.value(f"{INFO}.split(':')[1].trim().slice(0, 4)")
+    for text, found in (("no such text", "!"), (begin, "")):
+        search_for(one, "flame", text)
         is_found = f"{VIEW}.isFound({VIEW}.main.frames, {VIEW}.main.at)"
         expect(one, f"a search for {text}", f"{found}{is_found}")
-    one.value(f"{search}.value = '', {search}.dispatchEvent(new Event('input'))")
+    search_for(one, "flame", "")
     line = one.value(at)
     press(one, "#panel-flame canvas", "Enter", "s")
     expect(one, "its source", f"location.hash.endsWith('/{line}')")
@@ -199,9 +196,9 @@ def flame_tip(one: Page) -> None:
     )
     for x in (box[0] + 2, (box[0] + box[1]) / 2, box[0] + 40):
         point = [x, box[2] + 8]
-        one.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=point[1])
+        one.point(*point)
         expect(one, "the text beside the pointer", f"{TIP_IS_BESIDE}({point})")
-    one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    one.point(1, 1)
     expect(one, "no text without a frame", f"{TIP}.hidden")
 
 
@@ -222,15 +219,7 @@ def flame_clicks(one: Page) -> None:
     press(one, "#panel-flame canvas", "Escape")
     place = one.value(WIDEST_LINE)
     for count in (1, 2):
-        for kind in ("mousePressed", "mouseReleased"):
-            one.send(
-                "Input.dispatchMouseEvent",
-                type=kind,
-                button="left",
-                clickCount=count,
-                x=place[0],
-                y=place[1],
-            )
+        one.click(place[0], place[1], count)
         if count == 1:
             line = f"{VIEW}.main.frames.line[{VIEW}.main.zoomed]"
             expect(one, "a zoom", f"{line} === {place[2]}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tools.checks.findings import Mismatch
 from tools.checks.report.figures import scroll
 from tools.checks.report.walk_frame import PHONE, WINDOW
-from tools.checks.report.walks import expect, press, show, view_of
+from tools.checks.report.walks import expect, press, search_for, show, view_of
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
@@ -49,11 +49,8 @@ def sort_tables(one: Page) -> None:
 def search(one: Page) -> None:
     """Search the table of functions for a name that does not exist, and for all."""
     show(one, "functions")
-    field = "document.querySelector('#panel-functions .search')"
     for text, rows in (("no such name", "=== 0"), ("", "> 0")):
-        one.value(
-            f"{field}.value = {text!r}, {field}.dispatchEvent(new Event('input'))"
-        )
+        search_for(one, "functions", text)
         expect(
             one,
             f"a search for {text!r}",

@@ -40,3 +40,9 @@ def press(one: Page, selector: str, *keys: str) -> None:
     for key in keys:
         event = f"new KeyboardEvent('keydown', {{key: {key!r}, bubbles: true}})"
         one.value(f"document.querySelector({selector!r}).dispatchEvent({event})")
+
+
+def search_for(one: Page, tab: str, text: str) -> None:
+    """Write a text into the search of a tab."""
+    field = f"document.querySelector('#panel-{tab} .search')"
+    one.value(f"{field}.value = {text!r}, {field}.dispatchEvent(new Event('input'))")
