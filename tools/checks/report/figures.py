@@ -92,7 +92,8 @@ def zoom_frames(one: Page) -> float:
     step = f"""
       view.zoom(frame < {FRAMES} / 2 ? 0.85 : 1 / 0.85);
       view.move(0.01);"""
-    times: list[float] = one.value(_frames(f"const view = {TIMELINE};", step))
+    begin = f"const view = {TIMELINE};"
+    times: list[float] = one.value(_frames(begin, step, FRAMES - 3))
     return max(times)
 
 

@@ -89,6 +89,7 @@ function frameName(fn) {
   return fn < NONE ? visible(data.gpu.tree.names[-2 - fn]) : functionName(fn);
 }
 
+/** The tab Flame graph of a report. */
 class FlameView extends FlameTab {
   constructor() {
     super();
@@ -171,11 +172,11 @@ class FlameView extends FlameTab {
 
   show([name]) {
     super.show();
-    if (name !== undefined) this.chosen(Number(name));
+    if (name !== undefined) this.showSandwich(Number(name));
   }
 
   /** Show the sandwich of a function. */
-  chosen(f) {
+  showSandwich(f) {
     if (!(f >= 0 && f < data.functions.count)) return;
     [...this.forms.children].forEach((one, index) => one.setAttribute("aria-pressed", index === 2));
     this.update({ middle: f, form: "sandwich" });

@@ -18,6 +18,7 @@ function changedPaths(width) {
   return new CallPaths(paths, { total: sumsOfPaths(parent, own), before, after, calls0, calls1 }, { self0, self1 });
 }
 
+/** The tab Flame graph of a comparison. */
 class ChangedPathsView extends FlameTab {
   width = "after";
   hasLines = true;

@@ -37,6 +37,7 @@ function sidesAddress(table, i) {
   return address("sides", table.source[i], table.before[i], table.after[i]);
 }
 
+/** A tab with the lines, or the functions, that changed. */
 class ChangesView extends TablesView {
   /** `name` is a table of the data, "lines" or "functions". */
   constructor(name) {
@@ -134,6 +135,7 @@ class SidesView {
   }
 }
 
+/** The tab Runs: the files of both sides, and the notes. */
 class RunsView {
   make(panel) {
     const side = (name, files) => h("section", {}, h("h2", {}, name), list(files.map(visible), { class: "facts" }));

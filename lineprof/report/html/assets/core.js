@@ -121,6 +121,7 @@ function ownTitle() {
   return data.hasCalls ? "Own" : "Time";
 }
 
+/** Return the sum of numbers. */
 function sum(numbers) {
   return numbers.reduce((total, one) => total + one, 0);
 }
@@ -180,6 +181,7 @@ async function loadData() {
   functions.callsFrom = groups(edges.caller, functions.count);
   data.selfTotal = Math.max(sum(functions.self), sum(lines.self));
   data.gpuTotal = data.gpu ? data.gpu.total : 0;
+  data.hasSlices = data.timeline.traces.some((one) => one.count);
   data.linesOfFile = fileLines();
 }
 
@@ -241,11 +243,13 @@ function functionPlace(f) {
   return file < 0 ? "C function" : placeName(file, data.functions.line[f]);
 }
 
+/** Return the name of a function, as every view shows it. */
 function functionName(f) {
   if (f < 0) return "outside of all profiled functions";
   return visible((data.modules[f] ?? data.functions.name[f]) + (data.functions.mark?.[f] ?? ""));
 }
 
+/** Return the short name of a file. */
 function fileName(file) {
   return visible(data.files.name[file]);
 }
@@ -286,10 +290,12 @@ function address(tab, ...parts) {
   return `#${[tab, ...parts].map((one) => encodeURIComponent(one)).join("/")}`;
 }
 
+/** Return the address of a line of the source. */
 function lineAddress(file, line) {
   return address("source", data.files.name[file], line);
 }
 
+/** Return the address of a function: its first line, or its row if it has no source. */
 function functionAddress(f) {
   const file = data.functions.file[f];
   return file < 0
@@ -297,6 +303,7 @@ function functionAddress(f) {
     : lineAddress(file, data.functions.line[f]);
 }
 
+/** Return the address of a measured line. */
 function measuredAddress(i) {
   return lineAddress(lineFile(i), data.lines.line[i]);
 }
@@ -313,6 +320,7 @@ function go(hash, isStep = false) {
   showAddress(hash);
 }
 
+/** Change the address of the page without an entry in the history. */
 function replaceAddress(hash) {
   try {
     // Not relative: in a notebook, that would be an address of the notebook.
@@ -374,6 +382,7 @@ function lineLink(file, line, text) {
   return file < 0 ? label : link(lineAddress(file, line), label);
 }
 
+/** Return a link to a function, or its name if it has no source. */
 function functionLink(f) {
   if (f < 0) return functionName(f);
   if (data.functions.file[f] < 0) return h("span", { class: "dim" }, functionName(f));

@@ -8,7 +8,7 @@ const LETTER_WIDTHS = { 12: 7.3, 11: 6.7 }; // width of a letter by the size of 
 /**
  * Frames on a canvas; those of callers stand above one another. `view` knows what they
  * mean: `label`, `kind`, `tipOf`, `numbers`, `place` and `open` take the frames and the
- * number of one; `chosen` takes a function.
+ * number of one; `showSandwich`, if it has one, takes a function.
  */
 class FlameCanvas extends Drawing {
   constructor(view, upward) {
@@ -199,7 +199,7 @@ class FlameCanvas extends Drawing {
       Enter: () => this.toggle(at),
       Escape: () => this.zoom(NONE),
       s: () => this.openSource(),
-      ...(this.view.chosen && { w: () => at >= 0 && this.view.chosen(frames.fn[at]) }),
+      ...(this.view.showSandwich && { w: () => at >= 0 && this.view.showSandwich(frames.fn[at]) }),
     });
   }
 

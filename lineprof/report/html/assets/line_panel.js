@@ -1,7 +1,7 @@
 // The panel of the selected line: all its numbers, its callees and callers, what it waited
 // for and what it launched.
 
-const MOST = 30; // items of a list beside the source
+const MOST_LISTED = 30; // items of a list beside the source
 
 const WAIT_CAUSES = {
   gil: "for the interpreter's lock",
@@ -55,7 +55,7 @@ class LinePanel {
   inner({ indexes, outer }) {
     const { lines } = data;
     const inside = indexes.filter((index) => !outer.includes(index));
-    return listed("Functions inside this line", inside.slice(0, MOST), (i) =>
+    return listed("Functions inside this line", inside.slice(0, MOST_LISTED), (i) =>
       [h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`]);
   }
 
@@ -83,12 +83,12 @@ class LinePanel {
 
   callees(calls) {
     const { edges } = data;
-    return listed("Calls", byTime(calls).slice(0, MOST), (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
+    return listed("Calls", byTime(calls).slice(0, MOST_LISTED), (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
   }
 
   callers(f) {
     const { edges, functions } = data;
-    const items = byTime(functions.calledFrom[f]).slice(0, MOST).map((edge) => {
+    const items = byTime(functions.calledFrom[f]).slice(0, MOST_LISTED).map((edge) => {
       const caller = edges.caller[edge];
       const place = caller >= 0 ? lineLink(functions.file[caller], edges.line[edge]) : "";
       return [...times(edges.inclusive[edge], edges.calls[edge]), place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller))];

@@ -156,7 +156,7 @@ function openPalette() {
     found = findAll(input.value);
     results.replaceChildren(...found.map(({ kind, i }, index) =>
       h("li", { id: `found-${index}`, role: "option", "aria-selected": "false", click: () => open(index) },
-        h("span", { class: "kind" }, kind.name), h("code", {}, kind.text(i)), h("span", { class: "place" }, h("bdi", {}, kind.place(i))))));
+        h("span", { class: "kind" }, kind.name), code(kind.text(i)), h("span", { class: "place" }, h("bdi", {}, kind.place(i))))));
     said.textContent = found.length ? "" : "Nothing has this name.";
     choose(0);
   };

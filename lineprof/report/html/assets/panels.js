@@ -6,6 +6,7 @@ function runColumn(value, most, phone) {
   return { title: "% run", tip, width: 130, phone, value, show: (ns) => barCell(ns / most, ofRun(ns)) };
 }
 
+/** The tab Functions. */
 class FunctionsView extends TablesView {
   make(panel) {
     const { functions } = data;
@@ -43,6 +44,7 @@ class FunctionsView extends TablesView {
   }
 }
 
+/** The tab Hot lines. */
 class HotLinesView extends TablesView {
   make(panel) {
     const { functions, lines } = data;
@@ -77,6 +79,7 @@ class HotLinesView extends TablesView {
   }
 }
 
+/** The tab Files. */
 class FilesView extends TablesView {
   make(panel) {
     const { files, functions, lines } = data;
@@ -103,6 +106,7 @@ class FilesView extends TablesView {
   }
 }
 
+/** The tab GPU. */
 class GpuView extends TablesView {
   make(panel) {
     const { gpu } = data;
@@ -183,12 +187,13 @@ class GpuView extends TablesView {
   }
 }
 
+/** The tab Ranks. */
 class RanksView extends TablesView {
   make(panel) {
     const { ranks } = data;
     const { lines } = ranks;
     const file = (i) => data.functions.file[lines.function[i]];
-    const share = (part) => `${(100 * part).toFixed(1)}%`;
+    const share = (part) => percent(part, 1);
     panel.append(list([
       `${counted(ranks.numbers.length, "rank")}, the longest ran for ${time(Math.max(...ranks.wall))}`,
       `parallel efficiency ${share(ranks.parallel)} = load balance ${share(ranks.balance)} \u00d7 communication efficiency ${share(ranks.communication)}`,
@@ -224,7 +229,7 @@ class RanksView extends TablesView {
     const rows = ranks.matrix.slice(0, 60);
     const head = h("tr", {}, h("th", { scope: "col" }, "Line"), ranks.numbers.map((one) => h("th", { scope: "col" }, few ? `rank ${one}` : "")));
     const body = rows.map((times, i) => {
-      const most = Math.max(1, ...times);
+      const most = maximum(times);
       return h("tr", {},
         h("th", { scope: "row" }, lineLink(data.functions.file[ranks.lines.function[i]], ranks.lines.line[i])),
         times.map((ns, index) => {
@@ -239,6 +244,7 @@ class RanksView extends TablesView {
   }
 }
 
+/** The tab Advice. */
 class AdviceView {
   make(panel) {
     const { findings, unchecked, missing } = data.advice;
@@ -247,7 +253,7 @@ class AdviceView {
       : "The numbers of this profile prove none of the known causes of lost time."));
     panel.append(h("ol", { class: "findings" }, findings.map((one) =>
       h("li", {},
-        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% of the run `, bar(one.share)),
+        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${percent(one.share, 1)} of the run `, bar(one.share)),
         h("p", {}, visible(one.measured)),
         list(one.places.map(([f, line]) => {
           const file = f >= 0 ? data.functions.file[f] : NONE;
@@ -259,6 +265,7 @@ class AdviceView {
   }
 }
 
+/** The tab Run. */
 class RunView extends TablesView {
   make(panel) {
     const { notes, processes } = data;

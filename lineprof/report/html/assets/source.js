@@ -14,6 +14,7 @@ function filesByTime() {
   return descending([...own.keys()], own).map((file) => [file, `${fileName(file)} \u00b7 ${ofRun(own[file]) || "0%"}`]);
 }
 
+/** The tab Source. */
 class SourceView {
   keys = {
     title: "Source",
@@ -34,7 +35,6 @@ class SourceView {
     this.onlyHot = false;
     this.shown = [];
     const { lines } = data;
-    data.hasSlices = data.timeline.traces.some((one) => one.count);
     this.known = LINE_COLUMNS.filter((one) =>
       one.always || (one.needs ? data[one.needs] : lines[one.name]?.some((number) => number > 0)));
     this.fit();

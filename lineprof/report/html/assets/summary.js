@@ -16,6 +16,7 @@ const PART_ADDRESSES = {
   measuring_ns: address("run"),
 };
 
+/** The tab Summary. */
 class SummaryView {
   make(panel) {
     append(panel, [

@@ -102,12 +102,14 @@ async function traceLanes(trace) {
   return [...groups.entries()].sort((a, b) => a[0] - b[0]).flatMap(([, group]) => group.lanes);
 }
 
+/** Return the title of a process in the timeline. */
 function processTitle(process) {
   const one = data.processes[process];
   if (!one) return "Process";
   return one.rank === null ? `Process ${one.pid}` : `Rank ${one.rank} (${one.pid})`;
 }
 
+/** Return the title of a thread in the timeline. */
 function threadTitle(thread) {
   return visible(`${thread.name || "Thread"} (${thread.native_id})`);
 }
@@ -171,6 +173,7 @@ function ownOfLine(f, line) {
   return index < 0 ? 0 : data.lines.self[data.functions.first[f] + index];
 }
 
+/** The tab Timeline. */
 class TimelineView extends Drawing {
   keys = {
     title: "Timeline",
