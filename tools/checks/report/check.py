@@ -36,6 +36,8 @@ from tools.checks.report.served import check_folder, check_served
 from tools.checks.report.walk_flame import (
     COMPARED,
     FLAME_WALK,
+    MUTUAL,
+    bands_in_recursion,
     changed_paths,
     gpu_bands,
     sandwich_times,
@@ -303,6 +305,13 @@ def gpu(workspace: Workspace) -> Report:
     return Report("gpu", workspace.report(profile), walk=walk)
 
 
+def mutual(workspace: Workspace) -> Report:
+    """Write a page of functions that call each other and launch work on a GPU."""
+    profile = workspace.profile("mutual", MUTUAL, "--whole", **native.SIMULATED)
+    walk = (bands_in_recursion,)
+    return Report("mutual", workspace.report(profile), walk=walk)
+
+
 def diff(workspace: Workspace) -> Report:
     """Write the page of a comparison."""
     before, after = (
@@ -339,7 +348,7 @@ def large(
 
 
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
-    **{one.__name__: one for one in (small, nested, hostile, gpu, diff, ranks)},
+    **{one.__name__: one for one in (small, nested, hostile, gpu, mutual, diff, ranks)},
 }
 LARGE: dict[str, Callable[[Workspace], Report]] = {
     "functions": large("functions", MAX_LARGE, *WALK, *FLAME_WALK, *walk_tables.WALK),
