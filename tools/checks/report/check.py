@@ -288,6 +288,14 @@ def nested(workspace: Workspace) -> Report:
     return Report("nested", workspace.report(profile), walk=walk)
 
 
+def deeper(workspace: Workspace) -> Report:
+    """Write a page of a program with more call paths than are kept."""
+    limit = {"LINEPROF_MAX_PATHS": walk_source.MAX_PATHS}
+    profile = workspace.profile("deeper", walk_source.DEEPER, "--whole", **limit)
+    walk = (walk_source.lost_within_calls, walk_source.recursion_ends)
+    return Report("deeper", workspace.report(profile), walk=walk)
+
+
 def hostile(workspace: Workspace) -> Report:
     """Write a page of source text that tries to break out of it."""
     profile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
@@ -348,7 +356,10 @@ def large(
 
 
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
-    **{one.__name__: one for one in (small, nested, hostile, gpu, mutual, diff, ranks)},
+    **{
+        one.__name__: one
+        for one in (small, nested, deeper, hostile, gpu, mutual, diff, ranks)
+    },
 }
 LARGE: dict[str, Callable[[Workspace], Report]] = {
     "functions": large("functions", MAX_LARGE, *WALK, *FLAME_WALK, *walk_tables.WALK),
