@@ -280,6 +280,14 @@ def nested(workspace: Workspace) -> Report:
     return Report("nested", workspace.report(profile), walk=walk)
 
 
+def deeper(workspace: Workspace) -> Report:
+    """Write a page of a program with more call paths than are kept."""
+    limit = {"LINEPROF_MAX_PATHS": walk_source.MAX_PATHS}
+    profile = workspace.profile("deeper", walk_source.DEEPER, "--whole", **limit)
+    walk = (walk_source.lost_within_calls, walk_source.recursion_ends)
+    return Report("deeper", workspace.report(profile), walk=walk)
+
+
 def hostile(workspace: Workspace) -> Report:
     """Write a page of source text that tries to break out of it."""
     profile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
@@ -295,6 +303,14 @@ def gpu(workspace: Workspace) -> Report:
     flames = (*walk_flame.WALK, walk_flame.gpu_bands)
     walk = (*ROWS, *walk_timeline.WALK, *walk_summary.WALK, *flames)
     return Report("gpu", workspace.report(profile), walk=walk)
+
+
+def mutual(workspace: Workspace) -> Report:
+    """Write a page of functions that call each other and launch work on a GPU."""
+    program = walk_flame.MUTUAL
+    profile = workspace.profile("mutual", program, "--whole", **native.SIMULATED)
+    walk = (walk_flame.bands_in_recursion,)
+    return Report("mutual", workspace.report(profile), walk=walk)
 
 
 def diff(workspace: Workspace) -> Report:
@@ -333,7 +349,10 @@ def large(
 
 
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
-    **{one.__name__: one for one in (small, nested, hostile, gpu, diff, ranks)},
+    **{
+        one.__name__: one
+        for one in (small, nested, deeper, hostile, gpu, mutual, diff, ranks)
+    },
 }
 LARGE: dict[str, Callable[[Workspace], Report]] = {
     "functions": large(

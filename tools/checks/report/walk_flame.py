@@ -208,6 +208,44 @@ def gpu_bands(one: Page) -> None:
     expect(one, "bands of GPU work", f"{WRONG_BANDS} === ''")
 
 
+# Three calls of each function, two of them inner ones: what these called, and so
+# launched, stands on the outer call.
+MUTUAL = """\
+import ctypes, os
+gpu = ctypes.CDLL(os.environ["LINEPROF_CUDA"])
+gpu.fk_launch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64]
+def launch(ns):
+    gpu.fk_launch(b"kernel", 0, ns)
+def even(n):
+    launch(5_000)
+    return n == 0 or odd(n - 1)
+def odd(n):
+    gpu.fk_launch(b"kernel", 0, 2_000)
+    return n > 0 and even(n - 1)
+gpu.fk_init()
+gpu.fk_wait_really(1)
+even(5)
+"""
+MUTUAL_NS = {"even": 21_000, "odd": 6_000, "launch": 15_000}
+
+
+def bands_in_recursion(one: Page) -> None:
+    """Read the GPU work of functions that call each other in turn."""
+    show(one, "flame")
+    frames = f"{VIEW}.main.frames"
+    one.value(
+        f"""(() => {{
+          const todo = [...{frames}.on(NONE)];
+          while (todo.length) todo.push(...{frames}.on(todo.pop()));
+        }})()"""
+    )
+    for name, ns in MUTUAL_NS.items():
+        named = f"frameName({frames}.fn[i]) === {name!r} && !{frames}.line[i]"
+        outer = f"[...{frames}.fn.keys()].filter((i) => {named})"
+        most = f"Math.max(...{outer}.map((i) => {frames}.gpu[i]))"
+        expect(one, f"GPU work of {name}", f"{most} === {ns}")
+
+
 def flame_colours(one: Page) -> None:
     """Compare the text of frames with the colours behind it."""
     expect(one, "contrast", f"{PALE_COLOURS} === ''")

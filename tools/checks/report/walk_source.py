@@ -184,6 +184,34 @@ def shares_of_callees(one: Page) -> None:
         raise Mismatch(f"shares of callees are {shares} %")
 
 
+# More call paths than are kept: what is known of the others are sums.
+DEEPER = """\
+def leaf(n):
+    return sum(range(2000 * n))
+def even(n):
+    leaf(n)
+    return n and odd(n - 1)
+def odd(n):
+    return leaf(n) + (even(n - 1) if n else 0)
+def main():
+    even(6)
+    odd(5)
+main()
+"""
+MAX_PATHS = "3"
+
+
+def lost_within_calls(one: Page) -> None:
+    """Read the rows that stand for call paths that were not kept."""
+    show(one, "source")
+    rows = (
+        f"[...{VIEW}.callsFrom].flatMap(([line, calls]) => calleesOf(line, calls))"
+        ".flatMap((row) => row.below).filter((row) => row.note)"
+    )
+    expect(one, "lost paths", f"{rows}.length")
+    expect(one, "their share", f"{rows}.every((row) => row.run <= row.above.run)")
+
+
 def own_columns(one: Page) -> None:
     """Look at the columns that are shown at first, and show another one."""
     show(one, "source")

@@ -33,20 +33,38 @@ function gpuLaunches(paths) {
       if (up >= 0) found.push({ path: up, line: isLost[i] ? 0 : line[i], ns: self[i] });
       continue;
     }
-    const same = isLost[i] ? NONE : pathOf(paths, up, fn[i], line[i]);
+    const same = isLost[i] ? NONE : calleePath(paths, up, fn[i], line[i]);
     isLost[i] ||= same < 0;
     at[i] = same < 0 ? up : same;
   }
   return found;
 }
 
-/** Return the path of a call from a line of path `up`, maybe through C functions; NONE if there is none. */
-function pathOf(paths, up, fn, line) {
+/**
+ * Return the path of a function that was called from a line of path `up`; NONE if there is none.
+ * What an inner call of a function called stands on the outer one.
+ */
+function calleePath(paths, up, fn, line) {
+  const isC = (f) => f >= 0 && data.functions.file[f] < 0;
+  const direct = pathOf(paths, up, fn, line, isC);
+  if (direct >= 0 || up < 0) return direct;
+  let outer = paths.parent[up];
+  while (outer >= 0 && paths.fn[outer] !== paths.fn[up]) outer = paths.parent[outer];
+  const found = outer < 0 ? NONE : pathOf(paths, outer, fn, line, isC);
+  // A launch has lines that are open several times where they are innermost: between its
+  // lines, others can be missing.
+  return found < 0 ? pathOf(paths, outer < 0 ? up : outer, fn, line, () => true) : found;
+}
+
+/**
+ * Return the path of a call from a line of path `up`, maybe through functions for which `isPassed`
+ * is true: the nearest one; NONE if there is none.
+ */
+function pathOf(paths, up, fn, line, isPassed) {
   const todo = up < 0 ? paths.roots() : paths.callees(up).filter((i) => paths.line[i] === line);
   for (const one of todo) {
     if (paths.fn[one] === fn) return one;
-    const isC = paths.fn[one] >= 0 && data.functions.file[paths.fn[one]] < 0;
-    if (isC && todo.length < 1000) todo.push(...paths.callees(one));
+    if (isPassed(paths.fn[one]) && todo.length < 1000) todo.push(...paths.callees(one));
   }
   return NONE;
 }

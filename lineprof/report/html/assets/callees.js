@@ -57,7 +57,7 @@ class Callee {
     this.time = time ?? total(inclusive);
     this.run = run ?? total(once);
     this.self = total(self);
-    this.lost = this.time - total(inclusive);
+    this.lost = { time: this.time - total(inclusive), run: this.run - total(once) };
     this.recurses = this.run < this.time;
   }
 
@@ -87,9 +87,10 @@ function shortened(callees, above) {
   const found = callees.sort((a, b) => b.run - a.run || b.time - a.time || b.hits - a.hits);
   const rest = found.splice(MOST_CALLEES);
   const { at } = above;
-  const note = (words, time) => found.push({ note: words, time, run: time, at, above, depth: above.depth + 1, below: [] });
-  if (rest.length) note(`${count(rest.length)} more callees`, sum(rest.map((one) => one.time)));
-  if (above.lost) note("own time and callees by call paths that were not kept", above.lost);
+  const note = (words, { time, run }) => found.push({ note: words, time, run, at, above, depth: above.depth + 1, below: [] });
+  const total = (name) => sum(rest.map((one) => one[name]));
+  if (rest.length) note(`${count(rest.length)} more callees`, { time: total("time"), run: total("run") });
+  if (above.lost?.time) note("own time and callees by call paths that were not kept", above.lost);
   return found;
 }
 
