@@ -247,9 +247,10 @@ function code(text) {
   return h("code", {}, text);
 }
 
-/** Return a text by whose order lines are sorted: by file, then by number. */
+/** Return a number by which lines are sorted: by the name of the file, then by their own number. */
 function lineOrder(file, line) {
-  return `${fileName(file)}:${String(line).padStart(7, "0")}`;
+  data.fileOrder ??= new Map([...data.files.name].sort().map((name, order) => [name, order]));
+  return (data.fileOrder.get(data.files.name[file]) ?? NONE) * 1e7 + line;
 }
 
 /** Return the text of one line of a file, without blanks at its ends, or its beginning. */
@@ -353,16 +354,21 @@ function mainElement() {
   return [...panel.querySelectorAll('[tabindex="0"]')].find((one) => one.offsetParent && !one.closest("aside")) ?? panel;
 }
 
+/** Return a text of a place, whose end is in sight where it has no room: the number of a line. */
+function ending(text) {
+  return h("bdi", { dir: "ltr" }, text);
+}
+
 /** Return a link to a line, or text if the file is unknown. */
 function lineLink(file, line, text) {
   const label = text ?? `${fileName(file)}:${line}`;
-  return file < 0 ? label : h("a", { href: lineAddress(file, line) }, label);
+  return file < 0 ? label : h("a", { href: lineAddress(file, line) }, ending(label));
 }
 
 function functionLink(f) {
   if (f < 0) return functionName(f);
   if (data.functions.file[f] < 0) return h("span", { class: "c" }, functionName(f));
-  return h("a", { href: functionAddress(f) }, functionName(f));
+  return h("a", { href: functionAddress(f) }, ending(functionName(f)));
 }
 
 /** Return the coloured part of a bar, as wide as a share (0 to 1) of it. */
