@@ -321,7 +321,8 @@ def diff(workspace: Workspace) -> Report:
     )
     page = workspace.folder / "diff.html"
     workspace.run("-m", "lineprof", "diff", "--html", page, before, after)
-    return Report("diff", page, walk=(walk_flame.changed_paths, *walk_frame.WALK))
+    walk = (walk_flame.changed_paths, walk_tables.changes_on_phones, *walk_frame.WALK)
+    return Report("diff", page, walk=walk)
 
 
 def ranks(workspace: Workspace) -> Report:

@@ -279,6 +279,57 @@ def functions_are_one_stop(one: Page) -> None:
     expect(one, "the source", f"document.activeElement === {CODE}")
 
 
+def callees_stay_open(one: Page) -> None:
+    """Open callees, leave the file or show hot lines alone: all is as it was."""
+    to_call(one)
+    place = one.value("location.hash")
+    press(one, ".code", "ArrowRight", "ArrowDown")
+    chosen = f"{CODE}.querySelector('.row.callee.selected')"
+    for pressed in ("true", "false"):
+        press(one, ".code", "h")
+        button = "document.querySelector('.middle [aria-pressed]').ariaPressed"
+        expect(one, "a callee in sight", f"{button} === {pressed!r} && {chosen}")
+        step = f"Math.min(ROW, {VIEW}.map.size.height / {VIEW}.shown.length)"
+        expect(one, "the map of what is shown", f"{VIEW}.map.step === {step}")
+    one.value(f"{VIEW}.open({VIEW}.file)")
+    one.value(f"go({place!r})")
+    is_open = f"{VIEW}.opened.has({VIEW}.selected)"
+    expect(one, "callees as before", is_open)
+    press(one, ".code", "ArrowLeft")
+    expect(one, "no callees", f"!{is_open}")
+
+
+def menu_of_columns(one: Page) -> None:
+    """Open the menu of columns: it is in the window; Escape and a click close it."""
+    show(one, "source")
+    menu = "document.querySelector('.middle .menu')"
+    for width in (WINDOW[0], 800, PHONE[0]):
+        one.size(width, WINDOW[1])
+        one.value(f"{menu}.firstChild.click()")
+        box = f"{menu}.lastChild.getBoundingClientRect()"
+        expect(one, "all of it", f"{box}.left >= 0 && {box}.right <= {width}")
+        one.value(f"{menu}.querySelector('input').focus()")
+        one.press("Escape")
+        focus = f"document.activeElement === {menu}.firstChild"
+        expect(one, "closed by Escape", f"!{menu}.open && {focus}")
+        one.value(f"{menu}.firstChild.click()")
+        one.click(width / 2, WINDOW[1] - 20)
+        expect(one, "closed by a click", f"!{menu}.open")
+    one.size(*WINDOW)
+
+
+def long_lines_can_be_read(one: Page) -> None:
+    """Scroll to the right on a phone: all of each line is in its row."""
+    show(one, "source")
+    one.size(*PHONE)
+    rows = f"[...{CODE}.querySelectorAll('.rows .row')]"
+    text = "one.lastChild"
+    cut = f"{rows}.filter((one) => {text}.scrollWidth > {text}.offsetWidth)"
+    wide = f"{CODE}.scrollWidth > {CODE}.clientWidth"
+    expect(one, "whole lines", f"{rows}.length && {wide} && !{cut}.length")
+    one.size(*WINDOW)
+
+
 def over_the_run(one: Page) -> None:
     """Look for the drawing of when a line ran."""
     show(one, "source")
@@ -318,6 +369,9 @@ WALK = (
     hot_lines_by_key,
     follow_calls,
     callees_below,
+    callees_stay_open,
+    menu_of_columns,
+    long_lines_can_be_read,
     recursion_ends,
     own_columns,
     function_above,

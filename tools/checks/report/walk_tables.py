@@ -123,8 +123,46 @@ def phones_show_what_matters(one: Page) -> None:
         expect(one, f"{tab}: {title}", f"{area}.innerText.startsWith({title!r})")
         expect(one, f"{tab}: no scroll", f"{area}.scrollWidth <= {area}.clientWidth")
         expect(one, f"{tab}: a bar", f"{area}.querySelector('.rows .bar')")
+        places_keep_their_end(tab, one)
     one.size(*WINDOW)
     expect(one, "all columns", f"{table_of('lines')}.shown.length > 3")
+
+
+def places_keep_their_end(tab: str, one: Page) -> None:
+    """Look at the links of a table: their ends, numbers of lines, are in sight."""
+    links = f"[...document.querySelectorAll('#panel-{tab} .rows [role=cell] > a')]"
+    right = "getBoundingClientRect().right"
+    cut = f"{links}.filter((one) => one.firstChild.{right} > one.{right} + 1)"
+    expect(one, f"{tab}: ends of places", f"{links}.length && !{cut}.length")
+
+
+def changes_on_phones(one: Page) -> None:
+    """Look at a comparison on a phone: the place of each change, nothing beside."""
+    one.size(*PHONE)
+    for tab, titles in (
+        ("lines", "Line,Source,Change"),
+        ("functions", "Line,Function,Change"),
+    ):
+        show(one, tab)
+        table = table_of(tab)
+        shown = f"{table}.shown.map((one) => one.title).join()"
+        expect(one, f"{tab}: columns", f"{shown} === {titles!r}")
+        area = f"{table}.element"
+        expect(one, f"{tab}: no scroll", f"{area}.scrollWidth <= {area}.clientWidth")
+        places_keep_their_end(tab, one)
+    one.size(*WINDOW)
+
+
+def few_rows_on_paper(one: Page) -> None:
+    """Print a long table: its first rows, and how many more there are."""
+    show(one, "lines")
+    table = table_of("lines")
+    one.value("dispatchEvent(new Event('beforeprint'))")
+    rest = f"{table}.rows.body.lastChild.textContent.includes(' more row')"
+    all_rows = f"{table}.rows.shown.size === {table}.list.length"
+    expect(one, "rows on paper", f"{rest} !== ({all_rows})")
+    one.value("dispatchEvent(new Event('afterprint'))")
+    expect(one, "rows on the screen", f"!{rest}")
 
 
 WALK = (
@@ -134,4 +172,5 @@ WALK = (
     bars_can_be_compared,
     keys_select_rows,
     phones_show_what_matters,
+    few_rows_on_paper,
 )

@@ -261,9 +261,10 @@ function code(text) {
   return h("code", {}, text);
 }
 
-/** Return a text by whose order lines are sorted: by file, then by number. */
+/** Return a number by which lines are sorted: by the name of the file, then by their own number. */
 function lineOrder(file, line) {
-  return `${fileName(file)}:${String(line).padStart(7, "0")}`;
+  data.fileOrder ??= new Map([...data.files.name].sort().map((name, order) => [name, order]));
+  return (data.fileOrder.get(data.files.name[file]) ?? NONE) * 1e7 + line;
 }
 
 /** Return the text of one line of a file, without blanks at its ends, or its beginning. */
@@ -376,17 +377,22 @@ function link(href, ...children) {
   return h("a", { href }, children);
 }
 
+/** Return a text of a place, whose end is in sight where it has no room: the number of a line. */
+function ending(text) {
+  return h("bdi", { dir: "ltr" }, text);
+}
+
 /** Return a link to a line, or text if the file is unknown. */
 function lineLink(file, line, text) {
   const label = text ?? placeName(file, line);
-  return file < 0 ? label : link(lineAddress(file, line), label);
+  return file < 0 ? label : link(lineAddress(file, line), ending(label));
 }
 
 /** Return a link to a function, or its name if it has no source. */
 function functionLink(f) {
   if (f < 0) return functionName(f);
   if (data.functions.file[f] < 0) return h("span", { class: "dim" }, functionName(f));
-  return link(functionAddress(f), functionName(f));
+  return link(functionAddress(f), ending(functionName(f)));
 }
 
 /** Return the coloured part of a bar, as wide as a share (0 to 1) of it. */

@@ -94,7 +94,7 @@ class LinePanel {
       return [...times(edges.inclusive[edge], edges.calls[edge]), place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller))];
     });
     return [
-      h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
+      h("h3", {}, ending(functionName(f)), `: ${[time(functions.total[f]), ...callsOf(f)].join(" in ")}`),
       items.length ? list(items, { "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "The callers of this function are not known." : "The profile does not say who called whom."),
     ];
   }

@@ -145,6 +145,12 @@ function hotLines() {
   return data.hot;
 }
 
+/** Return [the number of calls of a function in words]; [] if the profile counts no calls. */
+function callsOf(f) {
+  const { calls } = data.functions;
+  return calls[f] || data.hasCalls ? [counted(calls[f], "call")] : [];
+}
+
 /** Return calls in the order of their time, as indexes of `edges`. */
 function byTime(calls) {
   return descending(calls, data.edges.inclusive);

@@ -15,7 +15,7 @@ class FunctionsView extends TablesView {
     const number = (name, title, tip, show = time) => ({ title, tip, value: (f) => functions[name][f], show: unlessZero(show) });
     const columns = [
       { title: "Function", left: true, wide: 2, width: 180, phone: 1, value: (f) => functions.name[f], text: functionLink },
-      { title: "Place", left: true, wide: 1, width: 120, value: functionPlace },
+      { title: "Place", left: true, wide: 1, width: 120, value: functionPlace, show: (place) => h("span", { class: "place" }, ending(place)) },
       number("calls", "Calls", "all calls, recursive ones included", count),
       has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
@@ -88,7 +88,7 @@ class FilesView extends TablesView {
     const own = inside.map((some) => sum(some.map((f) => functions.self[f])));
     const gpu = inside.map((some) => sum(some.map((f) => sum(ofLines(gpuOwn, f)))));
     const columns = [
-      { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => link(address("source", files.name[i]), fileName(i)) },
+      { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => link(address("source", files.name[i]), ending(fileName(i))) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
       data.hasCalls && runColumn((i) => own[i], maximum(own), 2),
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
