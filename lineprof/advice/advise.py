@@ -96,7 +96,7 @@ def first_finding(
 
 
 def _first(found: list[Finding]) -> Finding | None:
-    # The first one, but an import only without others.
+    """Return the first of some findings; an import only if there are no others."""
     return min(found, key=lambda one: one.kind == lines.IMPORT, default=None)
 
 

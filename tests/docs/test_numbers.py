@@ -33,7 +33,7 @@ pytestmark = pytest.mark.once  # pages beside names of columns
 
 ROW = re.compile(r"^\| (.+?) \| (.+) \|$", re.MULTILINE)
 ASSETS = Path(lineprof.report.__file__).with_name("html") / "assets"
-TITLE = re.compile(r'title: "([^"]+)", (?:left|tip|text|value|width):')
+TITLE = re.compile(r'title: "([^"]+)", (?:left|phone|tip|text|value|width)[:,]')
 UNIT = re.compile(r" \((?:us|ms|ns)\)$")
 
 

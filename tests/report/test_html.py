@@ -231,6 +231,24 @@ def test_a_page_of_an_empty_profile_says_why_it_is_empty() -> None:
     assert page.data["notes"] == [LineStats({}, 1e-9).why_empty]
 
 
+def test_raw_times_leave_own_times_as_they_are() -> None:
+    """Callees are known without the cost of measuring alone, and so is the run."""
+
+    def costly(cell: ThreadLine) -> ThreadLine:
+        return cell._replace(raw_ns=10 * cell.time_ns)
+
+    profile = example_calls.example()
+    costs = profile.with_functions(
+        one._replace(thread_lines=tuple(map(costly, one.thread_lines)))
+        for one in profile.functions
+    )
+    page, raw = page_of(LineStats.of(costs)), page_of(LineStats.of(costs), raw=True)
+    assert raw.data["lines"]["self"] == page.data["lines"]["self"]
+    assert raw.data["run"] == page.data["run"]
+    times = [10 * ns for ns in page.data["lines"]["time"]]
+    assert raw.data["lines"]["time"] == times
+
+
 def test_raw_times_include_the_cost_of_measuring() -> None:
     profile = example_stats.example()
     measured = {

@@ -138,8 +138,12 @@ class Page:
                 raise Mismatch(f"never true in the page: {expression}")
             time.sleep(0.05)
 
-    def click(self, x: float, y: float) -> None:
-        """Click with the left button at a point (CSS pixels)."""
+    def point(self, x: float, y: float) -> None:
+        """Move the pointer to a point (CSS pixels)."""
+        self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def click(self, x: float, y: float, count: int = 1) -> None:
+        """Click with the left button at a point; `count` is 2 for a second click."""
         for kind in ("mousePressed", "mouseReleased"):
             self.send(
                 "Input.dispatchMouseEvent",
@@ -147,7 +151,7 @@ class Page:
                 x=x,
                 y=y,
                 button="left",
-                clickCount=1,
+                clickCount=count,
             )
 
     def press(self, *keys: str) -> None:

@@ -88,7 +88,9 @@ class Collector:
         self._files = {path: index for index, path in enumerate(paths)}
         self._names = short_names(self._totals)
         self._edges = edges(self._profile.calls)
-        self._self_ns = line_self_ns(self._profile, self._edges)
+        # Callees have no times as measured, so that lines have no own ones.
+        known = profile if profile.calls.nodes else self._profile
+        self._self_ns = line_self_ns(known, self._edges)
         self._parts = run_parts(self._profile, sources.line, self._self_ns)
         self.title = self._title()
 
@@ -272,6 +274,7 @@ class Collector:
                     "process": one.process,
                     "count": one.count,
                     "leftOut": one.left_out,
+                    "minLine": one.min_line_ns or 0,
                     "origin": str(one.origin_ns),
                     "zero": clock.zero_of(one),
                     "functions": [self._function(key) for key in one.functions],

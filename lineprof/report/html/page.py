@@ -29,6 +29,13 @@ _STYLES = (
     *("panels.css", "comparison.css", "print.css"),
 )
 
+# Pages are dark as the reader chose, or as the system is unless the reader chose light.
+_DARK = """
+@media screen {{ :root[data-theme="dark"] {{ {colours} }} }}
+@media screen and (prefers-color-scheme: dark) {{
+:root:not([data-theme="light"]) {{ {colours} }} }}
+"""
+
 _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 
 # Scripts of pages, in the order in which they need one another.
@@ -64,7 +71,7 @@ def page(
     `blobs` are packed columns of `lineprof.model.timelines`; `data` refers to them by
     their index.
     """
-    style = _joined(_STYLES)
+    style = _style()
     clean = escape(printable(title).encode("utf-8", "backslashreplace").decode())
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
@@ -88,10 +95,14 @@ def page(
 
 def policy(scripts: Sequence[str]) -> str:
     """Return the content security policy of pages with `scripts`."""
-    texts = {"loader": _LOADER, "script": scripts, "style": _STYLES}
-    return _POLICY.format_map(
-        {name: sha256_of(_joined(names)) for name, names in texts.items()}
-    )
+    texts = {"loader": _joined(_LOADER), "script": _joined(scripts), "style": _style()}
+    return _POLICY.format_map({name: sha256_of(text) for name, text in texts.items()})
+
+
+def _style() -> str:
+    """Return the style sheet of all pages."""
+    dark = _DARK.format(colours=_joined(("dark.css",)))
+    return _joined(_STYLES) + dark
 
 
 def _packed(text: str) -> bytes:
@@ -107,7 +118,7 @@ def _block(name: str, data: bytes) -> Iterator[str]:
     yield "</script>"
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=5)  # a loader, two pages, the style, its dark colours
 def _joined(names: Sequence[str]) -> str:
     """Return the texts of files in `assets`, one after the other."""
     folder = files("lineprof.report.html") / "assets"

@@ -24,7 +24,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tools.checks.browser import browser, page
 from tools.checks.findings import Mismatch, MissingReader
-from tools.checks.report import axe, walk_frame, walk_source, walk_tables
+from tools.checks.report import (
+    axe,
+    walk_flame,
+    walk_frame,
+    walk_source,
+    walk_summary,
+    walk_tables,
+    walk_timeline,
+)
 from tools.checks.report.figures import (
     forced_layouts,
     longest_task,
@@ -33,29 +41,8 @@ from tools.checks.report.figures import (
     zoom_frames,
 )
 from tools.checks.report.served import check_folder, check_served
-from tools.checks.report.walk_flame import (
-    COMPARED,
-    FLAME_WALK,
-    changed_paths,
-    gpu_bands,
-    sandwich_times,
-)
 from tools.checks.report.walk_frame import PHONE, WINDOW
-from tools.checks.report.walk_summary import summary
-from tools.checks.report.walks import (
-    NESTED,
-    TIMELINE,
-    WALK,
-    drawn,
-    fold_a_group,
-    follow_calls,
-    hits_of_outer_functions,
-    kernel_to_line,
-    no_injection,
-    prints_black_on_white,
-    show,
-    sort_tables,
-)
+from tools.checks.report.walks import drawn, show, view_of
 from tools.dev import native
 from tools.dev.envs import (
     ROOT,
@@ -80,6 +67,13 @@ MAX_SMALL, MAX_LARGE = 150_000, 5_000_000  # bytes of a page
 MAX_OPEN_MS = 2_000
 MAX_FRAME_MS = 50
 MAX_TASK_MS = 40  # of a scroll, in processor time
+# Walks through the source and the tables of any report.
+ROWS = (
+    walk_source.count_once,
+    walk_source.hot_lines_by_key,
+    walk_tables.sort_tables,
+    walk_tables.search,
+)
 
 SMALL = """\
 import time
@@ -202,7 +196,7 @@ def check(report: Report, one: Page, look: Look) -> None:
         drawn(one)
         # Walks look at no colour: one theme is enough for the gate.
         walks = report.walk if look.figures or theme == "light" else ()
-        for walk in (*walks, prints_black_on_white):
+        for walk in (*walks, walk_frame.prints_black_on_white):
             walk(one)
         if one.errors:
             raise Mismatch(f"the console has: {one.errors[0]}")
@@ -212,7 +206,7 @@ def check(report: Report, one: Page, look: Look) -> None:
 
 
 def check_tabs(name: str, one: Page, look: Look, script: str) -> None:
-    """Look at each tab, and at the dialogs, with the `script` of axe-core unless ''.
+    """Look at each tab and dialog, with the `script` of axe-core unless it is "".
 
     `name` has {} for the name of a tab.
     """
@@ -222,23 +216,21 @@ def check_tabs(name: str, one: Page, look: Look, script: str) -> None:
         if tab == "timeline":
             info = "document.querySelector('#panel-timeline .info')"
             one.wait(f"!{info}.textContent.startsWith('Reading')")
-        drawn(one)
-        walk_frame.fits_the_screen(name.format(tab), one)
-        if script:
-            axe.no_violations(name.format(tab), one, script)
-        if look.shots:
-            file = look.shots / f"{name.format(tab)}.png"
-            file.write_bytes(one.screenshot())
+        check_shown(name.format(tab), one, look, script)
     for dialog, opens in walk_frame.DIALOGS.items():
         one.value(f"{opens}(), 0")
-        drawn(one)
-        walk_frame.fits_the_screen(name.format(dialog), one)
-        if script:
-            axe.no_violations(name.format(dialog), one, script)
-        if look.shots:
-            file = look.shots / f"{name.format(dialog)}.png"
-            file.write_bytes(one.screenshot())
+        check_shown(name.format(dialog), one, look, script)
         one.value("document.querySelector('dialog').close()")
+
+
+def check_shown(name: str, one: Page, look: Look, script: str) -> None:
+    """Look at what is shown, and keep a picture of it."""
+    drawn(one)
+    walk_frame.fits_the_screen(name, one)
+    if script:
+        axe.no_violations(name, one, script)
+    if look.shots:
+        (look.shots / f"{name}.png").write_bytes(one.screenshot())
 
 
 def check_large(report: Report, one: Page, look: Look) -> None:
@@ -258,12 +250,12 @@ def check_large(report: Report, one: Page, look: Look) -> None:
     if report.name == "slices":
         one.open("about:blank")
         one.open(f"{report.file.as_uri()}#timeline")
-        view = "tabs.find((one) => one.name === 'timeline')?.view"
-        one.wait(f"document.documentElement.dataset.ready && {view}?.bands", limit_s=30)
-        one.value(f"{view}.ready")
+        timeline = view_of("timeline")
+        one.wait("document.documentElement.dataset.ready", limit_s=30)
+        one.value(f"{timeline}.ready")
         within(
             "open at a million slices",
-            float(one.value(f"{TIMELINE}.readyMs")),
+            float(one.value(f"{timeline}.readyMs")),
             MAX_OPEN_MS,
             "ms",
         )
@@ -273,21 +265,33 @@ def check_large(report: Report, one: Page, look: Look) -> None:
 def small(workspace: Workspace) -> Report:
     """Write a page with every tab but those of ranks and GPUs."""
     profile = workspace.profile("small", SMALL, "--whole", "--trace")
-    flames = (*FLAME_WALK, sandwich_times)
-    walk = (*WALK, follow_calls, summary, *flames, *walk_frame.WALK, *walk_source.WALK)
-    return Report("small", workspace.report(profile), walk=(*walk, *walk_tables.WALK))
+    rows = (*walk_source.WALK, *walk_tables.WALK, *walk_summary.WALK)
+    flames = (*walk_flame.WALK, walk_flame.sandwich_times)
+    walk = (*rows, *flames, *walk_frame.WALK)
+    return Report("small", workspace.report(profile), walk=walk)
 
 
 def nested(workspace: Workspace) -> Report:
     """Write a page of functions that share lines."""
-    profile = workspace.profile("nested", NESTED, "--whole")
-    return Report("nested", workspace.report(profile), walk=(hits_of_outer_functions,))
+    profile = workspace.profile("nested", walk_source.NESTED, "--whole")
+    shares = (walk_source.recursion_ends, walk_source.shares_of_callees)
+    rows = (walk_source.hits_of_outer_functions, *shares, walk_tables.time_per_call)
+    walk = (*rows, *walk_summary.WALK)
+    return Report("nested", workspace.report(profile), walk=walk)
+
+
+def deeper(workspace: Workspace) -> Report:
+    """Write a page of a program with more call paths than are kept."""
+    limit = {"LINEPROF_MAX_PATHS": walk_source.MAX_PATHS}
+    profile = workspace.profile("deeper", walk_source.DEEPER, "--whole", **limit)
+    walk = (walk_source.lost_within_calls, walk_source.recursion_ends)
+    return Report("deeper", workspace.report(profile), walk=walk)
 
 
 def hostile(workspace: Workspace) -> Report:
     """Write a page of source text that tries to break out of it."""
     profile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
-    walk = (no_injection, walk_frame.empty_tabs_come_last)
+    walk = (walk_frame.no_injection, walk_frame.empty_tabs_come_last)
     return Report("hostile", workspace.report(profile), walk=walk)
 
 
@@ -296,20 +300,29 @@ def gpu(workspace: Workspace) -> Report:
     program = ROOT / "examples" / "simulated_gpu.py"
     flags = ("--whole", "--gpu-api", "--trace")
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
-    flames = (*FLAME_WALK, gpu_bands)
-    walk = (*WALK, kernel_to_line, fold_a_group, summary, *flames)
+    flames = (*walk_flame.WALK, walk_flame.gpu_bands)
+    walk = (*ROWS, *walk_timeline.WALK, *walk_summary.WALK, *flames)
     return Report("gpu", workspace.report(profile), walk=walk)
+
+
+def mutual(workspace: Workspace) -> Report:
+    """Write a page of functions that call each other and launch work on a GPU."""
+    program = walk_flame.MUTUAL
+    profile = workspace.profile("mutual", program, "--whole", **native.SIMULATED)
+    walk = (walk_flame.bands_in_recursion,)
+    return Report("mutual", workspace.report(profile), walk=walk)
 
 
 def diff(workspace: Workspace) -> Report:
     """Write the page of a comparison."""
     before, after = (
         workspace.profile(name, text, "--whole")
-        for name, text in zip(("before", "after"), COMPARED)
+        for name, text in zip(("before", "after"), walk_flame.COMPARED)
     )
     page = workspace.folder / "diff.html"
     workspace.run("-m", "lineprof", "diff", "--html", page, before, after)
-    return Report("diff", page, walk=(changed_paths, *walk_frame.WALK))
+    walk = (walk_flame.changed_paths, walk_tables.changes_on_phones, *walk_frame.WALK)
+    return Report("diff", page, walk=walk)
 
 
 def ranks(workspace: Workspace) -> Report:
@@ -319,7 +332,7 @@ def ranks(workspace: Workspace) -> Report:
     profiles = sorted(workspace.folder.glob("rank.r*.lprof"))
     merged = workspace.folder / "ranks.lprof"
     workspace.run("-m", "lineprof", "merge", *profiles, "-o", merged)
-    return Report("ranks", workspace.report(merged), walk=(sort_tables,))
+    return Report("ranks", workspace.report(merged), walk=(walk_tables.sort_tables,))
 
 
 def large(
@@ -337,10 +350,15 @@ def large(
 
 
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
-    **{one.__name__: one for one in (small, nested, hostile, gpu, diff, ranks)},
+    **{
+        one.__name__: one
+        for one in (small, nested, deeper, hostile, gpu, mutual, diff, ranks)
+    },
 }
 LARGE: dict[str, Callable[[Workspace], Report]] = {
-    "functions": large("functions", MAX_LARGE, *WALK, *FLAME_WALK, *walk_tables.WALK),
+    "functions": large(
+        "functions", MAX_LARGE, *ROWS, *walk_flame.WALK, *walk_tables.WALK
+    ),
     "slices": large("slices", 2 * MAX_LARGE),
     "long": large("long", MAX_LARGE),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tools.checks.findings import Mismatch
-from tools.checks.report.walks import TIMELINE
+from tools.checks.report.walk_timeline import TIMELINE
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
@@ -24,38 +24,41 @@ def scroll(selector: str, px: int, frames: int = FRAMES, begin: int = 0) -> str:
 
     Without a selector it is the page. Its value is a list of the frames' times (ms).
     """
+    area = f"document.querySelector({selector!r} || 'none')"
+    return _frames(
+        f"const area = {area} ?? document.scrollingElement;",
+        f"area.scrollTop = {begin} + {px} * frame;",
+        frames,
+    )
+
+
+def _frames(begin: str, step: str, frames: int = FRAMES) -> str:
+    """Return an expression that does a `step` in each `frame` after a `begin`.
+
+    Its value is a list of the frames' times (ms), but for those of the first three.
+    """
     return f"""new Promise((resolve) => {{
-      const area = document.querySelector({selector!r} || "none") ??
-        document.scrollingElement;
+      {begin}
       const times = [];
       let [frame, before] = [0, 0];
-      const step = (now) => {{
+      const next = (now) => {{
         if (frame > 2) times.push(now - before);
         before = now;
-        area.scrollTop = {begin} + {px} * frame;
-        if (++frame < {frames + 3}) requestAnimationFrame(step);
+        {step}
+        if (++frame < {frames + 3}) requestAnimationFrame(next);
         else resolve(times);
       }};
-      requestAnimationFrame(step);
+      requestAnimationFrame(next);
     }})"""
 
 
 def scroll_trace(one: Page, selector: str) -> list[dict[str, Any]]:
     """Scroll an element to its end and back; return Chromium's trace of it."""
-    return one.trace(
-        f"""new Promise((resolve) => {{
-          const area = document.querySelector({selector!r});
-          const far = area.scrollHeight - area.clientHeight;
-          let frame = 0;
-          const step = () => {{
-            area.scrollTop = far * Math.abs(Math.sin(frame / 15));
-            if (++frame < {FRAMES}) requestAnimationFrame(step);
-            else resolve();
-          }};
-          requestAnimationFrame(step);
-        }})""",
-        *TRACED,
-    )
+    begin = f"""
+      const area = document.querySelector({selector!r});
+      const far = area.scrollHeight - area.clientHeight;"""
+    step = "area.scrollTop = far * Math.abs(Math.sin(frame / 15));"
+    return one.trace(_frames(begin, step), *TRACED)
 
 
 def forced_layouts(trace: list[dict[str, Any]]) -> int:
@@ -86,23 +89,12 @@ def longest_task(trace: list[dict[str, Any]]) -> float:
 
 def zoom_frames(one: Page) -> float:
     """Zoom into the timeline and out again; return the longest frame (ms)."""
-    return float(
-        one.value(
-            f"""new Promise((resolve) => {{
-              const view = {TIMELINE};
-              let [frame, before, longest] = [0, performance.now(), 0];
-              const step = (now) => {{
-                if (frame > 2) longest = Math.max(longest, now - before);
-                before = now;
-                view.zoom(frame < {FRAMES} / 2 ? 0.85 : 1 / 0.85);
-                view.move(0.01);
-                if (++frame < {FRAMES}) requestAnimationFrame(step);
-                else resolve(longest);
-              }};
-              requestAnimationFrame(step);
-            }})"""
-        )
-    )
+    step = f"""
+      view.zoom(frame < {FRAMES} / 2 ? 0.85 : 1 / 0.85);
+      view.move(0.01);"""
+    begin = f"const view = {TIMELINE};"
+    times: list[float] = one.value(_frames(begin, step, FRAMES - 3))
+    return max(times)
 
 
 def within(what: str, number: float, most: float, unit: str) -> None:

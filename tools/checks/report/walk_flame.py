@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tools.checks.report.walks import expect, press, show
+from tools.checks.report.walks import expect, press, search_for, show, view_of
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
 
-VIEW = "tabs.find((one) => one.name === 'flame').view"
+VIEW = view_of("flame")
 INFO = "document.querySelector('#panel-flame .info').textContent"
 TIP = "document.querySelector('#panel-flame .tip')"
 
@@ -100,7 +100,7 @@ PALE_COLOURS = """
   const ink = light("box-ink");
   const numbers = [0, 1, 2, 3, 4].map((one) => `heat-${one}`);
   const changes = [1, 2, 3].map((one) => `faster-${one}`);
-  const names = [...numbers, ...changes, "cold", "line-frame", "found-frame"];
+  const names = [...numbers, ...changes, "cold", "line-frame", "found"];
   const contrast = (one) => Math.max(ink / one, one / ink);
   return names.filter((name) => contrast(light(name)) < 4.5).join();
 })()
@@ -122,6 +122,21 @@ def pressed(one: Page, title: str) -> None:
     """Press a button of the flame graph by its title."""
     buttons = "[...document.querySelectorAll('#panel-flame button')]"
     one.value(f"{buttons}.find((one) => one.textContent === {title!r})?.click()")
+
+
+def zoom_flames(one: Page) -> None:
+    """Show each form of the flame graph for each of its metrics, and walk by keys."""
+    show(one, "flame")
+    buttons = "[...document.querySelectorAll('#panel-flame .choice button')]"
+    for index in range(int(one.value(f"{buttons}.length"))):
+        button = f"{buttons}[{index}]"
+        one.value(f"{button}.click()")
+        expect(one, "a choice", f"{button}.getAttribute('aria-pressed') === 'true'")
+    for title in ("Time", "Left heavy"):
+        one.value(f"{buttons}.find((one) => one.textContent === {title!r}).click()")
+    press(one, "#panel-flame canvas", "ArrowDown", "Enter", "Escape", "ArrowDown")
+    info = "document.querySelector('#panel-flame .info')"
+    expect(one, "a box is told", f"{info}.textContent.includes('own')")
 
 
 def flame_numbers(one: Page) -> None:
@@ -148,7 +163,7 @@ def sandwich_times(one: Page) -> None:
 def flame_lines(one: Page) -> None:
     """Walk by keys from a function to a line that calls, find it, and go to it."""
     show(one, "flame")
-    one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    one.point(1, 1)
     press(one, "#panel-flame canvas", "Escape", "ArrowDown", "ArrowDown")
     at = f"{VIEW}.main.frames.line[{VIEW}.main.at]"
     expect(one, "a line between functions", f"{at} > 0")
@@ -156,15 +171,12 @@ def flame_lines(one: Page) -> None:
     expect(
         one, "its text is beside it", f"{TIP}.textContent.includes({INFO}.slice(0, 8))"
     )
-    search = "document.querySelector('#panel-flame .search')"
-    for text, found in (("no such text", "!"), (None, "")):
-        wanted = f"{text!r}" if text else f"{INFO}.split(':')[1].trim().slice(0, 4)"
-        one.value(
-            f"{search}.value = {wanted}, {search}.dispatchEvent(new Event('input'))"
-        )
+    begin = one.value(f"{INFO}.split(':')[1].trim().slice(0, 4)")
+    for text, found in (("no such text", "!"), (begin, "")):
+        search_for(one, "flame", text)
         is_found = f"{VIEW}.isFound({VIEW}.main.frames, {VIEW}.main.at)"
         expect(one, f"a search for {text}", f"{found}{is_found}")
-    one.value(f"{search}.value = '', {search}.dispatchEvent(new Event('input'))")
+    search_for(one, "flame", "")
     line = one.value(at)
     press(one, "#panel-flame canvas", "Enter", "s")
     expect(one, "its source", f"location.hash.endsWith('/{line}')")
@@ -184,9 +196,9 @@ def flame_tip(one: Page) -> None:
     )
     for x in (box[0] + 2, (box[0] + box[1]) / 2, box[0] + 40):
         point = [x, box[2] + 8]
-        one.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=point[1])
+        one.point(*point)
         expect(one, "the text beside the pointer", f"{TIP_IS_BESIDE}({point})")
-    one.send("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    one.point(1, 1)
     expect(one, "no text without a frame", f"{TIP}.hidden")
 
 
@@ -194,6 +206,44 @@ def gpu_bands(one: Page) -> None:
     """Compare the bands of GPU work with the flame graph of that work."""
     show(one, "flame")
     expect(one, "bands of GPU work", f"{WRONG_BANDS} === ''")
+
+
+# Three calls of each function, two of them inner ones: what these called, and so
+# launched, stands on the outer call.
+MUTUAL = """\
+import ctypes, os
+gpu = ctypes.CDLL(os.environ["LINEPROF_CUDA"])
+gpu.fk_launch.argtypes = [ctypes.c_char_p, ctypes.c_int, ctypes.c_uint64]
+def launch(ns):
+    gpu.fk_launch(b"kernel", 0, ns)
+def even(n):
+    launch(5_000)
+    return n == 0 or odd(n - 1)
+def odd(n):
+    gpu.fk_launch(b"kernel", 0, 2_000)
+    return n > 0 and even(n - 1)
+gpu.fk_init()
+gpu.fk_wait_really(1)
+even(5)
+"""
+MUTUAL_NS = {"even": 21_000, "odd": 6_000, "launch": 15_000}
+
+
+def bands_in_recursion(one: Page) -> None:
+    """Read the GPU work of functions that call each other in turn."""
+    show(one, "flame")
+    frames = f"{VIEW}.main.frames"
+    one.value(
+        f"""(() => {{
+          const todo = [...{frames}.on(NONE)];
+          while (todo.length) todo.push(...{frames}.on(todo.pop()));
+        }})()"""
+    )
+    for name, ns in MUTUAL_NS.items():
+        named = f"frameName({frames}.fn[i]) === {name!r} && !{frames}.line[i]"
+        outer = f"[...{frames}.fn.keys()].filter((i) => {named})"
+        most = f"Math.max(...{outer}.map((i) => {frames}.gpu[i]))"
+        expect(one, f"GPU work of {name}", f"{most} === {ns}")
 
 
 def flame_colours(one: Page) -> None:
@@ -207,15 +257,7 @@ def flame_clicks(one: Page) -> None:
     press(one, "#panel-flame canvas", "Escape")
     place = one.value(WIDEST_LINE)
     for count in (1, 2):
-        for kind in ("mousePressed", "mouseReleased"):
-            one.send(
-                "Input.dispatchMouseEvent",
-                type=kind,
-                button="left",
-                clickCount=count,
-                x=place[0],
-                y=place[1],
-            )
+        one.click(place[0], place[1], count)
         if count == 1:
             line = f"{VIEW}.main.frames.line[{VIEW}.main.zoomed]"
             expect(one, "a zoom", f"{line} === {place[2]}")
@@ -296,4 +338,11 @@ main()
 )
 
 
-FLAME_WALK = (flame_numbers, flame_lines, flame_tip, flame_colours, flame_clicks)
+WALK = (
+    zoom_flames,
+    flame_numbers,
+    flame_lines,
+    flame_tip,
+    flame_colours,
+    flame_clicks,
+)

@@ -1,4 +1,4 @@
-"""Walks by keys through what all pages have: dialogs, the palette, the first focus."""
+"""Walks through what all pages have: dialogs, the palette, the focus, safety."""
 
 from __future__ import annotations
 
@@ -146,6 +146,31 @@ def empty_tabs_come_last(one: Page) -> None:
     last = "tabs.at(-1)"
     expect(one, "the last tab", f"{last}.name === 'timeline' && {last}.view.isEmpty")
     expect(one, "its look", f"{last}.button.classList.contains('dim')")
+
+
+def prints_black_on_white(one: Page) -> None:
+    """Look at the colours with which a dark page is printed."""
+    dark = {"name": "prefers-color-scheme", "value": "dark"}
+    one.send("Emulation.setEmulatedMedia", media="print", features=[dark])
+    colours = "getComputedStyle(document.body)"
+    expect(one, "ink", f"{colours}.color === 'rgb(0, 0, 0)'")
+    expect(one, "paper", f"{colours}.backgroundColor === 'rgb(255, 255, 255)'")
+    one.send("Emulation.setEmulatedMedia", media="", features=[dark])
+
+
+def no_injection(one: Page) -> None:
+    """Look for elements that only the hostile source has."""
+    expect(
+        one,
+        "no markup of the source",
+        "!document.querySelector('main img, main svg, main script')",
+    )
+    show(one, "source")
+    expect(
+        one,
+        "escapes are shown",
+        "document.querySelector('.code').textContent.includes('\\\\u202e')",
+    )
 
 
 def typed_ms(one: Page, text: str) -> float:

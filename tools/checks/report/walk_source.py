@@ -1,22 +1,108 @@
-"""Walks through the view of source: callees, columns, panels, keys, paper, a phone."""
+"""Walks through the view of source: lines, callees, panels, keys, paper, a phone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tools.checks.findings import Mismatch
-from tools.checks.report.walks import expect, press, show
+from tools.checks.report.walk_frame import PHONE, WINDOW
+from tools.checks.report.walks import expect, press, show, view_of
 
 if TYPE_CHECKING:
     from tools.checks.browser import Page
 
-WIDTH, HEIGHT = 1440, 900
-PHONE = (390, 844)
-VIEW = "tabs.find((one) => one.name === 'source').view"
+VIEW = view_of("source")
 CODE = "document.querySelector('.code')"
 OUTLINE = "document.querySelector('.outline')"
+LINES = f"{VIEW}.numbers"
 MAX_LEFT = 200  # pixels beside the source on a phone
+MAX_SHARE = 100  # %
 MAX_DEPTH = 200  # of calls below a line
+
+NESTED = """\
+def slow(value):
+    return sum(range(value))
+class Shape:
+    side = 3
+    def area(self): return slow(self.side) ** 2
+def main():
+    values = list(range(300))
+    values.sort(key=lambda value: -slow(value))
+    return [slow(value) for value in values], Shape().area()
+main()
+def twice(call):
+    return call(60) + call(90)
+twice(lambda value: slow(value))
+def one(value): return slow(value)
+one(2) + one(3)
+def down(value):
+    slow(200)
+    return value and down(value - 1)
+down(9)
+"""
+# Hits of lines of NESTED that several functions share: what is called from elsewhere is
+# an execution of its own, as of a function on the line of its `def`.
+SHARED = {3: 1, 5: 2, 8: 1, 13: 1, 14: 3}
+
+
+def count_once(one: Page) -> None:
+    """Show the source; no line has more time than the lines of its function."""
+    show(one, "source")
+    expect(one, "lines", f"{LINES}.size")
+    within_whole = "(line) => line.time <= line.whole"
+    expect(one, "each time once", f"[...{LINES}.values()].every({within_whole})")
+
+
+def hits_of_outer_functions(one: Page) -> None:
+    """Look for lines that several functions share: each execution counts once."""
+    count_once(one)
+    for line, hits in SHARED.items():
+        expect(one, f"hits of line {line}", f"{LINES}.get({line}).hits === {hits}")
+        expect(one, f"line {line} is shared", f"{LINES}.get({line}).indexes.length > 1")
+    callees = "sum(calleesOf(at, calls).map((one) => one.time))"
+    expect(
+        one,
+        "a line's time is its own and that of its callees",
+        f"[...{VIEW}.callsFrom].every("
+        f"([at, calls]) => {LINES}.get(at).time"
+        # Callees in functions of the line itself are a part of its own time.
+        f" >= {callees} && {LINES}.get(at).time <= {LINES}.get(at).self + {callees})",
+    )
+
+
+def hot_lines_by_key(one: Page) -> None:
+    """Go to the next hot line and back by keys."""
+    show(one, "source")
+    one.value("location.hash = '#source'")
+    one.wait("document.querySelector('.code .row.selected')")
+    place = "document.querySelector('.detail h2').textContent"
+    first = one.value(place)
+    press(one, ".code", "n")
+    expect(one, "the next hot line", f"{place} !== {first!r}")
+    press(one, ".code", "p")
+    expect(one, "the hottest line", f"{place} === {first!r}")
+
+
+def follow_calls(one: Page) -> None:
+    """Go from a line to its callee by the callee's name, and back by an arrow."""
+    show(one, "source")
+    code = "document.querySelector('.code')"
+    steps = {
+        "callee": f"{code}.querySelector('.callee a')",
+        "caller": f"{code}.querySelector('[aria-label^=\"Go to the caller\"]')",
+    }
+    closed = f"{code}.querySelector('.arrows [aria-expanded=false]')"
+    expect(one, "an arrow to callees", closed)
+    one.value(f"{closed}.click()")
+    for whom, link in steps.items():
+        expect(one, f"a way to a {whom}", link)
+        before = one.value("location.hash")
+        label = f"{link}.getAttribute('aria-label') ?? {link}.textContent"
+        name = one.value(label).split()[-1]
+        one.value(f"{link}.click()")
+        expect(one, f"the {whom}", f"location.hash !== {before!r}")
+        told = "document.querySelector('.detail').textContent"
+        expect(one, f"the {whom} {name}", f"{told}.includes({name!r})")
 
 
 def to_call(one: Page) -> None:
@@ -86,6 +172,46 @@ def recursion_ends(one: Page) -> None:
         raise Mismatch(f"callees are {depth} deep")
 
 
+def shares_of_callees(one: Page) -> None:
+    """Read the titles of callees, and of theirs: each share is of its whole."""
+    show(one, "source")
+    shares = one.value(
+        f"""[...{VIEW}.callsFrom].flatMap(([line, calls]) => calleesOf(line, calls))
+          .flatMap((row) => [row, ...row.below])
+          .flatMap((row) => {VIEW}.calleeRow(row).title.match(/[\\d.]+(?=%)/) ?? [])"""
+    )
+    if not shares or max(map(float, shares)) > MAX_SHARE:
+        raise Mismatch(f"shares of callees are {shares} %")
+
+
+# More call paths than are kept: what is known of the others are sums.
+DEEPER = """\
+def leaf(n):
+    return sum(range(2000 * n))
+def even(n):
+    leaf(n)
+    return n and odd(n - 1)
+def odd(n):
+    return leaf(n) + (even(n - 1) if n else 0)
+def main():
+    even(6)
+    odd(5)
+main()
+"""
+MAX_PATHS = "3"
+
+
+def lost_within_calls(one: Page) -> None:
+    """Read the rows that stand for call paths that were not kept."""
+    show(one, "source")
+    rows = (
+        f"[...{VIEW}.callsFrom].flatMap(([line, calls]) => calleesOf(line, calls))"
+        ".flatMap((row) => row.below).filter((row) => row.note)"
+    )
+    expect(one, "lost paths", f"{rows}.length")
+    expect(one, "their share", f"{rows}.every((row) => row.run <= row.above.run)")
+
+
 def own_columns(one: Page) -> None:
     """Look at the columns that are shown at first, and show another one."""
     show(one, "source")
@@ -153,12 +279,64 @@ def functions_are_one_stop(one: Page) -> None:
     expect(one, "the source", f"document.activeElement === {CODE}")
 
 
+def callees_stay_open(one: Page) -> None:
+    """Open callees, leave the file or show hot lines alone: all is as it was."""
+    to_call(one)
+    place = one.value("location.hash")
+    press(one, ".code", "ArrowRight", "ArrowDown")
+    chosen = f"{CODE}.querySelector('.row.callee.selected')"
+    for pressed in ("true", "false"):
+        press(one, ".code", "h")
+        button = "document.querySelector('.middle [aria-pressed]').ariaPressed"
+        expect(one, "a callee in sight", f"{button} === {pressed!r} && {chosen}")
+        step = f"Math.min(ROW, {VIEW}.map.size.height / {VIEW}.shown.length)"
+        expect(one, "the map of what is shown", f"{VIEW}.map.step === {step}")
+    one.value(f"{VIEW}.open({VIEW}.file)")
+    one.value(f"go({place!r})")
+    is_open = f"{VIEW}.opened.has({VIEW}.selected)"
+    expect(one, "callees as before", is_open)
+    press(one, ".code", "ArrowLeft")
+    expect(one, "no callees", f"!{is_open}")
+
+
+def menu_of_columns(one: Page) -> None:
+    """Open the menu of columns: it is in the window; Escape and a click close it."""
+    show(one, "source")
+    menu = "document.querySelector('.middle .menu')"
+    for width in (WINDOW[0], 800, PHONE[0]):
+        one.size(width, WINDOW[1])
+        one.value(f"{menu}.firstChild.click()")
+        box = f"{menu}.lastChild.getBoundingClientRect()"
+        expect(one, "all of it", f"{box}.left >= 0 && {box}.right <= {width}")
+        one.value(f"{menu}.querySelector('input').focus()")
+        one.press("Escape")
+        focus = f"document.activeElement === {menu}.firstChild"
+        expect(one, "closed by Escape", f"!{menu}.open && {focus}")
+        one.value(f"{menu}.firstChild.click()")
+        one.click(width / 2, WINDOW[1] - 20)
+        expect(one, "closed by a click", f"!{menu}.open")
+    one.size(*WINDOW)
+
+
+def long_lines_can_be_read(one: Page) -> None:
+    """Scroll to the right on a phone: all of each line is in its row."""
+    show(one, "source")
+    one.size(*PHONE)
+    rows = f"[...{CODE}.querySelectorAll('.rows .row')]"
+    text = "one.lastChild"
+    cut = f"{rows}.filter((one) => {text}.scrollWidth > {text}.offsetWidth)"
+    wide = f"{CODE}.scrollWidth > {CODE}.clientWidth"
+    expect(one, "whole lines", f"{rows}.length && {wide} && !{cut}.length")
+    one.size(*WINDOW)
+
+
 def over_the_run(one: Page) -> None:
     """Look for the drawing of when a line ran."""
     show(one, "source")
     expect(one, "a drawing", f"{CODE}.querySelector('.of-over svg path[d]')")
     label = f"{CODE}.querySelector('.of-over svg').getAttribute('aria-label')"
     expect(one, "its words", f"{label}.includes('peak')")
+    expect(one, "what it lacks", f"{label}.includes('without executions below 10')")
 
 
 def hot_lines_on_paper(one: Page) -> None:
@@ -182,12 +360,18 @@ def code_first_on_phones(one: Page) -> None:
     expect(one, "code on a phone", f"{left} < {MAX_LEFT}")
     titles = f"{CODE}.querySelectorAll('.head [role=columnheader]').length"
     expect(one, "one number", f"{titles} === 4")
-    one.size(WIDTH, HEIGHT)
+    one.size(*WINDOW)
     expect(one, "two numbers", f"{titles} > 4")
 
 
 WALK = (
+    count_once,
+    hot_lines_by_key,
+    follow_calls,
     callees_below,
+    callees_stay_open,
+    menu_of_columns,
+    long_lines_can_be_read,
     recursion_ends,
     own_columns,
     function_above,

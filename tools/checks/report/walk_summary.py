@@ -37,6 +37,7 @@ def summary(one: Page) -> None:
     )
     _follow_all(one)
     _fold(one)
+    _unfold_all(one)
 
 
 def _follow_all(one: Page) -> None:
@@ -57,15 +58,28 @@ def _follow_all(one: Page) -> None:
 
 
 def _fold(one: Page) -> None:
-    """Close and open the calls of the first row."""
+    """Open and close the calls of the first row, or the other way round."""
     show(one, "summary")
     button = f"{PANEL}.querySelector('.calls button.fold')"
     rows = one.value(ROWS)
-    for is_open in ("false", "true"):
+    first = one.value(f"{button}.getAttribute('aria-expanded')")
+    for is_open in ("false", "true") if first == "true" else ("true", "false"):
         one.value(f"{button}.click()")
         expect(
             one,
             "a fold",
             f"{button}.getAttribute('aria-expanded') === '{is_open}'"
-            f" && ({ROWS} === {rows}) === {is_open}",
+            f" && ({ROWS} === {rows}) === {str(is_open == first).lower()}",
         )
+
+
+def _unfold_all(one: Page) -> None:
+    """Open the calls of each row: there is something below it."""
+    closed = f"{PANEL}.querySelector('.calls button.fold[aria-expanded=false]')"
+    while one.value(f"Boolean({closed})"):
+        rows = one.value(ROWS)
+        one.value(f"{closed}.click()")
+        expect(one, "rows below a fold", f"{ROWS} > {rows}")
+
+
+WALK = (summary,)

@@ -33,20 +33,38 @@ function gpuLaunches(paths) {
       if (up >= 0) found.push({ path: up, line: isLost[i] ? 0 : line[i], ns: self[i] });
       continue;
     }
-    const same = isLost[i] ? NONE : pathOf(paths, up, fn[i], line[i]);
+    const same = isLost[i] ? NONE : calleePath(paths, up, fn[i], line[i]);
     isLost[i] ||= same < 0;
     at[i] = same < 0 ? up : same;
   }
   return found;
 }
 
-/** Return the path of a call from a line of path `up`, maybe through C functions; NONE if there is none. */
-function pathOf(paths, up, fn, line) {
+/**
+ * Return the path of a function that was called from a line of path `up`; NONE if there is none.
+ * What an inner call of a function called stands on the outer one.
+ */
+function calleePath(paths, up, fn, line) {
+  const isC = (f) => f >= 0 && data.functions.file[f] < 0;
+  const direct = pathOf(paths, up, fn, line, isC);
+  if (direct >= 0 || up < 0) return direct;
+  let outer = paths.parent[up];
+  while (outer >= 0 && paths.fn[outer] !== paths.fn[up]) outer = paths.parent[outer];
+  const found = outer < 0 ? NONE : pathOf(paths, outer, fn, line, isC);
+  // A launch has lines that are open several times where they are innermost: between its
+  // lines, others can be missing.
+  return found < 0 ? pathOf(paths, outer < 0 ? up : outer, fn, line, () => true) : found;
+}
+
+/**
+ * Return the path of a call from a line of path `up`, maybe through functions for which `isPassed`
+ * is true: the nearest one; NONE if there is none.
+ */
+function pathOf(paths, up, fn, line, isPassed) {
   const todo = up < 0 ? paths.roots() : paths.callees(up).filter((i) => paths.line[i] === line);
   for (const one of todo) {
     if (paths.fn[one] === fn) return one;
-    const isC = paths.fn[one] >= 0 && data.functions.file[paths.fn[one]] < 0;
-    if (isC && todo.length < 1000) todo.push(...paths.callees(one));
+    if (isPassed(paths.fn[one]) && todo.length < 1000) todo.push(...paths.callees(one));
   }
   return NONE;
 }
@@ -89,6 +107,7 @@ function frameName(fn) {
   return fn < NONE ? visible(data.gpu.tree.names[-2 - fn]) : functionName(fn);
 }
 
+/** The tab Flame graph of a report. */
 class FlameView extends FlameTab {
   constructor() {
     super();
@@ -133,7 +152,6 @@ class FlameView extends FlameTab {
     this.own = ownTimes(paths);
     const isSandwich = form === "sandwich";
     this.picker.hidden = !isSandwich;
-    this.chart.classList.toggle("two", isSandwich);
     const options = { hasLines, heavy: form !== "order" };
     if (isSandwich) {
       this.fillPicker();
@@ -161,23 +179,22 @@ class FlameView extends FlameTab {
     const own = metric === "gpu" ? "GPU work launched itself, % of all" : `${metric === "cpu" ? "Own CPU" : data.hasCalls ? "Own time" : "Time"}, % run`;
     const percents = HEAT_STEPS.map((one) => 100 * one);
     const steps = [`<${percents[0]}`, ...percents.map((one) => `\u2265${one}`)].map((text, step) => [`heat-${step}`, text]);
-    this.key.replaceChildren();
-    append(this.key, [
+    const keys = [
       colourKey(own, steps),
-      this.hasLines && data.hasCalls && colourKey("", [["line-frame", "line that calls"]]),
-      this.main.frames.gpu && colourKey("", [["gpu", "GPU work launched (full: all of it)"]]),
-      h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${what}`, data.hasCalls ? "" : "; without calls, each function is a box of its own"),
-      h("span", { class: "dim hint" }, "A click zooms, a double click shows the source"),
-    ]);
+      this.keyOfLines(),
+      this.main.frames.gpu && colourKey("", [["gpu", "GPU work launched (full width: all GPU work)"]]),
+    ];
+    const words = `${what}${data.hasCalls ? "" : "; the profile has no calls, so each function is a box of its own"}`;
+    this.fillKey(keys, words, "A click zooms, a double click shows the source");
   }
 
   show([name]) {
     super.show();
-    if (name !== undefined) this.chosen(Number(name));
+    if (name !== undefined) this.showSandwich(Number(name));
   }
 
   /** Show the sandwich of a function. */
-  chosen(f) {
+  showSandwich(f) {
     if (!(f >= 0 && f < data.functions.count)) return;
     [...this.forms.children].forEach((one, index) => one.setAttribute("aria-pressed", index === 2));
     this.update({ middle: f, form: "sandwich" });
@@ -197,7 +214,7 @@ class FlameView extends FlameTab {
   }
 
   share(ns) {
-    return `${percent(ns, this.whole)} ${this.metric === "gpu" ? "of GPU work" : "run"}`;
+    return `${percent(ns, this.whole)} of ${this.metric === "gpu" ? "GPU work" : "the run"}`;
   }
 
   /** Return the numbers of a frame as pairs of a name and a text. */
@@ -217,37 +234,30 @@ class FlameView extends FlameTab {
     ].filter(Boolean);
   }
 
-  /** Return the place of the call that made a frame, and the text of its line. */
+  /** Return the place [file, line] of the call that made a frame; null if it is unknown. */
   site(frames, node) {
     const site = frames.callSite(node);
-    const place = site && placeOf(...site);
-    return place ? [`${fileName(place[0])}:${place[1]}`, sourceLine(...place)] : null;
+    return site && placeOf(...site);
   }
 
   place(frames, node) {
     const fn = frames.fn[node];
     if (!frames.line[node]) return fn >= 0 ? functionPlace(fn) : "";
     const site = this.site(frames, node);
-    return `${site ? `${site[0]} ` : ""}in ${frameName(fn)}`;
+    return `${site ? `${placeName(...site)} ` : ""}in ${frameName(fn)}`;
   }
 
-  tipOf(frames, node) {
-    const isLine = frames.line[node] > 0;
-    const site = !isLine && this.site(frames, node);
-    return [
-      h("b", {}, isLine ? code(this.label(frames, node)) : this.label(frames, node)),
-      h("div", { class: "dim" }, this.place(frames, node)),
-      tipRows([...this.numbers(frames, node), site && [frames.upward ? "Calls at" : "Called at", site[0], code(site[1])]]),
-    ];
+  siteRow(frames, node) {
+    const site = this.site(frames, node);
+    return site && [frames.upward ? "Calls at" : "Called at", placeName(...site), code(sourceLine(...site))];
   }
 
   /** Show the line of a frame, the function, or the line that launched GPU work. */
   open(frames, node) {
     const fn = frames.fn[node];
     if (!frames.line[node] && fn >= 0) return go(functionAddress(fn));
-    const site = frames.callSite(node);
-    const place = site && placeOf(...site);
-    if (place) go(lineAddress(...place));
+    const site = this.site(frames, node);
+    if (site) go(lineAddress(...site));
     else if (frames.up[node] >= 0) this.open(frames, frames.up[node]);
   }
 }

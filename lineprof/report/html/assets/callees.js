@@ -23,6 +23,22 @@ function pathsOfFunctions() {
   return data.callPaths;
 }
 
+/** Return whether a call path is that of a call from line `at` of one of `callers`, or below one. */
+function isFromLine(path, at, callers) {
+  const { parent, line, fn } = pathsOfFunctions();
+  for (let one = path; parent[one] >= 0; one = parent[one]) {
+    if (line[one] === at && callers.includes(fn[parent[one]])) return true;
+  }
+  return false;
+}
+
+/** Return whether no known call of `f` is from line `at` of other `functions`, nor below such a call. */
+function isCalledElsewhere(f, at, functions) {
+  const { into } = pathsOfFunctions();
+  const others = functions.filter((other) => other !== f);
+  return data.hasCalls && into[f].length > 0 && !into[f].some((path) => isFromLine(path, at, others));
+}
+
 /** All calls of one function from one line, by one chain of calls; one row of the source. */
 class Callee {
   /**
@@ -41,7 +57,7 @@ class Callee {
     this.time = time ?? total(inclusive);
     this.run = run ?? total(once);
     this.self = total(self);
-    this.lost = this.time - total(inclusive);
+    this.lost = { time: this.time - total(inclusive), run: this.run - total(once) };
     this.recurses = this.run < this.time;
   }
 
@@ -55,7 +71,7 @@ class Callee {
     const tree = pathsOfFunctions();
     const { fn, line } = tree;
     const found = new Map();
-    for (const path of this.paths) for (const child of tree.callees(path)) addTo(found, `${line[child]} ${fn[child]}`, child);
+    for (const path of this.paths) for (const child of tree.callees(path)) addTo(found, lineKey(fn[child], line[child]), child);
     return [...found.values()].map((paths) => new Callee({
       above: this,
       at: this.at,
@@ -71,33 +87,36 @@ function shortened(callees, above) {
   const found = callees.sort((a, b) => b.run - a.run || b.time - a.time || b.hits - a.hits);
   const rest = found.splice(MOST_CALLEES);
   const { at } = above;
-  const note = (words, time) => found.push({ note: words, time, run: time, at, above, depth: above.depth + 1, below: [] });
-  if (rest.length) note(`${count(rest.length)} more callees`, sum(rest.map((one) => one.time)));
-  if (above.lost) note("own time and callees by call paths that were not kept", above.lost);
+  const note = (words, { time, run }) => found.push({ note: words, time, run, at, above, depth: above.depth + 1, below: [] });
+  const total = (name) => sum(rest.map((one) => one[name]));
+  if (rest.length) note(`${count(rest.length)} more callees`, { time: total("time"), run: total("run") });
+  if (above.lost?.time) note("own time and callees by call paths that were not kept", above.lost);
   return found;
 }
 
-/** Return the calls from a line, the longest first; `calls` are indexes of `edges`. */
+/**
+ * Return the calls from a line, the longest first; `calls` are indexes of `edges`. Calls from
+ * the line that are part of others from it, such as those by a lambda in it, count once.
+ */
 function calleesOf(at, calls) {
   const { caller, callee, inclusive, total, gpu } = data.edges;
   const tree = pathsOfFunctions();
-  const isWithin = (f) => calls.some((one) => callee[one] === f && caller[one] !== f);
-  const outer = calls.filter((one) => !isWithin(caller[one]));
+  const callers = [...new Set(calls.map((one) => caller[one]))];
+  const isPart = (path) => callers.length > 1 && isFromLine(tree.parent[path], at, callers);
   const byCallee = new Map();
-  for (const one of outer.length ? outer : calls) addTo(byCallee, callee[one], one);
-  const callees = [...byCallee].map(([f, some]) => {
-    const callers = new Set(some.map((one) => caller[one]));
-    const isHere = (path) => tree.line[path] === at && callers.has(tree.fn[tree.parent[path]]);
-    return new Callee({
-      at,
-      line: at,
-      f,
-      paths: tree.into[f].filter(isHere),
-      hits: sum(some.map((one) => data.edges.calls[one])),
-      time: sum(some.map((one) => inclusive[one])),
-      run: sum(some.map((one) => total[one])),
-      gpu: gpu && sum(some.map((one) => gpu[one])),
-    });
+  for (const one of calls) {
+    const paths = tree.into[callee[one]].filter((path) => tree.line[path] === at && tree.fn[tree.parent[path]] === caller[one]);
+    const outer = paths.filter((path) => !isPart(path));
+    const part = { paths: outer, hits: data.edges.calls[one], time: inclusive[one], run: total[one], gpu: gpu?.[one] ?? 0 };
+    if (outer.length < paths.length) {
+      for (const [name, column] of [["hits", "calls"], ["time", "inclusive"], ["run", "once"]]) part[name] = sum(outer.map((path) => tree[column][path]));
+    }
+    if (outer.length || !paths.length) addTo(byCallee, callee[one], part);
+  }
+  const callees = [...byCallee].map(([f, parts]) => {
+    const total = (name) => sum(parts.map((one) => one[name]));
+    const paths = parts.flatMap((one) => one.paths);
+    return new Callee({ at, line: at, f, paths, hits: total("hits"), time: total("time"), run: total("run"), gpu: total("gpu") });
   });
   return shortened(callees, { at, depth: 0 });
 }

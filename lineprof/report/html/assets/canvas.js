@@ -3,10 +3,10 @@
 /** A drawing; `draw()` makes it anew, `key(event)` and `hover(event)` are its own. */
 class Drawing {
   /**
-   * Make the canvas and, around it, a scroller of the class `kind`. `listeners` of the
-   * canvas and `scrollListeners` are added to those that all drawings have.
+   * Make the canvas and, around it, a scroller. `listeners` of the canvas and
+   * `scrollListeners` are added to those that all drawings have.
    */
-  makeCanvas(label, listeners, kind, scrollListeners) {
+  makeCanvas(label, listeners, scrollListeners) {
     const draw = inNextFrame(() => this.draw());
     this.canvas = h("canvas", {
       tabindex: 0,
@@ -16,7 +16,7 @@ class Drawing {
       pointermove: (event) => this.hover(event),
       ...listeners,
     });
-    this.scroller = h("div", { class: kind, scroll: draw, ...scrollListeners }, h("div", { class: "flame-room" }, this.canvas));
+    this.scroller = h("div", { class: "drawing", scroll: draw, ...scrollListeners }, h("div", { class: "drawing-room" }, this.canvas));
     new ResizeObserver(draw).observe(this.scroller);
     onTheme.push(() => this.draw());
   }

@@ -18,6 +18,7 @@ function changedPaths(width) {
   return new CallPaths(paths, { total: sumsOfPaths(parent, own), before, after, calls0, calls1 }, { self0, self1 });
 }
 
+/** The tab Flame graph of a comparison. */
 class ChangedPathsView extends FlameTab {
   width = "after";
   hasLines = true;
@@ -40,13 +41,8 @@ class ChangedPathsView extends FlameTab {
     const words = { after: "after", before: "before", gone: "before, in call paths that are gone" };
     const texts = [`\u2265${many}`, `\u2265${few}`];
     const steps = [...[...FASTER].reverse().map((kind, i) => [kind, texts[i] ?? "faster"]), ["cold", "within noise"], ...SLOWER.map((kind, i) => [kind, texts[2 - i] ?? "slower"])];
-    this.key.replaceChildren();
-    append(this.key, [
-      colourKey("Change of own time, % of the program", steps),
-      this.hasLines && colourKey("", [["line-frame", "line that calls"]]),
-      h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${words[this.width]}`),
-      h("span", { class: "dim hint" }, "A click zooms, a double click shows both sources"),
-    ]);
+    const keys = [colourKey("Change of own time, % of the program", steps), this.keyOfLines()];
+    this.fillKey(keys, words[this.width], "A click zooms, a double click shows both sources");
   }
 
   // Frames.
@@ -101,20 +97,9 @@ class ChangedPathsView extends FlameTab {
     return f < 0 ? "" : visible(line[node] ? `in ${functions.name[f]}` : functions.place[f]);
   }
 
-  /** Return the line of the call that made a frame. */
-  site(frames, node) {
+  siteRow(frames, node) {
     const at = frames.callSite(node)?.[1] - 1;
-    return at >= 0 ? this.lineText(at) : "";
-  }
-
-  tipOf(frames, node) {
-    const isLine = frames.line[node] > 0;
-    const site = !isLine && this.site(frames, node);
-    return [
-      h("b", {}, isLine ? code(this.label(frames, node)) : this.label(frames, node)),
-      h("div", { class: "dim" }, this.place(frames, node)),
-      tipRows([...this.numbers(frames, node), site && ["Called at", code(site)]]),
-    ];
+    return at >= 0 && ["Called at", code(this.lineText(at))];
   }
 
   open({ fn, line }, node) {

@@ -6,6 +6,11 @@ function signed(ns) {
   return ns > 0 ? `+${time(ns)}` : ns < 0 ? `\u2212${time(-ns)}` : "0";
 }
 
+/** Return the one of some changes that is furthest from zero. */
+function greater(changes) {
+  return changes.reduce((one, other) => (Math.abs(other) > Math.abs(one) ? other : one));
+}
+
 /** Return a bar for a change: to the right if it is slower, to the left if faster. */
 function changeBar(change, most) {
   const share = Math.min(0.5, (0.5 * Math.abs(change)) / most);
@@ -32,6 +37,12 @@ function comparedTimes() {
   return [own, waits && ["Wait ", "wait"], data.hasGpu && ["GPU ", "gpu"]].filter(Boolean);
 }
 
+/** Return the address of the source of a row, before and after. */
+function sidesAddress(table, i) {
+  return address("sides", table.source[i], table.before[i], table.after[i]);
+}
+
+/** A tab with the lines, or the functions, that changed. */
 class ChangesView extends TablesView {
   /** `name` is a table of the data, "lines" or "functions". */
   constructor(name) {
@@ -54,26 +65,29 @@ class ChangesView extends TablesView {
       return [
         { title: `${title}Change`, value: change, show: signed },
         { title: "Bar", width: 76, tip: "to the right: slower, to the left: faster", value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
-        { title: `${title}Noise`, tip: "a smaller change is none", value: (i) => table[`${name}Noise`][i], show: (ns) => `\u00b1${time(ns)}` },
+        { title: `${title}Noise`, tip: "half width of the noise band: a smaller change is chance", value: (i) => table[`${name}Noise`][i], show: (ns) => `\u00b1${time(ns)}` },
         { title: `${title}Before`, tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table[`${name}0`][i], show: time },
         { title: `${title}After`, value: (i) => table[`${name}1`][i], show: time },
       ];
     });
+    const greatest = (i) => greater(comparedTimes().map(([, name]) => changeOf(name)(i)));
     const columns = [
+      { title: "Change", phone: 3, onPhone: true, tip: "the greatest change of its times", value: greatest, show: signed },
       { title: "Order", width: 60, tip: "order of the change", value: (i) => -i, text: (i) => String(i + 1) },
       ...times,
       { title: "Verdict", left: true, width: 140, value: (i) => table.verdict[i] },
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },
       { title: "Note", left: true, width: 110, value: (i) => table.note[i] },
-      { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], text: (i) => h("a", { href: address("sides", table.source[i], table.before[i], table.after[i]) }, visible(table.place[i])) },
-      { title: "Function", left: true, wide: 1, width: 120, value: (i) => table.name[i], show: visible },
-      isLines && { title: "Source", left: true, wide: 2, width: 220, value: (i) => table.text[i].trim(), show: (text) => code(visible(text)) },
+      { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], phone: 1, text: (i) => link(sidesAddress(table, i), ending(visible(table.place[i]))) },
+      { title: "Function", left: true, wide: 1, width: 120, phone: !isLines && 2, value: (i) => table.name[i], show: visible },
+      isLines && { title: "Source", left: true, wide: 2, width: 220, phone: 2, value: (i) => table.text[i].trim(), show: (text) => code(visible(text)) },
     ];
     this.add(panel, columns, rows, {
       placeholder: `Search ${this.name}`,
+      sort: 1,
       label: `Changes of ${this.name}`,
       search: (i) => `${table.place[i]} ${table.name[i]} ${table.text[i]} ${table.note[i]}`,
-      open: (i) => go(address("sides", table.source[i], table.before[i], table.after[i])),
+      open: (i) => go(sidesAddress(table, i)),
     });
   }
 }
@@ -102,7 +116,7 @@ class SidesView {
     const rows = one.before.map((_, i) => i);
     const times = comparedTimes();
     const change = (name, i) => one[`${name}1`][i] - one[`${name}0`][i];
-    const greatest = (i) => times.map(([, name]) => change(name, i)).reduce((x, y) => (Math.abs(y) > Math.abs(x) ? y : x));
+    const greatest = (i) => greater(times.map(([, name]) => change(name, i)));
     const most = maximum(rows.map((i) => Math.abs(greatest(i))));
     const side = (number, i) => {
       const line = one[number ? "after" : "before"][i];
@@ -129,6 +143,7 @@ class SidesView {
   }
 }
 
+/** The tab Runs: the files of both sides, and the notes. */
 class RunsView {
   make(panel) {
     const side = (name, files) => h("section", {}, h("h2", {}, name), list(files.map(visible), { class: "facts" }));

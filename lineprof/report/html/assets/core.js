@@ -121,6 +121,7 @@ function ownTitle() {
   return data.hasCalls ? "Own" : "Time";
 }
 
+/** Return the sum of numbers. */
 function sum(numbers) {
   return numbers.reduce((total, one) => total + one, 0);
 }
@@ -180,6 +181,7 @@ async function loadData() {
   functions.callsFrom = groups(edges.caller, functions.count);
   data.selfTotal = Math.max(sum(functions.self), sum(lines.self));
   data.gpuTotal = data.gpu ? data.gpu.total : 0;
+  data.hasSlices = data.timeline.traces.some((one) => one.count);
   data.linesOfFile = fileLines();
 }
 
@@ -196,6 +198,11 @@ function groups(keys, size) {
     if (key >= 0) found[key].push(index);
   });
   return found;
+}
+
+/** Return a key for a line of a function, or for the function if `line` is 0. */
+function lineKey(f, line) {
+  return f * 2 ** 24 + line;
 }
 
 /** Append a value to the list of a key. */
@@ -225,17 +232,24 @@ function placeOf(f, line) {
   return file < 0 ? null : [file, line];
 }
 
-/** Return the name of a function with its place. */
-function functionPlace(f) {
-  const file = data.functions.file[f];
-  return file < 0 ? "C function" : `${fileName(file)}:${data.functions.line[f]}`;
+/** Return the name of a line, such as "shop.py:12". */
+function placeName(file, line) {
+  return `${fileName(file)}:${line}`;
 }
 
+/** Return the place of a function. */
+function functionPlace(f) {
+  const file = data.functions.file[f];
+  return file < 0 ? "C function" : placeName(file, data.functions.line[f]);
+}
+
+/** Return the name of a function, as every view shows it. */
 function functionName(f) {
   if (f < 0) return "outside of all profiled functions";
   return visible((data.modules[f] ?? data.functions.name[f]) + (data.functions.mark?.[f] ?? ""));
 }
 
+/** Return the short name of a file. */
 function fileName(file) {
   return visible(data.files.name[file]);
 }
@@ -247,9 +261,10 @@ function code(text) {
   return h("code", {}, text);
 }
 
-/** Return a text by whose order lines are sorted: by file, then by number. */
+/** Return a number by which lines are sorted: by the name of the file, then by their own number. */
 function lineOrder(file, line) {
-  return `${fileName(file)}:${String(line).padStart(7, "0")}`;
+  data.fileOrder ??= new Map([...data.files.name].sort().map((name, order) => [name, order]));
+  return (data.fileOrder.get(data.files.name[file]) ?? NONE) * 1e7 + line;
 }
 
 /** Return the text of one line of a file, without blanks at its ends, or its beginning. */
@@ -276,10 +291,12 @@ function address(tab, ...parts) {
   return `#${[tab, ...parts].map((one) => encodeURIComponent(one)).join("/")}`;
 }
 
+/** Return the address of a line of the source. */
 function lineAddress(file, line) {
   return address("source", data.files.name[file], line);
 }
 
+/** Return the address of a function: its first line, or its row if it has no source. */
 function functionAddress(f) {
   const file = data.functions.file[f];
   return file < 0
@@ -287,6 +304,7 @@ function functionAddress(f) {
     : lineAddress(file, data.functions.line[f]);
 }
 
+/** Return the address of a measured line. */
 function measuredAddress(i) {
   return lineAddress(lineFile(i), data.lines.line[i]);
 }
@@ -303,6 +321,7 @@ function go(hash, isStep = false) {
   showAddress(hash);
 }
 
+/** Change the address of the page without an entry in the history. */
 function replaceAddress(hash) {
   try {
     // Not relative: in a notebook, that would be an address of the notebook.
@@ -353,16 +372,27 @@ function mainElement() {
   return [...panel.querySelectorAll('[tabindex="0"]')].find((one) => one.offsetParent && !one.closest("aside")) ?? panel;
 }
 
-/** Return a link to a line, or text if the file is unknown. */
-function lineLink(file, line, text) {
-  const label = text ?? `${fileName(file)}:${line}`;
-  return file < 0 ? label : h("a", { href: lineAddress(file, line) }, label);
+/** Return a link with a text or elements. */
+function link(href, ...children) {
+  return h("a", { href }, children);
 }
 
+/** Return a text of a place, whose end is in sight where it has no room: the number of a line. */
+function ending(text) {
+  return h("bdi", { dir: "ltr" }, text);
+}
+
+/** Return a link to a line, or text if the file is unknown. */
+function lineLink(file, line, text) {
+  const label = text ?? placeName(file, line);
+  return file < 0 ? label : link(lineAddress(file, line), ending(label));
+}
+
+/** Return a link to a function, or its name if it has no source. */
 function functionLink(f) {
   if (f < 0) return functionName(f);
-  if (data.functions.file[f] < 0) return h("span", { class: "c" }, functionName(f));
-  return h("a", { href: functionAddress(f) }, functionName(f));
+  if (data.functions.file[f] < 0) return h("span", { class: "dim" }, functionName(f));
+  return link(functionAddress(f), ending(functionName(f)));
 }
 
 /** Return the coloured part of a bar, as wide as a share (0 to 1) of it. */

@@ -8,7 +8,7 @@ const LETTER_WIDTHS = { 12: 7.3, 11: 6.7 }; // width of a letter by the size of 
 /**
  * Frames on a canvas; those of callers stand above one another. `view` knows what they
  * mean: `label`, `kind`, `tipOf`, `numbers`, `place` and `open` take the frames and the
- * number of one; `chosen` takes a function.
+ * number of one; `showSandwich`, if it has one, takes a function.
  */
 class FlameCanvas extends Drawing {
   constructor(view, upward) {
@@ -23,7 +23,7 @@ class FlameCanvas extends Drawing {
       click: (event) => this.click(event),
       dblclick: () => this.clicked >= 0 && this.view.open(this.frames, this.clicked),
     };
-    this.makeCanvas(label, listeners, "flame-scroll");
+    this.makeCanvas(label, listeners);
     this.zoomed = this.at = this.clicked = NONE;
   }
 
@@ -46,7 +46,7 @@ class FlameCanvas extends Drawing {
     this.size = [scroller.clientWidth, scroller.clientHeight, scroller.scrollTop];
     this.mono = colour("mono");
     this.boxes = [];
-    this.colours = { ink: colour("box-ink"), gpu: colour("gpu"), found: colour("found-frame") };
+    this.colours = { ink: colour("box-ink"), gpu: colour("gpu"), found: colour("found") };
     const [width] = this.size;
     const whole = zoomed >= 0 ? frames.total[zoomed] : frames.whole;
     this.scale = whole ? width / whole : 0;
@@ -199,7 +199,7 @@ class FlameCanvas extends Drawing {
       Enter: () => this.toggle(at),
       Escape: () => this.zoom(NONE),
       s: () => this.openSource(),
-      ...(this.view.chosen && { w: () => at >= 0 && this.view.chosen(frames.fn[at]) }),
+      ...(this.view.showSandwich && { w: () => at >= 0 && this.view.showSandwich(frames.fn[at]) }),
     });
   }
 
@@ -301,7 +301,7 @@ class FlameTab {
     this.info = h("div", { class: "info unseen", "aria-live": "polite" });
     this.key = h("div", { class: "flame-key" });
     this.main = new FlameCanvas(this, false);
-    this.chart = h("div", { class: "flame" });
+    this.chart = h("div", { class: "flame-chart" });
     const reset = h("button", { click: () => this.canvases().forEach((one) => one.zoom(NONE)) }, "Reset zoom");
     append(panel, [h("div", { class: "tools" }, controls, this.search, reset), this.key, notes, this.info, this.chart, this.tip.element]);
   }
@@ -350,6 +350,27 @@ class FlameTab {
     const kind = this.kind(frames, node);
     if (!this.shades.has(kind)) this.shades.set(kind, colour(kind));
     return this.shades.get(kind);
+  }
+
+  /** Return the text at the pointer; `siteRow(frames, node)` is the row of the call, if any. */
+  tipOf(frames, node) {
+    const label = this.label(frames, node);
+    return [
+      h("b", {}, frames.line[node] ? code(label) : label),
+      h("div", { class: "dim" }, this.place(frames, node)),
+      tipRows([...this.numbers(frames, node), frames.line[node] ? null : this.siteRow(frames, node)]),
+    ];
+  }
+
+  /** Show the legend: keys of colours, the sum of all frames in `words`, a hint. */
+  fillKey(keys, words, hint) {
+    this.key.replaceChildren();
+    append(this.key, [keys, h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${words}`), h("span", { class: "dim hint" }, hint)]);
+  }
+
+  /** Return the key of the colour of lines, if there are any. */
+  keyOfLines() {
+    return this.hasLines && data.hasCalls && colourKey("", [["line-frame", "line that calls"]]);
   }
 
   /** Return what a frame is, for screen readers. */

@@ -7,18 +7,24 @@ function isDark() {
 }
 
 // The name of the window has the reader's choice: the next report in the frame of lineprof
-// serve can read that, and nothing else that this one could keep.
-const CHOSEN = "lineprof-theme-";
-const chosen = window.name.startsWith(CHOSEN) ? window.name.slice(CHOSEN.length) : "";
-if (chosen === "dark" || chosen === "light") document.documentElement.dataset.theme = chosen;
+// serve can read that name, and nothing else that this one could keep.
+const NAME_OF_THEME = "lineprof-theme-";
 
+/** Show the page in the theme that the reader chose in a report before, if any. */
+function keepTheme() {
+  const theme = window.name.startsWith(NAME_OF_THEME) ? window.name.slice(NAME_OF_THEME.length) : "";
+  if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
+}
+
+/** Change between light and dark. */
 function toggleTheme() {
   const theme = isDark() ? "light" : "dark";
   document.documentElement.dataset.theme = theme;
-  window.name = CHOSEN + theme;
+  window.name = NAME_OF_THEME + theme;
   for (const one of onTheme) one();
 }
 
+/** Add a tab, whose `view` is made when it is first shown. */
 function addTab(name, title, view) {
   const panel = h("section", { id: `panel-${name}`, class: `panel ${name}`, role: "tabpanel", "aria-labelledby": `tab-${name}`, hidden: true });
   const tab = { name, view, panel };
@@ -52,6 +58,7 @@ const PAGE_KEYS = {
   ],
 };
 
+/** Do what a key does in every view. */
 function pageKey(event) {
   const { key, target } = event;
   if (target.closest("dialog")) return;
@@ -70,6 +77,7 @@ function pageKey(event) {
   event.preventDefault();
 }
 
+/** Return the tab of the source; undefined if the page has none. */
 function sourceTab() {
   return tabs.find((one) => one.name === "source");
 }
@@ -94,6 +102,7 @@ function handedOver(event) {
   return true;
 }
 
+/** Go to another tab by a key in the row of tabs. */
 function tabKey(event) {
   const at = tabs.indexOf(current);
   const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
@@ -146,6 +155,7 @@ function colophon() {
 /** Show a page: `make` reads the data and adds the tabs, and returns the facts of its head. */
 async function showPage(make) {
   const app = document.getElementById("app");
+  keepTheme();
   try {
     const facts = await make();
     // A tab with nothing in it is the last one.
@@ -169,10 +179,10 @@ async function showPage(make) {
     addEventListener("keydown", pageKey);
     // In a notebook, links would lead to the address of the notebook.
     addEventListener("click", (event) => {
-      const link = event.target.closest?.("a[href^='#']");
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      const anchor = event.target.closest?.("a[href^='#']");
+      if (!anchor || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      go(link.getAttribute("href"));
+      go(anchor.getAttribute("href"));
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
     showAddress();

@@ -1,8 +1,6 @@
 // Frames of flame graphs: functions and, between a function and its callees, the lines
 // that call them.
 
-const MAX_LINE = 1 << 22; // line numbers are below, in keys of a function and a line
-
 const FEW = 20; // frames on one, which are searched one by one
 
 /** Return the sums of a column over each path and all paths below it. */
@@ -141,7 +139,7 @@ class Frames {
     let frame = this.among(found, fn, line);
     if (frame === undefined) {
       frame = this.add(up, fn, line, site);
-      found.byKey?.set(fn * MAX_LINE + line, frame);
+      found.byKey?.set(lineKey(fn, line), frame);
       found.push(frame);
     }
     if (this.site[frame] !== site) this.site[frame] = 0; // several lines call it
@@ -156,8 +154,8 @@ class Frames {
   /** Return the frame of a function or line among those that were `found`. */
   among(found, fn, line) {
     if (found.length < FEW) return found.find((one) => this.fn[one] === fn && this.line[one] === line);
-    found.byKey ??= new Map(found.map((one) => [this.fn[one] * MAX_LINE + this.line[one], one]));
-    return found.byKey.get(fn * MAX_LINE + line);
+    found.byKey ??= new Map(found.map((one) => [lineKey(this.fn[one], this.line[one]), one]));
+    return found.byKey.get(lineKey(fn, line));
   }
 
   add(up, fn, line, site) {

@@ -1,7 +1,7 @@
 // The panel of the selected line: all its numbers, its callees and callers, what it waited
 // for and what it launched.
 
-const MOST = 30; // items of a list beside the source
+const MOST_LISTED = 30; // items of a list beside the source
 
 const WAIT_CAUSES = {
   gil: "for the interpreter's lock",
@@ -17,7 +17,7 @@ function listed(title, all, item) {
   return all.length ? [h("h3", {}, title), list(all.map(item))] : [];
 }
 
-/** Return the begin of an item: the time of all calls, and their number. */
+/** Return the beginning of an item: the time of all calls, and their number. */
 function times(ns, calls) {
   return [h("b", {}, time(ns)), ` ${count(calls)} \u00d7 `];
 }
@@ -31,7 +31,7 @@ class LinePanel {
     const { file } = view;
     const numbers = view.numbers.get(line);
     const parts = [
-      [h("h2", {}, `${fileName(file)}:${line}`), h("p", { class: "text" }, sourceLine(file, line))],
+      [h("h2", {}, placeName(file, line)), h("p", { class: "text" }, sourceLine(file, line))],
     ];
     if (numbers) {
       const rows = view.known
@@ -55,7 +55,7 @@ class LinePanel {
   inner({ indexes, outer }) {
     const { lines } = data;
     const inside = indexes.filter((index) => !outer.includes(index));
-    return listed("Inside it", inside.slice(0, MOST), (i) =>
+    return listed("Functions inside this line", inside.slice(0, MOST_LISTED), (i) =>
       [h("b", {}, time(lines.time[i])), ` ${counted(lines.hits[i], "hit")} in ${functionName(lines.function[i])}`]);
   }
 
@@ -83,19 +83,19 @@ class LinePanel {
 
   callees(calls) {
     const { edges } = data;
-    return listed("Calls", byTime(calls).slice(0, MOST), (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
+    return listed("Calls", byTime(calls).slice(0, MOST_LISTED), (edge) => [...times(edges.inclusive[edge], edges.calls[edge]), functionLink(edges.callee[edge])]);
   }
 
   callers(f) {
     const { edges, functions } = data;
-    const items = byTime(functions.calledFrom[f]).slice(0, MOST).map((edge) => {
+    const items = byTime(functions.calledFrom[f]).slice(0, MOST_LISTED).map((edge) => {
       const caller = edges.caller[edge];
       const place = caller >= 0 ? lineLink(functions.file[caller], edges.line[edge]) : "";
       return [...times(edges.inclusive[edge], edges.calls[edge]), place, " ", caller < 0 ? functionName(caller) : h("span", { class: "dim" }, functionName(caller))];
     });
     return [
-      h("h3", {}, `${functionName(f)}: ${time(functions.total[f])} in ${counted(functions.calls[f], "call")}`),
-      items.length ? list(items, { class: "callers", "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "Its callers are not known." : "The profile does not say who called whom."),
+      h("h3", {}, ending(functionName(f)), `: ${[time(functions.total[f]), ...callsOf(f)].join(" in ")}`),
+      items.length ? list(items, { "aria-label": "Callers" }) : h("p", { class: "dim" }, data.hasCalls ? "The callers of this function are not known." : "The profile does not say who called whom."),
     ];
   }
 }

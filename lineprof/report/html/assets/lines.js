@@ -40,17 +40,19 @@ const LESS_NEEDED = ["over", "sync", "copy", "await", "mpi", "ownWait"];
 
 /**
  * Return the numbers of one line of a file. If functions share it, such as one and a
- * lambda in it, the outer one's time has that of the inner one: it counts once.
+ * lambda in it, the outer one's time has that of the inner one, unless this was called from
+ * elsewhere: it counts once.
  */
 function lineNumbers(indexes) {
   const { lines } = data;
   const functions = indexes.map((index) => lines.function[index]);
-  const outer = indexes.length < 2 ? indexes : indexes.filter((_, i) => !functions.some((other) => encloses(other, functions[i])));
+  const isInner = (f) => functions.some((other) => encloses(other, f)) && !isCalledElsewhere(f, lines.line[indexes[0]], functions);
+  const outer = indexes.length < 2 ? indexes : indexes.filter((_, i) => !isInner(functions[i]));
   const found = { indexes, outer, functions, whole: 0, min: NONE, max: NONE };
   for (const name of OWN) found[name] = sum(indexes.map((index) => lines[name]?.[index] ?? 0));
   for (const name of INCLUSIVE) found[name] = sum(outer.map((index) => lines[name]?.[index] ?? 0));
   for (const index of outer) {
-    found.whole = Math.max(found.whole, linesTotal(lines.function[index]));
+    found.whole += linesTotal(lines.function[index]);
     const [low, high] = [lines.min?.[index] ?? NONE, lines.max?.[index] ?? NONE];
     if (low >= 0) found.min = found.min < 0 ? low : Math.min(found.min, low);
     found.max = Math.max(found.max, high);
@@ -141,6 +143,12 @@ function hotLines() {
     data.hot = descending([...cost.keys()].filter((i) => lines.hits[i] || cost[i]), cost);
   }
   return data.hot;
+}
+
+/** Return [the number of calls of a function in words]; [] if the profile counts no calls. */
+function callsOf(f) {
+  const { calls } = data.functions;
+  return calls[f] || data.hasCalls ? [counted(calls[f], "call")] : [];
 }
 
 /** Return calls in the order of their time, as indexes of `edges`. */

@@ -1,5 +1,6 @@
 // The map of a whole file beside its source: its hot lines, and a frame around those in sight.
 
+/** A canvas with the hot lines of the file; a press on it scrolls the source. */
 class Minimap {
   /** `view` is the view of source, which scrolls where the map is pressed. */
   constructor(view) {

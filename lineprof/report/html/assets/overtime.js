@@ -49,7 +49,7 @@ class OverTime {
   }
 
   parts(f, line) {
-    const key = f * 2 ** 24 + line;
+    const key = lineKey(f, line);
     if (!this.lines.has(key)) this.lines.set(key, new Float64Array(PARTS));
     return this.lines.get(key);
   }
@@ -57,7 +57,7 @@ class OverTime {
   /** Return the drawing of a line, whose numbers these are; "" if it has no slices. */
   drawing({ outer }) {
     const { function: fn, line } = data.lines;
-    const found = outer.map((i) => this.lines.get(fn[i] * 2 ** 24 + line[i])).filter(Boolean);
+    const found = outer.map((i) => this.lines.get(lineKey(fn[i], line[i]))).filter(Boolean);
     if (!found.length) return "";
     const parts = found.reduce((a, b) => a.map((ns, i) => ns + b[i]));
     const most = maximum(parts);
@@ -65,9 +65,11 @@ class OverTime {
     const bars = [...parts.subarray(0, used)].map((ns, i) => (ns ? `M${i} 16v-${Math.max(1, (16 * ns) / most).toFixed(1)}h1V16z` : ""));
     const drawing = DRAWING.content.firstChild.cloneNode(true);
     drawing.setAttribute("viewBox", `0 0 ${used} 16`);
-    const lost = sum(data.timeline.traces.map((one) => one.leftOut));
-    const without = lost ? `; without ${counted(lost, "slice")} that had no room` : "";
-    drawing.setAttribute("aria-label", `Over ${time(this.end)} of the run; peak: ${time(most)} in ${time(this.width)}${without}`);
+    const { traces } = data.timeline;
+    const lost = sum(traces.map((one) => one.leftOut));
+    const shortest = maximum(traces.map((one) => one.minLine));
+    const without = [shortest > 1 && `executions below ${time(shortest)}`, lost && `${counted(lost, "slice")} that had no room`].filter(Boolean).join(" and ");
+    drawing.setAttribute("aria-label", `Over ${time(this.end)} with measuring; peak: ${time(most)} in ${time(this.width)}${without && `; without ${without}`}`);
     drawing.firstChild.setAttribute("d", bars.join(""));
     return drawing;
   }

@@ -32,7 +32,7 @@ const OF_REPORT = [
     isSource: true,
     all: () => hotLines().filter((i) => lineFile(i) >= 0),
     text: (i) => sourceLine(lineFile(i), data.lines.line[i]),
-    place: (i) => `${fileName(lineFile(i))}:${data.lines.line[i]}`,
+    place: (i) => placeName(lineFile(i), data.lines.line[i]),
     heat: (i) => data.lines.self[i],
     hash: measuredAddress,
   },
@@ -45,7 +45,7 @@ const OF_COMPARISON = ["functions", "lines"].map((name) => ({
   text: (i) => visible(name === "lines" ? data.lines.text[i].trim() : data.functions.name[i]),
   place: (i) => visible(data[name].place[i]),
   heat: (i) => Math.abs(data[name].self1[i] - data[name].self0[i]),
-  hash: (i) => address("sides", data[name].source[i], data[name].before[i], data[name].after[i]),
+  hash: (i) => sidesAddress(data[name], i),
 }));
 
 const OF_TABS = {
@@ -113,7 +113,7 @@ function namedLines(words) {
   if (!line || words.length > 1 || data.sources) return [];
   const kind = {
     name: "line",
-    text: (file) => `${fileName(file)}:${line}`,
+    text: (file) => placeName(file, line),
     place: (file) => sourceLine(file, Number(line)),
     hash: (file) => lineAddress(file, line),
   };
@@ -156,7 +156,7 @@ function openPalette() {
     found = findAll(input.value);
     results.replaceChildren(...found.map(({ kind, i }, index) =>
       h("li", { id: `found-${index}`, role: "option", "aria-selected": "false", click: () => open(index) },
-        h("span", { class: "kind" }, kind.name), h("code", {}, kind.text(i)), h("span", { class: "place" }, h("bdi", {}, kind.place(i))))));
+        h("span", { class: "kind" }, kind.name), code(kind.text(i)), h("span", { class: "place" }, h("bdi", {}, kind.place(i))))));
     said.textContent = found.length ? "" : "Nothing has this name.";
     choose(0);
   };

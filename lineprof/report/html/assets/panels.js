@@ -1,19 +1,27 @@
 // The views that are tables: functions, hot lines, GPUs, ranks, files, advice, the run.
 
+/** Return the column "% run" of own times, whose bars are full at `most`; `phone` is its place there. */
+function runColumn(value, most, phone) {
+  const tip = `${data.hasCalls ? "own time" : "time"} as a share of the run`;
+  return { title: "% run", tip, width: 130, phone, value, show: (ns) => barCell(ns / most, ofRun(ns)) };
+}
+
+/** The tab Functions. */
 class FunctionsView extends TablesView {
   make(panel) {
     const { functions } = data;
     const has = (name) => functions[name]?.some((one) => one > 0);
+    const outermost = functions.primitive ?? functions.calls;
     const number = (name, title, tip, show = time) => ({ title, tip, value: (f) => functions[name][f], show: unlessZero(show) });
     const columns = [
       { title: "Function", left: true, wide: 2, width: 180, phone: 1, value: (f) => functions.name[f], text: functionLink },
-      { title: "Place", left: true, wide: 1, width: 120, value: functionPlace },
+      { title: "Place", left: true, wide: 1, width: 120, value: functionPlace, show: (place) => h("span", { class: "place" }, ending(place)) },
       number("calls", "Calls", "all calls, recursive ones included", count),
       has("primitive") && number("primitive", "Primitive", "calls while no other call of the function was open", count),
       number("self", ownTitle(), data.hasCalls ? "time without profiled functions that it called" : "time with all that it called"),
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, phone: 2, value: (f) => functions.self[f], text: (f) => barCell(functions.self[f] / maxima().ofFunctions, ofRun(functions.self[f])) },
+      runColumn((f) => functions.self[f], maxima().ofFunctions, 2),
       data.hasCalls && number("total", "Total", "time with all that it called; recursion counts once"),
-      { title: "Per call", value: (f) => functions.total[f] / (functions.calls[f] || Infinity), text: (f) => (functions.calls[f] ? time(functions.total[f] / functions.calls[f]) : "") },
+      { title: "Per call", tip: `time with all that it called, by ${has("primitive") ? "primitive " : ""}calls`, value: (f) => functions.total[f] / (outermost[f] || Infinity), text: (f) => (outermost[f] ? time(functions.total[f] / outermost[f]) : "") },
       has("gpu") && number("gpu", "GPU", "work on GPUs that it launched, with its callees"),
       has("gpu") && number("kernels", "Kernels", "kernels that were launched", count),
       has("copy") && number("copy", "Copies", "time of copies between host and device"),
@@ -23,7 +31,7 @@ class FunctionsView extends TablesView {
       label: "Functions",
       placeholder: "Search functions and files",
       sort: columns.findIndex((one) => one.title === ownTitle()),
-      search: (f) => `${functions.name[f]} ${functionPlace(f)}`,
+      search: (f) => `${functionName(f)} ${functionPlace(f)}`,
       open: (f) => go(functionAddress(f)),
     });
   }
@@ -36,6 +44,7 @@ class FunctionsView extends TablesView {
   }
 }
 
+/** The tab Hot lines. */
 class HotLinesView extends TablesView {
   make(panel) {
     const { functions, lines } = data;
@@ -43,7 +52,7 @@ class HotLinesView extends TablesView {
     const waits = column(lines, "ownWait");
     const columns = [
       { title: ownTitle(), tip: data.hasCalls ? "time of the line itself" : "time with all that it called", value: (i) => lines.self[i], show: time },
-      { title: "% run", tip: ownTitle() === "Own" ? "own time as a share of the run" : "time as a share of the run", width: 130, phone: 3, value: (i) => lines.self[i], text: (i) => barCell(lines.self[i] / maxima().self, ofRun(lines.self[i])) },
+      runColumn((i) => lines.self[i], maxima().self, 3),
       waits.some((one) => one) && { title: "Wait", tip: "own time off the processor, at most", value: (i) => waits[i], show: unlessZero(time) },
       data.gpuTotal && { title: "GPU", tip: "time of work on GPUs that the line itself launched", value: (i) => gpu[i], show: unlessZero(time) },
       data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => barCell(ns / maxima().gpu, percent(ns, data.gpuTotal), "gpu")) },
@@ -55,7 +64,7 @@ class HotLinesView extends TablesView {
     this.add(panel, columns, hotLines(), {
       label: "Hot lines",
       placeholder: "Search lines",
-      search: (i) => `${fileName(lineFile(i))}:${lines.line[i]} ${functions.name[lines.function[i]]} ${sourceLine(lineFile(i), lines.line[i])}`,
+      search: (i) => `${placeName(lineFile(i), lines.line[i])} ${functions.name[lines.function[i]]} ${sourceLine(lineFile(i), lines.line[i])}`,
       open: (i) => go(measuredAddress(i)),
     });
   }
@@ -70,6 +79,7 @@ class HotLinesView extends TablesView {
   }
 }
 
+/** The tab Files. */
 class FilesView extends TablesView {
   make(panel) {
     const { files, functions, lines } = data;
@@ -78,9 +88,9 @@ class FilesView extends TablesView {
     const own = inside.map((some) => sum(some.map((f) => functions.self[f])));
     const gpu = inside.map((some) => sum(some.map((f) => sum(ofLines(gpuOwn, f)))));
     const columns = [
-      { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => h("a", { href: address("source", files.name[i]) }, fileName(i)) },
+      { title: "File", left: true, wide: 1, phone: 1, value: (i) => files.name[i], text: (i) => link(address("source", files.name[i]), ending(fileName(i))) },
       data.hasCalls && { title: "Own", value: (i) => own[i], show: time },
-      data.hasCalls && { title: "% run", tip: "own time as a share of the run", width: 130, phone: 2, value: (i) => own[i], show: (ns) => barCell(ns / maximum(own), ofRun(ns)) },
+      data.hasCalls && runColumn((i) => own[i], maximum(own), 2),
       data.gpuTotal && { title: "GPU", value: (i) => gpu[i], show: unlessZero(time) },
       { title: "Functions", value: (i) => inside[i].length, show: count },
       { title: "Lines", tip: "lines that were executed", value: (i) => data.linesOfFile[i].size, show: count },
@@ -96,6 +106,7 @@ class FilesView extends TablesView {
   }
 }
 
+/** The tab GPU. */
 class GpuView extends TablesView {
   make(panel) {
     const { gpu } = data;
@@ -147,7 +158,7 @@ class GpuView extends TablesView {
       { title: "Min", value: (r) => r.min, show: time },
       { title: "Max", value: (r) => r.max, show: time },
       rows.some((r) => r.bytes) && { title: "Bytes", value: (r) => r.bytes, show: unlessZero(size) },
-      { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that caused most of it", value: (r) => (r.cause ? `${fileName(r.cause[0])}:${r.cause[1]}` : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
+      { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that launched most of this time", value: (r) => (r.cause ? placeName(...r.cause) : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
       { title: "Name", left: true, wide: 3, width: 240, phone: 1, value: (r) => r.name, show: (name) => code(visible(name)) },
     ];
     this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
@@ -164,7 +175,7 @@ class GpuView extends TablesView {
       { title: "Idle", tip: "time without any work on the device", value: (r) => r.idle_ns, show: time },
       { title: "% idle", tip: "share in the idle time of all devices", width: 130, phone: 3, value: (r) => r.idle_ns, show: (ns) => barCell(ns / most, percent(ns, total)) },
       ...Object.entries(idle.causes).filter(([name]) => rows.some((r) => r[name])).map(([name, title]) => ({ title, value: (r) => r[name] ?? 0, show: unlessZero(time) })),
-      { title: "Line", left: true, wide: 1, phone: 1, value: (r) => (place(r) ? `${fileName(place(r)[0])}:${r.line}` : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
+      { title: "Line", left: true, wide: 1, phone: 1, value: (r) => (place(r) ? placeName(...place(r)) : ""), text: (r) => (!place(r) ? "no profiled line" : r.line ? lineLink(...place(r)) : functionLink(r.function)) },
       { title: "Source", left: true, wide: 3, phone: 2, value: (r) => (place(r) ? sourceLine(...place(r)) : ""), text: (r) => (place(r) ? code(sourceLine(...place(r))) : "") },
     ];
     this.add(panel, columns, rows, {
@@ -176,12 +187,13 @@ class GpuView extends TablesView {
   }
 }
 
+/** The tab Ranks. */
 class RanksView extends TablesView {
   make(panel) {
     const { ranks } = data;
     const { lines } = ranks;
     const file = (i) => data.functions.file[lines.function[i]];
-    const share = (part) => `${(100 * part).toFixed(1)}%`;
+    const share = (part) => percent(part, 1);
     panel.append(list([
       `${counted(ranks.numbers.length, "rank")}, the longest ran for ${time(Math.max(...ranks.wall))}`,
       `parallel efficiency ${share(ranks.parallel)} = load balance ${share(ranks.balance)} \u00d7 communication efficiency ${share(ranks.communication)}`,
@@ -203,7 +215,7 @@ class RanksView extends TablesView {
       heading: "Lines over the ranks",
       placeholder: "Search lines",
       label: "Lines over the ranks, the most lost time first",
-      search: (i) => `${fileName(file(i))}:${lines.line[i]} ${sourceLine(file(i), lines.line[i])}`,
+      search: (i) => `${placeName(file(i), lines.line[i])} ${sourceLine(file(i), lines.line[i])}`,
       open: (i) => go(lineAddress(file(i), lines.line[i])),
     });
     this.matrix(panel);
@@ -217,7 +229,7 @@ class RanksView extends TablesView {
     const rows = ranks.matrix.slice(0, 60);
     const head = h("tr", {}, h("th", { scope: "col" }, "Line"), ranks.numbers.map((one) => h("th", { scope: "col" }, few ? `rank ${one}` : "")));
     const body = rows.map((times, i) => {
-      const most = Math.max(1, ...times);
+      const most = maximum(times);
       return h("tr", {},
         h("th", { scope: "row" }, lineLink(data.functions.file[ranks.lines.function[i]], ranks.lines.line[i])),
         times.map((ns, index) => {
@@ -232,15 +244,16 @@ class RanksView extends TablesView {
   }
 }
 
+/** The tab Advice. */
 class AdviceView {
   make(panel) {
     const { findings, unchecked, missing } = data.advice;
     panel.append(h("p", {}, findings.length
-      ? "What the numbers of this profile prove, the most time first, the machine last. Shares are of the run, and overlap."
+      ? "Findings that the numbers of this profile prove, the most time first; findings on the machine are last. Shares are of the run, and overlap."
       : "The numbers of this profile prove none of the known causes of lost time."));
-    panel.append(h("ol", { class: "advice" }, findings.map((one) =>
+    panel.append(h("ol", { class: "findings" }, findings.map((one) =>
       h("li", {},
-        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${(100 * one.share).toFixed(1)}% of the run `, bar(one.share)),
+        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${percent(one.share, 1)} of the run `, bar(one.share)),
         h("p", {}, visible(one.measured)),
         list(one.places.map(([f, line]) => {
           const file = f >= 0 ? data.functions.file[f] : NONE;
@@ -252,13 +265,14 @@ class AdviceView {
   }
 }
 
+/** The tab Run. */
 class RunView extends TablesView {
   make(panel) {
     const { notes, processes } = data;
     if (notes.length) panel.append(h("h2", {}, "Notes"), list(notes.map(visible), { class: "facts" }));
     panel.append(h("h2", {}, "Run"));
     if (processes.length) panel.append(this.facts(processes[0]));
-    else panel.append(h("p", { class: "dim" }, "The profile does not say of which run it is."));
+    else panel.append(h("p", { class: "dim" }, "The profile has no process."));
     if (processes.length > 1) this.processes(panel);
     panel.append(colophon());
   }
@@ -283,7 +297,7 @@ class RunView extends TablesView {
 
   /** Return a table of two columns, the first of which names the second. */
   pairs(rows) {
-    return h("table", { class: "run" }, h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text)))));
+    return h("table", { class: "process" }, h("tbody", {}, rows.map(([name, text]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, text)))));
   }
 
   command(one) {

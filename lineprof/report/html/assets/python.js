@@ -70,11 +70,15 @@ function pythonParts(line, open, emit) {
   return "";
 }
 
+/** Letters that are written from right to left: each word of them stands where it stands in the file. */
+const LEFTWARD = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
 /** Return a line as texts and coloured elements; `open` are the quotes it begins in. */
 function pythonSpans(line, open) {
   const found = [];
   pythonParts(line, open, (text, kind) => {
-    found.push(kind ? h("span", { class: `py-${kind}` }, visible(text)) : visible(text));
+    const isolated = LEFTWARD.test(text);
+    found.push(kind || isolated ? h(isolated ? "bdi" : "span", { class: kind && `py-${kind}`, dir: isolated && "ltr" }, visible(text)) : visible(text));
   });
   return found;
 }

@@ -14,6 +14,7 @@ function filesByTime() {
   return descending([...own.keys()], own).map((file) => [file, `${fileName(file)} \u00b7 ${ofRun(own[file]) || "0%"}`]);
 }
 
+/** The tab Source. */
 class SourceView {
   keys = {
     title: "Source",
@@ -32,9 +33,9 @@ class SourceView {
     this.file = NONE;
     this.selected = 0;
     this.onlyHot = false;
+    this.openedIn = []; // by file
     this.shown = [];
     const { lines } = data;
-    data.hasSlices = data.timeline.traces.some((one) => one.count);
     this.known = LINE_COLUMNS.filter((one) =>
       one.always || (one.needs ? data[one.needs] : lines[one.name]?.some((number) => number > 0)));
     this.fit();
@@ -42,7 +43,7 @@ class SourceView {
     this.scroller = tableElement("code", "Source with the numbers of each line", (event) => this.key(event));
     this.headRow = h("div", { class: "row", role: "row" });
     this.around = h("div", { class: "around", role: "row" });
-    this.scroller.classList.toggle("both", data.gpuTotal > 0);
+    this.scroller.classList.toggle("with-gpu", data.gpuTotal > 0);
     this.scroller.append(h("div", { class: "head", role: "rowgroup" }, this.headRow, this.around));
     // Before the same of the rows.
     addEventListener("beforeprint", () => this.layOut(true));
@@ -60,8 +61,11 @@ class SourceView {
       },
       input: () => this.rows.again(),
     });
-    this.hotButton = h("button", { class: "toggle", "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
-    this.menu = h("details", { class: "menu" });
+    this.hotButton = h("button", { "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
+    this.menu = h("details", { class: "menu", toggle: () => this.placeMenu(), keydown: (event) => this.menu.open && act(event, { Escape: () => this.closeMenu() }) });
+    addEventListener("pointerdown", (event) => {
+      if (!this.menu.contains(event.target)) this.menu.open = false;
+    });
     const { element } = this.outline;
     panel.append(
       h("div", { class: "source" },
@@ -128,10 +132,23 @@ class SourceView {
     this.menu.replaceChildren(h("summary", {}, "Columns"), h("div", {}, boxes));
   }
 
+  /** Move the open menu so that all of it is in the window. */
+  placeMenu() {
+    const box = this.menu.lastChild;
+    box.style.marginLeft = 0;
+    box.style.marginLeft = `${Math.min(0, innerWidth - 8 - box.getBoundingClientRect().right)}px`;
+  }
+
+  closeMenu() {
+    this.menu.open = false;
+    this.menu.firstChild.focus();
+  }
+
   setColumns() {
     const isNarrow = NARROW.matches;
-    const widths = this.columns.map((one) => (isNarrow && one.name === "run" ? "54px" : `${one.width}px`)).join(" ");
-    this.scroller.style.setProperty("--columns", `${isNarrow ? "44px" : "56px"} ${widths} 52px minmax(300px, 1fr)`);
+    const widths = [isNarrow ? 44 : 56, ...this.columns.map((one) => (isNarrow && one.name === "run" ? 54 : one.width)), 52];
+    this.scroller.style.setProperty("--columns", `${widths.map((one) => `${one}px`).join(" ")} minmax(0, 1fr)`);
+    this.scroller.style.setProperty("--fixed", `${sum(widths)}px`);
     this.headRow.replaceChildren(
       h("span", { role: "columnheader" }, "Line"),
       ...this.columns.map((one) => h("span", { role: "columnheader", class: `of-${one.name}`, title: one.tip }, one.title)),
@@ -178,11 +195,11 @@ class SourceView {
     this.highlighter = new Highlighter(this.text);
     this.numbers = new FileNumbers(file);
     this.last = Math.max(this.text.length, maximum(this.numbers.keys()));
-    this.opened = new Map(); // by line: its callees that are shown below it
+    // By line: its callees that are shown below it. The way back to the file finds them again.
+    this.opened = this.openedIn[file] ??= new Map();
     this.cursor = null; // the one of them that is chosen, if any
     this.readCalls();
     this.layOut();
-    this.map.draw();
   }
 
   /** Find the calls from each line, and the functions that begin on it. */
@@ -245,7 +262,20 @@ class SourceView {
     this.shown = shown;
     this.place = new Map(shown.map((line, index) => [line, index]));
     this.scroller.setAttribute("aria-rowcount", shown.length + 1);
+    this.scroller.style.setProperty("--text", `${this.widest(shown)}ch`);
     this.rows.reset(shown.length);
+    if (!isPaper) this.map.draw();
+  }
+
+  /** Return the characters of the longest text of some rows, for which the scroller has room. */
+  widest(rows) {
+    const tabs = (text) => 7 * (text.split("\t").length - 1);
+    const length = (row) => {
+      if (typeof row === "object") return 4 * row.depth + 40 + (row.note ?? this.calleeName(row)).length;
+      const text = this.text[row - 1] ?? "";
+      return text.length > LONGEST ? LONGEST + 30 : text.length + tabs(text);
+    };
+    return 3 + maximum(rows.map(length));
   }
 
   isHot(numbers) {
@@ -297,15 +327,17 @@ class SourceView {
   calleeRow(callee) {
     const { f, note, above } = callee;
     const at = f >= 0 && placeOf(f, 0) && callee.line && above ? above.f : NONE;
-    const words = callee.hits === undefined ? "" : `${counted(callee.hits, "call")} of ${this.calleeName(callee)}: ${time(callee.time)}, ${percent(callee.time, this.wholeOf(callee))} of ${above ? `those of ${functionName(above.f)}` : "the line"}`;
+    const whole = this.wholeOf(callee);
+    const share = callee.time <= whole && `${percent(callee.time, whole)} of ${above ? `those of ${functionName(above.f)}` : "the line"}`; // recursive calls have more
+    const words = callee.hits === undefined ? "" : [`${counted(callee.hits, "call")} of ${this.calleeName(callee)}: ${time(callee.time)}`, share].filter(Boolean).join(", ");
     const row = h("div", { class: `row callee${this.cursor === callee ? " selected" : ""}`, role: "row", title: words, click: (event) => event.target.closest("button, a") || this.pick(callee) },
       h("span", { role: "cell", class: "number" }),
       this.columns.map((one) => this.cell(one, one.ofCalls && (!note || one.name === "run" || one.name === "cost") && callee)),
       h("span", { role: "cell" }),
       h("span", { role: "cell", class: "text" },
         !this.isOpenable(callee) ? h("span", { class: "leaf" }) : h("button", { tabindex: -1, "aria-expanded": callee.open, "aria-label": `Callees of ${functionName(f)}`, click: () => this.toggle(callee) }, callee.open ? "\u25be" : "\u25b8"),
-        note ? h("i", { class: "dim" }, note) : f < 0 ? this.calleeName(callee) : functionLink(f),
-        callee.recurses && h("i", { class: "dim", title: "Calls while another one of the function is open have their callees below that one, and no part in % run" }, " \u21ba recursion"),
+        h("span", { class: "name" }, note ? h("i", { class: "dim" }, note) : f < 0 ? this.calleeName(callee) : functionLink(f)),
+        callee.recurses && h("i", { class: "dim", title: "A call of a function that is already running: the callees of this call stand below the outer one, and % run counts the outer one alone" }, " \u21ba recursion"),
         at >= 0 && h("span", { class: "dim" }, `  ${callee.line}: ${sourceLine(data.functions.file[at], callee.line)}`)));
     row.style.setProperty("--depth", callee.depth);
     return row;
@@ -421,6 +453,10 @@ class SourceView {
     for (const one of [old, row.at]) if (this.place.has(one)) this.rows.refresh(this.place.get(one));
     this.rows.refresh(this.place.get(row));
     this.rows.reveal(this.place.get(row));
+    // The name of a deep callee may be beside the sight.
+    const name = this.rows.shown.get(this.place.get(row)).querySelector(".name");
+    const end = name.offsetLeft + name.offsetWidth + 12;
+    this.scroller.scrollLeft = Math.min(end - this.scroller.clientWidth, name.offsetLeft - 36);
   }
 
   select(line) {
@@ -461,7 +497,8 @@ class SourceView {
     this.onlyHot = !this.onlyHot;
     this.hotButton.setAttribute("aria-pressed", this.onlyHot);
     this.layOut();
-    if (this.place.has(this.selected)) this.rows.reveal(this.place.get(this.selected));
+    const index = this.place.get(this.cursor ?? this.selected);
+    if (index !== undefined) this.rows.reveal(index);
   }
 
   findNext(by) {
@@ -523,7 +560,7 @@ class SourceView {
     this.around.replaceChildren(h("span", { role: "cell" },
       f === undefined ? "" : [
         functionLink(f),
-        h("span", { class: "dim" }, ` ${[time(functions.total[f]), `${ofRun(functions.total[f])} of the run`, counted(functions.calls[f], "call")].join(" \u00b7 ")}`),
+        h("span", { class: "dim" }, ` ${[time(functions.total[f]), `${ofRun(functions.total[f])} of the run`, ...callsOf(f)].join(" \u00b7 ")}`),
       ]));
   }
 }

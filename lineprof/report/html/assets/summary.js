@@ -16,11 +16,7 @@ const PART_ADDRESSES = {
   measuring_ns: address("run"),
 };
 
-/** Return a link with a text or elements. */
-function link(href, ...children) {
-  return h("a", { href }, children);
-}
-
+/** The tab Summary. */
 class SummaryView {
   make(panel) {
     append(panel, [
@@ -72,9 +68,9 @@ class SummaryView {
     const [file, line, f] = [lineFile(i), lines.line[i], lines.function[i]];
     const here = measuredAddress(i);
     const [gpu, wait] = [column(lines, "gpuOwn")[i], column(lines, "ownWait")[i]];
-    return this.card("Hottest line", here, `${fileName(file)}:${line}`, [
+    return this.card("Hottest line", here, placeName(file, line), [
       [`own time, ${ofRun(lines.self[i])} of the run`, time(lines.self[i]), address("lines")],
-      wait > 0.1 * lines.self[i] && ["of it waiting", time(wait), address("lines", "Wait")],
+      wait > 0.1 * lines.self[i] && ["of its own time waiting", time(wait), address("lines", "Wait")],
       gpu && [`on GPUs, ${percent(gpu, data.gpuTotal)}`, time(gpu), address("lines", "GPU")],
       [lines.hits[i] === 1 ? "hit" : "hits", count(lines.hits[i]), here],
     ], [h("p", {}, "in ", functionLink(f)), this.source(file, line)]);
@@ -108,9 +104,9 @@ class SummaryView {
       [at] = below[at]; // the longest is the first
       if (isBranch) break;
     }
-    const place = parent[at] >= 0 && line[at] ? placeOf(fn[parent[at]], line[at]) : null;
+    const place = at === undefined ? null : this.site(at);
     if (!place) return null;
-    return this.card("Most expensive call of your code", lineAddress(...place), `${fileName(place[0])}:${line[at]}`, [
+    return this.card("Most expensive call of your code", lineAddress(...place), placeName(...place), [
       [`with callees, ${ofRun(ns[at])} of the run`, time(ns[at]), lineAddress(...place)],
       [calls.calls[at] === 1 ? "call" : "calls", count(calls.calls[at]), functionAddress(fn[at])],
     ], [h("p", {}, "calls ", functionLink(fn[at])), this.source(...place)]);
@@ -148,6 +144,12 @@ class SummaryView {
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Calls" }, h("table", {}, h("thead", {}, h("tr", {}, head)), this.body)));
   }
 
+  /** Return the place [file, line] from which a call was made; null if it is unknown. */
+  site(call) {
+    const { parent, line, function: fn } = data.summary.calls;
+    return parent[call] >= 0 && line[call] ? placeOf(fn[parent[call]], line[call]) : null;
+  }
+
   /** Open the calls with the most time, as many as fit. */
   openFirst() {
     const { time: ns } = data.summary.calls;
@@ -180,7 +182,7 @@ class SummaryView {
       rows.push(this.callRow(call, depth));
       if (!this.opened.has(call)) continue;
       const shown = this.shownBelow(call);
-      if (this.timeOfMore(call) >= MIN_MORE * data.run.ns) todo.push([-1 - call, depth + 1]);
+      if (!shown.length || this.timeOfMore(call) >= MIN_MORE * data.run.ns) todo.push([-1 - call, depth + 1]);
       todo.push(...shown.map((one) => [one, depth + 1]).reverse());
     }
     this.body.replaceChildren(...rows);
@@ -188,9 +190,9 @@ class SummaryView {
 
   callRow(call, depth) {
     const { calls } = data.summary;
-    const { parent, line, function: fn, time: ns } = calls;
+    const { line, function: fn, time: ns } = calls;
     const isOpen = this.opened.has(call);
-    const place = parent[call] >= 0 && line[call] ? placeOf(fn[parent[call]], line[call]) : null;
+    const place = this.site(call);
     const toggle = this.below[call].length
       ? h("button", { class: "fold", "aria-expanded": String(isOpen), "aria-label": `Callees of ${functionName(fn[call])}`, click: () => this.toggle(call) }, isOpen ? "\u25be" : "\u25b8")
       : h("span", { class: "fold" });

@@ -2,6 +2,7 @@
 
 const ROW = 20; // pixels of a line of code; the style sheet has the same
 const REST_MS = 150; // after which a scroll is over
+const MOST_ON_PAPER = 1000; // rows of a table: some twenty pages
 const LINK_ROW = 24; // pixels of a row with links, which fingers have to meet
 
 /** Whether there is room for little, as on a phone. */
@@ -169,7 +170,9 @@ class Rows {
   renderForPrint() {
     if (!this.scroller.offsetParent) return;
     this.clear();
-    this.fill(0, Math.min(this.count, 5000));
+    this.fill(0, Math.min(this.count, MOST_ON_PAPER));
+    const more = this.count - MOST_ON_PAPER;
+    if (more > 0) this.body.append(h("p", { class: "dim" }, `\u22ef ${counted(more, "more row")}`));
   }
 
   /** Make a row again, if it is in sight. */
@@ -204,7 +207,8 @@ class Rows {
  *
  * Each column has a `title`, a `value(row)` to sort by, and may have `show(value)` or
  * `text(row)`, the text or the element to show; `wide` columns share the room that is left.
- * On phones there are those with a number `phone` alone, in its order, if any has one.
+ * On phones there are those with a number `phone` alone, in its order, if any has one;
+ * those that are `onPhone` are nowhere else.
  * What is not an object in `columns` is passed over.
  */
 class Table {
@@ -232,7 +236,8 @@ class Table {
     });
     // A text that may be cut can be read at the pointer.
     this.element.addEventListener("mouseover", ({ target }) => {
-      if (target.role === "cell") target.title = target.textContent.length > 12 ? target.textContent : "";
+      const cell = target.closest("[role=cell]");
+      if (cell) cell.title = cell.textContent.length > 12 ? cell.textContent : "";
     });
     NARROW.addEventListener("change", () => this.choose());
     this.choose();
@@ -242,7 +247,7 @@ class Table {
   /** Choose the columns that are shown. */
   choose() {
     const chosen = NARROW.matches ? this.columns.filter((one) => one.phone) : [];
-    this.shown = chosen.length ? chosen.sort((one, other) => one.phone - other.phone) : this.columns;
+    this.shown = chosen.length ? chosen.sort((one, other) => one.phone - other.phone) : this.columns.filter((one) => !one.onPhone);
     const width = ({ wide, width }) => (wide ? `minmax(${width ?? 160}px, ${wide}fr)` : `${width ?? 92}px`);
     const onPhone = ({ wide }) => (wide ? "minmax(0, 1fr)" : "96px");
     const widths = this.shown.map(chosen.length ? onPhone : width);
@@ -266,10 +271,8 @@ class Table {
   sort() {
     const { value } = this.columns[this.order];
     const words = this.filter.split(/\s+/).filter(Boolean);
-    const fits = (row) => {
-      const text = this.options.search(row).toLowerCase();
-      return words.every((word) => text.includes(word));
-    };
+    if (words.length) this.texts ??= this.all.map((row) => this.options.search(row).toLowerCase());
+    const fits = (_, at) => words.every((word) => this.texts[at].includes(word));
     const found = words.length ? this.all.filter(fits) : [...this.all];
     const keys = new Map(found.map((row) => [row, value(row)]));
     const sign = this.up ? 1 : -1;

@@ -102,12 +102,14 @@ async function traceLanes(trace) {
   return [...groups.entries()].sort((a, b) => a[0] - b[0]).flatMap(([, group]) => group.lanes);
 }
 
+/** Return the title of a process in the timeline. */
 function processTitle(process) {
   const one = data.processes[process];
   if (!one) return "Process";
   return one.rank === null ? `Process ${one.pid}` : `Rank ${one.rank} (${one.pid})`;
 }
 
+/** Return the title of a thread in the timeline. */
 function threadTitle(thread) {
   return visible(`${thread.name || "Thread"} (${thread.native_id})`);
 }
@@ -171,6 +173,7 @@ function ownOfLine(f, line) {
   return index < 0 ? 0 : data.lines.self[data.functions.first[f] + index];
 }
 
+/** The tab Timeline. */
 class TimelineView extends Drawing {
   keys = {
     title: "Timeline",
@@ -199,7 +202,7 @@ class TimelineView extends Drawing {
     }
     const label = "Timeline; w and s zoom, a and d move, the arrow keys go from slice to slice, Enter shows the line";
     const listeners = { pointerdown: (event) => this.grab(event), dblclick: () => this.open() };
-    this.makeCanvas(label, listeners, "flame-scroll", { wheel: (event) => this.wheel(event) });
+    this.makeCanvas(label, listeners, { wheel: (event) => this.wheel(event) });
     panel.prepend(
       h("div", { class: "tools" },
         h("button", { click: () => this.zoom(0.5), title: "Zoom in (w)" }, "+"),
@@ -345,7 +348,7 @@ class TimelineView extends Drawing {
   heat(lane, i) {
     const { columns, trace } = lane;
     const [number, line] = [columns.function[i], columns.line[i]];
-    const key = number * 2 ** 24 + line;
+    const key = lineKey(number, line);
     const known = (lane.heats ??= new Map());
     if (!known.has(key)) {
       const f = trace.functions[number];
