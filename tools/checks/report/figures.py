@@ -41,7 +41,11 @@ def scroll(selector: str, px: int, frames: int = FRAMES, begin: int = 0) -> str:
 
 
 def scroll_trace(one: Page, selector: str) -> list[dict[str, Any]]:
-    """Scroll an element to its end and back; return Chromium's trace of it."""
+    """Scroll an element to its end and back; return Chromium's trace of it.
+
+    The pointer goes aside: a row that comes below it would have other styles.
+    """
+    one.send("Input.dispatchMouseEvent", type="mouseMoved", x=0, y=0)
     return one.trace(
         f"""new Promise((resolve) => {{
           const area = document.querySelector({selector!r});
