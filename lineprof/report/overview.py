@@ -31,6 +31,7 @@ from lineprof.report.run_bar import bar_lines
 from lineprof.report.text import render as render_tables
 from lineprof.report.text_grid import (
     Context,
+    counted,
     grid,
     in_words,
     percent,
@@ -134,7 +135,8 @@ def run_sentence(profile: Profile, parts: RunParts) -> str:
     name = programs[0] if len(programs) == 1 else f"{len(programs)} programs"
     lines = sum(len(function.line_ns) for function in profile.functions)
     text = f"{name} ran {in_words(on_clock_ns)}"
-    text += f": {lines:,} lines of {len(profile.functions):,} functions"
+    functions = counted(len(profile.functions), "function")
+    text += f": {counted(lines, 'line')} of {functions}"
     if parts.run_ns > _SAME * on_clock_ns:
         every = "threads" if len(runs) == 1 else f"threads of {len(runs)} processes"
         text += f" (100 % is {in_words(parts.run_ns)}, the time of all {every})"

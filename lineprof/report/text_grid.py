@@ -72,8 +72,8 @@ def in_words(ns: float) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Return a number of things: ``1 call``, ``2 calls``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+    """Return a number of things: ``1 call``, ``2,000 calls``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def share_of(ns: float, total_ns: float) -> float:

@@ -97,7 +97,7 @@ def test_a_limit_has_a_line_on_functions_left_out() -> None:
 def test_a_profile_without_calls_is_shown_with_one_note() -> None:
     stats = without_calls()
     lines = lines_of(stats, "functions", sort_by="file")
-    assert lines[0] == "1234567895 calls of 5 functions"
+    assert lines[0] == "1,234,567,895 calls of 5 functions"
     assert [row[0] for row in rows_below(lines, "Calls")] == [
         *("2", "1", "2", "1234567890", "0")
     ]

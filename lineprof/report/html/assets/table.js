@@ -234,10 +234,12 @@ class Table {
       },
       height: LINK_ROW,
     });
-    // A text that may be cut can be read at the pointer.
-    this.element.addEventListener("mouseover", ({ target }) => {
+    // A text that may be cut can be read at the pointer, if that moves: while rows are scrolled
+    // below it, a new title would force the styles to be computed in each frame.
+    this.element.addEventListener("mousemove", ({ target }) => {
       const cell = target.closest("[role=cell]");
-      if (cell) cell.title = cell.textContent.length > 12 ? cell.textContent : "";
+      const title = cell?.textContent.length > 12 ? cell.textContent : "";
+      if (cell && cell.title !== title) cell.title = title;
     });
     NARROW.addEventListener("change", () => this.choose());
     this.choose();
