@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from tools.checks.findings import Mismatch, MissingReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BAD = ("error", "assert")  # calls of console
@@ -115,8 +115,10 @@ class Page:
             raise Mismatch(f"the page threw {said}")
         return answer["result"].get("value")
 
-    def trace(self, expression: str, *categories: str) -> list[dict[str, Any]]:
-        """Evaluate an expression; return what happens meanwhile, by Chromium's trace.
+    def trace(
+        self, act: Callable[[], object], *categories: str
+    ) -> list[dict[str, Any]]:
+        """Call `act`; return what happens meanwhile, by Chromium's trace.
 
         The events are those of
         https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU.
@@ -124,7 +126,7 @@ class Page:
         self._trace, self._is_traced = [], True
         config = {"includedCategories": categories}
         self.send("Tracing.start", transferMode="ReportEvents", traceConfig=config)
-        self.value(expression)
+        act()
         self.send("Tracing.end")
         while self._is_traced:
             self._note(self._pipe.read())

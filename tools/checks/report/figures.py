@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from tools.checks.findings import Mismatch
@@ -10,6 +11,12 @@ from tools.checks.report.walk_timeline import TIMELINE
 if TYPE_CHECKING:
     from tools.checks.browser import Page
 
+MIDDLE = """(() => {{
+  const box = document.querySelector({}).getBoundingClientRect();
+  return [box.x + box.width / 2, box.y + box.height / 2];
+}})()"""
+TWO_FRAMES = "requestAnimationFrame(() => requestAnimationFrame(done))"
+DISTANCE, SPEED = 6000, 6000  # pixels of a scroll by the wheel; pixels a second
 FRAMES = 90  # of a scroll that is timed
 LAYOUTS = ("Layout", "UpdateLayoutTree")
 TRACED = (
@@ -53,12 +60,22 @@ def _frames(begin: str, step: str, frames: int = FRAMES) -> str:
 
 
 def scroll_trace(one: Page, selector: str) -> list[dict[str, Any]]:
-    """Scroll an element to its end and back; return Chromium's trace of it."""
-    begin = f"""
-      const area = document.querySelector({selector!r});
-      const far = area.scrollHeight - area.clientHeight;"""
-    step = "area.scrollTop = far * Math.abs(Math.sin(frame / 15));"
-    return one.trace(_frames(begin, step), *TRACED)
+    """Scroll an element down by the wheel; return Chromium's trace of it.
+
+    A script that set its place would itself ask for layouts.
+    """
+    x, y = one.value(MIDDLE.format(repr(selector)))
+    place = f"document.querySelector({selector!r}).scrollTop"
+    one.value(f"{place} = 0")
+    gesture = {"x": x, "y": y, "yDistance": -DISTANCE, "speed": SPEED}
+    gesture["gestureSourceType"] = "mouse"
+    one.point(x, y)  # rows pass below it
+    one.value(f"new Promise((done) => {TWO_FRAMES})")
+    scroll = functools.partial(one.send, "Input.synthesizeScrollGesture", **gesture)
+    trace = one.trace(scroll, *TRACED)
+    if not one.value(place):
+        raise Mismatch(f"{selector}: it does not scroll")
+    return trace
 
 
 def forced_layouts(trace: list[dict[str, Any]]) -> int:

@@ -63,6 +63,10 @@ class Rows {
         if (row) click(Number(row.getAttribute("aria-rowindex")) - 2, event);
       });
     }
+    // No style depends on :hover: rows pass below the pointer in a scroll, and reading the
+    // place would then have their styles computed.
+    this.body.addEventListener("mousemove", ({ target }) => this.point(target.closest(".rows > .row")));
+    this.body.addEventListener("mouseleave", () => this.point(null));
     const head = scroller.querySelector(".head");
     scroller.append(this.body);
     this.update = inNextFrame(() => this.render());
@@ -80,6 +84,14 @@ class Rows {
     this.room = this.scroller.clientHeight;
     this.head = this.body.offsetTop;
     this.render();
+  }
+
+  /** Mark the row at the pointer; none if `row` is null. */
+  point(row) {
+    if (row === this.pointed) return;
+    this.pointed?.classList.remove("pointed");
+    row?.classList.add("pointed");
+    this.pointed = row;
   }
 
   /** Show `count` new rows. */
@@ -108,7 +120,9 @@ class Rows {
       this.measure();
       return;
     }
+    const old = this.top;
     this.top = this.scroller.scrollTop;
+    if (this.top !== old) this.point(null);
     const top = this.top - this.head;
     const first = Math.max(0, Math.floor(top / this.height) - 4);
     const last = Math.min(this.count, Math.ceil((top + this.room) / this.height) + 4);
