@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ _GOOD = f"{_SAYS}.startsWith('as of')"
 def _server(python: Path, profile: Path) -> Iterator[str]:
     """Serve a profile as long as the block; yield its address."""
     with subprocess.Popen(
-        [python, "-m", "lineprof", "serve", "--no-open", profile],
+        [python, "-m", "lineprof", "serve", "--no-open", profile.absolute()],
+        cwd=tempfile.gettempdir(),  # a checkout has a lineprof that is not installed
         env=clean_environment(),
         stdout=subprocess.PIPE,
         text=True,
