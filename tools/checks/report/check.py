@@ -301,7 +301,8 @@ def gpu(workspace: Workspace) -> Report:
     flags = ("--whole", "--gpu-api", "--trace")
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
     flames = (*walk_flame.WALK, walk_flame.gpu_bands)
-    walk = (*ROWS, *walk_timeline.WALK, *walk_summary.WALK, *flames)
+    rows = (walk_source.columns_fit, *ROWS)
+    walk = (*rows, *walk_timeline.WALK, *walk_summary.WALK, *flames)
     return Report("gpu", workspace.report(profile), walk=walk)
 
 

@@ -212,6 +212,17 @@ def lost_within_calls(one: Page) -> None:
     expect(one, "their share", f"{rows}.every((row) => row.run <= row.above.run)")
 
 
+def columns_fit(one: Page) -> None:
+    """Make the window narrower, and wide again: columns without room are left out."""
+    show(one, "source")
+    titles = f"{CODE}.querySelectorAll('.head [role=columnheader]').length"
+    wide = one.value(titles)
+    one.size(800, WINDOW[1])
+    expect(one, "fewer columns", f"{titles} < {wide}")
+    one.size(*WINDOW)
+    expect(one, "all columns", f"{titles} === {wide}")
+
+
 def own_columns(one: Page) -> None:
     """Look at the columns that are shown at first, and show another one."""
     show(one, "source")

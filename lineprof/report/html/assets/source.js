@@ -78,10 +78,9 @@ class SourceView {
         this.panel.element,
         splitter("Width of the list of functions", element, "outline", 1, () => false),
         splitter("Size of the panel of the selected line", this.panel.element, "detail", -1, () => !WIDE.matches)));
-    NARROW.addEventListener("change", () => {
-      this.fit();
-      this.setColumns();
-    });
+    const fitAgain = inNextFrame(() => this.fitAgain());
+    addEventListener("resize", fitAgain);
+    NARROW.addEventListener("change", fitAgain);
     this.setColumns();
     if (data.hasSlices) setTimeout(() => this.readSlices(), 200);
   }
@@ -108,6 +107,13 @@ class SourceView {
     }
   }
 
+  /** Choose the columns again for another width, unless the reader has chosen them; a phone has few. */
+  fitAgain() {
+    const old = this.columns;
+    if (!this.isChosen || NARROW.matches !== this.wasNarrow) this.fit();
+    if (old.length !== this.columns.length || NARROW.matches !== this.wasNarrow) this.setColumns();
+  }
+
   /** Return whether times of lines are a part of the run that is worth a column. */
   matters(name) {
     const times = column(data.lines, name);
@@ -123,6 +129,7 @@ class SourceView {
           checked: this.columns.includes(one),
           change: (event) => {
             const on = event.target.checked;
+            this.isChosen = true;
             this.columns = this.known.filter((other) => (other === one ? on : this.columns.includes(other)));
             this.setColumns();
           },
@@ -146,6 +153,7 @@ class SourceView {
 
   setColumns() {
     const isNarrow = NARROW.matches;
+    this.wasNarrow = isNarrow;
     const widths = [isNarrow ? 44 : 56, ...this.columns.map((one) => (isNarrow && one.name === "run" ? 54 : one.width)), 52];
     this.scroller.style.setProperty("--columns", `${widths.map((one) => `${one}px`).join(" ")} minmax(0, 1fr)`);
     this.scroller.style.setProperty("--fixed", `${sum(widths)}px`);
