@@ -51,8 +51,9 @@ def _report(pipe: Pipe, one: Page, title: str) -> Page:
     """Return the report in the frame once it has a title."""
     one.wait(_GOOD)
     shown = frame(pipe)
-    heading = "document.querySelector('h1')?.textContent"
-    shown.wait(f"{heading} === {json.dumps(title)}", limit_s=30)
+    # The heading is there before the rest.
+    heading = "document.documentElement.dataset.ready && document.querySelector('h1')"
+    shown.wait(f"({heading})?.textContent === {json.dumps(title)}", limit_s=30)
     if shown.value("self.origin") != "null":
         raise Mismatch("the report has an origin")
     return shown
