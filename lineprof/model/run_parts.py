@@ -56,12 +56,12 @@ def run_ns(profile: Profile) -> int:
 
 def clock_ns(profile: Profile) -> int:
     """Return the time (ns) on the clock in which any process ran, without measuring."""
-    clock_ns = end = 0
+    found_ns = end = 0
     for one in sorted(profile.processes, key=attrgetter("start_unix_ns")):
         ended = one.start_unix_ns + max(0, one.wall_ns - one.overhead_ns)
-        clock_ns += max(0, ended - max(end, one.start_unix_ns))
+        found_ns += max(0, ended - max(end, one.start_unix_ns))
         end = max(end, ended)
-    return clock_ns
+    return found_ns
 
 
 def _run_ns(profile: Profile, lines_ns: int) -> int:
