@@ -22,6 +22,7 @@ from lineprof.files import checked_name
 from lineprof.report.budgets import (
     FORMATS,
     HOLDS,
+    Checked,
     has_gpu,
     outcomes,
     slowdowns,
@@ -80,7 +81,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--format",
         "text: path:line: error: message; github: workflow commands, which is the"
-        " default on GitHub Actions; gitlab: a Code Quality report; json",
+        " default on GitHub Actions; gitlab: a Code Quality report; sarif: a log of"
+        " SARIF 2.1.0 for code scanning and editors; json",
         choices=[*FORMATS],
     )
     add("-o, --log-file FILE", "write the messages to this file", checked_name)
@@ -127,7 +129,7 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     name = parsed.format or (
         "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     )
-    lines = FORMATS[name](found, profile)
+    lines = FORMATS[name](Checked(found, profile, notes))
     if parsed.log_file is None:
         print_lines(lines)
     else:

@@ -53,6 +53,7 @@ from lineprof.report.options import (
     OF_TABLES,
     PAGE,
     RICH,
+    SARIF,
     TARGETS,
     Options,
 )
@@ -229,6 +230,9 @@ def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View
     is_csv = getattr(parsed, CSV.attribute, False)
     if is_csv and parsed.as_json:
         parser.error(f"{form} takes no {CSV.long}")
+    is_sarif = getattr(parsed, SARIF.attribute, False)
+    if is_sarif and (is_csv or parsed.as_json):
+        parser.error(f"{form} takes no {SARIF.long}")
     for option in OF_TABLES if view.rows and (is_csv or parsed.as_json) else ():
         if hasattr(parsed, option.attribute):
             parser.error(f"--{view.name} {form} takes no {option.long}")
@@ -251,7 +255,7 @@ class _Report(NamedTuple):
         The table of a profile that line_profiler wrote stays as line_profiler
         prints it.
         """
-        is_data = self.as_json or self.options.csv
+        is_data = self.as_json or self.options.csv or self.options.sarif
         return bool(self.profile.processes) and not is_data
 
     def lines(self) -> Iterable[str]:

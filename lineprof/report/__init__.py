@@ -12,7 +12,7 @@
 | --callers                 | functions               |
 | --tree                    | call_tree               |
 | --drill                   | drill_down, lookup      |
-| --advice                  | advice                  |
+| --advice                  | advice, advice_sarif    |
 | --ranks                   | ranks                   |
 | --by                      | by_process              |
 | --gpu-summary             | gpu_summary, gpu_format |
@@ -137,7 +137,7 @@ ADVICE = View(
     name="advice",
     help="lines that are slow for a known reason (loops, waits, imports, repeated"
     " calls, GPU work), with their numbers and what usually helps",
-    options=_OF_ROWS,
+    options=(*_OF_ROWS, flags.SARIF),
     render=partial(_call, "advice", "advice"),
     rows=partial(_call, "advice", "rows"),
     notes=partial(_call, "advice", "advice_notes"),

@@ -9,6 +9,7 @@ from lineprof.advice.advise import Advice, Finding, advise
 from lineprof.advice.advise import first_finding as first_of
 from lineprof.advice.finding import Line, in_words, percent
 from lineprof.advice.lines import BUSY_PROCESSORS
+from lineprof.later import Later
 from lineprof.model.names import ShortNames, names_of_profile
 from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
 from lineprof.report.limits import limited
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
 
     from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
+    from lineprof.report import advice_sarif
     from lineprof.report.columns import Columns
     from lineprof.report.options import Options
     from lineprof.source import Sources
+else:
+    advice_sarif = Later("lineprof.report.advice_sarif")
 
 _INDENT = "   "
 
@@ -58,6 +62,9 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     """Yield each finding with its lines, and which kinds were not looked for."""
     found = advice_of(profile, sources)
     shown = _shown(found, options)
+    if options.sarif:
+        yield from advice_sarif.log_of(found, shown, profile, sources)
+        return
     if found.findings:
         last = [one for one in found.findings if one.kind == BUSY_PROCESSORS]
         head = (
@@ -82,7 +89,7 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     yield from more_rows(len(found.findings) - len(shown))
     if found.findings and found.unchecked:
         yield ""
-        yield from _wrapped(f"Not looked for: {_unchecked(found)}", options.terminal)
+        yield from _wrapped(f"Not looked for: {unchecked_of(found)}", options.terminal)
     if found.missing:
         yield ""
         for text in found.missing:
@@ -139,10 +146,10 @@ def _shown(found: Advice, options: Options) -> list[Finding]:
 def _nothing(found: Advice) -> str:
     """Return what was looked for, and why the rest was not."""
     text = f"No finding: looked for {', '.join(found.checked) or 'nothing'}"
-    return f"{text}; not for {_unchecked(found)}" if found.unchecked else text
+    return f"{text}; not for {unchecked_of(found)}" if found.unchecked else text
 
 
-def _unchecked(found: Advice) -> str:
+def unchecked_of(found: Advice) -> str:
     """Return the kinds that were not looked for, by reason."""
     by_reason: dict[str, list[str]] = {}
     for kind, reason in found.unchecked:

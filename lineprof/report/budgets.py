@@ -6,21 +6,43 @@ pass silently.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.compare import has_calls, wall_ns
 from lineprof.errors import LineprofError, printable
-from lineprof.files import short_path
-from lineprof.model.budgets import COUNT, FUNCTION, LINE, PROGRAM, SHARE, Limit
+from lineprof.model.budgets import (
+    COUNT,
+    FUNCTION,
+    LIMITS,
+    LINE,
+    PROGRAM,
+    SHARE,
+    TIME,
+    Limit,
+)
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
 from lineprof.report.diff import WAITS, in_proportion, is_wait, title_of, whole_ns
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
+from lineprof.report.sarif import (
+    ERROR,
+    GITHUB_ROOT,
+    GITLAB_ROOT,
+    WARNING,
+    Message,
+    Place,
+    Result,
+    Rule,
+    fingerprints,
+    log,
+    path_of,
+    source_root,
+)
 from lineprof.report.text_grid import counted, in_words
+from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,9 +70,6 @@ _TITLES = {  # of keys that do not tell
     "gpu_self": "GPU self time",
 }
 
-# Variables with the folder that paths are relative to, as CI systems want them.
-_GITHUB_ROOT, _GITLAB_ROOT = "GITHUB_WORKSPACE", "CI_PROJECT_DIR"
-
 
 class Outcome(NamedTuple):
     """One limit of a budget, compared with a profile."""
@@ -63,7 +82,16 @@ class Outcome(NamedTuple):
     message: str
     value: float | None = None  # ns, % or a number; None: unknown
     limit: float | None = None
+    budget_file: str = ""  # "": a baseline
+    budget_line: int = 0
 
+
+_SLOWDOWN, _WAITS = "slowdown", "waits"  # keys of a baseline
+
+_OF_BASELINE = {  # titles of their rules, and what they are about
+    _SLOWDOWN: ("Slower than the baseline", "CPU time, or GPU time,"),
+    _WAITS: ("Longer waits than in the baseline", "time of waits"),
+}
 
 # Budgets.
 
@@ -143,7 +171,8 @@ class _Checker:
             return
         for limit in budget.limits:
             for place in places:
-                yield _compared(limit, place, self._runs)
+                found = _compared(limit, place, self._runs)
+                yield found._replace(budget_file=self._file, budget_line=budget.line)
 
     def _missing(self, budget: Budget, error: LineprofError) -> Iterator[Outcome]:
         """Yield that a budget has nothing in the profile to be compared with."""
@@ -154,6 +183,8 @@ class _Checker:
         for limit in budget.limits:
             yield place.outcome(limit)._replace(
                 status=UNKNOWN,
+                budget_file=self._file,
+                budget_line=budget.line,
                 message=f"{budget.place}: {limit.key} = {limit.text} cannot be checked:"
                 f" {error.message}; {hint}",
             )
@@ -341,7 +372,11 @@ def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
 
 
 def _title(limit: Limit) -> str:
-    return _TITLES.get(limit.key, limit.key.replace("_", " "))
+    return _title_of(limit.key)
+
+
+def _title_of(key: str) -> str:
+    return _TITLES.get(key, key.replace("_", " "))
 
 
 def _remedy(limit: Limit) -> str:
@@ -432,7 +467,7 @@ def _of_program(comparison: Comparison) -> list[tuple[str, str, Change]]:
 
 def _key(name: str) -> str:
     """Return the key of a time of `Times.beyond_noise`, which may have a slowdown."""
-    return "waits" if is_wait(name) else "slowdown"
+    return _WAITS if is_wait(name) else _SLOWDOWN
 
 
 def _growth(change: Change) -> float | None:
@@ -489,30 +524,26 @@ def _counts(found: Sequence[Outcome]) -> dict[str, int]:
     return {status: statuses.count(status) for status in (HOLDS, EXCEEDED, UNKNOWN)}
 
 
-def path_of(file: str, profile: Profile, root: str = "") -> str:
-    """Return the path of a file as seen from `root`, or from the current folder.
+class Checked(NamedTuple):
+    """The outcomes of a profile, and sentences about them."""
 
-    A relative name in a profile is relative to the folder of its program.
-    """
-    if not os.path.isabs(file) and profile.processes and not os.path.exists(file):
-        file = os.path.join(profile.processes[0].cwd, file)
-    if root and file.startswith(os.path.join(root, "")):
-        return file.removeprefix(os.path.join(root, ""))
-    return short_path(file)
+    found: Sequence[Outcome]
+    profile: Profile
+    notes: Sequence[str] = ()
 
 
-def as_text(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+def as_text(checked: Checked) -> Iterator[str]:
     """Yield a line for each budget that does not hold, as compilers print errors."""
-    for one, path in _failed(found, profile):
+    for one, path in _failed(checked):
         # A colon in front would make it a workflow command on GitHub.
         start = "./" if path.startswith(":") else ""
         yield printable(f"{start}{path}:{one.line}: error: {one.message}")
 
 
-def as_github(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+def as_github(checked: Checked) -> Iterator[str]:
     """Yield a workflow command of GitHub Actions for each budget that does not hold."""
     title = _property("lineprof budget")
-    for one, path in _failed(found, profile, _GITHUB_ROOT):
+    for one, path in _failed(checked, GITHUB_ROOT):
         place = f"file={_property(path)},line={one.line}"
         yield f"::error {place},title={title}::{_data(one.message)}"
 
@@ -526,57 +557,141 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def as_gitlab(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+def as_gitlab(checked: Checked) -> Iterator[str]:
     """Yield a report of GitLab's Code Quality."""
-    issues = []
-    known: set[str] = set()
-    for one, path in _failed(found, profile, _GITLAB_ROOT):
-        name = "\0".join((path, one.name, one.key, one.message.partition(":")[0]))
-        while _fingerprint(name) in known:
-            name += "\0"
-        known.add(_fingerprint(name))
-        issues.append(
-            {
-                "description": printable(one.message),
-                "check_name": f"lineprof/{one.key}",
-                "fingerprint": _fingerprint(name),
-                "severity": "major",
-                "location": {"path": path, "lines": {"begin": one.line}},
-            }
+    failed = [*_failed(checked, GITLAB_ROOT)]
+    issues = [
+        {
+            "description": printable(one.message),
+            "check_name": f"lineprof/{one.key}",
+            "fingerprint": fingerprint,
+            "severity": "major",
+            "location": {"path": path, "lines": {"begin": one.line}},
+        }
+        for (one, path), fingerprint in zip(
+            failed, fingerprints(_identities(failed, checked.profile))
         )
+    ]
     yield from json.dumps(issues, indent=1).splitlines()
 
 
-def _fingerprint(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+def _identities(
+    failed: Iterable[tuple[Outcome, str]], profile: Profile
+) -> Iterator[str]:
+    """Yield what stays the same of each outcome if lines move and numbers change."""
+    sources, files = sources_of(profile), {one.file for one in profile.functions}
+    for one, path in failed:
+        text = ""
+        if one.file in files and not one.message.startswith(f"{one.name}: "):  # a line
+            text = (sources.line(one.file, one.line) or "").strip()
+        yield f"{path}\0{one.name}\0{one.key}\0{text}"
 
 
-def as_json(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+def as_sarif(checked: Checked) -> Iterator[str]:
+    """Yield a SARIF log: see `lineprof.report.sarif`."""
+    profile = checked.profile
+    failed = [*_failed(checked, root=source_root())]
+    sources = sources_of(profile)
+    functions = {(one.file, one.name): one.key for one in reversed(profile.functions)}
+    files = {one.file for one in profile.functions}
+    results = []
+    for (one, _), identity in zip(failed, _identities(failed, profile)):
+        place = Place(one.file, one.line)
+        if one.file in files:
+            place = place._replace(
+                function=functions.get((one.file, one.name)),
+                source=sources.line(one.file, one.line),
+            )
+        places = [place]
+        budget = (one.budget_file, one.budget_line)
+        if one.budget_file and budget != (one.file, one.line):
+            places.append(Place(*budget, message="the budget"))
+        numbers = {"status": one.status, "value": one.value, "limit": one.limit}
+        results.append(
+            Result(
+                rule=_rule_id(one),
+                message=one.message,
+                places=places,
+                identity=identity,
+                properties={**numbers, "unit": _UNITS[_KINDS[one.key]]},
+            )
+        )
+    rules = {_rule_id(one): _rule(one) for one in checked.found}
+    messages = [
+        *(Message(text, WARNING) for text in profile.warnings),
+        *(Message(text) for text in (*checked.notes, summary(checked.found))),
+    ]
+    return log("check", [*rules.values()], results, messages, profile)
+
+
+_UNITS = {TIME: "ns", SHARE: "%", COUNT: "count"}
+
+_KINDS = {
+    **{key: kind for keys in LIMITS.values() for key, kind in keys.items()},
+    **dict.fromkeys((_SLOWDOWN, _WAITS), SHARE),
+}
+
+
+def _rule_id(one: Outcome) -> str:
+    table = "baseline" if one.key in _OF_BASELINE else "budget"
+    return f"{table}-{one.key.replace('_', '-')}"
+
+
+def _rule(one: Outcome) -> Rule:
+    """Return the rule that an outcome is compared by."""
+    if one.key in _OF_BASELINE:
+        title, time = _OF_BASELINE[one.key]
+        text = (
+            f"The {time} of the program or of a function is longer than in the"
+            " baseline, by more than is allowed and by more than chance."
+        )
+        helps = "lineprof diff BEFORE AFTER lists the lines that take longer."
+    else:
+        title = _title_of(one.key)
+        title = f"{title[:1].upper()}{title[1:]} over budget"
+        text = (
+            f"The budget {one.key} of a function, of a line or of the program is"
+            " exceeded, or the profile does not know the number."
+        )
+        helps = (
+            "lineprof view --drill NAME FILE shows where the time goes. If the number"
+            " is right, correct its budget."
+        )
+    return Rule(_rule_id(one), title, text, helps, ERROR)
+
+
+def as_json(checked: Checked) -> Iterator[str]:
     """Yield one JSON object with all budgets, those that hold included."""
-    every = list(found)
+    every, profile = checked.found, checked.profile
     head = {"format": FORMAT, **_counts(every)}
     yield f'{json.dumps(head)[:-1]}, "budgets": ['
     for index, one in enumerate(every, 1):
-        row = {**one._asdict(), "file": path_of(one.file, profile)}
+        paths = {"file": path_of(one.file, profile)}
+        if one.budget_file:
+            paths["budget_file"] = path_of(one.budget_file, profile)
+        row = {**one._asdict(), **paths}
         yield f" {json.dumps(row)}{',' if index < len(every) else ''}"
     yield "]}"
 
 
 def _failed(
-    found: Iterable[Outcome], profile: Profile, variable: str = ""
+    checked: Checked, variable: str = "", root: str = ""
 ) -> Iterator[tuple[Outcome, str]]:
     """Yield what does not hold, with the path of its file.
 
-    The path is as seen from the folder that the environment `variable` names.
+    The path is as seen from `root`, or the folder that the environment `variable`
+    names.
     """
-    for one in found:
+    root = root or os.environ.get(variable, "")
+    for one in checked.found:
         if one.status != HOLDS:
-            yield one, path_of(one.file, profile, os.environ.get(variable, ""))
+            yield one, path_of(one.file, checked.profile, root)
 
 
-FORMATS: Mapping[str, Callable[[Iterable[Outcome], Profile], Iterator[str]]] = {
+FORMATS: Mapping[str, Callable[[Checked], Iterator[str]]] = {
     "text": as_text,
     "github": as_github,
     "gitlab": as_gitlab,
+    "sarif": as_sarif,
     "json": as_json,
 }

@@ -58,6 +58,7 @@ class Options(NamedTuple):
     uvm: bool = True  # include migrations of managed memory
     occupancy: bool = False  # warps of a block, and theoretical occupancy
     csv: bool = False  # for spreadsheets and programs
+    sarif: bool = False  # for code scanning and editors
     rich: bool = False  # colours by the package rich, if the terminal has colours
     column_widths: Mapping[str, int] | None = None  # minimum, by configuration key
     targets: tuple[str, ...] = ()  # functions and lines, as users name them
@@ -293,6 +294,10 @@ CSV = switch(
     "--csv",
     "values separated by commas, below a row of titles; with --gpu-summary and the"
     " traces, also below a row of units",
+)
+
+SARIF = switch(
+    "--sarif", "a log of SARIF 2.1.0, for code scanning and editors; see also -o"
 )
 
 

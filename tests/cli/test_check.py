@@ -428,6 +428,8 @@ def test_json_has_every_budget() -> None:
         "message": "",
         "value": 20 * MS,
         "limit": 1000 * MS,
+        "budget_file": "budgets.toml",
+        "budget_line": 2,
     }
 
 
@@ -443,7 +445,7 @@ def test_messages_are_written_to_a_file() -> None:
     assert Path("messages.txt").read_text(encoding="utf-8") == shown
 
 
-@pytest.mark.parametrize("form", ["text", "github", "gitlab", "json"])
+@pytest.mark.parametrize("form", [*FORMATS])
 def test_hostile_names_reach_no_terminal(form: str) -> None:
     file = f"/p/{EVIL_NAME}.py"
     save_version("run.lprof", TEXT, {"step": STEP}, file=file)
