@@ -43,7 +43,7 @@ def show_whole(
         summarize=asked.summarize,
         rich=asked.rich,
         column_widths=column_widths(asked.settings) if asked.settings else None,
-        brief=True,
+        no_bodies=True,
         waiting=True,
         file=shell_path(path),
         terminal=terminal_of(stream),

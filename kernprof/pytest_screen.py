@@ -32,7 +32,7 @@ def screen_of(
     writer = config.get_terminal_writer()
     options = Options(
         unit=1e-6,
-        brief=True,
+        no_bodies=True,
         waiting=True,
         file=shell_path(file),
         terminal=Terminal(

@@ -50,6 +50,7 @@ from lineprof.report.options import (
     BY_PROCESS,
     CSV,
     DEFAULT_HOT_LINES,
+    DEFAULT_WORDS,
     OF_TABLES,
     PAGE,
     RICH,
@@ -82,7 +83,9 @@ _BY_NAME = {flag.long: flag for flag in _FLAGS.values()}
 
 _SWITCHES = [flag.long for flag in _FLAGS.values() if flag.kind == BOOLEAN]
 
-_HOT, _HTML = "--hot", "--html"
+_HTML = "--html"
+
+_COUNTS = {"--hot": DEFAULT_HOT_LINES, "--brief": DEFAULT_WORDS}  # if no number follows
 
 _SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
 
@@ -139,7 +142,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         # The table of line_profiler, which profiles no whole program, stays as it is.
         waiting=view is not _DEFAULT or profile.is_whole,
         terminal=PLAIN if target else terminal_of(sys.stdout),
-        brief=profile.is_whole and not (names or values.get(ALL_FUNCTIONS.attribute)),
+        no_bodies=profile.is_whole
+        and not (names or values.get(ALL_FUNCTIONS.attribute)),
         file=" ".join(map(shell_path, files)),
         named=bool(names and view.takes_names),
     )
@@ -256,7 +260,8 @@ class _Report(NamedTuple):
         prints it.
         """
         is_data = self.as_json or self.options.csv or self.options.sarif
-        return bool(self.profile.processes) and not is_data
+        is_apart = is_data or self.view.notes_apart
+        return bool(self.profile.processes) and not is_apart
 
     def lines(self) -> Iterable[str]:
         """Return the lines of the view, with notes unless other programs read it."""
@@ -314,8 +319,9 @@ def _target(
 def _prepare(arguments: Sequence[str]) -> list[str]:
     """Return `arguments` as the parser takes them; LineprofError for a wrong value.
 
-    ``--sort`` with the name of an order becomes ``--sort-by``, ``--hot`` gets the
-    number of lines that follows, or the default, and ``--html`` the name of a page.
+    ``--sort`` with the name of an order becomes ``--sort-by``, ``--hot`` and
+    ``--brief`` get the number that follows, or the default, and ``--html`` the name of
+    a page.
     """
     others = [*_GENERAL, *(f"--{view.name}" for view in _OTHERS), *_BY_NAME]
     rest = expand_flags(
@@ -332,9 +338,9 @@ def _prepare(arguments: Sequence[str]) -> list[str]:
             _refuse_order(follows)
         if argument == _SORT and follows in ALL_ORDERS:
             argument = f"{_SORT_BY}={rest.pop(0)}"
-        elif argument == _HOT:
-            count = rest.pop(0) if _is_count(follows) else DEFAULT_HOT_LINES
-            argument = f"{_HOT}={count}"
+        elif argument in _COUNTS:
+            count = rest.pop(0) if _is_count(follows) else _COUNTS[argument]
+            argument = f"{argument}={count}"
         elif argument == _HTML:
             argument = f"{_HTML}={rest.pop(0) if is_page(follows) else ''}"
         done.append(argument)

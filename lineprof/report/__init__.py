@@ -12,6 +12,7 @@
 | --callers                 | functions               |
 | --tree                    | call_tree               |
 | --drill                   | drill_down, lookup      |
+| --brief                   | brief                   |
 | --advice                  | advice, advice_sarif    |
 | --ranks                   | ranks                   |
 | --by                      | by_process              |
@@ -143,6 +144,19 @@ ADVICE = View(
     notes=partial(_call, "advice", "advice_notes"),
 )
 
+BRIEF = View(
+    name="brief",
+    help="the answer in at most N words, for chat bots and agents: the hottest line,"
+    " its callers, why, and the next command to type (default:"
+    f" {flags.DEFAULT_WORDS})",
+    options=(),
+    render=partial(_call, "brief", "render"),
+    notes=_CALL_NOTES,
+    value=flags.WORDS,
+    takes_names=True,
+    notes_apart=True,
+)
+
 RANKS = View(
     name="ranks",
     help="ranks of a parallel program: its efficiency, the lines for which ranks wait"
@@ -205,7 +219,7 @@ API_TRACE = View(
 )
 
 _OTHERS = (
-    *(HTML, HOT, FUNCTIONS, TREE, DRILL, CALLERS, ADVICE, RANKS, BY_VIEW),
+    *(HTML, BRIEF, HOT, FUNCTIONS, TREE, DRILL, CALLERS, ADVICE, RANKS, BY_VIEW),
     *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
 )
 

@@ -138,11 +138,11 @@ def start_of_drill(profile: Profile) -> str:
     if not profile.calls.nodes and measured:
         chain = [max(measured, key=lambda key: measured[key].total_ns)]
     known = [key for key in chain if key in measured]
-    target = _target(profile, known[-1]) if known else ""
+    target = target_of(profile, known[-1]) if known else ""
     return f"*/{target}" if target.startswith("-") else target  # which is no flag
 
 
-def _target(profile: Profile, key: Key) -> str:
+def target_of(profile: Profile, key: Key) -> str:
     """Return the shortest text that --drill takes for one function alone."""
     file, line, name = key
     alike = [one.file for one in profile.functions if one.name == name]

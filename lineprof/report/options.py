@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 DEFAULT_HOT_LINES = 10
 
+DEFAULT_WORDS = 60
+
 MAX_CHOSEN = 200  # functions whose tables are printed, if a user chose them
 
 _DEFAULT_MIN_PERCENT = 1.0
@@ -64,11 +66,12 @@ class Options(NamedTuple):
     targets: tuple[str, ...] = ()  # functions and lines, as users name them
     limit: int = 0  # of rows; 0: all
     lines: int = DEFAULT_HOT_LINES  # rows of --hot
+    words: int = DEFAULT_WORDS  # of --brief, at most
     depth: int = 0  # levels of calls; 0: the view's default
     min_percent: float | None = None  # of the whole, to be shown; None: see the view
     file: str = "FILE"  # of the profile, in commands for a shell
     named: bool = False  # the profile has the functions that were named alone
-    brief: bool = False  # leave out bodies of functions without numbers in a table
+    no_bodies: bool = False  # leave out those of functions without numbers in a table
     all_functions: bool = False  # every table, however many
     by: str = BY_RANK  # the rows of --by
     matrix: bool = False  # each line by rank or process
@@ -94,6 +97,7 @@ class View(NamedTuple):
     takes_names: bool = False  # of the functions to show
     of_ranks: bool = False  # its files are of one parallel program
     is_file: bool = False  # written to a file, and has all notes itself
+    notes_apart: bool = False  # notes are no part of the output
     # For --json and --csv; None: the view has neither, or makes them itself.
     rows: Callable[[Profile, Sources, Options], Rows] | None = None
 
@@ -324,12 +328,14 @@ MIN_PERCENT = valued(
     default=None,
 )
 
-# The values of --drill and --callers, and of --hot.
+# The values of --drill and --callers, of --hot, and of --brief.
 TARGETS = valued("", "", "NAME", attribute="targets", default=())
 
 HOT_LINES = valued(
     "", "", "N", parse_count, attribute="lines", default=DEFAULT_HOT_LINES
 )
+
+WORDS = valued("", "", "N", parse_count, attribute="words", default=DEFAULT_WORDS)
 
 
 # The value of --html.

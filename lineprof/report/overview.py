@@ -160,7 +160,7 @@ def _lines(
     """Yield the hottest lines with their source; behind it, hits and waits."""
     rows, _, totals = hottest_lines(profile, options._replace(lines=_ROWS))
     rows = [row for row in rows if row.ns >= _MIN_SHARE * run.ns]
-    waits = [f"{_wait(row, run.ns)}{row.mark}".strip() for row in rows]
+    waits = [f"{wait_of(row, run.ns)}{row.mark}".strip() for row in rows]
     tail = [f"{hits:>7}" for hits in ("Hits", *(row.hits for row in rows))]
     if any(waits):
         has_room = width >= _MIN_WAIT_WIDTH
@@ -195,7 +195,7 @@ def _lines(
         yield terminal.heated(numbers, share, line[len(numbers) :])
 
 
-def _wait(row: HotLine, run_ns: int) -> str:
+def wait_of(row: HotLine, run_ns: int) -> str:
     """Return the cause and the time of a line's own wait, "" if it is short."""
     wait = row.wait
     if wait is None or not wait.cause:

@@ -99,7 +99,7 @@ class TableLayout:
     ) -> None:
         """Take the unit (s) of the tables' times.
 
-        With `sources` and `options.brief`, bodies without numbers are left out.
+        With `sources` and `options.no_bodies`, bodies without numbers are left out.
         """
         self._scale = scale_of(unit, options)
         names = dict.fromkeys(options.columns)
@@ -108,7 +108,7 @@ class TableLayout:
         is_coloured = options.rich and options.terminal.colour
         self._painter = highlight.painter() if is_coloured else None
         self._bodies = None  # all lines are shown
-        if sources and options.brief:
+        if sources and options.no_bodies:
             self._bodies = unmeasured.UnmeasuredBodies(sources)
 
     def heading(self) -> Iterator[str]:
