@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -256,6 +257,20 @@ def test_the_log_is_written_to_a_file() -> None:
     )
     assert (again.status, again.out) == (1, "")
     assert Path("log.sarif").read_text("utf-8") == done.out
+
+
+def test_the_workflow_of_the_page_uploads_the_log_that_it_writes() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "compare.md").read_text("utf-8")
+    workflow = page.partition("```yaml\n")[2].partition("```")[0]
+    command, file = re.findall(
+        r"(?:run: python -m lineprof|sarif_file:) (.*)", workflow
+    )
+    save_version("run.lprof", TEXT, {"step": STEP})
+    Path("lineprof.toml").write_text(
+        "[[tool.lineprof.budget.function]]\nname = 'step'\ncalls = 0\n", "utf-8"
+    )
+    assert viewer(*command.split(), cwd=Path.cwd()).status == 1
+    assert run_of(Path(file).read_text("utf-8"))["results"]
 
 
 # Advice.

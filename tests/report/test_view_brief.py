@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -15,7 +16,7 @@ import example_ranks
 import example_stats
 import example_whole
 import pytest
-from as_python import viewer
+from as_python import kernprof, viewer
 from example_advice import FILE, MS, Called, made
 from hostile_files import EVIL_NAME, check_no_controls
 from versions import version
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from as_python import Outcome
 
 pytestmark = pytest.mark.once  # views of fixed profiles
+
+ROOT = Path(__file__).parents[2]
 
 PLAN = """\
 import slow
@@ -201,6 +204,24 @@ def test_the_command_can_be_pasted(
 
 def shown(*words: str, file: str = "x.lprof") -> Outcome:
     return viewer("view", "--brief", *words, file, cwd=Path.cwd())
+
+
+def test_the_page_shows_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    program = "examples/three_modules/near_duplicates.py"
+    ran = kernprof("-lq", program, cwd=tmp_path, env={"LINEPROF_WAITS": "off"})
+    assert ran.status == 0, ran.err
+    monkeypatch.chdir(tmp_path)
+    found = shown("60", file="near_duplicates.lprof").out
+    page = (ROOT / "docs" / "usage.md").read_text("utf-8")
+    block = page.partition("### The answer in a few words")[2].partition("text\n")[2]
+    assert without_times(block.partition("```")[0]) == without_times(found)
+
+
+def without_times(text: str) -> str:
+    return re.sub(r"[\d.]+(%| [mu]?s\b)", r"N\1", text)
 
 
 # Kinds of answers.
