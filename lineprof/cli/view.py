@@ -116,6 +116,7 @@ examples:
   lineprof view script.lprof              the tables of all functions
   lineprof view Model.fit script.lprof    the table of one function
   lineprof view --hot 20 script.lprof     the hottest lines of all files
+  lineprof view --brief 60 script.lprof   the answer in at most 60 words
   lineprof view --tree script.lprof       the calls
   lineprof view --html script.lprof       a page for browsers: script.lprof.html"""
 

@@ -37,6 +37,7 @@ _MEANINGS = {
         "show report print summary stats stat table text annotate source"
     ),
     "lineprof view --hot N FILE shows the hottest lines": "top lines hotspots hottest",
+    "lineprof view --brief N FILE answers in at most N words": "answer short tldr",
     "lineprof view --tree FILE shows the calls": (
         "graph callgraph call-graph calls calltree"
     ),

@@ -44,6 +44,7 @@ _LINES = 20  # at most, after the first one
 _MIN_SHARE = 0.1  # % of the run, of these
 
 _LEVELS = 3  # of callers
+_SITES = 3  # lines of one caller, by their numbers
 
 _MIN_CUT = 2  # words of a piece that is cut
 
@@ -67,6 +68,8 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     for piece in _pieces(profile, sources, options):
         clean = piece._replace(text=options.terminal.clean(piece.text).strip())
         room = options.words - _count(shown)
+        if not clean.text:  # of source that is not known
+            continue
         if len(clean.text.split()) > room:
             # If not even the first piece fits, its beginning is better than nothing.
             if (room >= _MIN_CUT and clean.is_prose) or not shown:
@@ -130,7 +133,8 @@ class _Brief:
         self._names: ShortNames = names_of_profile(profile)
         self._parts: RunParts = run_parts(profile, sources.line)
         self._whole, self._whole_ns = "the run", self._parts.run_ns
-        if totals["self_ns"] > self._whole_ns:  # lines have the time of their callees
+        # Without calls, lines have the time of their callees, which may recurse.
+        if not profile.calls.nodes and totals["self_ns"] > self._whole_ns:
             self._whole, self._whole_ns = "all lines", totals["self_ns"]
         self._findings: Sequence[Finding] | None = None
 
@@ -223,31 +227,54 @@ class _Brief:
     def _callers(self, key: Key) -> Iterator[_Piece]:
         """Yield the function of a line, and from where it was called."""
         yield _Piece((_CALLERS, 0), f"in {self._names.name(key)}")
-        is_counted = key not in uncounted(self._profile) and key[2] != MODULE
-        if self._profile.calls.nodes and is_counted:
+        calls = 0
+        if key not in uncounted(self._profile) and key[2] != MODULE:
             calls = function_totals(self._profile)[key].calls
+        if calls and self._profile.calls.nodes:
             yield _Piece((_CALLERS, 1), f"called {counted(calls, 'time')}", ", ")
+        yield from self._call_path(key, " " if calls else ", called ")
+
+    def _call_path(self, key: Key, before: str) -> Iterator[_Piece]:
+        """Yield the callers of a function, and theirs while there is one alone."""
         into: dict[Key, list[Edge]] = {}
         for edge in edges(self._profile.calls):
             if edge.caller != edge.callee:
                 into.setdefault(edge.callee, []).append(edge)
         for level in range(_LEVELS):
-            sites = into.get(key, [])
+            callers: dict[Key | None, list[Edge]] = {}
+            for edge in into.get(key, ()):
+                callers.setdefault(edge.caller, []).append(edge)
+            is_outside = bool(callers.pop(None, ()))
+            sites = [one for found in callers.values() for one in found]
             longest = max(sites, key=lambda one: one.inclusive_ns, default=None)
             if longest is None or longest.caller is None:
                 return
-            name = self._names.caller(longest.caller, longest.line)
-            text = f"from {name}"
-            if longest.caller[0]:
-                text += f" ({self._names.name(longest.caller)})"
-            if len(sites) > 1:
-                if level:  # these are not on the way to this line alone
-                    return
-                text = f"from {len(sites)} lines, longest {text}"
-            yield _Piece((_CALLERS, 2 + level), text, ", " if level else " ")
-            if len(sites) > 1:
-                return
             key = longest.caller
+            is_one = len(callers) == 1 and not is_outside
+            if level and not is_one:  # a part of these calls may lead elsewhere
+                return
+            if len(callers) > 1:
+                text = f"from {len(callers)} functions"
+                text += f", longest from {self._site(key, [longest])}"
+            else:
+                text = f"from {self._site(key, sites)}"
+            if is_outside:
+                text += " and from code not profiled"
+            yield _Piece((_CALLERS, 2 + level), text, before)
+            if not is_one:
+                return
+            before = ", "
+
+    def _site(self, key: Key, sites: Sequence[Edge]) -> str:
+        """Return the lines of a function that call another, and its name."""
+        if not key[0]:
+            return self._names.function(key)
+        first, *lines = sorted({one.line for one in sites})
+        name = self._names.line(key[0], first)
+        if len(lines) >= _SITES:
+            name, lines = f"{1 + len(lines)} lines of {self._names.file(key[0])}", []
+        more = "".join(f", {line}" for line in lines)
+        return f"{name}{more} ({self._names.name(key)})"
 
     # Why it takes time.
 

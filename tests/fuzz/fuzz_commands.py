@@ -36,6 +36,7 @@ SAMPLES = {
     "depth": ("1", "99"),
     "min_percent": ("0", "100"),
     "lines": ("1", "1000"),
+    "words": ("1", "13", "200"),
     "by": ("rank", "process"),
     "page": ("OUT",),
     "targets": (
