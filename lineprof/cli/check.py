@@ -80,7 +80,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--format",
         "text: path:line: error: message; github: workflow commands, which is the"
-        " default on GitHub Actions; gitlab: a Code Quality report; json",
+        " default on GitHub Actions; gitlab: a Code Quality report; json; markdown: a"
+        " table for a comment",
         choices=[*FORMATS],
     )
     add("-o, --log-file FILE", "write the messages to this file", checked_name)

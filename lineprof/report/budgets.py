@@ -17,10 +17,11 @@ from lineprof.files import short_path
 from lineprof.model.budgets import COUNT, FUNCTION, LINE, PROGRAM, SHARE, Limit
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
+from lineprof.report import markdown
 from lineprof.report.diff import WAITS, in_proportion, is_wait, title_of, whole_ns
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
-from lineprof.report.text_grid import counted, in_words
+from lineprof.report.text_grid import counted, grid, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -562,6 +563,20 @@ def as_json(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
     yield "]}"
 
 
+def as_markdown(found: Iterable[Outcome], profile: Profile) -> Iterator[str]:
+    """Yield a Markdown document with a row for each budget that does not hold."""
+    every = list(found)
+    lines: list[str] = [markdown.marker("check"), markdown.title(summary(every))]
+    rows = [
+        [f"{path}:{one.line}", one.message]
+        for one, path in _failed(every, profile, _GITHUB_ROOT)
+    ]
+    titles = ["Place", "Budget that does not hold"]
+    if rows:
+        lines += grid(titles, rows, markdown.DOCUMENT, words=2, sentences=[1])
+    yield from markdown.document(lines)
+
+
 def _failed(
     found: Iterable[Outcome], profile: Profile, variable: str = ""
 ) -> Iterator[tuple[Outcome, str]]:
@@ -579,4 +594,5 @@ FORMATS: Mapping[str, Callable[[Iterable[Outcome], Profile], Iterator[str]]] = {
     "github": as_github,
     "gitlab": as_gitlab,
     "json": as_json,
+    "markdown": as_markdown,
 }
