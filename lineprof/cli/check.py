@@ -12,7 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.budget_file import read_budgets
-from lineprof.cli.command import Command, add_argument, add_source_root, write_report
+from lineprof.cli.command import (
+    Command,
+    add_argument,
+    add_source_root,
+    print_markdown,
+    write_report,
+)
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
 from lineprof.comparison.compare import SHARE
 from lineprof.console.output import print_errors, print_lines
@@ -130,7 +136,7 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     )
     lines = FORMATS[name](found, profile)
     if parsed.log_file is None:
-        print_lines(lines)
+        (print_markdown if name == "markdown" else print_lines)(lines)
     else:
         write_report(lines, parsed.log_file, files, profile.processes)
     print_errors([*profile.warnings, *notes, summary(found)])

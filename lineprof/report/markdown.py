@@ -33,6 +33,9 @@ _RESERVED = len(_REST) + 200  # characters, with the ends of what is open
 
 _TICKS, _CODE = re.compile("`+"), re.compile("`([^`]+)`")
 
+_MAX_TICKS = 40  # side by side; cmark, GitHub's renderer, closes no longer ones than 80
+_MANY_TICKS = re.compile(rf"`{{{_MAX_TICKS},}}")
+
 # Words that Markdown and the code hosts take for nothing else, without the punctuation
 # around them: numbers, and letters with single hyphens, apostrophes and strokes.
 _PUNCTUATED = re.compile(r"""([("']*)(.*?)([)"',;:.!?]*)""", re.DOTALL)
@@ -42,8 +45,12 @@ _PLAIN = re.compile(
     rf"|{_LETTERS}(?:[-'/]{_LETTERS})*|[^\W_]+"
     r"|[-+=%<>→…·—]|<=|>=|->|\.\.\."
 )
-_COMMIT = re.compile(r"(?=.*[a-f])[0-9a-f]{7,40}")  # as GitHub finds it in a sentence
-_STARTS_BLOCK = re.compile(r"[-+=>]|\d+[.)]")  # as the first word of a line
+_LINKED = re.compile(  # by GitHub: an address that begins so, and a commit
+    r"www|(?=.*[a-f])[0-9a-f]{7,40}", re.IGNORECASE
+)
+_STARTS_BLOCK = re.compile(r"[-+=>](?!\d).*|\d+[.)]")  # as the first word of a line
+
+_ESCAPED_PIPE = re.compile(r"(?<=\\)\|")
 
 
 class Block(str):
@@ -76,9 +83,15 @@ def marker(name: str) -> Block:
     return Block(f"<!-- lineprof {name} -->")
 
 
-def code(text: str) -> str:
-    """Return `text` as code, "" for blanks."""
+def code(text: str, *, inside: bool = False) -> str:
+    """Return `text` as code, "" for blanks.
+
+    A cell can have it, which is `inside`: there a pipe behind a backslash stands
+    between two pieces of code, because renderers do not agree how to escape it.
+    """
     text = _clean(text)
+    if inside and r"\|" in text:
+        return "&#124;".join(map(code, _ESCAPED_PIPE.split(text)))
     if not text.strip():
         return ""
     ticks = _ticks([text], least=1)
@@ -94,21 +107,22 @@ def prose(text: str, *, inside: bool = False) -> str:
     It starts a line, unless it is `inside` of a heading or a cell.
     """
     words = _cut(_clean(text), _MAX_SENTENCE).split()
-    done = [*map(_word, words)]
+    done = [_word(word, inside=inside) for word in words]
     if done and not inside and _STARTS_BLOCK.fullmatch(done[0]):
         done[0] = code(done[0])
     return " ".join(done)
 
 
-def _word(word: str) -> str:
+def _word(word: str, *, inside: bool) -> str:
     before, core, after = _PUNCTUATED.fullmatch(word).groups()  # type: ignore[union-attr]
     if "(" in core and after.startswith(")"):
         core, after = f"{core})", after[1:]
-    is_plain = not core or (_PLAIN.fullmatch(core) and not _COMMIT.fullmatch(core))
+    is_plain = not core or (_PLAIN.fullmatch(core) and not _LINKED.fullmatch(core))
     if is_plain:
         return word
     is_code = _CODE.fullmatch(core)  # as sentences write it already
-    return f"{before}{code(is_code[1] if is_code else core)}{after}"
+    text = is_code[1] if is_code else core
+    return f"{before}{code(text, inside=inside)}{after}"
 
 
 def table(
@@ -129,7 +143,7 @@ def table(
         ["--:" if index < numbers else ":--" for index in range(len(titles))],
         *(
             [
-                prose(text, inside=True) if index in plain else code(text)
+                prose(text, inside=True) if index in plain else code(text, inside=True)
                 for index, text in enumerate(row)
             ]
             for row in rows
@@ -165,21 +179,21 @@ def document(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a document of at most `MAX_CHARACTERS`.
 
     `lines` are blocks, and sentences, each of which is a paragraph. What does not fit
-    is left out, as a sentence says.
+    is left out, as a sentence says. The last line is blank, so that another document
+    may follow in the same file.
     """
-    room, opened, separator = MAX_CHARACTERS - _RESERVED, 0, False
+    room, opened = MAX_CHARACTERS - _RESERVED, 0
     for line in lines:
         block = line if isinstance(line, Block) else prose(line)
         if not block:
             continue
         kept = _fitting(block.split("\n"), room)
-        if separator and kept:
-            yield ""
         yield from kept
+        if kept:
+            yield ""
         if len("\n".join(kept)) < len(block):
-            yield from ("", _REST, *([""] if opened else ()), *[_END] * opened)
+            yield from (_REST, "", *[_END, ""] * opened)
             return
-        separator = True
         room -= len(block) + 2
         opened += block.startswith("<details>") - (block is _END)
 
@@ -198,6 +212,7 @@ def _fitting(lines: Sequence[str], room: int) -> Sequence[str]:
 
 def _clean(text: str) -> str:
     text = printable(text, keep="\t").expandtabs()
+    text = _MANY_TICKS.sub("`" * (_MAX_TICKS - 1) + "…", text)
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -101,7 +101,7 @@ def test_a_page_has_fenced_blocks_of_known_languages_alone(page: str) -> None:
     indented = re.findall(r"\n\n    (?! )[^-*\s].*", rest)
     assert indented == []  # code to a reader, and no block to these tests
     languages = {block.language for block in blocks_of(PAGES[page])}
-    assert languages <= {*FILES, "json", "sql", "text"}
+    assert languages <= {*FILES, "json", "sql", "text", "yaml"}
     for block in blocks_of(PAGES[page]):
         if block.language == "json":
             assert json.loads(block.text)

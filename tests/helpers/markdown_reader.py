@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from markdown_it import MarkdownIt
 
+from lineprof.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -22,16 +24,46 @@ READER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethroug
 
 # Texts that are markup, links or commands somewhere, or break what is around them.
 HOSTILE = (
-    *("a|b", r"a\|b", r"a\\|b", "|", "||", "| --- |", "\\", "\\`", "a\\"),
+    *(
+        "a|b",
+        r"a\|b",
+        r"a\\|b",
+        r"\|\|",
+        r"x \| y",
+        "|",
+        "||",
+        "| --- |",
+        "\\",
+        "\\`",
+        "a\\",
+    ),
     *("`", "``", "```", "`x`", "``x", "x`", "~~~", "````x````"),
     *("<b>x</b>", "<img src=x onerror=alert(1)>", "<script>", "<!--x-->", "</details>"),
     *("</summary>", "<details>", "&lt;", "&#60;b&#62;", "<http://evil.example>"),
     *("*em*", "**x**", "_em_", "__x__", "~~s~~", "==x==", "[^1]", "$x$", "$`x`$"),
     *("[x](javascript:alert(1))", "![x](http://evil.example/x.png)", "[x]: /url"),
-    *("http://evil.example/x", "www.evil.example", "a@evil.example", "ftp://x"),
+    *(
+        "http://evil.example/x",
+        "www.evil.example",
+        "www.",
+        "WWW. x",
+        "a@evil.example",
+        "ftp://x",
+    ),
     *("@octocat", "@org/team", "(@octocat)", "#123", "GH-12", "octo/cat#1", "ABC-1"),
     *("!12", "~label", "%1", "&1", ":smile:", "/close", "deadbeef1", "0123456abc"),
-    *("# h", "## h ##", "- item", "+ item", "* item", "1. item", "1) x", "> q"),
+    *(
+        "# h",
+        "## h ##",
+        "- item",
+        "+ item",
+        "* item",
+        "1. item",
+        "1) x",
+        "> q",
+        ">: q",
+        ">",
+    ),
     *("---", "===", "= =", "-", "+", "=", ">", "#", "    code", "\tcode", "1.", "1)"),
     *(
         "a\nb",
@@ -55,6 +87,13 @@ _LINKED = re.compile(
     r"|\b(?=\d*[a-f])[0-9a-f]{7,40}\b"
 )
 _TEXT = {"text", "softbreak", "code_inline"}
+
+
+def plain(text: str) -> str:
+    """Return what a reader sees of a text: controls and surrogates as escapes."""
+    text = printable(text, keep="\t").expandtabs()
+    text = re.sub("`{40,}", f"{'`' * 39}…", text)  # cmark has no longer ones than 80
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def check_inert(text: str) -> None:

@@ -10,20 +10,14 @@ from markdown_reader import (
     drawings,
     headings,
     paragraphs,
+    plain,
     tables,
 )
 
 from lineprof.console.terminal import PLAIN
-from lineprof.errors import printable
 from lineprof.report import markdown
 from lineprof.report.markdown import DOCUMENT, MAX_CHARACTERS
 from lineprof.report.text_grid import grid
-
-
-def plain(text: str) -> str:
-    """Return what a reader sees of a text: controls and surrogates as escapes."""
-    text = printable(text, keep="\t").expandtabs()
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def page(*lines: str) -> str:
@@ -133,3 +127,13 @@ def test_a_document_is_no_terminal() -> None:
         False,
         False,
     )
+
+
+def test_documents_may_follow_each_other_in_a_file() -> None:
+    parts = [*markdown.details("More", ["text"])]
+    one = page(markdown.title("One"), markdown.table(["N", "L"], [["1", "x"]]), *parts)
+    both = one + page(markdown.title("Two"))
+    assert headings(both) == ["One", "Two"]
+    long = page(*markdown.details("More", [markdown.fenced(["x" * 150] * 5000)]))
+    assert headings(long + page(markdown.title("Two"))) == ["Two"]
+    check_inert(long + both)
