@@ -6,6 +6,7 @@
 | (none), a whole program   | overview                |
 | --json                    | json_report             |
 | --json, --csv of a view   | rows                    |
+| --markdown of each        | markdown                |
 | --html                    | html                    |
 | --hot                     | functions               |
 | --functions               | functions               |

@@ -11,11 +11,20 @@ from lineprof.advice.finding import Line, in_words, percent
 from lineprof.advice.lines import BUSY_PROCESSORS
 from lineprof.model.names import ShortNames, names_of_profile
 from lineprof.report import markdown
-from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
+from lineprof.report.columns import (
+    DATA,
+    NS,
+    PLACE,
+    SHARE,
+    SOURCE,
+    SOURCE_TITLE,
+    WORDS,
+    Column,
+)
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
 from lineprof.report.rows import Rows, rows_of
-from lineprof.report.text_grid import SOURCE_TITLE, counted, grid, more_rows
+from lineprof.report.text_grid import counted, grid, more_rows
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from lineprof.model.names import short_names
 from lineprof.model.own_waits import knows_waits
 from lineprof.model.records import GIL, IO, LOCK, OTHER, SLEEP
 from lineprof.report import markdown
+from lineprof.report.columns import SOURCE_TITLE
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
 from lineprof.report.notes import with_notes
@@ -523,7 +524,7 @@ def _table(
         "Note": [note_of(row, names) for row in rows],
     }
     words = [title for title, ones in texts.items() if any(ones)]
-    words += ["Line", "Function", *(["Line Contents"] if is_line else [])]
+    words += ["Line", "Function", *([SOURCE_TITLE] if is_line else [])]
     cells = []
     for index, row in enumerate(rows):
         numbers = [

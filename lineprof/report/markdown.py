@@ -27,7 +27,10 @@ MAX_CHARACTERS = 60_000
 
 _MAX_SENTENCE, _MAX_DRAWN = 1000, 200  # characters, of a sentence and a drawn line
 
-_REST = "The rest is left out, as a comment would not take it: `--limit N`, `--html`"
+_REST = (
+    "The rest is left out, because a comment takes no more: `--limit N` chooses rows,"
+    " `--html` has all"
+)
 
 _RESERVED = len(_REST) + 200  # characters, with the ends of what is open
 

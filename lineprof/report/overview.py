@@ -24,7 +24,7 @@ from lineprof.model.run_parts import clock_ns, run_parts
 from lineprof.report import markdown
 from lineprof.report.advice import brief, first_finding
 from lineprof.report.call_tree import Whole, branches, note_lines
-from lineprof.report.columns import DATA, Column
+from lineprof.report.columns import DATA, SOURCE_TITLE, Column
 from lineprof.report.functions import HOT, hottest_lines
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.marks import Marks
@@ -33,7 +33,6 @@ from lineprof.report.options import MAX_CHOSEN
 from lineprof.report.run_bar import bar_lines
 from lineprof.report.text import render as render_tables
 from lineprof.report.text_grid import (
-    SOURCE_TITLE,
     Context,
     counted,
     grid,

@@ -15,6 +15,7 @@ from lineprof.console.terminal import box_characters_of
 from lineprof.later import Later
 from lineprof.model.units import AUTO_UNIT, format_seconds
 from lineprof.report import markdown
+from lineprof.report.columns import SOURCE_TITLE
 from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import (
     COLUMNS,
@@ -26,7 +27,7 @@ from lineprof.report.line_table import (
     scale_of,
 )
 from lineprof.report.options import uncalibrated
-from lineprof.report.text_grid import SOURCE_TITLE, grid
+from lineprof.report.text_grid import grid
 from lineprof.source import LEFT_OUT
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from lineprof.report.columns import (
     OF_WORDS,
     PLACE,
     SHARE,
+    SOURCE_TITLE,
     UpTo,
     text_of,
 )
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
     from lineprof.report.columns import Column, Columns
     from lineprof.source import Sources
-
-SOURCE_TITLE = "Line Contents"  # of the column of source
 
 MARK = "  (counted "  # the mark of a function that was switched off begins so
 
