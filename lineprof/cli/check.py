@@ -12,7 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lineprof.cli.budget_file import read_budgets
-from lineprof.cli.command import Command, add_argument, add_source_root, write_report
+from lineprof.cli.command import (
+    Command,
+    add_argument,
+    add_source_root,
+    print_markdown,
+    write_report,
+)
 from lineprof.cli.diff import compared, percent_of, read_runs, runs_in
 from lineprof.comparison.compare import SHARE
 from lineprof.console.output import print_errors, print_lines
@@ -82,7 +88,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "--format",
         "text: path:line: error: message; github: workflow commands, which is the"
         " default on GitHub Actions; gitlab: a Code Quality report; sarif: a log of"
-        " SARIF 2.1.0 for code scanning and editors; json",
+        " SARIF 2.1.0 for code scanning and editors; json; markdown: a table for a"
+        " comment",
         choices=[*FORMATS],
     )
     add("-o, --log-file FILE", "write the messages to this file", checked_name)
@@ -131,7 +138,7 @@ def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     )
     lines = FORMATS[name](Checked(found, profile, notes))
     if parsed.log_file is None:
-        print_lines(lines)
+        (print_markdown if name == "markdown" else print_lines)(lines)
     else:
         write_report(lines, parsed.log_file, files, profile.processes)
     print_errors([*profile.warnings, *notes, summary(found)])

@@ -12,10 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.cli.runs import Runs
-from lineprof.console.output import clean_line, print_error, shell_path, shell_word
+from lineprof.console.output import (
+    clean_line,
+    print_bytes,
+    print_error,
+    shell_path,
+    shell_word,
+)
 from lineprof.control.watch import TIMEOUT
 from lineprof.errors import LineprofError
-from lineprof.files import SOURCE, name_of, real_path, write_file
+from lineprof.files import SOURCE, encoded, name_of, real_path, write_file
 from lineprof.flags import number, whole
 from lineprof.model.profile import Profile
 from lineprof.patterns import parse
@@ -321,6 +327,11 @@ def write_report(
     keep_profiles(files, target)
     write_file(map(clean_line, lines), target)
     return target
+
+
+def print_markdown(lines: Iterable[str]) -> None:
+    """Print `lines` in UTF-8, which code hosts read; LineprofError if that fails."""
+    print_bytes(encoded(lines))
 
 
 def report_name(template: str, processes: Sequence[Process]) -> str:

@@ -15,6 +15,7 @@ from lineprof.cli.command import (
     add_source_root,
     each_once,
     find_profile,
+    print_markdown,
     read_profiles,
     size_in_words,
     without_collection,
@@ -28,6 +29,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import checked_name
 from lineprof.report import diff
 from lineprof.report.diff import difference_of
+from lineprof.report.markdown import MAX_CHARACTERS, marker
 from lineprof.report.options import Options, parse_count, parse_percent
 
 if TYPE_CHECKING:
@@ -69,6 +71,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         percent_of,
     )
     add("--json", "print JSON", dest="as_json")
+    add(
+        "--markdown",
+        "print Markdown for a comment or the summary of a CI job, at most"
+        f" {MAX_CHARACTERS:,} characters; its first line, {marker('diff')}, is not"
+        " shown, and a program finds its comment by it",
+        dest="as_markdown",
+    )
     add(
         "--html OUT.html",
         "write a page for browsers, in one file that needs no network",
@@ -176,8 +185,15 @@ def _sides(
 
 def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     """Print the comparison, or write it to the file of --log-file."""
-    if parsed.html and (parsed.as_json or parsed.log_file is not None):
-        parser.error(f"--html takes no {'--json' if parsed.as_json else '-o'}")
+    forms = {
+        "--html": parsed.html,
+        "--json": parsed.as_json,
+        "--markdown": parsed.as_markdown,
+        "-o": parsed.log_file is not None and parsed.html,
+    }
+    form, *others = [*filter(forms.get, forms), ""]
+    if len(others) > 1:
+        parser.error(f"{form} takes no {others[0]}")
     for flag in ("limit", "min_percent") if parsed.html else ():
         if getattr(parsed, flag) is not None:
             parser.error(
@@ -203,11 +219,15 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         terminal=PLAIN if to_file else terminal_of(sys.stdout),
     )
     render = diff.as_json if parsed.as_json else diff.text
+    if parsed.as_markdown:
+        render = diff.as_markdown
     if to_file:
         files = [*before, *after]
         with Progress() as progress:
             lines = progress.each(render(difference, options), "writing line")
             write_report(lines, parsed.log_file, files, runs_after[0].processes)
+    elif parsed.as_markdown:
+        print_markdown(render(difference, options))
     elif parsed.pager:
         print_paged(lambda: render(difference, options))
     else:

@@ -20,6 +20,7 @@ from lineprof.cli.command import (
     add_source_root,
     find_profile,
     names_and_profiles,
+    print_markdown,
     read_profiles,
     size_in_words,
     write_report,
@@ -42,6 +43,7 @@ from lineprof.later import Later
 from lineprof.patterns import FORMS
 from lineprof.report import VIEWS, default_view
 from lineprof.report.lookup import chosen
+from lineprof.report.markdown import DOCUMENT, MAX_CHARACTERS, document
 from lineprof.report.notes import next_steps, notes, view_with_notes
 from lineprof.report.options import (
     ALL_FUNCTIONS,
@@ -83,7 +85,7 @@ _BY_NAME = {flag.long: flag for flag in _FLAGS.values()}
 
 _SWITCHES = [flag.long for flag in _FLAGS.values() if flag.kind == BOOLEAN]
 
-_HTML = "--html"
+_HTML, _MARKDOWN = "--html", "--markdown"
 
 _COUNTS = {"--hot": DEFAULT_HOT_LINES, "--brief": DEFAULT_WORDS}  # if no number follows
 
@@ -97,6 +99,7 @@ _GENERAL = (
     "--log-file",
     "--no-pager",
     "--source-root",
+    _MARKDOWN,
 )
 
 # The long flags of line_profiler's viewer: scripts may rely on their abbreviations.
@@ -138,11 +141,12 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     if names and view.takes_names:
         profile = chosen(profile, names, sources)
     target = _target(parser, view, values, parsed, files)
+    terminal = PLAIN if target else terminal_of(sys.stdout)
     options = Options(
         **values,  # type: ignore[arg-type]
         # The table of line_profiler, which profiles no whole program, stays as it is.
         waiting=view is not _DEFAULT or profile.is_whole,
-        terminal=PLAIN if target else terminal_of(sys.stdout),
+        terminal=DOCUMENT if parsed.as_markdown else terminal,
         no_bodies=profile.is_whole
         and not (names or values.get(ALL_FUNCTIONS.attribute)),
         file=" ".join(map(shell_path, files)),
@@ -160,10 +164,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
             written = write_report(lines, target, files, profile.processes)
         if view.is_file:
             print_error(f"wrote {written}{size_in_words(written)}")
-    elif parsed.pager and not view.is_file:
-        print_paged(report.lines)
     else:
-        print_lines(report.lines())
+        report.print(paged=parsed.pager)
     remarks = [*settings.refused, *settings.remarks, *unknown_keys]
     if len(files) > 1 and all(one.rank is None for one in profile.processes):
         remarks.append(
@@ -229,15 +231,19 @@ def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View
     view: View = parsed.view
     if parsed.as_json and view is _DEFAULT:
         view = parsed.view = _JSON
-    elif parsed.as_json and view.rows is None:
-        parser.error(f"--{view.name} takes no --{_JSON.name}")
-    form = f"--{_JSON.name}" if parsed.as_json else CSV.long
     is_csv = getattr(parsed, CSV.attribute, False)
-    if is_csv and parsed.as_json:
-        parser.error(f"{form} takes no {CSV.long}")
-    is_sarif = getattr(parsed, SARIF.attribute, False)
-    if is_sarif and (is_csv or parsed.as_json):
-        parser.error(f"{form} takes no {SARIF.long}")
+    forms = {
+        f"--{_JSON.name}": parsed.as_json,
+        _MARKDOWN: parsed.as_markdown,
+        CSV.long: is_csv,
+        SARIF.long: getattr(parsed, SARIF.attribute, False),
+    }
+    form, *others = [*filter(forms.get, forms), ""]
+    if len(others) > 1:
+        parser.error(f"{form} takes no {others[0]}")
+    is_form = form in {f"--{_JSON.name}", _MARKDOWN} and view not in (_DEFAULT, _JSON)
+    if is_form and view.rows is None:
+        parser.error(f"--{view.name} takes no {form}")
     for option in OF_TABLES if view.rows and (is_csv or parsed.as_json) else ():
         if hasattr(parsed, option.attribute):
             parser.error(f"--{view.name} {form} takes no {option.long}")
@@ -262,9 +268,24 @@ class _Report(NamedTuple):
         """
         is_data = self.as_json or self.options.csv or self.options.sarif
         is_apart = is_data or self.view.notes_apart
-        return bool(self.profile.processes) and not is_apart
+        has_own = bool(self.profile.processes) or self.options.terminal is DOCUMENT
+        return has_own and not is_apart
 
     def lines(self) -> Iterable[str]:
+        """Return the lines of the output."""
+        lines = self._lines()
+        return document(lines) if self.options.terminal is DOCUMENT else lines
+
+    def print(self, *, paged: bool) -> None:
+        """Print the output; LineprofError if it cannot be written."""
+        if self.options.terminal is DOCUMENT:
+            print_markdown(self.lines())
+        elif paged and not self.view.is_file:
+            print_paged(self.lines)
+        else:
+            print_lines(self.lines())
+
+    def _lines(self) -> Iterable[str]:
         """Return the lines of the view, with notes unless other programs read it."""
         view, profile, sources, options, as_json = self
         if view.rows is not None and (as_json or options.csv):
@@ -481,6 +502,12 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add_source_root(parser)
     add(f"--{_JSON.name}", _JSON.help, dest="as_json")
+    add(
+        _MARKDOWN,
+        "Markdown for a comment, an issue or the summary of a CI job, also of the"
+        f" views that --json has; at most {MAX_CHARACTERS:,} characters",
+        dest="as_markdown",
+    )
     views = parser.add_mutually_exclusive_group()
     for view in _OTHERS:
         if view is not _JSON:

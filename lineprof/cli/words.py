@@ -57,6 +57,7 @@ _MEANINGS = {
     "lineprof export -f FORMAT FILE writes a file for other programs": (
         "format type convert transform save"
     ),
+    "lineprof view --markdown FILE prints it for a comment": "markdown md github",
     "lineprof diff BEFORE AFTER compares profiles": "compare cmp comparison",
     "lineprof serve FILE shows the profile in a browser": (
         "open browse browser web gui ui dashboard"

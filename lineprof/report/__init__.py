@@ -6,6 +6,7 @@
 | (none), a whole program   | overview                |
 | --json                    | json_report             |
 | --json, --csv of a view   | rows                    |
+| --markdown of each        | markdown                |
 | --html                    | html                    |
 | --hot                     | functions               |
 | --functions               | functions               |
@@ -30,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from lineprof.later import Later
 from lineprof.patterns import FORMS, listed
 from lineprof.report import options as flags
+from lineprof.report.markdown import Document
 from lineprof.report.options import FUNCTION_ORDERS, TABLE_ORDERS, Options, View
 
 if TYPE_CHECKING:
@@ -237,5 +239,10 @@ VIEWS = {view.name: view for view in (TEXT, JSON, *_OTHERS)}
 
 
 def default_view(profile: Profile, sources: Sources, options: Options) -> View:
-    """Return the view of `profile` for a reader who chose none."""
+    """Return the view of `profile` for a reader who chose none.
+
+    A Markdown document has the first screen above short tables, too, which are closed.
+    """
+    if isinstance(options.terminal, Document) and profile.processes:
+        return _OVERVIEW
     return _OVERVIEW if overview.is_large(profile, sources, options) else TEXT

@@ -11,11 +11,21 @@ from lineprof.advice.finding import Line, in_words, percent
 from lineprof.advice.lines import BUSY_PROCESSORS
 from lineprof.later import Later
 from lineprof.model.names import ShortNames, names_of_profile
-from lineprof.report.columns import DATA, NS, PLACE, SHARE, SOURCE, WORDS, Column
+from lineprof.report import markdown
+from lineprof.report.columns import (
+    DATA,
+    NS,
+    PLACE,
+    SHARE,
+    SOURCE,
+    SOURCE_TITLE,
+    WORDS,
+    Column,
+)
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
 from lineprof.report.rows import Rows, rows_of
-from lineprof.report.text_grid import counted, more_rows
+from lineprof.report.text_grid import counted, grid, more_rows
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
@@ -169,6 +179,9 @@ def _places(
         text = sources.line(key[0], line) if line else None
         mark = marks.after(key)
         cells.append((terminal.clean(name + mark), (text or "").rstrip()))
+    if isinstance(terminal, markdown.Document):
+        yield from grid(["Line", SOURCE_TITLE], cells, terminal, words=2)
+        return
     width = max(len(name) for name, _ in cells)
     for name, text in cells:
         yield terminal.clipped(f"{_INDENT}{name.ljust(width)}  {text}".rstrip(), 0)

@@ -24,6 +24,7 @@ from lineprof.model.budgets import (
 )
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
+from lineprof.report import markdown
 from lineprof.report.diff import WAITS, in_proportion, is_wait, title_of, whole_ns
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
@@ -41,7 +42,7 @@ from lineprof.report.sarif import (
     path_of,
     source_root,
 )
-from lineprof.report.text_grid import counted, in_words
+from lineprof.report.text_grid import counted, grid, in_words
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
@@ -674,6 +675,20 @@ def as_json(checked: Checked) -> Iterator[str]:
     yield "]}"
 
 
+def as_markdown(checked: Checked) -> Iterator[str]:
+    """Yield a Markdown document with a row for each budget that does not hold."""
+    summed = summary(checked.found)
+    lines: list[str] = [markdown.marker("check"), markdown.title(summed)]
+    rows = [
+        [f"{path}:{one.line}", one.message]
+        for one, path in _failed(checked, GITHUB_ROOT)
+    ]
+    titles = ["Place", "Budget that does not hold"]
+    if rows:
+        lines += grid(titles, rows, markdown.DOCUMENT, words=2, sentences=[1])
+    yield from markdown.document(lines)
+
+
 def _failed(
     checked: Checked, variable: str = "", root: str = ""
 ) -> Iterator[tuple[Outcome, str]]:
@@ -694,4 +709,5 @@ FORMATS: Mapping[str, Callable[[Checked], Iterator[str]]] = {
     "gitlab": as_gitlab,
     "sarif": as_sarif,
     "json": as_json,
+    "markdown": as_markdown,
 }

@@ -9,7 +9,16 @@ from lineprof.errors import LineprofError
 from lineprof.model.rank_lines import WHOLE, processes_of, ranks_of, values_of
 from lineprof.model.rank_spread import useful_ns
 from lineprof.model.records import Key, Process, Ranks, ranked
-from lineprof.report.columns import COUNT, NS, PLACE, SOURCE, WORDS, Column, Columns
+from lineprof.report.columns import (
+    COUNT,
+    NS,
+    PLACE,
+    SOURCE,
+    SOURCE_TITLE,
+    WORDS,
+    Column,
+    Columns,
+)
 from lineprof.report.options import BY_PROCESS, Options
 from lineprof.report.ranks import NO_RANKS_KNOWN
 from lineprof.report.rows import Rows, rows_of
@@ -210,7 +219,7 @@ def _matrix(
             for line, row in rows.items()
         ]
         heads = [f"{title} ({unit.name})" for title in titles]
-        yield from grid(["Line #", *heads, "Line Contents"], cells, options.terminal)
+        yield from grid(["Line #", *heads, SOURCE_TITLE], cells, options.terminal)
     yield from more_rows(len(functions) - len(functions[: options.limit or None]))
 
 

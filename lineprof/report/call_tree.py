@@ -9,9 +9,10 @@ from collections import Counter
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.console.terminal import box_characters_of
+from lineprof.console.terminal import PLAIN, box_characters_of
 from lineprof.model.call_graph import CallPath, call_path_tree, deeper_note
 from lineprof.model.names import library_of, short_names
+from lineprof.report import markdown
 from lineprof.report.columns import COUNT, FUNCTION, NS, PART, Column, Columns
 from lineprof.report.marks import Marks, Part
 from lineprof.report.options import Options, min_percent_of_calls
@@ -43,6 +44,8 @@ _MAX_CHAIN = 8  # functions that do little but call the next one
 _CHAIN_ENDS = 3  # functions shown of a longer chain, first and last
 
 _MIN_INDENT, _MAX_INDENT = 4, 16  # levels: below them, indentation begins anew
+
+_DOCUMENT_WIDTH = 120  # columns of a tree in Markdown
 
 _INDENT_WIDTH, _MIN_LABEL_WIDTH = 3, 60  # columns, of a level and beside all levels
 
@@ -168,6 +171,10 @@ class _Grid:
         heat = [percent_of(row.ns, whole.ns) for row in rows]
         words = "Function, and its hottest line"
         titles = (*times.titles("Time"), whole.title, "Calls", words)
+        if isinstance(self._terminal, markdown.Document):  # rows would cut its lines
+            terminal = PLAIN._replace(width=_DOCUMENT_WIDTH)
+            yield markdown.fenced(grid(titles, cells, terminal))
+            return
         yield from grid(titles, cells, self._terminal, heat=heat)
 
     def _label(self, row: _Row) -> str:

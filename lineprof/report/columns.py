@@ -35,6 +35,8 @@ FUNCTION = "function"  # a `Key`; for programs the columns file, function, funct
 PLACE = "place"  # a `Place`; for programs also line
 SOURCE = "source"  # a `Place`, shown by the text of its line
 
+SOURCE_TITLE = "Line Contents"  # of columns of source, which may be cut at its end
+
 OF_WORDS = frozenset({WORDS, FUNCTION, PLACE, SOURCE})
 
 

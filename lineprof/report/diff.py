@@ -18,6 +18,8 @@ from lineprof.console.terminal import PLAIN, Terminal, box_characters_of
 from lineprof.model.names import short_names
 from lineprof.model.own_waits import knows_waits
 from lineprof.model.records import GIL, IO, LOCK, OTHER, SLEEP
+from lineprof.report import markdown
+from lineprof.report.columns import SOURCE_TITLE
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
 from lineprof.report.notes import with_notes
@@ -229,7 +231,7 @@ def _shown(rows: list[Row], comparison: Comparison, options: Options) -> list[Ro
 def text(difference: Difference, options: Options) -> Iterator[str]:
     """Yield the comparison for people: a summary, functions, lines, notes."""
     lines = _text(difference, options)
-    yield from with_notes(lines, notes(difference), options.terminal.width)
+    yield from with_notes(lines, notes(difference), options.terminal)
 
 
 def _text(difference: Difference, options: Options) -> Iterator[str]:
@@ -522,7 +524,7 @@ def _table(
         "Note": [note_of(row, names) for row in rows],
     }
     words = [title for title, ones in texts.items() if any(ones)]
-    words += ["Line", "Function", *(["Line Contents"] if is_line else [])]
+    words += ["Line", "Function", *([SOURCE_TITLE] if is_line else [])]
     cells = []
     for index, row in enumerate(rows):
         numbers = [
@@ -544,7 +546,13 @@ def _table(
     rare += [title for title in titles if title.startswith("Wait ")]
     spare = [titles.index(title) for title in dict.fromkeys(rare) if title in titles]
     yield from grid(
-        titles, cells, options.terminal, words=len(words), heat=heat, spare=spare
+        titles,
+        cells,
+        options.terminal,
+        words=len(words),
+        sentences=[titles.index(title) for title in words if title in texts],
+        heat=heat,
+        spare=spare,
     )
 
 
@@ -722,6 +730,16 @@ def _notes_of(profile: Profile, sources: Sources) -> Iterator[str]:
     yield from Marks(profile).note()
     yield from profile.warnings
     yield from sources.remarks()
+
+
+# Markdown.
+
+
+def as_markdown(difference: Difference, options: Options) -> Iterator[str]:
+    """Yield the text as a Markdown document, whose first line a program can find."""
+    lines = text(difference, options._replace(terminal=markdown.DOCUMENT))
+    head = [markdown.marker("diff"), markdown.title(next(lines))]
+    yield from markdown.document(chain(head, lines))
 
 
 # JSON.

@@ -16,6 +16,7 @@ from lineprof.model.call_graph import (
     line_self_ns,
 )
 from lineprof.model.gpu import numbers_of_lines
+from lineprof.report import markdown
 from lineprof.report.columns import (
     COUNT,
     DATA,
@@ -299,7 +300,11 @@ class _Drill:
         """
         text = (self._sources.line(line.file, line.line) or "").strip()
         name = self._names.line(line.file, line.line)
-        yield self._clean(f"{name}: {text}" if text else name)
+        if isinstance(self._options.terminal, markdown.Document):
+            yield self._options.terminal.emphasized(name)
+            yield markdown.Block(markdown.code(text))
+        else:
+            yield self._clean(f"{name}: {text}" if text else name)
         rows = self._rows_at(line)
         for key, row in rows.items():
             edges = [edge for edge in self.calls.on(line) if edge.caller == key]

@@ -30,6 +30,7 @@ from lineprof.report.columns import (
     PLACE,
     SHARE,
     SOURCE,
+    SOURCE_TITLE,
     WORDS,
     Column,
     UpTo,
@@ -254,7 +255,7 @@ HOT: Columns = {
         spare=1,
         is_data=False,
     ),
-    "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
+    "source": Column(SOURCE, SOURCE_TITLE, value=lambda row: row.place),
 }
 
 
@@ -388,7 +389,7 @@ CALLERS: Columns = {
     "share": Column(SHARE, "Share", of="total_ns"),
     "inclusive_ns": Column(NS, "Inclusive", value=lambda row: row.edge.inclusive_ns),
     "gpu_ns": Column(NS, "GPU", optional=True),
-    "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
+    "source": Column(SOURCE, SOURCE_TITLE, value=lambda row: row.place),
 }
 
 

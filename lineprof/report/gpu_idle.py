@@ -11,7 +11,15 @@ from lineprof.errors import printable
 from lineprof.model.gpu import BUSY_KINDS, missing_records, of_unknown_clock
 from lineprof.model.gpu_idle import device_idle, has_launches
 from lineprof.model.names import ShortNames, short_names
-from lineprof.report.columns import COUNT, DATA, NS, PLACE, SOURCE, Column
+from lineprof.report.columns import (
+    COUNT,
+    DATA,
+    NS,
+    PLACE,
+    SOURCE,
+    SOURCE_TITLE,
+    Column,
+)
 from lineprof.report.gpu_summary import why_nothing
 from lineprof.report.limits import limited
 from lineprof.report.rows import Rows, rows_of
@@ -102,7 +110,7 @@ GPU_IDLE: Columns = {
         optional=True,
     ),
     "adopted_ns": Column(NS, value=lambda row: row.line and row.line.adopted_ns),
-    "source": Column(SOURCE, "Line Contents", value=lambda row: row.place),
+    "source": Column(SOURCE, SOURCE_TITLE, value=lambda row: row.place),
 }
 
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from lineprof.console.output import python_command, shell_path, shell_word
 from lineprof.model.call_graph import functions_to_branch
 from lineprof.model.names import MODULE, names_of_profile
+from lineprof.report import markdown
 from lineprof.source import LEFT_OUT, changed, size_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from lineprof.console.terminal import Terminal
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.report.options import Options, View
@@ -68,19 +70,34 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
 
 
 def with_notes(
-    lines: Iterable[str], remarks: Iterable[str], width: int | None = None
+    lines: Iterable[str], remarks: Iterable[str], terminal: Terminal
 ) -> Iterator[str]:
     """Yield `lines`, and below them the first `remarks`, after a blank line."""
     last, count = "", 0
     for last in lines:
         yield last
+    if isinstance(terminal, markdown.Document):
+        yield from _in_document([*remarks])
+        return
     for count, remark in enumerate(remarks, 1):
         if count == 1 and last:
             yield ""
         if count <= _MAX_NOTES:
-            yield from _wrapped(f"Note: {remark}", width)
+            yield from _wrapped(f"Note: {remark}", terminal.width)
     if count > _MAX_NOTES:
-        yield f"Note: {count - _MAX_NOTES} more notes are left out; --json has all"
+        yield f"Note: {_left_out(count)}"
+
+
+def _in_document(remarks: Sequence[str]) -> Iterator[str]:
+    """Yield the first `remarks` for a Markdown document."""
+    if remarks:
+        shown, count = [*remarks[:_MAX_NOTES]], len(remarks)
+        shown += [_left_out(count)] if count > _MAX_NOTES else []
+        yield from markdown.details("Notes", [markdown.listed(shown)])
+
+
+def _left_out(count: int) -> str:
+    return f"{count - _MAX_NOTES} more notes are left out; --json has all"
 
 
 def view_with_notes(
@@ -93,7 +110,7 @@ def view_with_notes(
     """Yield the lines of a view, and below them its own notes and the `remarks`."""
     lines = view.render(profile, sources, options)
     below = chain(view.notes(profile, options), remarks)
-    return with_notes(lines, below, options.terminal.width)
+    return with_notes(lines, below, options.terminal)
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:

@@ -15,13 +15,16 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.console.output import python_command, shell_word
+from lineprof.console.terminal import PLAIN
 from lineprof.model.call_graph import function_totals
 from lineprof.model.folded_calls import folded_calls
 from lineprof.model.names import short_names
 from lineprof.model.records import RUNNABLE
 from lineprof.model.run_parts import clock_ns, run_parts
+from lineprof.report import markdown
 from lineprof.report.advice import brief, first_finding
 from lineprof.report.call_tree import Whole, branches, note_lines
+from lineprof.report.columns import DATA, SOURCE_TITLE, Column
 from lineprof.report.functions import HOT, hottest_lines
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.marks import Marks
@@ -75,6 +78,8 @@ _MIN_WAIT_SHARE, _MIN_READY_SHARE, _MIN_READY_OF_RUN = 0.1, 0.25, 0.01
 
 _RUN = "% Run"  # title of all shares
 
+_WAITED_FOR = "Waited for"  # title of waits
+
 
 def is_large(profile: Profile, sources: Sources, options: Options) -> bool:
     """Return whether the first screen stands for the tables of `profile`.
@@ -84,6 +89,7 @@ def is_large(profile: Profile, sources: Sources, options: Options) -> bool:
     """
     if not profile.is_whole:
         return is_program(profile)
+    options = options._replace(terminal=PLAIN)
     if len(profile.functions) * _LINES_OF_A_TABLE >= _MIN_TABLE_LINES:
         return True
     lines = render_tables(profile, sources, options)
@@ -99,7 +105,12 @@ def is_program(profile: Profile) -> bool:
 def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the first screen of `profile`, whose file is `options.file`."""
     width = min(options.terminal.width or _PIPE_WIDTH, _MAX_WIDTH)
-    terminal = options.terminal._replace(width=width)
+    terminal = options.terminal
+    has_tables = False
+    if isinstance(terminal, markdown.Document):
+        has_tables = not is_large(profile, sources, options)
+    else:
+        terminal = terminal._replace(width=width)
     options = options._replace(terminal=terminal)
     parts = run_parts(profile, sources.line)
     run = Whole(title=_RUN, ns=parts.run_ns)
@@ -109,7 +120,8 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         _functions(profile, options, run),
         _calls(profile, sources, options, run),
         _advice(profile, sources, terminal),
-        _more(profile, options),
+        _tables(profile, sources, options) if has_tables else (),
+        _more(profile, options, has_tables=has_tables),
     ):
         for number, line in enumerate(section):
             if not number:
@@ -122,6 +134,10 @@ def _run(
 ) -> Iterator[str]:
     """Yield the time of the run and how much was measured, and the bar of its parts."""
     text = terminal.clean(run_sentence(profile, parts))
+    if isinstance(terminal, markdown.Document):
+        yield markdown.title(text)
+        yield markdown.fenced(bar_lines(parts, PLAIN, width))
+        return
     yield from map(terminal.emphasized, wrap(text, width))
     yield from bar_lines(parts, terminal, width)
 
@@ -160,31 +176,43 @@ def _lines(
     """Yield the hottest lines with their source; behind it, hits and waits."""
     rows, _, totals = hottest_lines(profile, options._replace(lines=_ROWS))
     rows = [row for row in rows if row.ns >= _MIN_SHARE * run.ns]
-    waits = [f"{wait_of(row, run.ns)}{row.mark}".strip() for row in rows]
-    tail = [f"{hits:>7}" for hits in ("Hits", *(row.hits for row in rows))]
-    if any(waits):
-        has_room = width >= _MIN_WAIT_WIDTH
-        both = zip(tail, ("Waited for", *waits))
-        tail = [f"{hits}  {wait}" if has_room else wait for hits, wait in both]
-    if width < _MIN_TAIL_WIDTH:
-        tail = [""] * len(tail)
-    terminal = options.terminal
-    body = terminal._replace(width=width - max(map(len, tail)) - 2, colour=False)
-    names = short_names(function.key for function in profile.functions)
-    context = Context(terminal=body, names=names, sources=sources)
     titles = {
         "self_ns": "Own",
         "self_share": run.title,
         "gpu_self_ns": "GPU",
         "gpu_share": "% GPU",
         "place": "Line",
-        "source": "Line Contents",
+        "source": SOURCE_TITLE,
     }
     totals = {**totals, "self_ns": run.ns}
+    names = short_names(function.key for function in profile.functions)
+    terminal = options.terminal
+    heading = terminal.emphasized("Hottest lines, by their own time")
+
+    def wait(row: HotLine) -> str:
+        return f"{wait_of(row, run.ns)}{row.mark}".strip()
+
+    if isinstance(terminal, markdown.Document):
+        yield heading
+        columns = {**HOT, "wait": Column(DATA, value=wait, optional=True)}
+        titles |= {"hits": "Hits", "wait": _WAITED_FOR}
+        context = Context(terminal=terminal, names=names, sources=sources)
+        yield from table(columns, rows, context, titles=titles, totals=totals)
+        return
+    waits = [*map(wait, rows)]
+    tail = [f"{hits:>7}" for hits in ("Hits", *(row.hits for row in rows))]
+    if any(waits):
+        has_room = width >= _MIN_WAIT_WIDTH
+        both = zip(tail, (_WAITED_FOR, *waits))
+        tail = [f"{hits}  {wait}" if has_room else wait for hits, wait in both]
+    if width < _MIN_TAIL_WIDTH:
+        tail = [""] * len(tail)
+    body = terminal._replace(width=width - max(map(len, tail)) - 2, colour=False)
+    context = Context(terminal=body, names=names, sources=sources)
     lines = [*table(HOT, rows, context, titles=titles, totals=totals)]
     wide = max(map(len, lines))
     lines = [f"{line.ljust(wide)}  {end}".rstrip() for line, end in zip(lines, tail)]
-    yield terminal.emphasized("Hottest lines, by their own time")
+    yield heading
     yield terminal.emphasized(lines[0])
     start = lines[0].partition("Line")[0]
     for line, row in zip(lines[1:], rows):
@@ -255,7 +283,13 @@ def _advice(profile: Profile, sources: Sources, terminal: Terminal) -> Iterator[
         yield from brief(found, profile, terminal)
 
 
-def _more(profile: Profile, options: Options) -> Iterator[str]:
+def _tables(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
+    """Yield the tables of all functions, which are short, for a document."""
+    tables = render_tables(profile, sources, options)
+    yield from markdown.details("Tables of the functions", tables)
+
+
+def _more(profile: Profile, options: Options, *, has_tables: bool) -> Iterator[str]:
     """Yield the flags that show more."""
     start = start_of_drill(profile)
     word = shell_word(start)
@@ -271,8 +305,15 @@ def _more(profile: Profile, options: Options) -> Iterator[str]:
     }
     if not profile.calls.nodes:
         del flags["--tree"]
+    if has_tables:
+        del flags["--all-functions"]
     width = max(map(len, flags))
     command = f"{python_command()} -m lineprof view {options.file}"
-    yield f"To see more, add one of these to: {command}"
-    for flag, text in flags.items():
-        yield options.terminal.clipped(f"  {flag.ljust(width)}  {text}", 0)
+    head = f"To see more, add one of these to: {command}"
+    lines = [f"  {flag.ljust(width)}  {text}" for flag, text in flags.items()]
+    if isinstance(options.terminal, markdown.Document):
+        yield from markdown.details("More", [markdown.fenced([head, *lines])])
+        return
+    yield head
+    for line in lines:
+        yield options.terminal.clipped(line, 0)

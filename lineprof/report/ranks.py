@@ -19,7 +19,16 @@ from lineprof.model.rank_spread import (
     run_spread,
 )
 from lineprof.model.records import Key, called_functions
-from lineprof.report.columns import COUNT, NS, PLACE, SHARE, SOURCE, Column, Columns
+from lineprof.report.columns import (
+    COUNT,
+    NS,
+    PLACE,
+    SHARE,
+    SOURCE,
+    SOURCE_TITLE,
+    Column,
+    Columns,
+)
 from lineprof.report.limits import limited
 from lineprof.report.line_table import NO_MPI
 from lineprof.report.rows import Rows, rows_of
@@ -126,7 +135,7 @@ RANKS: Columns = {
     **{name: _efficiency_column(one) for name, one in _METRICS.items()},
     "source": Column(
         SOURCE,
-        "Line Contents",
+        SOURCE_TITLE,
         value=lambda one: None if one.line == WHOLE else (one.key, one.line),
     ),
 }
@@ -139,7 +148,7 @@ _OWN_TITLES = {
     "own_max_rank": "Rank",
     "ran_on": "Ran on",
     "place": "Line",
-    "source": "Line Contents",
+    "source": SOURCE_TITLE,
 }
 
 

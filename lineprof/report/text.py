@@ -14,6 +14,8 @@ from lineprof.console.output import Styled
 from lineprof.console.terminal import box_characters_of
 from lineprof.later import Later
 from lineprof.model.units import AUTO_UNIT, format_seconds
+from lineprof.report import markdown
+from lineprof.report.columns import SOURCE_TITLE
 from lineprof.report.limits import longest_functions
 from lineprof.report.line_table import (
     COLUMNS,
@@ -25,6 +27,7 @@ from lineprof.report.line_table import (
     scale_of,
 )
 from lineprof.report.options import uncalibrated
+from lineprof.report.text_grid import grid
 from lineprof.source import LEFT_OUT
 
 if TYPE_CHECKING:
@@ -135,6 +138,9 @@ class TableLayout:
         """Yield the table of one function; `block` is its source, None if unknown."""
         total = f"Total time: {self._scale.total(function.total)}"
         total += OVERLAPS if function.overlaps else ""
+        if isinstance(self._terminal, markdown.Document):
+            yield from self._markdown_table(function, block, total)
+            return
         yield self._terminal.clipped(total, 0)
         yield from self._function_heading(function, found=block is not None)
         yield ""
@@ -142,6 +148,28 @@ class TableLayout:
         for text in map(self._terminal.clean, function.footer):
             yield from wrap(text, self._terminal.width or len(text))
         yield ""
+
+    def _markdown_table(
+        self, function: FunctionTable, block: Sequence[str] | None, total: str
+    ) -> Iterator[str]:
+        """Yield the table of one function for a Markdown document."""
+        place = f"{function.name} ({function.file}:{function.line}){function.mark}"
+        yield self._terminal.emphasized(place)
+        yield total
+        if block is None:
+            yield f"Could not find file {function.file}"
+        columns, cells = self._cells(function)
+        blank = [""] * len(columns)
+        rows = []
+        for number, source in self._source_rows(function, block):
+            if number is None:
+                rows.append(["", *blank, source])
+                continue
+            rows.append([f"{number}", *cells.get(number, blank), source])
+            rows += [["", *blank, text] for text in function.below.get(number, ())]
+        titles = [NUMBER.title, *(one.title for one in columns), SOURCE_TITLE]
+        yield from grid(titles, rows, self._terminal)
+        yield from function.footer
 
     def _function_heading(
         self, function: FunctionTable, *, found: bool
@@ -171,25 +199,18 @@ class TableLayout:
     ) -> Iterator[str]:
         """Yield the titles and a row for each line."""
         scale = self._scale.of(function)
-        columns = (*self._columns, *function.columns)
-        cells = {
-            line.number: [column.text(line, scale) for column in columns]
-            for line in function.lines
-        }
+        columns, cells = self._cells(function)
         widths = [scale.width(NUMBER), *_widths(columns, scale, cells.values())]
         start = _row_start(NUMBER.title, [one.title for one in columns], widths)
         terminal = self._wide_enough(function, len(start))
-        header = f"{start}Line Contents"
+        header = f"{start}{SOURCE_TITLE}"
         for text in (header, "=" * len(header)):
             clipped = terminal.clipped(text, 0)
             if self._painter:
                 yield Styled(self._painter.heading(clipped))
             else:
                 yield self._terminal.emphasized(clipped)
-        numbered = list(_numbered_source(function, block))
-        rows: Sequence[tuple[int | None, str]] = numbered
-        if self._bodies:
-            rows = self._bodies.shortened(function, numbered)
+        rows = self._source_rows(function, block)
         sources = self._sources(function, rows, terminal, len(start))
         shares = _shares(function, scale)
         blank = [""] * len(columns)
@@ -201,6 +222,24 @@ class TableLayout:
             yield self._row(start, source, shares.get(number, 0))
             for text in function.below.get(number, ()):
                 yield " " * len(start) + terminal.cut(text, len(start))
+
+    def _cells(
+        self, function: FunctionTable
+    ) -> tuple[Sequence[Column], Mapping[int, Sequence[str]]]:
+        """Return the columns of a function's table, and the texts of each line."""
+        scale = self._scale.of(function)
+        columns = (*self._columns, *function.columns)
+        return columns, {
+            line.number: [column.text(line, scale) for column in columns]
+            for line in function.lines
+        }
+
+    def _source_rows(
+        self, function: FunctionTable, block: Sequence[str] | None
+    ) -> Sequence[tuple[int | None, str]]:
+        """Return number and source of each row; None for lines that are left out."""
+        rows = list(_numbered_source(function, block))
+        return self._bodies.shortened(function, rows) if self._bodies else rows
 
     def _wide_enough(self, function: FunctionTable, start: int) -> Terminal:
         """Return the terminal, without width if more columns leave no room for source.

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lineprof.console.terminal import PLAIN, Terminal, box_characters_of
 from lineprof.model.names import ShortNames
 from lineprof.model.units import NANOSECOND, format_seconds
+from lineprof.report import markdown
 from lineprof.report.columns import (
     FUNCTION,
     NS,
     OF_WORDS,
     PLACE,
     SHARE,
+    SOURCE_TITLE,
     UpTo,
     text_of,
 )
@@ -36,6 +38,8 @@ _MIN_LAST_WIDTH = 24  # columns, if other words can be cut
 _MIN_NAME_WIDTH = 40  # of the only column of words, if others can be left out
 
 _MIN_INNER_WIDTH, _MAX_INNER_WIDTH = 12, 28  # of words with more words to their right
+
+_MAX_NAME, _MAX_SOURCE = 80, 120  # characters, of Markdown
 
 _DRAWN = re.compile(r"(\[\d+\] )?[│├└─|` -]*(:\d+ )?")  # before the name of a call
 
@@ -197,6 +201,7 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
     terminal: Terminal,
     *,
     words: int = 1,
+    sentences: Collection[int] = (),
     heat: Sequence[float] = (),
     spare: Sequence[int] = (),
 ) -> Iterator[str]:
@@ -205,9 +210,21 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
     The last `words` columns are aligned to the left, the others to the right; every
     column has a title. Rows are coloured by their `heat`, a share of the whole (%). On
     a narrow terminal the columns with the indexes `spare` are left out, the first one
-    first, and words are cut; numbers are not.
+    first, and words are cut; numbers are not. In a Markdown document the words are
+    code, but for the columns with the indexes `sentences`.
     """
     numbers = len(titles) - words
+    if isinstance(terminal, markdown.Document):
+        names = {*range(numbers, len(titles))} - {*sentences}
+        cells = [
+            [
+                _cut_word(text, title) if index in names else text
+                for index, (text, title) in enumerate(zip(row, titles))
+            ]
+            for row in rows
+        ]
+        yield markdown.table(titles, cells, words=words, sentences=sentences)
+        return
     table = [list(titles), *([*map(terminal.clean, row)] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table)]
     if terminal.width is not None:
@@ -236,6 +253,14 @@ def grid(  # noqa: PLR0913  # all but the first three are rare
         else:
             share = heat[number] if number < len(heat) else 0
             yield terminal.heated(line[:start], share, line[start:])
+
+
+def _cut_word(text: str, title: str) -> str:
+    """Return a name, cut in its middle, or source, cut at its end, for Markdown."""
+    text = markdown.DOCUMENT.clean(text)
+    if title == SOURCE_TITLE:
+        return PLAIN._replace(width=_MAX_SOURCE).cut(text, 0)
+    return cut(text, _MAX_NAME, box_characters_of(PLAIN).dots).rstrip()
 
 
 def _with_short_marks(

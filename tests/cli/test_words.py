@@ -26,6 +26,8 @@ from lineprof.storage import save
         (["json"], "lineprof view --json FILE"),
         (["functions"], "lineprof view --functions FILE"),
         (["gpu-idle"], "lineprof view --gpu-idle FILE"),
+        (["markdown"], "lineprof view --markdown FILE"),
+        (["view", "md"], "lineprof view --markdown FILE"),
         (["flamegraph"], "lineprof export -f svg FILE draws a flame graph"),
         (["report"], "lineprof view FILE shows the profile"),
         (["text"], "lineprof view FILE shows the profile"),

@@ -40,8 +40,6 @@ EVIL = f'{EVIL_NAME}\0"/\\'
 # lineprof's own escapes on a terminal: colours and links.
 _OUR_ESCAPES = re.compile(r"\x1b(?:\[[0-9;]*m|\]8;[^\x1b\x07]*\x1b\\)")
 
-_JSON = {("processes", "argv"): [EVIL, EVIL], ("gpu_devices", "attributes"): {EVIL: 1}}
-
 # Columns whose values choose the meaning of their row: every second row keeps its own.
 _MEANINGS = frozenset({"kind", "cause", "part", "key"})
 
@@ -111,8 +109,8 @@ def text_columns() -> Iterator[tuple[Table, str]]:
                 yield table, column.name
 
 
-def evil_file(folder: Path, *, names_of_columns: bool) -> Path:
-    """Return a profile with EVIL at the end of every text that can have it.
+def evil_file(folder: Path, *, names_of_columns: bool, evil: str = EVIL) -> Path:
+    """Return a profile with `evil` at the end of every text that can have it.
 
     The names of packed columns are changed only if `names_of_columns`: events and
     slices then have no values.
@@ -125,7 +123,7 @@ def evil_file(folder: Path, *, names_of_columns: bool) -> Path:
         is_name = table.name.endswith("_columns")
         if is_name and not names_of_columns:
             continue
-        change = _change(table, column)
+        change = _change(table, column, evil)
         file.write_bytes(content)
         execute(file, change[0], data=change[1])  # type: ignore[arg-type]
         try:
@@ -141,10 +139,11 @@ def evil_file(folder: Path, *, names_of_columns: bool) -> Path:
     return file
 
 
-def _change(table: Table, column: str) -> tuple[str, str]:
+def _change(table: Table, column: str, evil: str) -> tuple[str, str]:
     value = f"coalesce({column}, '') || ?"
-    text = EVIL
-    if (table.name, column) in _JSON:
-        value, text = "?", json.dumps(_JSON[table.name, column])
+    text = evil
+    values = {"argv": [evil, evil], "attributes": {evil: 1}}
+    if (table.name, column) in {("processes", "argv"), ("gpu_devices", "attributes")}:
+        value, text = "?", json.dumps(values[column])
     some = " WHERE rowid % 2" if column in _MEANINGS else ""
     return f"UPDATE {table.name} SET {column} = {value}{some}", text  # noqa: S608

@@ -11,6 +11,7 @@ import pytest
 from example_calls import FORWARD, MAIN, PROCESS, WEIGHTS, example
 
 from lineprof.cli.main import main
+from lineprof.console.terminal import PLAIN, Terminal
 from lineprof.model.gpu import NO_GPU
 from lineprof.model.records import Cut
 from lineprof.report.notebook import html_of
@@ -221,7 +222,7 @@ def test_notes_are_below_the_view_and_in_the_log_file(
 
 def test_notes_are_wrapped_on_a_terminal() -> None:
     remark = "one two three four five six seven eight nine ten"
-    shown = [*with_notes(["x"], [remark], 24)]
+    shown = [*with_notes(["x"], [remark], Terminal(width=24))]
     assert shown == [
         "x",
         "",
@@ -229,7 +230,7 @@ def test_notes_are_wrapped_on_a_terminal() -> None:
         "  five six seven eight",
         "  nine ten",
     ]
-    assert [*with_notes(["x"], [remark])] == ["x", "", f"Note: {remark}"]
+    assert [*with_notes(["x"], [remark], PLAIN)] == ["x", "", f"Note: {remark}"]
 
 
 def test_of_many_notes_the_first_are_shown(
