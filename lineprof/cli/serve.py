@@ -21,15 +21,16 @@ from lineprof.cli.command import (
     find_profile,
     read_profiles,
 )
+from lineprof.cli.diff import compared
 from lineprof.console.output import print_error, print_lines, shell_word
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import terminal_of
 from lineprof.files import SOURCE
 from lineprof.flags import whole
-from lineprof.report.html import render
+from lineprof.report.html import comparison, render
 from lineprof.report.options import Options
 from lineprof.server.access import Access, in_url
-from lineprof.server.profiles import Folder, OneProfile
+from lineprof.server.profiles import Folder, OneProfile, reading
 from lineprof.server.server import ReportServer
 from lineprof.server.site import Site
 from lineprof.source import sources_of
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.server.profiles import Profiles
+    from lineprof.server.renderings import Subject
 
 _LOOPBACK = "127.0.0.1"
 
@@ -108,10 +110,21 @@ def _read(file: str, roots: list[str]) -> Profile:
     return read_profiles([file], Progress(io.StringIO()), roots)
 
 
-def _report(path: str, roots: list[str]) -> Iterator[str]:
-    """Return the lines of the report of a profile; LineprofError if there is none."""
-    profile = _read(path, roots)
-    return render(profile, sources_of(profile), Options())
+def _report(subject: Subject, roots: list[str]) -> Iterator[str]:
+    """Return the lines of the report of one profile, or of two as `diff --html` has it.
+
+    ReadingError if one cannot be read.
+    """
+    read = []
+    for one in subject:
+        with reading(one):
+            read.append(_read(one.path, roots))
+    if len(read) == 1:
+        (profile,) = read
+        return render(profile, sources_of(profile), Options())
+    before, after = read
+    names = [[one.name] for one in subject]
+    return comparison.render(compared([before], [after]), *names)
 
 
 def _say_where(profiles: Profiles, access: Access, server: ReportServer) -> None:

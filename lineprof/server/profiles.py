@@ -11,6 +11,7 @@ import stat
 import threading
 import time
 from collections import deque
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -200,6 +201,28 @@ class Folder:
 
 
 Profiles = OneProfile | Folder
+
+
+class ReadingError(Exception):
+    """One line on a profile that cannot be read."""
+
+
+@contextmanager
+def reading(profile: ServedProfile) -> Iterator[None]:
+    """Raise ReadingError for any error: it names the profile, and not its path."""
+    try:
+        yield
+    except Exception as error:
+        raise ReadingError(problem_of(profile, error)) from error
+
+
+def problem_of(profile: ServedProfile, error: Exception) -> str:
+    """Return in one line why a profile cannot be read, without its path."""
+    if isinstance(error, LineprofError):
+        return shown(str(error)).replace(shown(profile.path), profile.name)
+    if isinstance(error, FileNotFoundError):
+        return f"{profile.name} is not there any more"
+    return f"{profile.name} cannot be shown: {type(error).__name__}"
 
 
 def _id_of(name: str) -> str:

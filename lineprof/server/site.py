@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from lineprof.server.access import Access
     from lineprof.server.pages import Answer
     from lineprof.server.profiles import Profiles
-    from lineprof.server.renderings import Render
+    from lineprof.server.renderings import Render, Subject
 
-_FORBIDDEN, _NOT_FOUND, _BAD_REQUEST = 403, 404, 400
+_FORBIDDEN, _BAD_REQUEST = 403, 400
 
 _NS_PER_MS = 1_000_000
 
 _MAX_FIELDS = 8  # of a query
+
+_MAX_SUBJECT = 2  # profiles of a report
 
 
 class Request(NamedTuple):
@@ -36,7 +38,8 @@ class Site:
     """The pages of one run of the server.
 
     Their paths are ``/``, with the token; ``/FOLDER/`` and ``/FOLDER/list``, the list;
-    ``/FOLDER/ID/`` with ``state`` and ``report`` below it, a profile.
+    ``/FOLDER/ID/`` with ``state`` and ``report`` below it, a profile;
+    ``/FOLDER/ID/ID/`` with the same, a comparison of the first with the second.
     """
 
     def __init__(self, profiles: Profiles, render: Render, access: Access) -> None:
@@ -79,17 +82,24 @@ class Site:
             return pages.folder_page(self._profiles.name)
         if is_folder and path == "list":
             return self._list()
-        profile_id, _, name = path.partition("/")
-        profile = self._profiles.find(profile_id)
-        if profile is not None and path == f"{profile.id}/":
-            return pages.profile_page(profile.name, in_folder=is_folder)
-        if profile is not None and name == "state":
-            return pages.values(self._renderings.status(profile)._asdict())
-        if profile is not None and name == "report":
-            body = self._renderings.report(profile)
-            if body:
-                return pages.report(body)
-        return pages.text(_NOT_FOUND, "There is no such page.")
+        *ids, name = path.split("/")
+        found = [self._profiles.find(one) for one in ids[:_MAX_SUBJECT]]
+        subject = tuple(one for one in found if one is not None)
+        if not subject or len(subject) < len(ids) or (len(ids) > 1 and not is_folder):
+            return pages.no_such_page()
+        if not name:
+            names = [one.name for one in subject]
+            return pages.report_page(names, ids, in_folder=is_folder)
+        return self._part_of(subject, name)
+
+    def _part_of(self, subject: Subject, name: str) -> Answer:
+        """Return what the page around a report asks for."""
+        if name == "state":
+            return pages.values(self._renderings.status(subject)._asdict())
+        body = self._renderings.report(subject) if name == "report" else b""
+        if not body:
+            return pages.no_such_page()
+        return pages.report(body, is_comparison=len(subject) > 1)
 
     def _list(self) -> Answer:
         listing = self._profiles.listing()
@@ -108,7 +118,9 @@ class Site:
 
 
 def _without_token() -> Answer:
-    return pages.text(
-        _FORBIDDEN,
-        "The token is missing or wrong: open the address that lineprof serve printed.",
-    )
+    return pages.text(_FORBIDDEN, _WITHOUT)
+
+
+_WITHOUT = (
+    "The token is missing or wrong: open the address that lineprof serve printed."
+)
