@@ -38,14 +38,18 @@ _ALONE = (
     ("X-Frame-Options", "DENY"),
 )
 
-_HTML, _TEXT, _JSON = "text/html", "text/plain", "application/json"
+_HTML, _TEXT, _JSON = (
+    f"{kind}; charset=utf-8" for kind in ("text/html", "text/plain", "application/json")
+)
+
+_BYTES = "application/octet-stream"  # as Go's net/http/pprof; Alloy takes nothing else
 
 
 class Answer(NamedTuple):
     """An answer to a request, without the headers that all answers have."""
 
     status: int
-    kind: str  # the media type
+    kind: str  # the header Content-Type
     body: bytes
     headers: tuple[tuple[str, str], ...] = _ALONE
 
@@ -58,6 +62,19 @@ def text(status: int, message: str) -> Answer:
 def no_such_page() -> Answer:
     """Return the answer for any other path."""
     return text(404, "There is no such page.")
+
+
+def without_token(message: str) -> Answer:
+    """Return the answer to a scraper without the token, and how it is to be sent."""
+    answer = text(401, message)
+    headers = (*answer.headers, ("WWW-Authenticate", "Bearer"))
+    return answer._replace(headers=headers)
+
+
+def download(name: str, body: bytes) -> Answer:
+    """Return a file for another program; a browser saves it by that name."""
+    headers = (*_ALONE, ("Content-Disposition", f'attachment; filename="{name}"'))
+    return Answer(200, _BYTES, body, headers)
 
 
 def values(found: object) -> Answer:

@@ -107,6 +107,14 @@ class OneProfile:
         """Return the profile if it has this id."""
         return self.only if profile_id == self.only.id else None
 
+    def named(self, text: str) -> ServedProfile | None:
+        """Return the profile if that is its id, or its name."""
+        return self.only if text in {self.only.id, self.name} else None
+
+    def newest(self) -> ServedProfile | None:
+        """Return the profile."""
+        return self.only
+
     def listing(self) -> Listing:
         """Return no rows: one profile has no list."""
         return Listing()
@@ -137,6 +145,16 @@ class Folder:
         if found is None:
             self.listing()  # a page may be older than this server
         return found or self._profiles.get(profile_id)
+
+    def named(self, text: str) -> ServedProfile | None:
+        """Return the profile with this id, or else with this name in the list."""
+        rows = [row.profile for row in self.listing().rows]
+        named = (one for one in rows if one.name == text)
+        return self.find(text) or next(named, None)
+
+    def newest(self) -> ServedProfile | None:
+        """Return the profile that was written last; None if there is none."""
+        return next((row.profile for row in self.listing().rows), None)
 
     def listing(self) -> Listing:
         """Return the profiles that are there now, or were a moment ago."""

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from lineprof.server import pages
 from lineprof.server.renderings import Renderings
+from lineprof.server.scrapes import PLACE, Scrapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from lineprof.server.pages import Answer
     from lineprof.server.profiles import Profiles
     from lineprof.server.renderings import Render, Subject
+    from lineprof.server.scrapes import Query, Sources, Wait
 
 _FORBIDDEN, _BAD_REQUEST = 403, 400
 
 _NS_PER_MS = 1_000_000
 
-_MAX_FIELDS = 8  # of a query
+_MAX_FIELDS = 200  # of a query
 
 _MAX_SUBJECT = 2  # profiles of a report
 
@@ -31,7 +33,9 @@ class Request(NamedTuple):
     target: str  # path and query
     hosts: Sequence[str]  # headers Host
     cookies: Sequence[str]  # headers Cookie
+    credentials: Sequence[str]  # headers Authorization
     address: str  # of this machine, by which the request came
+    wait: Wait | None  # None if only headers are asked for
 
 
 class Site:
@@ -40,11 +44,15 @@ class Site:
     Their paths are ``/``, with the token; ``/FOLDER/`` and ``/FOLDER/list``, the list;
     ``/FOLDER/ID/`` with ``state`` and ``report`` below it, a profile;
     ``/FOLDER/ID/ID/`` with the same, a comparison of the first with the second.
+    Scrapers ask below `scrapes.PLACE`.
     """
 
-    def __init__(self, profiles: Profiles, render: Render, access: Access) -> None:
-        """Take the profiles, the function that renders a report, and the rules."""
+    def __init__(
+        self, profiles: Profiles, render: Render, sources: Sources, access: Access
+    ) -> None:
+        """Take the profiles, how they are rendered and read, and the rules."""
         self._profiles = profiles
+        self._scrapes = Scrapes(profiles, sources)
         self._renderings = Renderings(render)
         self._access = access
 
@@ -58,14 +66,25 @@ class Site:
             )
         try:
             target = urlsplit(request.target)
-            query = parse_qs(target.query, max_num_fields=_MAX_FIELDS)
+            query = parse_qs(
+                target.query, keep_blank_values=True, max_num_fields=_MAX_FIELDS
+            )
         except ValueError:
             return pages.text(_BAD_REQUEST, "Bad request.")
         if target.path == "/":
             return self._first(query.get("token", []))
+        if f"{target.path}/".startswith(f"{PLACE}/"):
+            return self._scraped(request, target.path.removeprefix(PLACE), query)
         if not self._access.takes_cookies(request.cookies):
             return _without_token()
         return self._page(target.path.removeprefix(f"/{self._access.folder}/"))
+
+    def _scraped(self, request: Request, path: str, query: Query) -> Answer:
+        """Return the answer to a scraper, for a path below `PLACE`."""
+        tokens, credentials = query.get("token", []), request.credentials
+        if self._access.takes_scraper(tokens, credentials, request.cookies):
+            return self._scrapes.answer(path, query, request.wait)
+        return pages.without_token(_WITHOUT)
 
     def _first(self, tokens: list[str]) -> Answer:
         """Return the page for the address that was printed."""
