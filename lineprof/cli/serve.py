@@ -21,15 +21,20 @@ from lineprof.cli.command import (
     find_profile,
     read_profiles,
 )
+from lineprof.cli.diff import compared
 from lineprof.console.output import print_error, print_lines, shell_word
 from lineprof.console.progress import Progress
 from lineprof.console.terminal import terminal_of
+from lineprof.export import pprof
 from lineprof.files import SOURCE
 from lineprof.flags import whole
-from lineprof.report.html import render
+from lineprof.processes.recovery import running_program
+from lineprof.processes.so_far import profile_so_far
+from lineprof.report.html import comparison, render
 from lineprof.report.options import Options
-from lineprof.server.access import Access, in_url
-from lineprof.server.profiles import Folder, OneProfile
+from lineprof.server.access import Access, in_url, token_in
+from lineprof.server.profiles import Folder, OneProfile, reading
+from lineprof.server.scrapes import Sources
 from lineprof.server.server import ReportServer
 from lineprof.server.site import Site
 from lineprof.source import sources_of
@@ -40,6 +45,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.server.profiles import Profiles
+    from lineprof.server.renderings import Subject
 
 _LOOPBACK = "127.0.0.1"
 
@@ -67,6 +73,11 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         default=_LOOPBACK,
     )
     add(
+        "--token-file FILE",
+        "take the token from this file, so that scrapers know it; it is made if there"
+        " is none (default: a new token each time)",
+    )
+    add(
         "--open",
         "open the page in a browser (default: if this machine has a display)",
         action=BooleanOptionalAction,
@@ -82,9 +93,12 @@ def _serve(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
     roots: list[str] = parsed.source_root
     check_source_roots(roots)
     profiles = _profiles(parsed.files[0], roots)
+    token = token_in(parsed.token_file) if parsed.token_file is not None else None
     with ReportServer(parsed.host, parsed.port) as server:
-        access = Access(parsed.host, server.address, server.port)
-        server.answer = Site(profiles, partial(_report, roots=roots), access).answer
+        access = Access(parsed.host, server.address, server.port, token)
+        server.answer = Site(
+            profiles, partial(_report, roots=roots), sources(roots), access
+        ).answer
         _say_where(profiles, access, server)
         if _is_opened(parsed.is_opened):
             threading.Thread(
@@ -98,6 +112,8 @@ def _profiles(place: str, roots: list[str]) -> Profiles:
     if os.path.isdir(place):
         return Folder(place)
     file = find_profile(place)
+    if not os.path.lexists(file) and running_program(file):
+        return OneProfile(file)  # it will write the profile
     if file.endswith(SOURCE) or not os.path.isfile(file):
         _read(file, roots)  # may recover it, else says why it cannot be read
     return OneProfile(file)
@@ -108,10 +124,30 @@ def _read(file: str, roots: list[str]) -> Profile:
     return read_profiles([file], Progress(io.StringIO()), roots)
 
 
-def _report(path: str, roots: list[str]) -> Iterator[str]:
-    """Return the lines of the report of a profile; LineprofError if there is none."""
-    profile = _read(path, roots)
-    return render(profile, sources_of(profile), Options())
+def _report(subject: Subject, roots: list[str]) -> Iterator[str]:
+    """Return the lines of the report of one profile, or of two as `diff --html` has it.
+
+    ReadingError if one cannot be read.
+    """
+    read = []
+    for one in subject:
+        with reading(one):
+            read.append(_read(one.path, roots))
+    if len(read) == 1:
+        (profile,) = read
+        return render(profile, sources_of(profile), Options())
+    before, after = read
+    names = [[one.name] for one in subject]
+    return comparison.render(compared([before], [after]), *names)
+
+
+def sources(roots: list[str]) -> Sources:
+    """Return how scrapers get profiles: those of running programs from live files."""
+    return Sources(
+        running=profile_so_far,
+        saved=partial(_read, roots=roots),
+        pprof=lambda profile: b"".join(pprof.content(profile)),
+    )
 
 
 def _say_where(profiles: Profiles, access: Access, server: ReportServer) -> None:

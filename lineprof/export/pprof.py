@@ -39,7 +39,9 @@ remarks = stacks.remarks
 
 _SAMPLE_TYPE, _SAMPLE, _LOCATION, _FUNCTION, _STRING = 1, 2, 4, 5, 6  # of Profile
 
-_TIME_NS, _DURATION_NS, _COMMENT, _DEFAULT_TYPE = 9, 10, 13, 14
+_TIME_NS, _DURATION_NS, _PERIOD_TYPE, _PERIOD = 9, 10, 11, 12
+
+_COMMENT, _DEFAULT_TYPE = 13, 14
 
 _SAMPLE_LOCATIONS, _SAMPLE_VALUES, _SAMPLE_LABEL = 1, 2, 3
 
@@ -88,9 +90,8 @@ class _Writer:
 
     def fields(self) -> Iterator[bytes]:
         """Yield the fields of the message; names and places follow their use."""
-        for kind, unit in self._types:
-            content = number(1, self._string(kind)) + number(2, self._string(unit))
-            yield message(_SAMPLE_TYPE, content)
+        for one in self._types:
+            yield message(_SAMPLE_TYPE, self._type(one))
         for path in stacks.call_path_shares(self._profile):
             yield self._samples(path)
         for stack in stacks.gpu_stacks(self._profile):
@@ -146,6 +147,10 @@ class _Writer:
     def _string(self, string: str) -> int:
         return self._strings.setdefault(string, len(self._strings))
 
+    def _type(self, type_: tuple[str, str]) -> bytes:
+        """Return a ValueType."""
+        return number(1, self._string(type_[0])) + number(2, self._string(type_[1]))
+
     def _text_label(self, key: str, value: str) -> bytes:
         content = number(1, self._string(key)) + number(2, self._string(value))
         return message(_SAMPLE_LABEL, content)
@@ -185,6 +190,9 @@ class _Writer:
             yield number(_TIME_NS, int64(start))
             yield number(_DURATION_NS, int64(end - start))
             comments[1:1] = [" ".join(one.argv) for one in processes[:1]]
+        # Every nanosecond counts. Pyroscope names series by this type as well.
+        yield message(_PERIOD_TYPE, self._type(_TYPES[0]))
+        yield number(_PERIOD, 1)
         numbers = [self._string(printable(one)) for one in comments]
         yield packed(_COMMENT, numbers)
         yield number(_DEFAULT_TYPE, self._string(_TYPES[0][0]))

@@ -22,6 +22,7 @@ from lineprof.private_folder import check_folder, own_folder_name, temporary_fol
 from lineprof.processes.parts import Part, Run, remove_file
 from lineprof.recording.live_file import SUFFIX, VARIABLE, live_folder
 from lineprof.snapshot.live_file import (
+    LiveFileReader,
     profile_of_counts,
     read_counts,
     read_notes,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from lineprof.processes import last_snapshot
-    from lineprof.snapshot.live_file import LiveCounts, LiveFileReader, Notes
+    from lineprof.snapshot.live_file import LiveCounts, Notes
 else:
     last_snapshot = Later("lineprof.processes.last_snapshot")
 
@@ -311,7 +312,7 @@ def dead_runs(
     if clean:
         for run in needless:
             remove_file(run.processes[0].path)
-            for shared in _runs_of_children(run):
+            for shared in runs_of_children(run):
                 shared.remove()
     return [run for run in found if run not in needless]
 
@@ -320,7 +321,7 @@ def _has_counts(run: DeadRun) -> bool:
     """Return whether a run has counts: in live files, or in profiles of children."""
     if any(one.has_counts for one in run.processes):
         return True
-    return any(shared.has_profiles for shared in _runs_of_children(run))
+    return any(shared.has_profiles for shared in runs_of_children(run))
 
 
 class Recovered(NamedTuple):
@@ -373,13 +374,13 @@ def _locked(path: str) -> Iterator[bool]:
 def _recover(run: DeadRun, out: str | None) -> Recovered:
     first, *others = run.processes
     end, kept = _completed(run, profile_of_process(first))
-    parts = [part for shared in _runs_of_children(run) for part in shared.parts()]
+    parts = [part for shared in runs_of_children(run) for part in shared.parts()]
     told = {part.pid for part in parts if part.profile}
     profiles, read = [end.profile], [first.path]
     for one in others:
         with suppress(Exception):  # a damaged one is left there
             if not (one.notes.more.get("part") and one.pid in told):
-                profiles.append(_profile_of_child(one))
+                profiles.append(profile_of_child(one))
             read.append(one.path)
     profiles += [part.profile for part in parts if part.profile]
     whole = end.profile
@@ -396,7 +397,7 @@ def _recover(run: DeadRun, out: str | None) -> Recovered:
     save(whole, target)
     for path in read:
         remove_file(path)
-    for shared in _runs_of_children(run):
+    for shared in runs_of_children(run):
         shared.remove()
     return Recovered(path=target, reason=end.reason)
 
@@ -429,7 +430,7 @@ def _completed(run: DeadRun, end: EndOfProcess) -> tuple[EndOfProcess, int]:
     return end._replace(profile=whole.with_warnings(warnings)), _ASIDE
 
 
-def _runs_of_children(run: DeadRun) -> list[Run]:
+def runs_of_children(run: DeadRun) -> list[Run]:
     """Return the run that its children share, [] if there is none."""
     for process in run.processes:
         folder = process.notes.more.get("folder")
@@ -484,7 +485,7 @@ def children_of(folder: str, run: str) -> Iterator[Part]:
         is_server = _is_server(one)
         if is_server or not (is_empty or _state_of_process(one.path, one.notes)):
             with suppress(Exception):  # it is damaged
-                profile = _profile_of_child(one)
+                profile = profile_of_child(one)
         if is_server and not _has_hits(profile):
             profile, is_empty = None, True
         yield Part(pid=one.pid, profile=profile, file=one.path, is_empty=is_empty)
@@ -501,16 +502,35 @@ def _has_hits(profile: Profile | None) -> bool:
     )
 
 
-def _profile_of_child(child: DeadProcess) -> Profile:
+def profile_of_child(child: DeadProcess) -> Profile:
     """Return what a child counted, without a warning that it was recovered."""
     live = read_counts(child.path)
-    more = child.notes.more
-    name = str(more.get("ended", ""))
+    name = str(child.notes.more.get("ended", ""))
     if not (name or _is_server(child)):
         name = _end_of(child.path, live)[0]
-    before, now = more.get("thread", (0, 0))
+    return profile_of_counts(_with_own_threads(live), exit_reason=name)
+
+
+def profile_of_running(path: str) -> Profile:
+    """Return what the process of a live file, which runs, has counted so far.
+
+    It has no texts of source files. LineprofError if the file is damaged, or gone.
+    """
+    file = LiveFileReader(path)
+    try:
+        live, moment = file.read(is_running=True)
+    finally:
+        file.close()
+    return profile_of_counts(
+        _with_own_threads(live), scale=scale_at(live, moment), has_sources=False
+    )
+
+
+def _with_own_threads(live: LiveCounts) -> LiveCounts:
+    """Return counts in which the thread of a fork has its number in the child."""
+    before, now = live.notes.more.get("thread", (0, 0))
     threads = [(now if one == before else one, name) for one, name in live.threads]
-    return profile_of_counts(live._replace(threads=threads), exit_reason=name)
+    return live._replace(threads=threads)
 
 
 def _end_of(path: str, live: LiveCounts) -> tuple[str, str]:

@@ -10,10 +10,15 @@ limited to a folder with a random name, so that servers at other ports do not ge
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 import socket
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from lineprof.errors import LineprofError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,10 +35,15 @@ _IPV4_IN_IPV6 = "::ffff:"  # how the wildcard of IPv6 gets requests of IPv4
 class Access:
     """The rules of one run of a server."""
 
-    def __init__(self, host: str, address: str, port: int) -> None:
-        """Take the name that the user gave, and where the server listens."""
+    def __init__(
+        self, host: str, address: str, port: int, token: str | None = None
+    ) -> None:
+        """Take the name that the user gave, and where the server listens.
+
+        Without a `token` there is a new one.
+        """
         self.folder = secrets.token_urlsafe(12)  # below it lie all pages
-        self._token = secrets.token_urlsafe()
+        self._token = token or secrets.token_urlsafe()
         self._once: str | None = None
         self._lock = threading.Lock()
         self._port = port
@@ -75,6 +85,22 @@ class Access:
         found = [value for name, _, value in pairs if name.strip() == _COOKIE]
         return any(_equal(value.strip(), self._token) for value in found)
 
+    def takes_scraper(
+        self, tokens: Iterable[str], credentials: Iterable[str], cookies: Iterable[str]
+    ) -> bool:
+        """Tell whether a scraper has the token, in any of its forms, or the cookie.
+
+        `tokens` are those of its address, `credentials` its headers Authorization. It
+        comes again and again, so that a token which is right once is not taken.
+        """
+        pairs = (one.partition(" ") for one in credentials)
+        tokens = [
+            *tokens,
+            *(word.strip() for scheme, _, word in pairs if scheme.lower() == "bearer"),
+        ]
+        is_right = [_equal(one, self._token) for one in tokens]
+        return self.takes_cookies(cookies) if not is_right else all(is_right)
+
     def takes_host(self, headers: list[str], address: str) -> bool:
         """Tell whether the headers Host name this server, by one of its names.
 
@@ -86,6 +112,38 @@ class Access:
 
     def _with_port(self, host: str) -> str:
         return host if self._port == _HTTP_PORT else f"{host}:{self._port}"
+
+
+def token_in(path: str) -> str:
+    """Return the token in a file, which is made if there is none; LineprofError."""
+    try:
+        with suppress(FileExistsError):
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC
+            with open(os.open(path, flags, 0o600), "w", encoding="ascii") as stream:
+                stream.write(f"{secrets.token_urlsafe()}\n")
+        with open(path, "rb") as stream:
+            is_open = os.fstat(stream.fileno()).st_mode & _OTHERS
+            token = stream.read(_MAX_TOKEN).decode("ascii", "replace").strip()
+    except OSError as error:
+        raise LineprofError(
+            f"cannot read the token in {path}: {error.strerror}",
+            hint="name another file with --token-file",
+        ) from error
+    if is_open:
+        raise LineprofError(f"other users can use {path}", hint=f"chmod 600 {path}")
+    if not _TOKEN.fullmatch(token):
+        raise LineprofError(
+            f"{path} has no token of 20 or more letters and digits",
+            hint="remove it: a new one is made",
+        )
+    return token
+
+
+_OTHERS = 0o037  # all rights of others, and those of the group but to read
+
+_MAX_TOKEN = 500  # bytes of its file
+
+_TOKEN = re.compile(r"[\w.~-]{20,200}", re.ASCII)  # as it is in addresses and headers
 
 
 def in_url(host: str) -> str:

@@ -16,9 +16,12 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.report.html.page import REPORT, policy, sha256_of
+from lineprof.report.html.page import COMPARISON, REPORT, policy, sha256_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Of every answer; the cookie and the policy come on top.
 COMMON_HEADERS = (
@@ -35,14 +38,18 @@ _ALONE = (
     ("X-Frame-Options", "DENY"),
 )
 
-_HTML, _TEXT, _JSON = "text/html", "text/plain", "application/json"
+_HTML, _TEXT, _JSON = (
+    f"{kind}; charset=utf-8" for kind in ("text/html", "text/plain", "application/json")
+)
+
+_BYTES = "application/octet-stream"  # as Go's net/http/pprof; Alloy takes nothing else
 
 
 class Answer(NamedTuple):
     """An answer to a request, without the headers that all answers have."""
 
     status: int
-    kind: str  # the media type
+    kind: str  # the header Content-Type
     body: bytes
     headers: tuple[tuple[str, str], ...] = _ALONE
 
@@ -50,6 +57,24 @@ class Answer(NamedTuple):
 def text(status: int, message: str) -> Answer:
     """Return an answer of one line for people."""
     return Answer(status, _TEXT, f"{message}\n".encode())
+
+
+def no_such_page() -> Answer:
+    """Return the answer for any other path."""
+    return text(404, "There is no such page.")
+
+
+def without_token(message: str) -> Answer:
+    """Return the answer to a scraper without the token, and how it is to be sent."""
+    answer = text(401, message)
+    headers = (*answer.headers, ("WWW-Authenticate", "Bearer"))
+    return answer._replace(headers=headers)
+
+
+def download(name: str, body: bytes) -> Answer:
+    """Return a file for another program; a browser saves it by that name."""
+    headers = (*_ALONE, ("Content-Disposition", f'attachment; filename="{name}"'))
+    return Answer(200, _BYTES, body, headers)
 
 
 def values(found: object) -> Answer:
@@ -67,9 +92,15 @@ def first_page(place: str, cookie: str) -> Answer:
     return Answer(200, _HTML, body.encode(), (*_ALONE, ("Set-Cookie", cookie)))
 
 
-def profile_page(name: str, *, in_folder: bool) -> Answer:
-    """Return the page around the report of a profile."""
-    return _page("profile", name, more="" if in_folder else "hidden")
+def report_page(names: Sequence[str], ids: Sequence[str], *, in_folder: bool) -> Answer:
+    """Return the page around the report of a profile, or of two that it compares."""
+    more = "" if in_folder else "hidden"
+    up = "../" * len(ids)
+    swap = ""
+    if len(ids) > 1:
+        other = "/".join(ids[::-1])
+        swap = f'<a id="swap" href="{up}{escape(other)}/">Swap before and after</a>'
+    return _page("profile", " and ".join(names), more=more, up=up, swap=swap)
 
 
 def folder_page(name: str) -> Answer:
@@ -77,19 +108,20 @@ def folder_page(name: str) -> Answer:
     return _page("folder", name)
 
 
-def report(body: bytes) -> Answer:
-    """Return a report, for a frame of `profile_page`."""
-    rules = f"{policy(REPORT)}; sandbox allow-scripts; frame-ancestors 'self'"
+def report(body: bytes, *, is_comparison: bool) -> Answer:
+    """Return a report, for a frame of `report_page`."""
+    scripts = COMPARISON if is_comparison else REPORT
+    rules = f"{policy(scripts)}; sandbox allow-scripts; frame-ancestors 'self'"
     headers = (("Content-Security-Policy", rules), ("X-Frame-Options", "SAMEORIGIN"))
     return Answer(200, _HTML, body, headers)
 
 
-def _page(kind: str, name: str, more: str = "") -> Answer:
-    """Return a page with a script; `more` are attributes of its link to the list."""
+def _page(kind: str, name: str, **parts: str) -> Answer:
+    """Return a page with a script; `parts` are other HTML in it, by name."""
     style = _asset("page.css").template
     script = _asset("ask.js").template + _asset(f"{kind}.js").template
     body = _asset(f"{kind}.html").substitute(
-        name=escape(name), style=style, script=script, more=more
+        name=escape(name), style=style, script=script, **parts
     )
     rules = (
         f"{_NOTHING}; script-src '{_source(script)}'; style-src '{_source(style)}';"

@@ -11,6 +11,7 @@ import stat
 import threading
 import time
 from collections import deque
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,6 +107,14 @@ class OneProfile:
         """Return the profile if it has this id."""
         return self.only if profile_id == self.only.id else None
 
+    def named(self, text: str) -> ServedProfile | None:
+        """Return the profile if that is its id, or its name."""
+        return self.only if text in {self.only.id, self.name} else None
+
+    def newest(self) -> ServedProfile | None:
+        """Return the profile."""
+        return self.only
+
     def listing(self) -> Listing:
         """Return no rows: one profile has no list."""
         return Listing()
@@ -136,6 +145,16 @@ class Folder:
         if found is None:
             self.listing()  # a page may be older than this server
         return found or self._profiles.get(profile_id)
+
+    def named(self, text: str) -> ServedProfile | None:
+        """Return the profile with this id, or else with this name in the list."""
+        rows = [row.profile for row in self.listing().rows]
+        named = (one for one in rows if one.name == text)
+        return self.find(text) or next(named, None)
+
+    def newest(self) -> ServedProfile | None:
+        """Return the profile that was written last; None if there is none."""
+        return next((row.profile for row in self.listing().rows), None)
 
     def listing(self) -> Listing:
         """Return the profiles that are there now, or were a moment ago."""
@@ -200,6 +219,28 @@ class Folder:
 
 
 Profiles = OneProfile | Folder
+
+
+class ReadingError(Exception):
+    """One line on a profile that cannot be read."""
+
+
+@contextmanager
+def reading(profile: ServedProfile) -> Iterator[None]:
+    """Raise ReadingError for any error: it names the profile, and not its path."""
+    try:
+        yield
+    except Exception as error:
+        raise ReadingError(problem_of(profile, error)) from error
+
+
+def problem_of(profile: ServedProfile, error: Exception) -> str:
+    """Return in one line why a profile cannot be read, without its path."""
+    if isinstance(error, LineprofError):
+        return shown(str(error)).replace(shown(profile.path), profile.name)
+    if isinstance(error, FileNotFoundError):
+        return f"{profile.name} is not there any more"
+    return f"{profile.name} cannot be shown: {type(error).__name__}"
 
 
 def _id_of(name: str) -> str:

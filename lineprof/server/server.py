@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import select
 import socket
 import sys
 import threading
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from lineprof.server.pages import Answer
 
 _MAX_CONNECTIONS = 64
+_ENDS = "The server ends."
+_MAX_WAITING = 64  # beside these: they know the token, and do nothing
 
 _REQUEST_SECONDS = 10.0  # for all of a request
 _SEND_SECONDS = 30.0  # for each chunk of an answer
@@ -91,9 +94,15 @@ class _Handler(BaseHTTPRequestHandler):
             target=self.path,
             hosts=headers.get_all("Host", []),
             cookies=headers.get_all("Cookie", []),
+            credentials=headers.get_all("Authorization", []),
             address=self.connection.getsockname()[0],
+            wait=None if self.command == "HEAD" else self._wait,
         )
         self._send(self.server.answer(request))
+
+    def _wait(self, seconds: float) -> str:
+        """Wait; return "", or at once why the wait has ended."""
+        return self.server.wait(self.connection, seconds)
 
     do_HEAD = do_GET  # noqa: N815  # as above
 
@@ -113,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Answer) -> None:
         self.connection.settimeout(_SEND_SECONDS)
         self.send_response(answer.status)
-        self.send_header("Content-Type", f"{answer.kind}; charset=utf-8")
+        self.send_header("Content-Type", answer.kind)
         self.send_header("Content-Length", str(len(answer.body)))
         for name, value in (*pages.COMMON_HEADERS, *answer.headers):
             self.send_header(name, value)
@@ -152,9 +161,12 @@ class ReportServer(ThreadingHTTPServer):
         self._lock = threading.Lock()  # of these
         self._said: set[str] = set()
         self._is_ending = False
+        self._may_wait = threading.BoundedSemaphore(_MAX_WAITING)
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             self.address_family, _, _, _, address = found[0]
+            # Those who wait see the end of the server: one end is closed then.
+            self._end, self._ended = socket.socketpair()
             super().__init__(address[:2], _Handler)  # type: ignore[arg-type]
         except (OSError, UnicodeError, OverflowError) as error:
             raise _not_listening(host, port, error) from error
@@ -206,6 +218,34 @@ class ReportServer(ThreadingHTTPServer):
         with self._lock:
             self._silent.pop(connection, None)
 
+    def wait(self, connection: socket.socket, seconds: float) -> str:
+        """Wait, with none of the places for connections, until they are over.
+
+        Returns "", or why the wait has ended earlier: the client has gone, or the
+        server ends, or too many wait.
+        """
+        if self._end.fileno() < 0:
+            return _ENDS
+        if not self._may_wait.acquire(blocking=False):
+            return f"{_MAX_WAITING} requests are waiting: ask again later."
+        self._free.release()
+        try:
+            return _wait_for_end(connection, self._ended, seconds)
+        finally:
+            self._may_wait.release()
+            if not (self._free.acquire(blocking=False) or self._take_from_silent()):
+                self._free.acquire()
+
+    def server_close(self) -> None:
+        """Listen no more, and end all waits."""
+        super().server_close()
+        self._end.close()
+        # Requests that wait have the other end open: they are not many.
+        for _ in range(_MAX_WAITING):
+            if not self._may_wait.acquire(timeout=_CLOSING_SECONDS):
+                break
+        self._ended.close()
+
     def _take_from_silent(self) -> bool:
         """End the oldest connection without a request; return whether there was one."""
         with self._lock:
@@ -237,6 +277,25 @@ class ReportServer(ThreadingHTTPServer):
         if line not in self._said:
             self._said.add(line)
             print_error(line)
+
+
+def _wait_for_end(
+    connection: socket.socket, ended: socket.socket, seconds: float
+) -> str:
+    """Wait; return "", or at once if the client has gone, or the server ends."""
+    gone = getattr(select, "POLLRDHUP", 0)  # Linux alone has it
+    until = time.monotonic() + seconds
+    poll = select.poll()
+    poll.register(connection, select.POLLIN | gone)
+    poll.register(ended, select.POLLIN)
+    while (left := until - time.monotonic()) > 0:
+        for descriptor, event in poll.poll(1000 * left):
+            if descriptor == ended.fileno():
+                return _ENDS
+            if event & ~select.POLLIN or not connection.recv(1, socket.MSG_PEEK):
+                return "The client has gone."
+            poll.modify(connection, gone)  # it has sent more than a request
+    return ""
 
 
 def _not_listening(host: str, port: int, error: Exception) -> LineprofError:

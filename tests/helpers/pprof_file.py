@@ -18,6 +18,8 @@ SCHEMA: dict[str, list[tuple[int, str, str]]] = {
         (6, "string_table", "str"),
         (9, "time_nanos", "int"),
         (10, "duration_nanos", "int"),
+        (11, "period_type", "ValueType"),
+        (12, "period", "int"),
         (13, "comment", "int"),
         (14, "default_sample_type", "int"),
     ],

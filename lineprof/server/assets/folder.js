@@ -3,7 +3,12 @@
 const table = document.querySelector("table");
 const rows = document.getElementById("profiles");
 
+const chosen = document.getElementById("chosen"); // Enter in one of its boxes compares
+const compare = document.getElementById("compare");
+
 let before = ""; // the last answer
+let listed = []; // the profiles in it
+const ticked = new Set(); // their ids
 
 function size(bytes) {
   if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
@@ -22,12 +27,29 @@ function cell(content, kind) {
   return element;
 }
 
+/** Return the box of a profile that may be compared with another one. */
+function box(one) {
+  const element = document.createElement("input");
+  element.type = "checkbox";
+  element.setAttribute("form", chosen.id);
+  element.setAttribute("aria-label", `Compare ${one.name}`);
+  element.checked = ticked.has(one.id);
+  element.addEventListener("change", () => {
+    if (element.checked) ticked.add(one.id);
+    else ticked.delete(one.id);
+    describe();
+  });
+  return element;
+}
+
 function row(one) {
   const link = document.createElement("a");
   link.href = `${encodeURIComponent(one.id)}/`;
   link.textContent = one.name;
   const element = document.createElement("tr");
+  element.dataset.id = one.id;
   element.append(
+    cell(box(one)),
     cell(link),
     cell(one.program),
     cell(new Date(one.written).toLocaleString(), "number"),
@@ -36,18 +58,35 @@ function row(one) {
   return element;
 }
 
+/** Tell how many profiles there are, and whether two are ticked. */
+function describe() {
+  compare.disabled = ticked.size !== 2;
+  const count = listed.length === 1 ? "1 profile" : `${listed.length} profiles`;
+  const left = ["", "; tick another one to compare the two", ""][ticked.size] ?? "; tick two, and no more, to compare";
+  tell(listed.length ? count + left : "There are no profiles (*.lprof) yet: new ones appear here.");
+}
+
 function take(text) {
   if (text === before) return;
   before = text;
   const { profiles, remark } = JSON.parse(text);
-  const focused = document.activeElement?.getAttribute?.("href");
+  listed = profiles;
+  for (const id of ticked) if (!profiles.some((one) => one.id === id)) ticked.delete(id);
+  const focused = document.activeElement;
+  const id = focused?.closest?.("tr")?.dataset.id;
   rows.replaceChildren(...profiles.map(row));
   table.hidden = profiles.length === 0;
-  if (focused) [...rows.querySelectorAll("a")].find((one) => one.getAttribute("href") === focused)?.focus();
+  if (id) [...rows.children].find((one) => one.dataset.id === id)?.querySelector(focused.localName)?.focus();
+  describe();
   if (remark) tell(remark, true);
-  else if (profiles.length) tell(profiles.length === 1 ? "1 profile" : `${profiles.length} profiles`);
-  else tell("There are no profiles (*.lprof) yet: new ones appear here.");
 }
+
+// The one that was written earlier is the one before; in the list it comes later.
+chosen.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const [after, earlier] = listed.filter((one) => ticked.has(one.id));
+  if (earlier && !compare.disabled) location.href = `${encodeURIComponent(earlier.id)}/${encodeURIComponent(after.id)}/`;
+});
 
 function lose(why) {
   before = "";

@@ -40,7 +40,7 @@ from tools.checks.report.figures import (
     within,
     zoom_frames,
 )
-from tools.checks.report.served import check_folder, check_served
+from tools.checks.report.served import check_compare, check_folder, check_served
 from tools.checks.report.walk_frame import PHONE, WINDOW
 from tools.checks.report.walks import drawn, show, view_of
 from tools.dev import native
@@ -417,6 +417,7 @@ def _served(workspace: Workspace, pipe: Pipe, look: Look) -> int:
     second = workspace.profile("changed", SMALL, "--whole")
     try:
         check_folder(workspace.python, first, pipe, look.axe)
+        check_compare(workspace.python, first, second, pipe, look.axe)
         check_served(workspace.python, first, second, pipe, look.axe)
     except Mismatch as error:
         print(f"    FAILED: {error}", flush=True)

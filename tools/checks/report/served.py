@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import tempfile
@@ -110,3 +111,79 @@ def check_folder(python: Path, profile: Path, pipe: Pipe, script: str) -> None:
         _is_accessible("the list of profiles", one, one, script)
         if one.errors:
             raise Mismatch(f"the console has: {one.errors[0]}")
+
+
+_ROW = """(name => [...document.querySelectorAll('#profiles tr')]
+  .find(one => one.querySelector('a').textContent === name))"""
+_COMPARE = "document.getElementById('compare')"
+_HELD = "document.activeElement"
+
+
+def check_compare(
+    python: Path, before: Path, after: Path, pipe: Pipe, script: str
+) -> None:
+    """Tick two rows by keys and compare them; `before` is older, in the same folder."""
+    copy = after.with_name("gone.lprof")
+    copy.write_bytes(after.read_bytes())
+    with _server(python, before.parent) as url, page(pipe) as one:
+        one.open(url)
+        one.wait(f"{_ROW}({json.dumps(copy.name)})", limit_s=30)
+        _tick(one, before.name)
+        _expect(one, "one tick is too few", f"{_COMPARE}.disabled")
+        _expect(one, "one tick asks for another", f"{_SAYS}.includes('another')")
+        _tick(one, after.name)
+        _expect(one, "two are enough", f"!{_COMPARE}.disabled")
+        _is_accessible("the list with two ticks", one, one, script)
+        _tick(one, copy.name)
+        _expect(one, "three are too many", f"{_COMPARE}.disabled")
+        copy.unlink()
+        one.wait(f"!{_ROW}({json.dumps(copy.name)}) && !{_COMPARE}.disabled", 30)
+        _tick(one, after.name, to=False)
+        _expect(one, "a tick can be taken back", f"{_COMPARE}.disabled")
+        _tick(one, after.name)
+        os.utime(after)  # the list changes
+        one.wait(f"!{_ROW}({json.dumps(after.name)}).isSameNode(window.seen)", 30)
+        name = json.dumps(f"Compare {after.name}")
+        _expect(one, "the focus stays", f"{_HELD}.ariaLabel === {name}")
+        _expect(one, "ticks stay", f"{_HELD}.checked && !{_COMPARE}.disabled")
+        one.press("Enter")
+        _comparison(pipe, one, [before.name, after.name], script)
+        one.send("Page.reload")
+        _comparison(pipe, one, [before.name, after.name])
+        one.value("document.getElementById('swap').click()")
+        _comparison(pipe, one, [after.name, before.name])
+        content = before.read_bytes()
+        before.unlink()
+        gone = json.dumps(f"{before.name} is not there any more")
+        one.wait(f"{_SAYS}.includes({gone})")
+        before.write_bytes(content)
+        one.wait(_GOOD)
+        one.value("document.getElementById('all').click()")
+        one.wait(f"{_ROW}({json.dumps(after.name)})", limit_s=30)
+        if one.errors:
+            raise Mismatch(f"the console has: {one.errors[0]}")
+
+
+def _tick(one: Page, name: str, *, to: bool = True) -> None:
+    """Press the space bar in the box of a profile."""
+    row = f"{_ROW}({json.dumps(name)})"
+    one.value(f"(window.seen = {row}).querySelector('input').focus()")
+    one.press(" ")
+    _expect(
+        one, f"the space bar ticks {name}", f"{_HELD}.checked === {str(to).lower()}"
+    )
+
+
+def _expect(one: Page, what: str, condition: str) -> None:
+    if not one.value(f"Boolean({condition})"):
+        raise Mismatch(f"not so: {what}")
+
+
+def _comparison(pipe: Pipe, one: Page, names: list[str], script: str = "") -> None:
+    """Look at the page of a comparison; `script`: axe-core, for both themes."""
+    title = " and ".join(names)
+    one.wait(f"document.title === {json.dumps(f'{title} - lineprof')}")
+    shown = _report(pipe, one, title)
+    if script:
+        _is_accessible("the page around a comparison", one, one, script)
+        _is_accessible("the comparison in it", one, shown, script)
