@@ -1,11 +1,15 @@
 """Profiles in V8's format, for Chrome's developer tools and VS Code.
 
 The format is "Profiler.Profile" of the Chrome DevTools Protocol. One hit and one tick
-are a microsecond here, so that readers show times.
+are a microsecond here, so that readers show times. Each line is a node, because VS Code
+shows the times of nodes above their lines; the DevTools show ticks there.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,17 +24,21 @@ from lineprof.export.stacks import (
     thread_name,
 )
 from lineprof.export.timeline import MAX_DEPTH, NO_TRACE, remarks_of_traces
-from lineprof.model.call_graph import depth_first, depths
+from lineprof.model.call_graph import children, depths, subtree_ns
 from lineprof.model.clocks import Clock
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
+
+_MAX_CALLS = MAX_DEPTH // 2  # one below the other: each has a node, and its line too
+
+_MAX_NODES = 500_000  # calls of a trace that would need more count for their caller
 
 
 def content(profile: Profile) -> Iterator[bytes]:
@@ -41,14 +49,19 @@ def content(profile: Profile) -> Iterator[bytes]:
         add_samples = _add_traces if profile.traces else _add_calls
         add_samples(profile, nodes, samples)
         end_us = sum(one.spent_us for one in samples.values())
+        # A delta is the time of the sample before it. Nothing follows the last sample.
+        texts.add("zero", ",0")
+        texts.add("root", ",1")
         yield b'{"nodes":['
         for chunk in chunks(nodes.texts(), ""):
             yield chunk.encode()
         yield f'],\n"startTime":0,"endTime":{end_us}'.encode()
-        for array in ("samples", "timeDeltas"):
-            yield f',\n"{array}":['.encode()
-            yield from texts.items(*((thread, array) for thread in sorted(samples)))
-            yield b"]"
+        threads = sorted(samples)
+        yield b',\n"samples":['
+        yield from texts.items(*((one, "samples") for one in threads), "root")
+        yield b'],\n"timeDeltas":['
+        yield from texts.items("zero", *((one, "timeDeltas") for one in threads))
+        yield b"]"
         yield b"}\n"
     finally:
         texts.close()
@@ -62,9 +75,9 @@ def remarks(profile: Profile) -> Iterator[str]:
             " meaning"
         )
         yield from remarks_of_calls(profile)
-        if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:
+        if max(depths(profile.calls.nodes), default=0) >= _MAX_CALLS:
             yield (
-                f"calls that are more than {MAX_DEPTH} deep are shown side by side,"
+                f"calls that are more than {_MAX_CALLS} deep are shown side by side,"
                 " as readers go no deeper"
             )
     if len(profile.threads) > 1:
@@ -73,19 +86,40 @@ def remarks(profile: Profile) -> Iterator[str]:
 
 
 # Nodes: the call tree.
+#
+# Below the node of a function is one of each line that took time or called, and callees
+# are below the line that called them. The node of a function's first line is that of
+# the function.
+#
+# VS Code adds up the times of all nodes of a line, wherever they are in the tree. So no
+# call path may have two nodes of one line, or time would count twice there. Recursion
+# has such paths, and so have a lambda and a comprehension on the line that calls them.
+# All these nodes but the innermost one are shown without their place.
+#
+# Nodes without a microsecond are left out, as a sampler would have missed them.
+
+
+@dataclass(eq=False, slots=True)
+class _Frame:
+    """What a node shows: a function, a line of it, or something else."""
+
+    name: str
+    text: str  # in JSON
+    line: int = 0  # of the file; 0: nowhere
+    place: int = 0  # the number of the file and the line; 0: nowhere
 
 
 @dataclass(eq=False, slots=True, repr=False)  # a repr would walk up to the root
 class _Node:
-    """A function at the end of one call path."""
+    """A frame at the end of one call path."""
 
     number: int  # from 1 on
-    frame: str  # in JSON
+    frame: _Frame
     parent: _Node | None
     depth: int
     children: list[int] = field(default_factory=list)
     hits: int = 0  # us
-    ticks: dict[int, int] = field(default_factory=dict)  # us by line; 0: all lines
+    is_shown: bool = False  # there is time, here or below
 
     @property
     def above(self) -> _Node:
@@ -98,42 +132,79 @@ class _Node:
             return self
         return self.parent
 
+    def at(self, place: int) -> _Node | None:
+        """Return the node of a place from here up to the root, if there is one."""
+        node: _Node | None = self
+        while node and node.frame.place != place:
+            node = node.parent
+        return node
+
 
 class _Nodes:
-    """All nodes, by number."""
+    """All nodes, by number; those of traces have a limit."""
 
     def __init__(self, profile: Profile, names: ShortNames) -> None:
         self._all: list[_Node] = []
-        scripts: dict[str, int] = {}
-        self._frames = MadeOnce(partial(_frame_of, names, scripts))  # by function
-        root = _new_node(self._all, None, _frame("(root)"))
+        self._made: dict[tuple[_Node, _Frame], _Node] = {}  # by parent and frame
+        self._limit = _MAX_NODES if profile.traces else math.inf
+        self._frames: MadeOnce[tuple[Key, int], _Frame] = MadeOnce(  # line 0: function
+            partial(_frame_of, names, _files(), {})
+        )
+        self._without_place = MadeOnce(_without_place)  # by name
+        root = _new_node(self._all, None, _without_place("(root)"))
         self.threads = MadeOnce(partial(_thread_node, self._all, root, profile))
         # Time of a thread outside of profiled functions, by the thread's node.
         self.programs = MadeOnce(
-            partial(_new_node, self._all, frame=_frame("(program)"))
+            partial(_new_node, self._all, frame=_without_place("(program)"))
         )
 
-    def __len__(self) -> int:
-        return len(self._all)
+    def function(self, parent: _Node, key: Key) -> _Node:
+        """Return the node of a function that `parent` called.
 
-    def add(self, parent: _Node, key: Key) -> _Node:
-        """Return a new node of a function; `parent` is the `above` of a node."""
-        return _new_node(self._all, parent, self._frames[key])
+        That is `parent` if there are too many nodes.
+        """
+        return self._below(parent, self._frames[key, 0])
+
+    def line(self, function: _Node, key: Key, line: int) -> _Node:
+        """Return the node of a line of a function; 0 stands for the function."""
+        if line in {0, key[1]} or function.frame is not self._frames[key, 0]:
+            return function
+        return self._below(function, self._frames[key, line])
+
+    def _below(self, parent: _Node, frame: _Frame) -> _Node:
+        """Return the node of a frame on the path of a node that calls or holds it."""
+        parent = parent.above
+        path = [frame]
+        same = parent.at(frame.place) if frame.place else None
+        if same and same.parent:
+            while parent is not same and parent.parent:
+                path.append(parent.frame)
+                parent = parent.parent
+            parent = self._child(same.parent, self._without_place[same.frame.name])
+        for one in reversed(path):
+            parent = self._child(parent, one)
+        return parent
+
+    def _child(self, parent: _Node, frame: _Frame) -> _Node:
+        node = self._made.get((parent, frame))
+        if node is None:
+            if len(self._all) >= self._limit:
+                return parent
+            node = self._made[parent, frame] = _new_node(self._all, parent, frame)
+        return node
 
     def texts(self) -> Iterator[str]:
         """Yield all nodes in JSON."""
         for node in self._all:
-            children = ",".join(map(str, node.children))
-            ticks = ",".join(
-                f'{{"line":{line},"ticks":{us}}}'
-                for line, us in sorted(node.ticks.items())
-                if line
-            )
+            if node.parent and not node.is_shown:
+                continue
+            below = [str(one) for one in node.children if self._all[one - 1].is_shown]
+            line, us = node.frame.line, node.hits
+            ticks = f',"positionTicks":[{{"line":{line},"ticks":{us}}}]'
             yield (
                 f'{"," if node.parent else ""}\n{{"id":{node.number},'
-                f'"callFrame":{node.frame},"hitCount":{node.hits},'
-                f'"children":[{children}]'
-                + (f',"positionTicks":[{ticks}]}}' if ticks else "}")
+                f'"callFrame":{node.frame.text},"hitCount":{us},'
+                f'"children":[{",".join(below)}]{ticks if line and us else ""}}}'
             )
 
 
@@ -144,10 +215,12 @@ def _thread_node(
     if len(profile.threads) < 2:  # noqa: PLR2004  # nothing to tell apart
         return root
     name = thread_name(profile, thread) or "All threads"
-    return _new_node(nodes, root, _frame(name))
+    node = _new_node(nodes, root, _without_place(name))
+    node.is_shown = True
+    return node
 
 
-def _new_node(nodes: list[_Node], parent: _Node | None, frame: str) -> _Node:
+def _new_node(nodes: list[_Node], parent: _Node | None, frame: _Frame) -> _Node:
     """Return a new node, which is added to `nodes`, all there are."""
     number, depth = len(nodes) + 1, 0
     if parent:
@@ -158,29 +231,48 @@ def _new_node(nodes: list[_Node], parent: _Node | None, frame: str) -> _Node:
     return node
 
 
-def _frame_of(names: ShortNames, scripts: dict[str, int], key: Key) -> str:
-    """Return the call frame of a function; `scripts` numbers the files."""
-    file, line, _ = key
-    script = scripts.setdefault(file, len(scripts) + 1)
-    return _frame(names.label(key), script if file else 0, url(file), line - 1)
-
-
-def _frame(name: str, script: int = 0, address: str = "", line: int = -1) -> str:
-    """Return a call frame in JSON; lines count from 0."""
-    column = 0 if script else -1
-    return (
-        f'{{"functionName":{quoted(name)},"scriptId":"{script}",'
-        f'"url":{quoted(address)},"lineNumber":{line},"columnNumber":{column}}}'
+def _frame_of(
+    names: ShortNames,
+    files: MadeOnce[str, str],
+    places: dict[tuple[str, int], int],
+    key_and_line: tuple[Key, int],
+) -> _Frame:
+    """Return the frame of a line of a function, or of the function (line 0)."""
+    key, line = key_and_line
+    file, first, _ = key
+    name = f"{names.label(key)}:{line}" if line else names.label(key)
+    if not file:
+        return _without_place(name)
+    line = max(1, line or first)
+    return _Frame(
+        name=name,
+        text=_call_frame(name, files[file], line - 1, 0),
+        line=line,
+        place=places.setdefault((file, line), len(places) + 1),
     )
 
 
-# Samples: the node on top, and for how long.
-#
-# Each sample is written three times, with the times (0, t, 0), because readers differ:
-# V8 charges the time before a sample to the previous one, VS Code to the sample itself.
+def _without_place(name: str) -> _Frame:
+    return _Frame(name=name, text=_call_frame(name, '"scriptId":"0","url":""', -1, -1))
 
 
-_MAX_NODES = 200_000  # calls that would need more are charged to their caller
+def _call_frame(name: str, file: str, line: int, column: int) -> str:
+    """Return a call frame in JSON; lines and columns count from 0."""
+    return (
+        f'{{"functionName":{quoted(name)},{file},'
+        f'"lineNumber":{line},"columnNumber":{column}}}'
+    )
+
+
+def _files() -> MadeOnce[str, str]:
+    """Return the numbers and the addresses of files in JSON."""
+    numbers = itertools.count(1)
+    return MadeOnce(
+        lambda file: f'"scriptId":"{next(numbers)}","url":{quoted(url(file))}'
+    )
+
+
+# Samples: the node on top, until the next sample.
 
 
 class _Samples:
@@ -192,24 +284,29 @@ class _Samples:
         self._texts = texts
         self._ns = 0
 
-    def spend(self, node: _Node, lines: Iterable[LineShare]) -> None:
-        """Charge times of lines to a node, as one sample.
+    def us(self, ns: int) -> int:
+        """Return a time to spend in us; rounded so that no rounding errors add up."""
+        self._ns += ns
+        return (self._ns + 500) // 1000 - self.spent_us
 
-        Times are rounded so that no rounding errors add up.
-        """
-        before = us = self.spent_us
-        for one in lines:
-            self._ns += one.ns
-            until = (self._ns + 500) // 1000
-            if until != us:
-                node.ticks[one.line] = node.ticks.get(one.line, 0) + until - us
-                us = until
-        self.spent_us = us
-        if us != before:
-            node.hits += us - before
-            id_ = node.number
-            self._texts.add((self._thread, "samples"), f",{id_},{id_},{id_}")
-            self._texts.add((self._thread, "timeDeltas"), f",0,{us - before},0")
+    def spend(self, us: int, node: _Node) -> None:
+        """Charge a time to a node, as one sample."""
+        self.spent_us += us
+        node.hits += us
+        self._texts.add((self._thread, "samples"), f",{node.number}")
+        self._texts.add((self._thread, "timeDeltas"), f",{us}")
+        above: _Node | None = node
+        while above and not above.is_shown:
+            above.is_shown = True
+            above = above.parent
+
+
+class _ToDo(NamedTuple):
+    """A call to be shown, or own time of a line of a call."""
+
+    node: _Node  # of the caller, or of the call whose line it is
+    call: int  # its index in CallTree.nodes
+    own: LineShare | None = None
 
 
 def _add_calls(
@@ -217,16 +314,43 @@ def _add_calls(
 ) -> None:
     """Make nodes and samples of the call tree."""
     shares = LineShares(profile)
-    made: dict[int, _Node] = {}
     calls = profile.calls.nodes
-    for index in depth_first(calls):
+    callees = children(calls, subtree_ns(calls))
+    todo = [
+        _ToDo(nodes.threads[calls[index].thread], index)
+        for index in callees.get(NO_NODE, ())
+    ]
+    todo.reverse()
+    while todo:
+        node, index, own = todo.pop()
         one = calls[index]
-        is_root = one.parent == NO_NODE
-        parent = nodes.threads[one.thread] if is_root else made[one.parent]
-        node = made[index] = nodes.add(parent.above, one.function)
-        samples[one.thread].spend(node, shares.take(one))
-    for (key, thread), lines in shares.rest():
-        samples[thread].spend(nodes.add(nodes.threads[thread], key), lines)
+        if own:
+            _spend(nodes, samples[one.thread], node, one.function, own)
+            continue
+        if one.parent != NO_NODE:
+            node = nodes.line(node, calls[one.parent].function, one.line)
+        node = nodes.function(node, one.function)
+        # A line's own time comes next to the line's callees, as charts join the two.
+        lines = defaultdict(list)
+        for own in shares.take(one):
+            lines[own.line].append(_ToDo(node, index, own))
+        for callee in callees.get(index, ()):
+            lines[calls[callee].line].append(_ToDo(node, callee))
+        todo += itertools.chain.from_iterable(
+            reversed(lines[line]) for line in sorted(lines, reverse=True)
+        )
+    for (key, thread), rest in shares.rest():
+        node = nodes.function(nodes.threads[thread], key)
+        for own in rest:
+            _spend(nodes, samples[thread], node, key, own)
+
+
+def _spend(
+    nodes: _Nodes, samples: _Samples, function: _Node, key: Key, own: LineShare
+) -> None:
+    """Charge the own time of a line of a function to the node of the line."""
+    if us := samples.us(own.ns):
+        samples.spend(us, nodes.line(function, key, own.line))
 
 
 def _add_traces(
@@ -253,8 +377,8 @@ class _OpenSlice(NamedTuple):
 
     end: int  # ns
     node: _Node
-    line: int  # 0: the whole function
-    function: Key
+    function: _Node  # of whose lines this is one, or the same node
+    key: Key
 
 
 class _Track:
@@ -275,32 +399,27 @@ class _Track:
         self._samples = samples
         self._now = start
         self._open: list[_OpenSlice] = []
-        self._children: dict[tuple[_Node, Key], _Node] = {}
 
     def open(self, key: Key, line: int, start: int, end: int) -> None:
         """Open a slice of a function, or of a line of it."""
         self._advance(start)
         if self._open and end > self._open[-1].end:
             end = self._open[-1].end
-        node = self._node(key, line)
-        self._open.append(_OpenSlice(end=end, node=node, line=line, function=key))
+        self._open.append(self._slice(key, line, end))
 
     def close(self) -> None:
         """Close all slices."""
         self._advance(self._open[0].end if self._open else self._now)
 
-    def _node(self, key: Key, line: int) -> _Node:
+    def _slice(self, key: Key, line: int, end: int) -> _OpenSlice:
         above = self._open[-1] if self._open else None
-        if above and line and above.function == key:
-            return above.node
-        parent = above.node if above else self._nodes.threads[self._thread]
-        parent = parent.above
-        node = self._children.get((parent, key))
-        if node is None:
-            if len(self._nodes) >= _MAX_NODES and above:
-                return parent
-            node = self._children[parent, key] = self._nodes.add(parent, key)
-        return node
+        if above and line and above.key == key:
+            function = above.function
+        else:
+            parent = above.node if above else self._nodes.threads[self._thread]
+            function = self._nodes.function(parent, key)
+        node = self._nodes.line(function, key, line)
+        return _OpenSlice(end=end, node=node, function=function, key=key)
 
     def _advance(self, at: int) -> None:
         """Charge the time until `at` to the innermost slices, and close ended ones."""
@@ -315,9 +434,10 @@ class _Track:
             return
         self._now = until
         if self._open:
-            node, line = self._open[-1].node, self._open[-1].line
+            node = self._open[-1].node
         elif self._is_of_sums:
             return  # the thread itself was elsewhere
         else:
-            node, line = self._nodes.programs[self._nodes.threads[self._thread]], 0
-        self._samples.spend(node, [LineShare(line=line, ns=ns)])
+            node = self._nodes.programs[self._nodes.threads[self._thread]]
+        if us := self._samples.us(ns):
+            self._samples.spend(us, node)

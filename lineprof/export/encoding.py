@@ -56,10 +56,14 @@ def quoted(text: str) -> str:
 
 
 def url(file: str) -> str:
-    """Return the URL of a file; its name if that is no absolute path."""
+    """Return the URL of a file; its name if that is no absolute path.
+
+    The URL's escapes are UTF-8, as JavaScript cannot decode others. A name is written
+    without colons: a link with a scheme may do more on a click than to open a file.
+    """
     if not os.path.isabs(file):
-        return file
-    return Path(file).as_uri()
+        return file.replace(":", "%3A")
+    return Path(file.encode("utf-8", "backslashreplace").decode()).as_uri()
 
 
 _CHUNK = 1 << 16  # bytes or characters

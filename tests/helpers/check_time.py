@@ -14,7 +14,7 @@ from running import new_profiler, plain, program_file
 if TYPE_CHECKING:
     from settable_clock import Clock
 
-    from lineprof import LineStats
+    from lineprof import LineProfiler, LineStats
 
 TIME = re.compile(r"#= (\d+)")
 AWAIT = re.compile(r"#~ (\d+)")
@@ -26,9 +26,9 @@ def expected(mark: re.Pattern[str], text: str) -> dict[int, int]:
     return {number: int(match[1]) for number, match in found if match}
 
 
-def measure(text: str, clock: Clock) -> LineStats:
+def measure(text: str, clock: Clock, profiler: LineProfiler | None = None) -> LineStats:
     """Run a program under lineprof with the settable clock."""
-    profiler = new_profiler(clock=clock.capsule)
+    profiler = profiler or new_profiler(clock=clock.capsule)
     with program_file(text) as file:
         namespace = {"profile": profiler, "tick": clock.tick, "__name__": "program"}
         exec(compile(text, file, "exec", dont_inherit=True), namespace)
