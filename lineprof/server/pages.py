@@ -3,7 +3,8 @@
 Three documents, each with the fewest rights that it needs:
 
 - the page of a profile, or of a folder, has a script that asks this server for changes.
-  It never holds a text of a profile but as a text node;
+  It never holds a text of a profile but as a text node, or in the address of a line of
+  an editor, which the report asks it to open: it checks that, and asks the reader;
 - the report is in a frame of that page with an origin of its own. Its policy is the one
   that it has as a file: no request at all;
 - the first page, for the address with the token, only leads to one without.
@@ -18,7 +19,7 @@ from importlib.resources import files
 from string import Template
 from typing import NamedTuple
 
-from lineprof.report.html.page import REPORT, policy, sha256_of
+from lineprof.report.html.page import EDITOR, REPORT, joined, policy, sha256_of
 
 # Of every answer; the cookie and the policy come on top.
 COMMON_HEADERS = (
@@ -69,7 +70,8 @@ def first_page(place: str, cookie: str) -> Answer:
 
 def profile_page(name: str, *, in_folder: bool) -> Answer:
     """Return the page around the report of a profile."""
-    return _page("profile", name, more="" if in_folder else "hidden")
+    more = "" if in_folder else "hidden"
+    return _page("profile", name, more=more, script=joined(EDITOR))
 
 
 def folder_page(name: str) -> Answer:
@@ -84,10 +86,13 @@ def report(body: bytes) -> Answer:
     return Answer(200, _HTML, body, headers)
 
 
-def _page(kind: str, name: str, more: str = "") -> Answer:
-    """Return a page with a script; `more` are attributes of its link to the list."""
+def _page(kind: str, name: str, more: str = "", script: str = "") -> Answer:
+    """Return a page with a script that needs the functions of `script`.
+
+    `more` are attributes of the link to the list.
+    """
     style = _asset("page.css").template
-    script = _asset("ask.js").template + _asset(f"{kind}.js").template
+    script += _asset("ask.js").template + _asset(f"{kind}.js").template
     body = _asset(f"{kind}.html").substitute(
         name=escape(name), style=style, script=script, more=more
     )
