@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zlib
 from base64 import b64encode
 from functools import lru_cache
@@ -57,6 +58,8 @@ COMPARISON = (
 EDITOR = ("editor.js",)
 
 _EDITOR_VARIABLE = "LINEPROF_EDITOR"  # the address of a line in an editor of the user
+
+_COMMENT = re.compile(r"(?<=[;{},)]) // .*$")  # behind code
 
 _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 
@@ -136,17 +139,17 @@ def joined(names: Sequence[str]) -> str:
 
 
 def _without_comments(text: str) -> Iterator[str]:
-    """Yield lines without their indentation, and without comments of whole lines.
+    """Yield lines without their indentation, and without comments.
 
     Both are a fifth of the page of a small program. No string in `assets` spans
-    several lines.
+    several lines, or has what begins a comment behind code.
     """
     inside = False
     for whole_line in text.splitlines():
         line = whole_line.strip()
         inside = inside or line.startswith("/**")
         if line and not inside and not line.startswith("//"):
-            yield line
+            yield _COMMENT.sub("", line)
         inside = inside and not line.endswith("*/")
 
 

@@ -41,6 +41,7 @@ from tools.checks.report.figures import (
     within,
     zoom_frames,
 )
+from tools.checks.report.notebook import check_notebook
 from tools.checks.report.served import check_folder, check_served
 from tools.checks.report.walk_frame import PHONE, WINDOW
 from tools.checks.report.walks import drawn, show, view_of
@@ -220,7 +221,7 @@ def check_tabs(name: str, one: Page, look: Look, script: str) -> None:
             one.wait(f"!{info}.textContent.startsWith('Reading')")
         check_shown(name.format(tab), one, look, script)
     for dialog, opens in walk_frame.DIALOGS.items():
-        one.value(f"{opens}(), 0")
+        one.value(f"{opens}, 0")
         check_shown(name.format(dialog), one, look, script)
         one.value("document.querySelector('dialog').close()")
 
@@ -423,11 +424,12 @@ def check_all(workspace: Workspace, asked: argparse.Namespace) -> int:
 
 
 def _served(workspace: Workspace, pipe: Pipe, look: Look) -> int:
-    """Check the page of lineprof serve; return 1 if it fails."""
+    """Check reports in the pages of notebooks and lineprof serve; 1 if one fails."""
     print(f"{_SERVED}:", flush=True)
     first = workspace.profile(_SERVED, SMALL, "--whole")
     second = workspace.profile("changed", SMALL, "--whole")
     try:
+        check_notebook(workspace.python, first, pipe)
         check_folder(workspace.python, first, pipe, look.axe)
         check_served(workspace.python, first, second, pipe, look.axe)
     except Mismatch as error:

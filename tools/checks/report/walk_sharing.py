@@ -471,6 +471,7 @@ def _opens_from_frame(window: Page, report: Page) -> None:
     expect(window, "nothing else is opened", "sent.length === 3 && opening.hidden")
     window.value("followAddress = window.real, 0")
     window.followed.clear()
+    report.followed = window.followed  # whichever waits gets the messages of both
     window.click(3, 3)  # a browser opens no second program without another click
     show(report, "source")
     open_in("EDITORS['VS Code']")

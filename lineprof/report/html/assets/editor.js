@@ -16,19 +16,17 @@ const EDITORS = {
   "IntelliJ IDEA": "idea://open?file={path}&line={line}",
 };
 
-/** Schemes of browsers, which would show or run what is behind them, and of the tools of Windows. */
-const NO_EDITOR =
-  /^(https?|wss?|ftps?|file|filesystem|data|blob|javascript|vbscript|livescript|about|view-source|chrome.*|edge|brave|opera|moz-.*|resource|jar|intent|mailto|tel|sms|ms-.*|search.*|shell|mk|res|hcp|ldap)$/i;
+/** Schemes that browsers show or run themselves, and those of tools of Windows. */
+const NO_EDITOR = /^(https?|wss?|ftps?|file.*|data|blob|javascript|vbscript|about|view-source|chrome.*|moz-.*|intent|mailto|ms-.*|search.*|shell)$/i;
+
+const PLACES = /\{(path|line|column)\}/g;
 
 /** Return why `template` is no address of an editor; "" if it is one. */
 function templateProblem(template) {
-  if (typeof template !== "string" || !template) return "An address is needed, such as vscode://file/{path}:{line}.";
-  if (template.length > 1000) return "The address is too long.";
-  const [, scheme, rest] = /^([a-z][a-z0-9+.-]*):([!-~]+)$/i.exec(template) ?? [];
+  const [, scheme, rest] = (typeof template === "string" && /^([a-z][a-z0-9+.-]*):([!-~]{1,1000})$/i.exec(template)) || [];
   if (!scheme) return "The address has to begin with the scheme of an editor, such as vscode:, and to have no blanks.";
   if (NO_EDITOR.test(scheme)) return `${scheme}: is not the scheme of an editor.`;
-  const unknown = rest.replace(/\{(path|line|column)\}/g, "").match(/\{.*?\}|[{}]/);
-  if (unknown) return `The address has ${unknown[0]}; it may have {path}, {line} and {column}.`;
+  if (/[{}]/.test(rest.replace(PLACES, ""))) return "The address may have {path}, {line} and {column}.";
   return rest.includes("{path}") ? "" : "The address needs {path}.";
 }
 
@@ -39,16 +37,16 @@ function pathProblem(path) {
   if (/^[\\/]{2}/.test(path)) return "Files of a network are not opened.";
   if (/^<|[\\/]ipykernel_\d+[\\/]\d+\.py$/.test(path)) return "This source is in no file.";
   if (!/^(\/|[a-z]:[\\/])/i.test(path)) return "The folder of the file is not known.";
-  // Bytes that are no text came as U+FFFD: it is not known which they were.
+  // U+FFFD stands for bytes that are no text.
   return /[\p{Cc}\p{Cs}\ufffd]/u.test(path) ? "The name of the file has characters that no address can have." : "";
 }
 
 /** Return a path with all but its slashes percent-encoded. */
 function encodedPath(path) {
-  const [, drive, rest] = /^([a-z]:(?=[\\/]))?(.*)$/i.exec(path);
   const escape = (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`;
-  const names = (drive ? rest.replaceAll("\\", "/") : rest).split("/");
-  return (drive ?? "") + names.map((one) => encodeURIComponent(one).replace(/[!'()*]/g, escape)).join("/");
+  const encoded = (names) => names.split("/").map((one) => encodeURIComponent(one).replace(/[!'()*]/g, escape)).join("/");
+  // Paths of Windows begin with a drive, such as C:.
+  return path.startsWith("/") ? encoded(path) : path.slice(0, 2) + encoded(path.slice(2).replaceAll("\\", "/"));
 }
 
 /** Return the address that opens a line; "" if one of the arguments, of any type, is not right. */
@@ -57,7 +55,7 @@ function editorAddress(template, path, line) {
   const values = { path: encodedPath(path), line, column: 1 };
   // The slash before a path is also its first one.
   const joined = values.path.startsWith("/") ? template.replaceAll("/{path}", "{path}") : template;
-  return joined.replace(/\{(path|line|column)\}/g, (_, name) => values[name]);
+  return joined.replace(PLACES, (_, name) => values[name]);
 }
 
 /** Follow an address that a program outside of the browser opens. */

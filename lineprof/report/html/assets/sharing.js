@@ -37,7 +37,7 @@ function copiedByCommand(text) {
 /** Show a text that can be selected. */
 function showText(title, text, why) {
   const field = h("textarea", { readonly: true, rows: 12, "aria-label": title }, text);
-  openDialog(title, "text", [h("h2", {}, title), h("p", {}, why), field]);
+  openDialog(title, "by-hand", [h("h2", {}, title), h("p", {}, why), field]);
   field.select();
 }
 
@@ -160,7 +160,7 @@ function openEditors(done) {
   const dialog = openDialog("Editor", "editor", [
     h("h2", {}, "Open lines in an editor"),
     h("div", { class: "tools" }, picker, field, h("button", { click: use }, "Use")),
-    h("p", { class: "dim" }, "{path} stands for the path of the file, {line} for the number of the line. The browser asks before it opens a program; nothing happens if no program has this address, or if this computer lacks the file."),
+    h("p", { class: "dim" }, "{path} is the path of the file, {line} the number of the line. Nothing opens if this computer has no such file, or no program for the address."),
     said,
   ]);
   update();
