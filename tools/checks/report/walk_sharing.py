@@ -6,7 +6,7 @@ import functools
 import json
 import re
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from tools.checks.findings import Mismatch
@@ -208,7 +208,7 @@ def copies_tables(python: Path, one: Page) -> None:
             raise Mismatch(f"{tab}: a table of one column")
 
 
-def _rendered(python: Path, what: str, text: str) -> dict[str, list[list[list[str]]]]:
+def _rendered(python: Path, what: str, text: str) -> dict[str, Any]:
     """Return what a renderer reads; Mismatch if it sees other markup than is meant."""
     found = markdown.read(python, text)
     strange = {*found["kinds"]} - KINDS
@@ -246,8 +246,10 @@ def copies_what_is_shown(python: Path, one: Page) -> None:
 
 def cuts_long_tables(python: Path, one: Page) -> None:
     """Copy a table of many rows: its first ones, and how many more there are."""
-    rows, text = 5_000, "tableMarkdown('T', [{title: 'A'}, {title: 'B'}], %d, %s)"
-    text = one.value(text % (rows, "(at) => [String(at), codeSpan('a|b`'.repeat(9))]"))
+    rows, call = 5_000, "tableMarkdown('T', [{title: 'A'}, {title: 'B'}], %d, %s)"
+    text: str = one.value(
+        call % (rows, "(at) => [String(at), codeSpan('a|b`'.repeat(9))]")
+    )
     (table,) = _rendered(python, "many rows", text)["tables"]
     rest = re.search(r"\n\n([\d,]+) more rows left out\.$", text)
     missing = int(rest[1].replace(",", "")) if rest else 0

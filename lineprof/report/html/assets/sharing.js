@@ -83,14 +83,14 @@ function copyLink() {
   // The report has no address of its own there, but the page around it.
   if (isServed()) copyText(new URL(".", whole).href + hash, "a link");
   else if (/^(https?|file):/.test(whole)) copyText(whole + hash, "a link");
-  else copyPlace(" A page in a notebook has no address.");
+  else copyPlace(": a page in a notebook has no address");
 }
 
 /** Copy the path and the number of the chosen line, as compilers name a line. */
 function copyPlace(why = "") {
   const { path, line } = placeAt(chosenAddress());
-  if (path) copyText(visible(`${path}:${line}`), `the path and the line.${why}`);
-  else announce(`Choose a line first.${why}`);
+  if (path) copyText(visible(`${path}:${line}`), `the path and the line${why}`);
+  else announce(`Choose a line first${why}.`);
 }
 
 // Editors.
