@@ -48,6 +48,26 @@ DEAREST_CALL = """
 byTime([...data.edges.line.keys()].filter((one) => placeOf(data.edges.caller[one])))[0]
 """
 HOTTEST = "hotLines()[0]"
+# Texts that Markdown, or GitHub's, gives a meaning.
+MARKUP = (
+    *(
+        "a|b",
+        r"a\|b",
+        r"a\\|b",
+        "\\",
+        "|",
+        "`",
+        "``",
+        "` `",
+        "a`b``c",
+        "`a",
+        "a`",
+        r"\`",
+    ),
+    *("*x*", "_x_", "__x__", "~~x~~", "<b>", "<!-- x", "&amp;", "&#124;", "[a](b)"),
+    *("![a](b)", "[a]", "@me", "#1", "http://x.y", "www.x.y", "a@b.c", ":tada:", "$x$"),
+    *("1. x", "- x", "# x", "> x", "```", "~~~", "---", "|--|", " x ", "a\nb", "", " "),
+)
 VSCODE = "vscode://file/{path}:{line}"
 # Addresses that are of no editor, and those of editors with the address of a line.
 REFUSED = (
@@ -257,6 +277,23 @@ def cuts_long_tables(python: Path, one: Page) -> None:
         raise Mismatch(f"{len(table) - 1} rows and {missing} more of {rows}")
     if table[-1] != [str(len(table) - 2), "a|b`" * 9]:
         raise Mismatch(f"the last row is read as {table[-1]}")
+
+
+def escapes_texts(python: Path, one: Page) -> None:
+    """Put texts with a meaning in Markdown into a table, as words and as code."""
+    one.value(f"window.texts = {json.dumps(MARKUP)}, 0")
+    for how in ("inline", "codeSpan"):
+        cells = f"(at) => [String(at), {how}(texts[at])]"
+        columns = "[{title: 'A'}, {title: 'B', left: true}]"
+        text = one.value(f"tableMarkdown('T', {columns}, texts.length, {cells})")
+        (table,) = _rendered(python, how, text)["tables"]
+        wanted = [text.strip().replace("\n", r"\n") for text in MARKUP]
+        found = [row[1] for row in table[1:]]
+        if found != wanted:
+            raise Mismatch(f"{how}: {wanted} is read as {found}")
+    block = one.value("codeBlock(texts.map((text) => visible(text.trim())))")
+    if len(_rendered(python, "a block", block)["blocks"]) != 1:
+        raise Mismatch(f"it is not one block: {block!r}")
 
 
 def copies_functions(python: Path, one: Page) -> None:
@@ -492,7 +529,7 @@ def walk(python: Path) -> tuple[Callable[[Page], None], ...]:
 def walk_of_source(python: Path) -> tuple[Callable[[Page], None], ...]:
     """Return the walks of a report of a program."""
     with_python = (
-        *(copies_what_is_shown, cuts_long_tables),
+        *(copies_what_is_shown, cuts_long_tables, escapes_texts),
         *(copies_functions, copies_calls),
     )
     return (

@@ -292,7 +292,11 @@ class RunView extends TablesView {
     if (processes.length) panel.append(this.facts(processes[0]));
     else panel.append(h("p", { class: "dim" }, "The profile has no process."));
     const [facts] = panel.getElementsByTagName("table");
-    if (facts) this.tables.push({ markdown: () => htmlTableMarkdown(titleMarkdown("Run"), facts) });
+    const markdown = () => htmlTableMarkdown(titleMarkdown("Run"), facts);
+    if (facts) {
+      this.tables.push({ markdown });
+      facts.after(h("div", { class: "tools" }, markdownButton(markdown)));
+    }
     if (processes.length > 1) this.processes(panel);
     panel.append(colophon());
   }

@@ -69,7 +69,7 @@ function chosenAddress() {
 function placeAt(hash = "") {
   const [tab, name, line, after] = hash.slice(1).split("/").map(decodeURIComponent);
   if (tab === "source") return { path: data.files.path[data.files.name.indexOf(name)], line: Number(line) || 1 };
-  const source = tab === "sides" && data.sources[name || 0];
+  const source = tab === "sides" && data.sources[Number(name ?? 0)];
   if (!source) return {};
   const side = source.paths[1] && (Number(after) || !Number(line)) ? 1 : 0;
   const first = source[side ? "after" : "before"].find(Boolean);
@@ -164,6 +164,7 @@ function openEditors(done) {
     said,
   ]);
   update();
+  said.textContent = data.editor && templateProblem(data.editor) && `LINEPROF_EDITOR had "${visible(data.editor)}". ${templateProblem(data.editor)}`;
   picker.focus();
 }
 
