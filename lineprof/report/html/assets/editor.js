@@ -19,14 +19,14 @@ const EDITORS = {
 /** Schemes that browsers show or run themselves, and those of tools of Windows. */
 const NO_EDITOR = /^(https?|wss?|ftps?|file.*|data|blob|javascript|vbscript|about|view-source|chrome.*|moz-.*|intent|mailto|ms-.*|search.*|shell)$/i;
 
-const PLACES = /\{(path|line|column)\}/g;
+const PLACEHOLDERS = /\{(path|line|column)\}/g;
 
 /** Return why `template` is no address of an editor; "" if it is one. */
 function templateProblem(template) {
   const [, scheme, rest] = (typeof template === "string" && /^([a-z][a-z0-9+.-]*):([!-~]{1,1000})$/i.exec(template)) || [];
   if (!scheme) return "The address has to begin with the scheme of an editor, such as vscode:, and to have no blanks.";
   if (NO_EDITOR.test(scheme)) return `${scheme}: is not the scheme of an editor.`;
-  if (/[{}]/.test(rest.replace(PLACES, ""))) return "The address may have {path}, {line} and {column}.";
+  if (/[{}]/.test(rest.replace(PLACEHOLDERS, ""))) return "The address may have {path}, {line} and {column}.";
   return rest.includes("{path}") ? "" : "The address needs {path}.";
 }
 
@@ -55,7 +55,7 @@ function editorAddress(template, path, line) {
   const values = { path: encodedPath(path), line, column: 1 };
   // The slash before a path is also its first one.
   const joined = values.path.startsWith("/") ? template.replaceAll("/{path}", "{path}") : template;
-  return joined.replace(PLACES, (_, name) => values[name]);
+  return joined.replace(PLACEHOLDERS, (_, name) => values[name]);
 }
 
 /** Follow an address that a program outside of the browser opens. */

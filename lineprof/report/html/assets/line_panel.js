@@ -50,6 +50,7 @@ class LinePanel {
     const { file } = view;
     const numbers = view.numbers.get(line);
     this.opens.hidden = pathProblem(data.files.path[file]) !== "";
+    this.place = placeName(file, line);
     this.calls = view.callsFrom.get(line) ?? [];
     this.functions = [...new Set([...(numbers?.functions ?? []), ...(view.starts.get(line) ?? [])])];
     const parts = [
@@ -106,14 +107,16 @@ class LinePanel {
   copyCalls() {
     const { edges, functions } = data;
     const columns = ["Time", "Calls", "Line", "Function"].map((title, at) => ({ title, left: at > 1 }));
-    const table = (title, calls, cells) => calls.length && tableMarkdown(title, columns, calls.length, (at) =>
-      [time(edges.inclusive[calls[at]]), count(edges.calls[calls[at]]), ...cells(calls[at]).map(codeSpan)]);
-    const place = (f, line) => (placeOf(f, line) ? placeName(...placeOf(f, line)) : "");
-    const tables = [
-      table(titleMarkdown("Calls from this line"), byTime(this.calls), (edge) => [place(edges.caller[edge], edges.line[edge]), functionName(edges.callee[edge])]),
-      ...this.functions.map((f) => table(titleMarkdown("Callers", `, function ${codeSpan(functionName(f))}`), byTime(functions.calledFrom[f]), (edge) => [place(edges.caller[edge], edges.line[edge]), functionName(edges.caller[edge])])),
-    ].filter(Boolean);
-    if (tables.length) copyText(tables.join("\n\n"), "the calls as Markdown");
+    const placeOfCall = (edge) => (placeOf(edges.caller[edge]) ? placeName(...placeOf(edges.caller[edge], edges.line[edge])) : "");
+    const table = (title, calls, ends) => (room) => calls.length && tableMarkdown(title, columns, calls.length, (at) => {
+      const edge = calls[at];
+      return [time(edges.inclusive[edge]), count(edges.calls[edge]), codeSpan(placeOfCall(edge)), codeSpan(functionName(ends[edge]))];
+    }, room);
+    const text = tablesMarkdown([
+      table(titleMarkdown("Calls", `, from ${codeSpan(this.place)}`), byTime(this.calls), edges.callee),
+      ...this.functions.map((f) => table(titleMarkdown("Callers", `, function ${codeSpan(functionName(f))}`), byTime(functions.calledFrom[f]), edges.caller)),
+    ]);
+    if (text) copyText(text, "the calls as Markdown");
     else announce("No call of this line is known.");
   }
 

@@ -1,12 +1,12 @@
-// Texts in Markdown, for issues and comments: https://github.github.com/gfm/. What could be markup, a
-// link or a mention of somebody becomes code, in which nothing has a meaning but the pipes of a table.
+// Texts in Markdown, for issues and comments: https://github.github.com/gfm/. A word that could be markup,
+// a link or a mention of somebody becomes code, in which nothing has a meaning but the pipes of a table.
 
 const MOST_LETTERS = 60000; // of a copied text: a comment on GitHub has 65,536 at most
 const MOST_OF_CELL = 300; // letters
 
-/** Words without markup, but for what becomes a link or a picture. */
-const WORDS = /^([\p{L}\p{N} .,;:%()+=?/'"\u00b1\u00b7\u00d7\u2013\u2026\u2190-\u2193\u2212-]|<(?=\d))*$/u;
-const NO_WORDS = /www\.|:\/\/|:[\w+-]+:/i;
+/** A word without markup, but for what becomes a link or a picture. */
+const WORD = /^([\p{L}\p{N}.,;:%()+=?/'"\u00b1\u00b7\u00d7\u2013\u2026\u2190-\u2193\u2212-]|<(?=\d))*$/u;
+const NO_WORD = /www\.|:\/\/|:[\w+-]+:/i;
 
 /** Return a run of backticks that is longer than those in `text`. */
 function fenceOf(text, least) {
@@ -23,9 +23,10 @@ function codeSpan(text) {
   return short && fence + blank + short + blank + fence;
 }
 
-/** Return a text as it is, or as code if it could have a meaning. */
+/** Return a text whose words are code if they could have a meaning. */
 function inline(text) {
-  return WORDS.test(text) && !NO_WORDS.test(text) && text.length <= MOST_OF_CELL ? text.trim() : codeSpan(text);
+  const isPlain = (one) => WORD.test(one) && !NO_WORD.test(one);
+  return text.trim().split(/ +/).map((one) => (isPlain(one) ? one : codeSpan(one))).join(" ");
 }
 
 /** Return lines of code as a block. */
@@ -44,13 +45,13 @@ function cellMarkdown(content) {
   return content.matches("code, bdi, .text") ? codeSpan(content.textContent) : cellMarkdown([...content.childNodes]);
 }
 
-/** Return as many of `count` lines as fit, and how many are missing; `make(at)` returns one. */
-function fitting(count, make) {
+/** Return as many of `count` lines as have `room` (letters), and how many have none; `make(at)` returns one. */
+function fitting(count, make, room = MOST_LETTERS) {
   const lines = [];
   for (let letters = 0; lines.length < count; ) {
     const one = make(lines.length);
     letters += one.length + 1;
-    if (letters > MOST_LETTERS) break;
+    if (letters > room) break;
     lines.push(one);
   }
   return [lines, count - lines.length];
@@ -62,15 +63,15 @@ function leftOut(rows, noun = "more row") {
 }
 
 /** Return a table below its title; columns have a `title` and may be `left`, `cells(at)` are Markdown. */
-function tableMarkdown(title, columns, count, cells) {
+function tableMarkdown(title, columns, count, cells, room) {
   const row = (texts) => `| ${texts.map((one) => one.replaceAll("|", "\\|")).join(" | ")} |`;
-  const [lines, rest] = fitting(count, (at) => row(cells(at)));
+  const [lines, rest] = fitting(count, (at) => row(cells(at)), room);
   const head = [row(columns.map((one) => inline(one.title))), row(columns.map((one) => (one.left ? ":--" : "--:")))];
   return `${title}\n\n${[...head, ...lines].join("\n")}${leftOut(rest)}`;
 }
 
 /** Return an HTML table as one of Markdown. */
-function htmlTableMarkdown(title, table) {
+function htmlTableMarkdown(title, table, room) {
   const isDrawing = (cell) => cell.firstElementChild?.matches(".bar") && !cell.textContent;
   const cells = (row) => [...row.cells].filter((one) => !isDrawing(one));
   const indent = (cell) => "&emsp;".repeat(parseFloat(cell.style.paddingLeft || 0) / 14);
@@ -78,7 +79,12 @@ function htmlTableMarkdown(title, table) {
   const first = rows.length ? cells(rows[0]) : [];
   const titles = table.tHead ? cells(table.tHead.rows[0]).map((one) => one.textContent) : first.map(() => "");
   const columns = titles.map((one, at) => ({ title: one, left: first[at]?.matches("th, .left, .text, .process td") }));
-  return tableMarkdown(title, columns, rows.length, (at) => cells(rows[at]).map((one) => indent(one) + cellMarkdown([...one.childNodes])));
+  return tableMarkdown(title, columns, rows.length, (at) => cells(rows[at]).map((one) => indent(one) + cellMarkdown([...one.childNodes])), room);
+}
+
+/** Return some tables, which share the room; `make(room)` returns one, "" for none. */
+function tablesMarkdown(makes) {
+  return makes.map((make) => make(MOST_LETTERS / makes.length)).filter(Boolean).join("\n\n");
 }
 
 /** Return the title of a text: what it shows, and of which program. */

@@ -241,7 +241,7 @@ class RanksView extends TablesView {
     const title = "Time of each line on each rank, without communication and callees";
     const columns = ["Line", ...ranks.numbers.map((one) => `rank ${one}`)].map((one, at) => ({ title: one, left: !at }));
     const nameOf = (i) => cellMarkdown(lineLink(data.functions.file[ranks.lines.function[i]], ranks.lines.line[i]));
-    const markdown = () => tableMarkdown(titleMarkdown(title), columns, rows.length, (i) => [nameOf(i), ...rows[i].map(time)]);
+    const markdown = (room) => tableMarkdown(titleMarkdown(title), columns, rows.length, (i) => [nameOf(i), ...rows[i].map(time)], room);
     this.tables.push({ markdown });
     panel.append(
       h("h2", {}, title),
@@ -292,7 +292,7 @@ class RunView extends TablesView {
     if (processes.length) panel.append(this.facts(processes[0]));
     else panel.append(h("p", { class: "dim" }, "The profile has no process."));
     const [facts] = panel.getElementsByTagName("table");
-    const markdown = () => htmlTableMarkdown(titleMarkdown("Run"), facts);
+    const markdown = (room) => htmlTableMarkdown(titleMarkdown("Run"), facts, room);
     if (facts) {
       this.tables.push({ markdown });
       facts.after(h("div", { class: "tools" }, markdownButton(markdown)));

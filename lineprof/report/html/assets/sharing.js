@@ -27,6 +27,7 @@ function copiedByCommand(text) {
   const focused = document.activeElement;
   const field = h("textarea", { class: "copied", readonly: true }, text);
   document.body.append(field);
+  field.focus({ preventScroll: true });
   field.select();
   const isDone = document.execCommand("copy");
   field.remove();

@@ -360,11 +360,11 @@ class Table {
     return one.text ? one.text(item) : (one.show ?? String)(one.value(item));
   }
 
-  /** Return the table as it is shown, in Markdown. */
-  markdown() {
+  /** Return the table as it is shown, in Markdown of `room` letters. */
+  markdown(room) {
     const columns = this.shown.filter((one) => !one.isDrawing);
     const title = titleMarkdown(this.options.label, this.filter.trim() && `: rows with ${codeSpan(this.filter)}`);
-    return tableMarkdown(title, columns, this.list.length, (at) => columns.map((one) => cellMarkdown(this.content(one, this.list[at]))));
+    return tableMarkdown(title, columns, this.list.length, (at) => columns.map((one) => cellMarkdown(this.content(one, this.list[at]))), room);
   }
 }
 
@@ -402,7 +402,7 @@ class TablesView {
   /** Return the tables in Markdown, or the one that has the focus. */
   markdown() {
     const focused = this.tables.filter((one) => one.element?.contains(document.activeElement));
-    return (focused.length ? focused : this.tables).map((one) => one.markdown()).join("\n\n");
+    return tablesMarkdown((focused.length ? focused : this.tables).map((one) => (room) => one.markdown(room)));
   }
 
   /** Search the first table as if somebody typed the words. */
