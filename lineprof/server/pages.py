@@ -92,7 +92,7 @@ def _page(kind: str, name: str, more: str = "", script: str = "") -> Answer:
     `more` are attributes of the link to the list.
     """
     style = _asset("page.css").template
-    script += _asset("ask.js").template + _asset(f"{kind}.js").template
+    script = _asset("ask.js").template + script + _asset(f"{kind}.js").template
     body = _asset(f"{kind}.html").substitute(
         name=escape(name), style=style, script=script, more=more
     )
