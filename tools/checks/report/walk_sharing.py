@@ -453,6 +453,10 @@ def takes_the_editor_of_the_page(one: Page) -> None:
     )
     one.value("data.editor = 'javascript:{path}', window.name = 'lineprof {', 0")
     expect(one, "none", "chosenEditor() === ''")
+    one.value("openEditors(), 0")
+    why = f"{OPEN}.querySelector('[role=alert]').textContent"
+    expect(one, "why not", f"{why}.startsWith('LINEPROF_EDITOR had')")
+    one.value(f"{OPEN}.close(), 0")
     forget(one)
 
 
