@@ -3,7 +3,8 @@
 Three documents, each with the fewest rights that it needs:
 
 - the page of a profile, or of a folder, has a script that asks this server for changes.
-  It never holds a text of a profile but as a text node;
+  It never holds a text of a profile but as a text node, or in the address of a line of
+  an editor, which the report asks it to open: it checks that, and asks the reader;
 - the report is in a frame of that page with an origin of its own. Its policy is the one
   that it has as a file: no request at all;
 - the first page, for the address with the token, only leads to one without.
@@ -18,7 +19,14 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.report.html.page import COMPARISON, REPORT, policy, sha256_of
+from lineprof.report.html.page import (
+    COMPARISON,
+    EDITOR,
+    REPORT,
+    joined,
+    policy,
+    sha256_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +108,8 @@ def report_page(names: Sequence[str], ids: Sequence[str], *, in_folder: bool) ->
     if len(ids) > 1:
         other = "/".join(ids[::-1])
         swap = f'<a id="swap" href="{up}{escape(other)}/">Swap before and after</a>'
-    return _page("profile", " and ".join(names), more=more, up=up, swap=swap)
+    name, parts = " and ".join(names), {"more": more, "up": up, "swap": swap}
+    return _page("profile", name, joined(EDITOR), **parts)
 
 
 def folder_page(name: str) -> Answer:
@@ -116,10 +125,13 @@ def report(body: bytes, *, is_comparison: bool) -> Answer:
     return Answer(200, _HTML, body, headers)
 
 
-def _page(kind: str, name: str, **parts: str) -> Answer:
-    """Return a page with a script; `parts` are other HTML in it, by name."""
+def _page(kind: str, name: str, script: str = "", **parts: str) -> Answer:
+    """Return a page with a script that needs the functions of `script`.
+
+    `parts` are other HTML in it, by name.
+    """
     style = _asset("page.css").template
-    script = _asset("ask.js").template + _asset(f"{kind}.js").template
+    script = _asset("ask.js").template + script + _asset(f"{kind}.js").template
     body = _asset(f"{kind}.html").substitute(
         name=escape(name), style=style, script=script, **parts
     )

@@ -89,6 +89,20 @@ def test_the_edited_line_leads_and_moved_lines_do_not_change() -> None:
     assert sides["text0"][2].strip() == "total += sum(row)"
 
 
+def test_the_page_has_the_paths_of_both_sides_for_an_editor() -> None:
+    kept = {"return n + 1": (5, MS)}
+    save_version("a.lprof", "def gone(n):\n    return n + 1\n", {"gone": kept})
+    save_version(
+        "b.lprof", "def new(n):\n    return n * 2\n", {"new": {"return": (1, MS)}}
+    )
+    diff("a.lprof", "b.lprof", "--html", "d.html")
+    paths = {tuple(one["paths"]) for one in page().data["sources"]}
+    assert {sum(path is None for path in both) for both in paths} == {1}
+    diff(*versions(), "--html", "d.html")
+    (source,) = page().data["sources"]
+    assert all(Path(path).name.endswith(".py") for path in source["paths"])
+
+
 def test_the_numbers_are_those_of_json() -> None:
     files = versions()
     diff(*files, "--html", "d.html")

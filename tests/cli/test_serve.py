@@ -36,6 +36,9 @@ from lineprof.storage import save
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# Of the script that both the report and the page around it have.
+CHECKS = r"^function (?:editorAddress|templateProblem|pathProblem)\b.*?^}"
+
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # what a user is warned of
 
 
@@ -83,6 +86,17 @@ def test_the_report_can_make_no_request_and_has_no_origin(one: Served) -> None:
     assert rules[-2:] == ["sandbox allow-scripts", "frame-ancestors 'self'"]
     assert not any(rule.startswith("connect-src") for rule in rules)
     assert set(Page(got.text).policy.split("; ")) < set(rules)
+
+
+def test_both_pages_check_what_is_opened_in_an_editor_by_the_same_script(
+    one: Served,
+) -> None:
+    place = one.enter()
+    report = "".join(Page(one.ask(f"{place}report").text).scripts)
+    (around,) = re.findall(r"<script>(.*?)</script>", one.ask(place).text, re.DOTALL)
+    checks = re.findall(CHECKS, around, re.MULTILINE | re.DOTALL)
+    assert len(checks) == 3
+    assert all(one in report for one in checks)
 
 
 def test_the_page_around_the_report_allows_its_own_script_alone(one: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from array import array
 from typing import Any
@@ -223,6 +224,25 @@ def test_texts_of_a_profile_are_nowhere_in_the_markup(text: str) -> None:
     kept = text.replace("\ud800", "\udced\udca0\udc80")
     data = zlib.decompress(page.blocks["data"]).decode("utf-8", "surrogateescape")
     assert kept in json.loads(data)["functions"]["name"][0]
+
+
+@pytest.mark.parametrize("given", ["", "x-mine:{path}#{line}", "</script>", "\udcff"])
+def test_a_page_has_the_editor_that_the_environment_names(
+    given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEPROF_EDITOR", given)
+    shown = text_of(example_stats.example(), "html")
+    page = Page(shown)
+    assert [tag for tag, _ in page.elements].count("script") == 3, "none is added"
+    assert page.data["editor"] == given
+
+
+def test_scripts_have_no_comments() -> None:
+    for script in page_of(example_stats.example()).scripts:
+        found = [
+            line for line in script.splitlines() if re.search(r"(^|[;{}]) *//", line)
+        ]
+        assert found == []
 
 
 def test_a_page_of_an_empty_profile_says_why_it_is_empty() -> None:

@@ -29,6 +29,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 BAD = ("error", "assert")  # calls of console
 CODES = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowUp": 38, "ArrowDown": 40}
 MODIFIERS = {"Alt": 1, "Ctrl": 2, "Meta": 4, "Shift": 8}
+NAVIGATED = "Inspected target navigated or closed"
 LIMIT_S = 120  # for one answer of the browser
 FLAGS = (
     "--headless=new",
@@ -47,12 +48,13 @@ FLAGS = (
 class Page:
     """Page of a browser, with the errors that it logs, and the addresses it asks for.
 
-    The latter once ``Network.enable`` was sent.
+    The latter once ``Network.enable`` was sent. `followed` are addresses of links.
     """
 
     def __init__(self, pipe: Pipe, session: str) -> None:
         self.errors: list[str] = []
         self.requests: list[str] = []
+        self.followed: list[str] = []
         self._trace: list[dict[str, Any]] = []
         self._is_traced = False
         self._pipe, self._session = pipe, session
@@ -87,6 +89,8 @@ class Page:
             self._trace += details["value"]
         elif method == "Tracing.tracingComplete":
             self._is_traced = False
+        elif method == "Page.frameRequestedNavigation":
+            self.followed.append(details["url"])
         elif method == "Network.requestWillBeSent":
             self.requests.append(details["request"]["url"])
         elif method == "Runtime.consoleAPICalled" and details["type"] in BAD:
@@ -135,10 +139,19 @@ class Page:
     def wait(self, expression: str, limit_s: float = LIMIT_S) -> None:
         """Wait until a JavaScript expression is true; Mismatch after the time limit."""
         end = time.monotonic() + limit_s
-        while not self.value(f"Boolean({expression})"):
+        while not self._is(expression):
             if time.monotonic() > end:
                 raise Mismatch(f"never true in the page: {expression}")
             time.sleep(0.05)
+
+    def _is(self, expression: str) -> bool:
+        """Return whether an expression is true; it is not while the page changes."""
+        try:
+            return bool(self.value(f"Boolean({expression})"))
+        except Mismatch as error:
+            if NAVIGATED not in str(error):
+                raise
+            return False
 
     def point(self, x: float, y: float) -> None:
         """Move the pointer to a point (CSS pixels)."""

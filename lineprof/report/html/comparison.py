@@ -123,6 +123,7 @@ def _source(pair: FunctionPair) -> dict[str, object]:
     """Return the lines of a function side by side, in the order of the text after."""
     lines = _side_by_side(pair.lines)
     return {
+        "paths": [key and key[0] for key in (pair.before, pair.after)],
         "before": [line.before or 0 for line in lines],
         "after": [line.after or 0 for line in lines],
         "text0": [line.before_text or "" for line in lines],

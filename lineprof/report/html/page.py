@@ -10,6 +10,8 @@ https://www.w3.org/TR/CSP3/.
 from __future__ import annotations
 
 import json
+import os
+import re
 import zlib
 from base64 import b64encode
 from functools import lru_cache
@@ -40,15 +42,26 @@ _LOADER = ("load.js",)  # takes the scripts of a page out of their block
 
 # Scripts of pages, in the order in which they need one another.
 REPORT = (
-    *("core.js", "table.js", "canvas.js", "python.js", "lines.js", "source.js"),
-    *("callees.js", "overtime.js", "outline.js", "splitter.js", "minimap.js"),
-    *("line_panel.js", "frames.js", "flame.js", "call_paths.js", "timeline.js"),
-    *("summary.js", "panels.js", "palette.js", "frame.js", "report.js"),
+    *("core.js", "markdown.js", "editor.js", "sharing.js", "table.js", "canvas.js"),
+    *("python.js", "lines.js", "source.js", "callees.js", "overtime.js", "outline.js"),
+    *("splitter.js", "minimap.js", "line_panel.js", "frames.js", "flame.js"),
+    *("call_paths.js", "timeline.js", "summary.js", "panels.js", "palette.js"),
+    *("frame.js", "report.js"),
 )
 COMPARISON = (
-    *("core.js", "table.js", "canvas.js", "python.js", "frames.js", "flame.js"),
-    *("changed_paths.js", "palette.js", "frame.js", "comparison.js"),
+    *("core.js", "markdown.js", "editor.js", "sharing.js", "table.js", "canvas.js"),
+    *("python.js", "frames.js", "flame.js", "changed_paths.js", "palette.js"),
+    *("frame.js", "comparison.js"),
 )
+
+# The checks of what is opened in an editor, which the page of lineprof serve needs too.
+EDITOR = ("editor.js",)
+
+_EDITOR_VARIABLE = "LINEPROF_EDITOR"  # the address of a line in an editor of the user
+
+_COMMENT = re.compile(r"(?<=[;{},)]) // .*$")  # behind code
+
+_BLANK = re.compile(r"(?<=[;:{},]) | (?={)")  # of a style sheet
 
 _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 
@@ -85,24 +98,25 @@ def page(
     yield f'<body><div id="app"><header><h1>{clean}</h1></header>'
     yield "<noscript>This report needs JavaScript: the numbers in"
     yield f"this file are those of {clean}; lineprof view prints them.</noscript></div>"
-    yield from _block("scripts", _packed(_joined(scripts)))
+    yield from _block("scripts", _packed(joined(scripts)))
+    data = {**data, "editor": os.environ.get(_EDITOR_VARIABLE, "")}
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     yield from _block("data", _packed(text))
     for number, blob in enumerate(blobs):
         yield from _block(f"blob-{number}", blob)
-    yield from f"<script>{_joined(_LOADER)}</script></body></html>".split("\n")
+    yield from f"<script>{joined(_LOADER)}</script></body></html>".split("\n")
 
 
 def policy(scripts: Sequence[str]) -> str:
     """Return the content security policy of pages with `scripts`."""
-    texts = {"loader": _joined(_LOADER), "script": _joined(scripts), "style": _style()}
+    texts = {"loader": joined(_LOADER), "script": joined(scripts), "style": _style()}
     return _POLICY.format_map({name: sha256_of(text) for name, text in texts.items()})
 
 
 def _style() -> str:
-    """Return the style sheet of all pages."""
-    dark = _DARK.format(colours=_joined(("dark.css",)))
-    return _joined(_STYLES) + dark
+    """Return the style sheet of all pages, without blanks that mean nothing."""
+    dark = _DARK.format(colours=joined(("dark.css",)))
+    return _BLANK.sub("", joined(_STYLES) + dark)
 
 
 def _packed(text: str) -> bytes:
@@ -118,8 +132,8 @@ def _block(name: str, data: bytes) -> Iterator[str]:
     yield "</script>"
 
 
-@lru_cache(maxsize=5)  # a loader, two pages, the style, its dark colours
-def _joined(names: Sequence[str]) -> str:
+@lru_cache(maxsize=6)  # a loader, two pages, the style, its dark colours, EDITOR
+def joined(names: Sequence[str]) -> str:
     """Return the texts of files in `assets`, one after the other."""
     folder = files("lineprof.report.html") / "assets"
     texts = [(folder / name).read_text(encoding="utf-8") for name in names]
@@ -127,17 +141,17 @@ def _joined(names: Sequence[str]) -> str:
 
 
 def _without_comments(text: str) -> Iterator[str]:
-    """Yield lines without their indentation, and without comments of whole lines.
+    """Yield lines without their indentation, and without comments.
 
     Both are a fifth of the page of a small program. No string in `assets` spans
-    several lines.
+    several lines, or has what begins a comment behind code.
     """
     inside = False
     for whole_line in text.splitlines():
         line = whole_line.strip()
         inside = inside or line.startswith("/**")
         if line and not inside and not line.startswith("//"):
-            yield line
+            yield _COMMENT.sub("", line)
         inside = inside and not line.endswith("*/")
 
 

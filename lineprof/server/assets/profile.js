@@ -3,6 +3,7 @@
 
 const frame = document.getElementById("report");
 const follow = document.getElementById("follow");
+const opening = document.getElementById("opening");
 
 let shown = ""; // the revision in the frame
 let place = location.hash; // of the report
@@ -44,10 +45,60 @@ function take(text) {
   else tellAll(`as of ${moment(written)}`);
 }
 
+// The report may ask to open a line in an editor, which a frame like its own cannot. Its wish may be that
+// of a hostile profile: only EDITORS are opened at once, and only for a click or a key; about any other
+// address the reader is asked here.
+
+const trusted = new Set(Object.values(EDITORS)); // and what the reader agreed to
+let openedAt = -Infinity; // ms; also when the question came
+let asked = ""; // the address of lines in the editor that the question is about
+
+function openLine({ editor, path, line: number }) {
+  const href = editorAddress(editor, path, number);
+  const now = performance.now();
+  if (!href || (asked && asked !== editor) || now - openedAt < 500) return;
+  openedAt = now;
+  if (trusted.has(editor) && navigator.userActivation?.isActive) launch(href);
+  else ask(href, editor);
+}
+
+function launch(href) {
+  followAddress(href);
+  asked = "";
+  opening.replaceChildren(`Opening ${href}`);
+  opening.hidden = false;
+  setTimeout(() => (opening.hidden = !asked), 4000);
+}
+
+/** Show an address, and let the reader open it. */
+function ask(href, editor) {
+  asked = editor;
+  const button = (text, act) => {
+    const one = document.createElement("button");
+    one.textContent = text;
+    // A click that was meant for the report, which lay here, is no answer.
+    one.addEventListener("click", () => performance.now() - openedAt > 500 && act());
+    return one;
+  };
+  const open = () => {
+    trusted.add(editor);
+    launch(href);
+  };
+  const cancel = () => {
+    asked = "";
+    opening.hidden = true;
+    frame.focus();
+  };
+  opening.replaceChildren(`The report asks to open another program: ${href} `, button("Open", open), " ", button("Cancel", cancel));
+  opening.hidden = false;
+}
+
 // The report tells its place. It has no origin of its own, and no other access to here.
 addEventListener("message", (event) => {
-  const address = event.data?.address;
-  if (event.source !== frame.contentWindow || typeof address !== "string") return;
+  if (event.source !== frame.contentWindow) return;
+  const { address, open } = Object(event.data);
+  if (open) openLine(Object(open));
+  if (typeof address !== "string") return;
   if (address === place || (address && !address.startsWith("#"))) return;
   place = address;
   history.replaceState(null, "", place || location.pathname);

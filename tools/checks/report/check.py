@@ -28,6 +28,7 @@ from tools.checks.report import (
     axe,
     walk_flame,
     walk_frame,
+    walk_sharing,
     walk_source,
     walk_summary,
     walk_tables,
@@ -40,6 +41,7 @@ from tools.checks.report.figures import (
     within,
     zoom_frames,
 )
+from tools.checks.report.notebook import check_notebook
 from tools.checks.report.served import check_compare, check_folder, check_served
 from tools.checks.report.walk_frame import PHONE, WINDOW
 from tools.checks.report.walks import drawn, show, view_of
@@ -94,6 +96,7 @@ def evil(x):  # </script><script>throw new Error("injected")</script>
     return text * x  # <svg onload=alert(1)> &lt;b&gt; `${document}` \\'"
 evil(3)
 '''
+HOSTILE_PATH = "it's 100%41 #1?a=b&\u00e9\u202e\\\"/<img src=x> | `__x__` @me :1:.py"
 RANK = """\
 def work(n):
     return sum(i * i for i in range(n * 20_000))
@@ -218,7 +221,7 @@ def check_tabs(name: str, one: Page, look: Look, script: str) -> None:
             one.wait(f"!{info}.textContent.startsWith('Reading')")
         check_shown(name.format(tab), one, look, script)
     for dialog, opens in walk_frame.DIALOGS.items():
-        one.value(f"{opens}(), 0")
+        one.value(f"{opens}, 0")
         check_shown(name.format(dialog), one, look, script)
         one.value("document.querySelector('dialog').close()")
 
@@ -267,7 +270,9 @@ def small(workspace: Workspace) -> Report:
     profile = workspace.profile("small", SMALL, "--whole", "--trace")
     rows = (*walk_source.WALK, *walk_tables.WALK, *walk_summary.WALK)
     flames = (*walk_flame.WALK, walk_flame.sandwich_times)
-    walk = (*rows, *flames, *walk_frame.WALK)
+    shared = walk_sharing.walk_of_source(workspace.python)
+    sharing = (*walk_sharing.walk(workspace.python), *shared)
+    walk = (*rows, *flames, *walk_frame.WALK, *sharing)
     return Report("small", workspace.report(profile), walk=walk)
 
 
@@ -290,8 +295,13 @@ def deeper(workspace: Workspace) -> Report:
 
 def hostile(workspace: Workspace) -> Report:
     """Write a page of source text that tries to break out of it."""
-    profile = workspace.profile("hostile", HOSTILE.replace("\0", ""), "--whole")
-    walk = (walk_frame.no_injection, walk_frame.empty_tabs_come_last)
+    program = workspace.folder / HOSTILE_PATH
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(HOSTILE.replace("\0", ""), encoding="utf-8")
+    profile = workspace.profile("hostile", program, "--whole")
+    frame = (walk_frame.no_injection, walk_frame.empty_tabs_come_last)
+    sharing = walk_sharing.walk(workspace.python)
+    walk = (*frame, *sharing, *walk_sharing.walk_of_source(workspace.python))
     return Report("hostile", workspace.report(profile), walk=walk)
 
 
@@ -302,7 +312,8 @@ def gpu(workspace: Workspace) -> Report:
     profile = workspace.profile("gpu", program, *flags, **native.SIMULATED)
     flames = (*walk_flame.WALK, walk_flame.gpu_bands)
     rows = (walk_source.columns_fit, *ROWS)
-    walk = (*rows, *walk_timeline.WALK, *walk_summary.WALK, *flames)
+    sharing = walk_sharing.walk(workspace.python)
+    walk = (*rows, *walk_timeline.WALK, *walk_summary.WALK, *flames, *sharing)
     return Report("gpu", workspace.report(profile), walk=walk)
 
 
@@ -322,7 +333,8 @@ def diff(workspace: Workspace) -> Report:
     )
     page = workspace.folder / "diff.html"
     workspace.run("-m", "lineprof", "diff", "--html", page, before, after)
-    walk = (walk_flame.changed_paths, walk_tables.changes_on_phones, *walk_frame.WALK)
+    tables = (walk_flame.changed_paths, walk_tables.changes_on_phones)
+    walk = (*tables, *walk_frame.WALK, *walk_sharing.walk(workspace.python))
     return Report("diff", page, walk=walk)
 
 
@@ -333,7 +345,8 @@ def ranks(workspace: Workspace) -> Report:
     profiles = sorted(workspace.folder.glob("rank.r*.lprof"))
     merged = workspace.folder / "ranks.lprof"
     workspace.run("-m", "lineprof", "merge", *profiles, "-o", merged)
-    return Report("ranks", workspace.report(merged), walk=(walk_tables.sort_tables,))
+    walk = (walk_tables.sort_tables, *walk_sharing.walk(workspace.python))
+    return Report("ranks", workspace.report(merged), walk=walk)
 
 
 def large(
@@ -411,11 +424,12 @@ def check_all(workspace: Workspace, asked: argparse.Namespace) -> int:
 
 
 def _served(workspace: Workspace, pipe: Pipe, look: Look) -> int:
-    """Check the page of lineprof serve; return 1 if it fails."""
+    """Check reports in the pages of notebooks and lineprof serve; 1 if one fails."""
     print(f"{_SERVED}:", flush=True)
     first = workspace.profile(_SERVED, SMALL, "--whole")
     second = workspace.profile("changed", SMALL, "--whole")
     try:
+        check_notebook(workspace.python, first, pipe)
         check_folder(workspace.python, first, pipe, look.axe)
         check_compare(workspace.python, first, second, pipe, look.axe)
         check_served(workspace.python, first, second, pipe, look.axe)

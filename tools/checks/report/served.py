@@ -14,6 +14,7 @@ from tools.checks.browser import frame, page
 from tools.checks.findings import Mismatch
 from tools.checks.report.axe import no_violations
 from tools.checks.report.walk_frame import PHONE, WINDOW, fits_the_screen
+from tools.checks.report.walk_sharing import shares_served
 from tools.checks.report.walks import drawn
 from tools.dev.envs import clean_environment
 
@@ -53,7 +54,7 @@ def _report(pipe: Pipe, one: Page, title: str) -> Page:
     one.wait(_GOOD)
     shown = frame(pipe)
     # The heading is there before the rest.
-    heading = "document.documentElement.dataset.ready && document.querySelector('h1')"
+    heading = "document.documentElement?.dataset.ready && document.querySelector('h1')"
     shown.wait(f"({heading})?.textContent === {json.dumps(title)}", limit_s=30)
     if shown.value("self.origin") != "null":
         raise Mismatch("the report has an origin")
@@ -91,6 +92,14 @@ def check_served(
         one.wait("location.hash === '#functions'")
         reports[0].value("document.querySelector('button.theme').click()")
         theme = reports[0].value(_THEME)
+        shares_served(one, reports[0])
+        one.value("openedAt = -Infinity, 0")
+        reports[0].value("choose('editor', 'x-mine2:{path}'), openChosen()")
+        one.wait("!opening.hidden && opening.querySelector('button')")
+        _is_accessible("the question of the page around", one, one, script)
+        one.value("opening.lastChild.click()")
+        reports[0].value("document.getElementById('tab-functions').click()")
+        one.wait("location.hash === '#functions'")
         profile.write_bytes(b"")
         one.wait(f"{_SAYS}.includes('is empty')")
         other.replace(profile)

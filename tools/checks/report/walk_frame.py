@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from tools.checks.browser import Page
 
 WINDOW, PHONE = (1440, 900), (390, 844)  # width and height of the page
-DIALOGS = {"keys": "openKeys", "palette": "openPalette"}
+DIALOGS = {
+    "keys": "openKeys()",
+    "palette": "openPalette()",
+    "editor": "openEditors()",
+    "text": "showText('Copy', 'a text', 'Why it is here.')",
+}
 FOCUSED = "document.activeElement"
 OPEN = "document.querySelector('dialog[open]')"
 FIRST_OPTION = "document.querySelector('[role=option][aria-selected=true]')"

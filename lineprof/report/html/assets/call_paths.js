@@ -252,12 +252,12 @@ class FlameView extends FlameTab {
     return site && [frames.upward ? "Calls at" : "Called at", placeName(...site), code(sourceLine(...site))];
   }
 
-  /** Show the line of a frame, the function, or the line that launched GPU work. */
-  open(frames, node) {
+  /** Return the address of the line of a frame, the function, or the line that launched GPU work. */
+  addressOf(frames, node) {
     const fn = frames.fn[node];
-    if (!frames.line[node] && fn >= 0) return go(functionAddress(fn));
+    if (!frames.line[node] && fn >= 0) return functionAddress(fn);
     const site = this.site(frames, node);
-    if (site) go(lineAddress(...site));
-    else if (frames.up[node] >= 0) this.open(frames, frames.up[node]);
+    if (site) return lineAddress(...site);
+    return frames.up[node] >= 0 ? this.addressOf(frames, frames.up[node]) : undefined;
   }
 }

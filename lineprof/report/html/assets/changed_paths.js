@@ -102,10 +102,11 @@ class ChangedPathsView extends FlameTab {
     return at >= 0 && ["Called at", code(this.lineText(at))];
   }
 
-  open({ fn, line }, node) {
+  /** Return the address of the source of a frame, before and after; undefined if it did not change. */
+  addressOf({ fn, line }, node) {
     const { functions, lines } = data.flame;
     const source = functions.source[fn[node]] ?? NONE;
     const at = line[node] - 1;
-    if (source >= 0) go(address("sides", source, ...(at >= 0 ? [lines.before[at], lines.after[at]] : [])));
+    return source >= 0 ? address("sides", source, ...(at >= 0 ? [lines.before[at], lines.after[at]] : [])) : undefined;
   }
 }

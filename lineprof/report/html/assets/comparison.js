@@ -64,7 +64,7 @@ class ChangesView extends TablesView {
       const change = changeOf(name);
       return [
         { title: `${title}Change`, value: change, show: signed },
-        { title: "Bar", width: 76, tip: "to the right: slower, to the left: faster", value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
+        { title: "Bar", isDrawing: true, width: 76, tip: "to the right: slower, to the left: faster", value: (i) => Math.abs(change(i)), text: (i) => changeBar(change(i), most) },
         { title: `${title}Noise`, tip: "half width of the noise band: a smaller change is chance", value: (i) => table[`${name}Noise`][i], show: (ns) => `\u00b1${time(ns)}` },
         { title: `${title}Before`, tip: data.hasCalls ? "own time" : "time with callees", value: (i) => table[`${name}0`][i], show: time },
         { title: `${title}After`, value: (i) => table[`${name}1`][i], show: time },
@@ -87,13 +87,24 @@ class ChangesView extends TablesView {
       sort: 1,
       label: `Changes of ${this.name}`,
       search: (i) => `${table.place[i]} ${table.name[i]} ${table.text[i]} ${table.note[i]}`,
-      open: (i) => go(sidesAddress(table, i)),
+      address: (i) => sidesAddress(table, i),
     });
   }
 }
 
 /** The source of one function before and after, the lines that match in one row. */
 class SidesView {
+  /** Return the address of the row that is chosen; undefined if none is. */
+  chosen() {
+    return data.sources.length ? current.last ?? address("sides", 0) : undefined;
+  }
+
+  /** Return the lines in Markdown; "" if there is none. */
+  markdown() {
+    const table = this.body.querySelector("table");
+    return table && htmlTableMarkdown(titleMarkdown("Before and after", `: ${codeSpan(this.names[this.picker.value])}`), table);
+  }
+
   make(panel) {
     const { functions, lines } = data;
     this.names = [];
@@ -102,7 +113,7 @@ class SidesView {
     }
     this.picker = select("Function", [...this.names.entries()], () => go(address("sides", this.picker.value)));
     this.body = h("div", { class: "pairs", tabindex: 0, role: "region", "aria-label": "Source before and after" });
-    panel.append(h("div", { class: "tools" }, this.picker, h("span", { class: "dim" }, "Lines that ran, before and after; a line that only moved has no colour.")), this.body);
+    panel.append(h("div", { class: "tools" }, this.picker, h("span", { class: "dim" }, "Lines that ran, before and after; a line that only moved has no colour."), markdownButton(() => this.markdown())), this.body);
   }
 
   show([source, before, after]) {

@@ -7,7 +7,7 @@ const LETTER_WIDTHS = { 12: 7.3, 11: 6.7 }; // width of a letter by the size of 
 
 /**
  * Frames on a canvas; those of callers stand above one another. `view` knows what they
- * mean: `label`, `kind`, `tipOf`, `numbers`, `place` and `open` take the frames and the
+ * mean: `label`, `kind`, `tipOf`, `numbers`, `place` and `addressOf` take the frames and the
  * number of one; `showSandwich`, if it has one, takes a function.
  */
 class FlameCanvas extends Drawing {
@@ -343,6 +343,18 @@ class FlameTab {
   /** Tell screen readers what the frame is that the reader is at. */
   tell(text) {
     this.info.textContent = text;
+  }
+
+  /** Show the source of a frame. */
+  open(frames, node) {
+    const hash = this.addressOf(frames, node);
+    if (hash) go(hash);
+  }
+
+  /** Return the address of the source of the frame that the keys are at; undefined if there is none. */
+  chosen() {
+    const canvas = this.canvases().find((one) => one.at >= 0);
+    return canvas && this.addressOf(canvas.frames, canvas.at);
   }
 
   /** Return the colour of a frame, whose name in the style sheet is `kind(frames, node)`. */

@@ -6,13 +6,27 @@ function isDark() {
   return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// The name of the window has the reader's choice: the next report in the frame of lineprof
+// The name of the window has the reader's choices: the next report in the frame of lineprof
 // serve can read that name, and nothing else that this one could keep.
-const NAME_OF_THEME = "lineprof-theme-";
+const CHOICES = "lineprof ";
+
+/** Return what the reader chose in this report or one before: {theme, editor}. */
+function choices() {
+  try {
+    return Object(window.name.startsWith(CHOICES) && JSON.parse(window.name.slice(CHOICES.length)));
+  } catch {
+    return {}; // somebody else gave it the name
+  }
+}
+
+/** Keep a choice of the reader. */
+function choose(what, value) {
+  window.name = CHOICES + JSON.stringify({ ...choices(), [what]: value });
+}
 
 /** Show the page in the theme that the reader chose in a report before, if any. */
 function keepTheme() {
-  const theme = window.name.startsWith(NAME_OF_THEME) ? window.name.slice(NAME_OF_THEME.length) : "";
+  const { theme } = choices();
   if (theme === "dark" || theme === "light") document.documentElement.dataset.theme = theme;
 }
 
@@ -20,7 +34,7 @@ function keepTheme() {
 function toggleTheme() {
   const theme = isDark() ? "light" : "dark";
   document.documentElement.dataset.theme = theme;
-  window.name = NAME_OF_THEME + theme;
+  choose("theme", theme);
   for (const one of onTheme) one();
 }
 
@@ -53,6 +67,9 @@ const PAGE_KEYS = {
     ["/", "search in the tab that is shown"],
     ["Escape", "leave a search"],
     ["f", "search functions and files"],
+    ["y", "copy a link to the line that is chosen, or to the tab"],
+    ["m", "copy the table, or the function in the source, as Markdown"],
+    ["e", "open the line that is chosen in an editor"],
     ["t", "light or dark"],
     ["?", "this list"],
   ],
@@ -69,6 +86,9 @@ function pageKey(event) {
   else if (Number(key) >= 1 && Number(key) <= tabs.length) openTab(tabs[key - 1]);
   else if (key === "t") toggleTheme();
   else if (key === "?") openKeys();
+  else if (key === "y") copyLink();
+  else if (key === "m") copyMarkdown();
+  else if (key === "e") openChosen();
   else if (key === "/") current.panel.querySelector(".search:not(.outline *)")?.focus();
   else if (key === "f" && sourceTab()) {
     openTab(sourceTab());
@@ -172,7 +192,8 @@ async function showPage(make) {
         headButton("theme", "Light or dark", "t", toggleTheme)),
       h("nav", { "aria-label": "Views" },
         h("div", { role: "tablist", "aria-label": "Views", keydown: tabKey }, tabs.map((one) => one.button))),
-      h("main", {}, tabs.map((one) => one.panel)));
+      h("main", {}, tabs.map((one) => one.panel)),
+      h("p", { class: "said", role: "status" }));
     addEventListener("hashchange", () => {
       if (location.hash !== current.last) showAddress();
     });

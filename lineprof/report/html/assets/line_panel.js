@@ -24,12 +24,35 @@ function times(ns, calls) {
 
 /** The element of the panel, and what it shows. */
 class LinePanel {
-  element = h("aside", { class: "detail", tabindex: 0, "aria-label": "Selected line", "aria-live": "polite" });
+  body = h("div", { class: "numbers-of-line", "aria-live": "polite" });
+  opens = h("button", { title: "Open the line in an editor (e)", click: () => openChosen() });
+  // Beside what is read aloud for each line.
+  actions = h("div", { class: "actions", role: "group", "aria-label": "Copy and open" },
+    h("button", { title: "Copy a link to this line (y)", click: copyLink }, "Copy link"),
+    h("button", { title: "Copy the path of the file and the number of the line", click: () => copyPlace() }, "Copy place"),
+    h("button", { title: "Copy the function with its numbers for an issue or a comment (m)", click: copyMarkdown }, "Copy function"),
+    h("button", { title: "Copy the callees and callers of this line as tables of Markdown", click: () => this.copyCalls() }, "Copy calls"),
+    this.opens,
+    h("button", { title: "Choose an editor", click: () => openChosen(true) }, "Editor \u2026"));
+  element = h("aside", { class: "detail", tabindex: 0, "aria-label": "Selected line" }, this.actions, this.body);
+
+  constructor() {
+    onEditor.push(() => this.nameEditor());
+    this.nameEditor();
+  }
+
+  nameEditor() {
+    this.opens.textContent = `Open in ${editorName()}`;
+  }
 
   /** Show a line of a file, of which `view` knows the calls. */
   show(view, line) {
     const { file } = view;
     const numbers = view.numbers.get(line);
+    this.opens.hidden = pathProblem(data.files.path[file]) !== "";
+    this.place = placeName(file, line);
+    this.calls = view.callsFrom.get(line) ?? [];
+    this.functions = [...new Set([...(numbers?.functions ?? []), ...(view.starts.get(line) ?? [])])];
     const parts = [
       [h("h2", {}, placeName(file, line)), h("p", { class: "text" }, sourceLine(file, line))],
     ];
@@ -40,9 +63,8 @@ class LinePanel {
       parts[0].push(h("dl", { class: "numbers" }, rows));
       parts.push(this.whenRun(view, numbers), this.inner(numbers), this.waits(numbers), this.work(line, numbers));
     } else parts[0].push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
-    parts.push(this.callees(view.callsFrom.get(line) ?? []));
-    for (const f of new Set([...(numbers?.functions ?? []), ...(view.starts.get(line) ?? [])])) parts.push(this.callers(f));
-    this.element.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));
+    parts.push(this.callees(this.calls), ...this.functions.map((f) => this.callers(f)));
+    this.body.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));
   }
 
   /** The drawing of when a line ran, and what it says. */
@@ -79,6 +101,23 @@ class LinePanel {
       ...listed("On GPUs and in CUDA, from this line itself", found.slice(0, 12), (i) => [...times(sums.ns[i], sums.count[i]), code(visible(sums.name[i]))]),
       more > 0 ? h("p", { class: "dim" }, `${more} more`) : "",
     ].filter(Boolean);
+  }
+
+  /** Copy all callees of the line, and all callers of its functions. */
+  copyCalls() {
+    const { edges, functions } = data;
+    const columns = ["Time", "Calls", "Line", "Function"].map((title, at) => ({ title, left: at > 1 }));
+    const placeOfCall = (edge) => (placeOf(edges.caller[edge]) ? placeName(...placeOf(edges.caller[edge], edges.line[edge])) : "");
+    const table = (title, calls, ends) => (room) => calls.length && tableMarkdown(title, columns, calls.length, (at) => {
+      const edge = calls[at];
+      return [time(edges.inclusive[edge]), count(edges.calls[edge]), codeSpan(placeOfCall(edge)), codeSpan(functionName(ends[edge]))];
+    }, room);
+    const text = tablesMarkdown([
+      table(titleMarkdown("Calls", `, from ${codeSpan(this.place)}`), byTime(this.calls), edges.callee),
+      ...this.functions.map((f) => table(titleMarkdown("Callers", `, function ${codeSpan(functionName(f))}`), byTime(functions.calledFrom[f]), edges.caller)),
+    ]);
+    if (text) copyText(text, "the calls as Markdown");
+    else announce("No call of this line is known.");
   }
 
   callees(calls) {

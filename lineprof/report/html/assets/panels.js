@@ -32,7 +32,7 @@ class FunctionsView extends TablesView {
       placeholder: "Search functions and files",
       sort: columns.findIndex((one) => one.title === ownTitle()),
       search: (f) => `${functionName(f)} ${functionPlace(f)}`,
-      open: (f) => go(functionAddress(f)),
+      address: functionAddress,
     });
   }
 
@@ -65,7 +65,7 @@ class HotLinesView extends TablesView {
       label: "Hot lines",
       placeholder: "Search lines",
       search: (i) => `${placeName(lineFile(i), lines.line[i])} ${functions.name[lines.function[i]]} ${sourceLine(lineFile(i), lines.line[i])}`,
-      open: (i) => go(measuredAddress(i)),
+      address: (i) => lineFile(i) >= 0 && measuredAddress(i),
     });
   }
 
@@ -101,7 +101,7 @@ class FilesView extends TablesView {
       placeholder: "Search files",
       sort: 1,
       search: (i) => files.path[i],
-      open: (i) => go(address("source", files.name[i])),
+      address: (i) => address("source", files.name[i]),
     });
   }
 }
@@ -161,7 +161,7 @@ class GpuView extends TablesView {
       { title: "Line", left: true, wide: 1, width: 180, phone: 2, tip: "the line that launched most of this time", value: (r) => (r.cause ? placeName(...r.cause) : ""), text: (r) => (r.cause ? [lineLink(...r.cause), r.share < 0.995 ? ` (${Math.round(100 * r.share)}%)` : ""] : "no profiled line") },
       { title: "Name", left: true, wide: 3, width: 240, phone: 1, value: (r) => r.name, show: (name) => code(visible(name)) },
     ];
-    this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, open: (r) => r.cause && go(lineAddress(...r.cause)) });
+    this.add(panel, columns, rows, { heading: title, label: title, search: (r) => r.name, address: (r) => r.cause && lineAddress(...r.cause) });
   }
 
   idle(panel) {
@@ -182,7 +182,7 @@ class GpuView extends TablesView {
       heading: `GPU idle for ${time(total)}: the lines that ran meanwhile`,
       label: "Idle time of GPUs by line",
       search: () => "",
-      open: (r) => place(r) && go(lineAddress(...place(r))),
+      address: (r) => place(r) && lineAddress(...place(r)),
     });
   }
 }
@@ -216,7 +216,7 @@ class RanksView extends TablesView {
       placeholder: "Search lines",
       label: "Lines over the ranks, the most lost time first",
       search: (i) => `${placeName(file(i), lines.line[i])} ${sourceLine(file(i), lines.line[i])}`,
-      open: (i) => go(lineAddress(file(i), lines.line[i])),
+      address: (i) => file(i) >= 0 && lineAddress(file(i), lines.line[i]),
     });
     this.matrix(panel);
   }
@@ -238,16 +238,34 @@ class RanksView extends TablesView {
           return cell;
         }));
     });
+    const title = "Time of each line on each rank, without communication and callees";
+    const columns = ["Line", ...ranks.numbers.map((one) => `rank ${one}`)].map((one, at) => ({ title: one, left: !at }));
+    const nameOf = (i) => cellMarkdown(lineLink(data.functions.file[ranks.lines.function[i]], ranks.lines.line[i]));
+    const markdown = (room) => tableMarkdown(titleMarkdown(title), columns, rows.length, (i) => [nameOf(i), ...rows[i].map(time)], room);
+    this.tables.push({ markdown });
     panel.append(
-      h("h2", {}, "Time of each line on each rank, without communication and callees"),
+      h("h2", {}, title),
+      h("div", { class: "tools" }, markdownButton(markdown)),
       h("div", { class: "matrix" }, h("table", { class: few ? "" : "narrow" }, h("thead", {}, head), h("tbody", {}, body))));
   }
 }
 
 /** The tab Advice. */
 class AdviceView {
+  /** Return the findings as a table in Markdown; "" if there is none. */
+  markdown() {
+    const { findings } = data.advice;
+    const columns = ["Finding", "Time", "% run", "Lines", "Measured", "Advice"].map((title, at) => ({ title, left: at !== 1 && at !== 2 }));
+    return findings.length && tableMarkdown(titleMarkdown("Advice"), columns, findings.length, (at) => {
+      const { kind, cost, share, places, measured, advice } = findings[at];
+      const names = places.map(([f, line]) => codeSpan(placeOf(f, line) ? placeName(...placeOf(f, line)) : functionName(f)));
+      return [inline(kind), time(cost), percent(share, 1), names.join(", "), inline(measured), inline(advice)];
+    });
+  }
+
   make(panel) {
     const { findings, unchecked, missing } = data.advice;
+    if (findings.length) panel.append(h("div", { class: "tools" }, markdownButton(() => this.markdown())));
     panel.append(h("p", {}, findings.length
       ? "Findings that the numbers of this profile prove, the most time first; findings on the machine are last. Shares are of the run, and overlap."
       : "The numbers of this profile prove none of the known causes of lost time."));
@@ -273,6 +291,12 @@ class RunView extends TablesView {
     panel.append(h("h2", {}, "Run"));
     if (processes.length) panel.append(this.facts(processes[0]));
     else panel.append(h("p", { class: "dim" }, "The profile has no process."));
+    const [facts] = panel.getElementsByTagName("table");
+    const markdown = (room) => htmlTableMarkdown(titleMarkdown("Run"), facts, room);
+    if (facts) {
+      this.tables.push({ markdown });
+      facts.after(h("div", { class: "tools" }, markdownButton(markdown)));
+    }
     if (processes.length > 1) this.processes(panel);
     panel.append(colophon());
   }

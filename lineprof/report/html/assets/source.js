@@ -186,6 +186,43 @@ class SourceView {
     else this.select(number);
   }
 
+  /** Return the address of the chosen line; undefined if the page has none. */
+  chosen() {
+    return this.selected ? lineAddress(this.file, this.selected) : undefined;
+  }
+
+  /**
+   * Return the function of the chosen line in Markdown, with the columns and the rows that are
+   * shown: of a module, its own lines; without a function, some lines around.
+   */
+  markdown() {
+    if (!this.selected) return "";
+    const f = this.functionAt(this.selected);
+    const { functions } = data;
+    const isInside = (line) => {
+      if (f === undefined) return Math.abs(line - this.selected) <= 2 * AROUND_HOT;
+      return f in data.modules ? this.functionOf[line] === f : line >= functions.line[f] && line <= functions.end[f];
+    };
+    const columns = this.columns.filter((one) => one.name !== "over");
+    const textOf = (one, numbers) => one.text(numbers) || (one.isBoth ? [time(numbers.time), numbers.hits !== undefined && `\u00d7 ${count(numbers.hits)}`].filter(Boolean).join(" ") : "");
+    const rows = [["Line", ...columns.map((one) => one.title), "Source"]];
+    let before = NONE;
+    for (const [index, row] of this.shown.entries()) {
+      const isCall = typeof row === "object";
+      if (!isInside(isCall ? row.at : row)) continue;
+      if (before >= 0 && index > before + 1) rows.push(["\u22ef"]);
+      before = index;
+      const numbers = isCall ? row : this.numbers.get(row);
+      const isKnown = (one) => numbers && (!isCall || (one.ofCalls && (!row.note || one.name === "run" || one.isBoth)));
+      const source = isCall ? `${"  ".repeat(row.depth)}\u2192 ${row.note ?? this.calleeName(row)}` : visible((this.text[row - 1] ?? "").slice(0, LONGEST));
+      rows.push([isCall ? "" : String(row), ...columns.map((one) => (isKnown(one) ? textOf(one, numbers) : "")), source]);
+    }
+    const widths = rows[0].slice(0, -1).map((_, at) => maximum(rows.map((one) => one[at]?.length ?? 0)));
+    const [lines, rest] = fitting(rows.length, (at) => rows[at].map((text, column) => (column < widths.length ? text.padStart(widths[column]) : text)).join("  ").trimEnd());
+    const title = f === undefined ? "" : `, ${codeSpan(functionName(f))} (${[functionPlace(f), time(functions.total[f]), `${ofRun(functions.total[f]) || "0%"} of the run`, ...callsOf(f)].map(inline).join(", ")})`;
+    return `${titleMarkdown("Source", title)}\n\n${codeBlock(lines)}${leftOut(rest, "more line")}`;
+  }
+
   /** Go to the search of functions, or to the choice of files where that is hidden. */
   focusFunctions() {
     const { input } = this.outline;

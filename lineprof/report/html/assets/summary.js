@@ -18,6 +18,11 @@ const PART_ADDRESSES = {
 
 /** The tab Summary. */
 class SummaryView {
+  /** Return the calls in Markdown; "" if the profile has none. */
+  markdown() {
+    return this.body && htmlTableMarkdown(`${titleMarkdown("Calls")}: ${inline(data.summary.sentence)}`, this.body.parentElement);
+  }
+
   make(panel) {
     append(panel, [
       h("h2", { class: "sentence" }, visible(data.summary.sentence)),
@@ -140,7 +145,7 @@ class SummaryView {
     const above = levels ? h("button", { click: (event) => { event.target.remove(); title.textContent = "Calls"; this.start = this.roots; this.openFirst(); this.renderCalls(); } }, "From the start") : null;
     this.renderCalls();
     const head = [["Time", 2], ["% run", 1], ["Calls", 1], ["Function", 1]].map(([text, colspan]) => h("th", { scope: "col", colspan }, text));
-    return h("section", { class: "card calls" }, h("div", { class: "tools" }, title, above), data.deeper && h("p", { class: "dim" }, data.deeper),
+    return h("section", { class: "card calls" }, h("div", { class: "tools" }, title, above, markdownButton(() => this.markdown())), data.deeper && h("p", { class: "dim" }, data.deeper),
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Calls" }, h("table", {}, h("thead", {}, h("tr", {}, head)), this.body)));
   }
 

@@ -222,7 +222,7 @@ class Rows {
  * Each column has a `title`, a `value(row)` to sort by, and may have `show(value)` or
  * `text(row)`, the text or the element to show; `wide` columns share the room that is left.
  * On phones there are those with a number `phone` alone, in its order, if any has one;
- * those that are `onPhone` are nowhere else.
+ * those that are `onPhone` are nowhere else, and those that are an `isDrawing` in no copy.
  * What is not an object in `columns` is passed over.
  */
 class Table {
@@ -244,7 +244,7 @@ class Table {
       update: (row, index) => this.update(row, index),
       click: (index, event) => {
         this.select(index);
-        if (!event.target.closest("a")) options.open?.(this.list[index]);
+        if (!event.target.closest("a")) this.open(this.list[index]);
       },
       height: LINK_ROW,
     });
@@ -319,7 +319,7 @@ class Table {
     const item = this.list[index];
     row.classList.toggle("selected", index === this.selected);
     this.shown.forEach((one, at) => {
-      fillCell(row.children[at], one.text ? one.text(item) : (one.show ?? String)(one.value(item)));
+      fillCell(row.children[at], this.content(one, item));
     });
   }
 
@@ -338,13 +338,37 @@ class Table {
     else if (event.key === "Home") this.select(0);
     else if (event.key === "End") this.select(this.list.length - 1);
     else if (event.key === "Enter" && this.selected >= 0 && event.target === this.element) {
-      this.options.open?.(this.list[this.selected]);
+      this.open(this.list[this.selected]);
     } else return;
     event.preventDefault();
   }
+
+  /** Go to the place of a row. */
+  open(row) {
+    const hash = this.options.address?.(row);
+    if (hash) go(hash);
+  }
+
+  /** Return the place of the selected row; undefined if none is selected. */
+  chosen() {
+    const row = this.list[this.selected];
+    return (row !== undefined && this.options.address?.(row)) || undefined;
+  }
+
+  /** Return the content of the cell of a column. */
+  content(one, item) {
+    return one.text ? one.text(item) : (one.show ?? String)(one.value(item));
+  }
+
+  /** Return the table as it is shown, in Markdown of `room` letters. */
+  markdown(room) {
+    const columns = this.shown.filter((one) => !one.isDrawing);
+    const title = titleMarkdown(this.options.label, this.filter.trim() && `: rows with ${codeSpan(this.filter)}`);
+    return tableMarkdown(title, columns, this.list.length, (at) => columns.map((one) => cellMarkdown(this.content(one, this.list[at]))), room);
+  }
 }
 
-/** Return a search field for a table, and the number of rows that it leaves. */
+/** Return a search field for a table, the number of rows that it leaves, and a button that copies these. */
 function searchField(table, label) {
   const found = h("span", { class: "dim", "aria-live": "polite" });
   const tell = () => {
@@ -353,7 +377,7 @@ function searchField(table, label) {
   table.options.changed = tell;
   tell();
   const input = searchInput(label, { input: () => table.search(input.value) });
-  return h("div", { class: "tools" }, input, found);
+  return h("div", { class: "tools" }, input, found, markdownButton(() => table.markdown()));
 }
 
 /** A tab of tables. */
@@ -366,7 +390,19 @@ class TablesView {
     const table = new Table(columns, rows, options);
     this.tables.push(table);
     table.element.classList.toggle("part", Boolean(heading));
-    append(panel, [heading && h("h2", {}, heading), placeholder && searchField(table, placeholder), table.element]);
+    const tools = placeholder ? searchField(table, placeholder) : h("div", { class: "tools" }, markdownButton(() => table.markdown()));
+    append(panel, [heading && h("h2", {}, heading), tools, table.element]);
+  }
+
+  /** Return the place of the selected row of the table that has one. */
+  chosen() {
+    return this.tables.map((one) => one.chosen?.()).find(Boolean);
+  }
+
+  /** Return the tables in Markdown, or the one that has the focus. */
+  markdown() {
+    const focused = this.tables.filter((one) => one.element?.contains(document.activeElement));
+    return tablesMarkdown((focused.length ? focused : this.tables).map((one) => (room) => one.markdown(room)));
   }
 
   /** Search the first table as if somebody typed the words. */
@@ -377,6 +413,6 @@ class TablesView {
   }
 
   show() {
-    for (const table of this.tables) table.rows.render();
+    for (const table of this.tables) table.rows?.render();
   }
 }

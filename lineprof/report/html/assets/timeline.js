@@ -505,9 +505,15 @@ class TimelineView extends Drawing {
     this.info.replaceChildren(...parts);
   }
 
-  open() {
+  /** Return the address of the line of the chosen slice; undefined if there is none. */
+  chosen() {
     const place = this.hit && this.place(this.hit.lane, this.hit.i);
-    if (place) go(lineAddress(...place));
+    return place ? lineAddress(...place) : undefined;
+  }
+
+  open() {
+    const hash = this.chosen();
+    if (hash) go(hash);
   }
 
   wheel(event) {
