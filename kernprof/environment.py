@@ -145,6 +145,7 @@ _PACKAGES = (
 _NOT_HERE = (
     *("__main__", "dask", "ipython_extension"),
     *("pytest_plugin", "pytest_profile", "pytest_screen"),
+    *("benchmark_profile", "extra_call", "pyperf_hook"),
 )
 # Imported inside functions of lineprof, so perhaps while the program runs.
 _IN_FUNCTIONS = (

@@ -32,8 +32,8 @@ STANDARD = os.path.realpath(os.path.dirname(os.__file__))
 
 # Runners, by the module that `python -m` runs: the package with their functions.
 _RUNNERS = (
-    "IPython celery coverage django flask gunicorn hypercorn mpi4py nox tox unittest"
-    " uvicorn"
+    "IPython asv celery coverage django flask gunicorn hypercorn mpi4py nox pyperf"
+    " tox unittest uvicorn"
 )
 _PACKAGES = {
     **{name: name for name in _RUNNERS.split()},

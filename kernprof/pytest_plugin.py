@@ -12,6 +12,10 @@ from __future__ import annotations
 
 import pytest
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the flags."""
@@ -24,8 +28,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--lineprof-file",
         metavar="FILE",
-        default="pytest.lprof",
-        help="file for the profile (default: pytest.lprof)",
+        help="file for the profile (default: pytest.lprof, or the benchmark's name)",
+    )
+    group.addoption(
+        "--lineprof-benchmark",
+        choices=("slowest", "all"),
+        help="profile one more call of the slowest benchmark of pytest-benchmark, or"
+        " of all, outside the timed rounds",
     )
     for name, verb in (("include", "also profile"), ("exclude", "do not profile")):
         group.addoption(
@@ -41,14 +50,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Begin before the project's first module is imported."""
     options = early_config.known_args_namespace
-    if not options.lineprof or options.help or options.version:
+    wanted = options.lineprof or options.lineprof_benchmark
+    if not wanted or options.help or options.version:
         return
-    from kernprof.pytest_profile import TestProfile  # noqa: PLC0415  # with the flag
-    from lineprof.errors import LineprofError  # noqa: PLC0415  # alone
+    # The profiler is imported with the flags alone.
+    from lineprof.errors import LineprofError  # noqa: PLC0415
 
     try:
-        profile = TestProfile(early_config, options)
+        if options.lineprof_benchmark:
+            _profile_benchmarks(early_config, options)
+        else:
+            _profile_tests(early_config, options)
     except LineprofError as error:
-        raise pytest.UsageError(f"--lineprof: {error.message}") from None
-    early_config.pluginmanager.register(profile, "lineprof-profile")
-    early_config.add_cleanup(profile.end)
+        flag = "--lineprof-benchmark" if options.lineprof_benchmark else "--lineprof"
+        raise pytest.UsageError(f"{flag}: {error.message}") from None
+
+
+def _profile_tests(config: pytest.Config, options: argparse.Namespace) -> None:
+    from kernprof.pytest_profile import TestProfile  # noqa: PLC0415  # with the flag
+
+    profile = TestProfile(config, options)
+    config.pluginmanager.register(profile, "lineprof-profile")
+    config.add_cleanup(profile.end)
+
+
+def _profile_benchmarks(config: pytest.Config, options: argparse.Namespace) -> None:
+    from kernprof.benchmark_profile import BenchmarkProfile  # noqa: PLC0415  # the same
+
+    profile = BenchmarkProfile(config, options)
+    config.pluginmanager.register(profile, "lineprof-benchmarks")

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-_WORKER = "PYTEST_XDIST_WORKER"  # of pytest-xdist, in the environment of its workers
+_FILE = "pytest.lprof"
+WORKER = "PYTEST_XDIST_WORKER"  # of pytest-xdist, in the environment of its workers
 
 
 class TestProfile:
@@ -44,13 +45,13 @@ class TestProfile:
         """Begin to profile; LineprofError if that is not possible."""
         self._pid = os.getpid()
         names = Names(stem="pytest", file_name="pytest", place=rank_of_process())
-        self._out = output_of(options.lineprof_file, names).file
+        self._out = output_of(options.lineprof_file or _FILE, names).file
         self._parts: list[str] = []  # files of the workers
         self._stats: LineStats | None = None
         self._problem = ""
         self._started = False
         self._profiler: LineProfiler | None = None
-        self._has_workers = _WORKER not in os.environ and bool(
+        self._has_workers = WORKER not in os.environ and bool(
             getattr(options, "numprocesses", None) or getattr(options, "tx", None)
         )
         self._worker_part = ""  # of the name of this worker's file
@@ -79,6 +80,11 @@ class TestProfile:
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
         """Print the first screen."""
+        if _has_measured(config):
+            terminalreporter.write_line(
+                "lineprof: the times of the benchmarks include the profiler's; measure"
+                " them without --lineprof, or with --lineprof-benchmark=slowest"
+            )
         if self._problem:
             terminalreporter.write_line(f"lineprof: {self._problem}", red=True)
         elif self._stats is not None:
@@ -152,8 +158,17 @@ def _part(worker: dict[str, Any]) -> str:
     return f".{worker['testrunuid']}-{worker['workerid']}"
 
 
-def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
-    """Return a profiler of the project in `folder`, which records from now on."""
+def _has_measured(config: pytest.Config) -> bool:
+    """Return whether pytest-benchmark has measured something in this run."""
+    session = config.pluginmanager.getplugin("pytest-benchmark")
+    return any(getattr(session, "benchmarks", ()))
+
+
+def project_filter(folder: str, options: argparse.Namespace) -> FunctionFilter:
+    """Return the filter of the project in `folder`; LineprofError if none can be used.
+
+    It is that of --lineprof-include and --lineprof-exclude, too.
+    """
     if isinstance(getattr(builtins, "profile", None), LineProfiler):
         raise LineprofError("kernprof profiles this run already: leave out one of them")
     here = current_folder()
@@ -165,6 +180,12 @@ def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
         include=patterns(include, here), exclude=patterns(exclude, here)
     )
     selected.begin_packages(around(folder))
+    return selected
+
+
+def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
+    """Return a profiler of the project in `folder`, which records from now on."""
+    selected = project_filter(folder, options)
     profiler = LineProfiler()
     profiler.discover(selected)
     return profiler
