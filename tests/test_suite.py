@@ -55,6 +55,9 @@ HANGING = """
     from pathlib import Path
     import time
 
+    # A process that goes on after the test that hung runs another one.
+    Path("{mark}").unlink(missing_ok=True)
+
     def test_one():
         pass
 
@@ -68,7 +71,7 @@ HANGING = """
 
 
 def times_after(mark: Path) -> Iterator[float]:
-    """Yield times that stand still until a file exists, and leap from then on."""
+    """Yield times that stand still, but leap while a file exists."""
     now = 0.0
     while True:
         now += 1000.0 * mark.exists()
