@@ -450,6 +450,19 @@ def test_a_file_without_a_secret_token_is_refused(
     )
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes others' files")
+def test_a_token_that_another_user_knows_is_refused(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("theirs").write_text("x" * 20, encoding="ascii")
+    Path("theirs").chmod(0o600)
+    os.chown("theirs", 64321, 64321)
+    Path("link").symlink_to("theirs")
+    for name in ("theirs", "link"):
+        line = error_line(capsys, 1, "serve", file, "--token-file", name)
+        assert f"{name} is another user's; name another file with --token-file" in line
+
+
 def test_scrapers_by_another_host_are_refused(shared: Served) -> None:
     for host in ("evil.example", f"evil.example:{shared.port}", "127.0.0.1"):
         assert shared.ask(PROFILE, Host=host, **bearer(shared)).status == 403
