@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import re
 import select
 import shutil
@@ -194,6 +195,77 @@ def test_windows_that_overlap_each_have_their_own_difference(
     expect(outer, 8, calls_of_main=0)
     assert (outer.time_ns, outer.duration_ns) == (START + S, 8 * S)
     expect(read(inner[0].body), 4, calls_of_main=0)
+
+
+def test_windows_of_each_scraper_follow_one_another(
+    asked: Callable[..., Answer],
+) -> None:
+    """Two scrapers ask by turns, one for 5 s and one for 9 s."""
+    write(grown(1), "a.lprof")
+    ends = iter((3, 4, 8, 10, 15, 16))
+    windows = [
+        read(asked(seconds, lambda: write(grown(next(ends)), "a.lprof")).body)
+        for seconds in (5, 9) * 3
+    ]
+    for scraper in (windows[::2], windows[1::2]):
+        for before, after in pairwise(scraper):
+            assert before.time_ns + before.duration_ns == after.time_ns
+    expect(windows[4], 15 - 8, calls_of_main=0)
+    expect(windows[5], 16 - 10, calls_of_main=0)
+
+
+def test_windows_of_the_same_length_follow_those_that_ended_first(here: Path) -> None:
+    """Two scrapers ask for 5 s, the second always while the first waits."""
+    assert here == Path.cwd()
+    scrapes = Scrapes(OneProfile("a.lprof"), sources([]))
+    count = 1
+    write(grown(count), "a.lprof")
+    found: list[list[Pprof]] = [[], []]
+
+    def scraper(number: int) -> Iterator[None]:
+        """Stop at the beginning and at the end of each window."""
+        turns, ends = queue.SimpleQueue[str](), queue.SimpleQueue[None]()
+
+        def wait(_: float) -> str:
+            ends.put(None)
+            return turns.get(timeout=DEADLINE)
+
+        def ask() -> None:
+            body = scrapes.answer("/profile", {"seconds": ["5"]}, wait).body
+            found[number].append(read(body))
+
+        while True:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            ends.get(timeout=DEADLINE)
+            yield
+            turns.put("")
+            thread.join()
+            yield
+
+    scrapers = [scraper(0), scraper(1)]
+    for _ in range(6):
+        for one in scrapers:
+            next(one)
+            count += 1
+            write(grown(count), "a.lprof")
+    for one in found:
+        assert len(one) == 3
+        for before, after in pairwise(one):
+            assert before.time_ns + before.duration_ns == after.time_ns
+
+
+def test_an_earlier_run_adds_nothing(asked: Callable[..., Answer]) -> None:
+    """Of two runs with one file the later one ends first, or a copy is put back."""
+    write(grown(3), "a.lprof")
+    earlier = PROCESS._replace(pid=4712, start_unix_ns=START - 60 * S)
+    found = read(asked(5, lambda: write(grown(70, earlier), "a.lprof")).body)
+    assert found.samples == []
+    expect(
+        read(asked(5, lambda: write(grown(72, earlier), "a.lprof")).body),
+        2,
+        calls_of_main=0,
+    )
 
 
 @pytest.mark.parametrize(
