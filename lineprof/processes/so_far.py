@@ -65,6 +65,8 @@ def profile_so_far(path: str) -> Profile | None:
         if not (child.notes.more.get("part") and child.pid in told)
     ]
     profiles += [part.profile for part in parts if part.profile]
+    if not os.path.lexists(first.path):
+        return None  # as above; what its children left went before that
     if not profiles:
         return Profile.from_functions(())
     whole = profiles[0] if len(profiles) == 1 else Profile.from_stats_objects(*profiles)

@@ -44,6 +44,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
 )
+from lineprof.processes.recovery import live_files
 from lineprof.processes.so_far import profile_so_far
 from lineprof.server.pages import text
 from lineprof.server.profiles import OneProfile
@@ -52,7 +53,7 @@ from lineprof.server.server import ReportServer
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lineprof.server.pages import Answer
     from lineprof.server.site import Request
@@ -860,28 +861,55 @@ def test_counts_that_a_program_is_told_to_reset_are_those_since_then(
         assert values(read(asked().body), "hits")[STEP] == 3
 
 
+WITH_CHILDREN = COUNTING.replace(
+    "    work(int(line))\n",
+    "    child = context.Process(target=work, args=(int(line),))\n"
+    "    child.start()\n"
+    "    child.join()\n",
+).replace(
+    "import sys\n",
+    "import multiprocessing, sys\n\ncontext = multiprocessing.get_context('fork')\n",
+)
+
+STEP_OF_CHILD = (STEP[0], STEP[1] + 2)
+
+
 def test_processes_of_a_running_program_are_in_a_window(
     here: Path, asked: Callable[..., Answer]
 ) -> None:
-    program = COUNTING.replace(
-        "    work(int(line))\n",
-        "    child = context.Process(target=work, args=(int(line),))\n"
-        "    child.start()\n"
-        "    child.join()\n",
-    ).replace(
-        "import sys\n",
-        "import multiprocessing, sys\n\n"
-        "context = multiprocessing.get_context('fork')\n",
-    )
-    step = (STEP[0], STEP[1] + 2)
-    with live_program(here, program, "--whole", "-o", "a.lprof") as process:
+    with live_program(here, WITH_CHILDREN, "--whole", "-o", "a.lprof") as process:
         run = Run(here, process)
         run.do(10)
-        assert values(read(asked().body), "hits")[step] == 10
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 10
         got = read(asked(5, lambda: run.do(4)).body)
-        assert values(got, "hits")[step] == 4
+        assert values(got, "hits")[STEP_OF_CHILD] == 4
         run.end()
-        assert values(read(asked().body), "hits")[step] == 14
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 14
+
+
+def test_a_program_that_ends_while_it_is_read_is_counted_once(
+    here: Path, asked: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its live files go between the reading of its first process and of the others."""
+    name = "lineprof.processes.so_far.live_files"
+    with live_program(here, WITH_CHILDREN, "--whole", "-o", "a.lprof") as process:
+        run = Run(here, process)
+        run.do(10)
+
+        def others(places: Iterable[str] = ()) -> Iterator[str]:
+            if places:
+                monkeypatch.setattr(name, live_files)
+                run.end()
+            return live_files(places)
+
+        def happens() -> None:
+            run.do(4)
+            monkeypatch.setattr(name, others)
+
+        found = values(read(asked(5, happens).body), "hits")
+        assert found[STEP_OF_CHILD] == 4
+        assert ("<module>", 1) not in found
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 14
 
 
 def test_a_run_of_any_command_has_its_processes(
