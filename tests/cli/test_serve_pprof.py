@@ -26,7 +26,7 @@ import pytest
 from as_python import error_line, viewer
 from deadline import DEADLINE
 from example_stats import PROCESS, example
-from live_program import live_program, wait_until
+from live_program import live_file_of, live_program, wait_until
 from pages import DOCS, blocks_of
 from pprof_file import Profile as Pprof
 from pprof_file import parsed_by_protobuf, read
@@ -859,6 +859,21 @@ def test_counts_that_a_program_is_told_to_reset_are_those_since_then(
 
         assert values(read(asked(5, happens).body), "hits")[STEP] == 3
         assert values(read(asked().body), "hits")[STEP] == 3
+
+
+@pytest.mark.parametrize("damage", [rb"\0", rb"\ud800"])
+def test_a_damaged_live_file_of_another_run_does_no_harm(
+    here: Path, asked: Callable[..., Answer], damage: bytes
+) -> None:
+    with live_program(here, COUNTING, "--whole", "-o", "a.lprof") as process:
+        Run(here, process).do(10)
+        live = Path(live_file_of(process))
+        damaged = live.with_name(f"{process.pid}-damaged.live")
+        name = b"a.lprof'"  # the path that the program will write
+        content = live.read_bytes().replace(name, damage.ljust(len(name) - 1) + b"'")
+        damaged.write_bytes(content)
+        assert values(read(asked().body), "hits")[STEP] == 10
+        assert "still runs" in viewer("view", "a.lprof", cwd=here).err
 
 
 WITH_CHILDREN = COUNTING.replace(
