@@ -92,7 +92,7 @@ def _first_process(out: str) -> DeadProcess | None:
 def _children(first: DeadProcess) -> Iterator[tuple[DeadProcess, Profile]]:
     """Yield the other processes of a run that have live files, and their counts."""
     for path in live_files([os.path.dirname(first.path)]):
-        with suppress(LineprofError):  # it is damaged, or has just been removed
+        with suppress(Exception):  # it is damaged, or has just been removed
             one = DeadProcess(path, read_notes(path))
             if not one.is_child or one.notes.run != first.notes.run:
                 continue

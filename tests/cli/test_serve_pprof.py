@@ -902,6 +902,25 @@ def test_processes_of_a_running_program_are_in_a_window(
         assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 14
 
 
+def test_a_damaged_live_file_of_a_child_leaves_out_that_child(
+    here: Path, asked: Callable[..., Answer]
+) -> None:
+    with live_program(here, WITH_CHILDREN, "--whole", "-o", "a.lprof") as process:
+        run = Run(here, process)
+        run.do(10)
+        first = Path(live_file_of(process))
+        [child] = [
+            one
+            for one in first.parent.glob("*.live")
+            if one != first and first.stem.encode() in one.read_bytes()
+        ]
+        content = child.read_bytes()
+        [note] = re.findall(rb"'thread': \(\d+, \d+\)", content)
+        child.write_bytes(content.replace(note, b"'thread': 5".ljust(len(note))))
+        run.do(4)
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 4
+
+
 def test_a_program_that_ends_while_it_is_read_is_counted_once(
     here: Path, asked: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
