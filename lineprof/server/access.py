@@ -143,7 +143,7 @@ def token_in(path: str) -> str:
     return token
 
 
-_ROOT = 0  # who can read all files, and to whom secrets of containers belong
+_ROOT = 0  # it can read all files, and owns the secrets of containers
 
 _OTHERS = 0o037  # all rights of others, and those of the group but to read
 

@@ -219,7 +219,7 @@ class ReportServer(ThreadingHTTPServer):
             self._silent.pop(connection, None)
 
     def wait(self, connection: socket.socket, seconds: float) -> str:
-        """Wait, with none of the places for connections, until they are over.
+        """Wait until they are over, without a place for connections.
 
         Returns "", or why the wait has ended earlier: the client has gone, or the
         server ends, or too many wait.
