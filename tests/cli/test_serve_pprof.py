@@ -701,6 +701,51 @@ def test_ctrl_c_ends_those_who_wait(here: Path) -> None:
             pass
 
 
+def test_who_has_waited_closes_no_connection_that_is_new() -> None:
+    """All places but one are of requests that are being answered, one is new."""
+    before = threading.enumerate()
+    waits, has_waited, goes_on = (threading.Event() for _ in range(3))
+    busy = threading.Semaphore(0)
+
+    def answer(request: Request) -> Answer:
+        if request.target == "/wait":
+            assert request.wait
+            waits.set()
+            request.wait(3600)
+            has_waited.set()
+        elif request.target == "/busy":
+            busy.release()
+            assert goes_on.wait(DEADLINE)
+        return text(200, "done")
+
+    def connected(server: ReportServer, sent: bytes) -> socket.socket:
+        client = socket.create_connection(("127.0.0.1", server.port), DEADLINE)
+        client.sendall(sent)
+        return client
+
+    with ReportServer("127.0.0.1", 0) as server, ExitStack() as stack:
+        server.answer = answer
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        waiting = connected(server, b"GET /wait HTTP/1.0\r\n\r\n")
+        assert waits.wait(DEADLINE)
+        for _ in range(63):
+            stack.enter_context(connected(server, b"GET /busy HTTP/1.0\r\n\r\n"))
+            assert busy.acquire(timeout=DEADLINE)
+        new = stack.enter_context(connected(server, b"GET / HT"))
+        wait_until(lambda: len(threading.enumerate()) >= len(before) + 66, "it is new")
+        waiting.close()
+        assert has_waited.wait(DEADLINE)
+        new.sendall(b"TP/1.0\r\n\r\n")
+        assert b" 200 " in new.recv(100)
+        goes_on.set()
+        server.shutdown()
+        thread.join()
+    for one in threading.enumerate():
+        if one not in before:
+            one.join(DEADLINE)
+
+
 def test_the_end_of_a_server_is_told_to_those_who_wait() -> None:
     waits = threading.Event()
 
