@@ -65,6 +65,8 @@ def profile_so_far(path: str) -> Profile | None:
         if not (child.notes.more.get("part") and child.pid in told)
     ]
     profiles += [part.profile for part in parts if part.profile]
+    if not os.path.lexists(first.path):
+        return None  # as above; what its children left went before that
     if not profiles:
         return Profile.from_functions(())
     whole = profiles[0] if len(profiles) == 1 else Profile.from_stats_objects(*profiles)
@@ -90,7 +92,7 @@ def _first_process(out: str) -> DeadProcess | None:
 def _children(first: DeadProcess) -> Iterator[tuple[DeadProcess, Profile]]:
     """Yield the other processes of a run that have live files, and their counts."""
     for path in live_files([os.path.dirname(first.path)]):
-        with suppress(LineprofError):  # it is damaged, or has just been removed
+        with suppress(Exception):  # it is damaged, or has just been removed
             one = DeadProcess(path, read_notes(path))
             if not one.is_child or one.notes.run != first.notes.run:
                 continue

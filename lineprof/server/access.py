@@ -122,14 +122,18 @@ def token_in(path: str) -> str:
             with open(os.open(path, flags, 0o600), "w", encoding="ascii") as stream:
                 stream.write(f"{secrets.token_urlsafe()}\n")
         with open(path, "rb") as stream:
-            is_open = os.fstat(stream.fileno()).st_mode & _OTHERS
+            status = os.fstat(stream.fileno())
             token = stream.read(_MAX_TOKEN).decode("ascii", "replace").strip()
     except OSError as error:
         raise LineprofError(
             f"cannot read the token in {path}: {error.strerror}",
             hint="name another file with --token-file",
         ) from error
-    if is_open:
+    if status.st_uid not in {os.getuid(), _ROOT}:
+        raise LineprofError(
+            f"{path} is another user's", hint="name another file with --token-file"
+        )
+    if status.st_mode & _OTHERS:
         raise LineprofError(f"other users can use {path}", hint=f"chmod 600 {path}")
     if not _TOKEN.fullmatch(token):
         raise LineprofError(
@@ -138,6 +142,8 @@ def token_in(path: str) -> str:
         )
     return token
 
+
+_ROOT = 0  # it can read all files, and owns the secrets of containers
 
 _OTHERS = 0o037  # all rights of others, and those of the group but to read
 

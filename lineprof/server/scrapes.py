@@ -5,8 +5,10 @@ each who asks keeps the one with which its window began, so windows may overlap.
 
 A scraper of Pyroscope asks for one second less than the interval between its requests
 (`seconds` in grafana/alloy, internal/component/pyroscope/scrape/target.go). So that its
-windows follow one another without a gap, a window begins with the last reading if that
-is at most so old; its start and length tell what it spans.
+windows follow one another without a gap, a window begins where one of the same length
+has just ended, and each end begins one window: scrapers that ask by turns do not take
+those of others. The first window begins with the last reading if that is as new. Start
+and length of a window tell what it spans.
 """
 
 from __future__ import annotations
@@ -63,6 +65,15 @@ class Reading(NamedTuple):
     state: FileState | None  # of the file that it was read from; None: of the program
 
 
+class _End(NamedTuple):
+    """The end of a window, with which the next one of its scraper begins."""
+
+    profile_id: str
+    seconds: int
+    known: float  # when its reading was there, by the monotonic clock (s)
+    reading: Reading
+
+
 class Scrapes:
     """Answers to scrapers."""
 
@@ -73,6 +84,7 @@ class Scrapes:
         # One is read and one is written at a time, because each may be large.
         self._lock, self._writing = threading.Lock(), threading.Lock()
         self._kept: OrderedDict[str, Reading] = OrderedDict()
+        self._ends: list[_End] = []  # the oldest first
 
     def answer(self, path: str, query: Query, wait: Wait | None) -> Answer:
         """Return the answer to a request below `PLACE`.
@@ -123,10 +135,23 @@ class Scrapes:
     def _window(self, profile: ServedProfile, seconds: int, wait: Wait) -> Profile:
         """Return what is counted from now on, for so many seconds."""
         now = time.monotonic()
-        before = self._read(profile, since=now - _REUSED)
+        before = self._last_end(profile.id, seconds, since=now - _REUSED)
+        before = before or self._read(profile, since=now - _REUSED)
         if why := wait(seconds):
             raise _RefusedError(_UNAVAILABLE, why)
-        return _counted(before, self._read(profile, since=now + seconds))
+        after = self._read(profile, since=now + seconds)
+        with self._lock:
+            self._ends.append(_End(profile.id, seconds, time.monotonic(), after))
+        return _counted(before, after)
+
+    def _last_end(self, profile_id: str, seconds: int, since: float) -> Reading | None:
+        """Take the first end since then of a window of that profile and length."""
+        with self._lock:
+            self._ends = [one for one in self._ends if one.known >= since]
+            for index, one in enumerate(self._ends):
+                if (one.profile_id, one.seconds) == (profile_id, seconds):
+                    return self._ends.pop(index).reading
+        return None
 
     def _read(self, profile: ServedProfile, since: float) -> Reading:
         """Return a reading from `since` on (s, by the monotonic clock)."""
@@ -185,15 +210,22 @@ def _seconds(words: Sequence[str]) -> int:
 def _counted(before: Reading, after: Reading) -> Profile:
     """Return what was counted between two readings, as a profile of that time.
 
-    If the second is of another run, that is all of it.
+    If the second is of a later run, that is all of it. One of an earlier run, which
+    goes on, or of which the file was put back, was counted before.
     """
     if before.profile is after.profile and not after.profile.processes:
         return Profile.from_functions(())  # the same file, of no known run
     counted = difference(before.profile, after.profile)
     if counted is None:
-        return after.profile
+        is_earlier = _start_ns(after.profile) < _start_ns(before.profile)
+        return Profile.from_functions(()) if is_earlier else after.profile
     wall_ns = max(0, after.at_ns - before.at_ns)
     return counted.with_processes(
         one._replace(start_unix_ns=before.at_ns, wall_ns=wall_ns)
         for one in counted.processes
     )
+
+
+def _start_ns(profile: Profile) -> int:
+    """Return when a run began (ns since the epoch), 0 if that is unknown."""
+    return min((one.start_unix_ns for one in profile.processes), default=0)

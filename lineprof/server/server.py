@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _MAX_CONNECTIONS = 64
 _ENDS = "The server ends."
-_MAX_WAITING = 64  # beside these: they know the token, and do nothing
+_MAX_WAITING = 64  # beside these, until they are answered: they know the token
 
 _REQUEST_SECONDS = 10.0  # for all of a request
 _SEND_SECONDS = 30.0  # for each chunk of an answer
@@ -158,6 +158,8 @@ class ReportServer(ThreadingHTTPServer):
         self._free = threading.BoundedSemaphore(_MAX_CONNECTIONS)
         # Connections that have not sent all of a request, the oldest first.
         self._silent: dict[socket.socket, None] = {}
+        # Those that wait, or have waited, until they are answered.
+        self._waiting: set[socket.socket] = set()
         self._lock = threading.Lock()  # of these
         self._said: set[str] = set()
         self._is_ending = False
@@ -219,7 +221,7 @@ class ReportServer(ThreadingHTTPServer):
             self._silent.pop(connection, None)
 
     def wait(self, connection: socket.socket, seconds: float) -> str:
-        """Wait, with none of the places for connections, until they are over.
+        """Wait, once for a connection, which leaves its place to others for good.
 
         Returns "", or why the wait has ended earlier: the client has gone, or the
         server ends, or too many wait.
@@ -228,13 +230,10 @@ class ReportServer(ThreadingHTTPServer):
             return _ENDS
         if not self._may_wait.acquire(blocking=False):
             return f"{_MAX_WAITING} requests are waiting: ask again later."
+        with self._lock:
+            self._waiting.add(connection)
         self._free.release()
-        try:
-            return _wait_for_end(connection, self._ended, seconds)
-        finally:
-            self._may_wait.release()
-            if not (self._free.acquire(blocking=False) or self._take_from_silent()):
-                self._free.acquire()
+        return _wait_for_end(connection, self._ended, seconds)
 
     def server_close(self) -> None:
         """Listen no more, and end all waits."""
@@ -263,7 +262,10 @@ class ReportServer(ThreadingHTTPServer):
             super().process_request_thread(request, client_address)
         finally:
             self.has_request(request)
-            self._free.release()
+            with self._lock:
+                has_waited = request in self._waiting
+                self._waiting.discard(request)
+            (self._may_wait if has_waited else self._free).release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401  # of the base
         """Say what went wrong, unless the client has gone or is too slow."""

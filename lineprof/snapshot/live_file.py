@@ -450,6 +450,8 @@ def _notes_of(
         for name, kind in _KINDS.items()
         if isinstance(values.get(name), kind)
     }
+    if not _is_path(str(fields.get("out", ""))):  # damaged
+        del fields["out"]
     return Notes(
         **fields,
         is_whole=bool(values.pop("whole", False)),
@@ -458,6 +460,14 @@ def _notes_of(
         hidden=frozenset(hidden),
         more=values,
     )
+
+
+def _is_path(text: str) -> bool:
+    """Return whether the system takes a text as a path."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 _KINDS: dict[str, type] = {  # of values of notes that are fields of `Notes`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import re
 import select
 import shutil
@@ -25,7 +26,7 @@ import pytest
 from as_python import error_line, viewer
 from deadline import DEADLINE
 from example_stats import PROCESS, example
-from live_program import live_program, wait_until
+from live_program import live_file_of, live_program, wait_until
 from pages import DOCS, blocks_of
 from pprof_file import Profile as Pprof
 from pprof_file import parsed_by_protobuf, read
@@ -43,6 +44,7 @@ from lineprof.model.records import (
     Thread,
     ThreadLine,
 )
+from lineprof.processes.recovery import live_files
 from lineprof.processes.so_far import profile_so_far
 from lineprof.server.pages import text
 from lineprof.server.profiles import OneProfile
@@ -51,7 +53,7 @@ from lineprof.server.server import ReportServer
 from lineprof.storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lineprof.server.pages import Answer
     from lineprof.server.site import Request
@@ -194,6 +196,77 @@ def test_windows_that_overlap_each_have_their_own_difference(
     expect(outer, 8, calls_of_main=0)
     assert (outer.time_ns, outer.duration_ns) == (START + S, 8 * S)
     expect(read(inner[0].body), 4, calls_of_main=0)
+
+
+def test_windows_of_each_scraper_follow_one_another(
+    asked: Callable[..., Answer],
+) -> None:
+    """Two scrapers ask by turns, one for 5 s and one for 9 s."""
+    write(grown(1), "a.lprof")
+    ends = iter((3, 4, 8, 10, 15, 16))
+    windows = [
+        read(asked(seconds, lambda: write(grown(next(ends)), "a.lprof")).body)
+        for seconds in (5, 9) * 3
+    ]
+    for scraper in (windows[::2], windows[1::2]):
+        for before, after in pairwise(scraper):
+            assert before.time_ns + before.duration_ns == after.time_ns
+    expect(windows[4], 15 - 8, calls_of_main=0)
+    expect(windows[5], 16 - 10, calls_of_main=0)
+
+
+def test_windows_of_the_same_length_follow_those_that_ended_first(here: Path) -> None:
+    """Two scrapers ask for 5 s, the second always while the first waits."""
+    assert here == Path.cwd()
+    scrapes = Scrapes(OneProfile("a.lprof"), sources([]))
+    count = 1
+    write(grown(count), "a.lprof")
+    found: list[list[Pprof]] = [[], []]
+
+    def scraper(number: int) -> Iterator[None]:
+        """Stop at the beginning and at the end of each window."""
+        turns, ends = queue.SimpleQueue[str](), queue.SimpleQueue[None]()
+
+        def wait(_: float) -> str:
+            ends.put(None)
+            return turns.get(timeout=DEADLINE)
+
+        def ask() -> None:
+            body = scrapes.answer("/profile", {"seconds": ["5"]}, wait).body
+            found[number].append(read(body))
+
+        while True:
+            thread = threading.Thread(target=ask)
+            thread.start()
+            ends.get(timeout=DEADLINE)
+            yield
+            turns.put("")
+            thread.join()
+            yield
+
+    scrapers = [scraper(0), scraper(1)]
+    for _ in range(6):
+        for one in scrapers:
+            next(one)
+            count += 1
+            write(grown(count), "a.lprof")
+    for one in found:
+        assert len(one) == 3
+        for before, after in pairwise(one):
+            assert before.time_ns + before.duration_ns == after.time_ns
+
+
+def test_an_earlier_run_adds_nothing(asked: Callable[..., Answer]) -> None:
+    """Of two runs with one file the later one ends first, or a copy is put back."""
+    write(grown(3), "a.lprof")
+    earlier = PROCESS._replace(pid=4712, start_unix_ns=START - 60 * S)
+    found = read(asked(5, lambda: write(grown(70, earlier), "a.lprof")).body)
+    assert found.samples == []
+    expect(
+        read(asked(5, lambda: write(grown(72, earlier), "a.lprof")).body),
+        2,
+        calls_of_main=0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -450,6 +523,19 @@ def test_a_file_without_a_secret_token_is_refused(
     )
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes others' files")
+def test_a_token_that_another_user_knows_is_refused(
+    file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("theirs").write_text("x" * 20, encoding="ascii")
+    Path("theirs").chmod(0o600)
+    os.chown("theirs", 64321, 64321)
+    Path("link").symlink_to("theirs")
+    for name in ("theirs", "link"):
+        line = error_line(capsys, 1, "serve", file, "--token-file", name)
+        assert f"{name} is another user's; name another file with --token-file" in line
+
+
 def test_scrapers_by_another_host_are_refused(shared: Served) -> None:
     for host in ("evil.example", f"evil.example:{shared.port}", "127.0.0.1"):
         assert shared.ask(PROFILE, Host=host, **bearer(shared)).status == 403
@@ -615,6 +701,51 @@ def test_ctrl_c_ends_those_who_wait(here: Path) -> None:
             pass
 
 
+def test_who_has_waited_closes_no_connection_that_is_new() -> None:
+    """All places but one are of requests that are being answered, one is new."""
+    before = threading.enumerate()
+    waits, has_waited, goes_on = (threading.Event() for _ in range(3))
+    busy = threading.Semaphore(0)
+
+    def answer(request: Request) -> Answer:
+        if request.target == "/wait":
+            assert request.wait
+            waits.set()
+            request.wait(3600)
+            has_waited.set()
+        elif request.target == "/busy":
+            busy.release()
+            assert goes_on.wait(DEADLINE)
+        return text(200, "done")
+
+    def connected(server: ReportServer, sent: bytes) -> socket.socket:
+        client = socket.create_connection(("127.0.0.1", server.port), DEADLINE)
+        client.sendall(sent)
+        return client
+
+    with ReportServer("127.0.0.1", 0) as server, ExitStack() as stack:
+        server.answer = answer
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        waiting = connected(server, b"GET /wait HTTP/1.0\r\n\r\n")
+        assert waits.wait(DEADLINE)
+        for _ in range(63):
+            stack.enter_context(connected(server, b"GET /busy HTTP/1.0\r\n\r\n"))
+            assert busy.acquire(timeout=DEADLINE)
+        new = stack.enter_context(connected(server, b"GET / HT"))
+        wait_until(lambda: len(threading.enumerate()) >= len(before) + 66, "it is new")
+        waiting.close()
+        assert has_waited.wait(DEADLINE)
+        new.sendall(b"TP/1.0\r\n\r\n")
+        assert b" 200 " in new.recv(100)
+        goes_on.set()
+        server.shutdown()
+        thread.join()
+    for one in threading.enumerate():
+        if one not in before:
+            one.join(DEADLINE)
+
+
 def test_the_end_of_a_server_is_told_to_those_who_wait() -> None:
     waits = threading.Event()
 
@@ -775,28 +906,89 @@ def test_counts_that_a_program_is_told_to_reset_are_those_since_then(
         assert values(read(asked().body), "hits")[STEP] == 3
 
 
+@pytest.mark.parametrize("damage", [rb"\0", rb"\ud800"])
+def test_a_damaged_live_file_of_another_run_does_no_harm(
+    here: Path, asked: Callable[..., Answer], damage: bytes
+) -> None:
+    with live_program(here, COUNTING, "--whole", "-o", "a.lprof") as process:
+        Run(here, process).do(10)
+        live = Path(live_file_of(process))
+        damaged = live.with_name(f"{process.pid}-damaged.live")
+        name = b"a.lprof'"  # the path that the program will write
+        content = live.read_bytes().replace(name, damage.ljust(len(name) - 1) + b"'")
+        damaged.write_bytes(content)
+        assert values(read(asked().body), "hits")[STEP] == 10
+        assert "still runs" in viewer("view", "a.lprof", cwd=here).err
+
+
+WITH_CHILDREN = COUNTING.replace(
+    "    work(int(line))\n",
+    "    child = context.Process(target=work, args=(int(line),))\n"
+    "    child.start()\n"
+    "    child.join()\n",
+).replace(
+    "import sys\n",
+    "import multiprocessing, sys\n\ncontext = multiprocessing.get_context('fork')\n",
+)
+
+STEP_OF_CHILD = (STEP[0], STEP[1] + 2)
+
+
 def test_processes_of_a_running_program_are_in_a_window(
     here: Path, asked: Callable[..., Answer]
 ) -> None:
-    program = COUNTING.replace(
-        "    work(int(line))\n",
-        "    child = context.Process(target=work, args=(int(line),))\n"
-        "    child.start()\n"
-        "    child.join()\n",
-    ).replace(
-        "import sys\n",
-        "import multiprocessing, sys\n\n"
-        "context = multiprocessing.get_context('fork')\n",
-    )
-    step = (STEP[0], STEP[1] + 2)
-    with live_program(here, program, "--whole", "-o", "a.lprof") as process:
+    with live_program(here, WITH_CHILDREN, "--whole", "-o", "a.lprof") as process:
         run = Run(here, process)
         run.do(10)
-        assert values(read(asked().body), "hits")[step] == 10
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 10
         got = read(asked(5, lambda: run.do(4)).body)
-        assert values(got, "hits")[step] == 4
+        assert values(got, "hits")[STEP_OF_CHILD] == 4
         run.end()
-        assert values(read(asked().body), "hits")[step] == 14
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 14
+
+
+def test_a_damaged_live_file_of_a_child_leaves_out_that_child(
+    here: Path, asked: Callable[..., Answer]
+) -> None:
+    with live_program(here, WITH_CHILDREN, "--whole", "-o", "a.lprof") as process:
+        run = Run(here, process)
+        run.do(10)
+        first = Path(live_file_of(process))
+        [child] = [
+            one
+            for one in first.parent.glob("*.live")
+            if one != first and first.stem.encode() in one.read_bytes()
+        ]
+        content = child.read_bytes()
+        [note] = re.findall(rb"'thread': \(\d+, \d+\)", content)
+        child.write_bytes(content.replace(note, b"'thread': 5".ljust(len(note))))
+        run.do(4)
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 4
+
+
+def test_a_program_that_ends_while_it_is_read_is_counted_once(
+    here: Path, asked: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its live files go between the reading of its first process and of the others."""
+    name = "lineprof.processes.so_far.live_files"
+    with live_program(here, WITH_CHILDREN, "--whole", "-o", "a.lprof") as process:
+        run = Run(here, process)
+        run.do(10)
+
+        def others(places: Iterable[str] = ()) -> Iterator[str]:
+            if places:
+                monkeypatch.setattr(name, live_files)
+                run.end()
+            return live_files(places)
+
+        def happens() -> None:
+            run.do(4)
+            monkeypatch.setattr(name, others)
+
+        found = values(read(asked(5, happens).body), "hits")
+        assert found[STEP_OF_CHILD] == 4
+        assert ("<module>", 1) not in found
+        assert values(read(asked().body), "hits")[STEP_OF_CHILD] == 14
 
 
 def test_a_run_of_any_command_has_its_processes(

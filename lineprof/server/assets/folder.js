@@ -8,6 +8,7 @@ const compare = document.getElementById("compare");
 
 let before = ""; // the last answer
 let listed = []; // the profiles in it
+let remark = ""; // why they may not be all
 const ticked = new Set(); // their ids
 
 function size(bytes) {
@@ -58,27 +59,30 @@ function row(one) {
   return element;
 }
 
-/** Tell how many profiles there are, and whether two are ticked. */
+/** Tell how many profiles there are, why they may not be all, and whether two are ticked. */
 function describe() {
   compare.disabled = ticked.size !== 2;
   const count = listed.length === 1 ? "1 profile" : `${listed.length} profiles`;
   const left = ["", "; tick another one to compare the two", ""][ticked.size] ?? "; tick two, and no more, to compare";
-  tell(listed.length ? count + left : "There are no profiles (*.lprof) yet: new ones appear here.");
+  if (remark || listed.length) tell((remark || count) + left, remark);
+  else tell("There are no profiles (*.lprof) yet: new ones appear here.");
 }
 
 function take(text) {
   if (text === before) return;
   before = text;
-  const { profiles, remark } = JSON.parse(text);
-  listed = profiles;
-  for (const id of ticked) if (!profiles.some((one) => one.id === id)) ticked.delete(id);
+  ({ profiles: listed, remark } = JSON.parse(text));
+  for (const id of ticked) if (!listed.some((one) => one.id === id)) ticked.delete(id);
   const focused = document.activeElement;
-  const id = focused?.closest?.("tr")?.dataset.id;
-  rows.replaceChildren(...profiles.map(row));
-  table.hidden = profiles.length === 0;
-  if (id) [...rows.children].find((one) => one.dataset.id === id)?.querySelector(focused.localName)?.focus();
+  const held = focused?.closest?.("tr[data-id]");
+  const place = held?.rowIndex - 1; // below the heads
+  rows.replaceChildren(...listed.map(row));
+  table.hidden = listed.length === 0;
+  if (held) {
+    const next = [...rows.children].find((one) => one.dataset.id === held.dataset.id) ?? rows.children[place] ?? rows.lastElementChild;
+    next?.querySelector(focused.localName).focus({ preventScroll: true });
+  }
   describe();
-  if (remark) tell(remark, true);
 }
 
 // The one that was written earlier is the one before; in the list it comes later.

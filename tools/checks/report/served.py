@@ -126,6 +126,11 @@ _ROW = """(name => [...document.querySelectorAll('#profiles tr')]
   .find(one => one.querySelector('a').textContent === name))"""
 _COMPARE = "document.getElementById('compare')"
 _HELD = "document.activeElement"
+_LIST = "document.querySelector('main')"
+_SEEN = (
+    "((one) => one.scrollWidth <= one.clientWidth)(document.getElementById('state'))"
+)
+_LOW = 120  # height (px) of a window that shows part of the list
 
 
 def check_compare(
@@ -140,6 +145,9 @@ def check_compare(
         _tick(one, before.name)
         _expect(one, "one tick is too few", f"{_COMPARE}.disabled")
         _expect(one, "one tick asks for another", f"{_SAYS}.includes('another')")
+        one.size(*PHONE)
+        _expect(one, "all of the state is seen on a phone", _SEEN)
+        one.size(*WINDOW)
         _tick(one, after.name)
         _expect(one, "two are enough", f"!{_COMPARE}.disabled")
         _is_accessible("the list with two ticks", one, one, script)
@@ -147,11 +155,18 @@ def check_compare(
         _expect(one, "three are too many", f"{_COMPARE}.disabled")
         copy.unlink()
         one.wait(f"!{_ROW}({json.dumps(copy.name)}) && !{_COMPARE}.disabled", 30)
+        _expect(one, "the focus stays in the list", f"{_HELD}.type === 'checkbox'")
         _tick(one, after.name, to=False)
         _expect(one, "a tick can be taken back", f"{_COMPARE}.disabled")
         _tick(one, after.name)
+        one.size(WINDOW[0], _LOW)
+        one.value(f"({_LIST}.scrollTop = {_LIST}.scrollHeight)")
         os.utime(after)  # the list changes
         one.wait(f"!{_ROW}({json.dumps(after.name)}).isSameNode(window.seen)", 30)
+        _expect(one, "the list can be scrolled", f"{_LIST}.scrollTop > 0")
+        bottom = f"{_LIST}.scrollTop + {_LIST}.clientHeight >= {_LIST}.scrollHeight - 1"
+        _expect(one, "the list stays where it was scrolled to", bottom)
+        one.size(*WINDOW)
         name = json.dumps(f"Compare {after.name}")
         _expect(one, "the focus stays", f"{_HELD}.ariaLabel === {name}")
         _expect(one, "ticks stay", f"{_HELD}.checked && !{_COMPARE}.disabled")
