@@ -133,8 +133,11 @@ class _Brief:
         self._names: ShortNames = names_of_profile(profile)
         self._parts: RunParts = run_parts(profile, sources.line)
         self._whole, self._whole_ns = "the run", self._parts.run_ns
-        # Without calls, lines have the time of their callees, which may recurse.
-        if not profile.calls.nodes and totals["self_ns"] > self._whole_ns:
+        # Without calls, lines have the time of their callees, which may recurse; and
+        # without processes, nothing is known of the run.
+        is_more = totals["self_ns"] > self._whole_ns or not profile.processes
+        self._is_run = bool(profile.calls.nodes) or not is_more
+        if not self._is_run:
             self._whole, self._whole_ns = "all lines", totals["self_ns"]
         self._findings: Sequence[Finding] | None = None
 
@@ -314,17 +317,17 @@ class _Brief:
 
     def _run(self) -> Iterator[_Piece]:
         """Yield the time that is 100 %, and its parts."""
-        run_ns = self._parts.run_ns
-        text = f"100% is {in_words(run_ns)}"
+        text = f"100% is {in_words(self._whole_ns)}"
         processes = len(self._profile.processes)
         if processes > 1:
             text += f" of {processes} processes"
         yield _Piece((_RUN, 0), text)
-        if self._options.named:  # others may import, or call what was named
+        # Functions that were not named may import, or call those that were.
+        if self._options.named or not self._is_run:
             return
         parts = shown_parts(self._parts)
         for number, (name, words, ns) in enumerate(parts, 1):
-            share = f"{percent_of(ns, run_ns):.1f}%"
+            share = f"{self._share(ns):.1f}%"
             if name == "measuring_ns":
                 share = f"{in_words(ns)} on top"
             before = ": " if number == 1 else ", "

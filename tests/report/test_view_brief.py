@@ -269,6 +269,19 @@ def test_a_profile_without_calls_says_that_times_have_callees() -> None:
     )
 
 
+def test_the_whole_that_shares_are_of_is_named() -> None:
+    lines = brief(example_stats.example(), 100)
+    assert lines[0].startswith("train.py:22 86.6% of all lines, 8.000 s ")
+    assert "100% is 9.243 s" in lines  # of which 8 s are 86.6 %
+
+
+def test_a_file_of_line_profiler_does_not_tell_of_the_run(tmp_path: Path) -> None:
+    file = ROOT / "tests" / "golden" / "line_profiler" / "demo-5.1.0.lprof"
+    shown = viewer("view", "--brief", "200", str(file), cwd=tmp_path).out
+    assert shown.startswith("demo.py:35 55.4% of all lines, 599.6 us with callees, ")
+    assert "100% is 1.082 ms\n" in shown
+
+
 def test_an_empty_profile_says_why() -> None:
     lines = brief(empty(), 60)
     assert lines == [
