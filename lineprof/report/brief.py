@@ -21,7 +21,7 @@ from lineprof.model.run_parts import run_parts
 from lineprof.report.advice import advice_of
 from lineprof.report.functions import hottest_lines
 from lineprof.report.notes import not_a_flag, target_of
-from lineprof.report.overview import wait_of
+from lineprof.report.overview import summed_threads, wait_of
 from lineprof.report.run_bar import shown_parts
 from lineprof.report.text_grid import counted, in_words, percent_of
 
@@ -133,12 +133,16 @@ class _Brief:
         self._names: ShortNames = names_of_profile(profile)
         self._parts: RunParts = run_parts(profile, sources.line)
         self._whole, self._whole_ns = "the run", self._parts.run_ns
+        self._threads = summed_threads(profile, self._parts)
+        if self._threads:
+            self._whole = "the time of all threads"
         # Without calls, lines have the time of their callees, which may recurse; and
         # without processes, nothing is known of the run.
         is_more = totals["self_ns"] > self._whole_ns or not profile.processes
         self._is_run = bool(profile.calls.nodes) or not is_more
         if not self._is_run:
             self._whole, self._whole_ns = "all lines", totals["self_ns"]
+            self._threads = ""
         self._findings: Sequence[Finding] | None = None
 
     def pieces(self, rows: Sequence[HotLine]) -> Iterator[_Piece]:
@@ -319,7 +323,9 @@ class _Brief:
         """Yield the time that is 100 %, and its parts."""
         text = f"100% is {in_words(self._whole_ns)}"
         processes = len(self._profile.processes)
-        if processes > 1:
+        if self._threads:
+            text += f", the time of {self._threads}"
+        elif processes > 1:
             text += f" of {processes} processes"
         yield _Piece((_RUN, 0), text)
         # Functions that were not named may import, or call those that were.

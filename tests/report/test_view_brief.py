@@ -282,6 +282,24 @@ def test_a_file_of_line_profiler_does_not_tell_of_the_run(tmp_path: Path) -> Non
     assert "100% is 1.082 ms\n" in shown
 
 
+def test_the_sum_of_threads_is_not_called_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four threads sleep at the same time."""
+    (tmp_path / "naps.py").write_text(
+        "import threading, time\n"
+        "def nap(): time.sleep(0.1)\n"
+        "naps = [threading.Thread(target=nap) for _ in range(4)]\n"
+        "for one in naps: one.start()\n"
+        "for one in naps: one.join()\n"
+    )
+    assert kernprof("-lq", "naps.py", cwd=tmp_path).status == 0
+    monkeypatch.chdir(tmp_path)
+    text = shown("200", file="naps.lprof").out
+    assert re.match(r"naps.py:2 \d\d\.\d% of the time of all threads, ", text)
+    assert re.search(r"100% is [\d.]+ ms, the time of all threads: ", text)
+
+
 def test_an_empty_profile_says_why() -> None:
     lines = brief(empty(), 60)
     assert lines == [
