@@ -115,6 +115,8 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     parts = run_parts(profile, sources.line)
     run = Whole(title=_RUN, ns=parts.run_ns)
     yield from _run(profile, parts, terminal, width)
+    if profile.why_empty:  # as a note says
+        return
     for section in (
         _lines(profile, sources, options, width, run),
         _functions(profile, options, run),
