@@ -53,6 +53,8 @@ _LINKED = re.compile(  # by GitHub: an address that begins so, and a commit
 )
 _STARTS_BLOCK = re.compile(r"[-+=>](?!\d).*|\d+[.)]")  # as the first word of a line
 
+_FLAG_AND_NUMBER = re.compile(r"`(--[a-z-]+)` (\d+)(?=\s|$)")
+
 _ESCAPED_PIPE = re.compile(r"(?<=\\)\|")
 
 
@@ -113,7 +115,7 @@ def prose(text: str, *, inside: bool = False) -> str:
     done = [_word(word, inside=inside) for word in words]
     if done and not inside and _STARTS_BLOCK.fullmatch(done[0]):
         done[0] = code(done[0])
-    return " ".join(done)
+    return _FLAG_AND_NUMBER.sub(r"`\1 \2`", " ".join(done))
 
 
 def _word(word: str, *, inside: bool) -> str:

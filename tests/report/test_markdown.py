@@ -85,8 +85,9 @@ def test_words_without_another_meaning_stay_plain() -> None:
     )
     assert markdown.prose(line) == line
     assert code_in(markdown.prose("most at a.py:3 f_x, with --limit 3 (a_b)")) == [
-        *("a.py:3", "f_x", "--limit", "a_b")
+        *("a.py:3", "f_x", "--limit 3", "a_b")
     ]
+    assert markdown.prose("--limit 0 lists all") == "`--limit 0` lists all"
     assert markdown.prose("it makes `parts` again") == "it makes `parts` again"
 
 
