@@ -28,8 +28,8 @@ MAX_CHARACTERS = 60_000
 _MAX_SENTENCE, _MAX_DRAWN = 1000, 200  # characters, of a sentence and a drawn line
 
 _REST = (
-    "The rest is left out, because a comment takes no more: `--limit N` chooses rows,"
-    " `--html` has all"
+    "The rest is left out, because a comment takes no more: other forms of this report"
+    " have all"
 )
 
 _RESERVED = len(_REST) + 200  # characters, with the ends of what is open
@@ -232,7 +232,7 @@ def _cut(text: str, width: int) -> str:
 def _ticks(texts: Iterable[str], *, least: int) -> str:
     """Return more backticks than stand side by side in one of `texts`."""
     runs = [len(run) for text in texts for run in _TICKS.findall(text)]
-    return "`" * max(least, *(size + 1 for size in runs), least)
+    return "`" * max([least, *(size + 1 for size in runs)])
 
 
 DOCUMENT = Document()

@@ -113,6 +113,7 @@ def test_a_document_is_no_longer_than_a_comment() -> None:
         assert MAX_CHARACTERS * (len(lines[0]) < MAX_CHARACTERS) * 0.95 < len(shown)
         assert len(shown) <= MAX_CHARACTERS
         assert "The rest is left out" in paragraphs(shown)[-1]
+        assert "--" not in paragraphs(shown)[-1]  # no flag is taken everywhere
         assert shown.count("<details>") == shown.count("</details>")
         assert "Last" not in paragraphs(shown)
         check_inert(shown)
