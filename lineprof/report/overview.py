@@ -162,9 +162,9 @@ def run_sentence(profile: Profile, parts: RunParts) -> str:
 
 def summed_threads(profile: Profile, parts: RunParts) -> str:
     """Return the threads whose sum is 100 %; "" if that is the time on the clock."""
-    if parts.run_ns <= _SAME * clock_ns(profile):
-        return ""
     runs = len(profile.processes)
+    if not runs or parts.run_ns <= _SAME * clock_ns(profile):
+        return ""
     return "all threads" if runs == 1 else f"all threads of {runs} processes"
 
 

@@ -300,6 +300,12 @@ def test_the_sum_of_threads_is_not_called_the_run(
     assert re.search(r"100% is [\d.]+ ms, the time of all threads: ", text)
 
 
+def test_a_profile_without_processes_has_no_threads_of_0_processes() -> None:
+    lines = brief(plan(processes=()), 100)
+    assert lines[0].startswith("program.py:10 87.5% of the run, 700.0 ms, ")
+    assert any(line.startswith("100% is 800.0 ms: ") for line in lines)
+
+
 def test_an_empty_profile_says_why() -> None:
     lines = brief(empty(), 60)
     assert lines == [
