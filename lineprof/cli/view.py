@@ -87,6 +87,8 @@ _SWITCHES = [flag.long for flag in _FLAGS.values() if flag.kind == BOOLEAN]
 
 _HTML, _MARKDOWN = "--html", "--markdown"
 
+_FORMS = {CSV.attribute, SARIF.attribute}  # of views, that a configuration can choose
+
 _COUNTS = {"--hot": DEFAULT_HOT_LINES, "--brief": DEFAULT_WORDS}  # if no number follows
 
 _SORT, _SORT_BY, _ORDER = "--sort", "--sort-by", "sort_by"
@@ -131,6 +133,8 @@ def _view(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         parsed.config or None, off=parsed.config is False, program=os.curdir
     )
     defaults, unknown_keys = _of_file(settings)
+    if any(_forms(parsed).values()):  # no other one is meant
+        defaults = {name: defaults[name] for name in defaults.keys() - _FORMS}
     values = _option_values(parser, parsed, defaults)
     values["column_widths"] = column_widths(settings)
     names, files = _names_and_files(parser, view, parsed, values)
@@ -223,6 +227,16 @@ def _has_choice(parsed: argparse.Namespace) -> bool:
     return any(hasattr(parsed, field) for field in fields)
 
 
+def _forms(parsed: argparse.Namespace) -> dict[str, bool]:
+    """Return the flags for forms of a view, and whether the user asks for each."""
+    return {
+        f"--{_JSON.name}": parsed.as_json,
+        _MARKDOWN: parsed.as_markdown,
+        CSV.long: getattr(parsed, CSV.attribute, False),
+        SARIF.long: getattr(parsed, SARIF.attribute, False),
+    }
+
+
 def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View:
     """Return the view to show; a usage error if it has no such form.
 
@@ -231,13 +245,8 @@ def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View
     view: View = parsed.view
     if parsed.as_json and view is _DEFAULT:
         view = parsed.view = _JSON
-    is_csv = getattr(parsed, CSV.attribute, False)
-    forms = {
-        f"--{_JSON.name}": parsed.as_json,
-        _MARKDOWN: parsed.as_markdown,
-        CSV.long: is_csv,
-        SARIF.long: getattr(parsed, SARIF.attribute, False),
-    }
+    forms = _forms(parsed)
+    is_csv = forms[CSV.long]
     form, *others = [*filter(forms.get, forms), ""]
     if len(others) > 1:
         parser.error(f"{form} takes no {others[0]}")

@@ -20,8 +20,8 @@ from lineprof.model.names import MODULE, names_of_profile
 from lineprof.model.run_parts import run_parts
 from lineprof.report.advice import advice_of
 from lineprof.report.functions import hottest_lines
-from lineprof.report.notes import target_of
-from lineprof.report.overview import wait_of
+from lineprof.report.notes import not_a_flag, target_of
+from lineprof.report.overview import summed_threads, wait_of
 from lineprof.report.run_bar import shown_parts
 from lineprof.report.text_grid import counted, in_words, percent_of
 
@@ -133,9 +133,16 @@ class _Brief:
         self._names: ShortNames = names_of_profile(profile)
         self._parts: RunParts = run_parts(profile, sources.line)
         self._whole, self._whole_ns = "the run", self._parts.run_ns
-        # Without calls, lines have the time of their callees, which may recurse.
-        if not profile.calls.nodes and totals["self_ns"] > self._whole_ns:
+        self._threads = summed_threads(profile, self._parts)
+        if self._threads:
+            self._whole = "the time of all threads"
+        # Without calls, lines have the time of their callees, which may recurse; and
+        # without processes, nothing is known of the run.
+        is_more = totals["self_ns"] > self._whole_ns or not profile.processes
+        self._is_run = bool(profile.calls.nodes) or not is_more
+        if not self._is_run:
             self._whole, self._whole_ns = "all lines", totals["self_ns"]
+            self._threads = ""
         self._findings: Sequence[Finding] | None = None
 
     def pieces(self, rows: Sequence[HotLine]) -> Iterator[_Piece]:
@@ -170,9 +177,9 @@ class _Brief:
 
     def _target(self, key: Key) -> str:
         """Return the function as --drill takes it, for all functions of the file."""
-        file, _, name = key
-        if self._options.named and name != MODULE:  # others may have its name
-            return f"{file}::{name}"
+        file, line, name = key
+        if self._options.named:  # functions that were not named may have its name
+            return not_a_flag(f"{file}:{line}({name})")
         return target_of(self._profile, key)
 
     # The line with the most time.
@@ -230,23 +237,35 @@ class _Brief:
         calls = 0
         if key not in uncounted(self._profile) and key[2] != MODULE:
             calls = function_totals(self._profile)[key].calls
-        if calls and self._profile.calls.nodes:
-            yield _Piece((_CALLERS, 1), f"called {counted(calls, 'time')}", ", ")
-        yield from self._call_path(key, " " if calls else ", called ")
-
-    def _call_path(self, key: Key, before: str) -> Iterator[_Piece]:
-        """Yield the callers of a function, and theirs while there is one alone."""
         into: dict[Key, list[Edge]] = {}
+        inner = 0
         for edge in edges(self._profile.calls):
             if edge.caller != edge.callee:
                 into.setdefault(edge.callee, []).append(edge)
+            elif edge.callee == key:
+                inner += edge.calls
+        if calls and self._profile.calls.nodes:
+            text = f"called {counted(calls, 'time')}"
+            text += f" ({inner:,} by itself)" if inner else ""
+            yield _Piece((_CALLERS, 1), text, ", ")
+        yield from self._call_path(key, into, is_first=not calls)
+
+    def _call_path(
+        self, key: Key, into: Mapping[Key, Sequence[Edge]], *, is_first: bool
+    ) -> Iterator[_Piece]:
+        """Yield the callers of a function, and theirs while there is one alone.
+
+        `into` has the calls of each function, but for those by itself. The first
+        caller follows the number of calls, unless it `is_first`.
+        """
         for level in range(_LEVELS):
             callers: dict[Key | None, list[Edge]] = {}
             for edge in into.get(key, ()):
                 callers.setdefault(edge.caller, []).append(edge)
             is_outside = bool(callers.pop(None, ()))
             sites = [one for found in callers.values() for one in found]
-            longest = max(sites, key=lambda one: one.inclusive_ns, default=None)
+            # Without the time of inner calls, as --callers has it.
+            longest = max(sites, key=lambda one: one.total_ns, default=None)
             if longest is None or longest.caller is None:
                 return
             key = longest.caller
@@ -260,10 +279,12 @@ class _Brief:
                 text = f"from {self._site(key, sites)}"
             if is_outside:
                 text += " and from code not profiled"
-            yield _Piece((_CALLERS, 2 + level), text, before)
+            if level or is_first:
+                yield _Piece((_CALLERS, 2 + level), f"called {text}", ", ")
+            else:
+                yield _Piece((_CALLERS, 2 + level), text)
             if not is_one:
                 return
-            before = ", "
 
     def _site(self, key: Key, sites: Sequence[Edge]) -> str:
         """Return the lines of a function that call another, and its name."""
@@ -300,15 +321,19 @@ class _Brief:
 
     def _run(self) -> Iterator[_Piece]:
         """Yield the time that is 100 %, and its parts."""
-        run_ns = self._parts.run_ns
-        text = f"100% is {in_words(run_ns)}"
+        text = f"100% is {in_words(self._whole_ns)}"
         processes = len(self._profile.processes)
-        if processes > 1:
+        if self._threads:
+            text += f", the time of {self._threads}"
+        elif processes > 1:
             text += f" of {processes} processes"
         yield _Piece((_RUN, 0), text)
+        # Functions that were not named may import, or call those that were.
+        if self._options.named or not self._is_run:
+            return
         parts = shown_parts(self._parts)
         for number, (name, words, ns) in enumerate(parts, 1):
-            share = f"{percent_of(ns, run_ns):.1f}%"
+            share = f"{self._share(ns):.1f}%"
             if name == "measuring_ns":
                 share = f"{in_words(ns)} on top"
             before = ": " if number == 1 else ", "

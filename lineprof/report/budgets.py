@@ -347,8 +347,8 @@ def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
     if value is None:
         return outcome._replace(
             status=UNKNOWN,
-            message=f"{before}the profile does not know {_title(limit)}, whose budget"
-            f" is {limit.text}; {_remedy(limit)}",
+            message=f"{before}the profile does not know {_title(limit.key)}, whose"
+            f" budget is {limit.text}; {_remedy(limit)}",
         )
     number, by = value
     outcome = outcome._replace(value=number / by)
@@ -357,7 +357,7 @@ def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
             return outcome
         return outcome._replace(  # the rest of the run is unknown
             status=UNKNOWN,
-            message=f"{before}{_title(limit)} is known for a part of the run alone:"
+            message=f"{before}{_title(limit.key)} is known for a part of the run alone:"
             f" counted {place.span}; profile without --max-overhead",
         )
     details = [f"mean of {runs} runs"] if runs > 1 else []
@@ -365,18 +365,16 @@ def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
         words = counted_in_words(number, limit.key[:-1], by)
         words += f" {'exceeds' if number == by else 'exceed'} the budget"
     else:
-        words = f"{_title(limit)} {_value_text(number / by, limit)} exceeds its budget"
+        words = (
+            f"{_title(limit.key)} {_value_text(number / by, limit)} exceeds its budget"
+        )
         details += [place.how_often] if place.how_often else []
     after = f" ({', '.join(details)})" if details else ""
     message = f"{before}{words} of {limit.text}{after}"
     return outcome._replace(status=EXCEEDED, message=message)
 
 
-def _title(limit: Limit) -> str:
-    return _title_of(limit.key)
-
-
-def _title_of(key: str) -> str:
+def _title(key: str) -> str:
     return _TITLES.get(key, key.replace("_", " "))
 
 
@@ -648,7 +646,7 @@ def _rule(one: Outcome) -> Rule:
         )
         helps = "lineprof diff BEFORE AFTER lists the lines that take longer."
     else:
-        title = _title_of(one.key)
+        title = _title(one.key)
         title = f"{title[:1].upper()}{title[1:]} over budget"
         text = (
             f"The budget {one.key} of a function, of a line or of the program is"

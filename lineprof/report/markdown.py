@@ -28,8 +28,8 @@ MAX_CHARACTERS = 60_000
 _MAX_SENTENCE, _MAX_DRAWN = 1000, 200  # characters, of a sentence and a drawn line
 
 _REST = (
-    "The rest is left out, because a comment takes no more: `--limit N` chooses rows,"
-    " `--html` has all"
+    "The rest is left out, because a comment takes no more: other forms of this report"
+    " have all"
 )
 
 _RESERVED = len(_REST) + 200  # characters, with the ends of what is open
@@ -52,6 +52,8 @@ _LINKED = re.compile(  # by GitHub: an address that begins so, and a commit
     r"www|(?=.*[a-f])[0-9a-f]{7,40}", re.IGNORECASE
 )
 _STARTS_BLOCK = re.compile(r"[-+=>](?!\d).*|\d+[.)]")  # as the first word of a line
+
+_FLAG_AND_NUMBER = re.compile(r"`(--[a-z-]+)` (\d+)(?=\s|$)")
 
 _ESCAPED_PIPE = re.compile(r"(?<=\\)\|")
 
@@ -113,7 +115,7 @@ def prose(text: str, *, inside: bool = False) -> str:
     done = [_word(word, inside=inside) for word in words]
     if done and not inside and _STARTS_BLOCK.fullmatch(done[0]):
         done[0] = code(done[0])
-    return " ".join(done)
+    return _FLAG_AND_NUMBER.sub(r"`\1 \2`", " ".join(done))
 
 
 def _word(word: str, *, inside: bool) -> str:
@@ -230,7 +232,7 @@ def _cut(text: str, width: int) -> str:
 def _ticks(texts: Iterable[str], *, least: int) -> str:
     """Return more backticks than stand side by side in one of `texts`."""
     runs = [len(run) for text in texts for run in _TICKS.findall(text)]
-    return "`" * max(least, *(size + 1 for size in runs), least)
+    return "`" * max([least, *(size + 1 for size in runs)])
 
 
 DOCUMENT = Document()

@@ -155,12 +155,20 @@ def start_of_drill(profile: Profile) -> str:
     if not profile.calls.nodes and measured:
         chain = [max(measured, key=lambda key: measured[key].total_ns)]
     known = [key for key in chain if key in measured]
-    target = target_of(profile, known[-1]) if known else ""
-    return f"*/{target}" if target.startswith("-") else target  # which is no flag
+    return target_of(profile, known[-1]) if known else ""
 
 
 def target_of(profile: Profile, key: Key) -> str:
     """Return the shortest text that --drill takes for one function alone."""
+    return not_a_flag(_shortest_target(profile, key))
+
+
+def not_a_flag(target: str) -> str:
+    """Return a target of --drill that does not begin as a flag does."""
+    return f"./{target}" if target.startswith("-") else target
+
+
+def _shortest_target(profile: Profile, key: Key) -> str:
     file, line, name = key
     alike = [one.file for one in profile.functions if one.name == name]
     if name == MODULE:

@@ -115,6 +115,8 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     parts = run_parts(profile, sources.line)
     run = Whole(title=_RUN, ns=parts.run_ns)
     yield from _run(profile, parts, terminal, width)
+    if profile.why_empty:  # as a note says
+        return
     for section in (
         _lines(profile, sources, options, width, run),
         _functions(profile, options, run),
@@ -145,18 +147,25 @@ def _run(
 def run_sentence(profile: Profile, parts: RunParts) -> str:
     """Return which program ran, for how long, and how much of it was measured."""
     runs = profile.processes
-    on_clock_ns = clock_ns(profile)
     firsts = [one for one in runs if not one.parent_pid] or runs
     programs = [*dict.fromkeys(map(_program, firsts))]
     name = programs[0] if len(programs) == 1 else f"{len(programs)} programs"
     lines = sum(len(function.line_ns) for function in profile.functions)
-    text = f"{name} ran {in_words(on_clock_ns)}"
+    text = f"{name} ran {in_words(clock_ns(profile))}"
     functions = counted(len(profile.functions), "function")
     text += f": {counted(lines, 'line')} of {functions}"
-    if parts.run_ns > _SAME * on_clock_ns:
-        every = "threads" if len(runs) == 1 else f"threads of {len(runs)} processes"
-        text += f" (100 % is {in_words(parts.run_ns)}, the time of all {every})"
+    summed = summed_threads(profile, parts)
+    if summed:
+        text += f" (100 % is {in_words(parts.run_ns)}, the time of {summed})"
     return text
+
+
+def summed_threads(profile: Profile, parts: RunParts) -> str:
+    """Return the threads whose sum is 100 %; "" if that is the time on the clock."""
+    runs = len(profile.processes)
+    if not runs or parts.run_ns <= _SAME * clock_ns(profile):
+        return ""
+    return "all threads" if runs == 1 else f"all threads of {runs} processes"
 
 
 def _program(run: Process) -> str:

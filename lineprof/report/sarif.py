@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from lineprof.errors import printable
-from lineprof.files import absolute_path, current_folder, short_path
+from lineprof.files import absolute_path, current_folder, real_path, short_path
 from lineprof.model.names import MODULE, short_names
 from lineprof.version import VERSION
 
@@ -259,7 +259,10 @@ def path_of(file: str, profile: Profile, root: str = "") -> str:
         file = os.path.join(profile.processes[0].cwd, file)
     if not root:
         return short_path(file)
-    return absolute_path(file).removeprefix(os.path.join(root, ""))
+    path = absolute_path(file)
+    for folder in (root, real_path(root)):  # profiles have paths without links
+        path = path.removeprefix(os.path.join(folder, ""))
+    return path
 
 
 def uri_path(path: str) -> str:

@@ -183,6 +183,17 @@ def test_github_has_paths_relative_to_the_checkout_from_a_folder_in_it(
     assert out.startswith(f"::error file={folder}/budgets.toml,line=1,")
 
 
+def test_a_checkout_behind_a_link_has_relative_paths_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runners keep checkouts on other disks; profiles have paths without links."""
+    (folder / "link").symlink_to(folder)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(folder / "link"))
+    for file in (folder, folder / "link"):
+        _, run = check(CALLS, file=str(file / "work.py"))
+        assert place_of(run["results"][0])[0] == b"work.py"
+
+
 def test_a_file_outside_of_the_checkout_is_absolute() -> None:
     _, run = check(CALLS, file="/opt/lib/work.py")
     place = run["results"][0]["locations"][0]["physicalLocation"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import example_calls
 import example_gpu
 import pytest
-from as_python import error_line, viewer, write
+from as_python import error_line, kernprof, viewer, write
 from deadline import DEADLINE
 from example_ranks import save_ranks
 from example_whole import FILE, PROCESS, example
@@ -116,6 +116,29 @@ def test_the_first_screen_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "add one of these to: python -m lineprof view plan.lprof" in more
     assert "--all-functions" in more
     assert "Tables of the functions" not in shown
+
+
+def test_an_empty_profile_has_no_empty_tables_and_no_commands() -> None:
+    write(Path.cwd(), "x.py", "")
+    assert kernprof("-lq", "x.py", cwd=Path.cwd()).status == 0
+    shown = markdown("x.lprof")
+    assert headings(shown)[1:] == []
+    assert tables(shown) == []
+    assert "To see more" not in shown
+    assert "the profile is empty: " in shown
+
+
+def test_a_configuration_chooses_no_other_form() -> None:
+    save(example(), "plan.lprof")
+    commands = ("--hot --markdown", "--advice --markdown", "--advice --sarif")
+    before = [lineprof(f"view {one} plan.lprof") for one in commands]
+    assert [one.status for one in before] == [0, 0, 0]
+    write(
+        Path.cwd(), "lineprof.toml", "[tool.lineprof.cli]\ncsv = true\nsarif = true\n"
+    )
+    assert [lineprof(f"view {one} plan.lprof") for one in commands] == before
+    done = lineprof("view --advice --csv plan.lprof")
+    assert done.out.startswith("kind,file,")
 
 
 def test_short_tables_stand_below_the_first_screen() -> None:

@@ -169,6 +169,8 @@ def test_the_workflow_of_github_writes_a_summary_and_one_comment(folder: Path) -
         check_inert(text)
         assert text.startswith(diff)
         assert "bench.py ran" in headings(text.removeprefix(diff))[0]
+        assert "has changed since" not in text
+        assert git(folder, "rev-parse", "HEAD") == head
 
 
 def check_comparison(text: str) -> None:
@@ -251,6 +253,8 @@ def test_the_job_of_gitlab_keeps_one_note(folder: Path) -> None:
             git(folder, "checkout", "-q", head)
             log = shell(folder, script, variables, "-o", "pipefail")
             assert re.search(r"bench\.py|Total time", log)
+            assert "has changed since" not in log
+            assert git(folder, "rev-parse", "HEAD") == head
             assert len(notes) == 2
             diff = (folder / "diff.md").read_text(encoding="utf-8")
             assert notes[1]["body"] == diff

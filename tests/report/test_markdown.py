@@ -85,8 +85,9 @@ def test_words_without_another_meaning_stay_plain() -> None:
     )
     assert markdown.prose(line) == line
     assert code_in(markdown.prose("most at a.py:3 f_x, with --limit 3 (a_b)")) == [
-        *("a.py:3", "f_x", "--limit", "a_b")
+        *("a.py:3", "f_x", "--limit 3", "a_b")
     ]
+    assert markdown.prose("--limit 0 lists all") == "`--limit 0` lists all"
     assert markdown.prose("it makes `parts` again") == "it makes `parts` again"
 
 
@@ -112,6 +113,7 @@ def test_a_document_is_no_longer_than_a_comment() -> None:
         assert MAX_CHARACTERS * (len(lines[0]) < MAX_CHARACTERS) * 0.95 < len(shown)
         assert len(shown) <= MAX_CHARACTERS
         assert "The rest is left out" in paragraphs(shown)[-1]
+        assert "--" not in paragraphs(shown)[-1]  # no flag is taken everywhere
         assert shown.count("<details>") == shown.count("</details>")
         assert "Last" not in paragraphs(shown)
         check_inert(shown)

@@ -269,6 +269,43 @@ def test_a_profile_without_calls_says_that_times_have_callees() -> None:
     )
 
 
+def test_the_whole_that_shares_are_of_is_named() -> None:
+    lines = brief(example_stats.example(), 100)
+    assert lines[0].startswith("train.py:22 86.6% of all lines, 8.000 s ")
+    assert "100% is 9.243 s" in lines  # of which 8 s are 86.6 %
+
+
+def test_a_file_of_line_profiler_does_not_tell_of_the_run(tmp_path: Path) -> None:
+    file = ROOT / "tests" / "golden" / "line_profiler" / "demo-5.1.0.lprof"
+    shown = viewer("view", "--brief", "200", str(file), cwd=tmp_path).out
+    assert shown.startswith("demo.py:35 55.4% of all lines, 599.6 us with callees, ")
+    assert "100% is 1.082 ms\n" in shown
+
+
+def test_the_sum_of_threads_is_not_called_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four threads sleep at the same time."""
+    (tmp_path / "naps.py").write_text(
+        "import threading, time\n"
+        "def nap(): time.sleep(0.1)\n"
+        "naps = [threading.Thread(target=nap) for _ in range(4)]\n"
+        "for one in naps: one.start()\n"
+        "for one in naps: one.join()\n"
+    )
+    assert kernprof("-lq", "naps.py", cwd=tmp_path).status == 0
+    monkeypatch.chdir(tmp_path)
+    text = shown("200", file="naps.lprof").out
+    assert re.match(r"naps.py:2 \d\d\.\d% of the time of all threads, ", text)
+    assert re.search(r"100% is [\d.]+ ms, the time of all threads: ", text)
+
+
+def test_a_profile_without_processes_has_no_threads_of_0_processes() -> None:
+    lines = brief(plan(processes=()), 100)
+    assert lines[0].startswith("program.py:10 87.5% of the run, 700.0 ms, ")
+    assert any(line.startswith("100% is 800.0 ms: ") for line in lines)
+
+
 def test_an_empty_profile_says_why() -> None:
     lines = brief(empty(), 60)
     assert lines == [
@@ -326,10 +363,12 @@ def called_from(*calls: tuple[str, int, int]) -> str:
 
 def test_the_lines_of_a_caller_are_named() -> None:
     assert called_from(("one", 7, 500)) == (
-        "in work, called 2 times from program.py:7 (one), from program.py:2 (main)"
+        "in work, called 2 times from program.py:7 (one),"
+        " called from program.py:2 (main)"
     )
     assert called_from(("one", 7, 200), ("one", 6, 300)) == (
-        "in work, called 4 times from program.py:6, 7 (one), from program.py:2 (main)"
+        "in work, called 4 times from program.py:6, 7 (one),"
+        " called from program.py:2 (main)"
     )
 
 
@@ -337,6 +376,32 @@ def test_of_several_callers_the_longest_is_named() -> None:
     assert called_from(("one", 7, 200), ("two", 10, 300)) == (
         "in work, called 4 times from 2 functions, longest from program.py:10 (two)"
     )
+
+
+FIB = "def main():\n    fib()\n\ndef fib():\n    fib()\n"
+
+
+def test_calls_of_a_function_by_itself_are_told_apart() -> None:
+    calls = [Called("main", 2, "fib", 1, 500 * MS), Called("fib", 5, "fib", 6, 0)]
+    lines = {"main": (1, {2: (1, 500 * MS)}), "fib": (7, {5: (7, 500 * MS)})}
+    shown = brief(made(FIB, lines, calls), 90)
+    assert shown[1] == "in fib, called 7 times (6 by itself) from program.py:2 (main)"
+
+
+def test_the_longest_caller_is_not_one_inside_of_the_same_recursion(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "turns.py"
+    program.write_text(
+        "def even(n): return n and odd(n - 1)\n"
+        "def odd(n): return n and even(n - 1)\n"
+        "def main():\n"
+        "    even(100)\n"
+        "main()\n"
+    )
+    assert kernprof("-lq", "turns.py", cwd=tmp_path).status == 0
+    shown = viewer("view", "--brief", "100", "even", "turns.lprof", cwd=tmp_path).out
+    assert "from 2 functions, longest from turns.py:4 (main)\n" in shown
 
 
 def test_a_caller_that_is_not_profiled_is_said() -> None:
@@ -420,8 +485,31 @@ def test_the_answer_about_chosen_functions() -> None:
     lines = shown("100", "main").out.splitlines()
     assert lines[0].startswith("program.py:")
     target = shell_words(lines[-1])[-2]
-    assert target == f"{FILE}::main"
+    assert target == f"{FILE}:3(main)"
     assert viewer("view", "--drill", target, "x.lprof", cwd=Path.cwd()).status == 0
+    # Functions that were not named may import, or call those that were.
+    (run,) = (line for line in lines if line.startswith("100%"))
+    assert run == "100% is 1.000 s"
+
+
+@pytest.mark.parametrize(
+    ("file", "names"),
+    [("-x.py", ()), ("-x.py", ("-x.py:1",)), ("x.py", ("x.py:1",)), ("x.py", ())],
+)
+def test_the_command_names_one_function(
+    file: str, names: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = "    for n in range({}): n + n\n"
+    text = f"def f():\n{loop.format(4000)}g = f\ndef f():\n{loop.format(4)}f(); g()\n"
+    (tmp_path / file).write_text(text)
+    assert kernprof("-lq", "-o", "x.lprof", "--", file, cwd=tmp_path).status == 0
+    monkeypatch.chdir(tmp_path)
+    names = tuple(f"*/{one}" for one in names)
+    lines = shown("100", *names).out.splitlines()
+    assert lines[0].startswith(f"{file}:2 ")
+    done = viewer(*shell_words(lines[-1])[3:], cwd=tmp_path)
+    assert (done.status, done.err) == (0, "")
+    assert "Function: f at line 1" in done.out
 
 
 @pytest.mark.usefixtures("_saved")
