@@ -10,7 +10,8 @@ not fit end in dots; a number, a name or a command is whole or not there.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from lineprof.advice.lines import BUSY_PROCESSORS, IMPORT
 from lineprof.console.output import python_command, shell_word
@@ -52,7 +53,8 @@ _MIN_CUT = 2  # words of a piece that is cut
 _ANSWER, _CALLERS, _WHY, _RUN, _NEXT, _COMMAND = range(6)
 
 
-class _Piece(NamedTuple):
+@dataclass(frozen=True)
+class _Piece:
     """Words of the answer."""
 
     place: tuple[int, ...]  # its order in the answer; the first number is the line's
@@ -66,14 +68,14 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     dots = box_characters_of(options.terminal).dots
     shown: list[_Piece] = []
     for piece in _pieces(profile, sources, options):
-        clean = piece._replace(text=options.terminal.clean(piece.text).strip())
+        clean = replace(piece, text=options.terminal.clean(piece.text).strip())
         room = options.words - _count(shown)
         if not clean.text:  # of source that is not known
             continue
         if len(clean.text.split()) > room:
             # If not even the first piece fits, its beginning is better than nothing.
             if (room >= _MIN_CUT and clean.is_prose) or not shown:
-                shown.append(clean._replace(text=_cut(clean.text, room, dots)))
+                shown.append(replace(clean, text=_cut(clean.text, room, dots)))
             break
         shown.append(clean)
     yield from _lines(shown)
@@ -90,7 +92,7 @@ def _cut(text: str, room: int, dots: str) -> str:
 
 def _lines(pieces: Iterable[_Piece]) -> Iterator[str]:
     lines: dict[tuple[int, ...], str] = {}
-    for one in sorted(pieces):
+    for one in sorted(pieces, key=lambda one: one.place):
         line = one.place[:-1]
         text = lines.get(line)
         lines[line] = one.text if text is None else f"{text}{one.before}{one.text}"
