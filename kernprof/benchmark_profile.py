@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
 
 _WATCHED = "_lineprof_watched"  # attribute of the class of a fixture
-_OUTCOMES = (pytest.skip.Exception, pytest.fail.Exception)  # no subclasses of Exception
 
 
 class _Run(NamedTuple):
@@ -91,6 +90,7 @@ class _Measured(NamedTuple):
     median_s: float
     stats: LineStats | None  # None if there is no profile, because of
     problem: str
+    file: OutputFile | None = None  # None as long as it is not written
 
     @property
     def name(self) -> str:
@@ -115,7 +115,6 @@ class BenchmarkProfile:
         self._start = current_folder()
         self._selected = project_filter(str(config.rootpath), options)
         self._measured: list[_Measured] = []
-        self._files: dict[str, OutputFile] = {}  # written, by the name of a benchmark
         one, other = self._file("a"), self._file("b")
         if self._keeps_all and one.path == other.path:
             raise LineprofError(
@@ -158,11 +157,10 @@ class BenchmarkProfile:
         yield
         for line in self._problems(config.option):
             terminalreporter.write_line(f"lineprof: {line}", red=True)
-        written = [one for one in self._measured if one.name in self._files]
+        written = [(one, one.file.shown) for one in self._measured if one.file]
         if self._keeps_all and written:
             terminalreporter.section("lineprof: one more call of each benchmark")
-        for one in written:
-            shown = self._files[one.name].shown
+        for one, shown in written:
             text = f"{one.name}, median {in_words(round(one.median_s * 1e9))}"
             if self._keeps_all:
                 terminalreporter.write_line(clean_line(f"{shown}: {text}"))
@@ -176,7 +174,7 @@ class BenchmarkProfile:
     def _note(self, fixture: Any, run: _Run) -> None:  # noqa: ANN401  # its type
         """Profile a run that was just measured, if that profile is to be kept.
 
-        An exception is noted, and the test goes on.
+        An exception is noted, and the test goes on, unless a user has interrupted it.
         """
         median = fixture.stats["median"]
         is_slowest = all(median > one.median_s for one in self._measured)
@@ -185,27 +183,32 @@ class BenchmarkProfile:
         stats, problem = None, ""
         try:
             stats = run.profile(self._selected)
-        except LineprofError as error:
-            problem = error.message
-        except (Exception, SystemExit, *_OUTCOMES) as error:  # noqa: BLE001  # of the benchmark
+        except BaseException as error:  # of the benchmark
             problem = why_not(error)
-        one = _Measured(fixture=fixture, median_s=median, stats=stats, problem=problem)
-        self._measured = [*(self._measured if self._keeps_all else ()), one]
+            if isinstance(error, KeyboardInterrupt):
+                raise
+        finally:
+            one = _Measured(
+                fixture=fixture, median_s=median, stats=stats, problem=problem
+            )
+            self._measured = [*(self._measured if self._keeps_all else ()), one]
 
     def _write(self) -> None:
         """Write the profiles, and name them in the data of pytest-benchmark."""
+        taken: set[str] = set()  # paths without upper case, which a disk may ignore
         for place, one in enumerate(self._measured):
             if one.stats is None:
                 continue
+            stem = _stem(one.name)
             try:
-                file = self._file(_stem(one.name))
-                if file.path in {other.path for other in self._files.values()}:
-                    file = self._file(f"{_stem(one.name)}-{place}")
+                while (file := self._file(stem)).path.casefold() in taken:
+                    stem = f"{stem}-{place}"
                 one.stats.to_file(file.path)
             except LineprofError as error:
-                self._measured[place] = one._replace(stats=None, problem=str(error))
+                self._measured[place] = one._replace(problem=str(error))
             else:
-                self._files[one.name] = file
+                taken.add(file.path.casefold())
+                self._measured[place] = one._replace(file=file)
                 one.fixture.extra_info["lineprof"] = file.shown
 
     def _file(self, stem: str) -> OutputFile:

@@ -62,14 +62,11 @@ def _profile(task: Any, metadata: dict[str, Any], *, is_first: bool) -> None:  #
     """Write the profile of one call, unless this run has it; name it in `metadata`."""
     path = f"{_stem(task.name)}.lprof"
     if is_first or not _is_of_this_run(path, task):
-        from lineprof.errors import LineprofError  # noqa: PLC0415  # for that call
-
         try:
             _write(task, path)
-        except LineprofError as error:
-            _say(f"{task.name} was not profiled: {error}")
-            return
-        except Exception as error:  # noqa: BLE001  # of the benchmark
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # of the benchmark
             from kernprof.extra_call import why_not  # noqa: PLC0415  # seldom
 
             _say(f"{task.name} was not profiled: {why_not(error)}")

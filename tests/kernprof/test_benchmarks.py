@@ -244,6 +244,51 @@ def test_each_benchmark_has_a_profile_of_its_own(project: Path) -> None:
     assert shown in done.stdout
 
 
+def test_names_that_would_be_one_file_stay_apart(project: Path) -> None:
+    text = """\
+import pytest, work
+
+IDS = ["a-b-2", "a/b", "a-b", "A-b", "x" * 300, "x" * 301]
+
+@pytest.mark.parametrize("count", range(6), ids=IDS)
+def test_total(benchmark, count):
+    benchmark(work.total, count)
+"""
+    done = run_of(project, text, ALL, "--benchmark-json=all.json")
+    assert done.returncode == 0, done.stdout
+    known = {
+        one["params"]["count"]: one["extra_info"]["lineprof"]
+        for one in benchmarks(project / "all.json").values()
+    }
+    assert {count: total_of(project, name) for count, name in known.items()} == {
+        count: count + 1 for count in range(6)
+    }
+    assert len({name.casefold() for name in known.values()}) == 6
+
+
+def total_of(project: Path, name: str) -> int:
+    """Return the hits of the loop in `total`."""
+    return hits(load_stats(str(project / name)), "total")[5]
+
+
+def test_a_test_that_runs_again_has_two_profiles(project: Path) -> None:
+    write(
+        project,
+        "conftest.py",
+        "from _pytest.runner import runtestprotocol\n\n"
+        "def pytest_runtest_protocol(item, nextitem):\n"
+        "    item._initrequest()\n"
+        "    runtestprotocol(item, log=False)\n"
+        "    item._initrequest()\n",
+    )
+    done = run(project, ALL, "-k", "last")
+    shown = [line.partition(":")[0] for line in done.stdout.splitlines()]
+    assert [name for name in shown if name.endswith(".lprof")] == [
+        "test_work-test_last.lprof",
+        "test_work-test_last-1.lprof",
+    ]
+
+
 def test_an_installed_function_is_profiled(project: Path) -> None:
     text = "import json\n\ndef test_dumps(benchmark):\n    benchmark(json.dumps, [1])\n"
     run_of(project, text, SLOWEST)
@@ -306,6 +351,8 @@ def test_failing_benchmarks_fail_as_without_the_flag(project: Path) -> None:
         ("raise KeyError('gone')", "KeyError: 'gone'"),
         ("raise ValueError('one\\ntwo')", "ValueError: one"),
         ("sys.exit(3)", "SystemExit: 3"),
+        ("raise asyncio.CancelledError('c')", "CancelledError: c"),
+        ("raise GeneratorExit", "GeneratorExit"),
         ("pytest.skip('now')", "Skipped: now"),
         ("pytest.fail('now')", "Failed: now"),
         ("raise Mute", "Mute: <exception str() failed>"),
@@ -315,7 +362,7 @@ def test_an_error_of_the_call_is_one_line(
     project: Path, ending: str, shown: str
 ) -> None:
     text = f"""\
-import pytest, sys
+import asyncio, pytest, sys
 
 class Mute(Exception):
     def __str__(self):
@@ -335,10 +382,9 @@ def test_call(benchmark):
     assert done.returncode == 0, done.stdout
     (line,) = said(done)
     name = "tests/test_work.py::test_call"
-    problem = line.removeprefix(
-        f"lineprof: {name} was not profiled: one more call raised "
-    )
-    assert problem.rpartition("test_work.")[2].endswith(shown), line
+    start = f"lineprof: {name} was not profiled: one more call raised "
+    assert line.startswith(start)
+    assert line.endswith(shown)
     assert profiles(project) == []
 
 
@@ -366,7 +412,10 @@ def call():
 def test_call(benchmark):
     benchmark.pedantic(call)
 """
-    assert run_of(project, text, SLOWEST).returncode == pytest.ExitCode.INTERRUPTED
+    done = run_of(project, text, SLOWEST)
+    assert done.returncode == pytest.ExitCode.INTERRUPTED
+    (line,) = said(done)
+    assert line.endswith(" was not profiled: one more call raised KeyboardInterrupt")
 
 
 @pytest.mark.parametrize(

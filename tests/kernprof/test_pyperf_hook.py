@@ -226,18 +226,25 @@ import pyperf, sys
 
 def fragile():
     if "lineprof.recording" in sys.modules:
-        raise ValueError("no\\x1b more")
+        {ending}
 
 pyperf.Runner().bench_func("fra gile", fragile)
 """
 
 
-def test_an_error_of_the_call_is_a_line(project: Path) -> None:
-    write(project, "bench.py", FAILING)
+@pytest.mark.parametrize(
+    ("ending", "shown"),
+    [
+        ("raise ValueError('no\\x1b more')", "ValueError: no\\x1b more"),
+        ("sys.exit(3)", "SystemExit: 3"),
+        ("raise GeneratorExit", "GeneratorExit"),
+    ],
+)
+def test_an_error_of_the_call_is_a_line(project: Path, ending: str, shown: str) -> None:
+    write(project, "bench.py", FAILING.format(ending=ending))
     done = run(project, "bench.py", "-o", "all.json", "--debug-single-value")
     assert done.stderr == (
-        "lineprof: fra gile was not profiled:"
-        " one more call raised ValueError: no\\x1b more\n"
+        f"lineprof: fra gile was not profiled: one more call raised {shown}\n"
     )
     (benchmark,) = pyperf.BenchmarkSuite.load(str(project / "all.json"))
     assert "lineprof" not in benchmark.get_metadata()
