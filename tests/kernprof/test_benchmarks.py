@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from as_python import write
-from whole_program import names
+from pytest_runs import run_pytest
+from whole_program import hits, names
 
 from lineprof import load_stats
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
-    from lineprof import LineStats
 
 pytest.importorskip("pytest_benchmark")
 
@@ -77,29 +75,14 @@ def project(tmp_path: Path) -> Path:
 def run(
     project: Path, *words: str, under: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run pytest in the project, not as a worker of this run of pytest."""
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    arguments = [*under, "-m", "pytest", "-p", "no:cacheprovider", *SHORT, *words]
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=project,
-        env={**plain, "PYTHONPATH": str(project / "src"), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Run pytest in the project, with few rounds."""
+    return run_pytest(project, *SHORT, *words, under=under)
 
 
 def run_of(project: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run these tests instead."""
     write(project, "tests/test_work.py", text)
     return run(project, *words)
-
-
-def hits(stats: LineStats, name: str) -> dict[int, int]:
-    """Return the hits of the lines of one function."""
-    (function,) = (one for one in stats.functions if one.name == name)
-    return {row.line: row.hits for row in function.rows}
 
 
 def profiles(project: Path) -> list[str]:
@@ -452,15 +435,7 @@ def test_without_a_measured_benchmark_a_line_says_why(
 def test_impossible_requests_end_the_run_at_once(
     project: Path, words: list[str], shown: str
 ) -> None:
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", SLOWEST, *words],
-        cwd=project,
-        env=plain,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(project, SLOWEST, *words)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "ERROR: --lineprof-benchmark: " in done.stderr
     assert shown in done.stderr

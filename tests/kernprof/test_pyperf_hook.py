@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import write
-from whole_program import names
+from whole_program import hits, names
 
 from kernprof.pyperf_hook import Hook
 from lineprof import load_stats
@@ -17,7 +17,6 @@ from lineprof import load_stats
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof import LineStats
 
 pyperf = pytest.importorskip("pyperf")
 
@@ -99,12 +98,6 @@ def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done
-
-
-def hits(stats: LineStats, name: str) -> dict[int, int]:
-    """Return the hits of the lines of one function."""
-    (function,) = (one for one in stats.functions if one.name == name)
-    return {row.line: row.hits for row in function.rows}
 
 
 def states(project: Path) -> dict[str, list[list[str]]]:
