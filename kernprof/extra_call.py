@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from traceback import format_exception_only
 from typing import TYPE_CHECKING
 
-from lineprof.errors import LineprofError
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import CodeType
@@ -32,6 +30,8 @@ def stem_of(name: str) -> str:
 
 def why_not(error: BaseException) -> str:
     """Return one line on an `error` of the call; its text may raise an error itself."""
+    from lineprof.errors import LineprofError  # noqa: PLC0415  # seldom
+
     if isinstance(error, LineprofError):
         return str(error)
     lines = "".join(format_exception_only(error)).strip().splitlines()

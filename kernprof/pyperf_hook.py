@@ -104,7 +104,7 @@ def _is_of_this_run(path: str, task: Any) -> bool:  # noqa: ANN401  # of pyperf
     try:
         import psutil  # noqa: PLC0415  # of pyperf
 
-        manager = os.getppid() if task.args.worker else os.getpid()
+        manager = os.getpid() if task.args.pipe is None else os.getppid()
         started = float(psutil.Process(manager).create_time())
         if hasattr(time, "CLOCK_BOOTTIME"):  # psutil has whole seconds of the boot
             up = time.clock_gettime(time.CLOCK_BOOTTIME)

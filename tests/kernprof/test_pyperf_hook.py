@@ -168,6 +168,15 @@ def test_a_run_without_calibration_has_a_new_profile(project: Path, flag: str) -
     assert metadata["lineprof"] == old.name
 
 
+def test_a_worker_that_users_start_has_a_new_profile(project: Path) -> None:
+    words = ("bench.py", "--worker", "--loops=1", "--warmups=1")
+    run(project, *words)
+    write(project, "work.py", WORK.replace("range(count)", "range(count + 1)"))
+    run(project, *words)
+    stats = load_stats(str(project / "bench-quick.lprof"))
+    assert hits(stats, "total") == {2: 1, 3: 4, 4: 3, 5: 1}
+
+
 def test_a_statement_of_timeit_is_profiled(project: Path) -> None:
     run(project, "-m", "pyperf", "timeit", "-s", "import work", "work.total(7)")
     stats = load_stats(str(project / "pyperf-timeit.lprof"))
