@@ -227,8 +227,8 @@ class BenchmarkProfile:
         if self._measured or WORKER in os.environ or option.collectonly:
             return
         why = ""
-        if getattr(option, "numprocesses", None) or getattr(option, "tx", None):
-            why = ", as pytest-xdist switches them off: leave out -n"
+        if getattr(option, "dist", "no") != "no":
+            why = ", as pytest-xdist switches them off: leave out -n and --dist"
         elif option.benchmark_skip or option.benchmark_disable:
             flag = "skip" if option.benchmark_skip else "disable"
             why = f", because of --benchmark-{flag}"

@@ -406,14 +406,18 @@ def test_call(benchmark):
     [
         (["--benchmark-disable"], ", because of --benchmark-disable"),
         (["--benchmark-skip"], ", because of --benchmark-skip"),
-        (["-n2"], ", as pytest-xdist switches them off: leave out -n"),
+        (["-n2"], ", as pytest-xdist switches them off: leave out -n and --dist"),
+        (
+            ["--dist=load"],
+            ", as pytest-xdist switches them off: leave out -n and --dist",
+        ),
         (["-k", "nothing"], ""),
     ],
 )
 def test_without_a_measured_benchmark_a_line_says_why(
     project: Path, words: list[str], why: str
 ) -> None:
-    if "-n2" in words:
+    if words[0] in {"-n2", "--dist=load"}:
         pytest.importorskip("xdist")
     plain = run(project, *words)
     done = run(project, SLOWEST, *words)
