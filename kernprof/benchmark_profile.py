@@ -17,8 +17,7 @@ import pytest
 
 from kernprof.extra_call import profile_of_call, stem_of, why_not
 from kernprof.output_file import Names, OutputFile, output_of
-from kernprof.pytest_profile import WORKER, project_filter
-from kernprof.pytest_screen import screen_of
+from kernprof.pytest_profile import WORKER, project_filter, write_screen
 from lineprof.console.output import clean_line
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder
@@ -49,7 +48,7 @@ class _Run(NamedTuple):
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> _Run:
-        """Return that of the arguments of a call of the fixture."""
+        """Return the run that a call of the fixture measures, by its arguments."""
         return cls(
             function=given["function_to_benchmark"],
             args=given.get("args", ()),
@@ -58,7 +57,7 @@ class _Run(NamedTuple):
 
     @classmethod
     def of_pedantic(cls, given: dict[str, Any]) -> _Run:
-        """Return that of the arguments of a call of its method `pedantic`."""
+        """Return the run that a call of `pedantic` measures, by its arguments."""
         return cls(
             function=given["target"],
             args=given.get("args", ()),
@@ -157,10 +156,14 @@ class BenchmarkProfile:
         yield
         for line in self._problems(config.option):
             terminalreporter.write_line(f"lineprof: {line}", red=True)
-        written = [(one, one.file.shown) for one in self._measured if one.file]
+        written = [
+            (one, one.stats, one.file.shown)
+            for one in self._measured
+            if one.stats and one.file
+        ]
         if self._keeps_all and written:
             terminalreporter.section("lineprof: one more call of each benchmark")
-        for one, shown in written:
+        for one, stats, shown in written:
             text = f"{one.name}, median {in_words(round(one.median_s * 1e9))}"
             if self._keeps_all:
                 terminalreporter.write_line(clean_line(f"{shown}: {text}"))
@@ -168,8 +171,7 @@ class BenchmarkProfile:
             terminalreporter.section(f"lineprof: {shown}")
             text = f"one more call of the slowest benchmark: {text}"
             terminalreporter.write_line(clean_line(text))
-            for line in _screen(one.stats, shown, terminalreporter, config):
-                terminalreporter.write_line(line)
+            write_screen(stats, shown, terminalreporter, config)
 
     def _note(self, fixture: Any, run: _Run) -> None:  # noqa: ANN401  # its type
         """Profile a run that was just measured, if that profile is to be kept.
@@ -261,19 +263,6 @@ def _watched(kind: Any, note: Callable[[Any, _Run], None]) -> type:  # noqa: ANN
     for name in ("__doc__", "__module__", "__qualname__"):  # as tracebacks show them
         own[name] = getattr(kind, name)
     return type(kind.__name__, (kind,), own)
-
-
-def _screen(
-    stats: LineStats | None,
-    file: str,
-    reporter: pytest.TerminalReporter,
-    config: pytest.Config,
-) -> list[str]:
-    """Return the lines of the first screen of a profile that is in `file`."""
-    assert stats is not None  # noqa: S101  # for mypy: it was written
-    lines: list[str] = []
-    with_descriptors(lambda: lines.extend(screen_of(stats, file, reporter, config)))
-    return lines
 
 
 def _stem(name: str) -> str:
