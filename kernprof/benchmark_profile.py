@@ -10,6 +10,7 @@ would set up its fixtures anew, those of the session too.
 from __future__ import annotations
 
 import os
+from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -243,6 +244,7 @@ def _watched(kind: Any, note: Callable[[Any, _Run], None]) -> type:  # noqa: ANN
     It is made of the fixture's public calls alone.
     """
 
+    @wraps(kind.__call__)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> object:  # noqa: ANN401
         __tracebackhide__ = True
         result = kind.__call__(self, *args, **kwargs)
@@ -251,6 +253,7 @@ def _watched(kind: Any, note: Callable[[Any, _Run], None]) -> type:  # noqa: ANN
             note(self, _Run.of(given.arguments))
         return result
 
+    @wraps(kind.pedantic)
     def pedantic(self: Any, /, *args: Any, **kwargs: Any) -> object:  # noqa: ANN401
         __tracebackhide__ = True
         result = kind.pedantic(self, *args, **kwargs)

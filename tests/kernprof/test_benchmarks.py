@@ -384,6 +384,26 @@ def test_a_fixture_around_that_of_the_plugin_is_watched_once(project: Path) -> N
     assert found["extra_info"]["states"] == [*[False] * 7, True]
 
 
+def test_the_fixture_looks_as_without_the_flag(project: Path) -> None:
+    text = """\
+import inspect, work
+
+def test_look(benchmark):
+    kind = type(benchmark)
+    shown = [kind.__name__, kind.__doc__, kind.__module__]
+    shown += [str(inspect.signature(one)) for one in (benchmark, benchmark.pedantic)]
+    benchmark.extra_info["shown"] = [*shown, kind.pedantic.__qualname__]
+    benchmark(work.total, 1)
+"""
+    shown = []
+    for words in ((), (SLOWEST,)):
+        done = run_of(project, text, "--benchmark-json=all.json", *words)
+        assert done.returncode == 0, done.stdout
+        (one,) = benchmarks(project / "all.json").values()
+        shown.append(one["extra_info"]["shown"])
+    assert shown[0] == shown[1]
+
+
 def test_an_interrupted_call_ends_the_run(project: Path) -> None:
     text = """\
 import work
