@@ -10,6 +10,7 @@ would set up its fixtures anew, those of the session too.
 from __future__ import annotations
 
 import os
+from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,8 +18,7 @@ import pytest
 
 from kernprof.extra_call import profile_of_call, stem_of, why_not
 from kernprof.output_file import Names, OutputFile, output_of
-from kernprof.pytest_profile import WORKER, project_filter
-from kernprof.pytest_screen import screen_of
+from kernprof.pytest_profile import WORKER, project_filter, write_screen
 from lineprof.console.output import clean_line
 from lineprof.errors import LineprofError
 from lineprof.files import current_folder
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
 
 _WATCHED = "_lineprof_watched"  # attribute of the class of a fixture
-_OUTCOMES = (pytest.skip.Exception, pytest.fail.Exception)  # no subclasses of Exception
 
 
 class _Run(NamedTuple):
@@ -50,7 +49,7 @@ class _Run(NamedTuple):
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> _Run:
-        """Return that of the arguments of a call of the fixture."""
+        """Return the run that a call of the fixture measures, by its arguments."""
         return cls(
             function=given["function_to_benchmark"],
             args=given.get("args", ()),
@@ -59,7 +58,7 @@ class _Run(NamedTuple):
 
     @classmethod
     def of_pedantic(cls, given: dict[str, Any]) -> _Run:
-        """Return that of the arguments of a call of its method `pedantic`."""
+        """Return the run that a call of `pedantic` measures, by its arguments."""
         return cls(
             function=given["target"],
             args=given.get("args", ()),
@@ -91,6 +90,7 @@ class _Measured(NamedTuple):
     median_s: float
     stats: LineStats | None  # None if there is no profile, because of
     problem: str
+    file: OutputFile | None = None  # None as long as it is not written
 
     @property
     def name(self) -> str:
@@ -115,7 +115,6 @@ class BenchmarkProfile:
         self._start = current_folder()
         self._selected = project_filter(str(config.rootpath), options)
         self._measured: list[_Measured] = []
-        self._files: dict[str, OutputFile] = {}  # written, by the name of a benchmark
         one, other = self._file("a"), self._file("b")
         if self._keeps_all and one.path == other.path:
             raise LineprofError(
@@ -158,11 +157,14 @@ class BenchmarkProfile:
         yield
         for line in self._problems(config.option):
             terminalreporter.write_line(f"lineprof: {line}", red=True)
-        written = [one for one in self._measured if one.name in self._files]
+        written = [
+            (one, one.stats, one.file.shown)
+            for one in self._measured
+            if one.stats and one.file
+        ]
         if self._keeps_all and written:
             terminalreporter.section("lineprof: one more call of each benchmark")
-        for one in written:
-            shown = self._files[one.name].shown
+        for one, stats, shown in written:
             text = f"{one.name}, median {in_words(round(one.median_s * 1e9))}"
             if self._keeps_all:
                 terminalreporter.write_line(clean_line(f"{shown}: {text}"))
@@ -170,13 +172,12 @@ class BenchmarkProfile:
             terminalreporter.section(f"lineprof: {shown}")
             text = f"one more call of the slowest benchmark: {text}"
             terminalreporter.write_line(clean_line(text))
-            for line in _screen(one.stats, shown, terminalreporter, config):
-                terminalreporter.write_line(line)
+            write_screen(stats, shown, terminalreporter, config)
 
     def _note(self, fixture: Any, run: _Run) -> None:  # noqa: ANN401  # its type
         """Profile a run that was just measured, if that profile is to be kept.
 
-        An exception is noted, and the test goes on.
+        An exception is noted, and the test goes on, unless a user has interrupted it.
         """
         median = fixture.stats["median"]
         is_slowest = all(median > one.median_s for one in self._measured)
@@ -185,27 +186,32 @@ class BenchmarkProfile:
         stats, problem = None, ""
         try:
             stats = run.profile(self._selected)
-        except LineprofError as error:
-            problem = error.message
-        except (Exception, SystemExit, *_OUTCOMES) as error:  # noqa: BLE001  # of the benchmark
+        except BaseException as error:  # of the benchmark
             problem = why_not(error)
-        one = _Measured(fixture=fixture, median_s=median, stats=stats, problem=problem)
-        self._measured = [*(self._measured if self._keeps_all else ()), one]
+            if isinstance(error, KeyboardInterrupt):
+                raise
+        finally:
+            one = _Measured(
+                fixture=fixture, median_s=median, stats=stats, problem=problem
+            )
+            self._measured = [*(self._measured if self._keeps_all else ()), one]
 
     def _write(self) -> None:
         """Write the profiles, and name them in the data of pytest-benchmark."""
+        taken: set[str] = set()  # paths without upper case, which a disk may ignore
         for place, one in enumerate(self._measured):
             if one.stats is None:
                 continue
+            stem = _stem(one.name)
             try:
-                file = self._file(_stem(one.name))
-                if file.path in {other.path for other in self._files.values()}:
-                    file = self._file(f"{_stem(one.name)}-{place}")
+                while (file := self._file(stem)).path.casefold() in taken:
+                    stem = f"{stem}-{place}"
                 one.stats.to_file(file.path)
             except LineprofError as error:
-                self._measured[place] = one._replace(stats=None, problem=str(error))
+                self._measured[place] = one._replace(problem=str(error))
             else:
-                self._files[one.name] = file
+                taken.add(file.path.casefold())
+                self._measured[place] = one._replace(file=file)
                 one.fixture.extra_info["lineprof"] = file.shown
 
     def _file(self, stem: str) -> OutputFile:
@@ -224,8 +230,8 @@ class BenchmarkProfile:
         if self._measured or WORKER in os.environ or option.collectonly:
             return
         why = ""
-        if getattr(option, "numprocesses", None) or getattr(option, "tx", None):
-            why = ", as pytest-xdist switches them off: leave out -n"
+        if getattr(option, "dist", "no") != "no":
+            why = ", as pytest-xdist switches them off: leave out -n and --dist"
         elif option.benchmark_skip or option.benchmark_disable:
             flag = "skip" if option.benchmark_skip else "disable"
             why = f", because of --benchmark-{flag}"
@@ -238,6 +244,7 @@ def _watched(kind: Any, note: Callable[[Any, _Run], None]) -> type:  # noqa: ANN
     It is made of the fixture's public calls alone.
     """
 
+    @wraps(kind.__call__)
     def call(self: Any, /, *args: Any, **kwargs: Any) -> object:  # noqa: ANN401
         __tracebackhide__ = True
         result = kind.__call__(self, *args, **kwargs)
@@ -246,6 +253,7 @@ def _watched(kind: Any, note: Callable[[Any, _Run], None]) -> type:  # noqa: ANN
             note(self, _Run.of(given.arguments))
         return result
 
+    @wraps(kind.pedantic)
     def pedantic(self: Any, /, *args: Any, **kwargs: Any) -> object:  # noqa: ANN401
         __tracebackhide__ = True
         result = kind.pedantic(self, *args, **kwargs)
@@ -258,19 +266,6 @@ def _watched(kind: Any, note: Callable[[Any, _Run], None]) -> type:  # noqa: ANN
     for name in ("__doc__", "__module__", "__qualname__"):  # as tracebacks show them
         own[name] = getattr(kind, name)
     return type(kind.__name__, (kind,), own)
-
-
-def _screen(
-    stats: LineStats | None,
-    file: str,
-    reporter: pytest.TerminalReporter,
-    config: pytest.Config,
-) -> list[str]:
-    """Return the lines of the first screen of a profile that is in `file`."""
-    assert stats is not None  # noqa: S101  # for mypy: it was written
-    lines: list[str] = []
-    with_descriptors(lambda: lines.extend(screen_of(stats, file, reporter, config)))
-    return lines
 
 
 def _stem(name: str) -> str:

@@ -30,6 +30,10 @@ def stem_of(name: str) -> str:
 
 def why_not(error: BaseException) -> str:
     """Return one line on an `error` of the call; its text may raise an error itself."""
+    from lineprof.errors import LineprofError  # noqa: PLC0415  # seldom
+
+    if isinstance(error, LineprofError):
+        return str(error)
     lines = "".join(format_exception_only(error)).strip().splitlines()
     return f"one more call raised {lines[0]}"
 

@@ -62,14 +62,11 @@ def _profile(task: Any, metadata: dict[str, Any], *, is_first: bool) -> None:  #
     """Write the profile of one call, unless this run has it; name it in `metadata`."""
     path = f"{_stem(task.name)}.lprof"
     if is_first or not _is_of_this_run(path, task):
-        from lineprof.errors import LineprofError  # noqa: PLC0415  # for that call
-
         try:
             _write(task, path)
-        except LineprofError as error:
-            _say(f"{task.name} was not profiled: {error}")
-            return
-        except Exception as error:  # noqa: BLE001  # of the benchmark
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  # of the benchmark
             from kernprof.extra_call import why_not  # noqa: PLC0415  # seldom
 
             _say(f"{task.name} was not profiled: {why_not(error)}")
@@ -107,7 +104,7 @@ def _is_of_this_run(path: str, task: Any) -> bool:  # noqa: ANN401  # of pyperf
     try:
         import psutil  # noqa: PLC0415  # of pyperf
 
-        manager = os.getppid() if task.args.worker else os.getpid()
+        manager = os.getpid() if task.args.pipe is None else os.getppid()
         started = float(psutil.Process(manager).create_time())
         if hasattr(time, "CLOCK_BOOTTIME"):  # psutil has whole seconds of the boot
             up = time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -25,7 +25,6 @@ from lineprof.recording.profiler import LineProfiler
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
     from typing import Any
 
 _FILE = "pytest.lprof"
@@ -88,13 +87,9 @@ class TestProfile:
         if self._problem:
             terminalreporter.write_line(f"lineprof: {self._problem}", red=True)
         elif self._stats is not None:
-            terminalreporter.section(f"lineprof: {self._out.shown}")
-            lines: list[str] = []
-            with_descriptors(
-                lambda: lines.extend(self._screen(terminalreporter, config))
-            )
-            for line in lines:
-                terminalreporter.write_line(line)
+            shown = self._out.shown
+            terminalreporter.section(f"lineprof: {shown}")
+            write_screen(self._stats, shown, terminalreporter, config)
 
     def end(self) -> None:
         """Stop, and write the profile if another plugin's error has prevented that."""
@@ -119,7 +114,6 @@ class TestProfile:
             self._problem = str(error)
 
     def _write_file(self, profiler: LineProfiler | None) -> None:
-
         self._stats = self._new_stats(profiler)
         path = self._out.path + self._worker_part
         if self._stats.is_empty and has_profile(path):
@@ -143,19 +137,29 @@ class TestProfile:
             os.unlink(path)
         return stats
 
-    def _screen(
-        self, reporter: pytest.TerminalReporter, config: pytest.Config
-    ) -> Iterable[str]:
-        """Return the lines of the first screen of the profile."""
-        from kernprof.pytest_screen import screen_of  # noqa: PLC0415  # at the end
-
-        assert self._stats is not None  # noqa: S101  # for mypy: it was written
-        return screen_of(self._stats, self._out.shown, reporter, config)
-
 
 def _part(worker: dict[str, Any]) -> str:
     """Return the end of the name of a worker's file."""
     return f".{worker['testrunuid']}-{worker['workerid']}"
+
+
+def write_screen(
+    stats: LineStats,
+    file: str,
+    reporter: pytest.TerminalReporter,
+    config: pytest.Config,
+) -> None:
+    """Write the first screen of a profile, which is in `file`."""
+    lines: list[str] = []
+
+    def make() -> None:
+        from kernprof.pytest_screen import screen_of  # noqa: PLC0415  # at the end
+
+        lines.extend(screen_of(stats, file, reporter, config))
+
+    with_descriptors(make)
+    for line in lines:
+        reporter.write_line(line)
 
 
 def _has_measured(config: pytest.Config) -> bool:
@@ -167,7 +171,7 @@ def _has_measured(config: pytest.Config) -> bool:
 def project_filter(folder: str, options: argparse.Namespace) -> FunctionFilter:
     """Return the filter of the project in `folder`; LineprofError if none can be used.
 
-    It is that of --lineprof-include and --lineprof-exclude, too.
+    It also has the names of --lineprof-include and --lineprof-exclude.
     """
     if isinstance(getattr(builtins, "profile", None), LineProfiler):
         raise LineprofError("kernprof profiles this run already: leave out one of them")

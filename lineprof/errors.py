@@ -44,6 +44,11 @@ def printable(text: str, *, keep: str = "") -> str:
     return text.translate(_ESCAPES)
 
 
+def without_surrogates(text: str) -> str:
+    r"""Return `text` with lone surrogates as escapes (``\udc80``): UTF-8 has none."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class LineprofError(Exception):
     """An error with a cause (`message`) and a remedy (`hint`).
 

@@ -29,7 +29,14 @@ from lineprof.processes.recovery import recover, running_program, runs_of
 from lineprof.storage import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import (
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from typing import NoReturn
 
     from lineprof.console.progress import Progress
@@ -327,6 +334,17 @@ def write_report(
     keep_profiles(files, target)
     write_file(map(clean_line, lines), target)
     return target
+
+
+def chosen_form(parser: argparse.ArgumentParser, forms: Mapping[str, object]) -> str:
+    """Return the flag of the form of output that is asked for; "" if none is.
+
+    Two are an error of the command line.
+    """
+    form, *others = *(form for form, is_asked in forms.items() if is_asked), ""
+    if len(others) > 1:
+        parser.error(f"{form} takes no {others[0]}")
+    return form
 
 
 def print_markdown(lines: Iterable[str]) -> None:

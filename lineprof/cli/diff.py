@@ -13,6 +13,7 @@ from lineprof.cli.command import (
     Command,
     add_argument,
     add_source_root,
+    chosen_form,
     each_once,
     find_profile,
     print_markdown,
@@ -191,9 +192,7 @@ def _diff(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None:
         "--markdown": parsed.as_markdown,
         "-o": parsed.log_file is not None and parsed.html,
     }
-    form, *others = [*filter(forms.get, forms), ""]
-    if len(others) > 1:
-        parser.error(f"{form} takes no {others[0]}")
+    chosen_form(parser, forms)
     for flag in ("limit", "min_percent") if parsed.html else ():
         if getattr(parsed, flag) is not None:
             parser.error(

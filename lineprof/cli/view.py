@@ -18,6 +18,7 @@ from lineprof.cli.command import (
     Command,
     add_argument,
     add_source_root,
+    chosen_form,
     find_profile,
     names_and_profiles,
     print_markdown,
@@ -247,9 +248,7 @@ def _chosen(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> View
         view = parsed.view = _JSON
     forms = _forms(parsed)
     is_csv = forms[CSV.long]
-    form, *others = [*filter(forms.get, forms), ""]
-    if len(others) > 1:
-        parser.error(f"{form} takes no {others[0]}")
+    form = chosen_form(parser, forms)
     is_form = form in {f"--{_JSON.name}", _MARKDOWN} and view not in (_DEFAULT, _JSON)
     if is_form and view.rows is None:
         parser.error(f"--{view.name} takes no {form}")

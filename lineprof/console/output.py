@@ -11,7 +11,7 @@ import os
 import sys
 from contextlib import suppress
 
-from lineprof.errors import LineprofError, printable
+from lineprof.errors import LineprofError, printable, without_surrogates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def shell_word(text: str) -> str:
     """
     import shlex  # noqa: PLC0415  # at the end of a run alone
 
-    plain = printable(text).encode("utf-8", "backslashreplace").decode()
+    plain = without_surrogates(printable(text))
     if plain == text:
         return shlex.quote(text)
     return "$'" + "".join(map(_shell_character, text)) + "'"

@@ -101,7 +101,7 @@ def remarks(profile: Profile) -> Iterator[str]:
 
 @dataclass(eq=False, slots=True)
 class _Frame:
-    """What a node shows: a function, a line of it, or something else."""
+    """Content of a node: a function, a line of it, or something else."""
 
     name: str
     text: str  # in JSON

@@ -10,7 +10,7 @@ from struct import pack
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
-from lineprof.errors import CONTROLS, LineprofError
+from lineprof.errors import CONTROLS, LineprofError, without_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -50,8 +50,7 @@ def quoted(text: str) -> str:
     as they are, as Perfetto does not decode escapes; those that act on a terminal come
     as escapes even so.
     """
-    plain = text.encode("utf-8", "backslashreplace").decode()
-    made = json.dumps(plain, ensure_ascii=False)
+    made = json.dumps(without_surrogates(text), ensure_ascii=False)
     return made if made.isprintable() else made.translate(_CONTROLS)
 
 
@@ -63,7 +62,7 @@ def url(file: str) -> str:
     """
     if not os.path.isabs(file):
         return file.replace(":", "%3A")
-    return Path(file.encode("utf-8", "backslashreplace").decode()).as_uri()
+    return Path(without_surrogates(file)).as_uri()
 
 
 _CHUNK = 1 << 16  # bytes or characters

@@ -11,7 +11,7 @@ from __future__ import annotations
 import marshal
 from typing import TYPE_CHECKING
 
-from lineprof.errors import printable
+from lineprof.errors import printable, without_surrogates
 from lineprof.export.stacks import calls_between, remarks_of_calls
 from lineprof.model.call_graph import function_totals, sum_of_nodes
 from lineprof.model.records import DEEPER
@@ -79,7 +79,7 @@ def _place(key: Key) -> Key:
 
 def _shown(text: str) -> str:
     """Return `text` with escapes, as pstats prints it unchanged."""
-    return printable(text).encode("utf-8", "backslashreplace").decode()
+    return without_surrogates(printable(text))
 
 
 def remarks(profile: Profile) -> Iterator[str]:

@@ -16,6 +16,7 @@ from itertools import count
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from lineprof.errors import without_surrogates
 from lineprof.export.encoding import int64
 from lineprof.export.made_once import MadeOnce
 from lineprof.export.tables import csv_remarks
@@ -246,7 +247,7 @@ def _plain(row: Iterable[object]) -> list[object]:
     Raises LineprofError for a number of more than 64 bits.
     """
     return [
-        one.encode("utf-8", "backslashreplace").decode()
+        without_surrogates(one)
         if isinstance(one, str) and not one.isascii()
         else int64(one)
         if isinstance(one, int)

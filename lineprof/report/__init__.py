@@ -241,7 +241,7 @@ VIEWS = {view.name: view for view in (TEXT, JSON, *_OTHERS)}
 def default_view(profile: Profile, sources: Sources, options: Options) -> View:
     """Return the view of `profile` for a reader who chose none.
 
-    A Markdown document has the first screen above short tables, too, which are closed.
+    A Markdown document has the first screen also above short tables, which are closed.
     """
     if isinstance(options.terminal, Document) and profile.processes:
         return _OVERVIEW

@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING
 
 from lineprof.console.terminal import Terminal, box_characters_of
-from lineprof.errors import printable
+from lineprof.errors import printable, without_surrogates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -218,7 +218,7 @@ def _fitting(lines: Sequence[str], room: int) -> Sequence[str]:
 def _clean(text: str) -> str:
     text = printable(text, keep="\t").expandtabs()
     text = _MANY_TICKS.sub("`" * (_MAX_TICKS - 1) + "…", text)
-    return text.encode("utf-8", "backslashreplace").decode()
+    return without_surrogates(text)
 
 
 def _cut(text: str, width: int) -> str:

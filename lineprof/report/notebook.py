@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from lineprof.errors import printable
+from lineprof.errors import printable, without_surrogates
 from lineprof.model.units import AUTO_UNIT
 from lineprof.report.html import render
 from lineprof.report.line_table import (
@@ -162,8 +162,7 @@ def _idle(functions: Sequence[FunctionTable]) -> Iterator[str]:
 
 def _text(text: str) -> str:
     """Return any text for HTML, escaped and without control characters."""
-    clean = printable(text, keep="\t")
-    return escape(clean.encode("utf-8", "backslashreplace").decode())
+    return escape(without_surrogates(printable(text, keep="\t")))
 
 
 # Style, for light and dark pages: colours are laid over the page's own.

@@ -301,7 +301,8 @@ CSV = switch(
 )
 
 SARIF = switch(
-    "--sarif", "a log of SARIF 2.1.0, for code scanning and editors; see also -o"
+    "--sarif",
+    "with --advice: a log of SARIF 2.1.0, for code scanning and editors; see also -o",
 )
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
-from lineprof.errors import printable
+from lineprof.errors import printable, without_surrogates
 from lineprof.files import absolute_path, current_folder, real_path, short_path
 from lineprof.model.names import MODULE, short_names
 from lineprof.version import VERSION
@@ -225,7 +225,7 @@ def _clean(value: object) -> object:
 
 
 def _cleaned(text: str) -> str:
-    return printable(text, keep="\t").encode("utf-8", "backslashreplace").decode()
+    return without_surrogates(printable(text, keep="\t"))
 
 
 def fingerprints(identities: Iterable[str]) -> Iterator[str]:

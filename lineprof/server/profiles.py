@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.errors import LineprofError, printable
+from lineprof.errors import LineprofError, printable, without_surrogates
 from lineprof.files import absolute_path
 from lineprof.storage.reader import load_processes
 
@@ -249,7 +249,7 @@ def _id_of(name: str) -> str:
 
 def shown(text: str) -> str:
     """Return a name as text for people: no control characters, valid Unicode."""
-    return printable(text).encode("utf-8", "backslashreplace").decode()
+    return without_surrogates(printable(text))
 
 
 def _program_of(path: str) -> tuple[str, int]:

@@ -47,7 +47,7 @@ _BAD_REQUEST, _NOT_FOUND, _UNAVAILABLE = 400, 404, 503
 
 
 class Sources(NamedTuple):
-    """How profiles are read, and written as pprof."""
+    """Functions that read profiles, and that write them as pprof."""
 
     # Of the path of a profile: what its run has counted so far, if that goes on; the
     # profile in the file. Both raise LineprofError.

@@ -1,5 +1,6 @@
 """The workflow of GitHub and the job of GitLab in docs/recipes.md, step by step.
 
+Also what TensorBoard is given there.
 Their shell runs in a repository with two commits. GitHub is a program `gh` that keeps
 comments in a file; GitLab is a server of its Notes API, which curl talks to.
 """
@@ -261,3 +262,37 @@ def test_the_job_of_gitlab_keeps_one_note(folder: Path) -> None:
             check_comparison(diff)
     assert notes[0]["body"] == "another's"
     assert job["artifacts"]["paths"] == ["*.lprof", "diff.md"]
+
+
+WRITER = """\
+class SummaryWriter:
+    def __init__(self, folder): assert folder == "runs/train"
+    def __enter__(self): return self
+    def __exit__(self, *exception): pass
+    def add_text(self, tag, text): print(text)
+"""
+
+
+def test_tensorboard_gets_tables_and_no_html(tmp_path: Path) -> None:
+    """It shows tags as text, but those of its list (its plugin_util.py)."""
+    blocks = [one.text for one in blocks_of(PAGES["recipes.md"])]
+    (text,) = [text for text in blocks if "SummaryWriter" in text]
+    module = tmp_path / "torch" / "utils" / "tensorboard.py"
+    module.parent.mkdir(parents=True)
+    module.write_text(WRITER, encoding="utf-8")
+    (tmp_path / "train.py").write_text(BENCH, encoding="utf-8")
+    train = ["-m", "kernprof", "-lq", "-o", "train.lprof", "train.py"]
+    outputs = [
+        subprocess.run(
+            [sys.executable, *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            capture_output=True,
+            check=True,
+        ).stdout.decode()
+        for words in (train, ["-c", text])
+    ]
+    screen = outputs[-1]
+    hottest, *_ = tables(screen)
+    assert "parts = parts | {number}  # @octocat" in {row[-1] for row in hottest}
+    assert "<details>" not in screen

@@ -28,6 +28,12 @@ def names(stats: LineStats) -> list[str]:
     return sorted(short(one.file, one.name) for one in stats.functions)
 
 
+def hits(stats: LineStats, name: str) -> dict[int, int]:
+    """Return the hits of the lines of one function."""
+    (function,) = (one for one in stats.functions if one.name == name)
+    return {row.line: row.hits for row in function.rows}
+
+
 def calls(stats: LineStats) -> dict[str, int]:
     """Return the calls of each function of a profile."""
     return {short(one.file, one.name): one.calls for one in stats.functions}

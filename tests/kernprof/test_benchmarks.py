@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from as_python import write
-from whole_program import names
+from pytest_runs import run_pytest
+from whole_program import hits, names
 
 from lineprof import load_stats
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
-    from lineprof import LineStats
 
 pytest.importorskip("pytest_benchmark")
 
@@ -77,29 +75,14 @@ def project(tmp_path: Path) -> Path:
 def run(
     project: Path, *words: str, under: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """Run pytest in the project, not as a worker of this run of pytest."""
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    arguments = [*under, "-m", "pytest", "-p", "no:cacheprovider", *SHORT, *words]
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=project,
-        env={**plain, "PYTHONPATH": str(project / "src"), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    """Run pytest in the project, with few rounds."""
+    return run_pytest(project, *SHORT, *words, under=under)
 
 
 def run_of(project: Path, text: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run these tests instead."""
     write(project, "tests/test_work.py", text)
     return run(project, *words)
-
-
-def hits(stats: LineStats, name: str) -> dict[int, int]:
-    """Return the hits of the lines of one function."""
-    (function,) = (one for one in stats.functions if one.name == name)
-    return {row.line: row.hits for row in function.rows}
 
 
 def profiles(project: Path) -> list[str]:
@@ -244,6 +227,51 @@ def test_each_benchmark_has_a_profile_of_its_own(project: Path) -> None:
     assert shown in done.stdout
 
 
+def test_names_that_would_be_one_file_stay_apart(project: Path) -> None:
+    text = """\
+import pytest, work
+
+IDS = ["a-b-2", "a/b", "a-b", "A-b", "x" * 300, "x" * 301]
+
+@pytest.mark.parametrize("count", range(6), ids=IDS)
+def test_total(benchmark, count):
+    benchmark(work.total, count)
+"""
+    done = run_of(project, text, ALL, "--benchmark-json=all.json")
+    assert done.returncode == 0, done.stdout
+    known = {
+        one["params"]["count"]: one["extra_info"]["lineprof"]
+        for one in benchmarks(project / "all.json").values()
+    }
+    assert {count: total_of(project, name) for count, name in known.items()} == {
+        count: count + 1 for count in range(6)
+    }
+    assert len({name.casefold() for name in known.values()}) == 6
+
+
+def total_of(project: Path, name: str) -> int:
+    """Return the hits of the loop in `total`."""
+    return hits(load_stats(str(project / name)), "total")[5]
+
+
+def test_a_test_that_runs_again_has_two_profiles(project: Path) -> None:
+    write(
+        project,
+        "conftest.py",
+        "from _pytest.runner import runtestprotocol\n\n"
+        "def pytest_runtest_protocol(item, nextitem):\n"
+        "    item._initrequest()\n"
+        "    runtestprotocol(item, log=False)\n"
+        "    item._initrequest()\n",
+    )
+    done = run(project, ALL, "-k", "last")
+    shown = [line.partition(":")[0] for line in done.stdout.splitlines()]
+    assert [name for name in shown if name.endswith(".lprof")] == [
+        "test_work-test_last.lprof",
+        "test_work-test_last-1.lprof",
+    ]
+
+
 def test_an_installed_function_is_profiled(project: Path) -> None:
     text = "import json\n\ndef test_dumps(benchmark):\n    benchmark(json.dumps, [1])\n"
     run_of(project, text, SLOWEST)
@@ -306,6 +334,8 @@ def test_failing_benchmarks_fail_as_without_the_flag(project: Path) -> None:
         ("raise KeyError('gone')", "KeyError: 'gone'"),
         ("raise ValueError('one\\ntwo')", "ValueError: one"),
         ("sys.exit(3)", "SystemExit: 3"),
+        ("raise asyncio.CancelledError('c')", "CancelledError: c"),
+        ("raise GeneratorExit", "GeneratorExit"),
         ("pytest.skip('now')", "Skipped: now"),
         ("pytest.fail('now')", "Failed: now"),
         ("raise Mute", "Mute: <exception str() failed>"),
@@ -315,7 +345,7 @@ def test_an_error_of_the_call_is_one_line(
     project: Path, ending: str, shown: str
 ) -> None:
     text = f"""\
-import pytest, sys
+import asyncio, pytest, sys
 
 class Mute(Exception):
     def __str__(self):
@@ -335,10 +365,9 @@ def test_call(benchmark):
     assert done.returncode == 0, done.stdout
     (line,) = said(done)
     name = "tests/test_work.py::test_call"
-    problem = line.removeprefix(
-        f"lineprof: {name} was not profiled: one more call raised "
-    )
-    assert problem.rpartition("test_work.")[2].endswith(shown), line
+    start = f"lineprof: {name} was not profiled: one more call raised "
+    assert line.startswith(start)
+    assert line.endswith(shown)
     assert profiles(project) == []
 
 
@@ -355,6 +384,26 @@ def test_a_fixture_around_that_of_the_plugin_is_watched_once(project: Path) -> N
     assert found["extra_info"]["states"] == [*[False] * 7, True]
 
 
+def test_the_fixture_looks_as_without_the_flag(project: Path) -> None:
+    text = """\
+import inspect, work
+
+def test_look(benchmark):
+    kind = type(benchmark)
+    shown = [kind.__name__, kind.__doc__, kind.__module__]
+    shown += [str(inspect.signature(one)) for one in (benchmark, benchmark.pedantic)]
+    benchmark.extra_info["shown"] = [*shown, kind.pedantic.__qualname__]
+    benchmark(work.total, 1)
+"""
+    shown = []
+    for words in ((), (SLOWEST,)):
+        done = run_of(project, text, "--benchmark-json=all.json", *words)
+        assert done.returncode == 0, done.stdout
+        (one,) = benchmarks(project / "all.json").values()
+        shown.append(one["extra_info"]["shown"])
+    assert shown[0] == shown[1]
+
+
 def test_an_interrupted_call_ends_the_run(project: Path) -> None:
     text = """\
 import work
@@ -366,7 +415,10 @@ def call():
 def test_call(benchmark):
     benchmark.pedantic(call)
 """
-    assert run_of(project, text, SLOWEST).returncode == pytest.ExitCode.INTERRUPTED
+    done = run_of(project, text, SLOWEST)
+    assert done.returncode == pytest.ExitCode.INTERRUPTED
+    (line,) = said(done)
+    assert line.endswith(" was not profiled: one more call raised KeyboardInterrupt")
 
 
 @pytest.mark.parametrize(
@@ -374,14 +426,18 @@ def test_call(benchmark):
     [
         (["--benchmark-disable"], ", because of --benchmark-disable"),
         (["--benchmark-skip"], ", because of --benchmark-skip"),
-        (["-n2"], ", as pytest-xdist switches them off: leave out -n"),
+        (["-n2"], ", as pytest-xdist switches them off: leave out -n and --dist"),
+        (
+            ["--dist=load"],
+            ", as pytest-xdist switches them off: leave out -n and --dist",
+        ),
         (["-k", "nothing"], ""),
     ],
 )
 def test_without_a_measured_benchmark_a_line_says_why(
     project: Path, words: list[str], why: str
 ) -> None:
-    if "-n2" in words:
+    if words[0] in {"-n2", "--dist=load"}:
         pytest.importorskip("xdist")
     plain = run(project, *words)
     done = run(project, SLOWEST, *words)
@@ -403,15 +459,7 @@ def test_without_a_measured_benchmark_a_line_says_why(
 def test_impossible_requests_end_the_run_at_once(
     project: Path, words: list[str], shown: str
 ) -> None:
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", SLOWEST, *words],
-        cwd=project,
-        env=plain,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_pytest(project, SLOWEST, *words)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "ERROR: --lineprof-benchmark: " in done.stderr
     assert shown in done.stderr

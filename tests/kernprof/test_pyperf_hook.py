@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import write
-from whole_program import names
+from whole_program import hits, names
 
 from kernprof.pyperf_hook import Hook
 from lineprof import load_stats
@@ -17,7 +17,6 @@ from lineprof import load_stats
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof import LineStats
 
 pyperf = pytest.importorskip("pyperf")
 
@@ -101,12 +100,6 @@ def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def hits(stats: LineStats, name: str) -> dict[int, int]:
-    """Return the hits of the lines of one function."""
-    (function,) = (one for one in stats.functions if one.name == name)
-    return {row.line: row.hits for row in function.rows}
-
-
 def states(project: Path) -> dict[str, list[list[str]]]:
     """Return by benchmark in which state it was called, a list for each process."""
     found: dict[str, dict[str, list[str]]] = {}
@@ -175,6 +168,15 @@ def test_a_run_without_calibration_has_a_new_profile(project: Path, flag: str) -
     assert metadata["lineprof"] == old.name
 
 
+def test_a_worker_that_users_start_has_a_new_profile(project: Path) -> None:
+    words = ("bench.py", "--worker", "--loops=1", "--warmups=1")
+    run(project, *words)
+    write(project, "work.py", WORK.replace("range(count)", "range(count + 1)"))
+    run(project, *words)
+    stats = load_stats(str(project / "bench-quick.lprof"))
+    assert hits(stats, "total") == {2: 1, 3: 4, 4: 3, 5: 1}
+
+
 def test_a_statement_of_timeit_is_profiled(project: Path) -> None:
     run(project, "-m", "pyperf", "timeit", "-s", "import work", "work.total(7)")
     stats = load_stats(str(project / "pyperf-timeit.lprof"))
@@ -226,18 +228,25 @@ import pyperf, sys
 
 def fragile():
     if "lineprof.recording" in sys.modules:
-        raise ValueError("no\\x1b more")
+        {ending}
 
 pyperf.Runner().bench_func("fra gile", fragile)
 """
 
 
-def test_an_error_of_the_call_is_a_line(project: Path) -> None:
-    write(project, "bench.py", FAILING)
+@pytest.mark.parametrize(
+    ("ending", "shown"),
+    [
+        ("raise ValueError('no\\x1b more')", "ValueError: no\\x1b more"),
+        ("sys.exit(3)", "SystemExit: 3"),
+        ("raise GeneratorExit", "GeneratorExit"),
+    ],
+)
+def test_an_error_of_the_call_is_a_line(project: Path, ending: str, shown: str) -> None:
+    write(project, "bench.py", FAILING.format(ending=ending))
     done = run(project, "bench.py", "-o", "all.json", "--debug-single-value")
     assert done.stderr == (
-        "lineprof: fra gile was not profiled:"
-        " one more call raised ValueError: no\\x1b more\n"
+        f"lineprof: fra gile was not profiled: one more call raised {shown}\n"
     )
     (benchmark,) = pyperf.BenchmarkSuite.load(str(project / "all.json"))
     assert "lineprof" not in benchmark.get_metadata()

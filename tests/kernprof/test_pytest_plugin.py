@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from as_python import write
-from whole_program import names
+from pytest_runs import run_pytest
+from whole_program import hits, names
 
 from lineprof import load_stats
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lineprof import LineStats
 
 WORK = """\
 import json
@@ -68,30 +66,8 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(
-    project: Path, *words: str, under: tuple[str, ...] = ()
-) -> subprocess.CompletedProcess[str]:
-    """Run pytest in the project, not as a worker of this run of pytest."""
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    arguments = [*under, "-m", "pytest", "-p", "no:cacheprovider", *words]
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=project,
-        env={**plain, "PYTHONPATH": str(project / "src"), "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def hits(stats: LineStats, name: str) -> dict[int, int]:
-    """Return the hits of the lines of one function."""
-    (function,) = (one for one in stats.functions if one.name == name)
-    return {row.line: row.hits for row in function.rows}
-
-
 def test_the_project_and_its_tests_are_profiled(project: Path) -> None:
-    done = run(project, "--lineprof")
+    done = run_pytest(project, "--lineprof")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 2 passed" in done.stdout
     stats = load_stats(str(project / "pytest.lprof"))
@@ -119,7 +95,7 @@ def test_a_large_project_has_its_first_screen_at_the_end(project: Path) -> None:
         f"def test_{number}():\n    assert {number} + 1\n" for number in range(30)
     )
     write(project, "tests/test_many.py", functions)
-    done = run(project, "--lineprof", "--lineprof-file", "%s-%%.lprof")
+    done = run_pytest(project, "--lineprof", "--lineprof-file", "%s-%%.lprof")
     _, _, shown = done.stdout.partition("lineprof: pytest-%.lprof =")
     assert "Hottest lines" in shown
     assert " -m lineprof view pytest-%.lprof" in shown
@@ -127,7 +103,9 @@ def test_a_large_project_has_its_first_screen_at_the_end(project: Path) -> None:
 
 
 def test_flags_choose_other_functions(project: Path) -> None:
-    run(project, "--lineprof", "--lineprof-exclude=tests", "--lineprof-include=json")
+    run_pytest(
+        project, "--lineprof", "--lineprof-exclude=tests", "--lineprof-include=json"
+    )
     shown = names(load_stats(str(project / "pytest.lprof")))
     assert "__init__.py:dumps" in shown
     assert "work.py:total" in shown
@@ -136,7 +114,7 @@ def test_flags_choose_other_functions(project: Path) -> None:
 
 @pytest.mark.parametrize("flag", ["--lineprof-include", "--lineprof-exclude"])
 def test_a_bad_pattern_is_an_error(project: Path, flag: str) -> None:
-    done = run(project, "--lineprof", f"{flag}=json,[a")
+    done = run_pytest(project, "--lineprof", f"{flag}=json,[a")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "ERROR: --lineprof: bad pattern '[a': its '[' is not closed" in done.stderr
 
@@ -155,8 +133,8 @@ def test_the_profile_is_written_however_the_run_ends(
 ) -> None:
     if ending:
         write(project, "conftest.py", INTERRUPT.format(ending))
-    plain = run(project, *words)
-    done = run(project, *words, "--lineprof")
+    plain = run_pytest(project, *words)
+    done = run_pytest(project, *words, "--lineprof")
     assert (plain.returncode, done.returncode) == (status, status)
     stats = load_stats(str(project / "pytest.lprof"))
     assert hits(stats, "total")[4] == (2 if words else 3 if status == 1 else 1)
@@ -179,8 +157,8 @@ def test_last_descriptor():
 def test_a_suite_that_leaves_no_descriptors_has_its_profile(project: Path) -> None:
     write(project, "tests/test_work_leak.py", LEAK)
     words = ["--deselect", "tests/test_work.py::test_wrong"]
-    plain = run(project, *words)
-    done = run(project, *words, "--lineprof")
+    plain = run_pytest(project, *words)
+    done = run_pytest(project, *words, "--lineprof")
     assert (plain.returncode, done.returncode) == (0, 0), done.stdout
     assert hits(load_stats(str(project / "pytest.lprof")), "total")[4] == 2
 
@@ -188,7 +166,7 @@ def test_a_suite_that_leaves_no_descriptors_has_its_profile(project: Path) -> No
 def test_an_internal_error_keeps_its_status(project: Path) -> None:
     text = "def pytest_runtest_logfinish(nodeid):\n    raise RuntimeError('internal')\n"
     write(project, "conftest.py", text)
-    done = run(project, "--lineprof")
+    done = run_pytest(project, "--lineprof")
     assert done.returncode == 3
     assert "INTERNALERROR" in done.stdout
     assert hits(load_stats(str(project / "pytest.lprof")), "total")[4] == 1
@@ -196,7 +174,7 @@ def test_an_internal_error_keeps_its_status(project: Path) -> None:
 
 def test_the_workers_of_xdist_are_added_up(project: Path) -> None:
     pytest.importorskip("xdist")
-    done = run(project, "--lineprof", "-n", "2")
+    done = run_pytest(project, "--lineprof", "-n", "2")
     assert done.returncode == 1, done.stdout + done.stderr
     stats = load_stats(str(project / "pytest.lprof"))
     assert hits(stats, "total") == {4: 3, 5: 23, 6: 20, 7: 3}
@@ -215,25 +193,25 @@ def test_modules():
     assert sorted(ours) == ["kernprof", "kernprof.pytest_plugin"]
 """
     write(project, "tests/test_work.py", test)
-    done = run(project)
+    done = run_pytest(project)
     assert done.returncode == 0, done.stdout
     assert sorted(project.glob("*.lprof")) == []
 
 
 def test_kernprof_and_the_plugin_are_told_apart(project: Path) -> None:
     kernprof = ("-m", "kernprof", "-lq", "-o", "own.lprof")
-    done = run(project, under=kernprof)
+    done = run_pytest(project, under=kernprof)
     assert done.returncode == 1
     assert "cannot be rewritten; kernprof" not in done.stdout
     assert "cannot be rewritten; lineprof" not in done.stdout
     assert hits(load_stats(str(project / "own.lprof")), "total")[4] == 3
-    both = run(project, "--lineprof", under=kernprof)
+    both = run_pytest(project, "--lineprof", under=kernprof)
     assert both.returncode == 4
     assert "kernprof profiles this run already" in both.stderr
     assert not (project / "pytest.lprof").exists()
 
 
 def test_a_file_that_cannot_be_written_ends_the_run_at_once(project: Path) -> None:
-    done = run(project, "--lineprof", "--lineprof-file=nowhere/x.lprof")
+    done = run_pytest(project, "--lineprof", "--lineprof-file=nowhere/x.lprof")
     assert done.returncode == 4
     assert "'nowhere/x.lprof': there is no folder" in done.stderr

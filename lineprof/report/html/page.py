@@ -20,7 +20,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from lineprof.errors import printable
+from lineprof.errors import printable, without_surrogates
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def page(
     their index.
     """
     style = _style()
-    clean = escape(printable(title).encode("utf-8", "backslashreplace").decode())
+    clean = escape(without_surrogates(printable(title)))
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">'
