@@ -78,6 +78,7 @@ REFUSED = (
     *("https://x/{path}", "about:{path}", "view-source:{path}", "ms-msdt:/id {path}"),
     *("ms-msdt:{path}", "search-ms:query={path}", "intent:{path}", "{path}"),
     *("/{path}", "", "vscode:", "vscode://file/", "vscode://file/{line}"),
+    *("jar:{path}", "mhtml:{path}", "resource://{path}", "res:{path}"),
     *("vs code://{path}", "vscode://file/{path} {line}", "vscode://file/{path}\n"),
     *("vscode://{file}{path}", "vscode://{path", "\u202evscode://{path}"),
     *("java\tscript:{path}", " vscode:{path}", f"vscode://{'x' * 1000}/{{path}}"),
@@ -96,6 +97,7 @@ NO_FILES = (
     *("<string>", "<frozen importlib._bootstrap>", "<ipython-input-1-abc>", ""),
     *("a.py", "./a.py", "../a.py", "~/a.py", "C:a.py", "javascript:alert(1)"),
     *("//host/share/a.py", r"\\host\share\a.py", "/t/ipykernel_12/345.py"),
+    *(r"/\host\a.py", r"/./\host\a.py", r"/x/../\host\a.py", "/??/UNC/host/a.py"),
     *("/a\nb.py", "/a\0.py", "/\ufffd.py", "/\ud800.py", f"/{'a' * 5000}"),
 )
 FILES = {
@@ -107,6 +109,11 @@ FILES = {
     "/<b>|`{line}{path}$1.py": "/%3Cb%3E%7C%60%7Bline%7D%7Bpath%7D%241.py",
     r"C:\a b\c.py": "C:/a%20b/c.py",
     "d:/x.py": "d:/x.py",
+    # A browser would resolve ".." itself, also beyond the path: to a share, to a host.
+    "/a/./b/../c//d.py": "/a/c/d.py",
+    "/a/..//host/share/a.py": "/host/share/a.py",
+    "/../../ssh-remote+other/a.py": "/ssh-remote%2Bother/a.py",
+    r"C:\..\..\\host\a.py": "C:/host/a.py",
     "/a:3:4.py": "/a%3A3%3A4.py",
 }
 # A message of a report, and those of a hostile frame.
@@ -384,6 +391,10 @@ def checks_addresses(one: Page) -> None:
     answers = {template: found(template, "/a/b.py") for template in TAKEN}
     if answers != TAKEN:
         raise Mismatch(f"the addresses of /a/b.py:12 are {answers}")
+    for before in ("vscode://file", "vscode://vscode-remote/ssh-remote+box"):
+        address = found(f"{before}{{path}}", r"C:\a.py")
+        if address != f"{before}/C:/a.py":
+            raise Mismatch(f"a drive behind a host is {address}")
     paths = {path: found("x:{path}", path).removeprefix("x:") for path in FILES}
     if paths != FILES:
         raise Mismatch(f"paths are encoded as {paths}")
