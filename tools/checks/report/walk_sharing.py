@@ -176,6 +176,23 @@ def copies_links(one: Page) -> None:
         _opens_links(one, base)
 
 
+def takes_the_last_choice(one: Page) -> None:
+    """Choose a row in each table of a tab: the last one is linked, and shown alone."""
+    for tab in tabs_of(one):
+        show(one, tab)
+        if not one.value("current.view instanceof TablesView"):
+            continue
+        for number in range(one.value("current.view.tables.length")):
+            table = f"current.view.tables[{number}]"
+            if not one.value(f"{table}.list?.length"):
+                continue
+            one.value(f"{table}.element.focus()")
+            one.press("Home", "End")
+            expect(one, f"{tab}: its address", f"chosenAddress() === {table}.chosen()")
+            marked = "current.panel.querySelectorAll('.row.selected').length"
+            expect(one, f"{tab}: one row is chosen", f"{marked} === 1")
+
+
 def _opens_links(one: Page, base: str) -> None:
     """Copy links from a row and from the source; the first leads there again."""
     show(one, "lines")
@@ -554,7 +571,8 @@ def _opens_from_frame(window: Page, report: Page) -> None:
 def walk(python: Path) -> tuple[Callable[[Page], None], ...]:
     """Return the walks of any report; `python` has a renderer of Markdown."""
     tables = functools.partial(copies_tables, python)
-    return (copies_links, tables, copies_without_permission, opens_lines)
+    links = (copies_links, takes_the_last_choice)
+    return (*links, tables, copies_without_permission, opens_lines)
 
 
 def walk_of_source(python: Path) -> tuple[Callable[[Page], None], ...]:

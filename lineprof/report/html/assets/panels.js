@@ -295,7 +295,7 @@ class RunView extends TablesView {
     const markdown = (room) => htmlTableMarkdown(titleMarkdown("Run"), facts, room);
     if (facts) {
       this.tables.push({ markdown });
-      facts.after(h("div", { class: "tools" }, markdownButton(markdown)));
+      facts.before(h("div", { class: "tools" }, markdownButton(markdown)));
     }
     if (processes.length > 1) this.processes(panel);
     panel.append(colophon());

@@ -115,8 +115,9 @@ function editorName() {
 
 /** Open the chosen line in an editor; ask for one first if none is known, or if `asks`. */
 function openChosen(asks = false) {
-  const { path, line } = placeAt(chosenAddress());
-  const problem = path ? pathProblem(path) : "Choose a line first.";
+  const hash = chosenAddress();
+  const { path, line } = placeAt(hash);
+  const problem = hash ? pathProblem(path) : "Choose a line first.";
   const editor = chosenEditor();
   if (asks || (!editor && !problem)) return openEditors(() => problem || openChosen());
   if (problem) return announce(problem);

@@ -233,7 +233,7 @@ class Table {
     this.order = options.sort ?? 0;
     this.up = false;
     this.filter = "";
-    this.selected = -1;
+    this.selected = NONE;
     this.element = tableElement("table", options.label, (event) => this.key(event));
     this.cells = this.columns.map((one, index) =>
       h("span", { role: "columnheader" },
@@ -302,7 +302,7 @@ class Table {
       cell.setAttribute("aria-sort", sorted ? (this.up ? "ascending" : "descending") : "none");
     });
     this.element.setAttribute("aria-rowcount", found.length + 1);
-    this.selected = -1;
+    this.selected = NONE;
     this.element.scrollTop = 0;
     this.rows.reset(found.length);
     this.options.changed?.(this);
@@ -329,6 +329,14 @@ class Table {
     this.rows.refresh(old);
     this.rows.refresh(this.selected);
     this.rows.reveal(this.selected);
+    this.options.chosen?.();
+  }
+
+  /** Select no row. */
+  deselect() {
+    const old = this.selected;
+    this.selected = NONE;
+    this.rows.refresh(old);
   }
 
   key(event) {
@@ -387,7 +395,8 @@ class TablesView {
 
   /** Add a table to a panel, below a `heading` and a search field of a `placeholder`, if any. */
   add(panel, columns, rows, { heading, placeholder, ...options }) {
-    const table = new Table(columns, rows, options);
+    const chosen = () => this.tables.filter((one) => one !== table).forEach((one) => one.deselect?.());
+    const table = new Table(columns, rows, { ...options, chosen });
     this.tables.push(table);
     table.element.classList.toggle("part", Boolean(heading));
     const tools = placeholder ? searchField(table, placeholder) : h("div", { class: "tools" }, markdownButton(() => table.markdown()));
