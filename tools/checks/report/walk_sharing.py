@@ -542,20 +542,27 @@ def _opens_from_frame(window: Page, report: Page) -> None:
     sent("it asks", 1, "The report asks to open another program: x-mine:/")
     window.value("opening.querySelector('button').click()")
     expect(window, "a click at once is no answer", "sent.length === 1")
-    open_in("'x-other:{path}'")
+    window.value("window.buttons = [...opening.querySelectorAll('button')], 0")
+    for other in ("x-other:{path}", "x-mine:{path}?{line}"):
+        open_in(f"'{other}'")
     sent("another question waits", 1, "The report asks to open another program: x-mine")
-    window.value("openedAt = -Infinity, opening.querySelector('button').click()")
+    kept = "buttons.every((one) => one.isConnected)"
+    expect(window, "it takes no button away from below the pointer", kept)
+    held = "document.activeElement"
+    expect(window, "the keys are at the question", f"{held}.textContent === 'Cancel'")
+    window.value("openedAt = -Infinity, 0")
+    window.press("Escape")
+    expect(window, "Escape refuses", f"opening.hidden && {held} === frame")
+    open_in("'x-mine:{path}#{line}'")
+    sent("it asks again", 1, "The report asks to open another program: x-mine:/")
+    window.value("openedAt = -Infinity, opening.querySelector('button').focus()")
+    window.press("Enter")
     sent("what the reader agreed to", 2, "Opening x-mine:/")
+    expect(window, "the keys are at the report again", f"{held} === frame")
     open_in("'x-mine:{path}#{line}'")
     sent("it asks no more", 3, "Opening x-mine:/")
-    window.value("opening.hidden = true, 0")
-    for message in GARBAGE:
-        window.value("openedAt = -Infinity, 0")
-        report.value(f"parent.postMessage({message}, '*'), 0")
-    window.value(f"window.postMessage({GOOD_MESSAGE}, '*'), 0")  # not from the frame
-    report.value("go('#files')")
-    window.wait("location.hash === '#files'")  # a later message has arrived
-    expect(window, "nothing else is opened", "sent.length === 3 && opening.hidden")
+    window.value("opening.hidden = true, sent.length = 0, 0")
+    _opens_nothing(window, report)
     window.value("followAddress = window.real, 0")
     window.followed.clear()
     report.followed = window.followed  # whichever waits gets the messages of both
@@ -566,6 +573,24 @@ def _opens_from_frame(window: Page, report: Page) -> None:
         "((one) => [one.path, one.line])(placeAt(chosenAddress()))"
     )
     _followed(window, "vscode", path, line)
+
+
+def _opens_nothing(window: Page, report: Page) -> None:
+    """Send what no report sends, and what it sends when nobody asked for it."""
+    for message in GARBAGE:
+        window.value("openedAt = -Infinity, 0")
+        report.value(f"parent.postMessage({message}, '*'), 0")
+    window.value(f"window.postMessage({GOOD_MESSAGE}, '*'), 0")  # not from the frame
+    activation = "{configurable: true, value: {isActive: false}}"
+    window.value(f"Object.defineProperty(navigator, 'userActivation', {activation}), 0")
+    for editor in ("EDITORS.Zed", "'x-unasked:{path}'"):
+        window.value("openedAt = -Infinity, 0")
+        message = f"{{open: {{editor: {editor}, path: '/a.py', line: 1}}}}"
+        report.value(f"parent.postMessage({message}, '*'), 0")
+    report.value("go('#files')")
+    window.wait("location.hash === '#files'")  # a later message has arrived
+    expect(window, "nothing else is opened", "!sent.length && opening.hidden")
+    window.value("delete navigator.userActivation, 0")
 
 
 def walk(python: Path) -> tuple[Callable[[Page], None], ...]:
