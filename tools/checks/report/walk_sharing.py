@@ -348,6 +348,9 @@ def copies_functions(python: Path, one: Page) -> None:
     source, number = one.value(
         f"[visible({line}.slice(0, LONGEST)).trim(), {view}.selected]"
     )
+    place = one.value(f"codeSpan(functionPlace({view}.functionAt({view}.selected)))")
+    if f"({place}, " not in text:
+        raise Mismatch(f"the place {place} is not in {text[:300]!r}")
     row = rf"(?m)^ *{number} .*{re.escape(source)}$"
     if not re.search(row, block):
         raise Mismatch(f"no row {number} with {source!r} in {block!r}")
