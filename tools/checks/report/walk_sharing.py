@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import random
 import re
@@ -33,6 +34,7 @@ KINDS = {
     ),
     *(f"{tag}_{end}" for tag in ("tr", "th", "td") for end in ("open", "close")),
 }
+MAX_CELL = 300  # characters of a text in a cell
 MAX_COMMENT = 65_536  # characters of a comment on GitHub
 # Titles and texts of all rows of each table; [] for one that has no such rows.
 TABLES = """
@@ -245,6 +247,12 @@ def copies_tables(python: Path, one: Page) -> None:
         found = _rendered(python, tab, text)
         if not found["tables"]:
             raise Mismatch(f"{tab}: a renderer sees no table in {text[:200]!r}")
+        rows = itertools.chain(*found["tables"])
+        cells = {cell.strip() for cell in itertools.chain(*rows)}
+        lines = "[...current.panel.querySelectorAll('td.text')]"
+        for line in one.value(f"{lines}.map((cell) => cell.textContent)"):
+            if len(line) < MAX_CELL and line.strip() not in cells:
+                raise Mismatch(f"{tab}: {line!r} is not whole in {text[:400]!r}")
         widths = {len(row) for table in found["tables"] for row in table[:1]}
         shown = one.value(f"Boolean(current.view.tables?.length) && {TABLES}") or []
         for table, read in zip(shown, found["tables"]):

@@ -95,7 +95,7 @@ function htmlTableMarkdown(title, table, room) {
   const first = rows.length ? cells(rows[0]) : [];
   const titles = table.tHead ? cells(table.tHead.rows[0]).map((one) => one.textContent) : first.map(() => "");
   const columns = titles.map((one, at) => ({ title: one, left: first[at]?.matches("th, .left, .text, .process td") }));
-  return tableMarkdown(title, columns, rows.length, (at) => cells(rows[at]).map((one) => indent(one) + cellMarkdown([...one.childNodes])), room);
+  return tableMarkdown(title, columns, rows.length, (at) => cells(rows[at]).map((one) => indent(one) + cellMarkdown(one)), room);
 }
 
 /** Return some tables, which share the room; `make(room)` returns one, "" for none. */
