@@ -294,6 +294,9 @@ def copies_what_is_shown(python: Path, one: Page) -> None:
     text = copied(one, "m")
     if f"rows with `{word}`" not in text:
         raise Mismatch(f"the copy does not say what was searched: {text[:200]!r}")
+    name = one.value(f"codeSpan(functionName(data.lines.function[{HOTTEST}]))")
+    if " | {} | ".format(name.replace("|", r"\|")) not in text:
+        raise Mismatch(f"the function is not {name} in {text[-300:]!r}")
     _same("lines", one.value(TABLES)[0], _rendered(python, "lines", text)["tables"][0])
     search_for(one, "lines", "")
 

@@ -58,7 +58,7 @@ class HotLinesView extends TablesView {
       data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => barCell(ns / maxima().gpu, percent(ns, data.gpuTotal), "gpu")) },
       { title: "Hits", value: (i) => lines.hits[i], show: count },
       { title: "Line", left: true, wide: 1, width: 120, phone: 1, value: (i) => lineOrder(lineFile(i), lines.line[i]), text: (i) => lineLink(lineFile(i), lines.line[i]) },
-      { title: "Function", left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
+      { title: "Function", isName: true, left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
       { title: "Source", left: true, wide: 3, width: 240, phone: 2, value: (i) => sourceLine(lineFile(i), lines.line[i]), show: code },
     ];
     this.add(panel, columns, hotLines(), {

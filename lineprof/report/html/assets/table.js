@@ -222,7 +222,7 @@ class Rows {
  * Each column has a `title`, a `value(row)` to sort by, and may have `show(value)` or
  * `text(row)`, the text or the element to show; `wide` columns share the room that is left.
  * On phones there are those with a number `phone` alone, in its order, if any has one;
- * those that are `onPhone` are nowhere else, and those that are an `isDrawing` in no copy.
+ * those that are `onPhone` are nowhere else, those that are an `isDrawing` in no copy, and an `isName` is code there.
  * What is not an object in `columns` is passed over.
  */
 class Table {
@@ -372,7 +372,8 @@ class Table {
   markdown(room) {
     const columns = this.shown.filter((one) => !one.isDrawing);
     const title = titleMarkdown(this.options.label, this.filter.trim() && `: rows with ${codeSpan(this.filter)}`);
-    return tableMarkdown(title, columns, this.list.length, (at) => columns.map((one) => cellMarkdown(this.content(one, this.list[at]))), room);
+    const cell = (one, content) => (one.isName ? codeSpan(content) : cellMarkdown(content));
+    return tableMarkdown(title, columns, this.list.length, (at) => columns.map((one) => cell(one, this.content(one, this.list[at]))), room);
   }
 }
 
