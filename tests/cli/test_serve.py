@@ -99,6 +99,25 @@ def test_both_pages_check_what_is_opened_in_an_editor_by_the_same_script(
     assert all(one in report for one in checks)
 
 
+@pytest.mark.parametrize(
+    ("given", "trusted"),
+    [
+        ("", ""),
+        ("x-mine:{path}#{line}", "x-mine:{path}#{line}"),
+        ('x-mine:{path}"><script>', "x-mine:{path}&quot;&gt;&lt;script&gt;"),
+        ("x-mine:{path}$style", "x-mine:{path}$style"),
+        ("x-mine:{path}\udcff", ""),
+    ],
+)
+def test_the_page_around_trusts_the_editor_of_who_serves(
+    file: str, given: str, trusted: str
+) -> None:
+    with serve(file, LINEPROF_EDITOR=given) as one:
+        page = one.ask(one.enter())
+    assert page.status == 200
+    assert f'data-editor="{trusted}"' in page.text
+
+
 def test_the_page_around_the_report_allows_its_own_script_alone(one: Served) -> None:
     got = one.ask(one.enter())
     rules = dict(

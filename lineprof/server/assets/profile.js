@@ -46,10 +46,10 @@ function take(text) {
 }
 
 // The report may ask to open a line in an editor, which a frame like its own cannot. Its wish may be that
-// of a hostile profile: it counts only for a click or a key, and only EDITORS are opened at once; about any
-// other address the reader is asked here.
+// of a hostile profile: it counts only for a click or a key, and only EDITORS and that of LINEPROF_EDITOR are
+// opened at once; about any other address the reader is asked here.
 
-const trusted = new Set(Object.values(EDITORS)); // and what the reader agreed to
+const trusted = new Set([...Object.values(EDITORS), document.body.dataset.editor]); // and what the reader agreed to
 let openedAt = -Infinity; // ms; also when the question came
 let isAsking = false;
 

@@ -72,6 +72,7 @@ MARKUP = (
     *("GH-12", "ABC-1", "%1", "deadbeef1", "(@me)", "www.", "x (a)", "`" * 99),
     *("1. x", "- x", "# x", "> x", "```", "~~~", "---", "|--|", " x ", "a\nb", "", " "),
 )
+OWN_EDITOR = "x-own:{path}#{line}"  # of who runs lineprof serve
 VSCODE = "vscode://file/{path}:{line}"
 # Addresses that are of no editor, and those of editors with the address of a line.
 REFUSED = (
@@ -552,6 +553,9 @@ def _opens_from_frame(window: Page, report: Page) -> None:
 
     open_in("EDITORS['VS Code']")
     sent("it is opened", 1, "Opening vscode://file/")
+    open_in(json.dumps(OWN_EDITOR))
+    sent("so is that of the server's user", 2, "Opening x-own:/")
+    window.value("sent.length = 1, 0")
     open_in("'x-mine:{path}#{line}'")
     sent("it asks", 1, "The report asks to open another program: x-mine:/")
     window.value("opening.querySelector('button').click()")
