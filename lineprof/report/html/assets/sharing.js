@@ -47,6 +47,11 @@ function markdownButton(make) {
   return h("button", { title: "Copy the table for an issue or a comment (m)", click: () => copyText(make(), "the table as Markdown") }, "Copy as Markdown");
 }
 
+/** Return a heading beside the button that copies the Markdown of `make()`, of what is below. */
+function copyHead(heading, make) {
+  return h("div", { class: "tools titled" }, heading && h("h2", {}, heading), markdownButton(make));
+}
+
 /** Copy the shown tables, or the function in the source, as Markdown. */
 function copyMarkdown() {
   const text = current.view.markdown?.();

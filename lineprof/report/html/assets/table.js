@@ -400,8 +400,8 @@ class TablesView {
     const table = new Table(columns, rows, { ...options, chosen });
     this.tables.push(table);
     table.element.classList.toggle("part", Boolean(heading));
-    const tools = placeholder ? searchField(table, placeholder) : h("div", { class: "tools" }, markdownButton(() => table.markdown()));
-    append(panel, [heading && h("h2", {}, heading), tools, table.element]);
+    const head = placeholder ? [heading && h("h2", {}, heading), searchField(table, placeholder)] : copyHead(heading, () => table.markdown());
+    append(panel, [head, table.element]);
   }
 
   /** Return the place of the selected row of the table that has one. */
