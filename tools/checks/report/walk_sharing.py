@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from tools.checks.findings import Mismatch
 from tools.checks.report import markdown
+from tools.checks.report.figures import within
 from tools.checks.report.walk_frame import OPEN, tabs_of
 from tools.checks.report.walks import drawn, expect, press, search_for, show
 
@@ -343,6 +344,11 @@ def escapes_texts(python: Path, one: Page) -> None:
         found = [plain(row[1]) for row in table[1:]]
         if found != wanted:
             raise Mismatch(f"{how}: {wanted} is read as {found}")
+    ms = one.value(
+        "(() => { const start = performance.now(); inline(')'.repeat(1e5) + 'x');"
+        " return performance.now() - start; })()"
+    )
+    within("a sentence of 100,000 brackets", ms, 200, "ms")
     block = one.value("codeBlock(texts.map((text) => visible(text.trim())))")
     if len(_rendered(python, "a block", block)["blocks"]) != 1:
         raise Mismatch(f"it is not one block: {block!r}")

@@ -3,7 +3,8 @@
 // The rules are those of lineprof/report/markdown.py, with signs that only the page has.
 
 const MOST_LETTERS = 60000; // of a copied text: a comment on GitHub has 65,536 at most
-const MOST_OF_CELL = 300; // letters
+const MOST_OF_CELL = 300; // letters of code
+const MOST_OF_SENTENCE = 1000; // letters
 // cmark, GitHub's renderer, closes no more than 80 backticks side by side.
 const MANY_TICKS = /`{40,}/g;
 
@@ -18,10 +19,15 @@ function fenceOf(text, least) {
   return "`".repeat(Math.max(least, ...runs.map((one) => one.length + 1)));
 }
 
+/** Return a text of at most `most` letters, and dots if it had more. */
+function cutAt(text, most) {
+  return text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, "")}\u2026` : text;
+}
+
 /** Return a text as code in a line; "" for blanks. */
 function codeSpan(text) {
   const whole = visible(text.replaceAll("\n", "\\n").replaceAll("\t", "    ")).replace(MANY_TICKS, `${"`".repeat(39)}\u2026`);
-  const short = whole.length > MOST_OF_CELL ? `${whole.slice(0, MOST_OF_CELL).replace(/[\ud800-\udbff]$/, "")}\u2026` : whole;
+  const short = cutAt(whole, MOST_OF_CELL);
   // Renderers do not agree how to escape a pipe behind a backslash: such a pipe stands between two pieces of code.
   const pieces = short.split("\\|");
   if (pieces.length > 1) return pieces.map((one, at) => codeSpan(at < pieces.length - 1 ? `${one}\\` : one)).join("&#124;");
@@ -35,7 +41,7 @@ function codeSpan(text) {
 
 /** Return a text whose words are code if they could have a meaning. */
 function inline(text) {
-  return text.replaceAll("\n", "\\n").trim().split(/\s+/).map(wordMarkdown).join(" ");
+  return cutAt(text.replaceAll("\n", "\\n"), MOST_OF_SENTENCE).trim().split(/\s+/).map(wordMarkdown).join(" ");
 }
 
 /** Return a word as it is, or as code without the punctuation around it. */
