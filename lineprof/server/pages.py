@@ -23,6 +23,7 @@ from lineprof.report.html.page import (
     COMPARISON,
     EDITOR,
     REPORT,
+    editor_of_user,
     joined,
     policy,
     sha256_of,
@@ -108,8 +109,10 @@ def report_page(names: Sequence[str], ids: Sequence[str], *, in_folder: bool) ->
     if len(ids) > 1:
         other = "/".join(ids[::-1])
         swap = f'<a id="swap" href="{up}{escape(other)}/">Swap before and after</a>'
-    name, parts = " and ".join(names), {"more": more, "up": up, "swap": swap}
-    return _page("profile", name, joined(EDITOR), **parts)
+    editor = editor_of_user()  # its address is of ASCII, or it is none
+    parts = {"more": more, "up": up, "swap": swap}
+    parts["editor"] = escape(editor) if editor.isascii() else ""
+    return _page("profile", " and ".join(names), joined(EDITOR), **parts)
 
 
 def folder_page(name: str) -> Answer:

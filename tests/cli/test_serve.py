@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Of the script that both the report and the page around it have.
-CHECKS = r"^function (?:editorAddress|templateProblem|pathProblem)\b.*?^}"
+CHECKS = (
+    r"^function (?:editorAddress|(?:template|path)Problem|(?:resolved|encoded)Path)\b"
+    r".*?^}"
+)
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # what a user is warned of
 
@@ -95,8 +98,27 @@ def test_both_pages_check_what_is_opened_in_an_editor_by_the_same_script(
     report = "".join(Page(one.ask(f"{place}report").text).scripts)
     (around,) = re.findall(r"<script>(.*?)</script>", one.ask(place).text, re.DOTALL)
     checks = re.findall(CHECKS, around, re.MULTILINE | re.DOTALL)
-    assert len(checks) == 3
+    assert len(checks) == 5
     assert all(one in report for one in checks)
+
+
+@pytest.mark.parametrize(
+    ("given", "trusted"),
+    [
+        ("", ""),
+        ("x-mine:{path}#{line}", "x-mine:{path}#{line}"),
+        ('x-mine:{path}"><script>', "x-mine:{path}&quot;&gt;&lt;script&gt;"),
+        ("x-mine:{path}$style", "x-mine:{path}$style"),
+        ("x-mine:{path}\udcff", ""),
+    ],
+)
+def test_the_page_around_trusts_the_editor_of_who_serves(
+    file: str, given: str, trusted: str
+) -> None:
+    with serve(file, LINEPROF_EDITOR=given) as one:
+        page = one.ask(one.enter())
+    assert page.status == 200
+    assert f'data-editor="{trusted}"' in page.text
 
 
 def test_the_page_around_the_report_allows_its_own_script_alone(one: Served) -> None:

@@ -99,12 +99,17 @@ def page(
     yield "<noscript>This report needs JavaScript: the numbers in"
     yield f"this file are those of {clean}; lineprof view prints them.</noscript></div>"
     yield from _block("scripts", _packed(joined(scripts)))
-    data = {**data, "editor": os.environ.get(_EDITOR_VARIABLE, "")}
+    data = {**data, "editor": editor_of_user()}
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     yield from _block("data", _packed(text))
     for number, blob in enumerate(blobs):
         yield from _block(f"blob-{number}", blob)
     yield from f"<script>{joined(_LOADER)}</script></body></html>".split("\n")
+
+
+def editor_of_user() -> str:
+    """Return the address of a line in an editor that the user has chosen, or ""."""
+    return os.environ.get(_EDITOR_VARIABLE, "")
 
 
 def policy(scripts: Sequence[str]) -> str:

@@ -46,33 +46,34 @@ function take(text) {
 }
 
 // The report may ask to open a line in an editor, which a frame like its own cannot. Its wish may be that
-// of a hostile profile: only EDITORS are opened at once, and only for a click or a key; about any other
-// address the reader is asked here.
+// of a hostile profile: it counts only for a click or a key, and only EDITORS and that of LINEPROF_EDITOR are
+// opened at once; about any other address the reader is asked here.
 
-const trusted = new Set(Object.values(EDITORS)); // and what the reader agreed to
+const trusted = new Set([...Object.values(EDITORS), document.body.dataset.editor]); // and what the reader agreed to
 let openedAt = -Infinity; // ms; also when the question came
-let asked = ""; // the address of lines in the editor that the question is about
+let isAsking = false;
 
 function openLine({ editor, path, line: number }) {
   const href = editorAddress(editor, path, number);
   const now = performance.now();
-  if (!href || (asked && asked !== editor) || now - openedAt < 500) return;
+  const isWished = navigator.userActivation?.isActive; // undefined in older browsers, which always ask
+  if (!href || isAsking || isWished === false || now - openedAt < 500) return;
   openedAt = now;
-  if (trusted.has(editor) && navigator.userActivation?.isActive) launch(href);
+  if (isWished && trusted.has(editor)) launch(href);
   else ask(href, editor);
 }
 
 function launch(href) {
   followAddress(href);
-  asked = "";
+  isAsking = false;
   opening.replaceChildren(`Opening ${href}`);
   opening.hidden = false;
-  setTimeout(() => (opening.hidden = !asked), 4000);
+  setTimeout(() => (opening.hidden = !isAsking), 4000);
 }
 
 /** Show an address, and let the reader open it. */
 function ask(href, editor) {
-  asked = editor;
+  isAsking = true;
   const button = (text, act) => {
     const one = document.createElement("button");
     one.textContent = text;
@@ -83,15 +84,21 @@ function ask(href, editor) {
   const open = () => {
     trusted.add(editor);
     launch(href);
-  };
-  const cancel = () => {
-    asked = "";
-    opening.hidden = true;
     frame.focus();
   };
-  opening.replaceChildren(`The report asks to open another program: ${href} `, button("Open", open), " ", button("Cancel", cancel));
+  const refusal = button("Cancel", cancel);
+  opening.replaceChildren(`The report asks to open another program: ${href} `, button("Open", open), " ", refusal);
   opening.hidden = false;
+  refusal.focus();
 }
+
+function cancel() {
+  isAsking = false;
+  opening.hidden = true;
+  frame.focus();
+}
+
+opening.addEventListener("keydown", ({ key }) => key === "Escape" && cancel());
 
 // The report tells its place. It has no origin of its own, and no other access to here.
 addEventListener("message", (event) => {

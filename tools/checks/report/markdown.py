@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tools.checks.findings import MissingReader
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 SCRIPT = """
@@ -36,6 +37,26 @@ for token in tokens:
             found["tables"][-1][-1].append(text)
 print(json.dumps(found))
 """
+
+WRITER = """
+import json, sys
+from lineprof.report.markdown import code, prose
+texts = json.load(sys.stdin)
+print(json.dumps([[prose(one, inside=True), code(one, inside=True)] for one in texts]))
+"""
+
+
+def written(python: Path, texts: Sequence[str]) -> list[list[str]]:
+    """Return texts as reports in Markdown have them: each as a sentence, and as code.
+
+    The tests of these reports read them by the renderers of GitHub and GitLab.
+    """
+    given = json.dumps(texts).encode()
+    done = subprocess.run(
+        [python, "-c", WRITER], input=given, stdout=subprocess.PIPE, check=True
+    )
+    found: list[list[str]] = json.loads(done.stdout)
+    return found
 
 
 def read(python: Path, text: str) -> dict[str, Any]:

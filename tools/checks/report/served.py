@@ -14,7 +14,7 @@ from tools.checks.browser import frame, page
 from tools.checks.findings import Mismatch
 from tools.checks.report.axe import no_violations
 from tools.checks.report.walk_frame import PHONE, WINDOW, fits_the_screen
-from tools.checks.report.walk_sharing import shares_served
+from tools.checks.report.walk_sharing import OWN_EDITOR, shares_served
 from tools.checks.report.walks import drawn
 from tools.dev.envs import clean_environment
 
@@ -35,7 +35,7 @@ def _server(python: Path, profile: Path) -> Iterator[str]:
     with subprocess.Popen(
         [python, "-m", "lineprof", "serve", "--no-open", profile.absolute()],
         cwd=tempfile.gettempdir(),  # a checkout has a lineprof that is not installed
-        env=clean_environment(),
+        env=clean_environment(LINEPROF_EDITOR=OWN_EDITOR),
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
+import random
 import re
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ from urllib.parse import unquote
 
 from tools.checks.findings import Mismatch
 from tools.checks.report import markdown
+from tools.checks.report.figures import within
 from tools.checks.report.walk_frame import OPEN, tabs_of
 from tools.checks.report.walks import drawn, expect, press, search_for, show
 
@@ -32,6 +35,7 @@ KINDS = {
     ),
     *(f"{tag}_{end}" for tag in ("tr", "th", "td") for end in ("open", "close")),
 }
+MAX_CELL = 300  # characters of a text in a cell
 MAX_COMMENT = 65_536  # characters of a comment on GitHub
 # Titles and texts of all rows of each table; [] for one that has no such rows.
 TABLES = """
@@ -66,8 +70,10 @@ MARKUP = (
     ),
     *("*x*", "_x_", "__x__", "~~x~~", "<b>", "<!-- x", "&amp;", "&#124;", "[a](b)"),
     *("![a](b)", "[a]", "@me", "#1", "http://x.y", "www.x.y", "a@b.c", ":tada:", "$x$"),
+    *("GH-12", "ABC-1", "%1", "deadbeef1", "(@me)", "www.", "x (a)", "`" * 99),
     *("1. x", "- x", "# x", "> x", "```", "~~~", "---", "|--|", " x ", "a\nb", "", " "),
 )
+OWN_EDITOR = "x-own:{path}#{line}"  # of who runs lineprof serve
 VSCODE = "vscode://file/{path}:{line}"
 # Addresses that are of no editor, and those of editors with the address of a line.
 REFUSED = (
@@ -76,6 +82,7 @@ REFUSED = (
     *("https://x/{path}", "about:{path}", "view-source:{path}", "ms-msdt:/id {path}"),
     *("ms-msdt:{path}", "search-ms:query={path}", "intent:{path}", "{path}"),
     *("/{path}", "", "vscode:", "vscode://file/", "vscode://file/{line}"),
+    *("jar:{path}", "mhtml:{path}", "resource://{path}", "res:{path}"),
     *("vs code://{path}", "vscode://file/{path} {line}", "vscode://file/{path}\n"),
     *("vscode://{file}{path}", "vscode://{path", "\u202evscode://{path}"),
     *("java\tscript:{path}", " vscode:{path}", f"vscode://{'x' * 1000}/{{path}}"),
@@ -94,6 +101,7 @@ NO_FILES = (
     *("<string>", "<frozen importlib._bootstrap>", "<ipython-input-1-abc>", ""),
     *("a.py", "./a.py", "../a.py", "~/a.py", "C:a.py", "javascript:alert(1)"),
     *("//host/share/a.py", r"\\host\share\a.py", "/t/ipykernel_12/345.py"),
+    *(r"/\host\a.py", r"/./\host\a.py", r"/x/../\host\a.py", "/??/UNC/host/a.py"),
     *("/a\nb.py", "/a\0.py", "/\ufffd.py", "/\ud800.py", f"/{'a' * 5000}"),
 )
 FILES = {
@@ -105,6 +113,11 @@ FILES = {
     "/<b>|`{line}{path}$1.py": "/%3Cb%3E%7C%60%7Bline%7D%7Bpath%7D%241.py",
     r"C:\a b\c.py": "C:/a%20b/c.py",
     "d:/x.py": "d:/x.py",
+    # A browser would resolve ".." itself, also beyond the path: to a share, to a host.
+    "/a/./b/../c//d.py": "/a/c/d.py",
+    "/a/..//host/share/a.py": "/host/share/a.py",
+    "/../../ssh-remote+other/a.py": "/ssh-remote%2Bother/a.py",
+    r"C:\..\..\\host\a.py": "C:/host/a.py",
     "/a:3:4.py": "/a%3A3%3A4.py",
 }
 # A message of a report, and those of a hostile frame.
@@ -167,6 +180,23 @@ def copies_links(one: Page) -> None:
         _opens_links(one, base)
 
 
+def takes_the_last_choice(one: Page) -> None:
+    """Choose a row in each table of a tab: the last one is linked, and shown alone."""
+    for tab in tabs_of(one):
+        show(one, tab)
+        if not one.value("current.view instanceof TablesView"):
+            continue
+        for number in range(one.value("current.view.tables.length")):
+            table = f"current.view.tables[{number}]"
+            if not one.value(f"{table}.list?.length"):
+                continue
+            one.value(f"{table}.element.focus()")
+            one.press("Home", "End")
+            expect(one, f"{tab}: its address", f"chosenAddress() === {table}.chosen()")
+            marked = "current.panel.querySelectorAll('.row.selected').length"
+            expect(one, f"{tab}: one row is chosen", f"{marked} === 1")
+
+
 def _opens_links(one: Page, base: str) -> None:
     """Copy links from a row and from the source; the first leads there again."""
     show(one, "lines")
@@ -219,6 +249,12 @@ def copies_tables(python: Path, one: Page) -> None:
         found = _rendered(python, tab, text)
         if not found["tables"]:
             raise Mismatch(f"{tab}: a renderer sees no table in {text[:200]!r}")
+        rows = itertools.chain(*found["tables"])
+        cells = {cell.strip() for cell in itertools.chain(*rows)}
+        lines = "[...current.panel.querySelectorAll('td.text')]"
+        for line in one.value(f"{lines}.map((cell) => cell.textContent)"):
+            if len(line) < MAX_CELL and line.strip() not in cells:
+                raise Mismatch(f"{tab}: {line!r} is not whole in {text[:400]!r}")
         widths = {len(row) for table in found["tables"] for row in table[:1]}
         shown = one.value(f"Boolean(current.view.tables?.length) && {TABLES}") or []
         for table, read in zip(shown, found["tables"]):
@@ -260,6 +296,9 @@ def copies_what_is_shown(python: Path, one: Page) -> None:
     text = copied(one, "m")
     if f"rows with `{word}`" not in text:
         raise Mismatch(f"the copy does not say what was searched: {text[:200]!r}")
+    name = one.value(f"codeSpan(functionName(data.lines.function[{HOTTEST}]))")
+    if " | {} | ".format(name.replace("|", r"\|")) not in text:
+        raise Mismatch(f"the function is not {name} in {text[-300:]!r}")
     _same("lines", one.value(TABLES)[0], _rendered(python, "lines", text)["tables"][0])
     search_for(one, "lines", "")
 
@@ -280,17 +319,36 @@ def cuts_long_tables(python: Path, one: Page) -> None:
 
 
 def escapes_texts(python: Path, one: Page) -> None:
-    """Put texts with a meaning in Markdown into a table, as words and as code."""
+    """Put texts with a meaning in Markdown into a table, as words and as code.
+
+    The page writes them as reports in Markdown do.
+    """
+    choose = random.Random(5).choices  # noqa: S311
+    pieces = (*"|\\`<>&*_[]()#@!~-+=%:$/.'a1", " ", "\n", "\u00e9", *MARKUP)
+    texts = [*MARKUP, *("".join(choose(pieces, k=1 + n % 9)) for n in range(1000))]
+    texts = [one for one in texts if not re.search("`[^`]+`", one)]  # is code already
+    how = "(text) => [inline(text), codeSpan(text)]"
+    here = one.value(f"{json.dumps(texts)}.map({how})")
+    both = zip(texts, here, markdown.written(python, texts))
+    differ = [(text, mine, other) for text, mine, other in both if mine != other]
+    if differ:
+        raise Mismatch(f"the page and a report differ: {differ[:3]} of {len(differ)}")
     one.value(f"window.texts = {json.dumps(MARKUP)}, 0")
     for how in ("inline", "codeSpan"):
         cells = f"(at) => [String(at), {how}(texts[at])]"
         columns = "[{title: 'A'}, {title: 'B', left: true}]"
         text = one.value(f"tableMarkdown('T', {columns}, texts.length, {cells})")
         (table,) = _rendered(python, how, text)["tables"]
-        wanted = [text.strip().replace("\n", r"\n") for text in MARKUP]
-        found = [row[1] for row in table[1:]]
+        # A renderer closes no more backticks side by side.
+        wanted = [plain(text).replace("`" * 99, f"{'`' * 39}\u2026") for text in MARKUP]
+        found = [plain(row[1]) for row in table[1:]]
         if found != wanted:
             raise Mismatch(f"{how}: {wanted} is read as {found}")
+    ms = one.value(
+        "(() => { const start = performance.now(); inline(')'.repeat(1e5) + 'x');"
+        " return performance.now() - start; })()"
+    )
+    within("a sentence of 100,000 brackets", ms, 200, "ms")
     block = one.value("codeBlock(texts.map((text) => visible(text.trim())))")
     if len(_rendered(python, "a block", block)["blocks"]) != 1:
         raise Mismatch(f"it is not one block: {block!r}")
@@ -308,6 +366,9 @@ def copies_functions(python: Path, one: Page) -> None:
     source, number = one.value(
         f"[visible({line}.slice(0, LONGEST)).trim(), {view}.selected]"
     )
+    place = one.value(f"codeSpan(functionPlace({view}.functionAt({view}.selected)))")
+    if f"({place}, " not in text:
+        raise Mismatch(f"the place {place} is not in {text[:300]!r}")
     row = rf"(?m)^ *{number} .*{re.escape(source)}$"
     if not re.search(row, block):
         raise Mismatch(f"no row {number} with {source!r} in {block!r}")
@@ -368,6 +429,10 @@ def checks_addresses(one: Page) -> None:
     answers = {template: found(template, "/a/b.py") for template in TAKEN}
     if answers != TAKEN:
         raise Mismatch(f"the addresses of /a/b.py:12 are {answers}")
+    for before in ("vscode://file", "vscode://vscode-remote/ssh-remote+box"):
+        address = found(f"{before}{{path}}", r"C:\a.py")
+        if address != f"{before}/C:/a.py":
+            raise Mismatch(f"a drive behind a host is {address}")
     paths = {path: found("x:{path}", path).removeprefix("x:") for path in FILES}
     if paths != FILES:
         raise Mismatch(f"paths are encoded as {paths}")
@@ -494,24 +559,34 @@ def _opens_from_frame(window: Page, report: Page) -> None:
 
     open_in("EDITORS['VS Code']")
     sent("it is opened", 1, "Opening vscode://file/")
+    open_in(json.dumps(OWN_EDITOR))
+    sent("so is that of the server's user", 2, "Opening x-own:/")
+    window.value("sent.length = 1, 0")
     open_in("'x-mine:{path}#{line}'")
     sent("it asks", 1, "The report asks to open another program: x-mine:/")
     window.value("opening.querySelector('button').click()")
     expect(window, "a click at once is no answer", "sent.length === 1")
-    open_in("'x-other:{path}'")
+    window.value("window.buttons = [...opening.querySelectorAll('button')], 0")
+    for other in ("x-other:{path}", "x-mine:{path}?{line}"):
+        open_in(f"'{other}'")
     sent("another question waits", 1, "The report asks to open another program: x-mine")
-    window.value("openedAt = -Infinity, opening.querySelector('button').click()")
+    kept = "buttons.every((one) => one.isConnected)"
+    expect(window, "it takes no button away from below the pointer", kept)
+    held = "document.activeElement"
+    expect(window, "the keys are at the question", f"{held}.textContent === 'Cancel'")
+    window.value("openedAt = -Infinity, 0")
+    window.press("Escape")
+    expect(window, "Escape refuses", f"opening.hidden && {held} === frame")
+    open_in("'x-mine:{path}#{line}'")
+    sent("it asks again", 1, "The report asks to open another program: x-mine:/")
+    window.value("openedAt = -Infinity, opening.querySelector('button').focus()")
+    window.press("Enter")
     sent("what the reader agreed to", 2, "Opening x-mine:/")
+    expect(window, "the keys are at the report again", f"{held} === frame")
     open_in("'x-mine:{path}#{line}'")
     sent("it asks no more", 3, "Opening x-mine:/")
-    window.value("opening.hidden = true, 0")
-    for message in GARBAGE:
-        window.value("openedAt = -Infinity, 0")
-        report.value(f"parent.postMessage({message}, '*'), 0")
-    window.value(f"window.postMessage({GOOD_MESSAGE}, '*'), 0")  # not from the frame
-    report.value("go('#files')")
-    window.wait("location.hash === '#files'")  # a later message has arrived
-    expect(window, "nothing else is opened", "sent.length === 3 && opening.hidden")
+    window.value("opening.hidden = true, sent.length = 0, 0")
+    _opens_nothing(window, report)
     window.value("followAddress = window.real, 0")
     window.followed.clear()
     report.followed = window.followed  # whichever waits gets the messages of both
@@ -524,10 +599,29 @@ def _opens_from_frame(window: Page, report: Page) -> None:
     _followed(window, "vscode", path, line)
 
 
+def _opens_nothing(window: Page, report: Page) -> None:
+    """Send what no report sends, and what it sends when nobody asked for it."""
+    for message in GARBAGE:
+        window.value("openedAt = -Infinity, 0")
+        report.value(f"parent.postMessage({message}, '*'), 0")
+    window.value(f"window.postMessage({GOOD_MESSAGE}, '*'), 0")  # not from the frame
+    activation = "{configurable: true, value: {isActive: false}}"
+    window.value(f"Object.defineProperty(navigator, 'userActivation', {activation}), 0")
+    for editor in ("EDITORS.Zed", "'x-unasked:{path}'"):
+        window.value("openedAt = -Infinity, 0")
+        message = f"{{open: {{editor: {editor}, path: '/a.py', line: 1}}}}"
+        report.value(f"parent.postMessage({message}, '*'), 0")
+    report.value("go('#files')")
+    window.wait("location.hash === '#files'")  # a later message has arrived
+    expect(window, "nothing else is opened", "!sent.length && opening.hidden")
+    window.value("delete navigator.userActivation, 0")
+
+
 def walk(python: Path) -> tuple[Callable[[Page], None], ...]:
     """Return the walks of any report; `python` has a renderer of Markdown."""
     tables = functools.partial(copies_tables, python)
-    return (copies_links, tables, copies_without_permission, opens_lines)
+    links = (copies_links, takes_the_last_choice)
+    return (*links, tables, copies_without_permission, opens_lines)
 
 
 def walk_of_source(python: Path) -> tuple[Callable[[Page], None], ...]:

@@ -79,7 +79,7 @@ class ChangesView extends TablesView {
       { title: isLines ? "Hits" : "Calls", width: 130, value: (i) => (hasHits(table, i) ? table.high1[i] - table.high0[i] : 0), text: (i) => hitsChange(table, i) },
       { title: "Note", left: true, width: 110, value: (i) => table.note[i] },
       { title: "Line", left: true, wide: 1, width: 140, value: (i) => table.place[i], phone: 1, text: (i) => link(sidesAddress(table, i), ending(visible(table.place[i]))) },
-      { title: "Function", left: true, wide: 1, width: 120, phone: !isLines && 2, value: (i) => table.name[i], show: visible },
+      { title: "Function", isName: true, left: true, wide: 1, width: 120, phone: !isLines && 2, value: (i) => table.name[i], show: visible },
       isLines && { title: "Source", left: true, wide: 2, width: 220, phone: 2, value: (i) => table.text[i].trim(), show: (text) => code(visible(text)) },
     ];
     this.add(panel, columns, rows, {

@@ -24,6 +24,7 @@ function times(ns, calls) {
 
 /** The element of the panel, and what it shows. */
 class LinePanel {
+  title = h("h2", { "aria-live": "polite" });
   body = h("div", { class: "numbers-of-line", "aria-live": "polite" });
   opens = h("button", { title: "Open the line in an editor (e)", click: () => openChosen() });
   // Beside what is read aloud for each line.
@@ -34,7 +35,7 @@ class LinePanel {
     h("button", { title: "Copy the callees and callers of this line as tables of Markdown", click: () => this.copyCalls() }, "Copy calls"),
     this.opens,
     h("button", { title: "Choose an editor", click: () => openChosen(true) }, "Editor \u2026"));
-  element = h("aside", { class: "detail", tabindex: 0, "aria-label": "Selected line" }, this.actions, this.body);
+  element = h("aside", { class: "detail", tabindex: 0, "aria-label": "Selected line" }, h("div", { class: "line-head" }, this.title, this.actions), this.body);
 
   constructor() {
     onEditor.push(() => this.nameEditor());
@@ -53,9 +54,8 @@ class LinePanel {
     this.place = placeName(file, line);
     this.calls = view.callsFrom.get(line) ?? [];
     this.functions = [...new Set([...(numbers?.functions ?? []), ...(view.starts.get(line) ?? [])])];
-    const parts = [
-      [h("h2", {}, placeName(file, line)), h("p", { class: "text" }, sourceLine(file, line))],
-    ];
+    this.title.textContent = this.place;
+    const parts = [[h("p", { class: "text" }, sourceLine(file, line))]];
     if (numbers) {
       const rows = view.known
         .filter((one) => !one.isBoth && one.text(numbers))

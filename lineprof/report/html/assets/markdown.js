@@ -1,12 +1,17 @@
 // Texts in Markdown, for issues and comments: https://github.github.com/gfm/. A word that could be markup,
-// a link or a mention of somebody becomes code, in which nothing has a meaning but the pipes of a table.
+// a link, a mention or a reference becomes code, in which nothing has a meaning but the pipes of a table.
+// The rules are those of lineprof/report/markdown.py, with signs that only the page has.
 
 const MOST_LETTERS = 60000; // of a copied text: a comment on GitHub has 65,536 at most
-const MOST_OF_CELL = 300; // letters
+const MOST_OF_CELL = 300; // letters of code
+const MOST_OF_SENTENCE = 1000; // letters
+// cmark, GitHub's renderer, closes no more than 80 backticks side by side.
+const MANY_TICKS = /`{40,}/g;
 
-/** A word without markup, but for what becomes a link or a picture. */
-const WORD = /^([\p{L}\p{N}.,;:%()+=?/'"\u00b1\u00b7\u00d7\u2013\u2026\u2190-\u2193\u2212-]|<(?=\d))*$/u;
-const NO_WORD = /www\.|:\/\/|:[\w+-]+:/i;
+/** A word, with the punctuation around it: words without another meaning, and those that GitHub links. */
+const PUNCTUATED = /^(["'(]*)(.*?)([)"',;:.!?]*)$/u;
+const PLAIN = /^([+<\u00b1\u2212-]?\d[\d,.]*(([-/\u2013]|e[+-])\d[\d,.]*)?(%|\p{L}{1,2})?|\p{L}+([-'/]\p{L}+)*|[\p{L}\p{N}]+|[-+=%<>\u00b7\u00d7\u2014\u2026\u2190\u2192]|[<>]=|->|\.{3})?$/u;
+const LINKED = /^(www|(?=.*[a-f])[\da-f]{7,40})$/i;
 
 /** Return a run of backticks that is longer than those in `text`. */
 function fenceOf(text, least) {
@@ -14,19 +19,36 @@ function fenceOf(text, least) {
   return "`".repeat(Math.max(least, ...runs.map((one) => one.length + 1)));
 }
 
-/** Return a text as code in a line. */
+/** Return a text of at most `most` letters, and dots if it had more. */
+function cutAt(text, most) {
+  return text.length > most ? `${text.slice(0, most).replace(/[\ud800-\udbff]$/, "")}\u2026` : text;
+}
+
+/** Return a text as code in a line; "" for blanks. */
 function codeSpan(text) {
-  const whole = visible(text.trim().replaceAll("\n", "\\n").replaceAll("\t", " "));
-  const short = whole.length > MOST_OF_CELL ? `${whole.slice(0, MOST_OF_CELL).replace(/[\ud800-\udbff]$/, "")}\u2026` : whole;
+  const whole = visible(text.replaceAll("\n", "\\n").replaceAll("\t", "    ")).replace(MANY_TICKS, `${"`".repeat(39)}\u2026`);
+  const short = cutAt(whole, MOST_OF_CELL);
+  // Renderers do not agree how to escape a pipe behind a backslash: such a pipe stands between two pieces of code.
+  const pieces = short.split("\\|");
+  if (pieces.length > 1) return pieces.map((one, at) => codeSpan(at < pieces.length - 1 ? `${one}\\` : one)).join("&#124;");
+  if (!short.trim()) return "";
   const fence = fenceOf(short, 1);
-  const blank = /^`|`$/.test(short) ? " " : "";
-  return short && fence + blank + short + blank + fence;
+  const ends = short[0] + short.at(-1);
+  // One blank at both ends is taken away where there is one at both.
+  const blank = ends.includes("`") || ends === "  " ? " " : "";
+  return fence + blank + short + blank + fence;
 }
 
 /** Return a text whose words are code if they could have a meaning. */
 function inline(text) {
-  const isPlain = (one) => WORD.test(one) && !NO_WORD.test(one);
-  return text.trim().split(/ +/).map((one) => (isPlain(one) ? one : codeSpan(one))).join(" ");
+  return cutAt(text.replaceAll("\n", "\\n"), MOST_OF_SENTENCE).trim().split(/\s+/).map(wordMarkdown).join(" ");
+}
+
+/** Return a word as it is, or as code without the punctuation around it. */
+function wordMarkdown(word) {
+  let [, before, core, after] = PUNCTUATED.exec(word);
+  if (core.includes("(") && after.startsWith(")")) [core, after] = [`${core})`, after.slice(1)];
+  return PLAIN.test(core) && !LINKED.test(core) ? word : before + codeSpan(core) + after;
 }
 
 /** Return lines of code as a block. */
@@ -79,7 +101,7 @@ function htmlTableMarkdown(title, table, room) {
   const first = rows.length ? cells(rows[0]) : [];
   const titles = table.tHead ? cells(table.tHead.rows[0]).map((one) => one.textContent) : first.map(() => "");
   const columns = titles.map((one, at) => ({ title: one, left: first[at]?.matches("th, .left, .text, .process td") }));
-  return tableMarkdown(title, columns, rows.length, (at) => cells(rows[at]).map((one) => indent(one) + cellMarkdown([...one.childNodes])), room);
+  return tableMarkdown(title, columns, rows.length, (at) => cells(rows[at]).map((one) => indent(one) + cellMarkdown(one)), room);
 }
 
 /** Return some tables, which share the room; `make(room)` returns one, "" for none. */

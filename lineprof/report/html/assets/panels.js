@@ -58,7 +58,7 @@ class HotLinesView extends TablesView {
       data.gpuTotal && { title: "% GPU", width: 130, value: (i) => gpu[i], show: unlessZero((ns) => barCell(ns / maxima().gpu, percent(ns, data.gpuTotal), "gpu")) },
       { title: "Hits", value: (i) => lines.hits[i], show: count },
       { title: "Line", left: true, wide: 1, width: 120, phone: 1, value: (i) => lineOrder(lineFile(i), lines.line[i]), text: (i) => lineLink(lineFile(i), lines.line[i]) },
-      { title: "Function", left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
+      { title: "Function", isName: true, left: true, wide: 1, width: 120, value: (i) => functions.name[lines.function[i]], text: (i) => functionName(lines.function[i]) },
       { title: "Source", left: true, wide: 3, width: 240, phone: 2, value: (i) => sourceLine(lineFile(i), lines.line[i]), show: code },
     ];
     this.add(panel, columns, hotLines(), {
@@ -244,8 +244,7 @@ class RanksView extends TablesView {
     const markdown = (room) => tableMarkdown(titleMarkdown(title), columns, rows.length, (i) => [nameOf(i), ...rows[i].map(time)], room);
     this.tables.push({ markdown });
     panel.append(
-      h("h2", {}, title),
-      h("div", { class: "tools" }, markdownButton(markdown)),
+      copyHead(title, markdown),
       h("div", { class: "matrix" }, h("table", { class: few ? "" : "narrow" }, h("thead", {}, head), h("tbody", {}, body))));
   }
 }
@@ -288,15 +287,12 @@ class RunView extends TablesView {
   make(panel) {
     const { notes, processes } = data;
     if (notes.length) panel.append(h("h2", {}, "Notes"), list(notes.map(visible), { class: "facts" }));
-    panel.append(h("h2", {}, "Run"));
-    if (processes.length) panel.append(this.facts(processes[0]));
-    else panel.append(h("p", { class: "dim" }, "The profile has no process."));
-    const [facts] = panel.getElementsByTagName("table");
-    const markdown = (room) => htmlTableMarkdown(titleMarkdown("Run"), facts, room);
-    if (facts) {
+    if (processes.length) {
+      const facts = this.facts(processes[0]);
+      const markdown = (room) => htmlTableMarkdown(titleMarkdown("Run"), facts, room);
       this.tables.push({ markdown });
-      facts.after(h("div", { class: "tools" }, markdownButton(markdown)));
-    }
+      panel.append(copyHead("Run", markdown), facts);
+    } else panel.append(h("h2", {}, "Run"), h("p", { class: "dim" }, "The profile has no process."));
     if (processes.length > 1) this.processes(panel);
     panel.append(colophon());
   }

@@ -47,6 +47,11 @@ function markdownButton(make) {
   return h("button", { title: "Copy the table for an issue or a comment (m)", click: () => copyText(make(), "the table as Markdown") }, "Copy as Markdown");
 }
 
+/** Return a heading beside the button that copies the Markdown of `make()`, of what is below. */
+function copyHead(heading, make) {
+  return h("div", { class: "tools titled" }, heading && h("h2", {}, heading), markdownButton(make));
+}
+
 /** Copy the shown tables, or the function in the source, as Markdown. */
 function copyMarkdown() {
   const text = current.view.markdown?.();
@@ -115,8 +120,9 @@ function editorName() {
 
 /** Open the chosen line in an editor; ask for one first if none is known, or if `asks`. */
 function openChosen(asks = false) {
-  const { path, line } = placeAt(chosenAddress());
-  const problem = path ? pathProblem(path) : "Choose a line first.";
+  const hash = chosenAddress();
+  const { path, line } = placeAt(hash);
+  const problem = hash ? pathProblem(path) : "Choose a line first.";
   const editor = chosenEditor();
   if (asks || (!editor && !problem)) return openEditors(() => problem || openChosen());
   if (problem) return announce(problem);

@@ -219,7 +219,7 @@ class SourceView {
     }
     const widths = rows[0].slice(0, -1).map((_, at) => maximum(rows.map((one) => one[at]?.length ?? 0)));
     const [lines, rest] = fitting(rows.length, (at) => rows[at].map((text, column) => (column < widths.length ? text.padStart(widths[column]) : text)).join("  ").trimEnd());
-    const title = f === undefined ? "" : `, ${codeSpan(functionName(f))} (${[functionPlace(f), time(functions.total[f]), `${ofRun(functions.total[f]) || "0%"} of the run`, ...callsOf(f)].map(inline).join(", ")})`;
+    const title = f === undefined ? "" : `, ${codeSpan(functionName(f))} (${[codeSpan(functionPlace(f)), ...[time(functions.total[f]), `${ofRun(functions.total[f]) || "0%"} of the run`, ...callsOf(f)].map(inline)].join(", ")})`;
     return `${titleMarkdown("Source", title)}\n\n${codeBlock(lines)}${leftOut(rest, "more line")}`;
   }
 

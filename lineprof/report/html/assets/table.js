@@ -222,7 +222,7 @@ class Rows {
  * Each column has a `title`, a `value(row)` to sort by, and may have `show(value)` or
  * `text(row)`, the text or the element to show; `wide` columns share the room that is left.
  * On phones there are those with a number `phone` alone, in its order, if any has one;
- * those that are `onPhone` are nowhere else, and those that are an `isDrawing` in no copy.
+ * those that are `onPhone` are nowhere else, those that are an `isDrawing` in no copy, and an `isName` is code there.
  * What is not an object in `columns` is passed over.
  */
 class Table {
@@ -233,7 +233,7 @@ class Table {
     this.order = options.sort ?? 0;
     this.up = false;
     this.filter = "";
-    this.selected = -1;
+    this.selected = NONE;
     this.element = tableElement("table", options.label, (event) => this.key(event));
     this.cells = this.columns.map((one, index) =>
       h("span", { role: "columnheader" },
@@ -302,7 +302,7 @@ class Table {
       cell.setAttribute("aria-sort", sorted ? (this.up ? "ascending" : "descending") : "none");
     });
     this.element.setAttribute("aria-rowcount", found.length + 1);
-    this.selected = -1;
+    this.selected = NONE;
     this.element.scrollTop = 0;
     this.rows.reset(found.length);
     this.options.changed?.(this);
@@ -329,6 +329,14 @@ class Table {
     this.rows.refresh(old);
     this.rows.refresh(this.selected);
     this.rows.reveal(this.selected);
+    this.options.chosen?.();
+  }
+
+  /** Select no row. */
+  deselect() {
+    const old = this.selected;
+    this.selected = NONE;
+    this.rows.refresh(old);
   }
 
   key(event) {
@@ -364,7 +372,8 @@ class Table {
   markdown(room) {
     const columns = this.shown.filter((one) => !one.isDrawing);
     const title = titleMarkdown(this.options.label, this.filter.trim() && `: rows with ${codeSpan(this.filter)}`);
-    return tableMarkdown(title, columns, this.list.length, (at) => columns.map((one) => cellMarkdown(this.content(one, this.list[at]))), room);
+    const cell = (one, content) => (one.isName ? codeSpan(content) : cellMarkdown(content));
+    return tableMarkdown(title, columns, this.list.length, (at) => columns.map((one) => cell(one, this.content(one, this.list[at]))), room);
   }
 }
 
@@ -387,11 +396,12 @@ class TablesView {
 
   /** Add a table to a panel, below a `heading` and a search field of a `placeholder`, if any. */
   add(panel, columns, rows, { heading, placeholder, ...options }) {
-    const table = new Table(columns, rows, options);
+    const chosen = () => this.tables.filter((one) => one !== table).forEach((one) => one.deselect?.());
+    const table = new Table(columns, rows, { ...options, chosen });
     this.tables.push(table);
     table.element.classList.toggle("part", Boolean(heading));
-    const tools = placeholder ? searchField(table, placeholder) : h("div", { class: "tools" }, markdownButton(() => table.markdown()));
-    append(panel, [heading && h("h2", {}, heading), tools, table.element]);
+    const head = placeholder ? [heading && h("h2", {}, heading), searchField(table, placeholder)] : copyHead(heading, () => table.markdown());
+    append(panel, [head, table.element]);
   }
 
   /** Return the place of the selected row of the table that has one. */
