@@ -184,12 +184,16 @@ def check_comparison(text: str) -> None:
     assert "edited" in row
 
 
+GITLAB_USER = {"id": 9}  # of the token
+
+
 @contextmanager
 def gitlab(notes: list[dict[str, Any]]) -> Iterator[str]:
     """Give the address of a server that plays the notes of a merge request."""
 
     class Handler(BaseHTTPRequestHandler):
         def answer(self, value: object, status: int = 200) -> None:
+            assert self.headers["PRIVATE-TOKEN"] == "secret"
             self.send_response(status)
             self.end_headers()
             self.wfile.write(json.dumps(value).encode())
@@ -200,24 +204,29 @@ def gitlab(notes: list[dict[str, Any]]) -> Iterator[str]:
             return text
 
         def number(self) -> str:
-            assert self.headers["PRIVATE-TOKEN"] == "secret"
             base = "/api/v4/projects/5/merge_requests/7/notes"
             path = urlsplit(self.path).path
             assert path.startswith(base), path
             return path.removeprefix(base).strip("/")
 
         def do_GET(self) -> None:
+            if self.path == "/api/v4/user":
+                self.answer(GITLAB_USER)
+                return
             assert self.number() == ""
             assert parse_qs(urlsplit(self.path).query)["sort"] == ["asc"]
             self.answer(notes)
 
         def do_POST(self) -> None:
             assert self.number() == ""
-            notes.append({"id": 40 + len(notes), "body": self.body()})
+            number = 40 + len(notes)
+            note = {"id": number, "body": self.body(), "author": GITLAB_USER}
+            notes.append(note)
             self.answer(notes[-1], 201)
 
         def do_PUT(self) -> None:
             (note,) = [one for one in notes if f"{one['id']}" == self.number()]
+            assert note["author"] == GITLAB_USER
             note["body"] = self.body()
             self.answer(note)
 
@@ -237,7 +246,8 @@ def gitlab(notes: list[dict[str, Any]]) -> Iterator[str]:
 
 def test_the_job_of_gitlab_keeps_one_note(folder: Path) -> None:
     job = recipe(".gitlab-ci.yml")["profile"]
-    notes: list[dict[str, Any]] = [{"id": 3, "body": "another's"}]
+    body = "<!-- lineprof diff --> of somebody else"
+    notes: list[dict[str, Any]] = [{"id": 3, "body": body, "author": {"id": 8}}]
     head, base = git(folder, "rev-parse", "HEAD"), git(folder, "rev-parse", "HEAD~")
     script = "\n".join(one for one in job["script"] if "pip install" not in one)
     with gitlab(notes) as address:
@@ -260,7 +270,7 @@ def test_the_job_of_gitlab_keeps_one_note(folder: Path) -> None:
             diff = (folder / "diff.md").read_text(encoding="utf-8")
             assert notes[1]["body"] == diff
             check_comparison(diff)
-    assert notes[0]["body"] == "another's"
+    assert notes[0]["body"] == body
     assert job["artifacts"]["paths"] == ["*.lprof", "diff.md"]
 
 
