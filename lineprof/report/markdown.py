@@ -34,28 +34,30 @@ _REST = (
 
 _RESERVED = len(_REST) + 200  # characters, with the ends of what is open
 
-_TICKS, _CODE = re.compile("`+"), re.compile("`([^`]+)`")
+# Patterns are compiled at their first use: every view imports this module, and few
+# reports are Markdown.
+
+_TICKS, _CODE = "`+", "`([^`]+)`"
 
 _MAX_TICKS = 40  # side by side; cmark, GitHub's renderer, closes no longer ones than 80
-_MANY_TICKS = re.compile(rf"`{{{_MAX_TICKS},}}")
+_MANY_TICKS = rf"`{{{_MAX_TICKS},}}"
 
 # Words that Markdown and the code hosts take for nothing else, without the punctuation
 # around them: numbers, and letters with single hyphens, apostrophes and strokes.
-_PUNCTUATED = re.compile(r"""([("']*)(.*?)([)"',;:.!?]*)""", re.DOTALL)
+_PUNCTUATED = r"""(?s)([("']*)(.*?)([)"',;:.!?]*)"""
 _DIGITS, _LETTERS = r"\d[\d,.]*", r"[^\W\d_]+"
-_PLAIN = re.compile(
+_PLAIN = (
     rf"[+-]?{_DIGITS}(?:(?:[-/]|e[+-]){_DIGITS})?(?:%|[^\W\d_]{{1,2}})?"
     rf"|{_LETTERS}(?:[-'/]{_LETTERS})*|[^\W_]+"
     r"|[-+=%<>→…·—]|<=|>=|->|\.\.\."
 )
-_LINKED = re.compile(  # by GitHub: an address that begins so, and a commit
-    r"www|(?=.*[a-f])[0-9a-f]{7,40}", re.IGNORECASE
-)
-_STARTS_BLOCK = re.compile(r"[-+=>](?!\d).*|\d+[.)]")  # as the first word of a line
+# By GitHub: an address that begins so, and a commit.
+_LINKED = r"(?i)www|(?=.*[a-f])[0-9a-f]{7,40}"
+_STARTS_BLOCK = r"[-+=>](?!\d).*|\d+[.)]"  # as the first word of a line
 
-_FLAG_AND_NUMBER = re.compile(r"`(--[a-z-]+)` (\d+)(?=\s|$)")
+_FLAG_AND_NUMBER = r"`(--[a-z-]+)` (\d+)(?=\s|$)"
 
-_ESCAPED_PIPE = re.compile(r"(?<=\\)\|")
+_ESCAPED_PIPE = r"(?<=\\)\|"
 
 
 class Block(str):
@@ -96,7 +98,7 @@ def code(text: str, *, inside: bool = False) -> str:
     """
     text = _clean(text)
     if inside and r"\|" in text:
-        return "&#124;".join(map(code, _ESCAPED_PIPE.split(text)))
+        return "&#124;".join(map(code, re.split(_ESCAPED_PIPE, text)))
     if not text.strip():
         return ""
     ticks = _ticks([text], least=1)
@@ -113,19 +115,19 @@ def prose(text: str, *, inside: bool = False) -> str:
     """
     words = _cut(_clean(text), _MAX_SENTENCE).split()
     done = [_word(word, inside=inside) for word in words]
-    if done and not inside and _STARTS_BLOCK.fullmatch(done[0]):
+    if done and not inside and re.fullmatch(_STARTS_BLOCK, done[0]):
         done[0] = code(done[0])
-    return _FLAG_AND_NUMBER.sub(r"`\1 \2`", " ".join(done))
+    return re.sub(_FLAG_AND_NUMBER, r"`\1 \2`", " ".join(done))
 
 
 def _word(word: str, *, inside: bool) -> str:
-    before, core, after = _PUNCTUATED.fullmatch(word).groups()  # type: ignore[union-attr]
+    before, core, after = re.fullmatch(_PUNCTUATED, word).groups()  # type: ignore[union-attr]
     if "(" in core and after.startswith(")"):
         core, after = f"{core})", after[1:]
-    is_plain = not core or (_PLAIN.fullmatch(core) and not _LINKED.fullmatch(core))
-    if is_plain:
+    is_linked = re.fullmatch(_LINKED, core)
+    if not core or (re.fullmatch(_PLAIN, core) and not is_linked):
         return word
-    is_code = _CODE.fullmatch(core)  # as sentences write it already
+    is_code = re.fullmatch(_CODE, core)  # as sentences write it already
     text = is_code[1] if is_code else core
     return f"{before}{code(text, inside=inside)}{after}"
 
@@ -217,7 +219,7 @@ def _fitting(lines: Sequence[str], room: int) -> Sequence[str]:
 
 def _clean(text: str) -> str:
     text = printable(text, keep="\t").expandtabs()
-    text = _MANY_TICKS.sub("`" * (_MAX_TICKS - 1) + "…", text)
+    text = re.sub(_MANY_TICKS, "`" * (_MAX_TICKS - 1) + "…", text)
     return without_surrogates(text)
 
 
@@ -231,7 +233,7 @@ def _cut(text: str, width: int) -> str:
 
 def _ticks(texts: Iterable[str], *, least: int) -> str:
     """Return more backticks than stand side by side in one of `texts`."""
-    runs = [len(run) for text in texts for run in _TICKS.findall(text)]
+    runs = [len(run) for text in texts for run in re.findall(_TICKS, text)]
     return "`" * max([least, *(size + 1 for size in runs)])
 
 
