@@ -17,7 +17,6 @@ from collections import Counter
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -344,21 +343,9 @@ def test_without_seconds_it_is_the_profile_that_export_writes(shared: Served) ->
 
 
 def test_protobuf_reads_a_window(asked: Callable[..., Answer]) -> None:
-    pytest.importorskip("google.protobuf", minversion="4.22")
-    from google.protobuf import (  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  # or skip
-        descriptor_pb2,
-        descriptor_pool,
-        message_factory,
-    )
-
-    modules = SimpleNamespace(
-        descriptor_pb2=descriptor_pb2,
-        descriptor_pool=descriptor_pool,
-        message_factory=message_factory,
-    )
     write(grown(3), "a.lprof")
     body = asked(1, lambda: write(grown(5), "a.lprof")).body
-    message = parsed_by_protobuf(body, modules)
+    message = parsed_by_protobuf(body)
     strings = message.string_table
     kinds = [(strings[one.type], strings[one.unit]) for one in message.sample_type]
     assert kinds[0] == ("time", "nanoseconds")

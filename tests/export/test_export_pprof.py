@@ -6,7 +6,6 @@ import shutil
 import subprocess
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import example_gpu
@@ -182,20 +181,8 @@ def test_c_functions_have_no_file() -> None:
 
 @pytest.mark.parametrize("shape", list(shapes()))
 def test_protobuf_reads_the_same_values(shape: str) -> None:
-    pytest.importorskip("google.protobuf", minversion="4.22")
-    from google.protobuf import (  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  # or skip
-        descriptor_pb2,
-        descriptor_pool,
-        message_factory,
-    )
-
-    modules = SimpleNamespace(
-        descriptor_pb2=descriptor_pb2,
-        descriptor_pool=descriptor_pool,
-        message_factory=message_factory,
-    )
     data = content(shapes()[shape], "pprof")
-    message, ours = parsed_by_protobuf(data, modules), read(data)
+    message, ours = parsed_by_protobuf(data), read(data)
     assert len(message.sample) == len(ours.samples)
     for theirs, mine in zip(message.sample, ours.samples):
         assert list(theirs.value) == list(mine.values.values())

@@ -146,15 +146,27 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def parsed_by_protobuf(data: bytes, protobuf: Any) -> Any:
-    """Return the message of a file as the package protobuf reads it, by `SCHEMA`."""
-    kinds = protobuf.descriptor_pb2.FieldDescriptorProto
+def parsed_by_protobuf(data: bytes) -> Any:
+    """Return the message of a file as the package protobuf reads it, by `SCHEMA`.
+
+    Without the package the test is skipped.
+    """
+    import pytest  # noqa: PLC0415  # which the fuzzer's environment may lack
+
+    pytest.importorskip("google.protobuf", minversion="4.22")
+    from google.protobuf import (  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415  # or skip
+        descriptor_pb2,
+        descriptor_pool,
+        message_factory,
+    )
+
+    kinds = descriptor_pb2.FieldDescriptorProto
     numbers = {
         "int": kinds.TYPE_INT64,
         "id": kinds.TYPE_UINT64,
         "str": kinds.TYPE_STRING,
     }
-    file = protobuf.descriptor_pb2.FileDescriptorProto(
+    file = descriptor_pb2.FileDescriptorProto(
         name="profile.proto", package="p", syntax="proto3"
     )
     for kind, fields in SCHEMA.items():
@@ -166,9 +178,9 @@ def parsed_by_protobuf(data: bytes, protobuf: Any) -> Any:
             made.type = numbers.get(what, kinds.TYPE_MESSAGE)
             if what in SCHEMA:
                 made.type_name = f".p.{what}"
-    pool = protobuf.descriptor_pool.DescriptorPool()
+    pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
-    classes = protobuf.message_factory.GetMessageClass
+    classes = message_factory.GetMessageClass
     profile = classes(pool.FindMessageTypeByName("p.Profile"))()
     profile.ParseFromString(gzip.decompress(data))
     return profile
