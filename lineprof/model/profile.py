@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import NO_GPU, Gpu
+from lineprof.model.host_memory import NO_MEMORY, HostMemory
 from lineprof.model.records import (
     NO_CALLS,
     NO_RANKS,
@@ -70,6 +71,7 @@ class Profile:
     breakdowns: tuple[LineBreakdown, ...] = ()
     cuts: tuple[Cut, ...] = ()
     ranks: Ranks = NO_RANKS
+    memory: HostMemory = NO_MEMORY
     # None: the profile was made in this process, and its sources are read from where
     # their names say. Else it was read from a file, which may name any file: all files
     # below these folders may be read for it, and few others (see `lineprof.source`).
@@ -108,6 +110,7 @@ class Profile:
         breakdowns: Iterable[LineBreakdown] = (),
         cuts: Iterable[Cut] = (),
         ranks: Ranks = NO_RANKS,
+        memory: HostMemory = NO_MEMORY,
         timings: Timings | None = None,
         source_roots: tuple[str, ...] | None = None,
     ) -> Self:
@@ -138,6 +141,7 @@ class Profile:
             breakdowns=tuple(breakdowns),
             cuts=tuple(cuts),
             ranks=ranks,
+            memory=memory,
             source_roots=source_roots,
         )
         return profile

@@ -1,0 +1,212 @@
+"""Host memory of a profile: what each line allocated, and what of it was live when.
+
+Blocks are charged to the lines that were open on the thread that allocated them, and
+stay theirs, whoever frees them. A sum counts once for each distinct line on its call
+path, so that recursion is safe. The sums of all paths, the ones without lines included,
+add up to the numbers of the process.
+
+Sizes are in bytes, as they were asked for; times in nanoseconds (ns).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.relation import (
+    PATH,
+    PROCESS,
+    Relation,
+    naturals,
+    others,
+    refers,
+    summed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import TypeVar
+
+    from lineprof.model.records import Key
+
+    K = TypeVar("K", Key, tuple[Key, int])
+
+
+# Records.
+
+
+class MemoryPath(NamedTuple):
+    """Lines that were open where memory was allocated; none: outside of every line.
+
+    A line that was open several times stands once, where it was innermost.
+    """
+
+    process: int  # its index in Profile.processes
+    lines: tuple[tuple[Key, int], ...]  # (function, line), the outermost first
+
+
+MEMORY_PATHS = Relation(
+    "memory_paths",
+    MemoryPath,
+    "a path of memory",
+    (refers(PROCESS),),
+)
+
+
+class MemorySum(NamedTuple):
+    """All blocks that were allocated on one call path, by its innermost line itself.
+
+    What was allocated and not freed was live at the end.
+    """
+
+    path: int  # its index in HostMemory.paths
+    allocs: int  # blocks; one that grows or shrinks is freed and allocated anew
+    alloc_bytes: int
+    freed_bytes: int  # the part that was freed, by whoever
+    temp_bytes: int  # the part that was freed before the execution of the line ended
+    peak_bytes: int  # the part that was live at the process' peak
+
+
+MEMORY_SUMS = Relation(
+    "memory_sums",
+    MemorySum,
+    "a sum of memory",
+    (
+        refers(PATH, optional=False),
+        *summed("allocs", "alloc_bytes", "freed_bytes", "temp_bytes", "peak_bytes"),
+    ),
+)
+
+
+class MemoryRun(NamedTuple):
+    """Measurement of one process' memory."""
+
+    process: int  # its index in Profile.processes
+    peak_bytes: int  # the most that was live at once
+    peak_ns: int  # the moment of that, since the start of measuring
+    side_bytes: int = 0  # lineprof's own tables of live blocks, at their largest
+    sample_bytes: int = 0  # between two blocks that are counted; 0: each one is
+    lost: int = 0  # blocks that there was no memory to keep track of
+    is_native: bool = True  # blocks of extension modules are counted, too
+
+
+MEMORY_RUNS = Relation(
+    "memory_runs",
+    MemoryRun,
+    "a run's memory",
+    (
+        refers(PROCESS),
+        *naturals("peak_bytes", "peak_ns", "side_bytes", "sample_bytes", "lost"),
+        *others(bool, "is_native"),
+    ),
+)
+
+
+class MemoryCurve(NamedTuple):
+    """Live memory of one process over the run, at some hundred moments."""
+
+    process: int  # its index in Profile.processes
+    times_ns: tuple[int, ...]  # since the start of measuring, in order
+    live_bytes: tuple[int, ...]  # in all, at each of these moments
+    lines: tuple[tuple[Key, int], ...] = ()  # those with most, by their own blocks
+    line_bytes: tuple[tuple[int, ...], ...] = ()  # of each of `lines`, by moment
+
+
+class HostMemory(NamedTuple):
+    """All memory data of a profile; the default is none."""
+
+    paths: tuple[MemoryPath, ...] = ()
+    sums: tuple[MemorySum, ...] = ()
+    runs: tuple[MemoryRun, ...] = ()
+    curves: tuple[MemoryCurve, ...] = ()
+
+
+NO_MEMORY = HostMemory()
+
+
+# Numbers of a line or function.
+
+
+class MemoryNumbers(NamedTuple):
+    """Memory of one line, function or process, in blocks and bytes."""
+
+    allocs: int = 0
+    alloc_bytes: int = 0
+    freed_bytes: int = 0
+    temp_bytes: int = 0
+    peak_bytes: int = 0
+
+    @property
+    def live_bytes(self) -> int:
+        """What was live at the end (bytes)."""
+        return self.alloc_bytes - self.freed_bytes
+
+    def plus(self, other: MemoryNumbers | MemorySum) -> MemoryNumbers:
+        """Return the numbers of both."""
+        return MemoryNumbers(
+            allocs=self.allocs + other.allocs,
+            alloc_bytes=self.alloc_bytes + other.alloc_bytes,
+            freed_bytes=self.freed_bytes + other.freed_bytes,
+            temp_bytes=self.temp_bytes + other.temp_bytes,
+            peak_bytes=self.peak_bytes + other.peak_bytes,
+        )
+
+
+NO_BYTES = MemoryNumbers()
+
+
+def memory_of_lines(
+    memory: HostMemory, *, alone: bool = False
+) -> Mapping[Key, Mapping[int, MemoryNumbers]]:
+    """Return the numbers of each line, by function and line.
+
+    A line's numbers include its callees; with `alone` they do not.
+    """
+
+    def keys_of(path: MemoryPath) -> Iterable[tuple[Key, int]]:
+        return path.lines[-1:] if alone else dict.fromkeys(path.lines)
+
+    found: dict[Key, dict[int, MemoryNumbers]] = defaultdict(dict)
+    for (key, line), numbers in _added_up(memory, keys_of).items():
+        found[key][line] = numbers
+    return found
+
+
+def memory_of_functions(
+    memory: HostMemory, *, alone: bool = False
+) -> Mapping[Key, MemoryNumbers]:
+    """Return the numbers of each function, callees included unless `alone`."""
+
+    def keys_of(path: MemoryPath) -> Iterable[Key]:
+        lines = path.lines[-1:] if alone else path.lines
+        return dict.fromkeys(key for key, _ in lines)
+
+    return _added_up(memory, keys_of)
+
+
+def outside_memory(memory: HostMemory) -> MemoryNumbers:
+    """Return the numbers of all blocks that no line of the profile allocated."""
+    return _total(one for one in memory.sums if not memory.paths[one.path].lines)
+
+
+def total_memory(memory: HostMemory) -> MemoryNumbers:
+    """Return the numbers of all processes."""
+    return _total(memory.sums)
+
+
+def _added_up(
+    memory: HostMemory, keys_of: Callable[[MemoryPath], Iterable[K]]
+) -> dict[K, MemoryNumbers]:
+    """Return the numbers by each of the keys that a path has."""
+    sums: dict[K, MemoryNumbers] = {}
+    for one in memory.sums:
+        for key in keys_of(memory.paths[one.path]):
+            sums[key] = sums.get(key, NO_BYTES).plus(one)
+    return sums
+
+
+def _total(sums: Iterable[MemorySum]) -> MemoryNumbers:
+    numbers = NO_BYTES
+    for one in sums:
+        numbers = numbers.plus(one)
+    return numbers
