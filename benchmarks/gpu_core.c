@@ -50,7 +50,8 @@ set_up(size_t events)
     lp_clock clock;
 
     activity = malloc(sizeof(*activity));
-    if (activity == NULL || !lp_activity_init(activity, events)) {
+    if (activity == NULL || !lp_activity_init(activity, lp_call_paths_of_process(),
+                                              events)) {
         abort();
     }
     lp_clock_open(&clock, "auto");
@@ -108,7 +109,7 @@ call(uint32_t i)
 static void
 launch(void)
 {
-    uint32_t path = lp_current_path(rec, &activity->paths);
+    uint32_t path = lp_current_path(rec, activity->paths);
 
     lp_activity_begin_launch(activity, next_id++, path,
                              LP_CORRELATION_EXPECTED,
@@ -123,7 +124,7 @@ enum { CU_LAUNCH_KERNEL = 307 };
 static uint32_t
 path_here(void)
 {
-    return lp_current_path(rec, &activity->paths);
+    return lp_current_path(rec, activity->paths);
 }
 
 static lp_ticks
@@ -259,7 +260,7 @@ measure_adopted(void)
         start = lp_clock_monotonic();
         for (uint32_t i = 0; i < LAUNCHES; i++) {
             uint32_t path =
-                lp_current_path_of_thread(rec, &activity->paths, &known);
+                lp_current_path_of_thread(rec, activity->paths, &known);
 
             paths += path != LP_NO_PATH;
             lp_activity_begin_launch(activity, next_id++, path,
@@ -282,7 +283,7 @@ ns_a_record(void)
 {
     static char names[NAMES][128];
     static uint32_t paths[PATHS];
-    uint32_t root = lp_call_paths_root(&activity->paths, 0, false);
+    uint32_t root = lp_call_paths_root(activity->paths, 0, false);
     static lp_ns now = 1000000000;
     lp_record record = {.kind = LP_KERNEL};
     lp_ns start;
@@ -295,7 +296,7 @@ ns_a_record(void)
                  i);
     }
     for (uint32_t i = 0; i < PATHS; i++) {
-        paths[i] = lp_call_paths_child(&activity->paths, root, 2, i);
+        paths[i] = lp_call_paths_child(activity->paths, root, 2, i);
     }
     for (uint32_t i = 0; i < LAUNCHES; i++) {
         lp_activity_begin_call(activity, next_id + i, paths[i % PATHS],

@@ -69,7 +69,7 @@ lp_gpu_session lp_the_gpu_session;
 static uint32_t
 path_here(void)
 {
-    return lp_gpu_session_current_path(&lp_the_gpu_session.activity->paths);
+    return lp_gpu_session_current_path(lp_the_gpu_session.activity->paths);
 }
 
 static lp_ticks
@@ -118,9 +118,10 @@ forked(void)
 static lp_activity *
 new_activity(size_t events)
 {
-    lp_activity *activity = malloc(sizeof(*activity));
+    lp_call_paths *paths = lp_call_paths_of_process();
+    lp_activity *activity = paths == NULL ? NULL : malloc(sizeof(*activity));
 
-    if (activity != NULL && !lp_activity_init(activity, events)) {
+    if (activity != NULL && !lp_activity_init(activity, paths, events)) {
         free(activity);
         activity = NULL;
     }

@@ -6,19 +6,14 @@
 #include "gpu/backend.h"
 
 bool
-lp_activity_init(lp_activity *activity, size_t events)
+lp_activity_init(lp_activity *activity, lp_call_paths *paths, size_t events)
 {
-    *activity = (lp_activity){0};
-    if (!lp_call_paths_init(&activity->paths)) {
-        return false;
-    }
+    *activity = (lp_activity){.paths = paths};
     if (!lp_correlation_init(&activity->correlations)) {
-        lp_call_paths_free(&activity->paths);
         return false;
     }
     if (!lp_wait_log_init(&activity->waits, events)) {
         lp_correlation_free(&activity->correlations);
-        lp_call_paths_free(&activity->paths);
         return false;
     }
     pthread_mutex_init(&activity->lock, NULL);
@@ -41,7 +36,6 @@ lp_activity_free(lp_activity *activity)
     lp_graph_nodes_free(&activity->graph_nodes);
     lp_wait_log_free(&activity->waits);
     lp_correlation_free(&activity->correlations);
-    lp_call_paths_free(&activity->paths);
     pthread_mutex_destroy(&activity->lock);
 }
 
@@ -53,7 +47,7 @@ lp_activity_add_copy_wait(lp_activity *activity, uint64_t correlation,
         lp_correlation_returned(&activity->correlations, correlation, ticks);
 
     if (entry.wait_ticks != 0 && !(entry.flags & LP_CORRELATION_IGNORED)) {
-        lp_call_paths_add_wait(&activity->paths, entry.path, entry.wait_ticks);
+        lp_call_paths_add_wait(activity->paths, entry.path, entry.wait_ticks);
     }
 }
 
@@ -177,7 +171,7 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
                    call */
     }
     if (entry.wait_ticks != 0) {
-        lp_call_paths_add_wait(&activity->paths, entry.path, entry.wait_ticks);
+        lp_call_paths_add_wait(activity->paths, entry.path, entry.wait_ticks);
     }
     if (LP_UNLIKELY(record->unfinished && traits.on_device)) {
         activity->unfinished++;
@@ -315,7 +309,7 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
     }
     pthread_mutex_unlock(&activity->lock);
     copy->n_waits = lp_wait_log_entries(&activity->waits);
-    copy->n_paths = __atomic_load_n(&activity->paths.n, __ATOMIC_ACQUIRE);
+    copy->n_paths = __atomic_load_n(activity->paths->n, __ATOMIC_ACQUIRE);
     copy->outstanding = lp_correlation_outstanding(&activity->correlations);
     /* Each record that belongs to no call is the one that some call seems to
      * lack. */

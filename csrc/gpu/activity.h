@@ -54,7 +54,7 @@ typedef enum lp_join {
 } lp_join;
 
 typedef struct lp_activity {
-    lp_call_paths paths;
+    lp_call_paths *paths; /* borrowed */
     lp_correlation correlations;
     lp_graph_nodes graph_nodes;
     lp_wait_log waits;    /* calls that can block their thread */
@@ -76,9 +76,10 @@ typedef struct lp_activity {
     uint64_t joined;   /* the others, since it has failed */
 } lp_activity;
 
-/* Initialise; `events` is the max number of records in the timeline.  False if
- * memory is out. */
-bool lp_activity_init(lp_activity *activity, size_t events);
+/* Initialise; `paths` is borrowed, and `events` is the max number of records in
+ * the timeline.  False if memory is out. */
+bool lp_activity_init(lp_activity *activity, lp_call_paths *paths,
+                      size_t events);
 
 void lp_activity_free(lp_activity *activity);
 
@@ -119,7 +120,7 @@ static inline void
 lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
 {
     if (!__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
-        lp_call_paths_add_wait(&activity->paths, path, ticks);
+        lp_call_paths_add_wait(activity->paths, path, ticks);
     }
 }
 

@@ -22,7 +22,7 @@ make_paths(const lp_activity *activity, const lp_activity_snapshot *copy)
     PyObject *list = PyList_New(0);
 
     for (uint32_t i = 0; list != NULL && i < copy->n_paths; i++) {
-        const lp_call_path *path = lp_call_paths_at(&activity->paths, i);
+        const lp_call_path *path = lp_call_paths_at(activity->paths, i);
 
         if (append(list, Py_BuildValue("(III)", path->parent, path->serial,
                                        path->line)) < 0) {
@@ -49,7 +49,7 @@ append_waits(PyObject *list, const lp_activity *activity,
              const lp_activity_snapshot *copy)
 {
     for (uint32_t i = 0; i < copy->n_paths; i++) {
-        const lp_call_path *path = lp_call_paths_at(&activity->paths, i);
+        const lp_call_path *path = lp_call_paths_at(activity->paths, i);
         lp_sum sum = {
             .key = {.path = i, .kind = LP_WAIT},
             .count = __atomic_load_n(&path->waits, __ATOMIC_RELAXED),
@@ -453,7 +453,7 @@ gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     uint64_t lost = 0;
 
     if (activity != NULL) {
-        lost = __atomic_load_n(&activity->paths.lost, __ATOMIC_RELAXED) +
+        lost = __atomic_load_n(activity->paths->lost, __ATOMIC_RELAXED) +
                __atomic_load_n(&activity->correlations.lost, __ATOMIC_RELAXED);
     }
     return PyLong_FromUnsignedLongLong(lost);

@@ -63,6 +63,32 @@ lp_call_paths_free(lp_call_paths *paths)
     pthread_mutex_destroy(&paths->lock);
 }
 
+static lp_call_paths of_process;
+static bool is_made;
+
+lp_call_paths *
+lp_call_paths_of_process(void)
+{
+    is_made = is_made || lp_call_paths_init(&of_process);
+    return is_made ? &of_process : NULL;
+}
+
+void
+lp_call_paths_before_fork(void)
+{
+    if (is_made) {
+        pthread_mutex_lock(&of_process.lock);
+    }
+}
+
+void
+lp_call_paths_after_fork(void)
+{
+    if (is_made) {
+        pthread_mutex_unlock(&of_process.lock);
+    }
+}
+
 /* Return the number of a path, or 0 with its slot in `*slot`. */
 static uint32_t
 find(const lp_call_paths *paths, const lp_call_path_table *table,

@@ -1,9 +1,11 @@
-/* Call paths: the lines that were open when work was launched on a device.
+/* Call paths: the lines that were open when work was launched on a device, or
+ * memory was allocated.
  *
  * A path is a line within a parent path, which is the path of the calling
  * line; the outermost line has a root as its parent, one for each thread.
  * Equal paths are the same path with one number, so that a launch is charged
- * by storing a number.  Paths are never freed and never move.
+ * by storing a number.  Paths are never freed and never move.  The process has
+ * one table, because a frame caches the number of its path.
  *
  * Any thread may look up a path at any time without a lock; only adding a new
  * one takes a lock.
@@ -42,6 +44,16 @@ typedef struct lp_call_paths {
 bool lp_call_paths_init(lp_call_paths *paths);
 
 void lp_call_paths_free(lp_call_paths *paths);
+
+/* [GIL] Return the table of the process, made at the first call; NULL if
+ * memory is out. */
+lp_call_paths *lp_call_paths_of_process(void);
+
+/* Keep paths from being added while the process is forked. */
+void lp_call_paths_before_fork(void);
+
+/* In both processes. */
+void lp_call_paths_after_fork(void);
 
 /* Return the root path of a thread, on which no line is open. */
 uint32_t lp_call_paths_root(lp_call_paths *paths, uint32_t thread,

@@ -3,11 +3,15 @@
 #include <pthread.h>
 #include <stddef.h>
 
+#include "record/call_paths.h"
 #include "record/live_file.h"
 #include "record/off_cpu_sampler.h"
 #include "record/own_work.h"
 
-static void (*follow_in_child)(void);
+enum { MAX_FOLLOWERS = 4 };
+
+static void (*followers[MAX_FOLLOWERS])(void);
+static int n_followers;
 
 static void
 before(void)
@@ -17,6 +21,7 @@ before(void)
     lp_own_work_begin(&work, lp_current_recorder);
     lp_sampler_before_fork();
     lp_live_before_fork();
+    lp_call_paths_before_fork();
     lp_own_work_end(&work);
 }
 
@@ -26,6 +31,7 @@ in_parent(void)
     lp_own_work work;
 
     lp_own_work_begin(&work, lp_current_recorder);
+    lp_call_paths_after_fork();
     lp_live_after_fork();
     lp_sampler_after_fork();
     lp_own_work_end(&work);
@@ -34,10 +40,11 @@ in_parent(void)
 static void
 in_child(void)
 {
+    lp_call_paths_after_fork();
     lp_live_after_fork_in_child();
     lp_sampler_after_fork_in_child();
-    if (follow_in_child != NULL) {
-        follow_in_child();
+    for (int i = 0; i < n_followers; i++) {
+        followers[i]();
     }
 }
 
@@ -58,6 +65,11 @@ lp_forks_watch(void)
 void
 lp_forks_call_in_child(void (*follow)(void))
 {
-    follow_in_child = follow;
+    for (int i = 0; i < n_followers; i++) {
+        if (followers[i] == follow) {
+            return;
+        }
+    }
+    followers[n_followers++] = follow;
     lp_forks_watch();
 }

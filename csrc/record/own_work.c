@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+_Thread_local uint32_t lp_own_work_depth;
+
 static lp_ns
 processor_ns(const lp_recorder *rec)
 {
@@ -57,6 +59,7 @@ read_usage(uint64_t *voluntary, lp_ns *system)
 void
 lp_own_work_begin(lp_own_work *self, lp_recorder *rec)
 {
+    lp_own_work_depth++;
     *self = (lp_own_work){.rec = rec};
     if (rec != NULL) {
         for (int i = 0; i < LP_WAIT_CAUSES; i++) {
@@ -99,6 +102,7 @@ lp_own_work_end(const lp_own_work *self)
     lp_ns wall, off = 0, system = self->system;
     uint64_t voluntary = self->voluntary;
 
+    lp_own_work_depth--;
     if (rec != NULL) {
         read_wall(rec, &ticks, &wall);
     }

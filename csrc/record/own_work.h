@@ -8,6 +8,7 @@
  * clock had stood still.  A thread that did not block and was off the
  * processor was preempted, as it would have been in the line: that time stays
  * the line's, and its wait.  So time, processor time and waits lose the same.
+ * Nor does memory that is allocated meanwhile: see memory/heap.h.
  */
 #ifndef LP_RECORD_OWN_WORK_H
 #define LP_RECORD_OWN_WORK_H
@@ -29,6 +30,9 @@ typedef struct lp_own_time {
     lp_ticks hidden;
     lp_ns cpu_ns;
 } lp_own_time;
+
+/* Depth of such work on this thread. */
+extern _Thread_local uint32_t lp_own_work_depth;
 
 /* [OWNER] `rec` is this thread's recorder, or NULL. */
 void lp_own_work_begin(lp_own_work *self, lp_recorder *rec);

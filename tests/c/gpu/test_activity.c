@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "gpu/own_paths.h"
 #include "random.h"
 
 static lp_activity *
@@ -13,10 +14,10 @@ set_up(size_t events)
 {
     lp_activity *activity = malloc(sizeof(*activity));
 
-    CHECK(lp_activity_init(activity, events));
+    CHECK(lp_activity_init(activity, own_paths(), events));
     for (uint32_t line = 1; line < 10; line++) { /* paths 2 to 10 */
-        lp_call_paths_child(&activity->paths,
-                            lp_call_paths_root(&activity->paths, 0, false), 1,
+        lp_call_paths_child(activity->paths,
+                            lp_call_paths_root(activity->paths, 0, false), 1,
                             line);
     }
     return activity;
@@ -83,7 +84,7 @@ sum_of(const lp_activity *activity, uint32_t path, lp_activity_kind kind)
 static const lp_call_path *
 waits_of(const lp_activity *activity, uint32_t path)
 {
-    return lp_call_paths_at(&activity->paths, path);
+    return lp_call_paths_at(activity->paths, path);
 }
 
 static void

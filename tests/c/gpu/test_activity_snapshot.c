@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "gpu/own_paths.h"
 #include "random.h"
 
 static lp_activity activity;
@@ -35,7 +36,7 @@ an_empty_activity_has_an_empty_snapshot(void)
 {
     lp_activity_snapshot copy;
 
-    lp_activity_init(&activity, 10);
+    lp_activity_init(&activity, own_paths(), 10);
     CHECK(lp_activity_snapshot_take(&copy, &activity));
     CHECK(copy.n_sums == 0 && copy.n_paths == 1 && copy.n_events == 0);
     CHECK(copy.n_launches == 0 && copy.outstanding == 0 && copy.invalid == 0);
@@ -56,7 +57,7 @@ each_kind_has_its_names(void)
     lp_activity_snapshot copy;
     uint32_t n;
 
-    lp_activity_init(&activity, 10);
+    lp_activity_init(&activity, own_paths(), 10);
     lp_activity_add_record(&activity, &record);
     lp_activity_snapshot_take(&copy, &activity);
     CHECK(strcmp(name_of(&copy, LP_KERNEL, 1), "axpy") == 0);
@@ -95,7 +96,7 @@ a_snapshot_does_not_change(void)
         .kind = LP_KERNEL, .device = 2, .start = 1, .end = 5, .name = "axpy"};
     lp_activity_snapshot copy;
 
-    lp_activity_init(&activity, 1);
+    lp_activity_init(&activity, own_paths(), 1);
     lp_activity_begin_call(&activity, 7, 1, LP_CORRELATION_EXPECTED);
     lp_activity_add_record(&activity, &record);
     lp_activity_add_record(&activity, &record);
@@ -131,7 +132,7 @@ calls_make_no_device_active(void)
         .kind = LP_RUNTIME_CALL, .start = 1, .end = 5, .name_number = 3};
     lp_activity_snapshot copy;
 
-    lp_activity_init(&activity, 10);
+    lp_activity_init(&activity, own_paths(), 10);
     lp_activity_add_record(&activity, &record);
     record.kind = LP_DRIVER_CALL;
     lp_activity_add_record(&activity, &record);
@@ -163,10 +164,10 @@ static uint64_t next_id = 1;
 static uint32_t
 path_of(uint32_t which)
 {
-    uint32_t path = lp_call_paths_root(&activity.paths, 0, false);
+    uint32_t path = lp_call_paths_root(activity.paths, 0, false);
 
     for (uint32_t line = which; line > 0; line /= 7) {
-        path = lp_call_paths_child(&activity.paths, path, line % 7 + 1, line);
+        path = lp_call_paths_child(activity.paths, path, line % 7 + 1, line);
     }
     return path;
 }
@@ -299,8 +300,8 @@ check_waits(const lp_activity_snapshot *copy)
     uint64_t ticks = 0, waits = 0;
 
     for (uint32_t i = 0; i < copy->n_paths; i++) {
-        ticks += lp_call_paths_at(&activity.paths, i)->wait_ticks;
-        waits += lp_call_paths_at(&activity.paths, i)->waits;
+        ticks += lp_call_paths_at(activity.paths, i)->wait_ticks;
+        waits += lp_call_paths_at(activity.paths, i)->waits;
     }
     for (int i = 0; i < THREADS; i++) {
         ticks -= launchers[i].ticks;
@@ -316,7 +317,7 @@ snapshots_are_taken_while_records_come(void)
     lp_activity_snapshot copy;
     uint64_t before = 0, count, all = 0;
 
-    lp_activity_init(&activity, 5000);
+    lp_activity_init(&activity, own_paths(), 5000);
     for (uint32_t i = 0; i < THREADS; i++) {
         launchers[i].number = i;
         pthread_create(&threads[i], NULL, run_launcher, &launchers[i]);

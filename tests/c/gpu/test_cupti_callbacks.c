@@ -1,5 +1,6 @@
 /* Callbacks of CUPTI that come while the session is closed and open. */
 #include "check.h"
+#include "gpu/own_paths.h"
 #include "gpu/cupti_backend.h"
 
 enum { SYNCHRONIZE = 17 }; /* cuCtxSynchronize */
@@ -57,7 +58,7 @@ a_call_under_way_when_recording_reopens_adds_no_wait(void)
     callback(&call, LP_CUPTI_API_ENTER);
     now += 100;
     callback(&call, LP_CUPTI_API_EXIT);
-    waited = lp_call_paths_at(&activity.paths, path);
+    waited = lp_call_paths_at(activity.paths, path);
     CHECK(waited->waits == 1 && waited->wait_ticks == 100);
     set_open(false);
     scratch = 0; /* of another call */
@@ -133,8 +134,8 @@ other_launches_expect_a_record_whatever_their_parameters(void)
 int
 main(void)
 {
-    CHECK(lp_activity_init(&activity, 0));
-    path = lp_call_paths_root(&activity.paths, 0, false);
+    CHECK(lp_activity_init(&activity, own_paths(), 0));
+    path = lp_call_paths_root(activity.paths, 0, false);
     lp_cupti.host = (lp_gpu_host){
         .activity = &activity, .path = read_path, .now = read_now};
     lp_cupti.api.enable_callback = enable_callback;
