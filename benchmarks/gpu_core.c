@@ -50,8 +50,8 @@ set_up(size_t events)
     lp_clock clock;
 
     activity = malloc(sizeof(*activity));
-    if (activity == NULL || !lp_activity_init(activity, lp_call_paths_of_process(),
-                                              events)) {
+    if (activity == NULL ||
+        !lp_activity_init(activity, lp_call_paths_of_process(), events)) {
         abort();
     }
     lp_clock_open(&clock, "auto");

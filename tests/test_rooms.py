@@ -23,6 +23,7 @@ ROOMS = [
     "record",
     "arithmetic",
     "gpu",
+    "memory",
     "engine",
     "hooks",
     "module",

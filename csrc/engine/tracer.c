@@ -5,6 +5,7 @@
 #include "engine/c_functions.h"
 #include "engine/engine.h"
 #include "engine/live_log.h"
+#include "memory/heap_session.h"
 #include "record/calls.h"
 #include "record/greenlet_stacks.h"
 #include "record/off_cpu_sampler.h"
@@ -287,6 +288,27 @@ close_code(lp_code *code)
     lp_code_free(code);
 }
 
+static lp_arena buried;
+
+/* Keep the memory of an arena. */
+static void
+bury(lp_arena *arena)
+{
+    lp_block **end = &buried.first;
+
+    while (*end != NULL) {
+        end = &(*end)->next;
+    }
+    *end = arena->first;
+    lp_arena_init(arena, arena->kind, arena->is_live);
+}
+
+void
+lp_tracer_free_buried(void)
+{
+    lp_arena_free(&buried);
+}
+
 void
 lp_tracer_close(lp_tracer *self)
 {
@@ -307,7 +329,12 @@ lp_tracer_close(lp_tracer *self)
          rec = rec->next) {
         lp_calls_drop(rec, self);
     }
-    lp_arena_free(&self->arena);
+    if (lp_heap_was_on()) {
+        bury(&self->arena);
+    }
+    else {
+        lp_arena_free(&self->arena);
+    }
     lp_engine_release();
 }
 

@@ -60,6 +60,11 @@ bool lp_tracer_count_calls(lp_tracer *self, lp_code *code);
 /* Leave the engine and free all counters.  Idempotent. */
 void lp_tracer_close(lp_tracer *self);
 
+/* [GIL] Free the counters of closed tracers that were kept because the heap
+ * was measured: a thread without the GIL may have been reading its open line.
+ * To be called long after. */
+void lp_tracer_free_buried(void);
+
 /* Drop the slices of the tracer's codes from the trace buffers. */
 void lp_tracer_forget_slices(const lp_tracer *self);
 

@@ -309,7 +309,7 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
     }
     pthread_mutex_unlock(&activity->lock);
     copy->n_waits = lp_wait_log_entries(&activity->waits);
-    copy->n_paths = __atomic_load_n(activity->paths->n, __ATOMIC_ACQUIRE);
+    copy->n_paths = __atomic_load_n(&activity->paths->n, __ATOMIC_ACQUIRE);
     copy->outstanding = lp_correlation_outstanding(&activity->correlations);
     /* Each record that belongs to no call is the one that some call seems to
      * lack. */

@@ -76,8 +76,8 @@ typedef struct lp_activity {
     uint64_t joined;   /* the others, since it has failed */
 } lp_activity;
 
-/* Initialise; `paths` is borrowed, and `events` is the max number of records in
- * the timeline.  False if memory is out. */
+/* Initialise; `paths` is borrowed, and `events` is the max number of records
+ * in the timeline.  False if memory is out. */
 bool lp_activity_init(lp_activity *activity, lp_call_paths *paths,
                       size_t events);
 

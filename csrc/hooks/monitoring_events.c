@@ -10,6 +10,7 @@
 #include "engine/greenlets.h"
 #include "engine/overhead_audit.h"
 #include "hooks/superinstructions.h"
+#include "memory/heap_path.h"
 
 #if LP_HAVE_MONITORING
 
@@ -74,6 +75,20 @@ new_callback(vectorcallfunc call)
 
 /* The return value that disables an event at its location. */
 static PyObject *disable; /* owned: sys.monitoring.DISABLE */
+
+/* Numbers above this one are objects that the interpreter makes for an event.
+ */
+enum { MAX_SMALL_INT = 256 };
+
+/* A number of an event is no memory of the program. */
+LP_INLINE void
+forget_number(PyObject *number)
+{
+    if (LP_UNLIKELY(LP_READ(lp_the_heap.on)) &&
+        lp_small_int(number) > MAX_SMALL_INT) {
+        lp_heap_forget(number);
+    }
+}
 
 static PyObject *
 return_none(void)
@@ -146,8 +161,10 @@ on_start(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
     lp_recorder *rec = lp_threads_here();
-    bool ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+    bool ok;
 
+    forget_number(args[1]);
+    ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
     return result_or_raise(start(rec, args[0]), ok);
 }
 
@@ -157,8 +174,10 @@ on_resume(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_threads_here();
     uint32_t at = (uint32_t)lp_small_int(args[1]) / 2;
-    bool ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
+    bool ok;
 
+    forget_number(args[1]);
+    ok = LP_UNLIKELY(rec == NULL) || lp_overhead_audit(rec);
     return result_or_raise(resume(rec, args[0], at), ok);
 }
 
@@ -203,6 +222,7 @@ static PyObject *
 on_leave(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
+    forget_number(args[1]);
     return leave(args[0], false);
 }
 
@@ -211,6 +231,7 @@ static PyObject *
 on_unwind(PyObject *Py_UNUSED(self), PyObject *const *args,
           size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
+    forget_number(args[1]);
     return leave_slow(args[0], false);
 }
 
@@ -218,6 +239,7 @@ static PyObject *
 on_yield(PyObject *Py_UNUSED(self), PyObject *const *args,
          size_t Py_UNUSED(nargs), PyObject *Py_UNUSED(names))
 {
+    forget_number(args[1]);
     return leave(args[0], true);
 }
 
@@ -299,6 +321,7 @@ on_line(PyObject *Py_UNUSED(self), PyObject *const *args,
     lp_recorder *rec = lp_current_recorder;
     uint32_t line = (uint32_t)lp_small_int(args[1]);
 
+    forget_number(args[1]);
     if (LP_UNLIKELY(rec == NULL || rec->top->code != args[0] ||
                     (rec->top->flags & LP_FRAME_SLOW))) {
         return line_slow(args[0], line);
@@ -396,6 +419,7 @@ on_instruction(PyObject *Py_UNUSED(self), PyObject *const *args,
     uint32_t offset;
     lp_frame *frame;
 
+    forget_number(args[1]);
     if (LP_UNLIKELY(rec == NULL)) {
         return instruction_slow(args[0], at);
     }
@@ -455,6 +479,8 @@ on_jump(PyObject *Py_UNUSED(self), PyObject *const *args,
     lp_line_entry line_entry;
     uint32_t line;
 
+    forget_number(args[1]);
+    forget_number(args[2]);
     if (to > from || code == NULL) {
         return keep_or_disable(code == NULL);
     }
@@ -502,6 +528,7 @@ on_call(PyObject *Py_UNUSED(self), PyObject *const *args,
     PyObject *callable =
         PyMethod_Check(args[2]) ? PyMethod_GET_FUNCTION(args[2]) : args[2];
 
+    forget_number(args[1]);
     if (rec != NULL) {
         lp_greenlets_check(rec);
     }
@@ -518,6 +545,7 @@ on_call_end(PyObject *Py_UNUSED(self), PyObject *const *args,
 {
     lp_recorder *rec = lp_current_recorder;
 
+    forget_number(args[1]);
     if (rec != NULL) {
         lp_greenlets_check(rec);
     }

@@ -11,6 +11,7 @@
 #include "engine/overhead_audit.h"
 #include "gpu/nvtx_ranges.h"
 #include "hooks/frame_eval.h"
+#include "memory/heap_path.h"
 #include "record/greenlet_stacks.h"
 
 /* The frame whose event the other tracer is getting, or NULL. */
@@ -614,6 +615,40 @@ lp_trace_opcodes(PyObject *code, bool on)
     return result;
 }
 
+/* The block of an object that the collector of garbage knows. */
+static void *
+block_of(void *object)
+{
+    return (char *)object - 2 * sizeof(uintptr_t);
+}
+
+/* The objects that the interpreter made for an event are no memory of the
+ * program: the frame object, what is told of an exception, and from 3.12 on
+ * the offset of a call or return. */
+static LP_NOINLINE void
+forget_objects(PyFrameObject *frame, int what, PyObject *arg)
+{
+    size_t bytes = 0;
+    PyObject *newest;
+
+    if (what == PyTrace_EXCEPTION) {
+        lp_heap_forget(block_of(arg));
+        return;
+    }
+    if (what == PyTrace_CALL) {
+        lp_heap_forget(block_of(frame));
+    }
+    if (!LP_HAVE_MONITORING || what == PyTrace_LINE) {
+        return;
+    }
+    newest = lp_heap_newest(&bytes);
+    if (newest != NULL && bytes >= (size_t)PyLong_Type.tp_basicsize &&
+        Py_TYPE(newest) == &PyLong_Type &&
+        lp_small_int(newest) == lp_frame_lasti(frame)) {
+        lp_heap_forget(newest);
+    }
+}
+
 int
 lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 {
@@ -625,6 +660,9 @@ lp_trace_function(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
         if (rec == NULL) {
             return 0;
         }
+    }
+    if (LP_UNLIKELY(LP_READ(lp_the_heap.on))) {
+        forget_objects(frame, what, arg);
     }
     now = lp_clock_now(&rec->clock);
     if (LP_LIKELY(what == PyTrace_LINE)) {

@@ -46,7 +46,7 @@
 /* A block that was taken out of the tables. */
 typedef struct lp_heap_block {
     uint64_t bytes;
-    uint32_t site;  /* number of its call path, plus 1; 0: it was not counted */
+    uint32_t site; /* number of its call path, plus 1; 0: it was not counted */
     uint32_t stamp; /* which execution of its line allocated it */
 } lp_heap_block;
 
@@ -74,9 +74,14 @@ void lp_heap_moved(lp_heap_block taken);
 /* [ANY] realloc failed: as if nothing had happened. */
 void lp_heap_put_back(void *block, lp_heap_block taken);
 
-/* [ANY] The block was allocated for lineprof itself: as if it had never been.
- * It was the newest one of its thread's line. */
+/* [ANY] The block may have been allocated for lineprof itself, by an event: if
+ * the present execution of the thread's line did, it is as if it had never
+ * been. */
 void lp_heap_forget(void *block);
+
+/* [ANY] Return the newest block of this thread, and its size; NULL if it was
+ * freed, or is older than the present execution of the thread's line. */
+void *lp_heap_newest(size_t *bytes);
 
 /* [ANY] Blocks that this thread allocates from now on are lineprof's own, and
  * count nowhere; what it frees does count.  Nests. */

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "engine/gpu_session.h"
 #include "gpu/activity.h"
+#include "module/path_list.h"
 
 typedef unsigned long long ull;
 
@@ -14,22 +15,6 @@ append(PyObject *list, PyObject *item)
 
     Py_XDECREF(item);
     return failed;
-}
-
-static PyObject *
-make_paths(const lp_activity *activity, const lp_activity_snapshot *copy)
-{
-    PyObject *list = PyList_New(0);
-
-    for (uint32_t i = 0; list != NULL && i < copy->n_paths; i++) {
-        const lp_call_path *path = lp_call_paths_at(activity->paths, i);
-
-        if (append(list, Py_BuildValue("(III)", path->parent, path->serial,
-                                       path->line)) < 0) {
-            Py_CLEAR(list);
-        }
-    }
-    return list;
 }
 
 static PyObject *
@@ -318,8 +303,8 @@ gpu_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     events = make_events(devices->activity, &copy, scale);
     result = Py_BuildValue(
         "{sNsNsNsNsNsNsNsKsKsKsKsKsKsKsKsKsKsKsssI}", "paths",
-        make_paths(devices->activity, &copy), "sums", sums, "events", events,
-        "names", make_names(&copy.names), "launches",
+        lp_path_list(devices->activity->paths, copy.n_paths), "sums", sums,
+        "events", events, "names", make_names(&copy.names), "launches",
         make_launches(devices->activity, &copy), "devices",
         make_devices(&copy), "waits",
         make_waits(devices->activity, copy.n_waits, scale), "cut_ns",
@@ -453,7 +438,7 @@ gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     uint64_t lost = 0;
 
     if (activity != NULL) {
-        lost = __atomic_load_n(activity->paths->lost, __ATOMIC_RELAXED) +
+        lost = __atomic_load_n(&activity->paths->lost, __ATOMIC_RELAXED) +
                __atomic_load_n(&activity->correlations.lost, __ATOMIC_RELAXED);
     }
     return PyLong_FromUnsignedLongLong(lost);

@@ -15,6 +15,7 @@
 #include "module/gpu_functions.h"
 #include "module/line_records.h"
 #include "module/live_functions.h"
+#include "module/memory_functions.h"
 #include "module/nvtx_functions.h"
 #include "module/prepared_call.h"
 #include "module/signal_functions.h"
@@ -603,6 +604,7 @@ module_exec(PyObject *module)
         PyModule_AddType(module, (PyTypeObject *)state->tracer_type) < 0 ||
         PyModule_AddFunctions(module, lp_gpu_functions) < 0 ||
         PyModule_AddFunctions(module, lp_live_functions) < 0 ||
+        PyModule_AddFunctions(module, lp_memory_functions) < 0 ||
         PyModule_AddFunctions(module, lp_signal_functions) < 0) {
         return -1;
     }

@@ -1,9 +1,9 @@
 /* Forks of this process: all that has to be done around one, in one order.
  *
  * Before the fork the sampler's thread ends, the memory of the live file is
- * copied, and no thread is adding a call path.  In the child the memory is parted from the parent's first,
- * before anything writes to it.  The time of all this belongs to no line of
- * the program (see own_work.h).
+ * copied, and no thread is adding a call path.  In the child the memory is
+ * parted from the parent's first, before anything writes to it.  The time of
+ * all this belongs to no line of the program (see own_work.h).
  */
 #ifndef LP_RECORD_FORKS_H
 #define LP_RECORD_FORKS_H

@@ -163,10 +163,10 @@ typedef struct lp_recorder {
     struct lp_tree *trees;
     /* owned: of greenlets that do not run, see greenlet_stacks.h; or NULL */
     struct lp_stacks *stacks;
-    const void *stack_key;     /* of the greenlet whose frames these are */
-    struct lp_call_room *room; /* borrowed; of these trees; may be NULL */
+    const void *stack_key;       /* of the greenlet whose frames these are */
+    struct lp_call_room *room;   /* borrowed; of these trees; may be NULL */
     struct lp_heap_thread *heap; /* borrowed; see memory/heap.h; or NULL */
-    lp_trace_buffer slices;    /* ended slices, if it is traced */
+    lp_trace_buffer slices;      /* ended slices, if it is traced */
     lp_off_cpu wait;
     struct lp_recorder *next;
 } lp_recorder;

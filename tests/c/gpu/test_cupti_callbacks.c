@@ -1,7 +1,7 @@
 /* Callbacks of CUPTI that come while the session is closed and open. */
 #include "check.h"
-#include "gpu/own_paths.h"
 #include "gpu/cupti_backend.h"
+#include "gpu/own_paths.h"
 
 enum { SYNCHRONIZE = 17 }; /* cuCtxSynchronize */
 

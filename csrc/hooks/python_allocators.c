@@ -1,0 +1,236 @@
+#include "hooks/python_allocators.h"
+
+#include "engine/python_compat.h"
+#include "memory/heap_path.h"
+
+enum { DOMAINS = 3 };
+
+static const PyMemAllocatorDomain domains[DOMAINS] = {
+    PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
+
+/* The allocators before ours.  The hooks are called with the context of these,
+ * so that a thread which calls an allocator while it is replaced, and sees
+ * parts of both, does no harm. */
+static PyMemAllocatorEx below[DOMAINS];
+
+/* Ours are set, perhaps below those of another tool. */
+static bool is_set[DOMAINS];
+
+static const char *note; /* static text */
+
+enum { PROBE = 2 }; /* lp_heap_of_thread.inside while a probe is sent */
+
+static bool is_probed; /* it has come */
+
+/* Called where a hook only passes a call on. */
+static LP_NOINLINE void
+pass(void)
+{
+    is_probed |= lp_heap_of_thread.inside == PROBE;
+}
+
+/* Each hook in a form for one domain. */
+
+LP_INLINE void *
+hooked_malloc(int domain, void *context, size_t bytes)
+{
+    void *block;
+
+    if (LP_UNLIKELY(!lp_heap_begin())) {
+        pass();
+        return below[domain].malloc(context, bytes);
+    }
+    block = below[domain].malloc(context, bytes);
+    lp_heap_end();
+    if (LP_LIKELY(block != NULL)) {
+        lp_heap_add(block, bytes);
+    }
+    return block;
+}
+
+LP_INLINE void *
+hooked_calloc(int domain, void *context, size_t n, size_t size)
+{
+    void *block;
+
+    if (LP_UNLIKELY(!lp_heap_begin())) {
+        pass();
+        return below[domain].calloc(context, n, size);
+    }
+    block = below[domain].calloc(context, n, size);
+    lp_heap_end();
+    if (LP_LIKELY(block != NULL)) {
+        lp_heap_add(block, n * size);
+    }
+    return block;
+}
+
+LP_INLINE void *
+hooked_realloc(int domain, void *context, void *old, size_t bytes)
+{
+    lp_heap_block taken;
+    void *block;
+
+    if (LP_UNLIKELY(!lp_heap_begin())) {
+        pass();
+        return below[domain].realloc(context, old, bytes);
+    }
+    taken = lp_heap_take_out(old);
+    block = below[domain].realloc(context, old, bytes);
+    lp_heap_end();
+    if (LP_LIKELY(block != NULL)) {
+        lp_heap_drop(taken, false);
+        lp_heap_add(block, bytes);
+    }
+    else {
+        lp_heap_put_back(old, taken);
+    }
+    return block;
+}
+
+LP_INLINE void
+hooked_free(int domain, void *context, void *block)
+{
+    if (LP_UNLIKELY(!lp_heap_begin())) {
+        below[domain].free(context, block);
+        return;
+    }
+    if (LP_LIKELY(block != NULL)) {
+        lp_heap_drop(lp_heap_take_out(block), true);
+    }
+    below[domain].free(context, block);
+    lp_heap_end();
+}
+
+#define HOOKS_OF(name, domain)                                                \
+    static void *name##_malloc(void *context, size_t bytes)                   \
+    {                                                                         \
+        return hooked_malloc(domain, context, bytes);                         \
+    }                                                                         \
+    static void *name##_calloc(void *context, size_t n, size_t size)          \
+    {                                                                         \
+        return hooked_calloc(domain, context, n, size);                       \
+    }                                                                         \
+    static void *name##_realloc(void *context, void *block, size_t bytes)     \
+    {                                                                         \
+        return hooked_realloc(domain, context, block, bytes);                 \
+    }                                                                         \
+    static void name##_free(void *context, void *block)                       \
+    {                                                                         \
+        hooked_free(domain, context, block);                                  \
+    }
+
+HOOKS_OF(raw, 0)
+HOOKS_OF(mem, 1)
+HOOKS_OF(obj, 2)
+
+#undef HOOKS_OF
+
+static const PyMemAllocatorEx hooks[DOMAINS] = {
+    {NULL, raw_malloc, raw_calloc, raw_realloc, raw_free},
+    {NULL, mem_malloc, mem_calloc, mem_realloc, mem_free},
+    {NULL, obj_malloc, obj_calloc, obj_realloc, obj_free},
+};
+
+static bool
+is_ours(int domain)
+{
+    PyMemAllocatorEx now;
+
+    PyMem_GetAllocator(domains[domain], &now);
+    return now.malloc == hooks[domain].malloc;
+}
+
+static void *
+allocate(int domain, size_t bytes)
+{
+    return domain == 0   ? PyMem_RawMalloc(bytes)
+           : domain == 1 ? PyMem_Malloc(bytes)
+                         : PyObject_Malloc(bytes);
+}
+
+static void
+release(int domain, void *block)
+{
+    if (domain == 0) {
+        PyMem_RawFree(block);
+    }
+    else if (domain == 1) {
+        PyMem_Free(block);
+    }
+    else {
+        PyObject_Free(block);
+    }
+}
+
+/* True if the allocator that is set now is ours, or calls ours. */
+static bool
+is_reached(int domain)
+{
+    uint32_t before = lp_heap_of_thread.inside;
+    void *block;
+
+    if (is_ours(domain)) {
+        return true;
+    }
+    is_probed = false;
+    lp_heap_of_thread.inside = PROBE;
+    block = allocate(domain, 1);
+    if (block != NULL) {
+        release(domain, block);
+    }
+    lp_heap_of_thread.inside = before;
+    return is_probed;
+}
+
+void
+lp_python_allocators_on(void)
+{
+    note = NULL;
+    for (int i = 0; i < DOMAINS; i++) {
+        PyMemAllocatorEx ours = hooks[i];
+
+        if (is_set[i] && is_reached(i)) {
+            continue; /* a second time would be an endless recursion */
+        }
+        PyMem_GetAllocator(domains[i], &below[i]);
+        ours.ctx = below[i].ctx;
+        PyMem_SetAllocator(domains[i], &ours);
+        is_set[i] = true;
+    }
+}
+
+static void
+look(void)
+{
+    for (int i = 0; i < DOMAINS; i++) {
+        if (is_set[i] && !is_reached(i)) {
+            is_set[i] = false;
+            note = "another tool removed lineprof's hooks of Python's "
+                   "allocators: memory since then is not counted";
+        }
+    }
+}
+
+void
+lp_python_allocators_off(void)
+{
+    look();
+    for (int i = 0; i < DOMAINS; i++) {
+        if (is_set[i] && is_ours(i)) {
+            PyMem_SetAllocator(domains[i], &below[i]);
+            is_set[i] = false;
+        }
+        else if (is_set[i] && note == NULL) {
+            note = "another tool's allocators call lineprof's, which stay "
+                   "there, and count nothing";
+        }
+    }
+}
+
+const char *
+lp_python_allocators_note(void)
+{
+    look();
+    return note;
+}

@@ -1,0 +1,78 @@
+#include "memory/pages.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#ifndef MAP_NORESERVE
+#  define MAP_NORESERVE 0
+#endif
+
+void *
+lp_pages_map(size_t bytes)
+{
+    int error = errno;
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (pages == MAP_FAILED) {
+        pages = NULL;
+    }
+#ifdef MADV_NOHUGEPAGE
+    else { /* few of many pages are ever used */
+        madvise(pages, bytes, MADV_NOHUGEPAGE);
+    }
+#endif
+    errno = error;
+    return pages;
+}
+
+void
+lp_pages_unmap(void *pages, size_t bytes)
+{
+    int error = errno;
+
+    munmap(pages, bytes);
+    errno = error;
+}
+
+void
+lp_pages_clear(void *pages, size_t bytes)
+{
+#ifdef __linux__
+    int error = errno;
+
+    madvise(pages, bytes, MADV_DONTNEED);
+    errno = error;
+#else
+    memset(pages, 0, bytes);
+#endif
+}
+
+size_t
+lp_pages_used(void *pages, size_t bytes)
+{
+#ifdef __linux__
+    enum { AT_ONCE = 1024 };
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), used = 0;
+    unsigned char states[AT_ONCE];
+
+    for (size_t done = 0; done < bytes; done += AT_ONCE * page) {
+        size_t part = bytes - done;
+
+        part = part < AT_ONCE * page ? part : AT_ONCE * page;
+        if (mincore((char *)pages + done, part, states) != 0) {
+            return bytes;
+        }
+        for (size_t i = 0; i < (part + page - 1) / page; i++) {
+            used += states[i] & 1 ? page : 0;
+        }
+    }
+    return used < bytes ? used : bytes;
+#else
+    (void)pages;
+    return bytes;
+#endif
+}

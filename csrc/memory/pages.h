@@ -1,0 +1,21 @@
+/* Pages for the tables of the heap: by mmap alone, zeroed, and in memory only
+ * once they are written to.
+ */
+#ifndef LP_MEMORY_PAGES_H
+#define LP_MEMORY_PAGES_H
+
+#include <stddef.h>
+
+/* [ANY] Map so many bytes; NULL if memory is out. */
+void *lp_pages_map(size_t bytes);
+
+/* [ANY] */
+void lp_pages_unmap(void *pages, size_t bytes);
+
+/* [ANY] Zero them, and give back their memory. */
+void lp_pages_clear(void *pages, size_t bytes);
+
+/* Return how many bytes of these are in memory. */
+size_t lp_pages_used(void *pages, size_t bytes);
+
+#endif

@@ -1,0 +1,99 @@
+/* The live small blocks: a shadow of memory, with a cell of 8 bytes for every
+ * 16 bytes of address.
+ *
+ * A cell that is not 0 is the block that begins at its address.  An address
+ * belongs to one thread from malloc's return until free, so that a cell needs
+ * no lock.  Chunks of the shadow are made as addresses come, and stay.
+ */
+#ifndef LP_MEMORY_SMALL_BLOCKS_H
+#define LP_MEMORY_SMALL_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "memory/heap.h"
+#include "record/clock.h"
+
+enum {
+    LP_SMALL_MAX = 512,   /* bytes of the largest small block */
+    LP_SMALL_ALIGN = 16,  /* bytes of address of a cell */
+    LP_CHUNK_SHIFT = 24,  /* addresses of a chunk */
+    LP_ADDRESS_BITS = 48, /* of a process */
+    LP_CHUNK_CELLS = (1 << LP_CHUNK_SHIFT) / LP_SMALL_ALIGN,
+    LP_STAMP_BITS = 22,
+    LP_STAMP_MASK = (1 << LP_STAMP_BITS) - 1
+};
+
+/* By number of the chunk, with so many entries; NULL if there is no shadow. */
+extern uint64_t **lp_shadow;
+
+/* [GIL] Make the shadow; false if memory is out.  Idempotent. */
+bool lp_shadow_open(void);
+
+/* [GIL] Forget all blocks. */
+void lp_shadow_clear(void);
+
+/* Return the bytes of memory in use. */
+size_t lp_shadow_bytes(void);
+
+/* [ANY] Make the chunk of this number; NULL if memory is out. */
+uint64_t *lp_shadow_add(uint64_t chunk);
+
+/* True if a block of this size at this address has a cell. */
+LP_INLINE bool
+lp_is_small(const void *block, size_t bytes)
+{
+    return bytes <= LP_SMALL_MAX &&
+           (((uintptr_t)block & (LP_SMALL_ALIGN - 1)) |
+            (uint64_t)(uintptr_t)block >> LP_ADDRESS_BITS) == 0;
+}
+
+/* [ANY] Return the cell of an address that lp_is_small() accepts; NULL if
+ * there is none yet. */
+LP_INLINE uint64_t *
+lp_shadow_cell(const void *block)
+{
+    uint64_t address = (uintptr_t)block;
+    uint64_t *cells = __atomic_load_n(&lp_shadow[address >> LP_CHUNK_SHIFT],
+                                      __ATOMIC_ACQUIRE);
+
+    return LP_UNLIKELY(cells == NULL)
+               ? NULL
+               : cells + (address / LP_SMALL_ALIGN) % LP_CHUNK_CELLS;
+}
+
+/* [ANY] The same; NULL if memory is out. */
+LP_INLINE uint64_t *
+lp_shadow_make_cell(const void *block)
+{
+    uint64_t *cell = lp_shadow_cell(block);
+
+    if (LP_UNLIKELY(cell == NULL)) {
+        uint64_t address = (uintptr_t)block;
+        uint64_t *cells = lp_shadow_add(address >> LP_CHUNK_SHIFT);
+
+        cell = cells == NULL
+                   ? NULL
+                   : cells + (address / LP_SMALL_ALIGN) % LP_CHUNK_CELLS;
+    }
+    return cell;
+}
+
+/* A small block as a cell: site, bytes, stamp. */
+LP_INLINE uint64_t
+lp_cell_of(uint32_t site, uint64_t bytes, uint32_t stamp)
+{
+    return (uint64_t)site << 32 | bytes << LP_STAMP_BITS |
+           (stamp & LP_STAMP_MASK);
+}
+
+LP_INLINE lp_heap_block
+lp_cell_block(uint64_t cell)
+{
+    return (lp_heap_block){.bytes = (uint32_t)cell >> LP_STAMP_BITS,
+                           .site = (uint32_t)(cell >> 32),
+                           .stamp = (uint32_t)cell & LP_STAMP_MASK};
+}
+
+#endif
