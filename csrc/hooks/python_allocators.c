@@ -18,88 +18,97 @@ static bool is_set[DOMAINS];
 
 static const char *note; /* static text */
 
-enum { PROBE = 2 }; /* lp_heap_of_thread.inside while a probe is sent */
+enum { PROBE = 2 }; /* lp_memory_of_thread.inside while a probe is sent */
 
 static bool is_probed; /* it has come */
 
-/* Called where a hook only passes a call on. */
-static LP_NOINLINE void
-pass(void)
+/* A hook only passes a call on. */
+static LP_NOINLINE void *
+pass_malloc(int domain, void *context, size_t bytes)
 {
-    is_probed |= lp_heap_of_thread.inside == PROBE;
+    is_probed |= lp_memory_of_thread.inside == PROBE;
+    return below[domain].malloc(context, bytes);
 }
 
 /* Each hook in a form for one domain. */
 
+/* A block that is not in the shadow: the allocator below may pass it on. */
+static LP_NOINLINE void
+free_slowly(int domain, void *context, void *block)
+{
+    lp_memory_of_thread.inside = 1;
+    lp_heap_free_slowly(block);
+    below[domain].free(context, block);
+    lp_memory_of_thread.inside = 0;
+}
+
 LP_INLINE void *
 hooked_malloc(int domain, void *context, size_t bytes)
 {
+    lp_memory_here *here = &lp_memory_of_thread;
     void *block;
 
-    if (LP_UNLIKELY(!lp_heap_begin())) {
-        pass();
-        return below[domain].malloc(context, bytes);
+    if (LP_UNLIKELY(!lp_heap_begin(here))) {
+        return pass_malloc(domain, context, bytes);
     }
     block = below[domain].malloc(context, bytes);
-    lp_heap_end();
-    if (LP_LIKELY(block != NULL)) {
-        lp_heap_add(block, bytes);
-    }
-    return block;
+    here->inside = 0;
+    return LP_LIKELY(block != NULL) ? lp_heap_add(here, block, bytes) : NULL;
 }
 
 LP_INLINE void *
 hooked_calloc(int domain, void *context, size_t n, size_t size)
 {
+    lp_memory_here *here = &lp_memory_of_thread;
     void *block;
 
-    if (LP_UNLIKELY(!lp_heap_begin())) {
-        pass();
+    if (LP_UNLIKELY(!lp_heap_begin(here))) {
         return below[domain].calloc(context, n, size);
     }
     block = below[domain].calloc(context, n, size);
-    lp_heap_end();
-    if (LP_LIKELY(block != NULL)) {
-        lp_heap_add(block, n * size);
-    }
-    return block;
+    here->inside = 0;
+    return LP_LIKELY(block != NULL) ? lp_heap_add(here, block, n * size)
+                                    : NULL;
 }
 
 LP_INLINE void *
 hooked_realloc(int domain, void *context, void *old, size_t bytes)
 {
+    lp_memory_here *here = &lp_memory_of_thread;
     lp_heap_block taken;
     void *block;
 
-    if (LP_UNLIKELY(!lp_heap_begin())) {
-        pass();
+    if (LP_UNLIKELY(!lp_heap_begin(here))) {
         return below[domain].realloc(context, old, bytes);
     }
-    taken = lp_heap_take_out(old);
+    taken = lp_heap_take(old);
     block = below[domain].realloc(context, old, bytes);
-    lp_heap_end();
-    if (LP_LIKELY(block != NULL)) {
-        lp_heap_drop(taken, false);
-        lp_heap_add(block, bytes);
-    }
-    else {
+    here->inside = 0;
+    if (LP_UNLIKELY(block == NULL)) {
         lp_heap_put_back(old, taken);
+        return NULL;
     }
-    return block;
+    if (LP_LIKELY(taken.site != 0)) {
+        lp_heap_drop(here, taken, false);
+    }
+    return lp_heap_add(here, block, bytes);
 }
 
 LP_INLINE void
 hooked_free(int domain, void *context, void *block)
 {
-    if (LP_UNLIKELY(!lp_heap_begin())) {
-        below[domain].free(context, block);
-        return;
-    }
-    if (LP_LIKELY(block != NULL)) {
-        lp_heap_drop(lp_heap_take_out(block), true);
+    lp_memory_here *here = &lp_memory_of_thread;
+
+    if (LP_LIKELY(lp_heap_may_begin(here))) {
+        uint64_t cell = lp_heap_take_small(block);
+
+        if (LP_UNLIKELY(cell == 0)) {
+            free_slowly(domain, context, block);
+            return;
+        }
+        lp_heap_drop(here, lp_cell_block(cell), true);
     }
     below[domain].free(context, block);
-    lp_heap_end();
 }
 
 #define HOOKS_OF(name, domain)                                                \
@@ -167,19 +176,19 @@ release(int domain, void *block)
 static bool
 is_reached(int domain)
 {
-    uint32_t before = lp_heap_of_thread.inside;
+    uint32_t before = lp_memory_of_thread.inside;
     void *block;
 
     if (is_ours(domain)) {
         return true;
     }
     is_probed = false;
-    lp_heap_of_thread.inside = PROBE;
+    lp_memory_of_thread.inside = PROBE;
     block = allocate(domain, 1);
     if (block != NULL) {
         release(domain, block);
     }
-    lp_heap_of_thread.inside = before;
+    lp_memory_of_thread.inside = before;
     return is_probed;
 }
 

@@ -20,10 +20,10 @@
 enum { MAX_THREADS = 4096, NS_PER_MS = 1000000 };
 
 lp_heap lp_the_heap;
-_Thread_local lp_heap_here lp_heap_of_thread;
 
 static const size_t site_bytes = LP_MAX_SITES * sizeof(lp_site);
 static const uint64_t no_hits;
+const lp_line lp_no_line;
 
 static lp_heap_thread *threads;     /* MAX_THREADS, of which */
 static uint32_t n_threads;          /* so many, and no more, are used (atomic)
@@ -42,52 +42,43 @@ new_thread(void)
     return number < MAX_THREADS ? &threads[number] : NULL;
 }
 
+/* Nothing is known of the thread's lines. */
+static void
+forget_lines(lp_heap_thread *self)
+{
+    self->newest = NULL;
+    self->last = (lp_known_line){.line = &lp_no_line, .hits = &no_hits};
+    for (int i = 0; i < LP_KNOWN_LINES; i++) {
+        self->known[i] = self->last;
+    }
+}
+
 /* Return what there is of this thread, made ready for the session. */
 static lp_heap_thread *
 begin_thread(lp_recorder *rec)
 {
-    lp_heap_thread *self = rec->heap;
-    lp_heap_thread *none = NULL;
+    lp_heap_thread *self = rec->heap, *none = NULL;
 
     if (self == NULL) {
         self = rec->heap = new_thread();
         if (self == NULL) {
             return NULL;
         }
+        self->rec = rec;
     }
-    memset(self->known, 0, sizeof(self->known));
-    self->top = NULL;
-    self->newest = NULL;
-    self->thread = rec->number < UINT16_MAX - 1 ? (uint16_t)(rec->number + 1)
-                                                : UINT16_MAX;
-    self->root = lp_call_paths_root(lp_the_heap.paths, rec->number, false);
-    self->is_main = __atomic_compare_exchange_n(
-        &main_thread, &none, self, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-    self->session = lp_the_heap.session;
+    lp_memory_of_thread.thread = self;
+    if (self->session != lp_the_heap.session) {
+        forget_lines(self);
+        self->thread = rec->number < UINT16_MAX - 1
+                           ? (uint16_t)(rec->number + 1)
+                           : UINT16_MAX;
+        self->root = lp_call_paths_root(lp_the_heap.paths, rec->number, false);
+        self->is_main =
+            __atomic_compare_exchange_n(&main_thread, &none, self, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        self->session = lp_the_heap.session;
+    }
     return self;
-}
-
-/* The thread's open lines have this path, and the innermost of them is in the
- * frame. */
-static void
-know(lp_heap_thread *self, const lp_recorder *rec, uint32_t path,
-     const lp_frame *frame)
-{
-    lp_site *site = lp_the_heap.sites + path;
-    const lp_line *line = LP_READ(frame->line);
-    ptrdiff_t place = frame - LP_READ(rec->frames);
-
-    self->site = site;
-    self->number = path + 1;
-    self->hits = line == NULL ? &no_hits : &line->hits;
-    LP_WRITE(site->line, line);
-    LP_WRITE(site->frame, (uint16_t)place);
-    if (place != (uint16_t)place) {
-        LP_WRITE(site->line, NULL); /* so deep that nothing is temporary */
-    }
-    if (path != LP_NO_PATH && self->thread != UINT16_MAX) {
-        LP_WRITE(site->thread, self->thread);
-    }
 }
 
 /* Return the innermost frame that has a line, or the sentinel. */
@@ -102,53 +93,35 @@ frame_of_line(const lp_recorder *rec, const lp_frame *top)
     return top;
 }
 
-static lp_known_line *
-known_line(lp_heap_thread *self, const lp_line *line)
+/* Find the site of the thread's open lines, and keep it if it may be the same
+ * for more than one block. */
+static const lp_known_line *
+find_site(lp_heap_thread *self, lp_recorder *rec)
 {
-    return &self->known[(uintptr_t)line / sizeof(lp_line) % LP_KNOWN_LINES];
-}
-
-/* Find the site of the thread's open lines; NULL if memory is out. */
-static lp_heap_thread *
-find_site(lp_recorder *rec)
-{
-    lp_heap_thread *self = rec->heap;
     uint32_t changes = __atomic_load_n(&rec->changes, __ATOMIC_ACQUIRE);
     const lp_frame *top = LP_READ(rec->top);
-    const lp_line *line = LP_READ(top->line);
-    bool lasts = changes % 2 == 0 && lp_the_heap.sample == 0 &&
-                 !(LP_READ(top->flags) & LP_FRAME_GREENLET);
-    lp_known_line *known;
+    const lp_frame *frame = frame_of_line(rec, top);
+    const lp_line *line = LP_READ(frame->line);
+    ptrdiff_t place = frame - LP_READ(rec->frames);
+    uint32_t path = lp_current_path(rec, lp_the_heap.paths);
+    lp_site *site;
 
-    if (self == NULL || self->session != lp_the_heap.session) {
-        self = begin_thread(rec);
-        if (self == NULL) {
-            return NULL;
-        }
+    path = path == LP_NO_PATH ? self->root : path;
+    site = lp_the_heap.sites + path;
+    /* A frame so deep has nothing that is temporary. */
+    LP_WRITE(site->line, place < UINT16_MAX ? line : NULL);
+    LP_WRITE(site->frame, (uint16_t)place);
+    if (path != LP_NO_PATH && self->thread != UINT16_MAX) {
+        LP_WRITE(site->thread, self->thread);
     }
-    if (LP_UNLIKELY(LP_READ(top->since) >= lp_curve_due())) {
-        lp_heap_look();
+    self->last = (lp_known_line){LP_READ(top->line),
+                                 line == NULL ? &no_hits : &line->hits, site,
+                                 changes, path + 1};
+    if (changes % 2 == 0 && lp_the_heap.sample == 0 &&
+        !(LP_READ(top->flags) & LP_FRAME_GREENLET)) {
+        *lp_heap_place(self, self->last.line) = self->last;
     }
-    known = known_line(self, line);
-    if (LP_LIKELY(lasts && line != NULL && known->line == line &&
-                  known->changes == changes)) {
-        self->site = known->site;
-        self->number = known->number;
-        self->hits = &line->hits;
-    }
-    else {
-        uint32_t path = lp_current_path(rec, lp_the_heap.paths);
-
-        know(self, rec, path == LP_NO_PATH ? self->root : path,
-             frame_of_line(rec, top));
-        if (lasts && line != NULL) {
-            *known = (lp_known_line){line, self->site, changes, self->number};
-        }
-    }
-    self->top = lasts ? top : NULL;
-    self->line = line;
-    self->changes = changes;
-    return self;
+    return &self->last;
 }
 
 /* -- blocks ---------------------------------------------------------------
@@ -165,9 +138,6 @@ count_shared(uint64_t bytes, uint64_t blocks)
     __atomic_fetch_add(&site->alloc_bytes, bytes, __ATOMIC_RELAXED);
     __atomic_fetch_add(&lp_the_heap.other_live, (int64_t)bytes,
                        __ATOMIC_RELAXED);
-    if (bytes >= LP_MOMENT_BYTES) {
-        lp_heap_look();
-    }
 }
 
 static void
@@ -177,64 +147,185 @@ count_lost(void)
 }
 
 static void
-add(void *block, const lp_sample *sample)
+drop_stale(lp_heap_block stale)
 {
-    lp_recorder *rec = lp_current_recorder;
-    lp_heap_thread *self = rec == NULL ? NULL : find_site(rec);
-    bool is_shared = self == NULL || self->number == LP_NO_PATH + 1;
-    uint32_t stamp = self == NULL ? 0 : (uint32_t)LP_READ(*self->hits);
-
-    if (!lp_heap_keep(block, sample->bytes, is_shared ? 1 : self->number,
-                      stamp)) {
-        count_lost();
-        return;
-    }
-    if (self != NULL) {
-        self->newest = block;
-    }
-    if (is_shared) {
-        count_shared(sample->bytes, sample->blocks);
-    }
-    else {
-        lp_heap_count(self, sample->bytes, sample->blocks);
+    if (stale.site != 0) {
+        lp_heap_drop_slowly(stale, false);
     }
 }
 
-void
-lp_heap_added_slowly(void *block, size_t bytes)
+/* Forget a block that was freed without a word at the address of another one.
+ */
+static void
+clear_cells(uint64_t *cell, const void *block, bool is_wide)
 {
-    lp_sample sample = {bytes, 1};
-
-    if (block == NULL || !LP_READ(lp_the_heap.on) || lp_own_work_depth != 0 ||
-        (lp_the_heap.sample != 0 && !lp_sample_block(bytes, &sample))) {
-        return;
-    }
-    lp_heap_of_thread.inside++; /* a new path needs memory, too */
-    add(block, &sample);
-    lp_heap_of_thread.inside--;
-}
-
-bool
-lp_heap_enter_large(void *block, lp_heap_block entry)
-{
-    uint64_t *cell = lp_is_small(block, 0) ? lp_shadow_cell(block) : NULL;
+    lp_wide_cell *wide = lp_shadow_wide_cell(cell, block);
     lp_heap_block stale;
 
-    if (cell != NULL && LP_READ(*cell) != 0) {
-        lp_heap_stale(lp_cell_block(LP_READ(*cell)));
+    if (LP_READ(*cell) != 0) {
+        stale = lp_cell_block(LP_READ(*cell));
         LP_WRITE(*cell, 0);
+        drop_stale(stale);
+    }
+    if (is_wide && LP_READ(wide->block) != 0) {
+        stale = lp_cell_block(LP_READ(wide->block));
+        stale.bytes = wide->bytes;
+        LP_WRITE(wide->block, 0);
+        drop_stale(stale);
+    }
+}
+
+/* True if a block of this size at this address has a wide cell.  A sample
+ * stands for more bytes than it has. */
+static bool
+is_medium(const void *block, uint64_t bytes)
+{
+    return bytes > LP_SMALL_MAX && bytes <= LP_MEDIUM_MAX &&
+           lp_is_small(block, 0) && lp_the_heap.sample == 0;
+}
+
+/* Enter a block in the tables, in any case; false if memory is out. */
+static bool
+keep(void *block, lp_heap_block entry)
+{
+    bool is_small = lp_is_small(block, entry.bytes);
+    bool is_wide = is_medium(block, entry.bytes);
+    lp_heap_block stale = {0, 0, 0};
+    uint64_t *cell = NULL;
+
+    if (is_small || is_wide) {
+        cell = lp_shadow_make_cell(block);
+    }
+    else if (lp_is_small(block, 0)) {
+        cell = lp_shadow_cell(block);
+    }
+    if (cell != NULL) {
+        clear_cells(cell, block, entry.bytes > LP_SMALL_MAX);
+    }
+    if (cell != NULL && is_small) {
+        LP_WRITE(*cell, lp_cell_of(entry.site, entry.bytes, entry.stamp));
+        return true;
+    }
+    if (cell != NULL && is_wide) {
+        return lp_wide_add(block, entry);
     }
     if (!lp_large_add(block, entry, &stale)) {
         return false;
     }
-    lp_heap_stale(stale);
+    drop_stale(stale);
     return true;
 }
 
-void
-lp_heap_stale(lp_heap_block stale)
+LP_NOINLINE void *
+lp_heap_added_large(lp_heap_thread *thread, const lp_known_line *known,
+                    void *block, size_t bytes)
 {
-    lp_heap_drop(stale, false);
+    lp_heap_block entry = {bytes, known->number,
+                           (uint32_t)LP_READ(*known->hits) & LP_STAMP_MASK};
+
+    if (!(LP_LIKELY(is_medium(block, bytes)) && lp_wide_add(block, entry)) &&
+        !keep(block, entry)) {
+        count_lost();
+    }
+    else if (lp_heap_count(thread, known->site, block, bytes, 1) ||
+             bytes >= LP_MOMENT_BYTES) {
+        lp_heap_look();
+    }
+    return block;
+}
+
+/* Count a block of this thread, which has a recorder or not. */
+static void
+add(void *block, const lp_sample *sample)
+{
+    lp_recorder *rec = lp_current_recorder;
+    lp_heap_thread *self = rec == NULL ? NULL : begin_thread(rec);
+    const lp_known_line *line = NULL;
+    lp_heap_block entry = {sample->bytes, LP_NO_PATH + 1, 0};
+
+    if (self != NULL) {
+        line = find_site(self, rec);
+        entry.site = line->number;
+        entry.stamp = (uint32_t)LP_READ(*line->hits) & LP_STAMP_MASK;
+    }
+    if (!keep(block, entry)) {
+        count_lost();
+    }
+    else if (entry.site == LP_NO_PATH + 1) {
+        count_shared(sample->bytes, sample->blocks);
+    }
+    else {
+        lp_heap_count(self, line->site, block, sample->bytes, sample->blocks);
+    }
+    if (self == NULL || sample->bytes >= LP_MOMENT_BYTES ||
+        LP_READ(LP_READ(rec->top)->since) >= lp_curve_due()) {
+        lp_heap_look();
+    }
+}
+
+LP_NOINLINE void *
+lp_heap_added_slowly(void *block, size_t bytes)
+{
+    lp_sample sample = {bytes, 1};
+
+    if (LP_READ(lp_the_heap.on) && lp_memory_of_thread.own_work == 0 &&
+        (lp_the_heap.sample == 0 || lp_sample_block(bytes, &sample))) {
+        lp_memory_of_thread.inside++; /* a new path needs memory, too */
+        add(block, &sample);
+        lp_memory_of_thread.inside--;
+    }
+    return block;
+}
+
+/* Take a block out of the tables. */
+static lp_heap_block
+take(void *block)
+{
+    uint64_t cell = lp_heap_take_small(block);
+    lp_heap_block taken = {0, 0, 0};
+
+    if (cell != 0) {
+        return lp_cell_block(cell);
+    }
+    if (lp_is_small(block, 0)) {
+        taken = lp_wide_take(block);
+    }
+    return taken.site != 0 ? taken : lp_large_take(block);
+}
+
+LP_NOINLINE void
+lp_heap_free_slowly(void *block)
+{
+    lp_heap_block taken = take(block);
+
+    if (taken.site != 0) {
+        lp_heap_drop(&lp_memory_of_thread, taken, true);
+    }
+}
+
+LP_NOINLINE void
+lp_heap_drop_slowly(lp_heap_block taken, bool may_be_temp)
+{
+    lp_heap *heap = &lp_the_heap;
+    const lp_heap_thread *self = lp_memory_of_thread.thread;
+    lp_site *site = heap->sites + (taken.site - 1);
+    int64_t live = LP_READ(heap->main_live) + LP_READ(heap->other_live);
+
+    if (live > LP_READ(heap->peak)) {
+        lp_heap_commit_peak(live);
+    }
+    lp_heap_touch(site);
+    if (self != NULL && self->thread == LP_READ(site->thread)) {
+        LP_WRITE(site->own_freed, LP_READ(site->own_freed) + taken.bytes);
+        if (may_be_temp && lp_heap_is_open(self, site, taken.stamp)) {
+            LP_WRITE(site->temp_bytes,
+                     LP_READ(site->temp_bytes) + taken.bytes);
+        }
+    }
+    else {
+        __atomic_fetch_add(&site->other_freed, taken.bytes, __ATOMIC_RELAXED);
+    }
+    lp_heap_add_live(self != NULL && self->is_main, -(int64_t)taken.bytes);
 }
 
 void
@@ -265,48 +356,51 @@ lp_heap_look(void)
 bool
 lp_heap_enter(void)
 {
-    return lp_heap_begin();
+    return lp_heap_begin(&lp_memory_of_thread);
 }
 
 void
 lp_heap_leave(void)
 {
-    lp_heap_end();
+    lp_memory_of_thread.inside = 0;
 }
 
 void
 lp_heap_added(void *block, size_t bytes)
 {
     if (LP_LIKELY(block != NULL)) {
-        lp_heap_add(block, bytes);
+        lp_heap_add(&lp_memory_of_thread, block, bytes);
     }
 }
 
 lp_heap_block
 lp_heap_take(void *block)
 {
-    return lp_heap_take_out(block);
+    return LP_READ(lp_the_heap.on) ? take(block) : (lp_heap_block){0, 0, 0};
 }
 
 void
 lp_heap_freed(lp_heap_block taken)
 {
-    lp_heap_drop(taken, true);
+    if (taken.site != 0) {
+        lp_heap_drop(&lp_memory_of_thread, taken, true);
+    }
 }
 
 void
 lp_heap_moved(lp_heap_block taken)
 {
-    lp_heap_drop(taken, false);
+    if (taken.site != 0) {
+        lp_heap_drop(&lp_memory_of_thread, taken, false);
+    }
 }
 
 void
 lp_heap_put_back(void *block, lp_heap_block taken)
 {
-    if (taken.site != 0 &&
-        !lp_heap_keep(block, taken.bytes, taken.site, taken.stamp)) {
+    if (taken.site != 0 && !keep(block, taken)) {
         count_lost();
-        lp_heap_drop(taken, false);
+        lp_heap_drop_slowly(taken, false);
     }
 }
 
@@ -314,21 +408,22 @@ lp_heap_put_back(void *block, lp_heap_block taken)
 static bool
 is_of_line(lp_heap_block block)
 {
-    const lp_recorder *rec = lp_current_recorder;
-    const lp_heap_thread *self = rec == NULL ? NULL : rec->heap;
+    lp_heap_thread *self = lp_memory_of_thread.thread;
+    const lp_known_line *line = self == NULL ? NULL : lp_heap_known(self);
 
-    return self == NULL ? block.site == LP_NO_PATH + 1
-                        : block.site == self->number &&
-                              block.stamp == ((uint32_t)LP_READ(*self->hits) &
-                                              LP_STAMP_MASK);
+    if (self == NULL) {
+        return block.site == LP_NO_PATH + 1;
+    }
+    line = line == NULL ? &self->last : line;
+    return block.site == line->number &&
+           block.stamp == ((uint32_t)LP_READ(*line->hits) & LP_STAMP_MASK);
 }
 
 void
 lp_heap_forget(void *block)
 {
-    lp_heap_block taken = lp_heap_take_out(block);
-    lp_heap_thread *self =
-        lp_current_recorder == NULL ? NULL : lp_current_recorder->heap;
+    lp_heap_block taken = lp_heap_take(block);
+    const lp_heap_thread *self = lp_memory_of_thread.thread;
     lp_site *site;
 
     if (taken.site == 0) {
@@ -341,23 +436,17 @@ lp_heap_forget(void *block)
     site = lp_the_heap.sites + (taken.site - 1);
     __atomic_fetch_sub(&site->allocs, 1, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&site->alloc_bytes, taken.bytes, __ATOMIC_RELAXED);
-    if (self != NULL && self->is_main && taken.site != LP_NO_PATH + 1) {
-        LP_WRITE(lp_the_heap.main_live,
-                 LP_READ(lp_the_heap.main_live) - (int64_t)taken.bytes);
-    }
-    else {
-        __atomic_fetch_sub(&lp_the_heap.other_live, (int64_t)taken.bytes,
-                           __ATOMIC_RELAXED);
-    }
+    lp_heap_add_live(self != NULL && self->is_main &&
+                         taken.site != LP_NO_PATH + 1,
+                     -(int64_t)taken.bytes);
 }
 
 void *
 lp_heap_newest(size_t *bytes)
 {
-    lp_heap_thread *self =
-        lp_current_recorder == NULL ? NULL : lp_current_recorder->heap;
+    const lp_heap_thread *self = lp_memory_of_thread.thread;
     void *block = self == NULL ? NULL : self->newest;
-    lp_heap_block taken = lp_heap_take_out(block);
+    lp_heap_block taken = lp_heap_take(block);
 
     if (taken.site == 0) {
         return NULL;
@@ -370,13 +459,13 @@ lp_heap_newest(size_t *bytes)
 void
 lp_heap_quiet(void)
 {
-    lp_own_work_depth++;
+    lp_memory_of_thread.own_work++;
 }
 
 void
 lp_heap_audible(void)
 {
-    lp_own_work_depth--;
+    lp_memory_of_thread.own_work--;
 }
 
 /* -- the session ----------------------------------------------------------
@@ -407,9 +496,8 @@ begin(void)
     lp_the_heap.lost = 0;
     main_thread = NULL;
     for (uint32_t i = 0; i < threads_used(); i++) {
-        threads[i].top = NULL;
+        forget_lines(&threads[i]);
         threads[i].is_main = false;
-        threads[i].newest = NULL;
     }
     lp_pages_clear(lp_the_heap.sites, site_bytes);
     lp_shadow_clear();

@@ -6,7 +6,7 @@
 
 /* Return a random number above 0 and up to 1. */
 static double
-draw(lp_heap_here *here)
+draw(lp_memory_here *here)
 {
     uint64_t x = here->random;
 
@@ -18,7 +18,7 @@ draw(lp_heap_here *here)
 }
 
 static int64_t
-next_distance(lp_heap_here *here)
+next_distance(lp_memory_here *here)
 {
     return (int64_t)(-log(draw(here)) * (double)lp_the_heap.sample) + 1;
 }
@@ -26,7 +26,7 @@ next_distance(lp_heap_here *here)
 bool
 lp_sample_block(size_t bytes, lp_sample *sample)
 {
-    lp_heap_here *here = &lp_heap_of_thread;
+    lp_memory_here *here = &lp_memory_of_thread;
     double chance, stands_for, size = bytes == 0 ? 1.0 : (double)bytes;
 
     *sample = (lp_sample){bytes, 1};

@@ -6,7 +6,8 @@ enum { MAX_LISTED = 1 << 20 };
 
 static const size_t top_bytes =
     ((size_t)1 << (LP_ADDRESS_BITS - LP_CHUNK_SHIFT)) * sizeof(uint64_t *);
-static const size_t chunk_bytes = LP_CHUNK_CELLS * sizeof(uint64_t);
+static const size_t chunk_bytes = LP_CHUNK_CELLS * sizeof(uint64_t) +
+                                  LP_CHUNK_WIDE_CELLS * sizeof(lp_wide_cell);
 
 uint64_t **lp_shadow;
 

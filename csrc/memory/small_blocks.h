@@ -1,9 +1,12 @@
 /* The live small blocks: a shadow of memory, with a cell of 8 bytes for every
- * 16 bytes of address.
+ * 16 bytes of address, and a wide cell of 16 bytes for every 512, in which a
+ * block of more than that can begin but once.
  *
- * A cell that is not 0 is the block that begins at its address.  An address
- * belongs to one thread from malloc's return until free, so that a cell needs
- * no lock.  Chunks of the shadow are made as addresses come, and stay.
+ * A cell that is not 0 is the block that begins there.  An address belongs to
+ * one thread from malloc's return until free, so that a cell needs no lock;
+ * a wide cell is claimed and given back as a whole, by its first half, as its
+ * other addresses may be another thread's.  Chunks of the shadow are made as
+ * addresses come, and stay.
  */
 #ifndef LP_MEMORY_SMALL_BLOCKS_H
 #define LP_MEMORY_SMALL_BLOCKS_H
@@ -18,12 +21,21 @@
 enum {
     LP_SMALL_MAX = 512,   /* bytes of the largest small block */
     LP_SMALL_ALIGN = 16,  /* bytes of address of a cell */
+    LP_MEDIUM_MAX = 2048, /* bytes of the largest block in a wide cell: a
+                             larger one takes less memory elsewhere */
+    LP_WIDE_ALIGN = 512,  /* bytes of address of a wide cell */
     LP_CHUNK_SHIFT = 24,  /* addresses of a chunk */
     LP_ADDRESS_BITS = 48, /* of a process */
     LP_CHUNK_CELLS = (1 << LP_CHUNK_SHIFT) / LP_SMALL_ALIGN,
+    LP_CHUNK_WIDE_CELLS = (1 << LP_CHUNK_SHIFT) / LP_WIDE_ALIGN,
     LP_STAMP_BITS = 22,
     LP_STAMP_MASK = (1 << LP_STAMP_BITS) - 1
 };
+
+typedef struct lp_wide_cell {
+    uint64_t block; /* as a cell, with the place of the block for its bytes */
+    uint64_t bytes;
+} lp_wide_cell;
 
 /* By number of the chunk, with so many entries; NULL if there is no shadow. */
 extern uint64_t **lp_shadow;
@@ -80,6 +92,17 @@ lp_shadow_make_cell(const void *block)
     return cell;
 }
 
+/* [ANY] Return the wide cell of the address of a cell. */
+LP_INLINE lp_wide_cell *
+lp_shadow_wide_cell(uint64_t *cell, const void *block)
+{
+    uint64_t address = (uintptr_t)block;
+    uint64_t *cells = cell - (address / LP_SMALL_ALIGN) % LP_CHUNK_CELLS;
+
+    return (lp_wide_cell *)(void *)(cells + LP_CHUNK_CELLS) +
+           (address / LP_WIDE_ALIGN) % LP_CHUNK_WIDE_CELLS;
+}
+
 /* A small block as a cell: site, bytes, stamp. */
 LP_INLINE uint64_t
 lp_cell_of(uint32_t site, uint64_t bytes, uint32_t stamp)
@@ -94,6 +117,53 @@ lp_cell_block(uint64_t cell)
     return (lp_heap_block){.bytes = (uint32_t)cell >> LP_STAMP_BITS,
                            .site = (uint32_t)(cell >> 32),
                            .stamp = (uint32_t)cell & LP_STAMP_MASK};
+}
+
+/* [ANY] Enter a block of more than LP_SMALL_MAX bytes, aligned as a small one,
+ * in the shadow.  False if memory is out, or another one is there, which was
+ * freed without a word. */
+LP_INLINE bool
+lp_wide_add(const void *block, lp_heap_block entry)
+{
+    uint64_t *cell = lp_shadow_make_cell(block);
+    uint64_t place = (uintptr_t)block % LP_WIDE_ALIGN / LP_SMALL_ALIGN;
+    lp_wide_cell *wide;
+
+    if (LP_UNLIKELY(cell == NULL) ||
+        LP_UNLIKELY(__atomic_load_n(cell, __ATOMIC_RELAXED) != 0)) {
+        return false;
+    }
+    wide = lp_shadow_wide_cell(cell, block);
+    if (LP_UNLIKELY(__atomic_load_n(&wide->block, __ATOMIC_ACQUIRE) != 0)) {
+        return false;
+    }
+    wide->bytes = entry.bytes;
+    __atomic_store_n(&wide->block, lp_cell_of(entry.site, place, entry.stamp),
+                     __ATOMIC_RELAXED);
+    return true;
+}
+
+/* [ANY] Take a block out of its wide cell; its site is 0 if it is not there.
+ */
+LP_INLINE lp_heap_block
+lp_wide_take(const void *block)
+{
+    uint64_t *cell = lp_shadow_cell(block);
+    uint64_t place = (uintptr_t)block % LP_WIDE_ALIGN / LP_SMALL_ALIGN;
+    lp_heap_block taken = {0, 0, 0};
+    lp_wide_cell *wide;
+
+    if (LP_UNLIKELY(cell == NULL)) {
+        return taken;
+    }
+    wide = lp_shadow_wide_cell(cell, block);
+    taken = lp_cell_block(__atomic_load_n(&wide->block, __ATOMIC_ACQUIRE));
+    if (taken.site == 0 || taken.bytes != place) {
+        return (lp_heap_block){0, 0, 0};
+    }
+    taken.bytes = wide->bytes;
+    __atomic_store_n(&wide->block, 0, __ATOMIC_RELEASE);
+    return taken;
 }
 
 #endif

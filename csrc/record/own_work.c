@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-_Thread_local uint32_t lp_own_work_depth;
+_Thread_local lp_memory_here lp_memory_of_thread;
 
 static lp_ns
 processor_ns(const lp_recorder *rec)
@@ -59,7 +59,7 @@ read_usage(uint64_t *voluntary, lp_ns *system)
 void
 lp_own_work_begin(lp_own_work *self, lp_recorder *rec)
 {
-    lp_own_work_depth++;
+    lp_memory_of_thread.own_work++;
     *self = (lp_own_work){.rec = rec};
     if (rec != NULL) {
         for (int i = 0; i < LP_WAIT_CAUSES; i++) {
@@ -102,7 +102,7 @@ lp_own_work_end(const lp_own_work *self)
     lp_ns wall, off = 0, system = self->system;
     uint64_t voluntary = self->voluntary;
 
-    lp_own_work_depth--;
+    lp_memory_of_thread.own_work--;
     if (rec != NULL) {
         read_wall(rec, &ticks, &wall);
     }

@@ -31,8 +31,18 @@ typedef struct lp_own_time {
     lp_ns cpu_ns;
 } lp_own_time;
 
-/* Depth of such work on this thread. */
-extern _Thread_local uint32_t lp_own_work_depth;
+/* What any thread has for memory/heap_path.h: in one place, since a hook finds
+ * it once. */
+typedef struct lp_memory_here {
+    uint32_t own_work;             /* depth of such work */
+    uint32_t inside;               /* hooks that call the allocator below */
+    struct lp_heap_thread *thread; /* borrowed, of the recorder; or NULL */
+    int64_t until;                 /* bytes to the next sample */
+    uint64_t random;
+    uint32_t session; /* for which these two are valid */
+} lp_memory_here;
+
+extern _Thread_local lp_memory_here lp_memory_of_thread;
 
 /* [OWNER] `rec` is this thread's recorder, or NULL. */
 void lp_own_work_begin(lp_own_work *self, lp_recorder *rec);
