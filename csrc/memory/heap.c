@@ -136,8 +136,7 @@ count_shared(uint64_t bytes, uint64_t blocks)
     lp_heap_touch(site);
     __atomic_fetch_add(&site->allocs, blocks, __ATOMIC_RELAXED);
     __atomic_fetch_add(&site->alloc_bytes, bytes, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&lp_the_heap.other_live, (int64_t)bytes,
-                       __ATOMIC_RELAXED);
+    lp_heap_add_other((int64_t)bytes);
 }
 
 static void
@@ -157,9 +156,9 @@ drop_stale(lp_heap_block stale)
 /* Forget a block that was freed without a word at the address of another one.
  */
 static void
-clear_cells(uint64_t *cell, const void *block, bool is_wide)
+clear_cells(uint64_t *cell, uint64_t unit, bool is_wide)
 {
-    lp_wide_cell *wide = lp_shadow_wide_cell(cell, block);
+    lp_wide_cell *wide = lp_shadow_wide_cell(cell, unit);
     lp_heap_block stale;
 
     if (LP_READ(*cell) != 0) {
@@ -175,39 +174,39 @@ clear_cells(uint64_t *cell, const void *block, bool is_wide)
     }
 }
 
-/* True if a block of this size at this address has a wide cell.  A sample
+/* True if a block of this size has a wide cell, if it has a cell.  A sample
  * stands for more bytes than it has. */
 static bool
-is_medium(const void *block, uint64_t bytes)
+is_medium(uint64_t bytes)
 {
     return bytes > LP_SMALL_MAX && bytes <= LP_MEDIUM_MAX &&
-           lp_is_small(block, 0) && lp_the_heap.sample == 0;
+           lp_the_heap.sample == 0;
 }
 
 /* Enter a block in the tables, in any case; false if memory is out. */
 static bool
 keep(void *block, lp_heap_block entry)
 {
-    bool is_small = lp_is_small(block, entry.bytes);
-    bool is_wide = is_medium(block, entry.bytes);
+    uint64_t unit = lp_unit_of(block), *cell = NULL;
+    bool is_small = entry.bytes <= LP_SMALL_MAX && lp_has_cell(unit);
+    bool is_wide = is_medium(entry.bytes) && lp_has_cell(unit);
     lp_heap_block stale = {0, 0, 0};
-    uint64_t *cell = NULL;
 
     if (is_small || is_wide) {
-        cell = lp_shadow_make_cell(block);
+        cell = lp_shadow_make_cell(unit);
     }
-    else if (lp_is_small(block, 0)) {
-        cell = lp_shadow_cell(block);
+    else if (lp_has_cell(unit)) {
+        cell = lp_shadow_cell(unit);
     }
     if (cell != NULL) {
-        clear_cells(cell, block, entry.bytes > LP_SMALL_MAX);
+        clear_cells(cell, unit, entry.bytes > LP_SMALL_MAX);
     }
     if (cell != NULL && is_small) {
         LP_WRITE(*cell, lp_cell_of(entry.site, entry.bytes, entry.stamp));
         return true;
     }
     if (cell != NULL && is_wide) {
-        return lp_wide_add(block, entry);
+        return lp_wide_add(unit, entry);
     }
     if (!lp_large_add(block, entry, &stale)) {
         return false;
@@ -220,10 +219,12 @@ LP_NOINLINE void *
 lp_heap_added_large(lp_heap_thread *thread, const lp_known_line *known,
                     void *block, size_t bytes)
 {
+    uint64_t unit = lp_unit_of(block);
     lp_heap_block entry = {bytes, known->number,
                            (uint32_t)LP_READ(*known->hits) & LP_STAMP_MASK};
 
-    if (!(LP_LIKELY(is_medium(block, bytes)) && lp_wide_add(block, entry)) &&
+    if (!(LP_LIKELY(is_medium(bytes) && lp_has_cell(unit)) &&
+          lp_wide_add(unit, entry)) &&
         !keep(block, entry)) {
         count_lost();
     }
@@ -281,14 +282,14 @@ lp_heap_added_slowly(void *block, size_t bytes)
 static lp_heap_block
 take(void *block)
 {
-    uint64_t cell = lp_heap_take_small(block);
+    uint64_t cell = lp_heap_take_small(block), unit = lp_unit_of(block);
     lp_heap_block taken = {0, 0, 0};
 
     if (cell != 0) {
         return lp_cell_block(cell);
     }
-    if (lp_is_small(block, 0)) {
-        taken = lp_wide_take(block);
+    if (lp_has_cell(unit)) {
+        taken = lp_wide_take(unit);
     }
     return taken.site != 0 ? taken : lp_large_take(block);
 }
@@ -336,6 +337,8 @@ lp_heap_commit_peak(int64_t live)
     while (live > peak) {
         if (__atomic_compare_exchange_n(&lp_the_heap.peak, &peak, live, true,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            LP_WRITE(lp_the_heap.main_limit,
+                     live - LP_READ(lp_the_heap.other_live));
             LP_WRITE(lp_the_heap.peak_at, lp_clock_now(lp_the_heap.clock));
             __atomic_fetch_add(&lp_the_heap.epoch, 1, __ATOMIC_RELAXED);
             return;
@@ -492,6 +495,7 @@ begin(void)
     lp_the_heap.session++;
     lp_the_heap.epoch = 0;
     lp_the_heap.main_live = lp_the_heap.other_live = lp_the_heap.peak = 0;
+    lp_the_heap.main_limit = 0;
     lp_the_heap.peak_at = 0;
     lp_the_heap.lost = 0;
     main_thread = NULL;

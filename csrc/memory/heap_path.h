@@ -49,7 +49,8 @@ typedef struct lp_heap {
     int64_t main_live;  /* bytes, of one thread; without an atomic add */
     int64_t other_live; /* and of all others */
     int64_t peak;
-    lp_site *sites;   /* LP_MAX_SITES; NULL before the first start */
+    int64_t main_limit; /* the peak, less `other_live` */
+    lp_site *sites;     /* LP_MAX_SITES; NULL before the first start */
     uint64_t sample;  /* mean bytes between two blocks that count; 0: all do */
     uint32_t session; /* number of starts, and of forks after one */
     lp_ticks peak_at;
@@ -114,6 +115,15 @@ lp_heap_touch(lp_site *site)
 }
 
 LP_INLINE void
+lp_heap_add_other(int64_t bytes)
+{
+    int64_t live =
+        __atomic_add_fetch(&lp_the_heap.other_live, bytes, __ATOMIC_RELAXED);
+
+    LP_WRITE(lp_the_heap.main_limit, LP_READ(lp_the_heap.peak) - live);
+}
+
+LP_INLINE void
 lp_heap_add_live(bool is_main, int64_t bytes)
 {
     if (LP_LIKELY(is_main)) {
@@ -121,7 +131,7 @@ lp_heap_add_live(bool is_main, int64_t bytes)
                  LP_READ(lp_the_heap.main_live) + bytes);
     }
     else {
-        __atomic_fetch_add(&lp_the_heap.other_live, bytes, __ATOMIC_RELAXED);
+        lp_heap_add_other(bytes);
     }
 }
 
@@ -168,7 +178,7 @@ lp_heap_add(const lp_memory_here *here, void *block, size_t bytes)
 {
     lp_heap_thread *thread = here->thread;
     const lp_known_line *known;
-    uint64_t *cell;
+    uint64_t unit = lp_unit_of(block), *cell;
 
     if (LP_UNLIKELY(thread == NULL) || LP_UNLIKELY(here->own_work != 0)) {
         return lp_heap_added_slowly(block, bytes);
@@ -177,7 +187,9 @@ lp_heap_add(const lp_memory_here *here, void *block, size_t bytes)
     if (LP_UNLIKELY(known == NULL)) {
         return lp_heap_added_slowly(block, bytes);
     }
-    cell = LP_LIKELY(lp_is_small(block, bytes)) ? lp_shadow_cell(block) : NULL;
+    cell = LP_LIKELY(bytes <= LP_SMALL_MAX) && LP_LIKELY(lp_has_cell(unit))
+               ? lp_shadow_cell(unit)
+               : NULL;
     if (LP_UNLIKELY(cell == NULL) || LP_UNLIKELY(LP_READ(*cell) != 0)) {
         return lp_heap_added_large(thread, known, block, bytes);
     }
@@ -212,9 +224,8 @@ lp_heap_drop(const lp_memory_here *here, lp_heap_block taken, bool may_be_temp)
     lp_heap *heap = &lp_the_heap;
     const lp_heap_thread *thread = here->thread;
     lp_site *site = heap->sites + (taken.site - 1);
-    int64_t live = LP_READ(heap->main_live) + LP_READ(heap->other_live);
 
-    if (LP_UNLIKELY(live > LP_READ(heap->peak)) ||
+    if (LP_UNLIKELY(LP_READ(heap->main_live) > LP_READ(heap->main_limit)) ||
         LP_UNLIKELY(thread == NULL) ||
         LP_UNLIKELY(thread->thread != LP_READ(site->thread))) {
         lp_heap_drop_slowly(taken, may_be_temp);
@@ -232,8 +243,9 @@ lp_heap_drop(const lp_memory_here *here, lp_heap_block taken, bool may_be_temp)
 LP_INLINE uint64_t
 lp_heap_take_small(const void *block)
 {
+    uint64_t unit = lp_unit_of(block);
     uint64_t *cell =
-        LP_LIKELY(lp_is_small(block, 0)) ? lp_shadow_cell(block) : NULL;
+        LP_LIKELY(lp_has_cell(unit)) ? lp_shadow_cell(unit) : NULL;
     uint64_t value = LP_LIKELY(cell != NULL) ? LP_READ(*cell) : 0;
 
     if (LP_LIKELY(value != 0)) {

@@ -28,6 +28,7 @@ enum {
     LP_ADDRESS_BITS = 48, /* of a process */
     LP_CHUNK_CELLS = (1 << LP_CHUNK_SHIFT) / LP_SMALL_ALIGN,
     LP_CHUNK_WIDE_CELLS = (1 << LP_CHUNK_SHIFT) / LP_WIDE_ALIGN,
+    LP_CELLS_PER_WIDE = LP_WIDE_ALIGN / LP_SMALL_ALIGN,
     LP_STAMP_BITS = 22,
     LP_STAMP_MASK = (1 << LP_STAMP_BITS) - 1
 };
@@ -52,55 +53,54 @@ size_t lp_shadow_bytes(void);
 /* [ANY] Make the chunk of this number; NULL if memory is out. */
 uint64_t *lp_shadow_add(uint64_t chunk);
 
-/* True if a block of this size at this address has a cell. */
-LP_INLINE bool
-lp_is_small(const void *block, size_t bytes)
-{
-    return bytes <= LP_SMALL_MAX &&
-           (((uintptr_t)block & (LP_SMALL_ALIGN - 1)) |
-            (uint64_t)(uintptr_t)block >> LP_ADDRESS_BITS) == 0;
-}
-
-/* [ANY] Return the cell of an address that lp_is_small() accepts; NULL if
- * there is none yet. */
-LP_INLINE uint64_t *
-lp_shadow_cell(const void *block)
+/* Return the number of an address' 16 bytes; a larger one than any has, if the
+ * address has no cell. */
+LP_INLINE uint64_t
+lp_unit_of(const void *block)
 {
     uint64_t address = (uintptr_t)block;
-    uint64_t *cells = __atomic_load_n(&lp_shadow[address >> LP_CHUNK_SHIFT],
-                                      __ATOMIC_ACQUIRE);
 
-    return LP_UNLIKELY(cells == NULL)
-               ? NULL
-               : cells + (address / LP_SMALL_ALIGN) % LP_CHUNK_CELLS;
+    return address >> 4 | address << 60;
 }
 
-/* [ANY] The same; NULL if memory is out. */
-LP_INLINE uint64_t *
-lp_shadow_make_cell(const void *block)
+LP_INLINE bool
+lp_has_cell(uint64_t unit)
 {
-    uint64_t *cell = lp_shadow_cell(block);
+    return unit >> (LP_ADDRESS_BITS - 4) == 0;
+}
+
+/* [ANY] Return the cell of a unit that has one; NULL if there is none yet. */
+LP_INLINE uint64_t *
+lp_shadow_cell(uint64_t unit)
+{
+    uint64_t *cells =
+        __atomic_load_n(&lp_shadow[unit / LP_CHUNK_CELLS], __ATOMIC_ACQUIRE);
+
+    return LP_UNLIKELY(cells == NULL) ? NULL : cells + unit % LP_CHUNK_CELLS;
+}
+
+/* [ANY] The same, made if needed; NULL if memory is out. */
+LP_INLINE uint64_t *
+lp_shadow_make_cell(uint64_t unit)
+{
+    uint64_t *cell = lp_shadow_cell(unit);
 
     if (LP_UNLIKELY(cell == NULL)) {
-        uint64_t address = (uintptr_t)block;
-        uint64_t *cells = lp_shadow_add(address >> LP_CHUNK_SHIFT);
+        uint64_t *cells = lp_shadow_add(unit / LP_CHUNK_CELLS);
 
-        cell = cells == NULL
-                   ? NULL
-                   : cells + (address / LP_SMALL_ALIGN) % LP_CHUNK_CELLS;
+        cell = cells == NULL ? NULL : cells + unit % LP_CHUNK_CELLS;
     }
     return cell;
 }
 
-/* [ANY] Return the wide cell of the address of a cell. */
+/* [ANY] Return the wide cell of a unit with a cell. */
 LP_INLINE lp_wide_cell *
-lp_shadow_wide_cell(uint64_t *cell, const void *block)
+lp_shadow_wide_cell(uint64_t *cell, uint64_t unit)
 {
-    uint64_t address = (uintptr_t)block;
-    uint64_t *cells = cell - (address / LP_SMALL_ALIGN) % LP_CHUNK_CELLS;
+    uint64_t *end = cell - unit % LP_CHUNK_CELLS + LP_CHUNK_CELLS;
 
-    return (lp_wide_cell *)(void *)(cells + LP_CHUNK_CELLS) +
-           (address / LP_WIDE_ALIGN) % LP_CHUNK_WIDE_CELLS;
+    return (lp_wide_cell *)(void *)end +
+           unit % LP_CHUNK_CELLS / LP_CELLS_PER_WIDE;
 }
 
 /* A small block as a cell: site, bytes, stamp. */
@@ -119,46 +119,46 @@ lp_cell_block(uint64_t cell)
                            .stamp = (uint32_t)cell & LP_STAMP_MASK};
 }
 
-/* [ANY] Enter a block of more than LP_SMALL_MAX bytes, aligned as a small one,
- * in the shadow.  False if memory is out, or another one is there, which was
- * freed without a word. */
+/* [ANY] Enter a block of more than LP_SMALL_MAX bytes, whose unit has a cell.
+ * False if memory is out, or if a block is there, which was freed without a
+ * word. */
 LP_INLINE bool
-lp_wide_add(const void *block, lp_heap_block entry)
+lp_wide_add(uint64_t unit, lp_heap_block entry)
 {
-    uint64_t *cell = lp_shadow_make_cell(block);
-    uint64_t place = (uintptr_t)block % LP_WIDE_ALIGN / LP_SMALL_ALIGN;
+    uint64_t *cell = lp_shadow_make_cell(unit);
     lp_wide_cell *wide;
 
     if (LP_UNLIKELY(cell == NULL) ||
         LP_UNLIKELY(__atomic_load_n(cell, __ATOMIC_RELAXED) != 0)) {
         return false;
     }
-    wide = lp_shadow_wide_cell(cell, block);
+    wide = lp_shadow_wide_cell(cell, unit);
     if (LP_UNLIKELY(__atomic_load_n(&wide->block, __ATOMIC_ACQUIRE) != 0)) {
         return false;
     }
     wide->bytes = entry.bytes;
-    __atomic_store_n(&wide->block, lp_cell_of(entry.site, place, entry.stamp),
-                     __ATOMIC_RELAXED);
+    __atomic_store_n(
+        &wide->block,
+        lp_cell_of(entry.site, unit % LP_CELLS_PER_WIDE, entry.stamp),
+        __ATOMIC_RELAXED);
     return true;
 }
 
 /* [ANY] Take a block out of its wide cell; its site is 0 if it is not there.
  */
 LP_INLINE lp_heap_block
-lp_wide_take(const void *block)
+lp_wide_take(uint64_t unit)
 {
-    uint64_t *cell = lp_shadow_cell(block);
-    uint64_t place = (uintptr_t)block % LP_WIDE_ALIGN / LP_SMALL_ALIGN;
+    uint64_t *cell = lp_shadow_cell(unit);
     lp_heap_block taken = {0, 0, 0};
     lp_wide_cell *wide;
 
     if (LP_UNLIKELY(cell == NULL)) {
         return taken;
     }
-    wide = lp_shadow_wide_cell(cell, block);
+    wide = lp_shadow_wide_cell(cell, unit);
     taken = lp_cell_block(__atomic_load_n(&wide->block, __ATOMIC_ACQUIRE));
-    if (taken.site == 0 || taken.bytes != place) {
+    if (taken.site == 0 || taken.bytes != unit % LP_CELLS_PER_WIDE) {
         return (lp_heap_block){0, 0, 0};
     }
     taken.bytes = wide->bytes;
