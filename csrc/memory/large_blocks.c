@@ -22,7 +22,7 @@ static uint32_t n_segments; /* (atomic) */
 static uint32_t
 buckets_of(uint32_t segment)
 {
-    return segment == 0 ? FIRST_BUCKETS : FIRST_BUCKETS << (segment - 1);
+    return (uint32_t)FIRST_BUCKETS << (segment == 0 ? 0 : segment - 1);
 }
 
 static size_t
