@@ -622,9 +622,19 @@ block_of(void *object)
     return (char *)object - 2 * sizeof(uintptr_t);
 }
 
+/* True if it is the number that the interpreter made for an event of the
+ * frame: its line, or the offset of a call or return. */
+static bool
+is_number_of(PyObject *number, PyFrameObject *frame)
+{
+    return Py_TYPE(number) == &PyLong_Type &&
+           (lp_small_int(number) == lp_frame_lasti(frame) ||
+            lp_small_int(number) == lp_frame_lineno(frame));
+}
+
 /* The objects that the interpreter made for an event are no memory of the
- * program: the frame object, what is told of an exception, and from 3.12 on
- * the offset of a call or return. */
+ * program: the frame object, what is told of an exception, and from 3.12 on a
+ * number. */
 static LP_NOINLINE void
 forget_objects(PyFrameObject *frame, int what, PyObject *arg)
 {
@@ -638,13 +648,9 @@ forget_objects(PyFrameObject *frame, int what, PyObject *arg)
     if (what == PyTrace_CALL) {
         lp_heap_forget(block_of(frame));
     }
-    if (!LP_HAVE_MONITORING || what == PyTrace_LINE) {
-        return;
-    }
-    newest = lp_heap_newest(&bytes);
-    if (newest != NULL && bytes >= (size_t)PyLong_Type.tp_basicsize &&
-        Py_TYPE(newest) == &PyLong_Type &&
-        lp_small_int(newest) == lp_frame_lasti(frame)) {
+    newest = LP_HAVE_MONITORING ? lp_heap_newest(&bytes) : NULL;
+    if (newest != NULL && bytes >= sizeof(PyObject) + sizeof(uintptr_t) &&
+        is_number_of(newest, frame)) {
         lp_heap_forget(newest);
     }
 }
