@@ -12,7 +12,7 @@ _Record = TypeVar("_Record", bound=tuple[Any, ...])
 
 _Cost: TypeAlias = tuple[Any, CodeType | None, int, int, int, int, int]
 
-_GpuPath: TypeAlias = tuple[int, int, int]
+_Path: TypeAlias = tuple[int, int, int]
 _GpuSum: TypeAlias = tuple[int, int, int, int, int, int, int, int, int, int]
 _GpuDevice: TypeAlias = tuple[int, str, int, bool, Mapping[str, int]]
 _GpuLaunch: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
@@ -20,7 +20,7 @@ _GpuLaunch: TypeAlias = tuple[int, int, int, int, int, int, int, int, int]
 # Tuples are in the order of the records in `lineprof.snapshot.gpu`, and of `Launch`.
 @type_check_only
 class GpuSnapshot(TypedDict):
-    paths: Sequence[_GpuPath]
+    paths: Sequence[_Path]
     sums: Sequence[_GpuSum]
     names: Sequence[str]
     events: Mapping[str, bytes]
@@ -40,6 +40,24 @@ class GpuSnapshot(TypedDict):
     taken: int
     backend: str
     version: int
+
+_MemorySum: TypeAlias = tuple[int, int, int, int, int, int]
+_MemoryMoment: TypeAlias = tuple[int, int, Sequence[tuple[int, int]]]
+
+# Tuples are in the order of the records in `lineprof.snapshot.host_memory`.
+@type_check_only
+class MemorySnapshot(TypedDict):
+    paths: Sequence[_Path]
+    sums: Sequence[_MemorySum]
+    peak_bytes: int
+    peak_ns: int
+    live_bytes: int
+    curve: Sequence[_MemoryMoment]
+    side_bytes: int
+    lost: int
+    sample: int
+    native: bool
+    notes: Sequence[str]
 
 # The number of slices, and their unpacked columns: thread, function, line, start, ns.
 _PackedSlices: TypeAlias = tuple[int, bytes, bytes, bytes, bytes, bytes]
@@ -235,6 +253,10 @@ def gpu_forked() -> bool: ...
 def gpu_flush(last: bool = False, /) -> None: ...
 def gpu_deliver() -> None: ...
 def gpu_snapshot() -> GpuSnapshot | None: ...
+def memory_start(sample: int, native: bool, /) -> None: ...
+def memory_stop() -> None: ...
+def memory_snapshot() -> MemorySnapshot | None: ...
+def memory_quiet(on: bool, /) -> None: ...  # blocks of this thread count nowhere; nests
 def live_open(path: str, clock: str, /) -> None: ...
 def live_move(path: str, /) -> None: ...
 def live_note(data: bytes, /) -> None: ...

@@ -247,8 +247,23 @@ memory_snapshot(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return result;
 }
 
+/* memory_quiet(on): from True to False, blocks that this thread allocates are
+ * lineprof's own.  Nests. */
+static PyObject *
+memory_quiet(PyObject *Py_UNUSED(module), PyObject *on)
+{
+    if (on == Py_True) {
+        lp_heap_quiet();
+    }
+    else {
+        lp_heap_audible();
+    }
+    Py_RETURN_NONE;
+}
+
 PyMethodDef lp_memory_functions[] = {
     {"memory_start", memory_start, METH_VARARGS, NULL},
+    {"memory_quiet", memory_quiet, METH_O, NULL},
     {"memory_stop", memory_stop, METH_NOARGS, NULL},
     {"memory_snapshot", memory_snapshot, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "memory/heap.h"
+
 #define PLAIN "plain"
 #define PREPARE "prepare"
 #define NOTE "note"
@@ -29,7 +31,9 @@ prepared_arguments(PyObject *prepare, PyObject **args, PyObject **keywords)
     PyObject *positional = NULL, *named = NULL;
 
     if (prepare != NULL) {
+        lp_heap_quiet();
         pair = PyObject_Call(prepare, *args, *keywords);
+        lp_heap_audible();
     }
     if (pair == NULL && PyErr_Occurred() && !is_ours()) {
         return false;
@@ -59,7 +63,9 @@ tell(PyObject *note, PyObject *result, PyObject *args)
     if (note == NULL || note == Py_None) {
         return true;
     }
+    lp_heap_quiet();
     answer = PyObject_CallFunctionObjArgs(note, result, args, NULL);
+    lp_heap_audible();
     Py_XDECREF(answer);
     return answer != NULL || is_ours();
 }
