@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any, BinaryIO
 
+    from lineprof._core import MemorySnapshot
     from lineprof.model.records import Key
     from lineprof.snapshot.calls import RawTree
     from lineprof.snapshot.profile import Code, RawWait
@@ -27,7 +28,8 @@ class Counts(
     namedtuple(
         "Counts",
         "threads codes blocks calls c_functions waits waits_unavailable own_times cuts"
-        " scale process warnings",
+        " scale process warnings memory",
+        defaults=(None,),
     )
 ):
     """All that was counted, except GPU work and timelines, which are no plain values.
@@ -50,6 +52,8 @@ class Counts(
     scale: tuple[int, int, float]  # fields of `TickScale`
     process: dict[str, Any]  # fields of `Process`
     warnings: list[str]
+    # Numbers of ``memory_snapshot``, and the start of measuring; None: not measured.
+    memory: tuple[MemorySnapshot, int] | None
 
 
 def write_counts(

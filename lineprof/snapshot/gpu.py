@@ -22,6 +22,7 @@ from lineprof.model.gpu import (
     GpuSum,
 )
 from lineprof.model.timelines import EVENT_SIZES, Launch, Timeline, pack_events
+from lineprof.snapshot.call_paths import LinesOfPaths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from lineprof._core import GpuSnapshot
     from lineprof.model.records import Key
 
-    Lines = tuple[tuple[Key, int], ...]
-
     class ToNs(Protocol):
         """Conversion of the core's ticks to ns."""
 
@@ -39,19 +38,10 @@ if TYPE_CHECKING:
             """Return `ticks` in ns."""
 
 
-_LINES = 1_000_000  # from a code object's serial to its lines' NVTX payloads
 _HOST = frozenset({WAIT, RUNTIME, DRIVER})
 
 
 # Tuples of the core, by the names of their fields.
-
-
-class PathRow(NamedTuple):
-    """One line of a call path, or the root of one."""
-
-    parent: int  # the core's number of the path above
-    serial: int  # of the code object; 0: a root
-    line: int  # of a root: twice the thread's number, plus 1 if it is adopted
 
 
 class SumRow(NamedTuple):
@@ -79,35 +69,15 @@ class DeviceRow(NamedTuple):
     attributes: Mapping[str, int]
 
 
-class OpenLines(NamedTuple):
-    """The profile's lines that are open on one of the core's paths."""
-
-    root: int  # the line of the path's root
-    lines: Lines = ()
-    payload: int = 0  # of the innermost line's NVTX range
-
-
 class Paths:
-    """The profile's call paths, made from the core's when they are asked for.
+    """The profile's call paths, made from the core's when they are asked for."""
 
-    A line that is open several times, in recursion, is kept only where it is
-    innermost: so paths that differ only in depth are one, and there are few.
-    """
-
-    def __init__(
-        self,
-        rows: Sequence[PathRow],
-        keys: Mapping[int, Key],
-        place_of: Callable[[int], int],
-    ) -> None:
+    def __init__(self, lines: LinesOfPaths, place_of: Callable[[int], int]) -> None:
         self.found: list[GpuPath] = []
-        self._rows = rows
-        self._keys = keys
+        self._lines = lines
         self._place_of = place_of
         self._places = {0: NO_PATH}  # by the core's number
         self._equal: dict[GpuPath, int] = {}
-        self._open: dict[int, OpenLines] = {}  # by the core's number
-        self._lines: dict[tuple[int, int], tuple[Key, int]] = {}
 
     def place(self, number: int) -> int:
         """Return the index in `found` of the core's path `number`, or NO_PATH."""
@@ -117,7 +87,7 @@ class Paths:
         return place
 
     def _find(self, number: int) -> int:
-        opened = self._open_lines(number)
+        opened = self._lines.of(number)
         if not opened.lines:
             return NO_PATH
         path = GpuPath(
@@ -130,28 +100,6 @@ class Paths:
         if place == len(self.found):
             self.found.append(path)
         return place
-
-    def _open_lines(self, number: int) -> OpenLines:
-        chain: list[tuple[int, PathRow]] = []
-        while number not in self._open:
-            row = self._rows[number]
-            chain.append((number, row))
-            if not row.serial:
-                self._open[number] = OpenLines(root=row.line)
-            else:
-                number = row.parent
-        opened = self._open[number]
-        for inner, row in reversed(chain):
-            if row.serial in self._keys:
-                made = (self._keys[row.serial], row.line)
-                own = self._lines.setdefault((row.serial, row.line), made)
-                opened = OpenLines(
-                    root=opened.root,
-                    lines=(*[one for one in opened.lines if one != own], own),
-                    payload=row.serial * _LINES + row.line,
-                )
-            self._open[inner] = opened
-        return opened
 
 
 class Baseline(NamedTuple):
@@ -205,7 +153,7 @@ def gpu_of(
     if raw is None:
         return Gpu(runs=(taken.run,))
     before = taken.baseline or Baseline(sums={}, busy_ns={})
-    paths = Paths(list(map(PathRow._make, raw["paths"])), keys, place_of)
+    paths = Paths(LinesOfPaths(raw["paths"], keys), place_of)
     places = {row.device: place for place, row in enumerate(_device_rows(raw))}
     sums = GPU_SUMS.added_up(
         one._replace(

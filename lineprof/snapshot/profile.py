@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.later import Later
 from lineprof.model.gpu import NO_GPU
+from lineprof.model.host_memory import NO_MEMORY
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
     CAUSES,
@@ -200,7 +201,18 @@ def profile_of_process(  # noqa: PLR0913  # what was measured beside counts
     del calls
     counts = counts._replace(calls=(0, b""))
     gpu_data = NO_GPU
+    memory = NO_MEMORY
     traces: tuple[timelines.Trace, ...] = ()
+    if counts.memory:
+        from lineprof.snapshot.host_memory import (  # noqa: PLC0415  # with --memory
+            TakenMemory,
+            memory_of,
+            memory_warnings,
+        )
+
+        taken = TakenMemory._make(counts.memory)
+        memory = memory_of(taken, shown)
+        warnings = [*warnings, *memory_warnings(taken)]
     if gpu:
         from lineprof.snapshot.gpu import gpu_of  # noqa: PLC0415  # only with a GPU
 
@@ -224,6 +236,7 @@ def profile_of_process(  # noqa: PLR0913  # what was measured beside counts
         },
         warnings=[*warnings, *remarks(tree), *wait_warnings],
         gpu=gpu_data,
+        memory=memory,
         calls=tree,
         traces=traces,
         waits=waits,

@@ -26,7 +26,8 @@ from lineprof.model.records import CallNodes, LineBreakdown
 from lineprof.model.timelines import SLICE_COLUMNS, EventRow, Launch, Trace, pack_slices
 from lineprof.recording.calibration import Costs, set_costs
 from lineprof.report import VIEWS, Options
-from lineprof.snapshot.gpu import DeviceRow, PathRow, SumRow, Taken, baseline_of
+from lineprof.snapshot.call_paths import PathRow
+from lineprof.snapshot.gpu import DeviceRow, SumRow, Taken, baseline_of
 from lineprof.snapshot.profile import (
     CodeRow,
     LineRow,

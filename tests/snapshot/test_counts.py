@@ -20,6 +20,7 @@ from lineprof.snapshot.counts_reader import read_profile
 from lineprof.snapshot.profile import profile_of_process
 
 if TYPE_CHECKING:
+    from lineprof._core import MemorySnapshot
     from lineprof.model.profile import Profile
 
 NAMED = "counted \udcff.py"  # as of a file whose name is no UTF-8
@@ -71,6 +72,30 @@ def test_the_profile_is_that_which_the_process_would_make() -> None:
     assert own.calls != NO_CALLS
     assert other.sources[NAMED].text == TEXT
     assert other.sources[__file__].is_left_out
+
+
+def test_memory_is_that_which_the_process_would_have() -> None:
+    counts, texts = counted()
+    serial = counts.codes[0][6]
+    raw: MemorySnapshot = {
+        "paths": [(0, 0, 0), (0, serial, 2)],
+        "sums": [(0, 1, 10, 0, 0, 10), (1, 2, 30, 20, 5, 10)],
+        "peak_bytes": 20,
+        "peak_ns": 9,
+        "live_bytes": 20,
+        "curve": [(8, 20, [(1, 10)])],
+        "side_bytes": 64,
+        "lost": 1,
+        "sample": 0,
+        "native": True,
+        "notes": ["a note"],
+    }
+    counts = counts._replace(memory=(raw, 4))
+    other, own = read(file_of(counts, texts)), profile_of_process(counts)
+    assert own.memory.sums[1].alloc_bytes == 30
+    assert other.memory == own.memory
+    assert other.warnings == own.warnings
+    assert "a note" in own.warnings
 
 
 def test_damage_is_said() -> None:
