@@ -49,8 +49,8 @@ check-cupti: ## declarations of CUPTI against all headers; its libraries without
 check-upstream: ## line_profiler's own tests with lineprof in its place (ONLY=3.12)
 	@tools/run checks/upstream/check
 
-check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12)
-	@tools/run checks/cpython/check
+check-cpython: ## CPython's own tests with every function profiled (ONLY=3.12 ARGS=--memory)
+	@tools/run checks/cpython/check $(ARGS)
 
 check-torch: ## PyTorch programs with and without kernprof; needs no GPU (ONLY=3.12)
 	@tools/run checks/torch/check
@@ -73,7 +73,7 @@ check-report: ## HTML reports in a headless Chromium: every tab, both themes (AR
 check-endings: ## profiles and exit statuses of programs that end badly (ARGS="--runs 20 --load 4")
 	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_endings $(ARGS)
 
-check-attach: ## rounds of attach to programs that fork, end or have threads (ARGS="--rounds 200 --load 2")
+check-attach: ## rounds of attach to programs that fork, end or have threads (ARGS="--rounds 200 --load 2 --memory")
 	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_attach $(ARGS)
 
 check-executions: ## hits of random programs against their own count, on every Python and core (ONLY=3.12 ARGS="--seeds 2000")

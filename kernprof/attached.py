@@ -27,7 +27,12 @@ from lineprof.files import current_folder, real_path
 from lineprof.private_folder import create_file, open_file
 from lineprof.process_info import arguments, thread_names
 from lineprof.recording import core
-from lineprof.recording.profiler import close, counts_of
+from lineprof.recording.profiler import (
+    begin_memory,
+    close,
+    counts_of,
+    end_memory,
+)
 from lineprof.snapshot.counts import COUNTS, write_counts
 
 TYPE_CHECKING = False
@@ -112,6 +117,7 @@ class AttachedProfile:
             self._live.note(texts=dict(program.texts), whole=True)
         if self._budget:
             self._budget.start()
+        begin_memory(profiler)
         return f"joined {found} running function{'s' * (found != 1)}"
 
     def write_so_far(self, path: str) -> str:
@@ -162,6 +168,7 @@ class AttachedProfile:
             self._release()
 
     def _stop(self) -> None:
+        end_memory(self.profiler)
         if self._budget:
             self._budget.stop()
         with self._all_at_once():
@@ -276,6 +283,8 @@ def _run_options(values: Mapping[str, Any]) -> RunOptions:
     options.max_overhead = float(values.get("max_overhead") or 0.0)
     wanted = values.get("core")
     options.core = wanted if wanted in core.CORES else None
+    options.memory = bool(values.get("memory")) or None
+    options.memory_sample = values.get("memory_sample")
     return options
 
 

@@ -29,7 +29,7 @@ from lineprof.processes.parts import Live, Run, is_helper
 from lineprof.recording import core
 from lineprof.recording.global_profiler import profile
 from lineprof.recording.gpu import GpuOptions
-from lineprof.recording.profiler import adopt
+from lineprof.recording.profiler import adopt, begin_memory, end_memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def begin(modules: Container[str], path: Sequence[str]) -> None:
     names.save()
     safe.shadowed, member.safe = shadowed, safe
     atexit.register(_end, member)
+    begin_memory(member.profilers()[0])
 
 
 def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) -> Member:
@@ -98,7 +99,7 @@ def _begin(run: Run, told: dict[str, Any], names: SafeNames, undo: ExitStack) ->
     profiler = builtin = new_profiler(options, live, gpu)
     adopt(builtin, alone=True)
     if watcher.is_second:
-        profiler = new_profiler(options, live, gpu)
+        profiler = new_profiler(options, live, gpu, beside=builtin)
     member = Member(run, live, is_whole=watcher.is_whole)
     _begun.append(member)
     undo.callback(_begun.clear)
@@ -251,6 +252,7 @@ class _Watcher:
 
 def _end(member: Member) -> None:
     """Leave what was counted, after the program's threads and exit handlers."""
+    end_memory(member.profilers()[0])
     with member.safe:
         core.on_first_use.clear()
         for profiler in member.profilers():

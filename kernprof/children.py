@@ -50,6 +50,7 @@ class Children:
         self.member.profilers = self._profilers
         self._pid = os.getpid()
         self.member.exits = self._before_exit
+        self.member.execs = self._before_exec
         self._measured: set[int] = set()  # pids
         # A shell may have started some, and have become this process after that.
         self._earlier = frozenset(_running_children())
@@ -115,7 +116,12 @@ class Children:
 
     def _before_exit(self) -> None:
         if os.getpid() == self._pid:
+            with_descriptors(self._recorder.leave_early)
             with_descriptors(self._remove_unless_used)
+
+    def _before_exec(self) -> None:
+        if os.getpid() == self._pid:
+            with_descriptors(self._recorder.leave_early)
 
     def _remove_unless_used(self) -> None:
         if not self._run.has_profiles:

@@ -18,7 +18,14 @@ from lineprof.control.address import folder_of_socket, socket_name
 from lineprof.control.listener import Listener, ReplyWithFile, failure
 from lineprof.errors import LineprofError
 from lineprof.quiet_threads import ForkGuard
-from lineprof.recording.core import call_soon, is_counting, start, stop
+from lineprof.recording.core import (
+    call_soon,
+    is_counting,
+    memory_quiet,
+    own_blocks,
+    start,
+    stop,
+)
 from lineprof.recording.global_profiler import profile, profiler_of
 from lineprof.version import VERSION
 
@@ -120,7 +127,7 @@ class Control:
         `folder` is the one for the socket. With `patience`, end after so many seconds
         without a client, and when the client that attached has gone.
         """
-        ForkGuard.prepare(call_soon)
+        ForkGuard.prepare(call_soon, memory_quiet)
         self._run = run
         self._once = patience is not None
         self._attached: AttachedProfile | None = None
@@ -183,6 +190,10 @@ class Control:
 
     def handle(self, peer: Peer, request: Request) -> Reply:
         """Return the reply to a request; LineprofError."""
+        with own_blocks:
+            return self._handle(peer, request)
+
+    def _handle(self, peer: Peer, request: Request) -> Reply:
         command = _COMMANDS.get(str(request.get("command")))
         if command is None:
             raise LineprofError(

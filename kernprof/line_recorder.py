@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from kernprof.earlier_profile import has_profile, how_kept
 from kernprof.profilers import new_profiler
@@ -11,10 +12,22 @@ from kernprof.recorders import Recorder
 from kernprof.run_options import UsageError
 from lineprof.console.output import shell_path
 from lineprof.errors import LineprofError
-from lineprof.recording.core import NotCounting, new_live_file, start, stop
+from lineprof.recording.core import (
+    NotCounting,
+    new_live_file,
+    own_blocks,
+    start,
+    stop,
+)
 from lineprof.recording.extensions import extension_warnings
 from lineprof.recording.global_profiler import profile
-from lineprof.recording.profiler import adopt, extensions_in
+from lineprof.recording.profiler import (
+    adopt,
+    end_memory,
+    extensions_in,
+    memory_of,
+    memory_problems,
+)
 from lineprof.storage import require_sqlite, save
 
 TYPE_CHECKING = False
@@ -93,6 +106,7 @@ class LineRecorder(Recorder):
         require_sqlite()
         self._options = options
         self._texts = texts
+        self._out = out
         self.live = new_live_file(out) if out else None
         self._profiler = self.new_profiler()
         adopt(self._profiler)
@@ -107,8 +121,9 @@ class LineRecorder(Recorder):
 
     def new_profiler(self) -> LineProfiler:
         """Return a profiler as the options say; LineprofError if not available."""
+        first = vars(self).get("_profiler")
         try:
-            profiler = new_profiler(self._options, self.live)
+            profiler = new_profiler(self._options, self.live, beside=first)
         except LineprofError as error:
             if self._options.core is None:
                 raise
@@ -144,8 +159,10 @@ class LineRecorder(Recorder):
     def ending(self) -> None:
         """Leave signals to the session, which holds them while the profile is written.
 
-        From now on the live file does not tell of which signal the process dies.
+        From now on the live file does not tell of which signal the process dies, and no
+        memory is measured.
         """
+        end_memory(self._profiler)
         if self.live:
             self.live.unwatch_signals()
 
@@ -231,10 +248,27 @@ class LineRecorder(Recorder):
         }
         for name in decorated:
             modules.pop(name.rpartition(".")[0], None)
-        return extension_warnings(decorated) + extension_warnings(modules)
+        return [
+            *extension_warnings(decorated),
+            *extension_warnings(modules),
+            *memory_problems(self._profiler),
+        ]
 
     def dump_so_far(self, path: str) -> None:
         """Write the profile so far to `path`; LineprofError if that fails."""
+        with own_blocks:
+            self._write_so_far(path)
+
+    def leave_early(self) -> None:
+        """Write what no live file has before `os._exit` or `os.exec`.
+
+        That is the memory, if it is measured.
+        """
+        if self._out and memory_of(self._profiler):
+            with suppress(LineprofError):
+                self.dump_so_far(self._out)
+
+    def _write_so_far(self, path: str) -> None:
         stats = marked(self.profiler.stats_so_far(), is_whole=self.is_whole)
         warnings = (_SO_FAR, _NO_TRACE) if self.profiler.traced else (_SO_FAR,)
         stats.warnings = (*stats.warnings, *warnings)

@@ -33,6 +33,7 @@ from lineprof.flags import (
     number,
     on_or_off,
     one_of,
+    size,
     switch,
     unit,
     valued,
@@ -320,6 +321,20 @@ _TRACE = (
         whole("size", "give megabytes from 1 on", least=1),
     ),
 )
+_MEMORY = (
+    switch(
+        "--memory",
+        "with -l, also record the memory that each line allocates, by Python and by"
+        " extension modules: live, freed, and at the peak",
+    ),
+    valued(
+        "--memory-sample",
+        "count a block about every SIZE bytes, as in 512KB, for programs that allocate"
+        " without end (default: each block); implies --memory",
+        "SIZE",
+        size,
+    ),
+)
 _GENERAL = (
     valued("--config", "take defaults from this TOML file", "FILE"),
     Flag("", "--no-config", "no_config", "ignore configuration files", SWITCH),
@@ -332,13 +347,14 @@ GROUPS = {
     "output": _OUTPUT,
     "GPUs": _GPU,
     "timeline": _TRACE,
+    "memory": _MEMORY,
     "general": _GENERAL,
 }
 PROGRAMS = (
     Flag("-m", "", MODULE, "run a module, as python -m does", PROGRAM, "NAME"),
     Flag("-c", "", COMMAND, "run the code given, as python -c does", PROGRAM, "CODE"),
 )
-FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_GENERAL)
+FLAGS = (*_PROFILING, *_OUTPUT, *_GPU, *_TRACE, *_MEMORY, *_GENERAL)
 # Line_profiler has these flags, and the general ones.
 _THEIRS = (
     "line_by_line builtin setup prof_mod preimports prof_imports outfile verbose quiet"

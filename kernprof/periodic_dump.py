@@ -10,7 +10,7 @@ import time
 from functools import partial
 
 from lineprof.quiet_threads import ForkGuard, QuietThread
-from lineprof.recording.core import call_soon
+from lineprof.recording.core import call_soon, memory_quiet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class PeriodicDump:
         self._thread: QuietThread | None = None
         self._wait: partial[bool]  # for the time until the next call
         if seconds:
-            ForkGuard.prepare(call_soon)
+            ForkGuard.prepare(call_soon, memory_quiet)
 
     def start(self) -> None:
         """Begin to count the seconds."""

@@ -36,6 +36,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="profile one more call of the slowest benchmark of pytest-benchmark, or"
         " of all, outside the timed rounds",
     )
+    group.addoption(
+        "--lineprof-memory",
+        action="store_true",
+        help="with --lineprof, also record the memory that each line allocates",
+    )
     for name, verb in (("include", "also profile"), ("exclude", "do not profile")):
         group.addoption(
             f"--lineprof-{name}",
@@ -51,7 +56,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Begin before the project's first module is imported."""
     options = early_config.known_args_namespace
     wanted = options.lineprof or options.lineprof_benchmark
-    if not wanted or options.help or options.version:
+    if options.help or options.version:
+        return
+    if options.lineprof_memory and not options.lineprof:
+        raise pytest.UsageError("--lineprof-memory needs --lineprof")
+    if not wanted:
         return
     # The profiler is imported with the flags alone.
     from lineprof.errors import LineprofError  # noqa: PLC0415

@@ -19,8 +19,9 @@ from lineprof.held_signals import HeldSignals
 from lineprof.line_stats import LineStats
 from lineprof.patterns import check, patterns
 from lineprof.ranks import rank_of_process
+from lineprof.recording.core import new_memory_recorder
 from lineprof.recording.descriptors import with_descriptors
-from lineprof.recording.profiler import LineProfiler
+from lineprof.recording.profiler import LineProfiler, begin_memory, end_memory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ class TestProfile:
             return
         self._has_workers = False
         if profiler:
+            end_memory(profiler)
             profiler.discover(None)
         try:
             with HeldSignals():
@@ -190,6 +192,8 @@ def project_filter(folder: str, options: argparse.Namespace) -> FunctionFilter:
 def _begin(folder: str, options: argparse.Namespace) -> LineProfiler:
     """Return a profiler of the project in `folder`, which records from now on."""
     selected = project_filter(folder, options)
-    profiler = LineProfiler()
+    memory = new_memory_recorder(options.lineprof_memory or None, None)
+    profiler = LineProfiler(memory=memory or False)
     profiler.discover(selected)
+    begin_memory(profiler)
     return profiler

@@ -51,6 +51,8 @@ class ChildOptions:
     trace: bool | None = None  # None: if one of the two below is given
     trace_lines: float | None = None  # µs
     trace_memory: int | None = None  # MB
+    memory: bool | None = None  # None: if the one below is given
+    memory_sample: int | None = None  # bytes
     from_start = True
 
 

@@ -6,7 +6,7 @@ import _thread
 import os
 from contextlib import suppress
 
-from lineprof._core import repeat_signal, signal_handled
+from lineprof._core import memory_quiet, repeat_signal, signal_handled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,22 +129,28 @@ class _ForkGuard:
 
     def before(self) -> None:
         """Block the signals in this thread, unless the program does so."""
+        memory_quiet(True)
         ours = _numbers_of_ours()
         if ours:
             mask = signal.pthread_sigmask(signal.SIG_BLOCK, ours)
             self._blocked[_thread.get_ident()] = ours - mask
+        memory_quiet(False)
 
     def in_child(self) -> None:
         """Restore the default; the child dies of it if a signal was blocked."""
+        memory_quiet(True)
         for number in _numbers_of_ours():
             signal.signal(number, signal.SIG_DFL)
         self.release()
+        memory_quiet(False)
 
     def release(self) -> None:
         """Unblock the signals."""
+        memory_quiet(True)
         blocked = self._blocked.pop(_thread.get_ident(), None)
         if blocked:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, blocked)
+        memory_quiet(False)
 
 
 def _numbers_of_ours() -> set[int]:

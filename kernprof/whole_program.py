@@ -22,7 +22,7 @@ from lineprof.files import current_folder, real_path, short_path
 from lineprof.patterns import did_you_mean, suggestions
 from lineprof.recording import core
 from lineprof.recording.extensions import imported_extensions
-from lineprof.recording.profiler import extensions_in
+from lineprof.recording.profiler import begin_memory, extensions_in, memory_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lineprof.recording.profiler import LineProfiler
 
     # Each is told when the program begins and when it is over.
-    Watcher: TypeAlias = "DefinedFunctions | NamedTargets | WholeProgram"
+    Watcher: TypeAlias = "DefinedFunctions | Memory | NamedTargets | WholeProgram"
 
 
 def watchers(
@@ -66,7 +66,28 @@ def watchers(
             recorder.whole.named, recorder.named.discovers = recorder.named, False
             recorder.named.restart = recorder.whole.discover_again
         found.append(recorder.whole)
+    if memory_of(builtin):
+        found.append(Memory(builtin))  # after what the others allocate
     return found
+
+
+class Memory:
+    """The measurement of memory, which begins with the program's first line."""
+
+    def __init__(self, profiler: LineProfiler) -> None:
+        """Take the profiler that measures it, if it is asked to."""
+        self._profiler = profiler
+
+    def begin_packages(self, module: str) -> None:  # noqa: ARG002
+        """Begin, as packages are about to be imported."""
+        begin_memory(self._profiler)
+
+    def begin(self, code: CodeType, module: str = "") -> None:  # noqa: ARG002
+        """Begin, unless that was done for packages."""
+        begin_memory(self._profiler)
+
+    def end(self) -> None:
+        """Do nothing: the recorder ends it before the profile is written."""
 
 
 class DefinedFunctions:

@@ -204,6 +204,35 @@ def whole(
     return read
 
 
+BYTES_OF_UNIT = {
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "KiB": 2**10,
+    "MiB": 2**20,
+    "GiB": 2**30,
+}
+_MAX_SIZE = 10**12  # bytes
+
+
+def size(word: str) -> int:
+    """Return a size in bytes: a whole number, or one with a unit, like 512KB, 1.5 MB.
+
+    A unit is one of `BYTES_OF_UNIT`, in any case of letters.
+    """
+    digits = word.rstrip("kKmMgGiIbB")
+    name = word[len(digits) :].upper() or "B"
+    units = {unit.upper(): factor for unit, factor in BYTES_OF_UNIT.items()}
+    try:
+        value = float(digits) * units[name]
+    except (KeyError, ValueError):
+        value = -1.0
+    if not 0 <= value <= _MAX_SIZE or value != int(value):
+        raise LineprofError(f"bad size {word!r}", hint="give bytes, or as in 512KB")
+    return int(value)
+
+
 def one_of(*words: str) -> Callable[[str], str]:
     """Return a reader that accepts one of `words`."""
 

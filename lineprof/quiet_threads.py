@@ -65,6 +65,7 @@ class QuietThread:
         self._ended.acquire()
         self._ids: list[int] = []
         acts = chain(
+            map(ForkGuard.quiet, (True,)),
             map(self._ids.append, islice(iter(_thread.get_native_id, None), 1)),
             map(self._guarded, iter(wait, until)),
             starmap(done, ((),)),
@@ -162,17 +163,26 @@ class QuickTurns:
 class ForkGuard:
     """Fork hooks: no thread of an owner exists while the process forks."""
 
+    # Called with True where blocks of memory that are allocated are lineprof's own, and
+    # with False after that.
+    quiet: Callable[[bool], object] = bool
     _registered = False
     _owners: list[Owner] = []  # noqa: RUF012
     _resumed: Callable[[], object] | None = None
 
     @classmethod
-    def prepare(cls, soon: Callable[[Callable[[], None]], None]) -> None:
+    def prepare(
+        cls,
+        soon: Callable[[Callable[[], None]], None],
+        quiet: Callable[[bool], object],
+    ) -> None:
         """Take a C function that makes the main thread call another one a little later.
 
+        `quiet` is a C function, too.
         From Python 3.12 on `os.fork` warns if there are threads once all hooks were
         called: so threads start again after `os.fork` has returned.
         """
+        cls.quiet = quiet
         if cls._resumed is None:
             is_late = sys.version_info >= (3, 12)
             cls._resumed = partial(soon, cls._resume) if is_late else cls._resume
@@ -201,16 +211,22 @@ class ForkGuard:
 
     @classmethod
     def _before(cls) -> None:
+        cls.quiet(True)
         for owner in cls._owners:
             owner.pause()
+        cls.quiet(False)
 
     @classmethod
     def _resume(cls) -> None:
+        cls.quiet(True)
         for owner in cls._owners:
             owner.resume()
+        cls.quiet(False)
 
     @classmethod
     def _forked(cls) -> None:
+        cls.quiet(True)
         owners, cls._owners[:] = [*cls._owners], []
         for owner in owners:
             owner.forked()
+        cls.quiet(False)

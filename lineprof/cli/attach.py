@@ -22,6 +22,7 @@ from lineprof.control.client import GoneError, check_size, other_version
 from lineprof.control.watch import LateError
 from lineprof.errors import LineprofError
 from lineprof.files import absolute_path
+from lineprof.flags import size
 from lineprof.line_stats import LineStats
 from lineprof.patterns import check as check_pattern
 from lineprof.private_folder import PrivateFolder, own_folder
@@ -41,7 +42,10 @@ if TYPE_CHECKING:
     from lineprof.control.place import Place
 
 # Flags that the process gets.
-_PASSED_ON = ("include", "exclude", "all", "max_overhead", "core")
+_PASSED_ON = (
+    *("include", "exclude", "all", "max_overhead", "core"),
+    *("memory", "memory_sample"),
+)
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -66,6 +70,13 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "let the program take at most this many times as long: functions that cost"
         " too much are counted without their lines, or no longer counted",
         positive,
+    )
+    add("--memory", "also record the memory that each line allocates")
+    add(
+        "--memory-sample SIZE",
+        "count a block about every so many bytes, as in 512KB (default: each block);"
+        " implies --memory",
+        size,
     )
     add_timeout(parser)
     add("--core", "how Python tells of lines (default: auto)", choices=CORES)

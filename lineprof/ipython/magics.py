@@ -26,6 +26,8 @@ from lineprof.ipython.cell import (
 )
 from lineprof.ipython.options import LPRUN, LPRUN_ALL, OptionError, parse
 from lineprof.ipython.profiler import NotebookProfiler, restore_lines
+from lineprof.recording.core import new_memory_recorder
+from lineprof.recording.profiler import begin_memory, end_memory
 from lineprof.report.notebook import html_of
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from lineprof.ipython.options import Magic
     from lineprof.line_stats import LineStats
+    from lineprof.recording.host_memory import MemoryRecorder
     from lineprof.recording.profiler import LineProfiler
 
     Result = NotebookProfiler | Awaitable[object] | None
@@ -70,6 +73,9 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
 
         ``-u UNIT``: the unit of the times, in seconds (default: 1e-9).
 
+        ``--memory``: also record the memory that each line allocates;
+        ``--memory-sample SIZE`` counts a block about every so many bytes.
+
         While the statement runs, ``profile`` is the profiler, as it is under
         ``kernprof -l``: functions that it decorates are also counted. The statement
         may await.
@@ -79,6 +85,7 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
         profiler = self._profiler(options)
         changed, notes = restore_lines(profiler.functions)
         if changed:
+            end_memory(profiler)
             profiler = self._profiler(options)
         profiler.notes = tuple(notes)
         profiler.keep_sources()
@@ -109,6 +116,9 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
 
         ``-u UNIT``: the unit of the times, in seconds (default: 1e-9).
 
+        ``--memory``: also record the memory that each line allocates;
+        ``--memory-sample SIZE`` counts a block about every so many bytes.
+
         ``-t``: keep how long the cell ran, in seconds, in the variable
         ``_total_time_taken``.
 
@@ -118,7 +128,7 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
         options = _parsed(line, LPRUN_ALL)
         found = compile_cell(self.shell, cell)
         codes = [found.code] if options.top_level else [found.code, *found.functions]
-        profiler = NotebookProfiler()
+        profiler = NotebookProfiler(memory=_memory_of(options))
         for code in codes:
             profiler.add_function(function_of(code))
         profiler.keep_sources([found.file])
@@ -126,7 +136,8 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
 
     def _profiler(self, options: Magic) -> NotebookProfiler:
         """Return a profiler with all functions that were named."""
-        profiler = NotebookProfiler(*map(self._function, options.functions))
+        functions = map(self._function, options.functions)
+        profiler = NotebookProfiler(*functions, memory=_memory_of(options))
         for name in options.modules:
             _add_module(profiler, name)
         return profiler
@@ -170,6 +181,14 @@ class LineProfilerMagics(Magics):  # type: ignore[misc]  # IPython is untyped
             self.shell.user_ns["_total_time_taken"] = run.seconds
         show(self.shell, profiler, options, run.message)
         return profiler if options.return_profiler else None
+
+
+def _memory_of(options: Magic) -> MemoryRecorder | None:
+    """Return what measures memory, if that is wanted; UsageError."""
+    try:
+        return new_memory_recorder(options.memory, options.memory_sample)
+    except LineprofError as error:
+        raise UsageError(str(error)) from None
 
 
 def _parsed(line: str, known: str) -> Magic:
@@ -232,6 +251,7 @@ class Run:
         """Count from now on; ``profile`` is the profiler, as under kernprof."""
         self._before = vars(builtins).get("profile", _ABSENT)
         vars(builtins)["profile"] = self._profiler
+        begin_memory(self._profiler)
         self._profiler.enable_by_count()
         self.seconds = -perf_counter()
 
@@ -246,6 +266,7 @@ class Run:
         SystemExit and KeyboardInterrupt become the message.
         """
         self.seconds += perf_counter()
+        end_memory(self._profiler)
         self._profiler.disable_by_count()
         if self._before is _ABSENT:
             vars(builtins).pop("profile", None)

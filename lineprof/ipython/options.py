@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 LPRUN = "rszf:m:D:T:u:"  # in getopt's form
 LPRUN_ALL = "rzptD:T:u:"
+# Long ones of both, which line_profiler lacks, and whether they have a value.
+LONG = {"--memory": False, "--memory-sample": True}
 
 _OPENING, _CLOSING, _QUOTES = "([{", ")]}", "'\""
 _AWAITED = "--await"  # added by `cell.add_await`, not by users
@@ -36,6 +38,8 @@ class Magic:
     return_profiler: bool = False
     keep_time: bool = False  # in the variable `_total_time_taken`
     top_level: bool = False  # without functions of the cell
+    memory: bool | None = None  # measure it; None: as the environment says
+    memory_sample: str | None = None  # bytes between two counted blocks
     awaited: bool = False  # the caller awaits what the magic returns
     statement: str = ""
 
@@ -61,6 +65,8 @@ def parse(line: str, known: str) -> Magic:
         return_profiler="r" in values,
         keep_time="t" in values,
         top_level="p" in values,
+        memory="--memory" in values or None,
+        memory_sample=values.get("--memory-sample", [None])[-1],
         awaited=awaited,
         statement=statement,
     )
@@ -93,6 +99,9 @@ def _split(line: str, known: str) -> tuple[list[tuple[str, str]], str]:
         rest = after
         if word == "--":
             break
+        if word.partition("=")[0] in LONG:
+            rest = _take_long(word, rest, found, known)
+            continue
         letters = word[1:]
         while letters:
             name, letters = letters[0], letters[1:]
@@ -110,6 +119,18 @@ def _split(line: str, known: str) -> tuple[list[tuple[str, str]], str]:
             found.append((name, letters))
             break
     return found, rest
+
+
+def _take_long(word: str, rest: str, found: list[tuple[str, str]], known: str) -> str:
+    """Add a long option to those `found`; return the text after it and its value."""
+    name, equals, value = word.partition("=")
+    if LONG[name] and not equals:
+        value, rest = _word(rest)
+    if LONG[name] != bool(value):
+        needs = "requires" if LONG[name] else "must not have an"
+        raise _invalid(f"option {name} {needs} argument", known)
+    found.append((name, value))
+    return rest
 
 
 def _invalid(what: str, known: str) -> OptionError:

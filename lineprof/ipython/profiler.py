@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lineprof.ipython.cell import Place
     from lineprof.line_stats import LineStats
     from lineprof.model.records import SourceFile
+    from lineprof.recording.host_memory import MemoryRecorder
 
     Scope = ast.Module | ast.ClassDef
 
@@ -31,9 +32,11 @@ class NotebookProfiler(LineProfiler):
     shown_in = 0  # number of the cell that has shown its tables
     notes: tuple[str, ...] = ()  # sentences shown below its tables
 
-    def __init__(self, *functions: object) -> None:
-        """Register `functions`."""
-        super().__init__(*functions)
+    def __init__(
+        self, *functions: object, memory: MemoryRecorder | None = None
+    ) -> None:
+        """Register `functions`; who made `memory` lets it begin."""
+        super().__init__(*functions, memory=memory or False)
         self._kept: dict[str, SourceFile] = {}
 
     def keep_sources(self, files: Iterable[str] = ()) -> None:

@@ -10,6 +10,8 @@ import sys
 from _thread import get_native_id
 from os import getpid
 
+from lineprof.recording.core import own_blocks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import CodeType
@@ -60,14 +62,16 @@ class Forks:
 
     @classmethod
     def _in_parent(cls) -> None:
-        if not _is_of_subprocess(sys._getframe(1).f_code):  # noqa: SLF001
-            for follower in cls._followers:
+        code = sys._getframe(1).f_code  # noqa: SLF001
+        with own_blocks:
+            for follower in () if _is_of_subprocess(code) else cls._followers:
                 follower.forked()
 
     @classmethod
     def _in_child(cls) -> None:
-        if not _is_of_subprocess(sys._getframe(1).f_code):  # noqa: SLF001
-            for follower in cls._followers:
+        code = sys._getframe(1).f_code  # noqa: SLF001
+        with own_blocks:
+            for follower in () if _is_of_subprocess(code) else cls._followers:
                 follower.begin_in_child(*cls._forking)
 
 

@@ -11,16 +11,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import NO_GPU, Gpu
+from lineprof.model.host_memory import HostMemory
 from lineprof.model.profile import Profile
 from lineprof.model.records import UNKNOWN_THREAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import TypeVar
 
+    from lineprof.model.host_memory import MemoryCurve, MemoryPath, MemoryRun
     from lineprof.model.records import FunctionStats, Key, Process
     from lineprof.model.timelines import Trace
 
-_GPU, _TRACE = "GPU work", "the timeline"
+    R = TypeVar("R", MemoryCurve, MemoryPath, MemoryRun)
+
+_GPU, _TRACE, _MEMORY = "GPU work", "the timeline", "memory"
 _NAMED = 3  # max number of blocks that a warning names
 _S = 1_000_000_000  # ns
 
@@ -52,6 +57,7 @@ def completed(profile: Profile, snapshot: Profile) -> Completed:
     added = [
         *([_GPU] if gpu != NO_GPU else []),
         *([_TRACE] if snapshot.traces else []),
+        *([_MEMORY] if snapshot.memory.runs else []),
         *([_lines_of(functions.added)] if functions.added else []),
     ]
     is_all = not snapshot.breakdowns  # they are parts of lines' time at that moment
@@ -70,6 +76,7 @@ def completed(profile: Profile, snapshot: Profile) -> Completed:
         warnings=[*profile.warnings, _until(added, profile, snapshot)],
         unit=profile.unit,
         gpu=gpu,
+        memory=_memory(snapshot.memory, indexes),
         calls=profile.calls,
         waits=[*profile.waits, *waits],
         traces=[indexes.trace(one) for one in snapshot.traces],
@@ -217,6 +224,20 @@ class _Indexes:
             process=self.process(trace.process),
             threads=tuple(map(self.thread, trace.threads)),
         )
+
+
+def _memory(memory: HostMemory, indexes: _Indexes) -> HostMemory:
+    def moved(records: Iterable[R]) -> tuple[R, ...]:
+        return tuple(
+            one._replace(process=indexes.process(one.process)) for one in records
+        )
+
+    return HostMemory(
+        paths=moved(memory.paths),
+        sums=memory.sums,
+        runs=moved(memory.runs),
+        curves=moved(memory.curves),
+    )
 
 
 def _gpu(gpu: Gpu, indexes: _Indexes) -> Gpu:

@@ -20,7 +20,7 @@ from lineprof.processes.forks import Forks
 from lineprof.processes.parts import VARIABLE, note_failure, withdraw, write_profile
 from lineprof.recording.core import pause_sampler, prepared_call
 from lineprof.recording.descriptors import with_descriptors
-from lineprof.recording.profiler import begin_in_child, is_live
+from lineprof.recording.profiler import begin_in_child, end_memory, is_live
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class Member:
         # The one in use, and others that the program may use.
         self.profilers: Callable[[], Sequence[LineProfiler]] = tuple
         self.exits: Callable[[], object] = int  # called before `os._exit`
+        self.execs: Callable[[], object] = int  # before `os.exec`, if it is no child
         # A block in which the process is as it was before the program.
         self.safe: AbstractContextManager[object] = nullcontext()
         self.is_child = False
@@ -139,6 +140,7 @@ class Member:
         """
         if not self.is_child:
             return
+        end_memory(self.profilers()[0])
         with self.safe, NoSizeSignal():
             with_descriptors(lambda: self._leave_profile(end))
             self.is_child = False
@@ -207,9 +209,11 @@ class Member:
 
     def _before_exec(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
         path = arguments[0] if arguments else named.get("path")
-        if self.is_child:
-            with self.safe, NoSizeSignal():
+        with self.safe, NoSizeSignal():
+            if self.is_child:
                 self._note_exec(path)
+            elif _is_program(path):
+                self.execs()
         return self._before_spawn(*arguments, **named)
 
     def _note_exec(self, path: object) -> None:

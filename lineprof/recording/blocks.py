@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.bytecode.code_tables import register
 from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.recording.core import memory_quiet
 from lineprof.snapshot.profile import CodeRow, LineRow, line_rows, packed_lines
 
 if TYPE_CHECKING:
@@ -37,16 +38,22 @@ class Block:
 
     def __enter__(self) -> None:
         """Count the lines of the ``with`` statement from here on."""
-        statement = self._blocks.statement(_frame_of_with(), self._name)
-        statement.tracer.enable_by_count()
-        self._entered.append((statement, self._blocks.ticks()))
+        memory_quiet(True)  # a ``with`` statement would allocate a method
+        try:
+            statement = self._blocks.statement(_frame_of_with(), self._name)
+            statement.tracer.enable_by_count()
+            self._entered.append((statement, self._blocks.ticks()))
+        finally:
+            memory_quiet(False)
 
     def __exit__(self, *_: object) -> None:
         """Stop counting; an exception propagates."""
+        memory_quiet(True)
         now = self._blocks.ticks()
         statement, start = self._entered.pop()
         statement.tracer.disable_by_count()
         statement.end(now - start)
+        memory_quiet(False)
 
 
 class Blocks:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from lineprof._core import Tracer
     from lineprof.recording import compiled
     from lineprof.recording.gpu import GpuOptions
+    from lineprof.recording.host_memory import MemoryRecorder
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.trace import SliceRecorder, TraceOptions, TraceRecorder
 else:
@@ -244,6 +245,9 @@ def new_live_file(
 
 prepared_call = _core.prepared_call  # a built-in function in place of another one
 pause_sampler = _core.pause_sampler  # it begins again with the next line
+# Blocks that the calling thread allocates from True to False are lineprof's own, and
+# count nowhere; calls may be nested.
+memory_quiet = _core.memory_quiet
 call_soon = _core.call_soon  # have the main thread call a function between instructions
 
 
@@ -420,8 +424,23 @@ class NotCounting:
             _core.collect(True)
 
 
+class OwnBlocks:
+    """A ``with`` block in which memory that this thread allocates is lineprof's own."""
+
+    def __enter__(self) -> None:
+        """Count its blocks nowhere from now on."""
+        memory_quiet(True)
+
+    def __exit__(self, *_exception: object) -> None:
+        """Count them again."""
+        memory_quiet(False)
+
+
+own_blocks = OwnBlocks()  # made here: it would be a block of the program's
+
+
 class CoreSession:
-    """One profiler's tracer, GPU recording and timeline, from construction on."""
+    """One profiler's tracer, GPU and memory recording, and timeline, from its start."""
 
     module = _core  # for the other parts of a profiler
 
@@ -433,11 +452,14 @@ class CoreSession:
         nvtx: str | None,
         trace: TraceOptions | bool | None,  # noqa: FBT001  # as a profiler takes it
         live: LiveFile | None = None,
+        memory: MemoryRecorder | bool | None = None,  # noqa: FBT001
+        memory_sample: int | str | None = None,
     ) -> None:
         """Open the core; LineprofError if the options cannot be met.
 
         The arguments are those of `LineProfiler`.
         """
+        self.memory = new_memory_recorder(memory, memory_sample)
         # Before the core is opened: recording adds to the costs that are measured then.
         self.trace = _trace_recorder(trace)
         self.run_info = RunInfo(_core)
@@ -478,6 +500,8 @@ class CoreSession:
         """Forget all that was counted; code objects stay registered."""
         self.tracer.reset()
         self.gpu.restart()
+        if self.memory:
+            self.memory.restart()
 
     def begin_in_child(self, gpu: GpuOptions | None) -> None:
         """Forget what the parent process counted; this one was forked from it.
@@ -501,3 +525,18 @@ def _trace_recorder(
     from lineprof.recording.trace import trace_recorder  # noqa: PLC0415  # seldom asked for
 
     return trace_recorder(_core, trace)
+
+
+def new_memory_recorder(
+    asked: MemoryRecorder | bool | None,  # noqa: FBT001
+    sample: int | str | None,
+) -> MemoryRecorder | None:
+    """Return what measures memory, if that is wanted; LineprofError.
+
+    The arguments are those of `LineProfiler`.
+    """
+    if asked is None and sample is None and "LINEPROF_MEMORY" not in os.environ:
+        return None
+    from lineprof.recording.host_memory import memory_recorder  # noqa: PLC0415  # the same
+
+    return memory_recorder(_core, asked, sample)

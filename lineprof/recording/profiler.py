@@ -13,6 +13,7 @@ from types import CodeType, FunctionType
 
 from lineprof.bytecode.code_tables import unread
 from lineprof.decorate.wrappers import ByCountProfilerMixin
+from lineprof.errors import LineprofError
 from lineprof.files import normal_path
 from lineprof.held_signals import import_whole
 from lineprof.later import Later
@@ -22,6 +23,7 @@ from lineprof.recording.core import (
     CoreSession,
     notify_first_use,
     on_first_use,
+    own_blocks,
     start,
     stop,
 )
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from lineprof.recording import compiled, extensions
     from lineprof.recording.blocks import Block, Blocks
     from lineprof.recording.gpu import GpuOptions, GpuStatus
+    from lineprof.recording.host_memory import MemoryRecorder, Numbers
     from lineprof.recording.legacy import Entry
     from lineprof.recording.live_file import LiveFile
     from lineprof.recording.trace import SliceRecorder, TraceOptions, TraceRecorder
@@ -94,11 +97,17 @@ class LineProfiler(ByCountProfilerMixin):
     ``LINEPROF_NVTX``. Once a profiler records GPU work, the process does so until it
     ends. With `trace`, each slice of time in a function or on a line is kept, for a
     timeline: a `lineprof.TraceOptions` says which; None takes ``LINEPROF_TRACE``.
+    With `memory`, what lines allocate is measured as well (Linux), from the first
+    decoration or enable on; `memory_sample`, in bytes or as "512KB", counts a block
+    about every so many bytes, which costs less than each one. None takes
+    ``LINEPROF_MEMORY``, ``LINEPROF_MEMORY_SAMPLE``. A process has one profiler at a
+    time that measures memory.
 
     `wrap_trace` and `set_frame_local_trace` are line_profiler's, and have no effect:
     other tracers always keep their events.
 
-    Raises LineprofError if the core is not available.
+    Raises LineprofError if the core is not available, or if another profiler measures
+    memory.
     """
 
     # For the profile, set by the runner of a program:
@@ -113,6 +122,7 @@ class LineProfiler(ByCountProfilerMixin):
     _own_switches = False  # `enable` or `disable` is overridden
 
     _blocks: Blocks | None = None
+    _memory: MemoryRecorder | None = None  # to begin at the first use
 
     # Shared by all profilers, as they are in line_profiler.
     _tracing = {"wrap_trace": False, "set_frame_local_trace": False}  # noqa: RUF012
@@ -137,11 +147,17 @@ class LineProfiler(ByCountProfilerMixin):
         nvtx: str | None = None,
         trace: TraceOptions | bool | None = None,
         live: LiveFile | None = None,
+        memory: MemoryRecorder | bool | None = None,
+        memory_sample: int | str | None = None,
     ) -> None:
         """Register `functions` and choose the core; nothing is counted yet."""
         self._switching: set[int] = set()  # threads: see `_call_switch`
         notify_first_use(self)
-        self._session = session = CoreSession(core, clock, gpu, nvtx, trace, live)
+        self._session = session = CoreSession(
+            core, clock, gpu, nvtx, trace, live, memory, memory_sample
+        )
+        if session.memory is not memory:  # else its owner begins
+            self._memory = session.memory
         self._tracer = session.tracer
         self._registry = Registry(session.module, session.tracer, session.live)
         self.warnings = self._registry.warnings  # sentences, for the profile
@@ -164,6 +180,10 @@ class LineProfiler(ByCountProfilerMixin):
         have no Python code, are returned unchanged. Decorating twice has no further
         effect. Raises TypeError if `func` is not callable.
         """
+        with own_blocks:
+            return self._decorated(func)
+
+    def _decorated(self, func: F) -> F:
         if (
             self._direct
             and isinstance(func, FunctionType)
@@ -250,9 +270,10 @@ class LineProfiler(ByCountProfilerMixin):
         is counted, and a warning says so. Also warns if there are no lines to
         count.
         """
-        self._registry.note_compiled(func)
-        for function in functions_to_add(func):
-            self._register(function)
+        with own_blocks:
+            self._registry.note_compiled(func)
+            for function in functions_to_add(func):
+                self._register(function)
 
     def add_callable(
         self,
@@ -319,6 +340,10 @@ class LineProfiler(ByCountProfilerMixin):
         Returns how many code objects were not watched before. Raises TypeError if
         `target` is not callable.
         """
+        with own_blocks:
+            return self._watched(target)
+
+    def _watched(self, target: object) -> int:
         if isinstance(target, CodeType):
             return self._watch_code(target)
         self._registry.note_compiled(target)
@@ -361,20 +386,30 @@ class LineProfiler(ByCountProfilerMixin):
         """Register a function to be shown; False if its line numbers are invalid."""
         if self._registry.has_function(function):
             return True
-        notify_first_use(self)
+        self._note_use()
         return self._registry.add_function(function)
 
     def _add_code(self, code: CodeType) -> bool:
         """Register a code object; False if its line numbers are invalid."""
-        notify_first_use(self)
+        self._note_use()
         return self._registry.add_code(code)
 
     def _watch_code(self, code: CodeType) -> int:
         """Watch a code object; return 1 if it was not watched before, else 0."""
         if self._tracer.is_activating(code):
             return 0
-        notify_first_use(self)
+        self._note_use()
         return int(self._registry.watch(code))
+
+    def _note_use(self) -> None:
+        """Tell those who wait for it, and begin to measure memory, if it is asked for.
+
+        Called before a function is registered, and before the profiler is enabled.
+        """
+        notify_first_use(self)
+        memory, self._memory = self._memory, None
+        if memory:
+            memory.begin()
 
     # -- switching on and off -------------------------------------------------------
 
@@ -387,7 +422,7 @@ class LineProfiler(ByCountProfilerMixin):
         """Count from now on, in every thread."""
         if get_ident() in self._switching:
             return
-        notify_first_use(self)
+        self._note_use()
         self._session.enable()
 
     def disable(self) -> None:
@@ -438,14 +473,17 @@ class LineProfiler(ByCountProfilerMixin):
         They are shown as one function called `name`. The statement may be anywhere,
         also at the top of a module, whether or not the code around it is counted.
         """
-        from lineprof.recording.blocks import Block, Blocks  # noqa: PLC0415  # seldom needed
+        self._note_use()
+        with own_blocks:
+            from lineprof.recording.blocks import Block, Blocks  # noqa: PLC0415  # seldom
 
-        notify_first_use(self)
-        blocks = self._blocks
-        if blocks is None:
-            made = Blocks(self._session.module, self.core, self._registry.sources)
-            blocks = self.__dict__.setdefault("_blocks", made)  # or another thread's
-        return Block(blocks, name)
+            blocks = self._blocks
+            if blocks is None:
+                made = Blocks(self._session.module, self.core, self._registry.sources)
+                blocks = self.__dict__.setdefault(
+                    "_blocks", made
+                )  # or another thread's
+            return Block(blocks, name)
 
     def reset(self) -> None:
         """Set all counts to zero; functions stay registered."""
@@ -478,6 +516,9 @@ class LineProfiler(ByCountProfilerMixin):
             self._session.module.discover(None)
         else:
             discover(self._session, self._registry, decide, pause)
+            memory, self._memory = self._memory, None
+            if memory:
+                memory.begin()
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
@@ -576,6 +617,7 @@ class LineProfiler(ByCountProfilerMixin):
         It is that of `get_stats`, but GPU work that still runs is unfinished, and names
         of files are normal: see `normal_path`.
         """
+        end_memory(self)
         self._session.gpu.has_ended = True
         return self._read_out(normal_path)
 
@@ -586,13 +628,11 @@ class LineProfiler(ByCountProfilerMixin):
         of GPU work the profile has the records that have come. The timeline, which may
         be long, is left out.
         """
-        gpu = self._session.gpu.take(so_far=True)
-        return self._as_profile(
-            self._all_counts(cost_factor=1.0, end="still running"),
-            gpu,
-            None,
-            normal_path,
-        )
+        with own_blocks:
+            memory = self._take_memory()
+            gpu = self._session.gpu.take(so_far=True)
+            counts = self._all_counts(memory, cost_factor=1.0, end="still running")
+            return self._as_profile(counts, gpu, None, normal_path)
 
     def _read_out(self, file_name: Callable[[str], str]) -> LineStats:
         """Return all that was counted so far, with GPU work and the timeline.
@@ -600,21 +640,34 @@ class LineProfiler(ByCountProfilerMixin):
         `file_name` gives the name of a file in the profile by that in its code objects.
         """
         session = self._session
-        gpu = session.gpu.take()
-        with _PausedCollection():
-            trace = session.trace or session.slices
-            return self._as_profile(self._final_counts(), gpu, trace, file_name)
+        with own_blocks:
+            memory = self._take_memory()
+            gpu = session.gpu.take()
+            with _PausedCollection():
+                trace = session.trace or session.slices
+                counts = self._final_counts(memory)
+                return self._as_profile(counts, gpu, trace, file_name)
 
-    def _final_counts(self) -> Counts:
-        """Return all that was counted so far, but no GPU work."""
+    def _take_memory(self) -> Numbers | None:
+        """Return the numbers of memory so far; None without any.
+
+        Called before the objects of a profile are made.
+        """
+        memory = self._session.memory
+        return memory.take() if memory else None
+
+    def _final_counts(self, memory: Numbers | None) -> Counts:
+        """Return all that was counted so far, with `memory`, but no GPU work."""
         session = self._session
         cost_factor = remeasure(session.module, session.core, session.calibration)
         self._registry.note_compiled_by_numba()
         with _PausedCollection():  # it would visit all objects of the program again
-            return self._all_counts(cost_factor=cost_factor, end=self.exit)
+            return self._all_counts(memory, cost_factor=cost_factor, end=self.exit)
 
-    def _all_counts(self, *, cost_factor: float, end: str) -> Counts:
-        """Return all that was counted; `cost_factor` is for its costs.
+    def _all_counts(
+        self, memory: Numbers | None, *, cost_factor: float, end: str
+    ) -> Counts:
+        """Return all that was counted, with `memory`; `cost_factor` is for its costs.
 
         `end` says how the program ended, "" if it ended normally.
         """
@@ -636,6 +689,7 @@ class LineProfiler(ByCountProfilerMixin):
             *run.warnings(registry.functions, from_start=self.from_start),
             *_compiled_warnings(registry),
             *gpu_notes(),
+            *memory_problems(self),
             *unread(),
             *registry.sources.warnings(
                 {str(row[0][0]): None for row in [*codes, *block_codes]}
@@ -656,6 +710,7 @@ class LineProfiler(ByCountProfilerMixin):
             scale=(scale, module.COST_ONE, cost_factor),
             process=run.process(overhead_ns=cost_ns, end=end),
             warnings=warnings,
+            memory=memory,
         )
 
     def _as_profile(
@@ -669,6 +724,8 @@ class LineProfiler(ByCountProfilerMixin):
         import_whole("lineprof.line_stats", "lineprof.snapshot.profile", "hashlib")
         if gpu or trace:
             import_whole("lineprof.snapshot.gpu", "lineprof.model.timelines")
+        if counts.memory:
+            import_whole("lineprof.snapshot.host_memory")
         from lineprof.line_stats import LineStats  # noqa: PLC0415  # at the end
         from lineprof.snapshot.profile import profile_of_process  # noqa: PLC0415  # at the end
 
@@ -686,7 +743,8 @@ class LineProfiler(ByCountProfilerMixin):
 
     def dump_stats(self, filename: Path) -> None:
         """Write a profile file; raises LineprofError if that fails."""
-        self.get_stats().to_file(filename)
+        with own_blocks:
+            self.get_stats().to_file(filename)
 
     def print_stats(  # noqa: PLR0913, PLR0917  # line_profiler's signature
         self,
@@ -706,16 +764,17 @@ class LineProfiler(ByCountProfilerMixin):
         `config` is the file with the columns' widths; None searches for one, False
         takes the defaults.
         """
-        self.get_stats().print(
-            stream=stream,
-            output_unit=output_unit,
-            stripzeros=stripzeros,
-            details=details,
-            summarize=summarize,
-            sort=sort,
-            rich=rich,
-            config=config,
-        )
+        with own_blocks:
+            self.get_stats().print(
+                stream=stream,
+                output_unit=output_unit,
+                stripzeros=stripzeros,
+                details=details,
+                summarize=summarize,
+                sort=sort,
+                rich=rich,
+                config=config,
+            )
 
     # -- attributes of line_profiler's older versions ---------------------------------
 
@@ -774,13 +833,14 @@ class LineProfiler(ByCountProfilerMixin):
 def is_live(profiler: LineProfiler) -> bool:
     """Return whether all that the profile would have is in a live file.
 
-    GPU work, timelines, blocks and the parts of lines' time are not.
+    GPU work, memory, timelines, blocks and the parts of lines' time are not.
     """
     session = profiler._session  # noqa: SLF001  # of this module
     return (
         session.live is not None
         and session.module.live_is_complete()
         and session.trace is None
+        and session.memory is None
         and profiler.gpu_status.backend != "cupti"
         and profiler._blocks is None  # noqa: SLF001
         and not session.module.split_times(None)
@@ -796,7 +856,8 @@ def counts_of(profiler: LineProfiler) -> tuple[Counts, dict[str, str | None]] | 
     session, sources = profiler._session, profiler._registry.sources  # noqa: SLF001
     if session.trace or session.slices or session.gpu.is_possible:
         return None
-    counts = profiler._final_counts()  # noqa: SLF001  # of this module
+    memory = profiler._take_memory()  # noqa: SLF001  # of this module
+    counts = profiler._final_counts(memory)  # noqa: SLF001
     files = {str(key[0]) for key, *_ in (*counts.codes, *counts.blocks)}
     return counts, {file: sources.text(file) for file in files if sources.keeps(file)}
 
@@ -833,7 +894,39 @@ def adopt(profiler: LineProfiler, *, alone: bool = False) -> None:
 
 def close(profiler: LineProfiler) -> None:
     """End `profiler`: its counts are gone, and no code is instrumented for it."""
+    end_memory(profiler)
     profiler._tracer.close()  # noqa: SLF001  # of this module
+
+
+def memory_of(profiler: LineProfiler) -> MemoryRecorder | None:
+    """Return what measures memory for `profiler`; None if it was not asked for.
+
+    It can be given to a second profiler of the same run.
+    """
+    return profiler._session.memory  # noqa: SLF001  # of this module
+
+
+def begin_memory(profiler: LineProfiler) -> None:
+    """Measure memory from now on, if `profiler` was asked to and it is possible."""
+    memory = memory_of(profiler)
+    if memory:
+        try:  # noqa: SIM105  # contextlib takes time to import
+            memory.begin()
+        except LineprofError:  # it is the recorder's problem
+            pass
+
+
+def end_memory(profiler: LineProfiler) -> None:
+    """Measure memory no more, and keep the numbers for the profile."""
+    memory = memory_of(profiler)
+    if memory:
+        memory.end()
+
+
+def memory_problems(profiler: LineProfiler) -> list[str]:
+    """Return a sentence if memory was to be measured, and is not."""
+    memory = memory_of(profiler)
+    return [memory.problem] if memory and memory.problem else []
 
 
 def calibration_of(profiler: LineProfiler) -> tuple[str, tuple[int, ...], float]:

@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 from as_python import Outcome, viewer
 from deadline import DEADLINE
+from memory_numbers import BLOCK, own_memory
 from target_process import Target, wait_until, why_not
 
 from lineprof import load_stats
 from lineprof.attach import task_state
 from lineprof.attach.bundle import OWN, STANDARD, bundle
+from lineprof.model.host_memory import HostMemory
 
 pytestmark = pytest.mark.serial
 FOLDER = Path(os.environ.get("TMPDIR", "/tmp"), f"lineprof-{os.getuid()}")  # noqa: S108
@@ -718,3 +720,43 @@ def test_the_page_shows_what_the_command_prints(tmp_path: Path) -> None:
     *lines, command = out.splitlines()
     assert lines == shown[:-1]
     assert command.endswith(shown[-1].partition(" ")[2])
+
+
+KEEPING = """\
+import sys, threading, time
+stop = threading.Event()
+threading.Thread(target=lambda: (input(), stop.set()), daemon=True).start()
+OLD = [bytes(1000) for _ in range(100)]
+kept = [None] * 10
+
+def keep():
+    for place in range(10):
+        kept[place] = bytes(1000)
+
+print("ready", flush=True)
+while not stop.is_set():
+    keep()
+    time.sleep(0.001)
+"""
+
+
+def test_a_running_program_has_the_memory_of_its_lines(tmp_path: Path) -> None:
+    with Target(KEEPING) as target:
+        for _ in range(2):  # hooks off, and on again
+            done = attach(target.pid, tmp_path, "--memory", "--duration", "0.5")
+            assert done.status == 0, done.err
+            numbers = own_memory(load_stats(tmp_path / "a.lprof"), "keep")[2]
+            assert numbers.alloc_bytes == numbers.allocs * BLOCK
+            assert numbers.live_bytes == 10 * BLOCK
+            assert 10 * BLOCK <= numbers.peak_bytes <= 11 * BLOCK
+        target.tell("")
+        assert target.rest()[0] == 0
+
+
+def test_the_program_has_no_memory_without_the_flag(tmp_path: Path) -> None:
+    with Target(KEEPING) as target:
+        attach(target.pid, tmp_path, "--duration", "0.2")
+        assert load_stats(tmp_path / "a.lprof").memory == HostMemory()
+        attach(target.pid, tmp_path, "--memory-sample", "50KB", "--duration", "0.2")
+        [one] = load_stats(tmp_path / "a.lprof").memory.runs
+        assert one.sample_bytes == 50_000

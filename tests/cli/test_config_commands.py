@@ -103,6 +103,8 @@ def test_every_flag_of_kernprof_has_a_key(here: Path) -> None:
     gpu-events = 5
     cuda-graph = "node"
     uvm = false
+    memory = true
+    memory-sample = "512KB"
     profile-from-start = "off"
     quiet = 1
     """
@@ -130,6 +132,8 @@ def test_every_flag_of_kernprof_has_a_key(here: Path) -> None:
         "gpu_events": 5,
         "cuda_graph": "node",
         "uvm": False,
+        "memory": True,
+        "memory_sample": 512_000,
         "from_start": False,
         "quiet": 1,
     }

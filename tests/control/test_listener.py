@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lineprof._core import call_soon
+from lineprof._core import call_soon, memory_quiet
 from lineprof.control.client import Connection
 from lineprof.control.listener import Listener, Peer
 from lineprof.control.place import Place
@@ -52,7 +52,7 @@ def client(path: Path) -> socket.socket:
 
 @pytest.mark.serial
 def test_it_ends_at_once_although_clients_come_and_go(tmp_path: Path) -> None:
-    ForkGuard.prepare(call_soon)
+    ForkGuard.prepare(call_soon, memory_quiet)
     owner, path = Owner(), tmp_path / f"{os.getpid()}.sock"
     listener = Listener(PrivateFolder.open(str(tmp_path)), path.name, owner)
     listener.start()
@@ -72,7 +72,7 @@ def test_it_ends_at_once_although_clients_come_and_go(tmp_path: Path) -> None:
 
 
 def test_a_client_that_has_left_finds_the_program_as_it_was(tmp_path: Path) -> None:
-    ForkGuard.prepare(call_soon)
+    ForkGuard.prepare(call_soon, memory_quiet)
     owner, path = Owner(), tmp_path / f"{os.getpid()}.sock"
     owner.may_answer.set()
     listener = Listener(PrivateFolder.open(str(tmp_path)), path.name, owner)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from deadline import DEADLINE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 _COMMAND = (sys.executable, "-m", "lineprof", "attach")
@@ -91,8 +92,11 @@ KINDS = {
 }
 
 
-def fault(name: str, number: int, folder: Path) -> str:
-    """Return what went wrong in one round, "" if nothing did."""
+def fault(name: str, number: int, folder: Path, *flags: str) -> str:
+    """Return what went wrong in one round, "" if nothing did.
+
+    The client gets `flags`, such as --memory.
+    """
     kind = KINDS[name]
     argv = [_ENDS[number % len(_ENDS)], str(_STEP_S * (number % _MOMENTS))]
     program = subprocess.Popen(
@@ -103,7 +107,7 @@ def fault(name: str, number: int, folder: Path) -> str:
     try:
         assert program.stdout
         assert program.stdout.readline() == b"ready\n"
-        client = _client(program.pid, folder / "x.lprof", kind)
+        client = _client(program.pid, folder / "x.lprof", kind, flags)
         try:
             found = _fault_of_client(client, program, kind)
         finally:
@@ -119,10 +123,12 @@ def fault(name: str, number: int, folder: Path) -> str:
     return found or said.decode().strip()
 
 
-def _client(pid: int, out: Path, kind: Kind) -> subprocess.Popen[str]:
+def _client(
+    pid: int, out: Path, kind: Kind, flags: Iterable[str]
+) -> subprocess.Popen[str]:
     seconds = "60" if kind.ends else "0.1"
     return subprocess.Popen(
-        [*_COMMAND, str(pid), "-o", out, "--duration", seconds],
+        [*_COMMAND, str(pid), "-o", out, "--duration", seconds, *flags],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

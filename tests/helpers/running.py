@@ -13,7 +13,7 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Self, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Union
 
 from executions import Executions
 from oracle import Oracle
@@ -68,13 +68,11 @@ def hook_name() -> str:
     return core_name().partition("-")[0]
 
 
-def new_profiler(*functions: object, clock: object = None) -> LineProfiler:
+def new_profiler(*functions: object, **options: Any) -> LineProfiler:
     """Return a profiler with the hook that this run of the suite tests."""
     from lineprof import LineProfiler  # noqa: PLC0415 - the oracle runs without it
 
-    if clock is None:
-        return LineProfiler(*functions, core=core_name())
-    return LineProfiler(*functions, core=core_name(), clock=clock)
+    return LineProfiler(*functions, core=core_name(), **options)
 
 
 def hits_of(profiler: LineProfiler) -> Hits:

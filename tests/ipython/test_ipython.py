@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from as_python import run, write
 from ipython_shell import cells, lines, needs_ipython
+from memory_numbers import BLOCK
 
 from lineprof import load_stats
 
@@ -320,3 +322,53 @@ def test_importing_lineprof_does_not_import_ipython(tmp_path: Path) -> None:
         " print('IPython' in sys.modules)"
     )
     assert run(["-c", program], cwd=tmp_path).out == "False\n"
+
+
+KEEP = """
+def keep(kept):
+    for place in range(len(kept)):
+        kept[place] = bytes(1000)
+"""
+SHOW = """
+from memory_numbers import own_memory
+own = own_memory(profiler.get_stats(), "keep")
+print(own[2].allocs, own[2].live_bytes, sum(one.allocs for one in own.values()) < 200)
+"""
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
+)
+@pytest.mark.parametrize("option", ["--memory", "--memory-sample 0"])
+def test_the_memory_of_a_function_is_in_the_profiler(
+    option: str, tmp_path: Path
+) -> None:
+    out = cells(
+        KEEP,
+        "KEPT = [None] * 100",
+        f"profiler = %lprun -r {option} -f keep keep(KEPT)",
+        SHOW,
+        f"profiler = %lprun -r {option} -f keep keep(KEPT)",  # again
+        SHOW,
+        cwd=tmp_path,
+    )
+    assert out.count(f"100 {100 * BLOCK} True") == 2
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
+)
+def test_a_cell_has_memory(tmp_path: Path) -> None:
+    show = """
+    from lineprof.model.host_memory import memory_of_lines
+    [lines] = memory_of_lines(profiler.get_stats().memory, alone=True).values()
+    print({line: one.live_bytes for line, one in lines.items() if one.allocs})
+    """
+    cell = "%%lprun_all -r --memory\nkept = bytes(1000)\nother = 1"
+    out = cells(cell, "profiler = _", show, cwd=tmp_path)
+    assert f": {BLOCK}" in out
+
+
+def test_a_bad_size_is_an_error_of_usage(tmp_path: Path) -> None:
+    out = cells(KEEP, "%lprun --memory-sample much -f keep keep([])", cwd=tmp_path)
+    assert "UsageError: bad size 'much'" in out

@@ -24,6 +24,12 @@ from lineprof.ipython.options import LPRUN, LPRUN_ALL, Magic, OptionError, parse
         ("-f g(1, 2) f()", Magic(("g(1, 2)",), statement="f()")),
         ("-f it's f()", Magic(("it's",), statement="f()")),
         ("""f("a  b", 'c\\n')""", Magic(statement="""f("a  b", 'c\\n')""")),
+        ("--memory f()", Magic(memory=True, statement="f()")),
+        (
+            "--memory-sample 512KB -r f()",
+            Magic(memory_sample="512KB", return_profiler=True, statement="f()"),
+        ),
+        ("--memory-sample=1 f()", Magic(memory_sample="1", statement="f()")),
         ("--await -r 1", Magic(return_profiler=True, awaited=True, statement="1")),
     ],
 )
@@ -47,6 +53,16 @@ def test_a_line_of_lprun_all_is_parsed() -> None:
         ("--help", LPRUN_ALL, 'option --help not recognized (allowed: "rzptD:T:u:")'),
         ("-f f", LPRUN_ALL, 'option -f not recognized (allowed: "rzptD:T:u:")'),
         ("-r -f", LPRUN, 'option -f requires argument (allowed: "rszf:m:D:T:u:")'),
+        (
+            "--memory-sample",
+            LPRUN_ALL,
+            'option --memory-sample requires argument (allowed: "rzptD:T:u:")',
+        ),
+        (
+            "--memory=1 x",
+            LPRUN_ALL,
+            'option --memory must not have an argument (allowed: "rzptD:T:u:")',
+        ),
         ("-u 0 1", LPRUN, "the timer unit must be above 0, not 0"),
         ("-u nan 1", LPRUN, "the timer unit must be above 0, not nan"),
     ],

@@ -93,6 +93,11 @@ def parsed(line: str) -> dict[str, object]:
         ("--gpu-events 9", {"gpu_events": 9}),
         ("--cuda-graph=node", {"cuda_graph": "node"}),
         ("--uvm off", {"uvm": False}),
+        ("--memory", {"memory": True}),
+        ("--no-memory", {"memory": False}),
+        ("--memory-sample 512KB", {"memory_sample": 512_000}),
+        ("--memory-sample=64", {"memory_sample": 64}),
+        ("--memory-sample=2MiB", {"memory_sample": 2 << 20}),
         ("--profile-from-start off", {"from_start": False}),
     ],
 )

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import write
+from memory_numbers import BLOCK, own_memory
 from pytest_runs import run_pytest
 from whole_program import hits, names
 
 from lineprof import load_stats
+from lineprof.model.host_memory import MemoryNumbers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -215,3 +217,23 @@ def test_a_file_that_cannot_be_written_ends_the_run_at_once(project: Path) -> No
     done = run_pytest(project, "--lineprof", "--lineprof-file=nowhere/x.lprof")
     assert done.returncode == 4
     assert "'nowhere/x.lprof': there is no folder" in done.stderr
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
+)
+def test_the_memory_of_the_tests_is_measured(tmp_path: Path) -> None:
+    text = "kept = [None] * 100\ndef test_it():\n    for i in range(100):\n"
+    write(tmp_path, "test_it.py", f"{text}        kept[i] = bytes(1000)\n")
+    done = run_pytest(tmp_path, "--lineprof", "--lineprof-memory", "-q")
+    assert done.returncode == 0, done.stdout + done.stderr
+    stats = load_stats(str(tmp_path / "pytest.lprof"))
+    assert own_memory(stats, "test_it")[2] == MemoryNumbers(
+        100, 100 * BLOCK, 0, 0, 100 * BLOCK
+    )
+
+
+def test_the_memory_alone_is_refused(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, "--lineprof-memory")
+    assert done.returncode == 4
+    assert "--lineprof-memory needs --lineprof" in done.stderr

@@ -1,7 +1,8 @@
 """CPython's own tests, run alone and with each of their functions profiled.
 
 On 3.11, 3.12 and 3.13, once per hook; the outcome of each single test must be the
-same. Environment: ONLY=3.12, any versions that start with that.
+same. With --memory, the memory of their lines is measured as well. Environment:
+ONLY=3.12, any versions that start with that.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ MODULES = (
 )
 AT_ONCE = 2
 LIMIT_S = 600  # for one module; the longest takes half a minute
+FLAGS = [word for word in sys.argv[1:] if word == "--memory"]
 ALONE = "-"
 BAD = ("failed", "error", "passed unexpectedly")
 
@@ -86,7 +88,7 @@ def run(env: Env, module: str, core: str) -> Run:
     folder.mkdir(parents=True)
     for old in (log, answer):
         old.unlink(missing_ok=True)
-    command = [env.python, RUNNER, f"test.{module}", core, answer]
+    command = [env.python, RUNNER, f"test.{module}", core, answer, *FLAGS]
     with open_log(log) as output:
         try:
             status = subprocess.run(

@@ -1,9 +1,9 @@
 """Runner of a test module of CPython in this process, which writes the outcomes.
 
-usage: runner.py MODULE CORE FILE. With a core every function of the module counts
-its lines; `-` is no core, and the module runs alone. FILE gets JSON: the outcome
-of each test, the number of watched code objects and of hits, and the tests that
-passed although their own lines have no hits.
+usage: runner.py MODULE CORE FILE [--memory]. With a core every function of the module
+counts its lines, and their memory; `-` is no core, and the module runs alone. FILE gets
+JSON: the outcome of each test, the number of watched code objects and of hits, and the
+tests that passed although their own lines have no hits.
 """
 
 from __future__ import annotations
@@ -95,14 +95,14 @@ class Outcomes(unittest.TestResult):
 class Watch:
     """Profiler of all functions of some modules, or nothing if the core is `-`."""
 
-    def __init__(self, core: str) -> None:
+    def __init__(self, core: str, *, memory: bool) -> None:
         """Open a profiler with this core, unless the core is `-`."""
         self.profiler: Any = None
         self.codes: set[CodeType] = set()
         if core != ALONE:
             from lineprof import LineProfiler  # noqa: PLC0415  # not if alone
 
-            self.profiler = LineProfiler(core=core)
+            self.profiler = LineProfiler(core=core, memory=memory)
 
     def __call__(self, code: CodeType) -> CodeType:
         """Watch the functions in the code of a module; return the code."""
@@ -172,11 +172,11 @@ def tests_of(name: str) -> unittest.TestSuite:
 
 def main() -> None:
     """Run a module's tests."""
-    module, core, file = sys.argv[1:]
+    module, core, file, *flags = sys.argv[1:]
     del sys.argv[1:]
     faulthandler.enable()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # if not in the foreground
-    watch = Watch(core)
+    watch = Watch(core, memory=bool(flags))
     watch_examples(watch)
     with watched_imports(module, watch):
         tests = tests_of(module)

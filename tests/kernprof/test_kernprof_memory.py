@@ -1,0 +1,229 @@
+"""kernprof --memory: what the lines of a program allocate, however it ends."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from as_python import kernprof, kernprof_forked, run, viewer, write
+from memory_numbers import BLOCK, check_sums, own_memory
+
+from lineprof import load_stats
+from lineprof.model.host_memory import (
+    HostMemory,
+    MemoryNumbers,
+    memory_of_functions,
+    outside_memory,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from lineprof.line_stats import LineStats
+
+pytestmark = [
+    pytest.mark.usefixtures("hook"),
+    pytest.mark.skipif(
+        not sys.platform.startswith("linux"), reason="memory is measured on Linux"
+    ),
+]
+
+DECORATED = """\
+import os, signal, subprocess, sys
+profile = vars(__import__("builtins")).get("profile", lambda function: function)
+
+@profile
+def keep(kept):
+    for place in range(len(kept)):
+        kept[place] = bytes(1000)
+
+KEPT = [None] * 100
+keep(KEPT)
+"""
+WHOLE = DECORATED.replace("@profile\n", "").replace("profile =", "_ =")
+KEPT = MemoryNumbers(100, 100 * BLOCK, 0, 0, 100 * BLOCK)
+
+
+def profile_of(folder: Path, text: str, *flags: str, status: int = 0) -> LineStats:
+    """Run a program with --memory; return its profile."""
+    write(folder, "x.py", text)
+    done = kernprof_forked("-lq", "--memory", *flags, "x.py", cwd=folder)
+    assert done.status == status, done.err
+    return load_stats(folder / "x.lprof")
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("text", [DECORATED, WHOLE], ids=["decorated", "whole"])
+def test_the_profile_has_the_memory_of_lines(text: str, tmp_path: Path) -> None:
+    stats = profile_of(tmp_path, text)
+    assert own_memory(stats, "keep")[max(own_memory(stats, "keep"))] == KEPT
+    [whole] = stats.memory.runs
+    assert whole.peak_bytes >= KEPT.peak_bytes
+    assert 0 < whole.peak_ns < 600_000_000_000
+    check_sums(stats)
+
+
+def test_without_the_flag_there_is_none(tmp_path: Path) -> None:
+    assert profile_of(tmp_path, DECORATED, "--no-memory").memory == HostMemory()
+
+
+@pytest.mark.parametrize("flags", [(), ("-p", "x"), ("--include", "os"), ("-i", "1")])
+def test_nothing_of_kernprof_is_counted(flags: tuple[str, ...], tmp_path: Path) -> None:
+    outside = outside_memory(profile_of(tmp_path, "x = 1\n", *flags).memory)
+    assert outside.alloc_bytes < 5000
+
+
+ENDINGS = {
+    "normal": ("", 0),
+    "exit": ("sys.exit(3)", 3),
+    "exception": ("raise ValueError", 1),
+    "SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM)\nwhile True: pass", -15),
+    "SIGINT": ("os.kill(os.getpid(), signal.SIGINT)", -2),
+    "SIGHUP": ("os.kill(os.getpid(), signal.SIGHUP)\nwhile True: pass", -1),
+    "os._exit": ("os._exit(4)", 4),
+    "exec": ("os.execv(sys.executable, [sys.executable, '-c', 'pass'])", 0),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_memory_is_there_however_the_program_ends(
+    ending: str, tmp_path: Path
+) -> None:
+    line, status = ENDINGS[ending]
+    write(tmp_path, "x.py", f"{DECORATED}{line}\n")
+    env = {"LINEPROF_LIVE": str(tmp_path / "live")}
+    done = kernprof("-lq", "--memory", "x.py", cwd=tmp_path, env=env)
+    assert done.status == status, done.err
+    own = own_memory(load_stats(tmp_path / "x.lprof"), "keep")
+    assert own[max(own)] == KEPT
+
+
+def test_a_recovered_profile_has_the_memory_that_was_written_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "x.py", f"{DECORATED}keep([None])\nos._exit(0)\n")
+    monkeypatch.setenv("LINEPROF_LIVE", str(tmp_path / "live"))
+    kernprof("-lq", "--memory", "x.py", cwd=tmp_path)
+    done = viewer("recover", cwd=tmp_path)
+    assert done.status == 0, done.err
+    stats = load_stats(tmp_path / "x.lprof")
+    own = own_memory(stats, "keep")
+    assert own[max(own)].allocs == 101
+    assert any("when the profile was last written: memory" in w for w in stats.warnings)
+
+
+CHILDREN = {
+    "fork": """\
+if not os.fork():
+    keep([None] * 10)
+    os._exit(0)
+os.wait()
+""",
+    "fork, normal": """\
+if not os.fork():
+    keep([None] * 10)
+    sys.exit()
+os.wait()
+""",
+    "subprocess": """\
+if len(sys.argv) == 1:
+    subprocess.run([sys.executable, __file__, "child"], check=True)
+""",
+    "spawn": """\
+if __name__ == "__main__":
+    import multiprocessing
+    context = multiprocessing.get_context("spawn")
+    child = context.Process(target=keep, args=([None] * 10,))
+    child.start()
+    child.join()
+""",
+    "multiprocessing fork": """\
+import multiprocessing
+context = multiprocessing.get_context("fork")
+child = context.Process(target=keep, args=([None] * 10,))
+child.start()
+child.join()
+""",
+}
+
+
+@pytest.mark.parametrize("kind", CHILDREN)
+def test_each_process_has_its_own_memory(kind: str, tmp_path: Path) -> None:
+    stats = profile_of(tmp_path, DECORATED + CHILDREN[kind])
+    assert len(stats.processes) == 2
+    assert sorted(run.process for run in stats.memory.runs) == [0, 1]
+    sums = [0, 0]
+    for one in stats.memory.sums:
+        path = stats.memory.paths[one.path]
+        line = path.lines[-1:] and path.lines[-1][1]
+        if line == 7:
+            sums[path.process] += one.allocs
+    child = {"subprocess": 100, "spawn": 110}.get(kind, 10)
+    assert sums == [100, child]
+    check_sums(stats)
+
+
+def test_a_program_may_ask_for_the_profile_while_it_runs(tmp_path: Path) -> None:
+    text = f"{DECORATED}import time\nuntil = time.monotonic() + 2.5\n"
+    text += "while time.monotonic() < until: pass\n"
+    stats = profile_of(tmp_path, text, "-i", "1")
+    assert outside_memory(stats.memory).alloc_bytes < 50_000
+
+
+def test_a_budget_may_leave_functions_out(tmp_path: Path) -> None:
+    stats = profile_of(tmp_path, WHOLE, "--max-overhead", "1.01")
+    check_sums(stats)
+
+
+def test_another_profiler_of_the_program_may_not_measure(tmp_path: Path) -> None:
+    text = "from lineprof import LineProfiler\nLineProfiler(memory=True)\n"
+    write(tmp_path, "x.py", text)
+    done = kernprof("-lq", "--memory", "x.py", cwd=tmp_path)
+    assert done.status == 1
+    assert "another profiler of this process measures its memory" in done.err
+
+
+def test_a_sample_is_enough_to_ask(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", DECORATED)
+    kernprof_forked("-lq", "--memory-sample", "10KB", "x.py", cwd=tmp_path)
+    [one] = load_stats(tmp_path / "x.lprof").memory.runs
+    assert one.sample_bytes == 10_000
+
+
+def test_a_file_may_ask(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", DECORATED)
+    table = '[tool.lineprof.kernprof]\nmemory = true\nmemory-sample = "1MB"\n'
+    write(tmp_path, "pyproject.toml", table)
+    kernprof_forked("-lq", "x.py", cwd=tmp_path)
+    [one] = load_stats(tmp_path / "x.lprof").memory.runs
+    assert one.sample_bytes == 1_000_000
+
+
+def test_any_command_may_be_measured(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", DECORATED)
+    words = ["run", "--children", "--memory", "-o", "x.lprof", "--", sys.executable]
+    done = run(["-m", "lineprof", *words, "x.py"], cwd=tmp_path)
+    assert done.status == 0, done.err
+    stats = load_stats(tmp_path / "x.lprof")
+    assert memory_of_functions(stats.memory)
+    own = own_memory(stats, "keep")
+    assert own[max(own)] == KEPT
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--memory",), "--memory needs -l"),
+        (("-l", "--memory-sample", "much"), "bad size 'much'; give bytes, or as in"),
+        (("-l", "--memory-sample"), "--memory-sample needs a value"),
+    ],
+)
+def test_wrong_flags_are_one_line(
+    flags: tuple[str, ...], message: str, tmp_path: Path
+) -> None:
+    write(tmp_path, "x.py", "")
+    words = flags if flags[-1] == "--memory-sample" else (*flags, "x.py")
+    done = kernprof_forked(*words, cwd=tmp_path)
+    assert done.status == 2
+    assert message in done.err
