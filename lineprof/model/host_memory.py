@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from lineprof.model.records import Key
 
-    K = TypeVar("K", Key, tuple[Key, int])
+    K = TypeVar("K", int, Key, tuple[Key, int])
 
 
 # Records.
@@ -41,7 +41,7 @@ class MemoryPath(NamedTuple):
     A line that was open several times stands once, where it was innermost.
     """
 
-    process: int  # its index in Profile.processes
+    process: int  # its index in Profile.processes; NONE: of many, added up
     lines: tuple[tuple[Key, int], ...]  # (function, line), the outermost first
 
 
@@ -49,7 +49,7 @@ MEMORY_PATHS = Relation(
     "memory_paths",
     MemoryPath,
     "a path of memory",
-    (refers(PROCESS),),
+    (refers(PROCESS, optional=True),),
 )
 
 
@@ -180,6 +180,20 @@ def memory_of_functions(
     def keys_of(path: MemoryPath) -> Iterable[Key]:
         lines = path.lines[-1:] if alone else path.lines
         return dict.fromkeys(key for key, _ in lines)
+
+    return _added_up(memory, keys_of)
+
+
+def memory_of_processes(
+    memory: HostMemory, *, outside: bool = False
+) -> Mapping[int, MemoryNumbers]:
+    """Return the numbers of each process; NONE: of many, added up.
+
+    With `outside` they are those of the blocks alone that no line allocated.
+    """
+
+    def keys_of(path: MemoryPath) -> Iterable[int]:
+        return () if outside and path.lines else (path.process,)
 
     return _added_up(memory, keys_of)
 

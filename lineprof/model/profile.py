@@ -269,11 +269,11 @@ class Profile:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was measured: no line, no call, and no GPU work."""
+        """Whether nothing was measured: no line, call, GPU work, or block of memory."""
         has_calls = any(function.calls for function in self.functions)
         gpu = self.gpu
-        has_work = has_calls or gpu.sums or gpu.devices or gpu.timelines
-        return bool(self.why_empty) and not has_work
+        has_gpu = gpu.sums or gpu.devices or gpu.timelines
+        return bool(self.why_empty) and not (has_calls or has_gpu or self.memory.sums)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether both have the same `timings` and `unit`.

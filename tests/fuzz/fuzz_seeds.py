@@ -25,6 +25,7 @@ if str(HELPERS) not in sys.path:  # the worker is no test
 
 import example_calls  # noqa: E402
 import example_gpu  # noqa: E402
+import example_memory  # noqa: E402
 import example_ranks  # noqa: E402
 import example_stats  # noqa: E402
 import example_traces  # noqa: E402
@@ -52,7 +53,7 @@ EVENTS_PER_BATCH = 65_536
 
 
 def _traced() -> LineStats:
-    """Return a profile with all tables: calls, waits, GPU events, slices, own times."""
+    """Return a profile with all tables but those of ranks."""
     stats = example_gpu.example()
     (trace,) = example_traces.steps().traces
     rows = [
@@ -102,6 +103,7 @@ def _traced() -> LineStats:
         for place, part in enumerate(PARTS, 1)
     )
     stats.cuts = (Cut(function=step, process=0, until_ns=1_000),)
+    stats.memory = example_memory.of(fit)
     return stats
 
 
@@ -114,6 +116,7 @@ DATABASES = {
         example_calls.example(), example_gpu.example()
     ),
     "ranks": example_ranks.summed,
+    "memory": example_memory.example,
     "nothing": lambda: LineStats({}, 1e-9),
 }
 PICKLES = (
