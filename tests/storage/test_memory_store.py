@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import example_gpu
 import example_memory
 import pytest
 from damaged_files import changed, check_any_byte, load_error, with_any_values
-from example_memory import ANSWER, SERVE, example
+from example_memory import SERVE, example
 from example_stats import everything
 from example_stats import example as without_memory
 from file_tables import PAGE, documented_tables, tables_of
@@ -68,21 +66,6 @@ def test_the_tables_and_columns_are_those_documented(tmp_path: Path) -> None:
     tables = tables_of(tmp_path / "a.lprof")
     made = {name: text for name, text in tables.items() if name in NAMES}
     assert made == documented_tables(section)
-
-
-def test_the_query_of_memory_has_the_memory_of_each_line(tmp_path: Path) -> None:
-    section = PAGE[PAGE.index("## Memory") : PAGE.index("## How it grows")]
-    save(example(), tmp_path / "a.lprof")
-    with closing(sqlite3.connect(tmp_path / "a.lprof")) as db:
-        found = db.execute(
-            "WITH RECURSIVE" + section.split('"WITH RECURSIVE')[1].split('"')[0]
-        ).fetchall()
-    lines = memory_of_lines(example().memory)
-    assert found == [
-        (index, line, numbers.alloc_bytes, numbers.live_bytes)
-        for index, key in enumerate((SERVE, ANSWER))
-        for line, numbers in sorted(lines[key].items())
-    ]
 
 
 def test_a_long_curve_of_many_lines_adds_less_than_40_kb(tmp_path: Path) -> None:
