@@ -90,10 +90,9 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         last["gpu"] = gpu_totals
     if profile.memory != NO_MEMORY:
         last["memory"] = _memory_totals(profile.memory)
-    yield from separated(
-        [f' "{name}": {json.dumps(value)}'] for name, value in last.items()
-    )
-    yield "}"
+    *texts, end = [f' "{name}": {json.dumps(value)}' for name, value in last.items()]
+    yield from [f"{text}," for text in texts]
+    yield f"{end}}}"
 
 
 def _function(

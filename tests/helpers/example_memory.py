@@ -23,7 +23,9 @@ from lineprof.model.records import (
     SourceFile,
     Thread,
     ThreadLine,
+    cell_columns,
 )
+from lineprof.model.running_sum import RunningSum
 from lineprof.source_files import text_hash
 
 if TYPE_CHECKING:
@@ -113,6 +115,16 @@ def memory(process: int = 0) -> HostMemory:
             ),
         ),
     )
+
+
+def summed() -> LineStats:
+    """Return the sum of three processes, as of many files."""
+    total = RunningSum()
+    for pid in range(3):
+        stats = example()
+        stats.processes = (PROCESS._replace(pid=pid),)
+        total.add(stats, cell_columns(stats.functions))
+    return LineStats.of(total.profile())
 
 
 def outside_alone() -> LineStats:
