@@ -24,7 +24,7 @@ from lineprof.model.relation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
 
     from lineprof.model.records import Key
@@ -200,7 +200,7 @@ def memory_of_processes(
 
 def outside_memory(memory: HostMemory) -> MemoryNumbers:
     """Return the numbers of all blocks that no line of the profile allocated."""
-    return _total(one for one in memory.sums if not memory.paths[one.path].lines)
+    return _total([one for one in memory.sums if not memory.paths[one.path].lines])
 
 
 def total_memory(memory: HostMemory) -> MemoryNumbers:
@@ -212,15 +212,13 @@ def _added_up(
     memory: HostMemory, keys_of: Callable[[MemoryPath], Iterable[K]]
 ) -> dict[K, MemoryNumbers]:
     """Return the numbers by each of the keys that a path has."""
-    sums: dict[K, MemoryNumbers] = {}
+    found: dict[K, list[MemorySum]] = defaultdict(list)  # there may be millions
     for one in memory.sums:
         for key in keys_of(memory.paths[one.path]):
-            sums[key] = sums.get(key, NO_BYTES).plus(one)
-    return sums
+            found[key].append(one)
+    return {key: _total(sums) for key, sums in found.items()}
 
 
-def _total(sums: Iterable[MemorySum]) -> MemoryNumbers:
-    numbers = NO_BYTES
-    for one in sums:
-        numbers = numbers.plus(one)
-    return numbers
+def _total(sums: Sequence[MemorySum]) -> MemoryNumbers:
+    _, *columns = zip(*sums) if sums else ((),)
+    return MemoryNumbers(*map(sum, columns))

@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
     Lines = tuple[tuple[Key, int], ...]
 
-# Nodes take a few bytes in the file, but the lines of a path are a list in memory: no
-# more than a table may have rows.
-_MAX_PATH_LINES = 20_000_000
+# Nodes take a few bytes in the file, but the lines of a path are a list in memory. So
+# paths may have so many lines, and some more for each node, as in a deep program.
+# Without a limit, a small file of one long path and its parts could stand for hours.
+_FREE_LINES = 1_000_000
+_LINES_PER_NODE = 256
 _MAX_NUMBERS = 4_000_000  # of all curves: a measured one has some thousands
 _INTEGER_END = 1 << 63  # of SQLite's integers
 
@@ -89,13 +91,13 @@ def _nodes(db: sqlite3.Connection, lookup: Lookup) -> dict[object, _Node]:
 def _lines_of(nodes: dict[object, _Node], ends: Iterable[object]) -> list[Lines]:
     """Return the lines of paths with these last nodes; None: a path without lines."""
     made: dict[object, Lines] = {None: ()}
-    total = 0
+    left = _FREE_LINES + len(nodes) * _LINES_PER_NODE
     found: list[Lines] = []
     for end in ends:
+        left -= known(nodes, end, "node").depth if end is not None else 0
+        if left < 0:
+            raise Damaged(f"paths of memory have too many lines for {len(nodes)} nodes")
         if end not in made:
-            total += known(nodes, end, "node").depth
-            if total > _MAX_PATH_LINES:
-                raise Damaged(f"paths of memory have more than {_MAX_PATH_LINES} lines")
             made[end] = tuple(_upwards(nodes, end))[::-1]
         found.append(made[end])
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import example_gpu
 import example_memory
 import pytest
-from damaged_files import changed, check_any_byte, load_error, with_any_values
+from damaged_files import changed, check_any_byte, execute, load_error, with_any_values
 from example_memory import SERVE, example
 from example_stats import everything
 from example_stats import example as without_memory
@@ -240,7 +240,11 @@ def test_a_small_file_of_many_long_paths_is_damage(tmp_path: Path) -> None:
         " SELECT i, CASE i WHEN 0 THEN NULL ELSE i - 1 END, 0, 1 FROM n",
         "INSERT INTO memory_paths SELECT id, 0, id FROM memory_nodes",
     )
-    assert "more than 20000000 lines" in load_error(file)
+    assert "too many lines for 10000 nodes" in load_error(file)
+    again = "INSERT INTO memory_paths SELECT 99999 - id, 0, 1999 FROM memory_nodes"
+    few = "DELETE FROM memory_paths WHERE id > 0"
+    execute(file, few, "DELETE FROM memory_nodes WHERE id >= 2000", again)
+    assert "too many lines for 2000 nodes" in load_error(file)
 
 
 def test_a_line_twice_on_a_path_of_a_file_counts_once(tmp_path: Path) -> None:
