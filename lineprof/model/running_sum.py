@@ -1,7 +1,7 @@
 """Sum of many profiles that are added one by one, in the memory of one of them.
 
-Threads and timelines are left out: of each rank its sums per line are kept (see
-`rank_lines`). `merge` is the sum of a few profiles, with all that they hold.
+Threads, timelines and curves of memory are left out: of each rank its sums per line are
+kept (see `rank_lines`). `merge` is the sum of a few profiles, with all that they hold.
 """
 
 from __future__ import annotations

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from array import array
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from lineprof.model.host_memory import MemorySum
 from lineprof.model.relation import NONE, PATH, PROCESS
 from lineprof.model.timelines import packed
 from lineprof.storage import schema_gpu
@@ -39,7 +41,7 @@ def memory_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
         ),
     )
     yield filled(schema_gpu.MEMORY_PATHS, memory.paths, refer, node_id=ends)
-    yield filled(schema_gpu.MEMORY_SUMS, memory.sums, refer)
+    yield filled(schema_gpu.MEMORY_SUMS, [*map(_sound, memory.sums)], refer)
     for curve in memory.curves:
         columns = (curve.times_ns, curve.live_bytes, *curve.line_bytes)
         if len({*map(len, columns)}) > 1:
@@ -55,7 +57,7 @@ def memory_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
         memory.runs,
         refer,
         moments=[one and len(one.times_ns) for one in own],
-        times=[one and _packed(one.times_ns) for one in own],
+        times=[one and _packed(accumulate(one.times_ns, max)) for one in own],
         live=[one and _packed(one.live_bytes) for one in own],
     )
     yield (
@@ -76,6 +78,29 @@ def _node_of(path: MemoryPath, nodes: dict[tuple[int, Key, int], int]) -> int | 
     return None if node == NONE else node
 
 
+# Threads go on while numbers are taken from them, so one may be ahead of another. A
+# reader refuses numbers that cannot be.
+
+
+def _sound(one: MemorySum) -> MemorySum:
+    """Return a sum in which no part is more than the whole, or below 0."""
+    alloc_bytes = max(0, one.alloc_bytes)
+    freed_bytes = _within(one.freed_bytes, alloc_bytes)
+    return MemorySum(
+        path=one.path,
+        allocs=max(0, one.allocs),
+        alloc_bytes=alloc_bytes,
+        freed_bytes=freed_bytes,
+        temp_bytes=_within(one.temp_bytes, freed_bytes),
+        peak_bytes=_within(one.peak_bytes, alloc_bytes),
+    )
+
+
+def _within(part: int, whole: int) -> int:
+    return min(max(0, part), whole)
+
+
 def _packed(numbers: Iterable[int]) -> bytes:
-    """Return the numbers of a curve as they are in the file."""
-    return packed("Q", array("Q", numbers).tobytes(), differences=True)
+    """Return the numbers of a curve as they are in the file; 0 for those below 0."""
+    sound = array("Q", [max(0, number) for number in numbers])
+    return packed("Q", sound.tobytes(), differences=True)

@@ -91,6 +91,36 @@ def test_paths_of_a_deep_program_share_their_lines(tmp_path: Path) -> None:
     assert (tmp_path / "a.lprof").stat().st_size < 120_000
 
 
+def test_numbers_that_other_threads_moved_on_can_be_read_again(tmp_path: Path) -> None:
+    stats = example()
+    first, second, *others = stats.memory.sums
+    (curve,) = stats.memory.curves
+    stats.memory = stats.memory._replace(
+        sums=(
+            first._replace(freed_bytes=20_016, temp_bytes=20_032, peak_bytes=99_999),
+            second._replace(freed_bytes=-16, temp_bytes=5, peak_bytes=-1),
+            *others,
+        ),
+        curves=(
+            curve._replace(
+                times_ns=(0, 5, 4, 9),
+                live_bytes=(-8, 5, 5, 5),
+                line_bytes=((0, -1, 0, 0), (0, 0, 0, 0)),
+            ),
+        ),
+    )
+    save(stats, tmp_path / "a.lprof")
+    found = load(tmp_path / "a.lprof").memory
+    assert found.sums[:2] == (
+        MemorySum(0, 20, 20_000, 20_000, 20_000, 20_000),
+        MemorySum(1, 20, 40_000, 0, 0, 0),
+    )
+    (curve,) = found.curves
+    assert curve.times_ns == (0, 5, 5, 9)
+    assert curve.live_bytes == (0, 5, 5, 5)
+    assert curve.line_bytes == ((0, 0, 0, 0), (0, 0, 0, 0))
+
+
 def _broken() -> Iterator[tuple[HostMemory, type[Exception], str]]:
     """Yield memory data that refer to nothing, or that are not whole."""
     memory = example().memory
