@@ -320,6 +320,25 @@ def test_the_counter_of_a_later_process_begins_at_its_start() -> None:
     assert (start, end) == (5_000_000, 5_000_000.009)
 
 
+def test_a_part_of_a_timeline_has_the_memory_of_its_time(tmp_path: Path) -> None:
+    save(example(), tmp_path / "a.lprof")
+    words = ["export", "-f", "sqlite", "-o", str(tmp_path / "a.sqlite")]
+    times = ["--from", "1s", "--to", "2.1s"]
+    assert main([*words, *times, str(tmp_path / "a.lprof")]) == 0
+    with closing(sqlite3.connect(tmp_path / "a.sqlite")) as database:
+        query = "SELECT line, at_ns, live_bytes FROM memory_curve ORDER BY rowid"
+        assert database.execute(query).fetchall() == [
+            (None, 1_000_000_000, 22_000),
+            (None, 2_000_000_000, 44_500),
+            (12, 1_000_000_000, 20_000),
+            (12, 2_000_000_000, 39_000),
+            (11, 1_000_000_000, 1_000),
+            (11, 2_000_000_000, 2_000),
+        ]
+        total = database.execute("SELECT sum(own_alloc_bytes) FROM memory_by_line")
+        assert total.fetchall() == [(66_000,)]
+
+
 # SQLite.
 
 
