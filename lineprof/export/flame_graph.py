@@ -312,14 +312,15 @@ class _Graph(NamedTuple):
 
 def _graphs(profile: Profile) -> list[_Graph]:
     """Return each graph that the profile has data for."""
-    graphs = [_Graph("time", layout(time_flames(profile)))]
+    graphs = [_Graph(title="time", layout=layout(time_flames(profile)))]
     gpu = layout(gpu_flames(profile))
     if gpu.root.ns:
-        graphs.append(_Graph("GPU time, copies too, by what launched it", gpu))
+        title = "GPU time, copies too, by what launched it"
+        graphs.append(_Graph(title=title, layout=gpu))
     memory = layout(memory_flames(profile, "peak_bytes"))
     if memory.root.ns:
         title = "memory at the peak, by what allocated it"
-        graphs.append(_Graph(title, memory, size_text))
+        graphs.append(_Graph(title=title, layout=memory, in_words=size_text))
     return graphs
 
 

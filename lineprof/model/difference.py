@@ -16,6 +16,7 @@ from lineprof.model.gpu import GPU_DEVICES, GPU_PATHS, GPU_SUMS, NO_GPU, Gpu
 from lineprof.model.host_memory import (
     MEMORY_PATHS,
     MEMORY_SUMS,
+    NO_BYTES,
     NO_MEMORY,
     HostMemory,
     MemorySum,
@@ -249,7 +250,7 @@ def _memory(before: HostMemory, after: HostMemory, places: Places) -> HostMemory
     known = {one.path: one for one in moved}
     sums = []
     for one in after.sums:
-        old = known.get(one.path, MemorySum(one.path, 0, 0, 0, 0, 0))
+        old = known.get(one.path, NO_BYTES)
         more = MemorySum(
             path=one.path,
             allocs=max(0, one.allocs - old.allocs),

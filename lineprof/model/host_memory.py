@@ -11,6 +11,7 @@ Sizes are in bytes, as they were asked for; times in nanoseconds (ns).
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.relation import (
@@ -76,6 +77,9 @@ MEMORY_SUMS = Relation(
         *summed("allocs", "alloc_bytes", "freed_bytes", "temp_bytes", "peak_bytes"),
     ),
 )
+
+
+_SUMMED = tuple(field.name for field in MEMORY_SUMS.fields if field.add)
 
 
 class MemoryRun(NamedTuple):
@@ -220,5 +224,5 @@ def _added_up(
 
 
 def _total(sums: Sequence[MemorySum]) -> MemoryNumbers:
-    _, *columns = zip(*sums) if sums else ((),)
-    return MemoryNumbers(*map(sum, columns))
+    columns = zip(*map(attrgetter(*_SUMMED), sums))
+    return MemoryNumbers(**dict(zip(_SUMMED, map(sum, columns))))

@@ -84,7 +84,7 @@ def _nodes(db: sqlite3.Connection, lookup: Lookup) -> dict[object, _Node]:
             depth = known(found, parent_id, "node before its child, called").depth
         key = known(lookup[FUNCTION], function_id, FUNCTION)
         check_natural([line], "a path of memory")
-        found[row_id] = _Node(parent_id, (key, line), depth + 1)
+        found[row_id] = _Node(parent=parent_id, place=(key, line), depth=depth + 1)
     return found
 
 
