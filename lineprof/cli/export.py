@@ -55,6 +55,14 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "file to write (default: beside the first FILE, with the format's"
         " suffix), or - for standard output",
     )
+    metrics = dict.fromkeys(name for one in EXPORTS.values() for name in one.metrics)
+    add(
+        f"--metric {{{','.join(metrics)}}}",
+        "what the numbers are, in a format that has one for each stack:"
+        f" {', '.join(one.name for one in EXPORTS.values() if one.metrics)}; times in"
+        " ns, memory in bytes (default: time)",
+        choices=[*metrics],
+    )
     add_source_root(parser)
     slices = parser.add_argument_group(
         "slices of a timeline",
@@ -151,6 +159,19 @@ def _choice(export: Export, parsed: argparse.Namespace) -> SliceChoice | None:
     )
 
 
+def _options(export: Export, metric: str | None) -> dict[str, str]:
+    """Return the options of a format; LineprofError if it has several numbers."""
+    if metric is None:
+        return {}
+    if metric not in export.metrics:
+        others = [one.name for one in EXPORTS.values() if one.metrics]
+        raise LineprofError(
+            f"{export.name} has all its numbers, and takes no --metric",
+            hint=f"leave it out, or choose {', '.join(others)}",
+        )
+    return {"metric": metric}
+
+
 _LARGE = 200_000_000  # bytes
 
 
@@ -241,7 +262,7 @@ def _export(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
         export = EXPORTS[parsed.format or _format_of(parsed.output)]
     except LineprofError as error:
         parser.error(str(error))
-    choice = _choice(export, parsed)
+    choice, options = _choice(export, parsed), _options(export, parsed.metric)
     files = [find_profile(file) for file in parsed.files]
     with Progress() as progress:
         stats = read_profiles(files, progress, parsed.source_root)
@@ -256,16 +277,18 @@ def _export(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> None
                 f"a file for {export.name} is no text for a terminal",
                 hint="name one with -o, or redirect standard output",
             )
-        print_bytes(export.content(stats))
+        print_bytes(export.content(stats, **options))
     else:
         keep_profiles(files, target)
         with Progress() as progress:
-            content = progress.written(export.content(stats), f"{export.name},")
-            write_bytes(content, target, what="the export")
+            content = export.content(stats, **options)
+            written = progress.written(content, f"{export.name},")
+            write_bytes(written, target, what="the export")
         of = f": the sum of {len(files)} profiles" if len(files) > 1 else ""
         print_error(f"wrote {target}{of}")
 
-    remarks = (*Marks(stats).note(), *stats.warnings, clocks, *export.remarks(stats))
+    remarks = [*Marks(stats).note(), *stats.warnings, clocks]
+    remarks += export.remarks(stats, **options)
     print_errors(filter(None, remarks))
 
 

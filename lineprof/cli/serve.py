@@ -147,6 +147,7 @@ def sources(roots: list[str]) -> Sources:
         running=profile_so_far,
         saved=partial(_read, roots=roots),
         pprof=lambda profile: b"".join(pprof.content(profile)),
+        heap=lambda profile: b"".join(pprof.heap_content(profile)),
     )
 
 

@@ -35,24 +35,25 @@ class Export:
     is_text: bool = True  # and not binary
     module: str = ""  # of lineprof.export, if it has several formats; "": `name`
     has_timeline: bool = False  # has the slices of a run with --trace
+    metrics: tuple[str, ...] = ()  # what its one number can be, the default first
 
-    def content(self, profile: Profile) -> Iterable[bytes]:
-        """Yield the content of the file, in chunks.
+    def content(self, profile: Profile, **options: str) -> Iterable[bytes]:
+        """Yield the content of the file, in chunks; `options` are a `metric`, if any.
 
         Raises OSError if a temporary file is needed and cannot be written.
         """
-        chunks: Iterable[bytes] = self._function("content")(profile)
+        chunks: Iterable[bytes] = self._function("content")(profile, **options)
         return chunks
 
-    def remarks(self, profile: Profile) -> Iterable[str]:
+    def remarks(self, profile: Profile, **options: str) -> Iterable[str]:
         """Yield how the file differs from the profile, one line each."""
-        lines: Iterable[str] = self._function("remarks")(profile)
+        lines: Iterable[str] = self._function("remarks")(profile, **options)
         return lines
 
-    def _function(self, name: str) -> Callable[[Profile], Any]:
+    def _function(self, name: str) -> Callable[..., Any]:
         """Return the function of that name of the format's module."""
         module = import_module(f"lineprof.export.{self.module or self.name}")
-        function: Callable[[Profile], Any] = getattr(
+        function: Callable[..., Any] = getattr(
             module, f"{self.name}_{name}" if self.module else name
         )
         return function
@@ -76,6 +77,7 @@ _ALL = (
         ".collapsed",
         "collapsed stacks, for flamegraph.pl and its kind",
         module="flame_graph",
+        metrics=("time", "gpu", "host-alloc", "host-live", "host-peak"),
     ),
     Export("svg", ".svg", "a flame graph, for a browser", module="flame_graph"),
     Export("pstats", ".pstats", "for pstats and SnakeViz, by function", is_text=False),

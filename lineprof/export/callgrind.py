@@ -8,6 +8,7 @@ name is written once, then its number stands for it.
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable
@@ -16,11 +17,13 @@ from lineprof.files import encoded
 from lineprof.model.call_graph import (
     Edge,
     edge_gpu_ns,
+    edge_memory,
     edges,
     function_totals,
     line_self_ns,
 )
 from lineprof.model.gpu import numbers_of_lines, unattributed
+from lineprof.model.host_memory import memory_of_lines, outside_memory
 from lineprof.model.names import ShortNames, names_of_profile
 from lineprof.report.marks import Marks
 from lineprof.version import VERSION
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from lineprof.model.call_graph import EdgeKey
+    from lineprof.model.host_memory import MemoryNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
@@ -44,6 +48,8 @@ _UNKNOWN = "???"  # callgrind's name of an unknown file
 _OUTSIDE = (_UNKNOWN, 0, "[outside of profiled functions]")
 
 _NOWHERE = (_UNKNOWN, *stacks.NOWHERE[0][1:])
+
+_NO_LINE = (_UNKNOWN, *stacks.OUTSIDE[0][1:])  # allocated memory
 
 _MAX_COMMAND = 1_000  # characters of the command line
 
@@ -94,7 +100,8 @@ def _events(profile: Profile, calls: Sequence[Edge]) -> list[_Event]:
         key = function.key
         for row in function.rows:
             hits.lines[key, row.line] = row.hits
-    return [time, *_waits(profile, calls, time), *_gpu(profile), hits]
+    waits = _waits(profile, calls, time)
+    return [time, *waits, *_gpu(profile), *_memory(profile), hits]
 
 
 def _waits(profile: Profile, calls: Sequence[Edge], time: _Event) -> list[_Event]:
@@ -162,6 +169,32 @@ def _gpu(profile: Profile) -> list[_Event]:
         event.lines[_NOWHERE, 0] = nowhere
     event.edges = edge_gpu_ns(profile)
     return [event] if event.lines else []
+
+
+def _memory(profile: Profile) -> list[_Event]:
+    """Return what lines allocated, if that was measured."""
+    if not profile.memory.sums:
+        return []
+    numbers: dict[Line, MemoryNumbers] = {}
+    outside = outside_memory(profile.memory)
+    if outside.allocs:
+        numbers[_NO_LINE, 0] = outside
+    for key, lines in memory_of_lines(profile.memory, alone=True).items():
+        numbers.update(((key, line), one) for line, one in lines.items())
+    of_edges = edge_memory(profile)
+    found = []
+    for name, title, part in (
+        ("Allocs", "Blocks of memory allocated", "allocs"),
+        ("Alloc_B", "Memory allocated (bytes)", "alloc_bytes"),
+        ("Live_B", "Memory live at the end (bytes)", "live_bytes"),
+        ("Peak_B", "Memory live at the peak (bytes)", "peak_bytes"),
+    ):
+        event = _Event(name, title)
+        of_part = attrgetter(part)
+        event.lines = {line: of_part(one) for line, one in numbers.items()}
+        event.edges = {edge: of_part(one) for edge, one in of_edges.items()}
+        found.append(event)
+    return found
 
 
 def _head(profile: Profile, events: list[_Event], totals: str) -> Iterator[str]:

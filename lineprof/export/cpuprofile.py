@@ -21,6 +21,7 @@ from lineprof.export.stacks import (
     LineShare,
     LineShares,
     remarks_of_calls,
+    remarks_of_memory,
     thread_name,
 )
 from lineprof.export.timeline import MAX_DEPTH, NO_TRACE, remarks_of_traces
@@ -82,6 +83,7 @@ def remarks(profile: Profile) -> Iterator[str]:
             )
     if len(profile.threads) > 1:
         yield "the format has one thread: all threads are shown one after the other"
+    yield from remarks_of_memory(profile, "the format has times alone")
     yield from remarks_of_traces(profile)
 
 

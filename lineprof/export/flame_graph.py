@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from lineprof.errors import printable
@@ -20,11 +20,12 @@ from lineprof.export.tables import csv_remarks
 from lineprof.files import encoded
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE
+from lineprof.report.gpu_format import size_text
 from lineprof.report.text_grid import in_words
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from lineprof.export.stacks import Frame
     from lineprof.model.names import ShortNames
@@ -82,6 +83,20 @@ def gpu_flames(profile: Profile) -> Flame:
     return _summed(root)
 
 
+def memory_flames(profile: Profile, part: str) -> Flame:
+    """Return the root of all functions with a part of their memory (bytes, not ns).
+
+    `part` is an attribute of `MemoryNumbers`.
+    """
+    root = Flame(_ROOT)
+    for stack in stacks.memory_stacks(profile):
+        flame = root
+        for key, _ in stack.frames:
+            flame = flame.child(key)
+        flame.self_ns += getattr(stack.numbers, part)
+    return _summed(root)
+
+
 def _summed(root: Flame) -> Flame:
     """Return `root` with the `ns` of each flame.
 
@@ -116,13 +131,24 @@ def _longest_last(flame: Flame) -> list[Flame]:
 # on with semicolons between them, a blank, and the last one's self time in ns.
 
 
-def collapsed_content(profile: Profile) -> Iterator[bytes]:
+TIME, GPU = "time", "gpu"
+
+# Parts of `MemoryNumbers`; what else the numbers of collapsed stacks are.
+MEMORY_METRICS = {
+    "host-alloc": "alloc_bytes",
+    "host-live": "live_bytes",
+    "host-peak": "peak_bytes",
+}
+
+
+def collapsed_content(profile: Profile, metric: str = TIME) -> Iterator[bytes]:
     """Yield the stacks: ``main (a.py:1);fit (b.py:7) 1200`` and so on."""
+    root = _flames_of(profile, metric)
     names = names_of_profile(profile)
     labels: dict[Key, str] = {}
     limit = stacks.max_frames(profile.calls)
     path: list[Frame] = []
-    for level, flame in walk(time_flames(profile)):
+    for level, flame in walk(root):
         del path[level:]
         if flame.self_ns:
             keys = [key for key, _ in (*stacks.cut(path, limit), (flame.key, 0))]
@@ -134,12 +160,27 @@ def collapsed_content(profile: Profile) -> Iterator[bytes]:
         path.append((flame.key, 0))
 
 
-def collapsed_remarks(profile: Profile) -> Iterator[str]:
+def _flames_of(profile: Profile, metric: str) -> Flame:
+    if metric in MEMORY_METRICS:
+        return memory_flames(profile, MEMORY_METRICS[metric])
+    return gpu_flames(profile) if metric == GPU else time_flames(profile)
+
+
+def collapsed_remarks(profile: Profile, metric: str = TIME) -> Iterator[str]:
     """Yield how the file differs from the profile."""
+    if metric in MEMORY_METRICS:
+        if not profile.memory.sums:
+            yield "memory was not measured: kernprof -l --memory measures it"
+        yield "the numbers are bytes"
+        return
     yield from stacks.remarks(profile)
     yield "the numbers are nanoseconds"
+    if metric == GPU:
+        return
     if profile.gpu.sums:
-        yield "GPU time is left out: collapsed stacks have one number"
+        yield "GPU time is left out: --metric gpu has it"
+    metrics = ", ".join(MEMORY_METRICS)
+    yield from stacks.remarks_of_memory(profile, f"--metric {metrics} have it")
 
 
 # The layout: one row for each level, widths by time.
@@ -227,10 +268,10 @@ _BOX = """\
 
 
 def svg_content(profile: Profile) -> Iterator[bytes]:
-    """Yield the file: a graph of the time, and one of GPU time if there is any."""
+    """Yield the file: a graph of the time, and of GPU time and memory, if any."""
     graphs = _graphs(profile)
     notes = list(_remarks(profile, graphs))
-    heights = [graph.rows * _ROW + _BETWEEN for _, graph in graphs]
+    heights = [one.layout.rows * _ROW + _BETWEEN for one in graphs]
     command = " ".join(profile.processes[0].argv) if profile.processes else ""
     yield _bytes(
         _HEAD.format(
@@ -242,11 +283,11 @@ def svg_content(profile: Profile) -> Iterator[bytes]:
     )
     names = names_of_profile(profile)
     top = _TOP
-    for (title, graph), height in zip(graphs, heights):
-        heading = f"{title}: {in_words(graph.root.ns)}"
+    for one, height in zip(graphs, heights):
+        heading = f"{one.title}: {one.in_words(one.layout.root.ns)}"
         yield _bytes(f'<text class="note" x="10" y="{top + 24}">{heading}</text>\n')
-        tooltips = Tooltips(profile, names, graph.root)
-        yield from _graph(graph, tooltips, top + 32)
+        tooltips = Tooltips(profile, names, one.layout.root, one.in_words)
+        yield from _graph(one.layout, tooltips, top + 32)
         top += height
     for note in notes:
         top += _ROW
@@ -261,19 +302,32 @@ def svg_remarks(profile: Profile) -> Iterator[str]:
     yield from csv_remarks(profile)
 
 
-def _graphs(profile: Profile) -> list[tuple[str, Layout]]:
-    """Return the title and the layout of each graph that the profile has data for."""
-    graphs = [("time", layout(time_flames(profile)))]
+class _Graph(NamedTuple):
+    """One graph of the file."""
+
+    title: str
+    layout: Layout
+    in_words: Callable[[int], str] = in_words  # writes its numbers
+
+
+def _graphs(profile: Profile) -> list[_Graph]:
+    """Return each graph that the profile has data for."""
+    graphs = [_Graph(title="time", layout=layout(time_flames(profile)))]
     gpu = layout(gpu_flames(profile))
     if gpu.root.ns:
-        graphs.append(("GPU time, copies too, by what launched it", gpu))
+        title = "GPU time, copies too, by what launched it"
+        graphs.append(_Graph(title=title, layout=gpu))
+    memory = layout(memory_flames(profile, "peak_bytes"))
+    if memory.root.ns:
+        title = "memory at the peak, by what allocated it"
+        graphs.append(_Graph(title=title, layout=memory, in_words=size_text))
     return graphs
 
 
-def _remarks(profile: Profile, graphs: list[tuple[str, Layout]]) -> Iterator[str]:
+def _remarks(profile: Profile, graphs: list[_Graph]) -> Iterator[str]:
     yield from stacks.remarks_of_calls(profile)
-    tiny = sum(graph.tiny for _, graph in graphs)
-    deep = sum(graph.deep for _, graph in graphs)
+    tiny = sum(one.layout.tiny for one in graphs)
+    deep = sum(one.layout.deep for one in graphs)
     if tiny:
         yield f"boxes of less than {100 / SMALLEST:g} % are not drawn: {tiny}"
     if deep:
@@ -330,14 +384,24 @@ _MAX_SOURCE = 100  # characters of a line of source
 
 
 class Tooltips:
-    """Names and tooltips of the boxes of one graph; the time of `root` is 100 %."""
+    """Names and tooltips of the boxes of one graph; the time of `root` is 100 %.
 
-    def __init__(self, profile: Profile, names: ShortNames, root: Flame) -> None:
+    Another number than time has its own function that writes it.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        names: ShortNames,
+        root: Flame,
+        words: Callable[[int], str] = in_words,
+    ) -> None:
         self._names = names
         self._root = root
+        self._words = words
         self._sources = sources_of(profile)
         self._hottest: dict[Key, tuple[int, int]] = {}  # line, its time (ns)
-        for function in profile.functions:
+        for function in profile.functions if words is in_words else ():
             line = function.hottest_line
             if line is not None:
                 self._hottest[function.key] = (line, function.line_ns[line])
@@ -350,11 +414,11 @@ class Tooltips:
         """Return name and place, times, calls and the hottest line: one a line."""
         lines = [self._names.full_label(flame.key)]
         if flame is self._root:
-            return f"{lines[0]}\n{in_words(flame.ns)}"
+            return f"{lines[0]}\n{self._words(flame.ns)}"
         share = 100 * flame.ns / self._root.ns
-        lines.append(f"{in_words(flame.ns)}, {share:.2f} % of all")
+        lines.append(f"{self._words(flame.ns)}, {share:.2f} % of all")
         if flame.children:
-            lines.append(f"{in_words(flame.self_ns)} of its own")
+            lines.append(f"{self._words(flame.self_ns)} of its own")
         if flame.calls:
             lines.append(f"{flame.calls:,} call{'s' if flame.calls > 1 else ''}")
         hottest = self._hottest.get(flame.key)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import pickle
 from typing import TYPE_CHECKING
 
+from lineprof.export.stacks import remarks_of_memory
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -54,3 +56,4 @@ def remarks(profile: Profile) -> Iterator[str]:
             f"{count} lines have time and no hit of their own; they are written with"
             " one hit, as line_profiler cannot show them otherwise"
         )
+    yield from remarks_of_memory(profile, "line_profiler has times alone")

@@ -25,13 +25,14 @@ from lineprof.export.encoding import (
 from lineprof.export.made_once import MadeOnce
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import UNKNOWN_THREAD
+from lineprof.model.relation import NONE
 from lineprof.report.marks import Marks
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lineprof.export.stacks import Frame, Stack
+    from lineprof.export.stacks import Frame, MemoryStack, Stack
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
@@ -49,6 +50,16 @@ _TYPES = (("time", "nanoseconds"), ("hits", "count"), ("calls", "count"))
 
 _GPU_TYPES = (("gpu", "nanoseconds"), ("gpu_copy", "nanoseconds"))
 
+# Named as in Go's heap profiles, as far as these have them.
+_MEMORY_TYPES = (
+    *(("alloc_objects", "count"), ("alloc_space", "bytes")),
+    *(("inuse_space", "bytes"), ("peak_space", "bytes")),
+)
+
+_LIVE = _MEMORY_TYPES[2]
+
+_SPACE = ("space", "bytes")
+
 _SAMPLE_TAG, _LOCATIONS_TAG = tag(_SAMPLE, 2), tag(_SAMPLE_LOCATIONS, 2)
 
 _LOCATION_TAG, _LINE_TAG = tag(_LOCATION, 2), tag(4, 2)
@@ -61,9 +72,22 @@ _ZLIB_LEVEL = 3  # 6 takes longer and saves 1 %
 
 
 def content(profile: Profile) -> Iterator[bytes]:
-    """Yield the file: time (ns), hits, calls; GPU time and time of copies (ns)."""
+    """Yield the file: time (ns), hits, calls; GPU time and time of copies (ns).
+
+    If memory was measured, samples have blocks, and bytes that were allocated, that are
+    live and that were at the peak.
+    """
+    return _packed(_Writer(profile).fields())
+
+
+def heap_content(profile: Profile) -> Iterator[bytes]:
+    """Yield a file with the memory alone, such as Go's programs have of theirs."""
+    return _packed(_Writer(profile, is_heap=True).fields())
+
+
+def _packed(fields: Iterator[bytes]) -> Iterator[bytes]:
     packer = zlib.compressobj(_ZLIB_LEVEL, wbits=_GZIP)
-    for chunk in chunks(_Writer(profile).fields(), b""):
+    for chunk in chunks(fields, b""):
         yield packer.compress(chunk)
     yield packer.flush()
 
@@ -71,10 +95,16 @@ def content(profile: Profile) -> Iterator[bytes]:
 class _Writer:
     """Writes a profile; it numbers all names and places at their first use."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: Profile, *, is_heap: bool = False) -> None:
         self._profile = profile
+        self._is_heap = is_heap  # only memory is written
         self._names = names_of_profile(profile)
-        self._types = (*_TYPES, *_GPU_TYPES) if profile.gpu.sums else _TYPES
+        self._types: tuple[tuple[str, str], ...] = ()  # of the values of a sample
+        if not is_heap:
+            self._types = (*_TYPES, *_GPU_TYPES) if profile.gpu.sums else _TYPES
+        self._before_memory = bytes(len(self._types))
+        if is_heap or profile.memory.sums:
+            self._types += _MEMORY_TYPES
         self._strings = {"": 0}
         ids = count(1)
         # Varints of the locations of each function, by line; those of callers.
@@ -92,10 +122,13 @@ class _Writer:
         """Yield the fields of the message; names and places follow their use."""
         for one in self._types:
             yield message(_SAMPLE_TYPE, self._type(one))
-        for path in stacks.call_path_shares(self._profile):
-            yield self._samples(path)
-        for stack in stacks.gpu_stacks(self._profile):
-            yield self._gpu_sample(stack)
+        if not self._is_heap:
+            for path in stacks.call_path_shares(self._profile):
+                yield self._samples(path)
+            for stack in stacks.gpu_stacks(self._profile):
+                yield self._gpu_sample(stack)
+        for memory in stacks.memory_stacks(self._profile):
+            yield self._memory_sample(memory)
         yield from self._about()
         yield from self._places()
         for string in self._strings:
@@ -138,7 +171,18 @@ class _Writer:
         label += self._text_label("work", stack.work)
         values = bytes(len(_TYPES)) + varint(int64(stack.gpu_ns))
         values += varint(int64(stack.copy_ns))
+        values += bytes(len(self._types) - len(_TYPES) - len(_GPU_TYPES))
         return _sample(self._chain(stack.frames), values, label)
+
+    def _memory_sample(self, stack: MemoryStack) -> bytes:
+        """Return the sample of the blocks that a line allocated itself."""
+        one, numbers = stack.numbers, self._numbers
+        values = (one.allocs, one.alloc_bytes, one.live_bytes, one.peak_bytes)
+        return _sample(
+            self._chain(stack.frames),
+            self._before_memory + b"".join([numbers[value] for value in values]),
+            b"" if stack.process == NONE else self._process_labels(stack.process),
+        )
 
     def _chain(self, frames: Sequence[Frame]) -> bytes:
         """Return the locations of `frames`, which come root first, leaf first."""
@@ -178,11 +222,10 @@ class _Writer:
 
     def _about(self) -> Iterator[bytes]:
         """Yield start, duration and comments of the run."""
-        comments = [
-            f"lineprof {VERSION}",
-            *Marks(self._profile).sentences(),
-            *remarks(self._profile),
-        ]
+        comments = [f"lineprof {VERSION}"]
+        if not self._is_heap:
+            comments += Marks(self._profile).sentences()
+            comments += remarks(self._profile)
         processes = self._profile.processes
         if processes:
             start = min(one.start_unix_ns for one in processes)
@@ -191,11 +234,12 @@ class _Writer:
             yield number(_DURATION_NS, int64(end - start))
             comments[1:1] = [" ".join(one.argv) for one in processes[:1]]
         # Every nanosecond counts. Pyroscope names series by this type as well.
-        yield message(_PERIOD_TYPE, self._type(_TYPES[0]))
+        default = _LIVE if self._is_heap else _TYPES[0]
+        yield message(_PERIOD_TYPE, self._type(_SPACE if self._is_heap else default))
         yield number(_PERIOD, 1)
         numbers = [self._string(printable(one)) for one in comments]
         yield packed(_COMMENT, numbers)
-        yield number(_DEFAULT_TYPE, self._string(_TYPES[0][0]))
+        yield number(_DEFAULT_TYPE, self._string(default[0]))
 
     def _places(self) -> Iterator[bytes]:
         """Yield all locations and functions."""

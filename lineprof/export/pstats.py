@@ -12,7 +12,7 @@ import marshal
 from typing import TYPE_CHECKING
 
 from lineprof.errors import printable, without_surrogates
-from lineprof.export.stacks import calls_between, remarks_of_calls
+from lineprof.export.stacks import calls_between, remarks_of_calls, remarks_of_memory
 from lineprof.model.call_graph import function_totals, sum_of_nodes
 from lineprof.model.records import DEEPER
 
@@ -87,3 +87,4 @@ def remarks(profile: Profile) -> Iterator[str]:
     yield from remarks_of_calls(profile)
     if profile.gpu.sums:
         yield "GPU time is left out: pstats has no place for it"
+    yield from remarks_of_memory(profile, "pstats has no place for it")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from lineprof.console.progress import Progress
+    from lineprof.model.host_memory import MemoryCurve
     from lineprof.model.profile import Profile
     from lineprof.model.timelines import Batch, Timeline, Trace
 
@@ -215,6 +216,22 @@ class _Selector:
             self._threads,
             traces,
             self._profile.gpu._replace(timelines=tuple(timelines)),
+            [self._curve(one) for one in self._profile.memory.curves],
+        )
+
+    def _curve(self, curve: MemoryCurve) -> MemoryCurve:
+        """Return the part of a curve of memory in the time window."""
+        start, to_ns = self._clock.start_of(curve.process), self._choice.to_ns
+        end = _END if to_ns is None else to_ns
+        shown = [
+            self._choice.from_ns <= start + at_ns <= end for at_ns in curve.times_ns
+        ]
+        return curve._replace(
+            times_ns=tuple(compress(curve.times_ns, shown)),
+            live_bytes=tuple(compress(curve.live_bytes, shown)),
+            line_bytes=tuple(
+                [tuple(compress(sizes, shown)) for sizes in curve.line_bytes]
+            ),
         )
 
     def _timeline(self, timeline: Timeline, rule: _Rule) -> tuple[Timeline, _Rule]:

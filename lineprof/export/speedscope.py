@@ -19,6 +19,7 @@ from lineprof.export.timeline import MAX_DEPTH, NO_TRACE, remarks_of_traces
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import NO_DEVICE
 from lineprof.model.names import names_of_profile
+from lineprof.model.relation import NONE
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def content(profile: Profile) -> Iterator[bytes]:
         views = [
             *time_views(profile, frames, arrays),
             *_gpu_stacks(profile, frames, arrays),
+            *_memory_stacks(profile, frames, arrays),
         ]
         yield f'{{"$schema":{quoted(_SCHEMA)},"profiles":['.encode()
         for index, view in enumerate(views):
@@ -55,7 +57,8 @@ def content(profile: Profile) -> Iterator[bytes]:
         yield f'],\n"shared":{{"frames":[{frames.text()}]}},'.encode()
     finally:
         arrays.close()
-    longest = max(views, key=lambda view: view.end - view.start, default=None)
+    timed = [view for view in views if view.unit == _TIME] or views
+    longest = max(timed, key=lambda view: view.end - view.start, default=None)
     active = views.index(longest) if longest else 0
     exporter, name = quoted(f"lineprof {VERSION}"), quoted(_program(profile))
     yield f'"name":{name},"activeProfileIndex":{active},'.encode()
@@ -78,7 +81,7 @@ def _json_of_view(view: SpeedscopeView, arrays: SpooledTexts) -> Iterator[bytes]
     kind = "evented" if view.is_evented else "sampled"
     yield (
         f'{{"type":"{kind}","name":{quoted(f"{view.name}: {view.measure}")},'
-        f'"unit":"nanoseconds","startValue":{view.start},"endValue":{view.end}'
+        f'"unit":"{view.unit}","startValue":{view.start},"endValue":{view.end}'
     ).encode()
     for array in _EVENTED if view.is_evented else _SAMPLED:
         yield f',"{array}":['.encode()
@@ -98,6 +101,8 @@ def _program(profile: Profile) -> str:
 
 BY_FUNCTION, BY_LINE = "by function", "by line"
 
+_TIME, _SIZE = "nanoseconds", "bytes"
+
 _EVENTED, _SAMPLED = ("events",), ("samples", "weights")  # arrays of a view
 
 
@@ -107,9 +112,10 @@ class SpeedscopeView:
 
     key: Hashable
     name: str  # of the thread or the device
-    measure: str  # BY_FUNCTION, BY_LINE, or the kind of GPU time
-    end: int  # ns
+    measure: str  # BY_FUNCTION, BY_LINE, or the kind of GPU time or of memory
+    end: int  # in `unit`
     start: int = 0
+    unit: str = _TIME
     is_evented: bool = False
 
 
@@ -282,3 +288,45 @@ def _gpu_stacks(
         yield SpeedscopeView(
             key=("gpu", place), name=name, measure=f"{measure} {BY_LINE}", end=total
         )
+
+
+# What the blocks of a path are: allocated at all, live at the end and at the peak.
+_MEASURES = {
+    "memory at the peak": "peak_bytes",
+    "live memory": "live_bytes",
+    "allocated memory": "alloc_bytes",
+}
+
+
+def _memory_stacks(
+    profile: Profile, frames: Frames, arrays: SpooledTexts
+) -> Iterator[SpeedscopeView]:
+    """Yield the views of processes, by the lines that allocated."""
+    totals: Counter[Place] = Counter()
+    for stack in stacks.memory_stacks(profile):
+        for measure, name in _MEASURES.items():
+            if size := getattr(stack.numbers, name):
+                place = (stack.process, measure)
+                totals[place] += size
+                lines = [frames.lines[key][line] for key, line in stack.frames]
+                text = ",".join(map(str, lines))
+                arrays.add((("memory", place), "samples"), f",[{text}]")
+                arrays.add((("memory", place), "weights"), f",{size}")
+    for place, total in sorted(totals.items(), key=_by_process):
+        index, measure = place
+        name = "All processes"
+        if index != NONE:
+            name = f"Process {profile.processes[index].pid}"
+        yield SpeedscopeView(
+            key=("memory", place),
+            name=name,
+            measure=f"{measure} {BY_LINE}",
+            end=total,
+            unit=_SIZE,
+        )
+
+
+def _by_process(item: tuple[Place, int]) -> tuple[int, int]:
+    """Return what sorts places: the process, then the order of `_MEASURES`."""
+    (index, measure), _ = item
+    return index, [*_MEASURES].index(measure)

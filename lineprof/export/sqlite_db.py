@@ -40,6 +40,13 @@ from lineprof.model.gpu import (
     NO_PATH,
     numbers_of_lines,
 )
+from lineprof.model.host_memory import (
+    NO_BYTES,
+    NO_MEMORY,
+    memory_of_lines,
+    memory_of_processes,
+    outside_memory,
+)
 from lineprof.model.records import LineTotals
 from lineprof.model.relation import NONE
 from lineprof.report.gpu_format import call_name, kernel_name
@@ -51,6 +58,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.model.gpu import Gpu
+    from lineprof.model.host_memory import HostMemory
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.model.timelines import GpuEvent
@@ -159,6 +167,26 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
 }
 
+_MEMORY = (
+    *("allocs INTEGER", "alloc_bytes INTEGER", "freed_bytes INTEGER"),
+    *("live_bytes INTEGER", "peak_bytes INTEGER", "temp_bytes INTEGER"),
+)
+
+# Only if memory was measured.
+MEMORY_TABLES: dict[str, tuple[str, ...]] = {
+    "memory_runs": (
+        _PROCESS,
+        *("peak_bytes INTEGER", "peak_ns INTEGER"),
+        "outside_bytes INTEGER",  # at the peak, that no line allocated
+        *("side_bytes INTEGER", "sample_bytes INTEGER"),
+        *("lost INTEGER", "is_native INTEGER"),
+    ),
+    # Callees included, except in own_...; no line: outside of profiled lines.
+    "memory_by_line": (*_LINE, *_MEMORY, *(f"own_{name}" for name in _MEMORY)),
+    # Of each process, and of its lines with most.
+    "memory_curve": (_PROCESS, *_LINE, "at_ns INTEGER", "live_bytes INTEGER"),
+}
+
 _EDGES = """
     SELECT {mine}.file AS file, {mine}.name AS name,
         {other}.file AS {kind}_file, {other}.name AS {kind}, edges.line AS line,
@@ -228,10 +256,11 @@ def _fill(database: sqlite3.Connection, profile: Profile) -> None:
     database.execute("PRAGMA journal_mode = OFF")
     database.execute("PRAGMA synchronous = OFF")
     database.execute("BEGIN")
-    for name, columns in TABLES.items():
+    tables = TABLES if profile.memory == NO_MEMORY else {**TABLES, **MEMORY_TABLES}
+    for name, columns in tables.items():
         database.execute(f"CREATE TABLE {name} ({', '.join(columns)})")
     for name, rows in _tables(profile):
-        marks = ", ".join("?" * len(TABLES[name]))
+        marks = ", ".join("?" * len(tables[name]))
         database.executemany(
             f"INSERT INTO {name} VALUES ({marks})",  # noqa: S608  # a name in TABLES
             map(_plain, rows),
@@ -309,6 +338,10 @@ def _tables(profile: Profile) -> Iterator[tuple[str, Iterable[Row]]]:
     yield "gpu_by_line", _by_line(gpu, ids)
     yield "gpu_events", _events(gpu, ids, clock)
     yield "slices", _slices(profile, ids, clock)
+    if profile.memory != NO_MEMORY:
+        yield "memory_runs", _memory_runs(profile.memory)
+        yield "memory_by_line", _memory_by_line(profile.memory, ids)
+        yield "memory_curve", _memory_curve(profile.memory, ids, clock)
     yield "functions", _functions(profile, ids)
 
 
@@ -435,3 +468,37 @@ def _launch(one: GpuEvent) -> tuple[object, ...]:
     if one.kind != KERNEL:
         return (None,) * 5
     return launch_values(one)
+
+
+# Rows of memory.
+
+_of_memory = attrgetter(*(name.partition(" ")[0] for name in _MEMORY))
+
+
+def _memory_runs(memory: HostMemory) -> Rows:
+    outside = memory_of_processes(memory, outside=True)
+    for one in memory.runs:
+        yield (
+            *(one.process + 1, one.peak_bytes, one.peak_ns),
+            outside.get(one.process, NO_BYTES).peak_bytes,
+            *(one.side_bytes, one.sample_bytes, one.lost, one.is_native),
+        )
+
+
+def _memory_by_line(memory: HostMemory, ids: Ids) -> Rows:
+    alone = memory_of_lines(memory, alone=True)
+    for key, lines in memory_of_lines(memory).items():
+        for line, one in lines.items():
+            own = alone.get(key, {}).get(line, NO_BYTES)
+            yield (ids[key], line, *_of_memory(one), *_of_memory(own))
+    outside = _of_memory(outside_memory(memory))
+    yield (None, None, *outside, *outside)
+
+
+def _memory_curve(memory: HostMemory, ids: Ids, clock: Clock) -> Rows:
+    for one in memory.curves:
+        start = clock.start_of(one.process)
+        places: list[Row] = [(None, None), *((ids[key], at) for key, at in one.lines)]
+        for place, sizes in zip(places, (one.live_bytes, *one.line_bytes)):
+            for at_ns, size in zip(one.times_ns, sizes):
+                yield (one.process + 1, *place, start + at_ns, size)

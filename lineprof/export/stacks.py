@@ -18,6 +18,7 @@ from lineprof.model.gpu import (
     NO_PATH,
     UNKNOWN,
 )
+from lineprof.model.host_memory import NO_BYTES
 from lineprof.model.records import NO_NODE, UNKNOWN_THREAD, maker_of
 from lineprof.model.timelines import event_column
 from lineprof.report.gpu_format import activity_name
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.gpu import Gpu, GpuSum
+    from lineprof.model.host_memory import MemoryNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallTree, Key, MergedCall, ThreadLine
 
@@ -48,6 +50,8 @@ CUT: Frame = (("", 0, "..."), 0)  # stands for the frames that are left out
 NOWHERE: Frame = (("", 0, "[launched by no profiled line]"), 0)
 
 _NO_LINE: tuple[Frame, ...] = (NOWHERE,)
+
+OUTSIDE: Frame = (("", 0, "[outside of profiled lines]"), 0)  # of memory
 
 
 class LineShare(NamedTuple):
@@ -82,6 +86,14 @@ class Stack(NamedTuple):
     device: int  # its index in Gpu.devices
     stream: int | None  # of the device, as CUDA numbers it; None if unknown
     work: str  # the demangled kernel, or nvprof's name of the work
+
+
+class MemoryStack(NamedTuple):
+    """Memory that one line allocated itself, at the end of one call path."""
+
+    frames: tuple[Frame, ...]  # (function, line), root first; the last is the leaf
+    process: int  # its index in Profile.processes; NONE: of many, added up
+    numbers: MemoryNumbers
 
 
 def call_path_shares(profile: Profile) -> Iterator[CallPathShare]:
@@ -137,6 +149,19 @@ def gpu_stacks(profile: Profile) -> Iterator[Stack]:
             )
 
 
+def memory_stacks(profile: Profile) -> Iterator[MemoryStack]:
+    """Yield the stacks of memory."""
+    memory = profile.memory
+    for one in memory.sums:
+        path = memory.paths[one.path]
+        lines = path.lines or (OUTSIDE,)
+        yield MemoryStack(
+            frames=(*cut(lines[:-1]), lines[-1]),
+            process=path.process,
+            numbers=NO_BYTES.plus(one),
+        )
+
+
 def remarks(profile: Profile) -> Iterator[str]:
     """Yield remarks for readers of the stacks, one a line."""
     yield from remarks_of_calls(profile)
@@ -156,6 +181,12 @@ def remarks_of_calls(profile: Profile) -> Iterator[str]:
         )
     if note := deeper_note(profile.calls):
         yield note
+
+
+def remarks_of_memory(profile: Profile, why: str) -> Iterator[str]:
+    """Yield that the format lacks memory, and why, if the profile has any."""
+    if profile.memory.sums:
+        yield f"memory is left out: {why}"
 
 
 def thread_name(profile: Profile, thread: int) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from lineprof.errors import LineprofError
 from lineprof.files import encoded
 from lineprof.model.records import LineTotals
 from lineprof.report import json_report
-from lineprof.report.json_report import GpuFields, lines_of
+from lineprof.report.json_report import GpuFields, MemoryFields, lines_of
 from lineprof.report.options import Options
 from lineprof.report.rows import Rows, as_csv
 from lineprof.source import sources_of
@@ -30,17 +31,21 @@ SOURCE = "source"  # the last column
 def rows_of(profile: Profile) -> Rows:
     """Return a row for each measured line; times in nanoseconds.
 
-    The columns are `COLUMNS`, then those of GPU work that any line has, under the
-    names in ``view --json``, then the line's source. An unknown value is None.
+    The columns are `COLUMNS`, then those of GPU work and of memory that any line has,
+    under the names in ``view --json``, then the line's source. An unknown value is
+    None.
     """
     sources = sources_of(profile)
-    gpu = GpuFields(profile.gpu)
+    parts = [GpuFields(profile.gpu), MemoryFields(profile.memory)]
     rows: list[Fields] = []
-    gpu_columns: dict[str, None] = {}
+    part_columns: list[dict[str, None]] = [{} for _ in parts]
     for function in profile.functions:
-        for row in lines_of(function, gpu):
-            gpu_values = dict(_flat(gpu.of_line(function.key, row.line)))
-            gpu_columns.update(dict.fromkeys(gpu_values))
+        for row in lines_of(function, parts):
+            values: Fields = {}
+            for part, columns in zip(parts, part_columns):
+                found = dict(_flat(part.of_line(function.key, row.line)))
+                columns.update(dict.fromkeys(found))
+                values.update(found)
             numbers: Fields = row._asdict()
             if row.time_ns and not row.raw_ns:  # in a profile of line_profiler
                 numbers["raw_ns"] = None
@@ -50,8 +55,8 @@ def rows_of(profile: Profile) -> Rows:
                 "function": function.name,
                 "function_line": function.line,
             }
-            rows.append({**place, **numbers, **gpu_values, SOURCE: source})
-    names = [*COLUMNS, *gpu_columns, SOURCE]
+            rows.append({**place, **numbers, **values, SOURCE: source})
+    names = [*COLUMNS, *chain.from_iterable(part_columns), SOURCE]
     return Rows(
         columns=names, rows=[{name: row.get(name) for name in names} for row in rows]
     )

@@ -97,6 +97,8 @@ def remarks(profile: Profile) -> Iterator[str]:
         yield from remarks_of_calls(profile)
         if max(depths(profile.calls.nodes), default=0) > MAX_DEPTH:
             yield f"calls that are more than {MAX_DEPTH} deep are cut, and shown as ..."
+        if profile.memory.curves:
+            yield "the counter of memory is in time order, from the start of the run"
     yield from remarks_of_traces(profile)
     yield from remarks_of_gpu(profile.gpu, "the timeline", "it was full")
     if profile.traces and any(one.count for one in profile.gpu.timelines):
@@ -134,6 +136,7 @@ def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:
             track = tracks.overhead(index)
             label = labels.make("estimated, in no function's time", "overhead")
             yield Span(track=track, start=0, ns=process.overhead_ns, label=label)
+    yield from _live_memory(profile, tracks, clock)
     if not profile.traces:
         yield from summed_calls(profile, tracks, labels)
     all_: list[Trace | Timeline] = [*profile.traces, *profile.gpu.timelines]
@@ -157,6 +160,14 @@ def _items(profile: Profile, tracks: Tracks) -> Iterator[Span | Count]:
                 source = (one.thread, one.function, one.line)
                 yield from flows.add(span, source if source in launching else None)
         yield from flows.rest()
+
+
+def _live_memory(profile: Profile, tracks: Tracks, clock: Clock) -> Iterator[Count]:
+    """Yield the live memory of each process over its run."""
+    for curve in profile.memory.curves:
+        track, start = tracks.host_memory(curve.process), clock.start_of(curve.process)
+        for at_ns, size in zip(curve.times_ns, curve.live_bytes):
+            yield Count(track=track, at=start + at_ns, value=size)
 
 
 def _launching(profile: Profile) -> set[Hashable]:

@@ -157,6 +157,11 @@ class Tracks:
         name = "Profiling overhead: the sum"
         return self._track(self._process(process), SLICES, name, 1)
 
+    def host_memory(self, process: int) -> int:
+        """Return the counter of a process' own memory."""
+        name = "Memory allocated by the program"
+        return self._track(self._process(process), COUNTER, name, 2)
+
     def thread(self, process: int, thread: int, native: int = 0) -> int:
         """Return the track of a thread: its index in Profile.threads.
 

@@ -173,3 +173,7 @@ class Clock:
         """Return the time (ns) on the axis at which the times of `one` are 0."""
         place = self._places.get(one.process, 0)
         return place + one.origin_ns - self._origins[one.process]
+
+    def start_of(self, process: int) -> int:
+        """Return the time (ns) on the axis at which a process began to measure."""
+        return self._places.get(process, 0)

@@ -2,7 +2,9 @@
 
 It is a profile itself, so all that reads profiles reads it. Counts of a run only
 rise, but not the shares that exports give to call paths: those have to be computed
-from the difference. Waits, timelines and the parts of lines' times are left out.
+from the difference. Waits, timelines and the parts of lines' times are left out, and so
+are peaks of memory, which are no counts. Live memory is what it grew by: below 0 where
+more was freed than allocated.
 """
 
 from __future__ import annotations
@@ -11,6 +13,14 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from lineprof.model.gpu import GPU_DEVICES, GPU_PATHS, GPU_SUMS, NO_GPU, Gpu
+from lineprof.model.host_memory import (
+    MEMORY_PATHS,
+    MEMORY_SUMS,
+    NO_BYTES,
+    NO_MEMORY,
+    HostMemory,
+    MemorySum,
+)
 from lineprof.model.merge import CallSum
 from lineprof.model.profile import Profile
 from lineprof.model.records import (
@@ -63,6 +73,7 @@ def difference(before: Profile, after: Profile) -> Profile | None:
         unit=after.unit,
         gpu=_gpu(before.gpu, after.gpu, places),
         calls=_calls(before.calls, after.calls, places),
+        memory=_memory(before.memory, after.memory, places),
     )
 
 
@@ -227,6 +238,30 @@ def _gpu(before: Gpu, after: Gpu, places: Places) -> Gpu:
         if one.count or one.ns:
             sums.append(one)
     return Gpu(paths=after.paths, sums=tuple(sums), devices=after.devices)
+
+
+# Memory.
+
+
+def _memory(before: HostMemory, after: HostMemory, places: Places) -> HostMemory:
+    """Return the blocks that were allocated or freed in between."""
+    paths = _indexes(after.paths, MEMORY_PATHS.moved(before.paths, places))
+    moved = MEMORY_SUMS.moved(before.sums, {PATH: paths.__getitem__})
+    known = {one.path: one for one in moved}
+    sums = []
+    for one in after.sums:
+        old = known.get(one.path, NO_BYTES)
+        more = MemorySum(
+            path=one.path,
+            allocs=max(0, one.allocs - old.allocs),
+            alloc_bytes=max(0, one.alloc_bytes - old.alloc_bytes),
+            freed_bytes=max(0, one.freed_bytes - old.freed_bytes),
+            temp_bytes=max(0, one.temp_bytes - old.temp_bytes),
+            peak_bytes=0,
+        )
+        if more.allocs or more.freed_bytes:
+            sums.append(more)
+    return HostMemory(paths=after.paths, sums=tuple(sums)) if sums else NO_MEMORY
 
 
 def _indexes(places: Sequence[object], wanted: Sequence[object]) -> list[int]:

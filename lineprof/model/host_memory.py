@@ -11,6 +11,7 @@ Sizes are in bytes, as they were asked for; times in nanoseconds (ns).
 from __future__ import annotations
 
 from collections import defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.relation import (
@@ -24,12 +25,12 @@ from lineprof.model.relation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeVar
 
     from lineprof.model.records import Key
 
-    K = TypeVar("K", Key, tuple[Key, int])
+    K = TypeVar("K", int, Key, tuple[Key, int])
 
 
 # Records.
@@ -41,7 +42,7 @@ class MemoryPath(NamedTuple):
     A line that was open several times stands once, where it was innermost.
     """
 
-    process: int  # its index in Profile.processes
+    process: int  # its index in Profile.processes; NONE: of many, added up
     lines: tuple[tuple[Key, int], ...]  # (function, line), the outermost first
 
 
@@ -49,7 +50,7 @@ MEMORY_PATHS = Relation(
     "memory_paths",
     MemoryPath,
     "a path of memory",
-    (refers(PROCESS),),
+    (refers(PROCESS, optional=True),),
 )
 
 
@@ -76,6 +77,9 @@ MEMORY_SUMS = Relation(
         *summed("allocs", "alloc_bytes", "freed_bytes", "temp_bytes", "peak_bytes"),
     ),
 )
+
+
+_SUMMED = tuple(field.name for field in MEMORY_SUMS.fields if field.add)
 
 
 class MemoryRun(NamedTuple):
@@ -184,9 +188,23 @@ def memory_of_functions(
     return _added_up(memory, keys_of)
 
 
+def memory_of_processes(
+    memory: HostMemory, *, outside: bool = False
+) -> Mapping[int, MemoryNumbers]:
+    """Return the numbers of each process; NONE: of many, added up.
+
+    With `outside` they are those of the blocks alone that no line allocated.
+    """
+
+    def keys_of(path: MemoryPath) -> Iterable[int]:
+        return () if outside and path.lines else (path.process,)
+
+    return _added_up(memory, keys_of)
+
+
 def outside_memory(memory: HostMemory) -> MemoryNumbers:
     """Return the numbers of all blocks that no line of the profile allocated."""
-    return _total(one for one in memory.sums if not memory.paths[one.path].lines)
+    return _total([one for one in memory.sums if not memory.paths[one.path].lines])
 
 
 def total_memory(memory: HostMemory) -> MemoryNumbers:
@@ -198,15 +216,13 @@ def _added_up(
     memory: HostMemory, keys_of: Callable[[MemoryPath], Iterable[K]]
 ) -> dict[K, MemoryNumbers]:
     """Return the numbers by each of the keys that a path has."""
-    sums: dict[K, MemoryNumbers] = {}
+    found: dict[K, list[MemorySum]] = defaultdict(list)  # there may be millions
     for one in memory.sums:
         for key in keys_of(memory.paths[one.path]):
-            sums[key] = sums.get(key, NO_BYTES).plus(one)
-    return sums
+            found[key].append(one)
+    return {key: _total(sums) for key, sums in found.items()}
 
 
-def _total(sums: Iterable[MemorySum]) -> MemoryNumbers:
-    numbers = NO_BYTES
-    for one in sums:
-        numbers = numbers.plus(one)
-    return numbers
+def _total(sums: Sequence[MemorySum]) -> MemoryNumbers:
+    columns = zip(*map(attrgetter(*_SUMMED), sums))
+    return MemoryNumbers(**dict(zip(_SUMMED, map(sum, columns))))

@@ -13,6 +13,12 @@ from operator import add
 from typing import TYPE_CHECKING, TypeVar
 
 from lineprof.model.gpu import GPU_DEVICES, GPU_PATHS, GPU_RUNS, GPU_SUMS, Gpu
+from lineprof.model.host_memory import (
+    MEMORY_PATHS,
+    MEMORY_RUNS,
+    MEMORY_SUMS,
+    HostMemory,
+)
 from lineprof.model.profile import Profile, sum_timings
 from lineprof.model.records import (
     CALL_NUMBERS,
@@ -36,6 +42,12 @@ from lineprof.model.units import NANOSECOND
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from lineprof.model.host_memory import (
+        MemoryCurve,
+        MemoryPath,
+        MemoryRun,
+        MemorySum,
+    )
     from lineprof.model.profile import Timings
     from lineprof.model.records import (
         FunctionStats,
@@ -94,6 +106,7 @@ def merge(profiles: Sequence[Profile]) -> Profile:
         ),
         cuts=parts(lambda one, to: CUTS.moved(one.cuts, to)),
         ranks=_merge_ranks(profiles),
+        memory=_merge_memory(profiles, all_places),
         timings=_merge_timings(profiles, unit),
         source_roots=_merge_source_roots(profiles),
     )
@@ -275,6 +288,31 @@ def _merge_ranks(profiles: Sequence[Profile]) -> Ranks:
     for profile in profiles:
         builder.add_ranks(ranks_of(profile))
     return builder.ranks
+
+
+# Memory. Processes stay apart, and so do their paths.
+
+
+def _merge_memory(
+    profiles: Iterable[Profile], all_places: Iterable[Places]
+) -> HostMemory:
+    """Return the memory of all profiles; `all_places` has their processes."""
+    paths: list[MemoryPath] = []
+    sums: list[MemorySum] = []
+    runs: list[MemoryRun] = []
+    curves: list[MemoryCurve] = []
+    for profile, places in zip(profiles, all_places):
+        memory = profile.memory
+        sums += MEMORY_SUMS.moved(memory.sums, {PATH: moved_by(len(paths))})
+        paths += MEMORY_PATHS.moved(memory.paths, places)
+        runs += MEMORY_RUNS.moved(memory.runs, places)
+        curves += (
+            one._replace(process=placed(one.process, PROCESS, places))
+            for one in memory.curves
+        )
+    return HostMemory(
+        paths=tuple(paths), sums=tuple(sums), runs=tuple(runs), curves=tuple(curves)
+    )
 
 
 # Traces and GPU data.

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import NoReturn, Protocol, Self, TypeGuard
 
+    from lineprof.model.host_memory import MemoryCurve
     from lineprof.model.records import Cut, Key, LineBreakdown, Wait
     from lineprof.model.timelines import Trace
 
@@ -164,10 +165,22 @@ class Profile:
         return self._with(warnings=tuple(dict.fromkeys(warnings)))
 
     def with_timelines(
-        self, threads: Iterable[Thread], traces: Iterable[Trace], gpu: Gpu
+        self,
+        threads: Iterable[Thread],
+        traces: Iterable[Trace],
+        gpu: Gpu,
+        curves: Iterable[MemoryCurve] | None = None,
     ) -> Self:
-        """Return the same profile with other slices, and the threads they name."""
-        return self._with(threads=tuple(threads), traces=tuple(traces), gpu=gpu)
+        """Return the same profile with other slices, and the threads they name.
+
+        Its curves of memory stay, unless others are given.
+        """
+        memory = self.memory
+        if curves is not None:
+            memory = memory._replace(curves=tuple(curves))
+        return self._with(
+            threads=tuple(threads), traces=tuple(traces), gpu=gpu, memory=memory
+        )
 
     def with_processes(self, processes: Iterable[Process]) -> Self:
         """Return the same profile with other records of its processes."""
@@ -269,11 +282,11 @@ class Profile:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was measured: no line, no call, and no GPU work."""
+        """Whether nothing was measured: no line, call, GPU work, or block of memory."""
         has_calls = any(function.calls for function in self.functions)
         gpu = self.gpu
-        has_work = has_calls or gpu.sums or gpu.devices or gpu.timelines
-        return bool(self.why_empty) and not has_work
+        has_gpu = gpu.sums or gpu.devices or gpu.timelines
+        return bool(self.why_empty) and not (has_calls or has_gpu or self.memory.sums)
 
     def __eq__(self, other: object) -> bool:
         """Tell whether both have the same `timings` and `unit`.

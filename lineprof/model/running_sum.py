@@ -1,7 +1,7 @@
 """Sum of many profiles that are added one by one, in the memory of one of them.
 
-Threads and timelines are left out: of each rank its sums per line are kept (see
-`rank_lines`). `merge` is the sum of a few profiles, with all that they hold.
+Threads, timelines and curves of memory are left out: of each rank its sums per line are
+kept (see `rank_lines`). `merge` is the sum of a few profiles, with all that they hold.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.model.gpu import GPU_DEVICES, GPU_RUNS, GPU_SUMS, Gpu, GpuPath, GpuSum
+from lineprof.model.host_memory import MEMORY_RUNS, MEMORY_SUMS, HostMemory
 from lineprof.model.merge import CallSum, SourceSum, moved_by
 from lineprof.model.profile import Profile
 from lineprof.model.rank_lines import Layout, RanksBuilder, add_profile
@@ -26,6 +27,7 @@ from lineprof.model.records import (
 )
 from lineprof.model.relation import (
     DEVICE,
+    NONE,
     PATH,
     PROCESS,
     THREAD,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from lineprof.model.gpu import GpuDevice, GpuRun
+    from lineprof.model.host_memory import MemoryPath, MemoryRun, MemorySum
     from lineprof.model.rank_lines import Place
     from lineprof.model.records import (
         CellColumns,
@@ -86,6 +89,7 @@ class RunningSum:
         self._waits: RecordSum[Wait] = RecordSum(WAITS)
         self._breakdowns: RecordSum[LineBreakdown] = RecordSum(OWN_TIMES)
         self._gpu = _GpuSums()
+        self._memory = _MemorySums()
         self._ranks = RanksBuilder()
         self._threads = self._timelines = 0
 
@@ -114,12 +118,14 @@ class RunningSum:
         processes: Places = {PROCESS: moved_by(len(self._processes))}
         self._cuts += CUTS.moved(profile.cuts, processes)
         self._gpu.add(profile.gpu, processes)
+        self._memory.add(profile.memory, processes)
         self._processes += ranked(profile.processes)
         self._tree.add(profile.calls, _NO_THREADS)
         self._waits.add(WAITS.moved(profile.waits, _NO_THREADS))
         self._breakdowns.add(OWN_TIMES.moved(profile.breakdowns, _NO_THREADS))
         self._threads += len(profile.threads)
         self._timelines += len(profile.traces) + len(profile.gpu.timelines)
+        self._timelines += len(profile.memory.curves)
 
     def _add_functions(self, profile: Profile, cells: CellColumns) -> None:
         totals: dict[int, int] = {}
@@ -177,6 +183,7 @@ class RunningSum:
             breakdowns=self._breakdowns.records,
             cuts=self._cuts,
             ranks=self._ranks.ranks,
+            memory=self._memory.memory(),
         )
 
 
@@ -280,4 +287,28 @@ class _GpuSums:
             sums=self._sums.records,
             devices=tuple(self._devices),
             runs=tuple(self._runs),
+        )
+
+
+class _MemorySums:
+    """Sums of memory by path, all processes together, and the runs of each."""
+
+    def __init__(self) -> None:
+        self._paths: dict[MemoryPath, int] = {}
+        self._sums: RecordSum[MemorySum] = RecordSum(MEMORY_SUMS)
+        self._runs: list[MemoryRun] = []
+
+    def add(self, memory: HostMemory, processes: Places) -> None:
+        """Add memory data; `processes` has the places of their processes."""
+        paths = [
+            self._paths.setdefault(one._replace(process=NONE), len(self._paths))
+            for one in memory.paths
+        ]
+        self._sums.add(MEMORY_SUMS.moved(memory.sums, {PATH: paths.__getitem__}))
+        self._runs += MEMORY_RUNS.moved(memory.runs, processes)
+
+    def memory(self) -> HostMemory:
+        """Return the sum of all memory data."""
+        return HostMemory(
+            paths=tuple(self._paths), sums=self._sums.records, runs=tuple(self._runs)
         )

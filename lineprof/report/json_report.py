@@ -22,6 +22,15 @@ from lineprof.model.gpu import (
     totals,
     unattributed,
 )
+from lineprof.model.host_memory import (
+    NO_BYTES,
+    NO_MEMORY,
+    memory_of_functions,
+    memory_of_lines,
+    memory_of_processes,
+    outside_memory,
+    total_memory,
+)
 from lineprof.model.records import LineTotals
 from lineprof.model.time_split import line_time_splits
 from lineprof.report.limits import longest_functions
@@ -31,9 +40,10 @@ from lineprof.report.options import uncalibrated
 from lineprof.report.rows import separated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from lineprof.model.gpu import Gpu
+    from lineprof.model.host_memory import HostMemory, MemoryNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import FunctionStats, Key
     from lineprof.report.options import Options
@@ -48,21 +58,22 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     """Yield the profile as one JSON object, with each measured line on one line."""
     if options.raw:
         profile = uncalibrated(profile)
-    gpu, calls = GpuFields(profile.gpu), CallFields(profile, raw=options.raw)
+    parts = [
+        CallFields(profile, raw=options.raw),
+        GpuFields(profile.gpu),
+        MemoryFields(profile.memory),
+    ]
     longest = longest_functions(profile, options)
     functions = [one for one in profile.functions if one.key in longest]
     marks = Marks(profile)
     if options.skip_zero:
-        functions = [
-            one for one in functions if one.thread_lines or one.key in gpu.functions
-        ]
+        functions = [one for one in functions if lines_of(one, parts)]
     if options.sort:
         functions.sort(key=lambda function: function.total_ns)
     yield f'{{"format": {FORMAT}, "unit": "ns",'
     sections: dict[str, Iterator[Iterable[str]]] = {
         "functions": (
-            _function(one, sources, calls, gpu, marks.fields(one.key))
-            for one in functions
+            _function(one, sources, parts, marks.fields(one.key)) for one in functions
         ),
     }
     if profile.calls.nodes:
@@ -74,17 +85,20 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         yield f' "{name}": ['
         yield from separated(items)
         yield " ],"
-    gpu_totals = _gpu_totals(profile.gpu)
-    yield f' "warnings": {json.dumps(profile.warnings)}{"," if gpu_totals else "}"}'
-    if gpu_totals:
-        yield f' "gpu": {json.dumps(gpu_totals)}}}'
+    last: Fields = {"warnings": profile.warnings}
+    if gpu_totals := _gpu_totals(profile.gpu):
+        last["gpu"] = gpu_totals
+    if profile.memory != NO_MEMORY:
+        last["memory"] = _memory_totals(profile.memory)
+    *texts, end = [f' "{name}": {json.dumps(value)}' for name, value in last.items()]
+    yield from [f"{text}," for text in texts]
+    yield f"{end}}}"
 
 
 def _function(
     function: FunctionStats,
     sources: Sources,
-    calls: CallFields,
-    gpu: GpuFields,
+    parts: Sequence[LineFields],
     cuts: list[dict[str, int | None]],
 ) -> Iterator[str]:
     values = {
@@ -94,40 +108,55 @@ def _function(
         "total_ns": function.total_ns,
         "calls": function.calls,
         **({"cuts": cuts} if cuts else {}),
-        **calls.of_function(function.key),
-        **gpu.of_function(function.key),
     }
+    for part in parts:
+        values.update(part.of_function(function.key))
     yield f'  {json.dumps(values)[:-1]}, "lines": ['
-    yield from separated([line] for line in _lines(function, sources, calls, gpu))
+    yield from separated([line] for line in _lines(function, sources, parts))
     yield "  ]}"
 
 
 def _lines(
-    function: FunctionStats, sources: Sources, calls: CallFields, gpu: GpuFields
+    function: FunctionStats, sources: Sources, parts: Sequence[LineFields]
 ) -> Iterator[str]:
-    for row in lines_of(function, gpu):
+    for row in lines_of(function, parts):
         line = row.line
-        values = {
-            **row.known(),
-            **calls.of_line(function.key, line),
-            **gpu.of_line(function.key, line),
-            "source": sources.line(function.file, line),
-        }
+        values: Fields = {**row.known()}
+        for part in parts:
+            values.update(part.of_line(function.key, line))
+        values["source"] = sources.line(function.file, line)
         yield f"   {json.dumps(values)}"
 
 
-def lines_of(function: FunctionStats, gpu: GpuFields) -> list[LineTotals]:
-    """Return the lines of a function in order, also those with GPU work alone."""
+def lines_of(function: FunctionStats, parts: Iterable[LineFields]) -> list[LineTotals]:
+    """Return the lines of a function in order, also those with such fields alone."""
     rows = {row.line: row for row in function.rows}
-    for line in gpu.lines_of(function.key):
-        rows.setdefault(line, LineTotals(line=line))
+    for part in parts:
+        for line in part.lines_of(function.key):
+            rows.setdefault(line, LineTotals(line=line))
     return [row for _, row in sorted(rows.items())]
+
+
+class LineFields:
+    """Fields of lines and functions, from one part of a profile."""
+
+    def of_function(self, key: Key) -> Fields:  # noqa: ARG002  # of any function
+        """Return the known fields of a function."""
+        return {}
+
+    def of_line(self, key: Key, line: int) -> Fields:  # noqa: ARG002  # of any line
+        """Return the known fields of a line."""
+        return {}
+
+    def lines_of(self, key: Key) -> Iterable[int]:  # noqa: ARG002  # of any function
+        """Return the lines of a function that are shown, measured or not."""
+        return ()
 
 
 # Fields of calls and waits.
 
 
-class CallFields:
+class CallFields(LineFields):
     """The numbers of calls and waits of a profile, computed once."""
 
     def __init__(self, profile: Profile, *, raw: bool) -> None:
@@ -184,17 +213,17 @@ def _calls(profile: Profile) -> Iterator[Fields]:
 # Fields of GPU data.
 
 
-class GpuFields:
+class GpuFields(LineFields):
     """The GPU numbers of a profile, computed once."""
 
     def __init__(self, gpu: Gpu) -> None:
         """Take the numbers of all lines and functions."""
         self._lines = numbers_of_lines(gpu)
-        self.functions = numbers_of_functions(gpu)
+        self._functions = numbers_of_functions(gpu)
 
     def of_function(self, key: Key) -> Fields:
         """Return a function's fields; {} if it has no GPU data."""
-        numbers = self.functions.get(key)
+        numbers = self._functions.get(key)
         return fields(numbers) if numbers else {}
 
     def of_line(self, key: Key, line: int) -> Fields:
@@ -202,9 +231,9 @@ class GpuFields:
         numbers = self._lines.get(key, {}).get(line)
         return fields(numbers) if numbers else {}
 
-    def lines_of(self, key: Key) -> set[int]:
+    def lines_of(self, key: Key) -> Iterable[int]:
         """Return the lines of a function that have GPU data."""
-        return set(self._lines.get(key, ()))
+        return self._lines.get(key, ())
 
 
 def fields(numbers: GpuNumbers) -> Fields:
@@ -250,4 +279,67 @@ def _gpu_totals(gpu: Gpu) -> Fields | None:
             for device in gpu.devices
         ],
         "runs": [run._asdict() for run in runs],
+    }
+
+
+# Fields of memory.
+
+
+class MemoryFields(LineFields):
+    """The memory of a profile's lines, computed once."""
+
+    def __init__(self, memory: HostMemory) -> None:
+        """Take the numbers of all lines and functions."""
+        self._lines = memory_of_lines(memory)
+        self._own_lines = memory_of_lines(memory, alone=True)
+        self._functions = memory_of_functions(memory)
+        self._own_functions = memory_of_functions(memory, alone=True)
+
+    def of_function(self, key: Key) -> Fields:
+        """Return a function's fields; {} if it has no memory."""
+        if key not in self._functions:
+            return {}
+        own = self._own_functions.get(key, NO_BYTES)
+        return {**memory_fields(self._functions[key]), **memory_fields(own, "self_")}
+
+    def of_line(self, key: Key, line: int) -> Fields:
+        """Return a line's fields; {} if it has no memory."""
+        numbers = self._lines.get(key, {}).get(line)
+        if numbers is None:
+            return {}
+        own = self._own_lines.get(key, {}).get(line, NO_BYTES)
+        return {**memory_fields(numbers), **memory_fields(own, "self_")}
+
+    def lines_of(self, key: Key) -> Iterable[int]:
+        """Return the lines of a function that have memory."""
+        return self._lines.get(key, ())
+
+
+def memory_fields(numbers: MemoryNumbers, kind: str = "") -> Fields:
+    """Return the fields of memory; `kind` is "self_" if they are without callees."""
+    return {
+        f"host_{kind}allocs": numbers.allocs,
+        f"host_{kind}alloc_bytes": numbers.alloc_bytes,
+        f"host_{kind}freed_bytes": numbers.freed_bytes,
+        f"host_{kind}live_bytes": numbers.live_bytes,
+        f"host_{kind}peak_bytes": numbers.peak_bytes,
+        f"host_{kind}temp_bytes": numbers.temp_bytes,
+    }
+
+
+def _memory_totals(memory: HostMemory) -> Fields:
+    """Return the memory of the whole profile."""
+    totals = memory_of_processes(memory)
+    outside = memory_of_processes(memory, outside=True)
+    return {
+        "totals": memory_fields(total_memory(memory)),
+        "outside": memory_fields(outside_memory(memory)),
+        "runs": [
+            {
+                **run._asdict(),
+                "totals": memory_fields(totals.get(run.process, NO_BYTES)),
+                "outside": memory_fields(outside.get(run.process, NO_BYTES)),
+            }
+            for run in memory.runs
+        ],
     }

@@ -1,5 +1,7 @@
 """pprof of served profiles: all counts of a run, or those of the next seconds.
 
+Memory alone is another file, as of programs in Go.
+
 The second is the difference of two readings. Readings are shared by all who ask, and
 each who asks keeps the one with which its window began, so windows may overlap.
 
@@ -36,6 +38,12 @@ if TYPE_CHECKING:
 
 PLACE = "/debug/pprof"  # as that of Go's net/http/pprof
 
+_HEAP = "/heap"
+
+_FILES = {"/profile": "profile.pb.gz", _HEAP: "heap.pb.gz"}  # names, by path
+
+_NO_MEMORY = "Memory was not measured: kernprof -l --memory does."
+
 _MAX_SECONDS = 3600
 _MAX_DIGITS = 9
 
@@ -54,6 +62,7 @@ class Sources(NamedTuple):
     running: Callable[[str], Profile | None]
     saved: Callable[[str], Profile]
     pprof: Callable[[Profile], bytes]
+    heap: Callable[[Profile], bytes]  # its memory alone
 
 
 class Reading(NamedTuple):
@@ -93,7 +102,7 @@ class Scrapes:
         """
         if path in {"", "/"}:
             return self._index()
-        if path != "/profile":
+        if path not in _FILES:
             return pages.no_such_page()
         try:
             seconds = _seconds(query.get("seconds", []))
@@ -102,12 +111,15 @@ class Scrapes:
                 found = self._window(profile, seconds, wait)
             else:
                 found = self._read(profile, since=time.monotonic()).profile
+            if path == _HEAP and not found.memory.runs and not seconds:
+                raise _RefusedError(_NOT_FOUND, _NO_MEMORY)  # noqa: TRY301
         except _RefusedError as error:
             return pages.text(error.status, str(error))
         except ReadingError as error:
             return pages.text(_UNAVAILABLE, str(error))
+        write = self._sources.heap if path == _HEAP else self._sources.pprof
         with self._writing:
-            return pages.download("profile.pb.gz", self._sources.pprof(found))
+            return pages.download(_FILES[path], write(found))
 
     def _asked(self, names: Sequence[str]) -> ServedProfile:
         """Return the profile that a request names, or the newest one."""
@@ -123,6 +135,7 @@ class Scrapes:
         lines = [
             f"{PLACE}/profile is the profile so far, for go tool pprof and scrapers;",
             "?seconds=N gives what is counted in the next N seconds.",
+            f"{PLACE}{_HEAP} is the memory of the program, if that is measured.",
         ]
         if self._profiles.only is None:
             lines.append("?profile=ID, or a name, chooses one; default: the newest.")

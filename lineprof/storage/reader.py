@@ -53,12 +53,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from lineprof.model.records import Key, LineBreakdown, MergedCall, Wait
-    from lineprof.storage import line_profiler_files, reader_gpu
+    from lineprof.storage import line_profiler_files, reader_gpu, reader_memory
     from lineprof.storage.rows import Lookup
     from lineprof.storage.schema import Table
 else:
     line_profiler_files = Later("lineprof.storage.line_profiler_files")
     reader_gpu = Later("lineprof.storage.reader_gpu")
+    reader_memory = Later("lineprof.storage.reader_memory")
 
 _MAGIC = b"SQLite format 3\0"
 _PICKLE = b"\x80"  # of protocol 2 or later: line_profiler's
@@ -325,6 +326,8 @@ def _optional(
                 found["gpu"] = found["gpu"]._replace(slices=slices)
     if schema_gpu.RANK_RUNS in tables:
         found["ranks"] = reader_gpu.rank_lines_of(db, lookup)
+    if schema_gpu.MEMORY_RUNS in tables:
+        found["memory"] = reader_memory.memory_of(db, lookup)
     return found
 
 

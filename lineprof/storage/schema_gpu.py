@@ -1,10 +1,13 @@
-"""Tables of a ``.lprof`` file that few profiles have: of GPUs, traces and ranks."""
+"""Tables of a ``.lprof`` file that few profiles have.
+
+They are of GPUs, traces, ranks, and the memory of lines.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from lineprof.model import gpu, records, timelines
+from lineprof.model import gpu, host_memory, records, timelines
 from lineprof.storage import schema
 from lineprof.storage.schema import Column, Table, ints, table_of, texts
 
@@ -58,12 +61,42 @@ RANK_LINES = Table("rank_lines", ints("id", "function_id", "line"))
 RANK_RUNS = table_of(records.RANK_RUNS, "id")
 RANK_LINE_BATCHES = _batches("rank", "rank", "lines")
 
+# Only profiles with the memory of lines have these. A path is the way from a root to a
+# node: paths have most of their lines in common.
+
+MEMORY_NODES = Table(
+    "memory_nodes",
+    (
+        *(*ints("id"), Column("parent_id", int, optional=True)),
+        *ints("function_id", "line"),
+    ),
+)
+MEMORY_PATHS = table_of(
+    host_memory.MEMORY_PATHS, "id", last=(Column("node_id", int, optional=True),)
+)
+MEMORY_SUMS = table_of(host_memory.MEMORY_SUMS)
+MEMORY_RUNS = table_of(
+    host_memory.MEMORY_RUNS,
+    last=(
+        Column("moments", int, optional=True),  # NULL: there is no curve
+        *(Column(name, bytes, optional=True) for name in ("times", "live")),
+    ),
+)
+MEMORY_CURVE_LINES = Table(
+    "memory_curve_lines",
+    (*ints("process_id", "function_id", "line"), Column("live", bytes)),
+)
+
 GPU_TABLES = (
     *(GPU_RUNS, GPU_DEVICES, GPU_NAMES, GPU_PATHS, GPU_PATH_LINES, GPU_SUMS),
     *(GPU_TIMELINES, GPU_TIMELINE_NAMES, GPU_LAUNCHES, *EVENT_BATCHES[:2]),
 )
 TRACE_TABLES = (TRACES, TRACE_FUNCTIONS, TRACE_THREADS, *SLICE_BATCHES[:2])
 RANK_TABLES = (RANK_LINES, RANK_RUNS, *RANK_LINE_BATCHES[:2])
+MEMORY_TABLES = (
+    *(MEMORY_NODES, MEMORY_PATHS, MEMORY_SUMS),
+    *(MEMORY_RUNS, MEMORY_CURVE_LINES),
+)
 # A file has all tables of such a group, or none of them.
 OPTIONAL_TABLES = (
     GPU_TABLES,
@@ -73,4 +106,5 @@ OPTIONAL_TABLES = (
     (schema.CUTS,),
     TRACE_TABLES,
     RANK_TABLES,
+    MEMORY_TABLES,
 )

@@ -13,6 +13,7 @@ from lineprof.errors import LineprofError, file_error
 from lineprof.files import write_atomically
 from lineprof.later import Later
 from lineprof.model.gpu import NO_GPU
+from lineprof.model.host_memory import NO_MEMORY
 from lineprof.model.records import (
     CALL_NUMBERS,
     NO_CALLS,
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.storage import writer_gpu
+    from lineprof.storage import writer_gpu, writer_memory
     from lineprof.storage.schema import Column, Filled, Ids, Row, Table
 
     Value = int | str | bytes | None
 else:
     writer_gpu = Later("lineprof.storage.writer_gpu")
+    writer_memory = Later("lineprof.storage.writer_memory")
 
 _PLAIN = frozenset({int, type(None)})
 _MAX_VALUES = 999  # of one statement; SQLite before 3.32 takes no more
@@ -218,6 +220,8 @@ def _tables(stats: Profile) -> Iterator[Filled]:
         yield from writer_gpu.trace_tables(stats, refer)
     if stats.ranks.runs:
         yield from writer_gpu.rank_tables(stats, refer)
+    if stats.memory != NO_MEMORY:
+        yield from writer_memory.memory_tables(stats, refer)
 
 
 def function_ids(stats: Profile) -> dict[Key, int]:

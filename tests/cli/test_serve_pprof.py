@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import example_gpu
+import example_memory
 import pytest
 from as_python import error_line, viewer
 from deadline import DEADLINE
@@ -552,7 +553,9 @@ def test_head_does_not_wait(shared: Served) -> None:
     assert got.headers["Content-Type"] == "application/octet-stream"
 
 
-@pytest.mark.parametrize("path", ["heap", "profile/", "profile/x", "..%2f", "cmdline"])
+@pytest.mark.parametrize(
+    "path", ["goroutine", "profile/", "profile/x", "..%2f", "cmdline"]
+)
 def test_there_are_no_other_profiles(shared: Served, path: str) -> None:
     assert shared.ask(f"/debug/pprof/{path}", **bearer(shared)).status == 404
 
@@ -1057,6 +1060,91 @@ def test_go_tool_pprof_asks_a_server(shared: Served, tmp_path: Path) -> None:
     assert ["4200ms", "66.67%", "66.67%", "6300ms", "100%", "main"] in rows
     assert ["2100ms", "33.33%", "100%", "2100ms", "33.33%", "leaf"] in rows
     assert "Duration: 7s" in done.stdout
+
+
+# Memory.
+
+HEAP = "/debug/pprof/heap"
+
+
+def heap(one: Served, query: str = "") -> Pprof:
+    """Return the memory of a program as a scraper gets it."""
+    got = one.ask(f"{HEAP}?{query}", **bearer(one))
+    assert got.status == 200, got.text
+    assert got.headers["Content-Type"] == "application/octet-stream"
+    assert "heap.pb.gz" in got.headers["Content-Disposition"]
+    return read(got.body)
+
+
+def in_use(profile: Pprof) -> dict[tuple[str, int], int]:
+    return values(profile, "inuse_space")
+
+
+LIVE = {
+    ("answer", 12): 39_000,
+    ("answer", 13): 1_000,
+    ("[outside of profiled lines]", 0): 2_500,
+}
+
+
+def test_the_memory_of_a_program_is_a_heap_as_gos(here: Path) -> None:
+    save(example_memory.example(), "a.lprof")
+    with serve("a.lprof", cwd=here) as served:
+        found = heap(served)
+        assert in_use(found) == LIVE
+        assert found.default == "inuse_space"
+        assert [*found.units] == [
+            *("alloc_objects", "alloc_space", "inuse_space", "peak_space")
+        ]
+        assert values(found, "alloc_space")["answer", 12] == 41_000 - 1_000
+        assert values(scraped(served), "inuse_space") == LIVE
+
+
+def test_a_window_of_memory_has_what_is_allocated_in_it(here: Path) -> None:
+    save(example_memory.example(), "a.lprof")
+    scrapes = Scrapes(OneProfile("a.lprof"), sources([]))
+
+    def wait(_: float) -> str:
+        later = example_memory.example()
+        sums = list(later.memory.sums)
+        sums[1] = sums[1]._replace(allocs=22, alloc_bytes=44_000, peak_bytes=43_000)
+        later.memory = later.memory._replace(sums=tuple(sums))
+        later.processes = (later.processes[0]._replace(wall_ns=5 * S),)
+        write(later, "a.lprof")
+        return ""
+
+    assert here == Path.cwd()
+    answer = scrapes.answer("/heap", {"seconds": ["2"]}, wait)
+    found = read(answer.body)
+    assert values(found, "alloc_space") == {("answer", 12): 4_000}
+    assert in_use(found) == {("answer", 12): 4_000}
+    assert not values(found, "peak_space")
+
+
+def test_a_program_whose_memory_is_not_measured_has_no_heap(shared: Served) -> None:
+    got = shared.ask(HEAP, **bearer(shared))
+    assert got.status == 404
+    assert got.text == "Memory was not measured: kernprof -l --memory does.\n"
+
+
+def test_go_tool_pprof_asks_for_a_heap(here: Path, tmp_path: Path) -> None:
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("go does not come from the package index")
+    save(example_memory.example(), "a.lprof")
+    with serve("a.lprof", cwd=here) as served:
+        address = f"http://{served.host}{HEAP}?token={served.token}"
+        done = subprocess.run(
+            [go, "tool", "pprof", "-top", "-unit=B", address],
+            env={**os.environ, "HOME": str(tmp_path), "PPROF_TMPDIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=DEADLINE,
+        )
+    assert "Type: inuse_space" in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["40000B", "94.12%", "94.12%", "40000B", "94.12%", "answer"] in rows
 
 
 BUSY = """\

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import example_calls
 import example_gpu
+import example_memory
 import example_whole
 import pytest
 from as_python import viewer
@@ -188,21 +189,31 @@ def test_every_column_of_the_html_report_has_an_entry() -> None:
 # The file.
 
 
-def test_the_query_of_gpu_time_has_the_gpu_time_of_each_line(tmp_path: Path) -> None:
-    save(example_gpu.example(), tmp_path / "a.lprof")
+@pytest.mark.parametrize(
+    ("example", "table", "name"),
+    [
+        (example_gpu, "gpu_sums", "gpu_ns"),
+        (example_memory, "memory_sums", "host_alloc_bytes"),
+    ],
+    ids=["gpu", "memory"],
+)
+def test_a_query_has_the_sum_of_each_line(
+    tmp_path: Path, example: Any, table: str, name: str
+) -> None:
+    save(example.example(), tmp_path / "a.lprof")
     [query] = [
         block.text.split('"')[1]
         for block in blocks_of(PAGES["format.md"])
-        if block.mark == "tested by"
+        if block.mark == "tested by" and table in block.text
     ]
     with contextlib.closing(sqlite3.connect(tmp_path / "a.lprof")) as database:
-        rows = sorted((line, ns) for _, line, ns in database.execute(query))
+        rows = sorted((line, number) for _, line, number, *_ in database.execute(query))
     profile = json.loads(viewer("view", "--json", "a.lprof", cwd=tmp_path).out)
     lines = [
-        (line["line"], line["gpu_ns"])
+        (line["line"], line[name])
         for function in profile["functions"]
         for line in function["lines"]
-        if line.get("gpu_ns")
+        if line.get(name)
     ]
     assert len(lines) > 3
     assert rows == sorted(lines)
@@ -229,7 +240,11 @@ def keys_of(value: Any) -> set[str]:
     return {*value, *keys_of([*value.values()])}
 
 
-@pytest.mark.parametrize("example", [example_calls, example_gpu], ids=["calls", "gpu"])
+@pytest.mark.parametrize(
+    "example",
+    [example_calls, example_gpu, example_memory],
+    ids=["calls", "gpu", "memory"],
+)
 def test_every_field_of_a_profile_is_on_the_page_of_json(
     tmp_path: Path, example: Any
 ) -> None:

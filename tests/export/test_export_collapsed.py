@@ -85,7 +85,7 @@ def test_deep_stacks_are_cut_in_the_middle() -> None:
 def test_the_unit_of_the_numbers_is_remarked_on() -> None:
     assert remarks(example(), "collapsed") == [
         "the numbers are nanoseconds",
-        "GPU time is left out: collapsed stacks have one number",
+        "GPU time is left out: --metric gpu has it",
     ]
     assert "each function is a root" in remarks(shapes()["no tree"], "collapsed")[0]
 

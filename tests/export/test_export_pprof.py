@@ -58,7 +58,8 @@ def test_lines_have_their_self_time_and_their_hits(shape: str) -> None:
     )
     assert sums(profile.samples, "hits") == +hits
     assert list(profile.units)[:3] == ["time", "hits", "calls"]
-    assert set(profile.units.values()) == {"nanoseconds", "count"}
+    units = {"nanoseconds", "count", *(["bytes"] if stats.memory.sums else [])}
+    assert set(profile.units.values()) == units
     assert profile.default == "time"
 
 

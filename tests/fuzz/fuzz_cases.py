@@ -198,7 +198,7 @@ _OF_BYTES: dict[str, Callable[..., bytes]] = {
 # Random cases.
 
 _MORE = ("all tables", "all tables", "chain 60")
-_LARGE = ("chain 13000", "deep 3000", "wide 300", "events 65536")
+_LARGE = ("chain 13000", "deep 3000", "wide 300", "events 65536", "paths 1300")
 
 
 def random_case(chance: Random, pool: Sequence[Case] = ()) -> Case:

@@ -69,6 +69,11 @@ DIFFS = (
     ["diff", "--limit=5", "--before", "FILE", "OTHER", "--after", "OTHER"],
 )
 MERGES = ("--full", "--sums")
+METRICS = [
+    ["export", "-f", one.name, "--metric", metric, "-o", "-", "FILE"]
+    for one in EXPORTS.values()
+    for metric in one.metrics
+]
 REWRITES = (  # of the profile itself: refused
     ["view", "--log-file=FILE", "FILE"],
     ["export", "-f", "json", "-o", "FILE", "FILE"],
@@ -107,7 +112,10 @@ def every_command() -> list[Command]:
     exported = [["export", "-f", name, "-o", "-", "FILE"] for name in EXPORTS]
     files = [["export", "-f", name, "-o", "OUT", "FILE", "OTHER"] for name in EXPORTS]
     merged = [["merge", flag, "-o", "OUT", "FILE", "OTHER"] for flag in MERGES]
-    return [*shown, *on_terminals, *exported, *files, *merged, *DIFFS, *REWRITES]
+    return [
+        *(*shown, *on_terminals, *exported, *files, *METRICS),
+        *(*merged, *DIFFS, *REWRITES),
+    ]
 
 
 def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Command]:
@@ -130,6 +138,8 @@ def random_commands(chance: Random, n_views: int, n_exports: int) -> list[Comman
     for name in chance.choices([*EXPORTS], k=n_exports):
         target = chance.choice(("-", "OUT"))
         commands.append(["export", "-f", name, "-o", target, *_files(chance)])
+    if chance.random() < 0.2:
+        commands.append([*chance.choice(METRICS)])
     if chance.random() < 0.2:
         commands.append(["merge", chance.choice(MERGES), "-o", "OUT", *_files(chance)])
     if chance.random() < 0.2:

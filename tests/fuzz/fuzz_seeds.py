@@ -1,9 +1,9 @@
 """Undamaged profiles from which the fuzzer makes damaged ones, by their names.
 
 Those of `DATABASES` are small, and their tables accept any value, as in a hostile
-file. `chain N`, `deep N`, `wide N` and `events N` are large ones, for the cost of views
-and exports: N functions of C or of Python that call one another, N functions with
-50 lines each, and N GPU events.
+file. `chain N`, `deep N`, `wide N`, `events N` and `paths N` are large ones, for the
+cost of views and exports: N functions of C or of Python that call one another, N
+functions with 50 lines each, N GPU events, and N paths of memory, up to N lines long.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if str(HELPERS) not in sys.path:  # the worker is no test
 
 import example_calls  # noqa: E402
 import example_gpu  # noqa: E402
+import example_memory  # noqa: E402
 import example_ranks  # noqa: E402
 import example_stats  # noqa: E402
 import example_traces  # noqa: E402
@@ -52,7 +53,7 @@ EVENTS_PER_BATCH = 65_536
 
 
 def _traced() -> LineStats:
-    """Return a profile with all tables: calls, waits, GPU events, slices, own times."""
+    """Return a profile with all tables but those of ranks."""
     stats = example_gpu.example()
     (trace,) = example_traces.steps().traces
     rows = [
@@ -102,6 +103,7 @@ def _traced() -> LineStats:
         for place, part in enumerate(PARTS, 1)
     )
     stats.cuts = (Cut(function=step, process=0, until_ns=1_000),)
+    stats.memory = example_memory.of(fit)
     return stats
 
 
@@ -114,6 +116,7 @@ DATABASES = {
         example_calls.example(), example_gpu.example()
     ),
     "ranks": example_ranks.summed,
+    "memory": example_memory.example,
     "nothing": lambda: LineStats({}, 1e-9),
 }
 PICKLES = (
@@ -215,7 +218,25 @@ def _events(count: int) -> bytes:
         return db.serialize()
 
 
+def _paths(count: int) -> bytes:
+    """Return a profile with a long path of memory of `count` lines, and its parts."""
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.deserialize(_loose(example_memory.example()))
+        for table in ("memory_nodes", "memory_paths", "memory_sums"):
+            db.execute(f"DELETE FROM {table}")  # noqa: S608
+        for statement, row in (
+            ("INSERT INTO memory_nodes VALUES (?, ?, 0, ?)", lambda i: (i, i - 1, i)),
+            ("INSERT INTO memory_paths VALUES (?, 0, ?)", lambda i: (i, i)),
+            ("INSERT INTO memory_sums VALUES (?, 1, 9, 5, 4, 3)", lambda i: (i,)),
+        ):
+            db.executemany(statement, map(row, range(count)))
+        db.execute("UPDATE memory_nodes SET parent_id = NULL WHERE id = 0")
+        db.commit()
+        return db.serialize()
+
+
 _SIZED = {
+    "paths": _paths,
     "pickle": _pickle,
     "chain": _chain,
     "events": _events,

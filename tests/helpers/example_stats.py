@@ -105,5 +105,5 @@ def example() -> LineStats:
 def everything(stats: LineStats) -> dict[str, object]:
     """Return all fields of a profile, of which `==` compares only the numbers."""
     names = ("functions", "processes", "threads", "sources", "warnings", "unit", "gpu")
-    more = ("calls", "waits", "traces")
+    more = ("calls", "waits", "traces", "memory")
     return {name: getattr(stats, name) for name in (*names, *more)}

@@ -6,6 +6,7 @@ import random
 from functools import cache
 
 import example_gpu
+import example_memory
 import example_stats
 from example_calls import MAIN_FILE, deep, example, function
 
@@ -140,4 +141,7 @@ def shapes() -> dict[str, LineStats]:
         "threads": threads(),
         "a generator": generator(),
         "random": random_profile(7),
+        "memory": example_memory.example(),
+        "memory outside of lines": example_memory.outside_alone(),
+        "memory of many": example_memory.summed(),
     }

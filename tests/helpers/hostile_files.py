@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import example_calls
 import example_gpu
+import example_memory
 from damaged_files import execute
 from example_gpu import ORIGIN_NS
 from example_traces import SLICES
@@ -94,6 +95,7 @@ def full_profile() -> Profile:
         ),
     )
     gpu.ranks = builder.ranks
+    gpu.memory = example_memory.of(key)
     calls = example_calls.example()
     steps, forward = example_calls.STEPS, example_calls.FORWARD
     merged = MergedCall(steps, 10, forward, 0, 3, 3, 500, 500, 500)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import example_calls
 import example_gpu
+import example_memory
 import pytest
 from core_profiles import profile_of
 from example_stats import everything
@@ -124,10 +125,12 @@ def example(kind: str) -> LineStats:
         batches=pack_slices(columns),
     )
     stats.traces = (trace,)
+    if kind == "memory":
+        stats.memory = example_memory.of(key)
     return stats
 
 
-@pytest.mark.parametrize("kind", ["gpu", "calls"])
+@pytest.mark.parametrize("kind", ["gpu", "calls", "memory"])
 def test_files_and_sums_have_each_number_in_its_field(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -149,7 +152,7 @@ def test_files_and_sums_have_each_number_in_its_field(
     assert named(everything(load(again))) == named(everything(first))
 
 
-@pytest.mark.parametrize("kind", ["gpu", "calls"])
+@pytest.mark.parametrize("kind", ["gpu", "calls", "memory"])
 def test_views_and_exports_show_each_number_in_its_place(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -17,6 +17,10 @@ NUMBER = r"[\d,.]+"
 EVENTS = {
     "ns": "lines_ns",
     "GPU_ns": "gpu_ns",
+    "Allocs": "allocs",
+    "Alloc_B": "alloc_bytes",
+    "Live_B": "live_bytes",
+    "Peak_B": "peak_bytes",
     "Hits": "hits",
 }  # callgrind's name, and ours
 FLAGS = ("--threshold=100", "--show-percs=no")
@@ -33,6 +37,8 @@ def annotate(workspace: Workspace, profile: Path, file: Path) -> str:
     same("CPU_ns and Wait_ns", on_and_off, found["ns"])
     if expected["gpu_ns"] and "GPU_ns" not in found:
         raise Mismatch("it has no GPU time")
+    if expected["allocs"] and "Live_B" not in found:
+        raise Mismatch("it has no memory")
     own = [one["lines_ns"] for one in expected["functions"] if one["lines_ns"]]
     if sorted(times(output)) != sorted(own):
         raise Mismatch("its functions' own times are not ours")

@@ -18,6 +18,7 @@ from lineprof.line_stats import LineStats
 from lineprof.model.call_graph import edges, function_totals, line_self_ns
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import GRAPH, KERNEL, MEMCPY, MEMSET
+from lineprof.model.host_memory import total_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -145,6 +146,7 @@ def numbers(path: str) -> dict[str, object]:
     ]
     cells = [cell for function in stats.functions for cell in function.thread_lines]
     on_device = {KERNEL, MEMSET, GRAPH}
+    memory = total_memory(stats.memory)
     lines = LineTimes(stats)
     spans = arrows = 0
     for item in timeline(stats):
@@ -162,6 +164,8 @@ def numbers(path: str) -> dict[str, object]:
         "threads": len(stats.threads),
         "gpu_ns": sum(one.ns for one in stats.gpu.sums if one.kind in on_device),
         "copy_ns": sum(one.ns for one in stats.gpu.sums if one.kind == MEMCPY),
+        **memory._asdict(),  # blocks and bytes
+        "live_bytes": memory.live_bytes,
         "spans": spans,  # of the timeline that two of the exports show
         "arrows": arrows,
         "slices": sum(trace.count for trace in stats.traces),

@@ -18,6 +18,10 @@ OURS = {  # by the names of the sample types
     "calls": "calls",
     "gpu": "gpu_ns",
     "gpu_copy": "copy_ns",
+    "alloc_objects": "allocs",
+    "alloc_space": "alloc_bytes",
+    "inuse_space": "live_bytes",
+    "peak_space": "peak_bytes",
 }
 SAMPLE = re.compile(r"^ +((?: *-?\d+)+): (?:\d+ )*$", re.MULTILINE)
 
@@ -49,6 +53,8 @@ def samples(workspace: Workspace, profile: Path, file: Path) -> str:
     lacking = [name for name in ("time", "hits", "calls") if name not in found]
     if expected["gpu_ns"] and "gpu" not in found:
         lacking.append("gpu")
+    if expected["allocs"] and "inuse_space" not in found:
+        lacking.append("inuse_space")
     if lacking:
         raise Mismatch(f"it has no {', '.join(lacking)}")
     for name in OURS.keys() & found.keys():

@@ -33,6 +33,8 @@ PROGRAMS = (
     Program("modules", THREE_MODULES),
     Program("modules-traced", THREE_MODULES, TRACE),
     Program("builtins", THREE_MODULES, ("--builtins",)),
+    Program("memory", THREE_MODULES, ("--memory",)),
+    Program("memory-traced", THREE_MODULES, ("--memory", *TRACE)),
     Program("gpu", GPU, ("--gpu-api",), gpu=True),
     Program("gpu-whole", GPU, ("--whole",), gpu=True),
     Program("gpu-traced", GPU, ("--whole", "--gpu-api", *TRACE), gpu=True),

@@ -30,6 +30,11 @@ jsonschema.validate(whole, schema)
 print("no error", f"({cut} events not looked at)" if cut else "")
 """
 MOST_BYTES = 50_000_000
+MEMORY = {  # views in bytes
+    "memory at the peak by line": "peak_bytes",
+    "live memory by line": "live_bytes",
+    "allocated memory by line": "alloc_bytes",
+}
 MOST_SHOWN = 3  # profiles of a file, in a report
 # The bundle does not export its importer; this makes the importer global.
 HIDDEN = re.compile(
@@ -135,18 +140,21 @@ def own(workspace: Workspace, profile: Path, file: Path) -> str:
     profiles, expected = imported(workspace, file), workspace.expected(profile)
     sums: dict[str, float] = {}
     for one in profiles:
-        if one["unit"] != "nanoseconds":
-            raise Mismatch(f"{one['name']} is in {one['unit']}")
         what = one["name"].rpartition(": ")[2]
+        if one["unit"] != ("bytes" if what in MEMORY else "nanoseconds"):
+            raise Mismatch(f"{one['name']} is in {one['unit']}")
         sums[what] = sums.get(what, 0) + one["total"]
-    known = {"GPU time by line": "gpu_ns", "copies by line": "copy_ns"}
+    known = {"GPU time by line": "gpu_ns", "copies by line": "copy_ns", **MEMORY}
     if expected["slices"]:
         known["by function"] = "covered_ns"
     else:
         known |= {"by function": "self_ns", "by line": "lines_ns"}
     for what, name in known.items():
         same(what, sums.get(what, 0), expected[name], expected["rounding"])
-    return ", ".join(f"{what} {ns:.0f} ns" for what, ns in sums.items())
+    return ", ".join(
+        f"{what} {number:.0f} {'bytes' if what in MEMORY else 'ns'}"
+        for what, number in sums.items()
+    )
 
 
 def schema(workspace: Workspace, _: Path, file: Path) -> str:

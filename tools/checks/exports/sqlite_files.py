@@ -21,6 +21,12 @@ SUMS = {  # one number each, by the name of ours
     "select count(*) from slices": "slices",
     "select count(*) from threads": "threads",
 }
+OF_MEMORY = {  # the same, if there is any
+    "select sum(own_allocs) from memory_by_line": "allocs",
+    "select sum(own_alloc_bytes) from memory_by_line": "alloc_bytes",
+    "select sum(own_live_bytes) from memory_by_line": "live_bytes",
+    "select sum(peak_bytes) from memory_runs": "peak_bytes",
+}
 VIEWS = ("hot_lines", "callers", "callees")
 # Functions whose edges do not sum to their total: there must be none.
 EDGES = """
@@ -42,9 +48,11 @@ def shell(workspace: Workspace, profile: Path, file: Path) -> str:
     found = ask(workspace, file, "pragma integrity_check; pragma foreign_key_check")
     if found != ["ok"]:
         raise Mismatch(f"it is damaged: {found[:3]}")
-    for query, name in SUMS.items():
+    expected = workspace.expected(profile)
+    sums = {**SUMS, **OF_MEMORY} if expected["allocs"] else SUMS
+    for query, name in sums.items():
         (number,) = ask(workspace, file, query)
-        same(query, int(number or 0), workspace.expected(profile)[name])
+        same(query, int(number or 0), expected[name])
     counts = {name: ask(workspace, file, f"select * from {name}") for name in VIEWS}  # noqa: S608  # our own views
     if uneven := ask(workspace, file, EDGES):
         raise Mismatch(f"edges do not sum to the total of {uneven[0]}")
