@@ -237,11 +237,29 @@ def edge_gpu_ns(profile: Profile) -> dict[EdgeKey, int]:
     for one in gpu.sums:
         if one.kind in GPU_TIME_KINDS and one.path != NO_PATH:
             times[one.path] += one.ns
+    return _summed_on_edges(
+        profile, ((gpu.paths[path].lines, ns) for path, ns in times.items())
+    )
+
+
+def edge_alloc_bytes(profile: Profile) -> dict[EdgeKey, int]:
+    """Return what was allocated (bytes) in the calls of each edge, as `edge_gpu_ns`."""
+    memory = profile.memory
+    return _summed_on_edges(
+        profile,
+        ((memory.paths[one.path].lines, one.alloc_bytes) for one in memory.sums),
+    )
+
+
+def _summed_on_edges(
+    profile: Profile, paths: Iterable[tuple[Collection[tuple[Key, int]], int]]
+) -> dict[EdgeKey, int]:
+    """Return the sums of numbers of paths over each edge on them."""
     between = _Between(profile.calls)
     found: dict[EdgeKey, int] = {}
-    for path, ns in times.items():
-        for key in dict.fromkeys(_edges_on_path(gpu.paths[path].lines, between)):
-            found[key] = found.get(key, 0) + ns
+    for lines, number in paths:
+        for key in dict.fromkeys(_edges_on_path(lines, between)):
+            found[key] = found.get(key, 0) + number
     return found
 
 

@@ -158,6 +158,7 @@ def names_of_profile(profile: Profile) -> ShortNames:
         *(nodes.functions[index] for index in {*nodes.column("function")}),
         *(call.function for call in profile.calls.merged),
         *(key for path in profile.gpu.paths for key, _ in path.lines),
+        *(key for path in profile.memory.paths for key, _ in path.lines),
     }
     return ShortNames((file for file, _, _ in keys if file), keys)
 
