@@ -168,9 +168,9 @@ class _Brief:
         yield from self._callers(place[0])
         if wait:
             yield _Piece((_WHY, 0), f"waits: {wait}")
-        yield from self._why(place)
         if memory := peak_words(self._profile):
             yield _Piece((_MEMORY, 0), f"memory: {memory}")
+        yield from self._why(place)
         for number, row in enumerate(others):
             if self._is_gpu(row) or self._share(row.self_ns) >= _MIN_SHARE:
                 yield from self._line(row, (_NEXT, number))

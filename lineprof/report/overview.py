@@ -22,7 +22,7 @@ from lineprof.model.names import short_names
 from lineprof.model.records import RUNNABLE
 from lineprof.model.run_parts import clock_ns, run_parts
 from lineprof.report import markdown
-from lineprof.report.advice import brief, first_finding
+from lineprof.report.advice import brief, first_findings
 from lineprof.report.call_tree import Whole, branches, note_lines
 from lineprof.report.columns import DATA, SOURCE_TITLE, Column
 from lineprof.report.functions import columns_of_hot_lines, hottest_lines
@@ -293,10 +293,10 @@ def _calls(
 
 
 def _advice(profile: Profile, sources: Sources, terminal: Terminal) -> Iterator[str]:
-    """Yield the first finding about the program."""
-    found = first_finding(profile, sources)
-    if found is not None:
-        yield terminal.emphasized("First advice")
+    """Yield the first finding about the program, and the first about its memory."""
+    for number, found in enumerate(first_findings(profile, sources)):
+        if not number:
+            yield terminal.emphasized("First advice")
         yield from brief(found, profile, terminal)
 
 

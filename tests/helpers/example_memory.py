@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from example_advice import MS, Called, key_of, made
 
+from lineprof.console.terminal import Terminal
 from lineprof.model.host_memory import (
     HostMemory,
     MemoryCurve,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from lineprof.line_stats import LineStats
 
 KB, MB = 1_000, 1_000_000
+
+WIDE = Terminal(width=1_000)
 
 TEXT = """\
 CACHE = {}

@@ -221,12 +221,14 @@ def test_the_first_screen_has_the_peak_and_the_bytes_of_hot_lines() -> None:
     [row] = [line for line in lines if "program.py:7" in line and "CACHE" in line]
     assert row.split()[3:7] == ["6.400", "MB", "6.400", "MB"]
     assert any(line.startswith("  --memory ") for line in lines)
+    assert any(line.startswith("growing-memory at program.py:7: ") for line in lines)
 
 
 def test_a_narrow_first_screen_keeps_the_peak() -> None:
     lines = first_screen(example(), Terminal(width=72))
     assert any(line.startswith("Memory: peak 7.500 MB") for line in lines)
-    assert not any("6.400 MB" in line for line in lines)
+    [row] = [line for line in lines if "CACHE[number] =" in line]
+    assert "MB" not in row
 
 
 def test_the_answer_in_a_few_words_has_the_peak() -> None:
