@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.communication import line_mpi_ns
 from lineprof.model.gpu import GpuNumbers
-from lineprof.model.host_memory import NO_BYTES, MemoryNumbers
+from lineprof.model.host_memory import NO_BYTES, MemoryNumbers, knows_memory
 from lineprof.model.records import (
     GIL,
     IO,
@@ -512,7 +512,7 @@ def waits_footer(profile: Profile, options: Options) -> Iterator[str]:
 
 def memory_lines(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the totals of memory; or why chosen columns of it are empty."""
-    if profile.memory.runs or profile.memory.sums:
+    if knows_memory(profile.memory):
         from lineprof.report.memory_table import memory_footer  # noqa: PLC0415  # few have it
 
         yield from memory_footer(profile)

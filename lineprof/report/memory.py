@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lineprof.console.terminal import PLAIN, box_characters_of
 from lineprof.model.host_memory import (
     NO_BYTES,
+    knows_memory,
     memory_of_lines,
     outside_memory,
     total_memory,
@@ -174,7 +175,7 @@ _PARTS = (
 
 def memory(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the peak and the curve of each process, and the lines behind them."""
-    if not (profile.memory.runs or profile.memory.sums):
+    if not knows_memory(profile.memory):
         yield NO_MEMORY
         return
     terminal = options.terminal
@@ -418,6 +419,6 @@ def memory_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
 def memory_notes(profile: Profile, options: Options) -> Iterator[str]:
     """Yield why there is no number, or that all are estimates, for other programs."""
     if options.csv:
-        if not (profile.memory.runs or profile.memory.sums):
+        if not knows_memory(profile.memory):
             yield NO_MEMORY
         yield from estimate_note(profile)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from lineprof.model.host_memory import largest_run
 from lineprof.model.names import library_of, names_of_profile
 from lineprof.report.columns import About
 from lineprof.report.text_grid import in_bytes, in_words, percent
@@ -22,11 +23,6 @@ OUTSIDE_OF_LINES = "outside of profiled lines"
 def marker(memory: HostMemory) -> Callable[[int], int]:
     """Return what marks sizes (bytes) as estimates, if they are from samples."""
     return About if any(run.sample_bytes for run in memory.runs) else int
-
-
-def largest_run(memory: HostMemory) -> MemoryRun | None:
-    """Return the process with the largest peak; None without memory."""
-    return max(memory.runs, key=lambda run: run.peak_bytes, default=None)
 
 
 def program_line(path: MemoryPath) -> Place | None:

@@ -76,8 +76,6 @@ def with_memory(
 def memory_footer(profile: Profile) -> Iterator[str]:
     """Yield the totals of memory, the part of no line, and what marks mean."""
     memory = profile.memory
-    if not (memory.runs or memory.sums):
-        return
     mark, total = marker(memory), total_memory(memory)
     peak = peak_words(profile)
     yield (
