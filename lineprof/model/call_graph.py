@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
+from lineprof.model.host_memory import NO_BYTES, MemoryNumbers
 from lineprof.model.records import DEEPER, NO_NODE, node_columns
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     K = TypeVar("K")
+    Number = TypeVar("Number", int, MemoryNumbers)
 
     from lineprof.model.profile import Profile
     from lineprof.model.records import CallNode, CallNodes, CallTree, Key, MergedCall
@@ -237,29 +240,35 @@ def edge_gpu_ns(profile: Profile) -> dict[EdgeKey, int]:
     for one in gpu.sums:
         if one.kind in GPU_TIME_KINDS and one.path != NO_PATH:
             times[one.path] += one.ns
-    return _summed_on_edges(
+    return _edge_sums(
         profile, ((gpu.paths[path].lines, ns) for path, ns in times.items())
     )
 
 
-def edge_alloc_bytes(profile: Profile) -> dict[EdgeKey, int]:
-    """Return what was allocated (bytes) in the calls of each edge, as `edge_gpu_ns`."""
+def edge_memory(profile: Profile) -> dict[EdgeKey, MemoryNumbers]:
+    """Return the memory of each edge in which any was allocated.
+
+    It counts once for each edge on its call path, as `edge_gpu_ns` says.
+    """
     memory = profile.memory
-    return _summed_on_edges(
+    return _edge_sums(
         profile,
-        ((memory.paths[one.path].lines, one.alloc_bytes) for one in memory.sums),
+        ((memory.paths[one.path].lines, NO_BYTES.plus(one)) for one in memory.sums),
+        MemoryNumbers.plus,
     )
 
 
-def _summed_on_edges(
-    profile: Profile, paths: Iterable[tuple[Collection[tuple[Key, int]], int]]
-) -> dict[EdgeKey, int]:
-    """Return the sums of numbers of paths over each edge on them."""
+def _edge_sums(
+    profile: Profile,
+    paths: Iterable[tuple[Collection[tuple[Key, int]], Number]],
+    plus: Callable[[Number, Number], Number] = add,
+) -> dict[EdgeKey, Number]:
+    """Return the sum of the numbers of all paths that have an edge, for each edge."""
     between = _Between(profile.calls)
-    found: dict[EdgeKey, int] = {}
+    found: dict[EdgeKey, Number] = {}
     for lines, number in paths:
         for key in dict.fromkeys(_edges_on_path(lines, between)):
-            found[key] = found.get(key, 0) + number
+            found[key] = plus(found[key], number) if key in found else number
     return found
 
 

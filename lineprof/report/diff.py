@@ -862,7 +862,7 @@ def _count(count: CountChange) -> dict[str, object]:
 def _memory_fields(times: Times, part: str = "") -> dict[str, object]:
     """Return the changes of memory, in bytes; {} if a run does not know it."""
     return {
-        f"host_{name.removesuffix('bytes')}{part}bytes": _change(one, one.noise)
+        f"host_{part}{name}": _change(one, one.noise)
         for name, one in times.memory.items()
     }
 

@@ -10,8 +10,8 @@ from lineprof.errors import LineprofError
 from lineprof.model.call_graph import (
     COUNTS_OF_CALLS,
     TIMES_OF_CALLS,
-    edge_alloc_bytes,
     edge_gpu_ns,
+    edge_memory,
     edges,
     function_totals,
     line_self_ns,
@@ -96,7 +96,7 @@ class Calls:
     def __init__(self, profile: Profile) -> None:
         self.numbers = function_totals(profile)
         self.gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
-        self.alloc = edge_alloc_bytes(profile)
+        self.memory = edge_memory(profile)
         self._from: dict[Key, list[Edge]] = {}
         self._into: dict[Key, list[Edge]] = {}
         self._lines: dict[Place, list[Edge]] = {}
@@ -121,6 +121,10 @@ class Calls:
     def on(self, line: Place) -> list[Edge]:
         """Return the calls on a line, the longest first."""
         return self._lines.get(line, [])
+
+    def allocated(self, edge: Edge) -> int:
+        """Return what was allocated (bytes) in calls."""
+        return self.memory.get(edge.ends, NO_BYTES).alloc_bytes
 
     def lines_in(self, file: str) -> list[int]:
         """Return the lines of a file that have calls."""
@@ -432,7 +436,7 @@ class _Drill:
                         edge=edge,
                         self_ns=None,
                         gpu_ns=self.calls.gpu.get(edge.ends),
-                        alloc_bytes=self.calls.alloc.get(edge.ends, 0),
+                        alloc_bytes=self.calls.allocated(edge),
                         part=self._marks.part(edge.callee),
                     )
 
@@ -446,7 +450,7 @@ class _Drill:
         )
         gpu_ns = self.calls.gpu.get(edge.ends, 0)
         text += f", {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
-        size = self.calls.alloc.get(edge.ends, 0)
+        size = self.calls.allocated(edge)
         return f"{text}, {in_bytes(self._mark(size))} allocated" if size else text
 
 

@@ -11,8 +11,8 @@ from lineprof.model.call_graph import (
     COUNTS_OF_CALLS,
     TIMES_OF_CALLS,
     Edge,
-    edge_alloc_bytes,
     edge_gpu_ns,
+    edge_memory,
     edges,
     function_totals,
     line_self_ns,
@@ -105,7 +105,7 @@ def memory_columns(profile: Profile, part: str = "") -> Columns:
 
         return Column(BYTES, _SHOWN[name], value=value, optional=True, spare=4)
 
-    return {f"host_{name}_{part}bytes": column(name) for name in _SHOWN}
+    return {f"host_{part}{name}_bytes": column(name) for name in _SHOWN}
 
 
 def alloc_column(profile: Profile) -> Columns:
@@ -466,7 +466,7 @@ class _Callers:
         self.marks = Marks(profile)
         self._edges = edges(profile.calls)
         self._gpu = edge_gpu_ns(profile) if profile.gpu.sums else None
-        self._alloc = edge_alloc_bytes(profile)
+        self._memory = edge_memory(profile)
         self.columns = {**CALLERS, **alloc_column(profile)}
 
     def rows(self, key: Key) -> tuple[list[_Caller], list[_Caller], list[_Caller]]:
@@ -489,7 +489,9 @@ class _Callers:
             caller_part=self.marks.part(edge.caller),
             mark=self.marks.after(edge.caller),
             gpu_ns=None if self._gpu is None or label else self._gpu.get(edge.ends, 0),
-            alloc_bytes=0 if label else self._alloc.get(edge.ends, 0),
+            alloc_bytes=0
+            if label
+            else self._memory.get(edge.ends, NO_BYTES).alloc_bytes,
         )
 
     def _unknown_calls(self, key: Key, known: Sequence[Edge]) -> Edge | None:

@@ -107,22 +107,22 @@ def _every(name: str) -> Callable[[_Line], int]:
 
 MEMORY: Columns = {
     "hits": Column(COUNT, "Hits", optional=True, spare=3),
-    "host_peak_self_bytes": Column(
+    "host_self_peak_bytes": Column(
         BYTES, "Peak", value=_own("peak_bytes"), optional=True
     ),
-    "peak_share": Column(SHARE, "% Peak", of="host_peak_self_bytes"),
-    "host_live_self_bytes": Column(
+    "peak_share": Column(SHARE, "% Peak", of="host_self_peak_bytes"),
+    "host_self_live_bytes": Column(
         BYTES, "Live", value=_own("live_bytes"), optional=True
     ),
-    "live_share": Column(SHARE, "% Live", of="host_live_self_bytes"),
-    "host_temp_self_bytes": Column(
+    "live_share": Column(SHARE, "% Live", of="host_self_live_bytes"),
+    "host_self_temp_bytes": Column(
         BYTES, "Temp", value=_own("temp_bytes"), optional=True
     ),
-    "host_alloc_self_bytes": Column(
+    "host_self_alloc_bytes": Column(
         BYTES, "Alloc", value=_own("alloc_bytes"), optional=True
     ),
-    "host_allocs_self": Column(COUNT, "Blocks", value=_own("allocs"), spare=2),
-    "host_freed_self_bytes": Column(BYTES, value=_own("freed_bytes")),
+    "host_self_allocs": Column(COUNT, "Blocks", value=_own("allocs"), spare=2),
+    "host_self_freed_bytes": Column(BYTES, value=_own("freed_bytes")),
     "host_allocs": Column(COUNT, value=_every("allocs")),
     **{f"host_{name}": Column(BYTES, value=_every(name)) for name in _SIZES},
     "path": Column(DATA),
@@ -153,21 +153,21 @@ _PARTS = (
         name="peak_bytes",
         heading="At the peak, by own bytes",
         nothing="No line held memory at the peak",
-        columns=("host_peak_self_bytes", "peak_share", "host_alloc_self_bytes"),
+        columns=("host_self_peak_bytes", "peak_share", "host_self_alloc_bytes"),
     ),
     _Part(
         name="live_bytes",
         heading="Live at the end",
         nothing="No memory was live at the end",
-        columns=("host_live_self_bytes", "live_share", "host_alloc_self_bytes"),
+        columns=("host_self_live_bytes", "live_share", "host_self_alloc_bytes"),
     ),
     _Part(
         name="temp_bytes",
         heading="Freed before the line ended",
         nothing="No line freed its own memory before it ended",
         columns=(
-            *("host_temp_self_bytes", "host_alloc_self_bytes"),
-            *("host_allocs_self", "hits"),
+            *("host_self_temp_bytes", "host_self_alloc_bytes"),
+            *("host_self_allocs", "hits"),
         ),
     ),
 )
@@ -335,9 +335,9 @@ def _table(
         shown,
         context,
         titles={name: MEMORY[name].title for name in columns},
-        late=("host_allocs_self", "hits"),
+        late=("host_self_allocs", "hits"),
         heat=[percent_of(size(row), whole) for row in shown],
-        totals=dict.fromkeys(("host_peak_self_bytes", "host_live_self_bytes"), whole),
+        totals=dict.fromkeys(("host_self_peak_bytes", "host_self_live_bytes"), whole),
     )
     more = rows[len(shown) :]
     if more:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lineprof.model.host_memory import largest_run
 from lineprof.model.names import library_of, names_of_profile
+from lineprof.model.relation import NONE
 from lineprof.report.columns import About
 from lineprof.report.text_grid import in_bytes, in_words, percent
 
@@ -35,11 +36,14 @@ def program_line(path: MemoryPath) -> Place | None:
 
 
 def holders(memory: HostMemory, process: int) -> Counter[Place | None]:
-    """Return the bytes that lines of the program held at the peak of a process."""
+    """Return the bytes that lines of the program held at the peak of a process.
+
+    If the processes were added up, they are those of all.
+    """
     found: Counter[Place | None] = Counter()
     for one in memory.sums:
         path = memory.paths[one.path]
-        if path.process == process:
+        if path.process in {process, NONE}:
             found[program_line(path)] += one.peak_bytes
     return found
 
@@ -60,9 +64,10 @@ def peak_words(profile: Profile) -> str:
         count = len(memory.runs)
         text += f" in process {pid_of(profile, run)}"
         text += f" (the peaks of {count} processes add up to {every})"
-    for place, size in holders(memory, run.process).most_common(1):
+    held = holders(memory, run.process)
+    for place, size in held.most_common(1):
         if size:
-            share = percent(size, run.peak_bytes)
+            share = percent(size, held.total())
             text += f": {share} {_by(profile, place)}"
     return text
 

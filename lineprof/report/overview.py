@@ -77,7 +77,7 @@ _MIN_TAIL_WIDTH = 64  # and on one that is narrower still, neither
 # machine: it needs a larger part, and a share of the run.
 _MIN_WAIT_SHARE, _MIN_READY_SHARE, _MIN_READY_OF_RUN = 0.1, 0.25, 0.01
 
-_MEMORY = ("host_alloc_self_bytes", "host_peak_self_bytes")  # columns, if there is room
+_MEMORY = ("host_self_alloc_bytes", "host_self_peak_bytes")  # columns, if there is room
 
 _RUN = "% Run"  # title of all shares
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import example_memory
+import example_leak
 import pytest
 from example_advice import FILE, MS, advice, found
-from example_memory import MB, REPLY, SERVE, example, sums
+from example_leak import MB, REPLY, SERVE, example, sums
 from view_text import lines_of
 
 from lineprof.advice import memory
@@ -294,7 +294,7 @@ def test_the_advice_has_bytes_and_the_share_of_the_peak() -> None:
 def test_the_first_screen_has_the_first_finding_about_memory() -> None:
     stats = example()
     [one] = first_findings(stats, Sources(stats.sources))
-    first, second = brief(one, stats, example_memory.WIDE)
+    first, second = brief(one, stats, example_leak.WIDE)
     assert first.startswith("growing-memory at program.py:7: What this line")
     assert "a cache with a largest size" in second
     assert REPLY[0] == FILE

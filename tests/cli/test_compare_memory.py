@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import example_memory
+import example_leak
 import pytest
-from example_memory import KB, MB, example, memory, sums
+from example_leak import KB, MB, example, memory, sums
 
 from lineprof.cli.budget_file import read_budgets
 from lineprof.config import ConfigError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("here")]
 
-PEAK = example_memory.RUN.peak_bytes
+PEAK = example_leak.RUN.peak_bytes
 WITHOUT = example(HostMemory())
 
 
@@ -41,9 +41,7 @@ def cached(size: int, **run: int) -> LineStats:
     one = one._replace(alloc_bytes=size, peak_bytes=size)
     numbers = {"peak_bytes": PEAK + more, **run}
     return example(
-        old._replace(
-            sums=(*others, one), runs=(example_memory.RUN._replace(**numbers),)
-        )
+        old._replace(sums=(*others, one), runs=(example_leak.RUN._replace(**numbers),))
     )
 
 
@@ -98,8 +96,8 @@ def test_the_band_of_one_run_is_two_percent_of_what_was_allocated(
 def test_several_runs_tell_smaller_changes() -> None:
     before, after = [example()] * 3, [cached(6_400 * KB + 100_000)] * 3
     [row] = json_of(of(before, after))["memory_lines"]
-    assert row["host_alloc_self_bytes"]["change"] == 100_000
-    assert row["host_alloc_self_bytes"]["noise"] == 19_200
+    assert row["host_self_alloc_bytes"]["change"] == 100_000
+    assert row["host_self_alloc_bytes"]["noise"] == 19_200
     noisy = [cached(6_400 * KB + more) for more in (0, 100_000, 200_000)]
     assert json_of(of(before, noisy))["memory_lines"] == []
 
@@ -109,7 +107,7 @@ def test_rows_in_json_have_the_bytes_of_both_sides() -> None:
     assert data["host_peak_bytes"]["before"] == PEAK
     assert data["host_live_bytes"]["after"] == 12_900 * KB
     [row] = data["memory_lines"]
-    assert row["host_peak_self_bytes"]["after_runs"] == [12_800 * KB]
+    assert row["host_self_peak_bytes"]["after_runs"] == [12_800 * KB]
     assert row["within_noise"] is True  # of times
     assert data["more_memory_lines"] == 0
     assert data["verdict"].startswith("Memory: peak 7.500 MB before, 13.90 MB after")
@@ -144,7 +142,7 @@ def test_one_side_without_memory_is_noted() -> None:
 def test_a_line_that_allocated_and_did_not_run_is_a_row() -> None:
     old = memory()
     path = old.paths[3]._replace(
-        lines=(*old.paths[3].lines[:1], (example_memory.REPLY, 8))
+        lines=(*old.paths[3].lines[:1], (example_leak.REPLY, 8))
     )
     more = sums(path=4, allocs=1, alloc_bytes=MB)
     added = example(old._replace(paths=(*old.paths, path), sums=(*old.sums, more)))
@@ -214,7 +212,7 @@ def test_a_function_that_allocated_nothing_holds() -> None:
 
 
 def test_estimates_say_so() -> None:
-    run = example_memory.RUN._replace(sample_bytes=512 * KB)
+    run = example_leak.RUN._replace(sample_bytes=512 * KB)
     [one] = checked(
         "[program]\nmax_host_peak = '1 MB'", example(memory()._replace(runs=(run,)))
     )
@@ -223,7 +221,7 @@ def test_estimates_say_so() -> None:
 
 def test_several_processes_have_the_largest_peak() -> None:
     both = memory()
-    small = example_memory.RUN._replace(process=1, peak_bytes=MB)
+    small = example_leak.RUN._replace(process=1, peak_bytes=MB)
     two = example(
         both._replace(runs=(*both.runs, small)),
         processes=[*example().processes] * 2,

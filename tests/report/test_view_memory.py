@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import example_calls
-import example_memory
+import example_leak
 import example_stats
 import pytest
-from example_memory import KB, MB, REPLY, SERVE, example, memory, sums
+from example_leak import KB, MB, REPLY, SERVE, example, memory, sums
 from view_text import lines_of, rows_below, text_of
 
 from lineprof.console.terminal import Terminal
@@ -21,6 +21,7 @@ from lineprof.model.host_memory import (
     MemoryPath,
     MemoryRun,
 )
+from lineprof.model.relation import NONE
 from lineprof.report import VIEWS, default_view
 from lineprof.report.markdown import DOCUMENT
 from lineprof.report.memory import heights
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.once  # views of fixed profiles
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-MS = example_memory.MS
+MS = example_leak.MS
 TWO = [
     example_stats.PROCESS,
     example_stats.PROCESS._replace(pid=example_stats.PROCESS.pid + 1),
@@ -44,13 +45,18 @@ TWO = [
 
 def of_two_processes() -> LineStats:
     """Return a profile of two processes, with peaks of 3 MB and 5 MB."""
-    paths = (MemoryPath(0, ((REPLY, 7),)), MemoryPath(1, ((REPLY, 7),)))
+    paths = (
+        MemoryPath(0, ((REPLY, 7),)),
+        MemoryPath(1, ((REPLY, 7),)),
+        MemoryPath(1, ()),
+    )
     return example(
         HostMemory(
             paths=paths,
             sums=(
                 sums(path=0, allocs=1, alloc_bytes=3 * MB, peak_bytes=3 * MB),
                 sums(path=1, allocs=1, alloc_bytes=5 * MB, peak_bytes=4 * MB),
+                sums(path=2, allocs=1, alloc_bytes=MB, peak_bytes=MB),
             ),
             runs=(
                 MemoryRun(process=0, peak_bytes=3 * MB, peak_ns=10 * MS),
@@ -63,7 +69,7 @@ def of_two_processes() -> LineStats:
 
 def sampled() -> LineStats:
     """Return the example as one of samples."""
-    run = example_memory.RUN._replace(sample_bytes=512 * KB)
+    run = example_leak.RUN._replace(sample_bytes=512 * KB)
     return example(memory()._replace(runs=(run,)))
 
 
@@ -241,7 +247,7 @@ def test_bytes_of_a_library_are_held_by_the_line_of_the_program() -> None:
     only = HostMemory(
         paths=(MemoryPath(0, ((SERVE, 13), (library, 345))),),
         sums=(sums(path=0, allocs=1, alloc_bytes=MB, peak_bytes=MB),),
-        runs=(example_memory.RUN._replace(peak_bytes=MB),),
+        runs=(example_leak.RUN._replace(peak_bytes=MB),),
     )
     assert "100.0 % by program.py:13" in "\n".join(lines_of(example(only), "text"))
     rows = rows_below(lines_of(example(only), "memory"), "Peak   % Peak")
@@ -261,13 +267,13 @@ def test_the_rows_of_memory_have_all_numbers() -> None:
     assert data["host_live_bytes"] == 6_500 * KB
     assert data["runs"][0]["peak_ns"] == 80 * MS
     assert len(data["curves"][0]["live_bytes"]) == 100
-    assert [(one["line"], one["host_peak_self_bytes"]) for one in data["rows"]] == [
+    assert [(one["line"], one["host_self_peak_bytes"]) for one in data["rows"]] == [
         (7, 6_400 * KB),
         (11, MB),
         (None, 100 * KB),
         (6, 0),
     ]
-    assert sum(one["host_alloc_self_bytes"] for one in data["rows"]) == 10 * MB
+    assert sum(one["host_self_alloc_bytes"] for one in data["rows"]) == 10 * MB
     assert data["rows"][0]["path"] == "program.py:13 -> program.py:7"
     [titles, first, *_] = csv.reader(as_csv(made))
     assert dict(zip(titles, first, strict=True))["host_live_bytes"] == f"{6_400 * KB}"
@@ -313,6 +319,13 @@ def test_processes_have_peaks_of_their_own_and_sums_say_so() -> None:
     assert "Peak: a line's is the sum of its parts of 2 peaks" in table
 
 
+def test_processes_that_were_added_up_have_the_lines_of_all() -> None:
+    old = of_two_processes().memory
+    paths = tuple(one._replace(process=NONE) for one in old.paths)
+    stats = example(old._replace(paths=paths), processes=TWO)
+    assert lines_of(stats, "memory")[0].endswith(": 87.5 % by program.py:7")
+
+
 def test_the_list_of_processes_has_their_peaks() -> None:
     lines = lines_of(of_two_processes(), "by", by="process")
     assert ["3.000 MB" in line or "5.000 MB" in line for line in lines[1:]] == [
@@ -321,7 +334,7 @@ def test_the_list_of_processes_has_their_peaks() -> None:
 
 
 def test_what_was_not_counted_is_said() -> None:
-    run = example_memory.RUN._replace(is_native=False, lost=3)
+    run = example_leak.RUN._replace(is_native=False, lost=3)
     text = text_of(example(memory()._replace(runs=(run,))), "memory")
     assert "blocks of Python's allocators alone" in text
     assert "Lost: 3 blocks, for which there was no room." in text
