@@ -37,6 +37,9 @@ MIN_STEP = 0.02
 # By which it may shrink in between, of the same.
 MAX_FALL = 0.05
 
+# Executions of a line, or of that of the program: fewer build one thing.
+MIN_HITS = 100
+
 # Moments of a curve: fewer say little about the parts of a run.
 MIN_MOMENTS = 2 * PARTS
 
@@ -50,8 +53,12 @@ MIN_LOWER_SHARE = 0.15
 # Of what it allocated, freed before the line ended; of its peak, live at the end.
 MIN_TEMP, MAX_LIVE = 0.9, 0.01
 
-# Of the run, in which a temporary may have half of its bytes or more.
-MAX_HELD = 0.2
+# Of the run, for which a temporary may have half of its bytes or more; what a program
+# works with for longer is none.
+MAX_HELD = 0.5
+
+# The same of the time that the line took, which is without the cost of measuring.
+MAX_HELD_OF_LINE = 1.5
 
 
 class _Process(NamedTuple):
@@ -105,6 +112,7 @@ def growing_lines(evidence: Evidence) -> Iterator[Finding]:
         found
         for process in _processes(evidence)
         for line in process.own
+        if max(map(evidence.hits, (line, process.places[line]))) >= MIN_HITS
         for found in _growing(process, line)
     )
 
@@ -115,7 +123,7 @@ def temporary_peaks(evidence: Evidence) -> Iterator[Finding]:
         found
         for process in _processes(evidence)
         for line in process.own
-        for found in _temporary(process, line)
+        for found in _temporary(process, line, evidence)
     )
 
 
@@ -211,7 +219,7 @@ def _levels(times_ns: Sequence[int], sizes: Sequence[int]) -> list[int]:
 # Temporaries.
 
 
-def _temporary(process: _Process, line: Line) -> Iterator[Finding]:
+def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Finding]:
     """Yield that a temporary of a line made the peak, if one did."""
     run, numbers = process.run, process.own[line]
     size = numbers.peak_bytes
@@ -220,7 +228,13 @@ def _temporary(process: _Process, line: Line) -> Iterator[Finding]:
         return
     sizes = process.bytes_of(line)
     is_temp = numbers.temp_bytes >= MIN_TEMP * numbers.alloc_bytes
-    if not (is_temp or _is_short(process.curve.times_ns, sizes, size)):
+    times_ns = process.curve.times_ns
+    held_ns = _held_ns(times_ns, sizes, size)
+    row = evidence.lines(line[0]).get(line[1])
+    is_of_line = row is not None and held_ns <= MAX_HELD_OF_LINE * row.time_ns
+    if not (is_temp or (len(sizes) >= MIN_MOMENTS and is_of_line)):
+        return
+    if sizes and held_ns > MAX_HELD * times_ns[-1]:
         return
     without = max(
         (
@@ -233,7 +247,7 @@ def _temporary(process: _Process, line: Line) -> Iterator[Finding]:
     if without > (1 - MIN_LOWER_SHARE) * run.peak_bytes:
         return
     words = process.in_words
-    when = "before the line ended" if is_temp else "soon after"
+    when = "freed before the line ended" if is_temp else "held no longer than it ran"
     yield process.finding(
         TEMPORARY_PEAK,
         line,
@@ -248,20 +262,17 @@ def _temporary(process: _Process, line: Line) -> Iterator[Finding]:
     )._replace(
         measured=f"{words(size)} that {process.subject(line)} allocated were live at"
         f" the peak, {percent(size / run.peak_bytes)} of {words(run.peak_bytes)}, and"
-        f" were freed {when}; without them the most that was seen live is"
+        f" were {when}; without them the most that was seen live is"
         f" {words(without)}.",
         advice="It usually helps to work in parts, or in place, so that the temporary"
         " is smaller.",
     )
 
 
-def _is_short(times_ns: Sequence[int], sizes: Sequence[int], peak: int) -> bool:
-    """Return whether a line has half of its peak or more for a short time alone."""
-    if len(sizes) < MIN_MOMENTS:
-        return False
-    held_ns = sum(
+def _held_ns(times_ns: Sequence[int], sizes: Sequence[int], peak: int) -> int:
+    """Return for how long (ns) a line had half of its peak or more, as far as known."""
+    return sum(
         later - earlier
         for size, (earlier, later) in zip(sizes, pairwise(times_ns))
         if 2 * size >= peak
     )
-    return held_ns <= MAX_HELD * times_ns[-1]

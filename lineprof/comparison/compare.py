@@ -542,7 +542,7 @@ _SLICE_NS = 4_000_000  # that others have a processor before one that was woken 
 
 _ALLOC_SHARE, _LIVE_SHARE = 0.02, 0.05  # of bytes
 
-_LEAST_BYTES = 64_000
+_LEAST_BYTES = 16_000
 
 _UNSEEN = 0.5  # of the waits for a processor, which may have looked like others
 

@@ -111,6 +111,11 @@ def test_data_that_are_loaded_once_do_not() -> None:
     assert places(grown(last_eighth), GROWING) == []
 
 
+def test_one_thing_that_is_built_over_the_whole_run_does_not() -> None:
+    assert places(grown(steady(), lines=((SERVE, 13),)), GROWING) == [13]
+    assert places(grown(steady(), lines=((SERVE, 11),)), GROWING) == []  # it ran once
+
+
 def test_growth_may_begin_after_the_start_and_slow_down() -> None:
     assert places(grown([*[0] * 16, *steady(64)]), GROWING) == [7]
     slower = [round(8 * MB * (number / 80) ** 0.5) for number in range(1, 81)]
@@ -238,10 +243,22 @@ def test_a_temporary_that_makes_the_peak_is_found() -> None:
     )
 
 
-def test_a_result_that_is_soon_dropped_is_found() -> None:
-    [one] = found(peaked(temp_bytes=0), TEMPORARY)
-    assert "were freed soon after" in one.measured
-    assert found(peaked(temp_bytes=0, held=17), TEMPORARY) == []
+def test_bytes_that_are_held_while_their_line_runs_are_found() -> None:
+    [one] = found(peaked(temp_bytes=0, held=40), TEMPORARY)  # line 6 took 40 ms
+    assert "and were held no longer than it ran; without" in one.measured
+    stats = peaked(temp_bytes=0, held=5)
+    [serve, reply] = stats.functions
+    cells = [
+        one._replace(time_ns=3 * MS) if one.line == 6 else one
+        for one in reply.thread_lines
+    ]
+    short = stats.with_functions([serve, reply._replace(thread_lines=tuple(cells))])
+    assert found(short, TEMPORARY) == []
+
+
+def test_what_a_program_works_with_for_most_of_the_run_is_no_temporary() -> None:
+    assert len(found(peaked(held=40), TEMPORARY)) == 1
+    assert found(peaked(held=41), TEMPORARY) == []
 
 
 @pytest.mark.parametrize(
