@@ -11,6 +11,7 @@ import example_calls
 import example_leak
 import example_stats
 import pytest
+from as_python import run
 from example_leak import KB, MB, REPLY, SERVE, example, memory, sums
 from view_text import lines_of, rows_below, text_of
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.once  # views of fixed profiles
 
+EXAMPLE = Path(__file__).parents[2] / "examples" / "page_server.py"
 GOLDEN = Path(__file__).parents[1] / "golden"
 MS = example_leak.MS
 TWO = [
@@ -252,6 +254,11 @@ def test_bytes_of_a_library_are_held_by_the_line_of_the_program() -> None:
     assert "100.0 % by program.py:13" in "\n".join(lines_of(example(only), "text"))
     rows = rows_below(lines_of(example(only), "memory"), "Peak   % Peak")
     assert "decoder.py:345" in rows[0]
+
+
+def test_the_example_keeps_a_page_for_each_request() -> None:
+    done = run([str(EXAMPLE)], cwd=None)
+    assert done.out == "6,000 requests, 6.7 MB sent, 6,000 pages kept\n"
 
 
 # --memory.
