@@ -102,8 +102,11 @@ def test_every_example_ends_in_its_table(checkout: Path) -> None:
     examples = sorted(path.name for path in (checkout / "examples").glob("*.py"))
     # These need the doubles: see test_gpu_table.py and test_gpu_idle.py.
     simulated = ["simulated_gpu.py", "starved_gpu.py"]
-    assert examples == ["access_log.py", "gpu_train.py", "lookup.py", *simulated]
-    for name in set(examples) - set(simulated):
+    whole = ["page_server.py"]  # it has a first screen
+    chosen = ["access_log.py", "gpu_train.py", "lookup.py"]
+    assert examples == [*chosen, *whole, *simulated]
+    assert "Hottest lines" in run(f"kernprof -l -v examples/{whole[0]}", checkout)
+    for name in chosen:
         table = run(f"kernprof -l -v examples/{name}", checkout)
         assert "Line #      Hits         Time  Per Hit   % Time  Line Contents" in table
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice import containers, gpu, lines, loops
+from lineprof.advice import containers, gpu, lines, loops, memory
 from lineprof.advice.finding import Evidence, Finding
 from lineprof.model.gpu_idle import has_launches
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lineprof.model.gpu_idle import IdleSums
     from lineprof.model.profile import Profile
 
-__all__ = ["KINDS", "Advice", "Finding", "advise", "first_finding"]
+__all__ = ["KINDS", "Advice", "Finding", "advise", "first_findings"]
 
 _OF_SOURCE = (
     loops.HOT_LOOP,
@@ -39,6 +39,8 @@ _OF_GPU = (
     gpu.GPU_IDLE,
 )
 
+_OF_MEMORY = (memory.GROWING, memory.TEMPORARY_PEAK)
+
 KINDS = (
     *_OF_SOURCE,
     lines.UNEVEN_LINE,
@@ -46,6 +48,7 @@ KINDS = (
     lines.SYSTEM_TIME,
     lines.IMBALANCE,
     *_OF_GPU,
+    *_OF_MEMORY,
 )
 
 _MAX_NAMED = 3  # files without a tree
@@ -54,7 +57,7 @@ _MAX_NAMED = 3  # files without a tree
 class Advice(NamedTuple):
     """The findings of a profile, and what could not be looked at."""
 
-    findings: tuple[Finding, ...]  # most costly first; about the machine last
+    findings: tuple[Finding, ...]  # by time, then by bytes; about the machine last
     checked: tuple[str, ...]  # kinds that were looked for
     unchecked: tuple[tuple[str, str], ...]  # kinds without data in the profile, and why
     missing: tuple[str, ...]  # sentences about files without source text
@@ -62,7 +65,7 @@ class Advice(NamedTuple):
 
     @property
     def first(self) -> Finding | None:
-        """The finding to begin with, as `first_finding` returns it."""
+        """The finding to begin with, as `first_findings` returns it."""
         kept = [one for one in self.findings if one.kind != lines.BUSY_PROCESSORS]
         return _first(kept)
 
@@ -85,14 +88,17 @@ def advise(profile: Profile, sources: SourceLines, idle_sums: IdleSums) -> Advic
     )
 
 
-def first_finding(
+def first_findings(
     profile: Profile, sources: SourceLines, idle_sums: IdleSums
-) -> Finding | None:
-    """Return the most costly finding about the program, None without findings.
+) -> list[Finding]:
+    """Return the most costly findings about the program: of time, and of memory.
 
     An import, which a program can seldom do without, comes after all others.
     """
-    return _first(_of_program(Evidence(profile, sources), idle_sums))
+    found = _of_program(Evidence(profile, sources), idle_sums)
+    of_time = _first([one for one in found if not one.cost_bytes])
+    of_memory = _first([one for one in found if one.cost_bytes])
+    return [one for one in (of_time, of_memory) if one]
 
 
 def _first(found: list[Finding]) -> Finding | None:
@@ -114,10 +120,14 @@ def _of_program(evidence: Evidence, idle_sums: IdleSums) -> list[Finding]:
         *gpu.lines_of_sums(evidence),
         *gpu.pageable_copies(evidence),
         *gpu.idle_devices(evidence, idle_sums),
+        *memory.growing_lines(evidence),
+        *memory.temporary_peaks(evidence),
     ]
     found += loops.hot_loops(evidence, found)
     order = {kind: index for index, kind in enumerate(KINDS)}
-    found.sort(key=lambda one: (-one.cost_ns, order[one.kind], one.places))
+    found.sort(
+        key=lambda one: (-one.cost_ns, -one.cost_bytes, order[one.kind], one.places)
+    )
     return found
 
 
@@ -169,6 +179,8 @@ def _relevant(profile: Profile) -> Iterator[str]:
     without: set[str] = set()
     if not profile.gpu.sums:
         without |= {*_OF_GPU}
+    if not profile.memory.curves:
+        without |= {*_OF_MEMORY}
     if not lines.known_ranks(profile):
         without.add(lines.IMBALANCE)
     if not profile.breakdowns:

@@ -48,11 +48,12 @@ class Finding(NamedTuple):
 
     kind: str  # one of `lineprof.advice.advise.KINDS`
     places: tuple[Line, ...]  # the line that it is about first
-    cost_ns: int  # the time that it is about
-    share: float  # of the run, 0 to 1: see `Evidence.run_ns`
+    cost_ns: int  # the time that it is about; 0 if it is about memory
+    share: float  # of the run, 0 to 1: see `Evidence.run_ns`; of memory, of the peak
     numbers: tuple[tuple[str, Number], ...]  # behind it, by name
     measured: str  # one sentence: the fact
     advice: str  # one sentence: what usually helps
+    cost_bytes: int = 0  # of host memory, if it is about that
 
 
 class Evidence:

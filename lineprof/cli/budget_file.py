@@ -16,12 +16,13 @@ from lineprof.model.budgets import (
     LINE,
     PROGRAM,
     SHARE,
+    SIZE,
     TIME,
     Budget,
     Budgets,
     Limit,
 )
-from lineprof.model.units import NS_OF_UNIT
+from lineprof.model.units import BYTES_OF_UNIT, NS_OF_UNIT
 from lineprof.patterns import check, did_you_mean, near, parse
 
 if TYPE_CHECKING:
@@ -36,9 +37,13 @@ _HEADER = f"[{'.'.join(_TABLES)}]"
 
 _NUMBER = re.compile(r"(\d{1,18}(?:_\d+)*(?:\.\d{1,18})?)\s*(\S*)", re.ASCII)
 
-_UNITS = {**NS_OF_UNIT, "min": 60 * 10**9}
+_UNITS: Mapping[str, Mapping[str, int]] = {
+    TIME: {**NS_OF_UNIT, "min": 60 * 10**9},
+    SHARE: {"%": 1},
+    SIZE: BYTES_OF_UNIT,
+}
 
-_EXAMPLES = {TIME: "'30 ms'", SHARE: "'40 %'", COUNT: "1000"}
+_EXAMPLES = {TIME: "'30 ms'", SHARE: "'40 %'", COUNT: "1000", SIZE: "'10 MB'"}
 
 _NAMES = {FUNCTION: ("name",), LINE: ("at", "file", "text")}
 
@@ -210,7 +215,7 @@ class _Reader:
         if text.startswith("-"):
             self._fail(place, f"{shown} is negative", f"write {example}")
         found = _NUMBER.fullmatch(text)
-        units = {"%": 1} if kind == SHARE else _UNITS
+        units = _UNITS[kind]
         if found is None or found[2] not in units:
             hint = f"write {example}; units are {', '.join(dict.fromkeys(units))}"
             no_unit = found is not None and not found[2]

@@ -25,10 +25,12 @@ from lineprof.console.output import print_errors, print_lines
 from lineprof.console.progress import Progress
 from lineprof.errors import LineprofError
 from lineprof.files import checked_name
+from lineprof.report import diff_memory
 from lineprof.report.budgets import (
     FORMATS,
     HOLDS,
     Checked,
+    growths,
     has_gpu,
     outcomes,
     slowdowns,
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from lineprof.report.budgets import Outcome
     from lineprof.report.diff import Difference
 
-_MAX_SLOWDOWN, _MIN_PERCENT = "10%", 1.0
+_MAX_SLOWDOWN, _MAX_GROWTH, _MIN_PERCENT = "10%", "10%", 1.0
 
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
@@ -79,9 +81,17 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         _slowdown,
     )
     add(
+        "--max-growth SHARE",
+        "by how much the memory of the program and of each function may be more than"
+        " that of the baseline, if both have it, in %% (default:"
+        f" {_MAX_GROWTH.replace('%', '%%')})",
+        _slowdown,
+    )
+    add(
         "--min-percent SHARE",
         "let functions pass whose slowdown is a smaller share of the time of all"
-        f" lines, in %% (default: {_MIN_PERCENT:g})",
+        " lines, or whose growth is one of the memory of the program, in %% (default:"
+        f" {_MIN_PERCENT:g})",
         percent_of,
     )
     add(
@@ -111,7 +121,7 @@ _MAX_DIGITS = 18
 
 def _check(parser: argparse.ArgumentParser, parsed: argparse.Namespace) -> int:
     """Print the budgets that do not hold; return 1 if there are any, else 0."""
-    for flag in ("max_slowdown", "min_percent"):
+    for flag in ("max_slowdown", "max_growth", "min_percent"):
         if getattr(parsed, flag) is not None and not parsed.baseline:
             name = f"--{flag.replace('_', '-')}"
             parser.error(f"{name} is for a --baseline, which is missing")
@@ -172,16 +182,20 @@ def _slowdowns(
     max_percent = parsed.max_slowdown
     if max_percent is None:
         max_percent = _slowdown(_MAX_SLOWDOWN)
+    max_growth = parsed.max_growth
+    if max_growth is None:
+        max_growth = _slowdown(_MAX_GROWTH)
     min_percent = parsed.min_percent
+    if min_percent is None:
+        min_percent = _MIN_PERCENT
     difference = compared(baseline, runs)
-    found = slowdowns(
-        difference.comparison,
-        max_percent,
-        _MIN_PERCENT if min_percent is None else min_percent,
-        _script(runs[0]) or files[0],
-        knows_gpu=all(map(has_gpu, baseline)),
-    )
-    return [*found], [*_notes(difference, max_percent)]
+    comparison, file = difference.comparison, _script(runs[0]) or files[0]
+    knows_gpu = all(map(has_gpu, baseline))
+    found = [
+        *slowdowns(comparison, max_percent, min_percent, file, knows_gpu=knows_gpu),
+        *growths(comparison, max_growth, min_percent, file),
+    ]
+    return found, [*_notes(difference, max_percent)]
 
 
 def _notes(difference: Difference, max_percent: Fraction) -> Iterator[str]:
@@ -195,6 +209,7 @@ def _notes(difference: Difference, max_percent: Fraction) -> Iterator[str]:
     has_any = difference.comparison.has_gpu
     if has_any and not all(map(has_gpu, difference.before)):
         yield "the baseline did not record a GPU: GPU times are not compared"
+    yield from diff_memory.notes(difference.before, difference.after)
     yield from notes_of_comparison(difference)
 
 

@@ -30,6 +30,15 @@ from lineprof.model.call_graph import (
     uncounted,
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
+from lineprof.model.host_memory import (
+    NO_BYTES,
+    MemoryNumbers,
+    knows_memory,
+    largest_run,
+    memory_of_functions,
+    memory_of_lines,
+    total_memory,
+)
 from lineprof.model.own_waits import (
     OwnTime,
     OwnTimes,
@@ -184,6 +193,12 @@ class Times(NamedTuple):
     wait_ns: Change | None = None  # and the rest
     causes: Mapping[str, Change] = {}  # the parts of `wait_ns`
     beyond_noise: Mapping[str, Change] = {}  # see `_beyond_noise`
+    memory: Mapping[str, Change] = {}  # of MEMORY (bytes); {}: a run does not know it
+
+    @property
+    def memory_beyond_noise(self) -> dict[str, Change]:
+        """The changes of memory beyond noise, by the names in MEMORY."""
+        return {name: one for name, one in self.memory.items() if not one.is_noise}
 
     @property
     def knows_waits(self) -> bool:
@@ -413,6 +428,11 @@ def _process_ns(profile: Profile) -> int | None:
     return sum(known) if known and len(known) == len(profile.processes) else None
 
 
+# Numbers of memory that are compared, those of lines and functions without callees. Of
+# the program, the peak is that of the process with the largest one.
+MEMORY = ("alloc_bytes", "live_bytes", "peak_bytes")
+
+
 class _Counts(NamedTuple):
     """The numbers of one function or line in one run."""
 
@@ -423,6 +443,7 @@ class _Counts(NamedTuple):
     hits: int = 0
     wakes: int = 0  # waits, at most
     own: OwnTime = _NO_TIME  # the parts of `self_ns`, if waits are known
+    memory: MemoryNumbers = NO_BYTES  # without callees
 
 
 _NOTHING = _Counts()
@@ -487,6 +508,17 @@ class _Experience(NamedTuple):
         )
         return self.share * band
 
+    def of_memory(self, name: str, change: Change) -> float:
+        """Return the band of a size (bytes).
+
+        The blocks of a program are the same ones in each run, as long as sizes do not
+        depend on hashes and clocks. What is live at a moment depends on collections of
+        garbage, and on threads, as well.
+        """
+        share = _ALLOC_SHARE if name == "alloc_bytes" else _LIVE_SHARE
+        band = share * change.least + _LEAST_BYTES
+        return band if self.is_one_run else _OF_RUNS * band
+
     def of_gpu(self, change: Change) -> float:
         """Return the band of a GPU time (ns), which no load of processors changes."""
         return SHARE * change.least + _LEAST_NS if self.is_one_run else 0.0
@@ -507,6 +539,10 @@ _LEAST_NS = 500_000.0  # interrupts, page faults
 _WAIT_NS = 100_000  # the shortest wait
 
 _SLICE_NS = 4_000_000  # that others have a processor before one that was woken up
+
+_ALLOC_SHARE, _LIVE_SHARE = 0.02, 0.05  # of bytes
+
+_LEAST_BYTES = 16_000
 
 _UNSEEN = 0.5  # of the waits for a processor, which may have looked like others
 
@@ -599,11 +635,18 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
         for side, own in zip(sides, owns)
     ]
     noise = _experience(*owns)
-    changes = _Changes(noise, waits_known=waits_known)
+    changes = _Changes(
+        noise,
+        waits_known=waits_known,
+        memory_known=all(knows_memory(one.memory) for one in chain(*profiles)),
+    )
     walls = [tuple(map(wall_ns, side)) for side in profiles]
     processes = [tuple(map(_process_ns, side)) for side in profiles]
     wholes = [
-        [_whole(functions[side], run, own) for run, own in enumerate(owns[side])]
+        [
+            _whole(functions[side], run, own, profiles[side][run])
+            for run, own in enumerate(owns[side])
+        ]
         for side in (0, 1)
     ]
     ready = _between([[one.own.ready for one in side] for side in wholes])
@@ -691,8 +734,12 @@ def _whole_of(profile: Profile) -> OwnTimes:
     return OwnTimes({}, {}, _NO_TIME._replace(cpu=(ns, ns)))
 
 
-def _whole(functions: Sequence[_Function], run: int, own: OwnTimes) -> _Counts:
-    """Return the sum of all functions in one run."""
+def _whole(
+    functions: Sequence[_Function], run: int, own: OwnTimes, profile: Profile
+) -> _Counts:
+    """Return the sum of all functions in one run, and the memory of its processes."""
+    largest = largest_run(profile.memory)
+    memory = total_memory(profile.memory)
     every = [function.counts[run] for function in functions]
     self_ns = sum(one.self_ns for one in every)
     return _Counts(
@@ -702,6 +749,7 @@ def _whole(functions: Sequence[_Function], run: int, own: OwnTimes) -> _Counts:
         hits=sum(one.hits for one in every),
         wakes=sum(one.wakes for one in every),
         own=own.whole,
+        memory=memory._replace(peak_bytes=largest.peak_bytes if largest else 0),
     )
 
 
@@ -714,10 +762,12 @@ def _measured(
     gpu = profile.gpu
     gpu_functions = numbers_of_functions(gpu) if gpu.sums else {}
     gpu_lines = numbers_of_lines(gpu, alone=True) if gpu.sums else {}
+    memory_lines = memory_of_lines(profile.memory, alone=True)
+    memory_functions = memory_of_functions(profile.memory, alone=True)
     cells = {function.key: function.thread_lines for function in profile.functions}
     unknown = uncounted(profile)
     found: dict[Key, _Measured] = {}
-    for key in dict.fromkeys([*totals, *gpu_lines]):
+    for key in dict.fromkeys([*totals, *gpu_lines, *memory_lines]):
         hits: Counter[int] = Counter()
         times: Counter[int] = Counter()
         for cell in cells.get(key, ()):
@@ -725,8 +775,10 @@ def _measured(
             times[cell.line] += cell.time_ns
         self_ns = own.get(key, {}) if knows_calls else times
         gpu_ns = {line: one.self_ns for line, one in gpu_lines.get(key, {}).items()}
+        memory = memory_lines.get(key, {})
         of_lines = {
-            line: parts.lines.get((key, line), _NO_TIME) for line in (*hits, *gpu_ns)
+            line: parts.lines.get((key, line), _NO_TIME)
+            for line in (*hits, *gpu_ns, *memory)
         }
         lines = {
             line: _Counts(
@@ -737,8 +789,9 @@ def _measured(
                 hits=hits[line],
                 wakes=_wakes(hits[line], of_lines[line]),
                 own=of_lines[line],
+                memory=memory.get(line, NO_BYTES),
             )
-            for line in dict.fromkeys([*hits, *gpu_ns])
+            for line in dict.fromkeys([*hits, *gpu_ns, *memory])
         }
         total = totals.get(key, _NO_TOTALS)
         counts = _Counts(
@@ -749,6 +802,7 @@ def _measured(
             hits=sum(hits.values()),
             wakes=sum(one.wakes for one in lines.values()),
             own=parts.functions.get(key, _NO_TIME),
+            memory=memory_functions.get(key, NO_BYTES),
         )
         found[key] = _Measured(counts=counts, lines=lines)
     return found
@@ -938,11 +992,13 @@ class _Changes(NamedTuple):
 
     noise: _Experience
     waits_known: bool
+    memory_known: bool
 
     def times(self, *sides: Sequence[_Counts]) -> Times:
         """Return the changes of all numbers of a function, a line or the program."""
+        memory = self._memory(sides)
         if sides[0] == sides[1]:  # most lines of a program that hardly changed
-            return self._same(sides[0])
+            return self._same(sides[0])._replace(memory=memory)
 
         def change(name: str) -> Change:
             before, after = ([getattr(one, name) for one in side] for side in sides)
@@ -957,6 +1013,7 @@ class _Changes(NamedTuple):
             self_ns=own_ns,
             gpu_ns=gpu_ns._replace(floor=noise.of_gpu(gpu_ns)),
             own_ns=own_ns._replace(floor=noise.of_cpu(own_ns, hits)),
+            memory=memory,
         )
         if self.waits_known:
             cpu_ns = _between([[one.own.cpu for one in side] for side in sides])
@@ -970,6 +1027,18 @@ class _Changes(NamedTuple):
                 causes=causes,
             )
         return times._replace(beyond_noise=_beyond_noise(times))
+
+    def _memory(self, sides: Sequence[Sequence[_Counts]]) -> dict[str, Change]:
+        """Return the changes of memory, if all runs know it."""
+        found: dict[str, Change] = {}
+        for name in MEMORY if self.memory_known else ():
+            before, after = (
+                tuple([getattr(one.memory, name) for one in side]) for side in sides
+            )
+            change = Change(before, after)
+            floor = self.noise.of_memory(name, change)
+            found[name] = change._replace(floor=floor)
+        return found
 
     def _same(self, side: Sequence[_Counts]) -> Times:
         """Return what changes are if both sides are the same; their bands are 0."""

@@ -181,11 +181,14 @@ class BoxCharacters(NamedTuple):
     arrow: str
     dots: str  # in place of something left out
     fills: str  # one character for each part of a bar
+    levels: str  # of a curve, from nothing to the whole height
 
 
-_BOX_CHARACTERS = BoxCharacters("├─ ", "└─ ", "│  ", "   ", "→", "…", "█▓▒▚▞░·")
+_BOX_CHARACTERS = BoxCharacters(
+    "├─ ", "└─ ", "│  ", "   ", "→", "…", "█▓▒▚▞░·", " ▁▂▃▄▅▆▇█"
+)
 
-_ASCII = BoxCharacters("|- ", "`- ", "|  ", "   ", "->", "...", "#%=~+-.")
+_ASCII = BoxCharacters("|- ", "`- ", "|  ", "   ", "->", "...", "#%=~+-.", " .:-=+*#@")
 
 
 def box_characters_of(terminal: Terminal) -> BoxCharacters:

@@ -1,7 +1,7 @@
 """Budgets: the most that a program, a function or a line may take, as values.
 
 `lineprof.cli.budget_file` reads them from TOML, `lineprof.report.budgets` compares them
-with a profile. Times are in nanoseconds (ns), as exact fractions.
+with a profile. Times are in nanoseconds (ns), sizes in bytes, as exact fractions.
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from fractions import Fraction
 
-TIME, SHARE, COUNT = "time", "share", "count"
+TIME, SHARE, COUNT, SIZE = "time", "share", "count", "size"
 
 PROGRAM, FUNCTION, LINE = "program", "function", "line"
+
+
+# Of host memory, with callees.
+_MEMORY = dict.fromkeys(("max_host_alloc", "max_host_live", "max_host_peak"), SIZE)
 
 
 def _limits(per: str, count: str) -> dict[str, str]:
     """Return the keys of a function's or line's table, `per` call or hit."""
     times = ("time", "self", per, "gpu", "gpu_self")
-    return {**dict.fromkeys(times, TIME), count: COUNT, "share": SHARE}
+    return {**dict.fromkeys(times, TIME), count: COUNT, "share": SHARE, **_MEMORY}
 
 
 # The keys of each table, with the kind of their values.
 LIMITS: dict[str, dict[str, str]] = {
-    PROGRAM: {"wall": TIME, "cpu": TIME, "time": TIME, "gpu": TIME},
+    PROGRAM: {**dict.fromkeys(("wall", "cpu", "time", "gpu"), TIME), **_MEMORY},
     FUNCTION: _limits("per_call", "calls"),
     LINE: _limits("per_hit", "hits"),
 }
@@ -34,7 +38,7 @@ class Limit(NamedTuple):
     """One key of a budget."""
 
     key: str  # of LIMITS
-    kind: str  # TIME (ns), SHARE (%) or COUNT
+    kind: str  # TIME (ns), SHARE (%), COUNT or SIZE (bytes)
     value: Fraction  # the most that is allowed
     text: str  # as the file has it
 

@@ -212,6 +212,16 @@ def total_memory(memory: HostMemory) -> MemoryNumbers:
     return _total(memory.sums)
 
 
+def largest_run(memory: HostMemory) -> MemoryRun | None:
+    """Return the process with the largest peak; None without memory."""
+    return max(memory.runs, key=lambda run: run.peak_bytes, default=None)
+
+
+def knows_memory(memory: HostMemory) -> bool:
+    """Return whether memory was recorded, though there may have been none."""
+    return bool(memory.runs or memory.sums)
+
+
 def _added_up(
     memory: HostMemory, keys_of: Callable[[MemoryPath], Iterable[K]]
 ) -> dict[K, MemoryNumbers]:

@@ -1,4 +1,4 @@
-"""Units of time: conversion of ticks to nanoseconds, and times as text."""
+"""Units: conversion of ticks to nanoseconds; times and sizes as text."""
 
 from __future__ import annotations
 
@@ -12,6 +12,16 @@ _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (NANOSECOND, "ns"))  # in s
 
 # Units of time as users write them; one of two letters is the Greek mu.
 NS_OF_UNIT = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
+
+_SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))  # in bytes
+
+# Units of memory as users write them; a kB has 1,000 bytes, a KiB 1,024.
+BYTES_OF_UNIT = {
+    "B": 1,
+    **dict.fromkeys(("kB", "KB"), 10**3),
+    **{name: 1000**power for power, name in enumerate(("MB", "GB", "TB"), 2)},
+    **{name: 1024**power for power, name in enumerate(("KiB", "MiB", "GiB"), 1)},
+}
 
 _ROUNDS_TO_ONE = 0.99995  # with four digits
 
@@ -57,6 +67,22 @@ def format_seconds(seconds: float) -> str:
         ((unit, name) for unit, name in _UNITS if size / unit >= _ROUNDS_TO_ONE),
         _UNITS[-1],
     )
-    number = size / unit
+    return f"{'-' * (seconds < 0)}{_four_digits(size / unit)} {name:<2}"
+
+
+def format_bytes(size: float) -> str:
+    """Return a size (bytes) with four digits and the unit in which it reads best.
+
+    The unit is TB, GB, MB or kB, of 1,000 bytes: ``12.35 MB``. Less is in whole bytes.
+    The unit takes two columns, as that of `format_seconds`.
+    """
+    number = abs(size)
+    for unit, name in _SIZES:
+        if number / unit >= _ROUNDS_TO_ONE:
+            return f"{'-' * (size < 0)}{_four_digits(number / unit)} {name}"
+    return f"{size:.0f} B "
+
+
+def _four_digits(number: float) -> str:
     decimals = sum(number < _ROUNDS_TO_ONE * 10**digits for digits in (1, 2, 3))
-    return f"{'-' * (seconds < 0)}{number:.{decimals}f} {name:<2}"
+    return f"{number:.{decimals}f}"

@@ -17,6 +17,7 @@
 | --advice                  | advice, advice_sarif    |
 | --ranks                   | ranks                   |
 | --by                      | by_process              |
+| --memory                  | memory, memory_format   |
 | --gpu-summary             | gpu_summary, gpu_format |
 | --gpu-idle                | gpu_idle                |
 | --gpu-trace, --api-trace  | gpu_trace, gpu_format   |
@@ -159,6 +160,16 @@ BRIEF = View(
     notes_apart=True,
 )
 
+MEMORY = View(
+    name="memory",
+    help="the peak of the run's memory, the lines that held it, what was live at the"
+    " end, and what lines freed before they ended, after kernprof -l --memory",
+    options=_OF_ROWS,
+    render=partial(_call, "memory", "memory"),
+    rows=partial(_call, "memory", "memory_rows"),
+    notes=partial(_call, "memory", "memory_notes"),
+)
+
 RANKS = View(
     name="ranks",
     help="ranks of a parallel program: its efficiency, the lines for which ranks wait"
@@ -221,8 +232,8 @@ API_TRACE = View(
 )
 
 _OTHERS = (
-    *(HTML, BRIEF, HOT, FUNCTIONS, TREE, DRILL, CALLERS, ADVICE, RANKS, BY_VIEW),
-    *(GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
+    *(HTML, BRIEF, HOT, FUNCTIONS, TREE, DRILL, CALLERS, ADVICE, MEMORY, RANKS),
+    *(BY_VIEW, GPU_SUMMARY, GPU_IDLE, GPU_TRACE, API_TRACE),
 )
 
 JSON = View(

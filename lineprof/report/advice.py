@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from lineprof.advice.advise import Advice, Finding, advise
-from lineprof.advice.advise import first_finding as first_of
+from lineprof.advice.advise import first_findings as first_of
 from lineprof.advice.finding import Line, in_words, percent
 from lineprof.advice.lines import BUSY_PROCESSORS
 from lineprof.later import Later
@@ -25,7 +25,7 @@ from lineprof.report.columns import (
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
 from lineprof.report.rows import Rows, rows_of
-from lineprof.report.text_grid import counted, grid, more_rows
+from lineprof.report.text_grid import counted, grid, in_bytes, more_rows
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def advice_of(profile: Profile, sources: Sources) -> Advice:
     return advise(profile, sources, idle_sums)
 
 
-def first_finding(profile: Profile, sources: Sources) -> Finding | None:
-    """Return the most costly finding about the program, None without findings.
+def first_findings(profile: Profile, sources: Sources) -> list[Finding]:
+    """Return the most costly findings about the program: of time, and of memory.
 
     Busy processors are about the machine. It takes 0.2 s for 3,230 functions on 113,000
     call paths, and up to 2 s more to parse the files of hot lines.
@@ -83,7 +83,12 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
             f" {in_words(found.run_ns)}, and overlap"
         )
         if len(found.findings) == 1:
-            head = f"1 finding; its share is of the run, {in_words(found.run_ns)}"
+            whole = f"the run, {in_words(found.run_ns)}"
+            if found.findings[0].cost_bytes:
+                whole = "the peak of the memory"
+            head = f"1 finding; its share is of {whole}"
+        elif any(one.cost_bytes for one in found.findings):
+            head += "; those of memory are of its peak"
     else:
         head = _nothing(found)
     yield from _wrapped(head, options.terminal)
@@ -91,7 +96,7 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     marks = Marks(profile)
     for number, one in enumerate(shown, 1):
         yield ""
-        head = f"{number}. {one.kind}: {in_words(one.cost_ns)}, {percent(one.share)}"
+        head = f"{number}. {one.kind}: {_cost(one)}"
         yield options.terminal.emphasized(options.terminal.clipped(head, 0))
         yield from _places(one, names, marks, sources, options.terminal)
         yield from _wrapped(one.measured, options.terminal, _INDENT)
@@ -104,6 +109,12 @@ def advice(profile: Profile, sources: Sources, options: Options) -> Iterator[str
         yield ""
         for text in found.missing:
             yield from _wrapped(f"{text[:1].upper()}{text[1:]}", options.terminal)
+
+
+def _cost(one: Finding) -> str:
+    """Return the time, or the bytes, that a finding is about, and its share."""
+    cost = in_bytes(one.cost_bytes) if one.cost_bytes else in_words(one.cost_ns)
+    return f"{cost}, {percent(one.share)}"
 
 
 def advice_notes(profile: Profile, _: Options) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lineprof.advice import containers, gpu, lines, loops
+from lineprof.advice import containers, gpu, lines, loops, memory
 from lineprof.report.advice import unchecked_of
 from lineprof.report.notes import notes
 from lineprof.report.sarif import (
@@ -104,6 +104,16 @@ _RULES = {
         "A GPU had no work for 5 % of the run or more because of a line.",
         "Launch the next work earlier, or give the line's work to the GPU.",
     ),
+    memory.GROWING: (
+        "Growing memory",
+        "What a line allocated grew over the whole run, to 10 % of the peak or more.",
+        "Bound what keeps it: give a cache a largest size, remove what is done with.",
+    ),
+    memory.TEMPORARY_PEAK: (
+        "Peak of a temporary",
+        "A temporary of one line was 30 % or more of the peak of the memory.",
+        "Work in parts, or in place.",
+    ),
 }
 
 # Of the machine, and of what a program can seldom do without.
@@ -150,6 +160,7 @@ def _result(one: Finding, profile: Profile, sources: Sources) -> Result:
         identity=f"{path}\0{name}\0{one.kind}\0{text}",
         properties={
             "cost_ns": one.cost_ns,
+            **({"cost_bytes": one.cost_bytes} if one.cost_bytes else {}),
             "share": one.share,
             "numbers": dict(one.numbers),
         },

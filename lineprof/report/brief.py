@@ -21,6 +21,7 @@ from lineprof.model.names import MODULE, names_of_profile
 from lineprof.model.run_parts import run_parts
 from lineprof.report.advice import advice_of
 from lineprof.report.functions import hottest_lines
+from lineprof.report.memory_format import peak_words
 from lineprof.report.notes import not_a_flag, target_of
 from lineprof.report.overview import summed_threads, wait_of
 from lineprof.report.run_bar import shown_parts
@@ -50,7 +51,7 @@ _SITES = 3  # lines of one caller, by their numbers
 _MIN_CUT = 2  # words of a piece that is cut
 
 # Lines of the answer; each of the next lines of the program has one.
-_ANSWER, _CALLERS, _WHY, _RUN, _NEXT, _COMMAND = range(6)
+_ANSWER, _CALLERS, _WHY, _MEMORY, _RUN, _NEXT, _COMMAND = range(7)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,8 @@ class _Brief:
         yield from self._callers(place[0])
         if wait:
             yield _Piece((_WHY, 0), f"waits: {wait}")
+        if memory := peak_words(self._profile):
+            yield _Piece((_MEMORY, 0), f"memory: {memory}")
         yield from self._why(place)
         for number, row in enumerate(others):
             if self._is_gpu(row) or self._share(row.self_ns) >= _MIN_SHARE:

@@ -19,12 +19,21 @@ from lineprof.model.budgets import (
     LINE,
     PROGRAM,
     SHARE,
+    SIZE,
     TIME,
     Limit,
 )
 from lineprof.model.call_graph import function_totals, line_self_ns, uncounted
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines, totals
-from lineprof.report import markdown
+from lineprof.model.host_memory import (
+    NO_BYTES,
+    knows_memory,
+    largest_run,
+    memory_of_functions,
+    memory_of_lines,
+    total_memory,
+)
+from lineprof.report import diff_memory, markdown
 from lineprof.report.diff import WAITS, in_proportion, is_wait, title_of, whole_ns
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks
@@ -42,7 +51,7 @@ from lineprof.report.sarif import (
     path_of,
     source_root,
 )
-from lineprof.report.text_grid import counted, grid, in_words
+from lineprof.report.text_grid import counted, grid, in_bytes, in_words
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
@@ -52,6 +61,7 @@ if TYPE_CHECKING:
     from lineprof.comparison.compare import Change, Comparison, FunctionPair
     from lineprof.model.budgets import Budget, Budgets
     from lineprof.model.gpu import GpuNumbers
+    from lineprof.model.host_memory import MemoryNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key, LineTotals
     from lineprof.source import Sources
@@ -69,6 +79,9 @@ _TITLES = {  # of keys that do not tell
     "self": "self time",
     "gpu": "GPU time",
     "gpu_self": "GPU self time",
+    "max_host_alloc": "memory allocated",
+    "max_host_live": "memory live at the end",
+    "max_host_peak": "memory at the peak",
 }
 
 
@@ -81,17 +94,27 @@ class Outcome(NamedTuple):
     name: str  # of the function; "" for the program
     key: str  # as in the file of the budget; of a baseline "slowdown", or "waits"
     message: str
-    value: float | None = None  # ns, % or a number; None: unknown
+    value: float | None = None  # ns, %, bytes or a number; None: unknown
     limit: float | None = None
     budget_file: str = ""  # "": a baseline
     budget_line: int = 0
 
 
-_SLOWDOWN, _WAITS = "slowdown", "waits"  # keys of a baseline
+_SLOWDOWN, _WAITS, _GROWTH = "slowdown", "waits", "memory"  # keys of a baseline
 
-_OF_BASELINE = {  # titles of their rules, and what they are about
-    _SLOWDOWN: ("Slower than the baseline", "CPU time, or GPU time,"),
-    _WAITS: ("Longer waits than in the baseline", "time of waits"),
+_OF_BASELINE = {  # titles of their rules, what they are about, and how it changed
+    _SLOWDOWN: (
+        "Slower than the baseline",
+        "The CPU time, or GPU time, of the program or of a function is longer",
+    ),
+    _WAITS: (
+        "Longer waits than in the baseline",
+        "The time of waits of the program or of a function is longer",
+    ),
+    _GROWTH: (
+        "More memory than the baseline",
+        "The memory of the program or of a function is more",
+    ),
 }
 
 # Budgets.
@@ -107,6 +130,7 @@ class _Place(NamedTuple):
     before: str = ""  # of messages
     how_often: str = ""  # it ran, in words; "": unknown
     span: str = ""  # the part of the run that is known, in words; "": all of it
+    is_estimate: bool = False  # its memory
 
     def outcome(self, limit: Limit) -> Outcome:
         """Return the outcome of a limit that holds at this place."""
@@ -154,6 +178,11 @@ class _Checker:
         self._has_gpu = all(map(has_gpu, runs))
         self._gpu = numbers_of_functions(gpu) if gpu.sums else {}
         self._gpu_lines = numbers_of_lines(gpu) if gpu.sums else {}
+        self._peaks = [largest_run(one.memory) for one in runs]
+        self._has_memory = all(knows_memory(one.memory) for one in runs)
+        self._memory = memory_of_functions(profile.memory)
+        self._memory_lines = memory_of_lines(profile.memory)
+        self._is_estimate = any(one.sample_bytes for one in profile.memory.runs)
         self._has_calls = all(map(has_calls, runs))
         self._self_ns = line_self_ns(profile) if self._has_calls else {}
 
@@ -200,8 +229,15 @@ class _Checker:
             ),
             "time": self._mean(self._whole_ns),
             "gpu": self._mean(gpu_ns),
+            # The peaks of several processes need not have been at one moment.
+            **self._sizes(
+                total_memory(self._profile.memory)._replace(
+                    peak_bytes=sum(one.peak_bytes for one in self._peaks if one)
+                )
+            ),
         }
-        yield _Place(self._file, budget.line, name="", values=values)
+        estimate = self._is_estimate
+        yield _Place(self._file, budget.line, "", values, is_estimate=estimate)
 
     def _of_functions(self, budget: Budget) -> Iterator[_Place]:
         """Yield each selected function; LineprofError if there is none."""
@@ -218,6 +254,7 @@ class _Checker:
                 "per_call": one.per_call if is_counted else None,
                 "calls": self._mean(calls or None),
                 **self._values(one.total_ns, self_ns, self._gpu.get(key)),
+                **self._sizes(self._memory.get(key, NO_BYTES)),
             }
             yield _Place(
                 file=key[0] or self._file,
@@ -227,6 +264,7 @@ class _Checker:
                 before=f"{key[2]}: ",
                 how_often=counted_in_words(calls, "call", self._runs) if calls else "",
                 span=self._marks.span(key),
+                is_estimate=self._is_estimate,
             )
 
     def _has_run(self, key: Key) -> bool:
@@ -244,6 +282,7 @@ class _Checker:
                 "per_hit": _ratio(row.time_ns, row.hits),
                 "hits": self._mean(row.hits),
                 **self._values(row.time_ns, self_ns, gpu),
+                **self._sizes(self._memory_lines.get(key, {}).get(row.line, NO_BYTES)),
             }
             yield _Place(
                 file=key[0],
@@ -252,6 +291,7 @@ class _Checker:
                 values=values,
                 how_often=counted_in_words(row.hits, "hit", self._runs),
                 span=self._marks.span(key),
+                is_estimate=self._is_estimate,
             )
 
     def _lines_at(self, budget: Budget) -> list[tuple[Key, LineTotals]]:
@@ -305,6 +345,14 @@ class _Checker:
             "share": _ratio(100 * ns, self._whole_ns),
             "gpu": self._mean(gpu_ns if self._has_gpu else None),
             "gpu_self": self._mean(gpu_self_ns if self._has_gpu else None),
+        }
+
+    def _sizes(self, numbers: MemoryNumbers) -> Values:
+        """Return the values of host memory (bytes)."""
+        sizes = (numbers.alloc_bytes, numbers.live_bytes, numbers.peak_bytes)
+        return {
+            f"max_host_{name}": self._mean(size if self._has_memory else None)
+            for name, size in zip(("alloc", "live", "peak"), sizes)
         }
 
     def _mean(self, total: int | None) -> tuple[int, int] | None:
@@ -369,6 +417,7 @@ def _compared(limit: Limit, place: _Place, runs: int) -> Outcome:
             f"{_title(limit.key)} {_value_text(number / by, limit)} exceeds its budget"
         )
         details += [place.how_often] if place.how_often else []
+        details += ["estimated"] if limit.kind == SIZE and place.is_estimate else []
     after = f" ({', '.join(details)})" if details else ""
     message = f"{before}{words} of {limit.text}{after}"
     return outcome._replace(status=EXCEEDED, message=message)
@@ -382,6 +431,8 @@ def _remedy(limit: Limit) -> str:
     """Return what to do for a profile that has a value."""
     if limit.key.startswith("gpu"):
         return "run the program where there is a GPU"
+    if limit.kind == SIZE:
+        return "profile the program with kernprof -l --memory"
     if limit.key == "share":
         return "profile a program that takes some time"
     return "profile the program with kernprof -l of lineprof"
@@ -392,8 +443,9 @@ def _value_text(value: float, limit: Limit) -> str:
     if limit.kind == SHARE:
         text = f"{value:.1f} %"
         return text if text != f"{float(limit.value):.1f} %" else f"{value:.6g} %"
-    text = in_words(value)
-    return text if text != in_words(float(limit.value)) else f"{value:,.1f} ns"
+    shown, unit = (in_bytes, "B") if limit.kind == SIZE else (in_words, "ns")
+    text = shown(value)
+    return text if text != shown(float(limit.value)) else f"{value:,.1f} {unit}"
 
 
 # Baselines.
@@ -446,6 +498,60 @@ def slowdowns(
                 )
 
 
+def growths(
+    comparison: Comparison, max_percent: Fraction, min_percent: float, file: str
+) -> Iterator[Outcome]:
+    """Yield the outcomes of a baseline for memory: of the program, and of functions.
+
+    A function has too much if what it allocated itself, its part of that at the end, or
+    its part at the peak grew by more than `max_percent` of itself, by `min_percent` or
+    more of that of the program, and by more than the noise band.
+    """
+    limit = Limit(key="", kind=SHARE, value=max_percent, text="")
+    program = _Place(file=file, line=1, name="", values={}).outcome(limit)
+    program = program._replace(key=_GROWTH)
+    whole = comparison.whole.memory
+    for name, change in whole.items():
+        outcome = program._replace(value=_growth(change))
+        if _is_slower(change, max_percent) and not change.is_noise:
+            message = _larger(name, change, max_percent)
+            outcome = outcome._replace(status=EXCEEDED, message=message)
+        yield outcome
+    for pair in comparison.functions:
+        if pair.before is None or pair.after is None or not pair.after[0]:
+            continue
+        for name, change in pair.times.memory_beyond_noise.items():
+            least = min_percent / 100 * whole[name].most
+            if _is_slower(change, max_percent) and change.difference >= least:
+                grown = {
+                    line.after: line.times.memory[name].difference
+                    for line in pair.lines
+                    if line.after is not None
+                }
+                line, more = _greatest(grown, pair.after[1], in_bytes)
+                yield program._replace(
+                    status=EXCEEDED,
+                    file=pair.after[0],
+                    line=line,
+                    name=pair.after[2],
+                    value=_growth(change),
+                    message=f"{pair.after[2]}: {_larger(name, change, max_percent)}"
+                    f"{more}",
+                )
+
+
+def _larger(name: str, change: Change, max_percent: Fraction) -> str:
+    title = _TITLES[f"max_host_{name.removesuffix('_bytes')}"]
+    after, before = in_bytes(change.mean_after), in_bytes(change.mean_before)
+    if not change.mean_before:
+        return f"{title} {after}, none in the baseline"
+    words = diff_memory.in_proportion(change)
+    return (
+        f"{title} {after}, {f'{words}: ' if words else ''}{before} in the baseline;"
+        f" {float(max_percent):g} % more are allowed"
+    )
+
+
 def _of_program(comparison: Comparison) -> list[tuple[str, str, Change]]:
     """Return the times of the program: names as in `Times`, titles, changes."""
     whole = comparison.whole
@@ -494,16 +600,24 @@ def _slower(title: str, name: str, change: Change, max_percent: Fraction) -> str
 
 def _slowest_line(pair: FunctionPair, name: str) -> tuple[int, str]:
     """Return the line that grew most, and by how much in words; else the first one."""
-    grown = [
-        (line.times.change(name).difference, -line.after)
+    grown = {
+        line.after: line.times.change(name).difference
         for line in pair.lines
         if line.after is not None
-    ]
-    first = pair.after[1] if pair.after else 0
-    difference, number = max(grown, default=(0, 0))
+    }
+    return _greatest(grown, pair.after[1] if pair.after else 0, in_words)
+
+
+def _greatest(
+    grown: Mapping[int, float], first: int, in_text: Callable[[float], str]
+) -> tuple[int, str]:
+    """Return the line that grew most, and by how much; else the `first` one."""
+    difference, number = max(
+        ((size, -line) for line, size in grown.items()), default=(0, 0)
+    )
     if difference <= 0:
         return first, ""
-    return -number, f" (this line: {in_words(difference)} more)"
+    return -number, f" (this line: {in_text(difference)} more)"
 
 
 # Formats.
@@ -623,11 +737,11 @@ def as_sarif(checked: Checked) -> Iterator[str]:
     return log("check", [*rules.values()], results, messages, profile)
 
 
-_UNITS = {TIME: "ns", SHARE: "%", COUNT: "count"}
+_UNITS = {TIME: "ns", SHARE: "%", COUNT: "count", SIZE: "bytes"}
 
 _KINDS = {
     **{key: kind for keys in LIMITS.values() for key, kind in keys.items()},
-    **dict.fromkeys((_SLOWDOWN, _WAITS), SHARE),
+    **dict.fromkeys((_SLOWDOWN, _WAITS, _GROWTH), SHARE),
 }
 
 
@@ -639,12 +753,13 @@ def _rule_id(one: Outcome) -> str:
 def _rule(one: Outcome) -> Rule:
     """Return the rule that an outcome is compared by."""
     if one.key in _OF_BASELINE:
-        title, time = _OF_BASELINE[one.key]
+        title, what = _OF_BASELINE[one.key]
         text = (
-            f"The {time} of the program or of a function is longer than in the"
-            " baseline, by more than is allowed and by more than chance."
+            f"{what} than in the baseline, by more than is allowed and by more than"
+            " chance."
         )
-        helps = "lineprof diff BEFORE AFTER lists the lines that take longer."
+        more = "allocate more" if one.key == _GROWTH else "take longer"
+        helps = f"lineprof diff BEFORE AFTER lists the lines that {more}."
     else:
         title = _title(one.key)
         title = f"{title[:1].upper()}{title[1:]} over budget"

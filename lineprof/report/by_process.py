@@ -10,6 +10,7 @@ from lineprof.model.rank_lines import WHOLE, processes_of, ranks_of, values_of
 from lineprof.model.rank_spread import useful_ns
 from lineprof.model.records import Key, Process, Ranks, ranked
 from lineprof.report.columns import (
+    BYTES,
     COUNT,
     NS,
     PLACE,
@@ -19,6 +20,7 @@ from lineprof.report.columns import (
     Column,
     Columns,
 )
+from lineprof.report.memory_format import marker
 from lineprof.report.options import BY_PROCESS, Options
 from lineprof.report.ranks import NO_RANKS_KNOWN
 from lineprof.report.rows import Rows, rows_of
@@ -56,6 +58,7 @@ class _Item(NamedTuple):
     useful_ns: int | None = None  # in its lines, without communication
     hits: int | None = None
     lines: int | None = None
+    peak_bytes: int = 0  # of memory, of its process that had most
 
     @property
     def cpu_ns(self) -> int | None:
@@ -128,8 +131,15 @@ def by(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     unit = time_unit_for(item.wall_ns for item in shown)
     hidden = ["mpi_ns"] if options.named else []  # it is that of the whole run
     context = Context(terminal=options.terminal)
-    yield from table(_ITEMS, shown, context, unit=unit, hidden=hidden)
+    yield from table(_columns(profile), shown, context, unit=unit, hidden=hidden)
     yield from more_rows(len(items) - len(shown))
+
+
+def _columns(profile: Profile) -> Columns:
+    """Return the columns of ranks or processes, for the data that a profile has."""
+    mark = marker(profile.memory)
+    peak = Column(BYTES, "Peak", value=lambda row: mark(row.peak_bytes), optional=True)
+    return {**_ITEMS, **({"host_peak_bytes": peak} if profile.memory.runs else {})}
 
 
 def _groups(profile: Profile, options: Options) -> Ranks:
@@ -142,17 +152,26 @@ def _items(profile: Profile, groups: Ranks, options: Options) -> list[_Item]:
     known = {function.key for function in profile.functions}
     chosen = [key in known and line != WHOLE for key, line in groups.places]
     members: dict[int, list[Process]] = {}
+    peaks = {run.process: run.peak_bytes for run in profile.memory.runs}
+    most: dict[int, int] = {}
     for position, process in enumerate(processes):
         number = position if options.by == BY_PROCESS else process.rank
         if number is not None:
             members.setdefault(number, []).append(process)
+            most[number] = max(most.get(number, 0), peaks.get(position, 0))
     runs = {run.rank: run for run in groups.runs}
     items = []
     for number, some in sorted(members.items()):
         run = runs.get(number)
         wall_ns = run.wall_ns if run else max(process.wall_ns for process in some)
         index = number if options.by == BY_PROCESS else None
-        item = _Item(number=number, process=index, processes=some, wall_ns=wall_ns)
+        item = _Item(
+            number=number,
+            process=index,
+            processes=some,
+            wall_ns=wall_ns,
+            peak_bytes=most[number],
+        )
         if run is not None:
             values = values_of(groups, run)
             own = useful_ns(values)[1]
@@ -235,7 +254,7 @@ def rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     items = _items(profile, groups, options)
     if not options.matrix:
         shown = items[: options.limit or None]
-        return rows_of(_ITEMS, shown, sources, more=len(items) - len(shown))
+        return rows_of(_columns(profile), shown, sources, more=len(items) - len(shown))
     every = [function.key for function in profile.functions]
     known = {*every[: options.limit or None]}
     lines = list(islice(_lines(groups, items, known), _MAX_ROWS + 1))

@@ -25,6 +25,7 @@ Place = tuple[Key, int]  # a line of a function; 0: the function itself
 # Kinds of values, which are None if they are unknown.
 NS = "ns"  # a time in nanoseconds
 COUNT = "count"
+BYTES = "bytes"
 SHARE = "share"  # of a whole, from 0 to 1
 DATA = "data"  # another value
 PART = "part"  # a `marks.Part` of the run, in which a function was counted
@@ -42,6 +43,12 @@ OF_WORDS = frozenset({WORDS, FUNCTION, PLACE, SOURCE})
 
 class UpTo(int):
     """A time (ns) that may be shorter."""
+
+    __slots__ = ()
+
+
+class About(int):
+    """A size (bytes), or a number of blocks, that is an estimate from samples."""
 
     __slots__ = ()
 

@@ -18,7 +18,7 @@ from lineprof.console.terminal import PLAIN, Terminal, box_characters_of
 from lineprof.model.names import short_names
 from lineprof.model.own_waits import knows_waits
 from lineprof.model.records import GIL, IO, LOCK, OTHER, SLEEP
-from lineprof.report import markdown
+from lineprof.report import diff_memory, markdown
 from lineprof.report.columns import SOURCE_TITLE
 from lineprof.report.limits import limited
 from lineprof.report.marks import Marks
@@ -63,7 +63,7 @@ WAITS = {  # by cause
     OTHER: "waits for something else",
 }
 
-OF_TIMES = ("Before", "After", "Change")  # titles of columns, of each kind of time
+OF_TIMES = diff_memory.SIDES  # titles of columns, of each kind of time
 
 _SIDES = ("before", "after")
 
@@ -234,6 +234,16 @@ def text(difference: Difference, options: Options) -> Iterator[str]:
     yield from with_notes(lines, notes(difference), options.terminal)
 
 
+def _memory(comparison: Comparison, names: Names, options: Options) -> Iterator[str]:
+    """Yield the memory of the program and of its lines, if both sides know it."""
+    rows = diff_memory.memory_rows(comparison)
+    places = []
+    for one in rows:
+        row = Row(one.function, one.line, one.line.times, size=0.0, rank=0)
+        places.append((names.place(row), names.function(row)))
+    yield from diff_memory.section(rows, comparison, places, options)
+
+
 def _text(difference: Difference, options: Options) -> Iterator[str]:
     comparison = difference.comparison
     names = Names(comparison, options.terminal)
@@ -263,6 +273,7 @@ def _text(difference: Difference, options: Options) -> Iterator[str]:
             if rows:
                 yield ""
             yield f"{less} changed within noise; --limit 0 lists all"
+    yield from _memory(comparison, names, options)
 
 
 def _summary(rows: Sequence[Row], noun: str, count: str) -> str:
@@ -307,6 +318,21 @@ def verdict(comparison: Comparison, names: Names) -> str:
 
 def _verdict(comparison: Comparison, names: Names) -> tuple[list[str], bool]:
     """Return the clauses of the verdict, and whether all times are in them.
+
+    The memory of the program comes last, or first if no time changed.
+    """
+    clauses, has_totals = _verdict_of_times(comparison, names)
+    memory = diff_memory.clause(comparison)
+    if not memory:
+        return clauses, has_totals
+    if clauses[0].startswith(_NO_CHANGE):
+        first = f"{memory[0].upper()}{memory[1:]}"
+        return [first, *(f"{one[0].lower()}{one[1:]}" for one in clauses)], has_totals
+    return [*clauses, memory], has_totals
+
+
+def _verdict_of_times(comparison: Comparison, names: Names) -> tuple[list[str], bool]:
+    """Return the clauses about times, and whether all times are in them.
 
     What changed most is a line or function whose time changed as that of the program
     did.
@@ -667,6 +693,7 @@ def notes(difference: Difference) -> Iterator[str]:
             " that lines match by their distance from the first one:"
             f" {name} ({file}:{line}){' and others' if count > 1 else ''}"
         )
+    yield from diff_memory.notes(difference.before, difference.after)
     for side, profiles, sources in zip(
         _SIDES, (difference.before, difference.after), difference.sources
     ):
@@ -762,6 +789,7 @@ def as_json(difference: Difference, options: Options) -> Iterator[str]:
         "cpu_ns": _judged(whole, "cpu_ns"),
         "wait_ns": _judged(whole, "wait_ns"),
         "ready_ns": _change(comparison.ready_ns, None),
+        **_memory_fields(whole),
     }
     yield f"{json.dumps(head)[:-1]},"
     for name, rows in (
@@ -773,6 +801,16 @@ def as_json(difference: Difference, options: Options) -> Iterator[str]:
         for index, row in enumerate(shown, 1):
             yield f"  {json.dumps(_row(row))}{',' if index < len(shown) else ''}"
         yield f' ], "more_{name}": {len(rows) - len(shown)},'
+    if whole.memory:
+        lines = diff_memory.memory_rows(comparison)
+        kept = lines[: options.limit or None]
+        yield ' "memory_lines": ['
+        for index, one in enumerate(kept, 1):
+            times = one.line.times
+            rank = 0 if times.beyond_noise else _IN_NOISE
+            row = Row(one.function, one.line, times, size=one.size, rank=rank)
+            yield f"  {json.dumps(_row(row))}{',' if index < len(kept) else ''}"
+        yield f' ], "more_memory_lines": {len(lines) - len(kept)},'
     yield f' "notes": {json.dumps(list(notes(difference)))}}}'
 
 
@@ -794,6 +832,7 @@ def _row(row: Row) -> dict[str, object]:
     fields["wait_cause"] = causes[0] if len(causes) == 1 else None
     fields["total_ns" if row.line is None else "time_ns"] = _judged(times, "total_ns")
     fields["gpu_self_ns"] = _judged(times, "gpu_ns")
+    fields.update(_memory_fields(times, "self_"))
     if row.line is not None:
         fields["before_source"] = row.line.before_text
         fields["after_source"] = row.line.after_text
@@ -817,6 +856,14 @@ def _count(count: CountChange) -> dict[str, object]:
         "ratio": change.ratio if change else None,
         "before_runs": list(count.before),
         "after_runs": list(count.after),
+    }
+
+
+def _memory_fields(times: Times, part: str = "") -> dict[str, object]:
+    """Return the changes of memory, in bytes; {} if a run does not know it."""
+    return {
+        f"host_{part}{name}": _change(one, one.noise)
+        for name, one in times.memory.items()
     }
 
 

@@ -11,11 +11,13 @@ from lineprof.model.call_graph import (
     COUNTS_OF_CALLS,
     TIMES_OF_CALLS,
     edge_gpu_ns,
+    edge_memory,
     edges,
     function_totals,
     line_self_ns,
 )
 from lineprof.model.gpu import numbers_of_lines
+from lineprof.model.host_memory import NO_BYTES, memory_of_lines
 from lineprof.report import markdown
 from lineprof.report.columns import (
     COUNT,
@@ -27,13 +29,19 @@ from lineprof.report.columns import (
     SOURCE,
     Column,
 )
-from lineprof.report.line_table import function_tables, waits_footer
+from lineprof.report.functions import alloc_column
+from lineprof.report.line_table import (
+    function_tables,
+    memory_lines,
+    waits_footer,
+)
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks, Part
+from lineprof.report.memory_format import marker
 from lineprof.report.options import Options, min_percent_of_calls
 from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text import TableLayout
-from lineprof.report.text_grid import counted, in_words, more_rows, percent
+from lineprof.report.text_grid import counted, in_bytes, in_words, more_rows, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -88,6 +96,7 @@ class Calls:
     def __init__(self, profile: Profile) -> None:
         self.numbers = function_totals(profile)
         self.gpu = edge_gpu_ns(profile) if profile.gpu.sums else {}
+        self.memory = edge_memory(profile)
         self._from: dict[Key, list[Edge]] = {}
         self._into: dict[Key, list[Edge]] = {}
         self._lines: dict[Place, list[Edge]] = {}
@@ -113,6 +122,10 @@ class Calls:
         """Return the calls on a line, the longest first."""
         return self._lines.get(line, [])
 
+    def allocated(self, edge: Edge) -> int:
+        """Return what was allocated (bytes) in calls."""
+        return self.memory.get(edge.ends, NO_BYTES).alloc_bytes
+
     def lines_in(self, file: str) -> list[int]:
         """Return the lines of a file that have calls."""
         return sorted(line.line for line in self._lines if line.file == file)
@@ -130,6 +143,7 @@ class _Drill:
         self._characters = box_characters_of(options.terminal)
         self._clean = options.terminal.clean
         self._marks = Marks(profile)
+        self._mark = marker(profile.memory)
         self._skipped = 0
         self._min_percent = min_percent_of_calls(options)
         self._starts = self._named_starts()
@@ -224,6 +238,7 @@ class _Drill:
                 table = tables[key].with_rows_below(self._below(key))
                 yield from layout.table(table, self._sources.block(*key))
         yield from waits_footer(self._profile, self._options)
+        yield from memory_lines(self._profile, self._options)
         yield from more_rows(more)
         if self._skipped:
             yield (
@@ -398,8 +413,10 @@ class _Drill:
         own = line_self_ns(self._profile)
         gpu = self._profile.gpu
         gpu_lines = numbers_of_lines(gpu) if gpu.sums else {}
+        of_lines = memory_of_lines(self._profile.memory)
         for section in sections:
             key, callees = section.function, self._callees(section.function)
+            memory = of_lines.get(key, {})
             for line in self._functions[key].rows:
                 numbers = gpu_lines.get(key, {}).get(line.line)
                 row = _DrillRow(
@@ -409,6 +426,7 @@ class _Drill:
                     edge=None,
                     self_ns=own.get(key, {}).get(line.line),
                     gpu_ns=numbers.gpu_ns if numbers else None,
+                    alloc_bytes=memory.get(line.line, NO_BYTES).alloc_bytes,
                     part=self._marks.part(key),
                 )
                 yield row
@@ -418,6 +436,7 @@ class _Drill:
                         edge=edge,
                         self_ns=None,
                         gpu_ns=self.calls.gpu.get(edge.ends),
+                        alloc_bytes=self.calls.allocated(edge),
                         part=self._marks.part(edge.callee),
                     )
 
@@ -430,7 +449,9 @@ class _Drill:
             f"{self._marks.after(edge.callee)}"
         )
         gpu_ns = self.calls.gpu.get(edge.ends, 0)
-        return f"{text}, {in_words(gpu_ns)} on GPUs" if gpu_ns else text
+        text += f", {in_words(gpu_ns)} on GPUs" if gpu_ns else ""
+        size = self.calls.allocated(edge)
+        return f"{text}, {in_bytes(self._mark(size))} allocated" if size else text
 
 
 # For other programs.
@@ -445,6 +466,7 @@ class _DrillRow(NamedTuple):
     edge: Edge | None
     self_ns: int | None
     gpu_ns: int | None
+    alloc_bytes: int
     part: Part | None
 
 
@@ -475,4 +497,5 @@ def drill_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     drill = _Drill(profile, sources, options)
     parts, more = drill.parts()
     sections = [section for _, of_start in parts for section in of_start]
-    return rows_of(DRILL, drill.rows(sections), sources, more=more)
+    columns = {**DRILL, **alloc_column(profile)}
+    return rows_of(columns, drill.rows(sections), sources, more=more)

@@ -12,6 +12,7 @@ from lineprof.model.call_graph import (
     TIMES_OF_CALLS,
     Edge,
     edge_gpu_ns,
+    edge_memory,
     edges,
     function_totals,
     line_self_ns,
@@ -19,9 +20,16 @@ from lineprof.model.call_graph import (
     uncounted,
 )
 from lineprof.model.gpu import numbers_of_functions, numbers_of_lines
+from lineprof.model.host_memory import (
+    NO_BYTES,
+    MemoryNumbers,
+    memory_of_functions,
+    memory_of_lines,
+)
 from lineprof.model.names import OUTSIDE, ShortNames, short_names
 from lineprof.model.own_waits import OwnWait, own_waits
 from lineprof.report.columns import (
+    BYTES,
     COUNT,
     DATA,
     FUNCTION,
@@ -39,6 +47,7 @@ from lineprof.report.limits import limited
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks, Part
+from lineprof.report.memory_format import marker
 from lineprof.report.options import FUNCTION_ORDERS, Options
 from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
@@ -75,6 +84,39 @@ def call_notes(profile: Profile, _: Options) -> Iterator[str]:
         yield NO_CALLS
 
 
+# Columns of memory, which only rows of a profile with memory have.
+
+
+_SHOWN = {"alloc": "Alloc", "live": "Live", "peak": "Peak"}  # titles
+
+
+def memory_columns(profile: Profile, part: str = "") -> Columns:
+    """Return the columns of a row's `memory`: {} for a profile without.
+
+    Their names have `part`: "self_" for numbers without callees.
+    """
+    if not profile.memory.sums:
+        return {}
+    mark = marker(profile.memory)
+
+    def column(name: str) -> Column:
+        def value(row: _Function | HotLine) -> int:
+            return mark(getattr(row.memory, f"{name}_bytes"))
+
+        return Column(BYTES, _SHOWN[name], value=value, optional=True, spare=4)
+
+    return {f"host_{part}{name}_bytes": column(name) for name in _SHOWN}
+
+
+def alloc_column(profile: Profile) -> Columns:
+    """Return the column of what calls allocated: {} for a profile without memory."""
+    mark = marker(profile.memory)
+    column = Column(
+        BYTES, _SHOWN["alloc"], value=lambda row: mark(row.alloc_bytes), optional=True
+    )
+    return {"host_alloc_bytes": column} if profile.memory.sums else {}
+
+
 # --functions: all functions with calls and times, as cProfile prints them.
 
 
@@ -87,6 +129,7 @@ class _Function(NamedTuple):
     part: Part | None
     mark: str
     is_counted: bool
+    memory: MemoryNumbers = NO_BYTES
 
     @property
     def per_call(self) -> float:
@@ -140,6 +183,9 @@ _ORDERS: Mapping[str, Callable[[_Function], tuple[object, ...]]] = {
     "cumulative": lambda row: (-row.numbers.total_ns,),
     "per-call": lambda row: (-row.per_call,),
     "gpu": lambda row: (-(row.gpu_ns or 0),),
+    "host-alloc": lambda row: (-row.memory.alloc_bytes,),
+    "host-live": lambda row: (-row.memory.live_bytes,),
+    "host-peak": lambda row: (-row.memory.peak_bytes,),
     "name": lambda row: (row.function[2], row.function),
     "file": lambda row: row.function,
 }
@@ -161,7 +207,7 @@ def functions(profile: Profile, _: Sources, options: Options) -> Iterator[str]:
     names = short_names(row.function for row in rows)
     context = Context(terminal=options.terminal, names=names)
     unit = time_unit_for(max(row.numbers.total_ns, row.gpu_ns or 0) for row in rows)
-    yield from table(FUNCTIONS, shown, context, unit=unit)
+    yield from table(_columns_of_functions(profile), shown, context, unit=unit)
     yield from more_rows(len(rows) - len(shown))
 
 
@@ -170,7 +216,12 @@ def function_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     every, shown = _functions(profile, options)
     totals = {"self_ns": sum(row.numbers.self_ns for row in every)}
     more = len(every) - len(shown)
-    return rows_of(FUNCTIONS, shown, sources, more=more, totals=totals)
+    columns = _columns_of_functions(profile)
+    return rows_of(columns, shown, sources, more=more, totals=totals)
+
+
+def _columns_of_functions(profile: Profile) -> Columns:
+    return {**FUNCTIONS, **memory_columns(profile)}
 
 
 def _functions(
@@ -178,6 +229,7 @@ def _functions(
 ) -> tuple[list[_Function], list[_Function]]:
     """Return the rows of all functions, and those to show, in the order asked for."""
     gpu = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
+    memory = memory_of_functions(profile.memory)
     ran = {
         function.key
         for function in profile.functions
@@ -192,6 +244,7 @@ def _functions(
             part=marks.part(key),
             mark=marks.after(key),
             is_counted=key not in unknown,
+            memory=memory.get(key, NO_BYTES),
         )
         for key, numbers in function_totals(profile).items()
         if not options.skip_zero
@@ -215,6 +268,7 @@ class HotLine(NamedTuple):
     wait: OwnWait | None = None
     part: Part | None = None
     mark: str = ""  # of the function
+    memory: MemoryNumbers = NO_BYTES  # without callees
 
     @property
     def ns(self) -> int:
@@ -272,14 +326,21 @@ def hot(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     names = short_names(function.key for function in profile.functions)
     context = Context(terminal=options.terminal, names=names, sources=sources)
     heat = [percent_of(row.self_ns, self_ns) for row in rows]
-    yield from table(HOT, rows, context, late=("hits",), heat=heat, totals=totals)
+    columns = columns_of_hot_lines(profile)
+    yield from table(columns, rows, context, late=("hits",), heat=heat, totals=totals)
 
 
 def hot_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     """Return the rows of --hot for other programs."""
     rows, lines, totals = hottest_lines(profile, options)
     of_all = {"self_ns": totals["self_ns"]}
-    return rows_of(HOT, rows, sources, more=lines - len(rows), totals=of_all)
+    columns = columns_of_hot_lines(profile)
+    return rows_of(columns, rows, sources, more=lines - len(rows), totals=of_all)
+
+
+def columns_of_hot_lines(profile: Profile) -> Columns:
+    """Return the columns of --hot, for the data that a profile has."""
+    return {**HOT, **memory_columns(profile, "self_")}
 
 
 def hottest_lines(
@@ -298,10 +359,11 @@ def hottest_lines(
     shown = limited(longest, options, lambda one: one.ns, max(totals.values()))
     places = [one.place for one in shown]
     hits, waits = _hits_of(places, profile), own_waits(profile, places)
-    marks = Marks(profile)
+    marks, memory = Marks(profile), memory_of_lines(profile.memory, alone=True)
     rows = [
         one._replace(
             hits=hits[one.place],
+            memory=memory.get(one.place[0], {}).get(one.place[1], NO_BYTES),
             wait=waits.get(one.place),
             part=marks.part(one.place[0]),
             mark=marks.after(one.place[0]),
@@ -352,6 +414,7 @@ class _Caller(NamedTuple):
     caller_part: Part | None
     mark: str  # of the caller
     gpu_ns: int | None
+    alloc_bytes: int
 
     @property
     def place(self) -> Place | None:
@@ -403,6 +466,8 @@ class _Callers:
         self.marks = Marks(profile)
         self._edges = edges(profile.calls)
         self._gpu = edge_gpu_ns(profile) if profile.gpu.sums else None
+        self._memory = edge_memory(profile)
+        self.columns = {**CALLERS, **alloc_column(profile)}
 
     def rows(self, key: Key) -> tuple[list[_Caller], list[_Caller], list[_Caller]]:
         """Return the callers to show, the others, and those that are not known."""
@@ -424,6 +489,9 @@ class _Callers:
             caller_part=self.marks.part(edge.caller),
             mark=self.marks.after(edge.caller),
             gpu_ns=None if self._gpu is None or label else self._gpu.get(edge.ends, 0),
+            alloc_bytes=0
+            if label
+            else self._memory.get(edge.ends, NO_BYTES).alloc_bytes,
         )
 
     def _unknown_calls(self, key: Key, known: Sequence[Edge]) -> Edge | None:
@@ -447,13 +515,14 @@ class _Callers:
 def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[str]:
     """Yield the callers of each of `options.targets`; LineprofError if unknown.
 
-    Below them is their sum, which is the function's numbers. GPU time is not summed:
-    work that a recursive function launched counts for each line on the call path.
+    Below them is their sum, which is the function's numbers. GPU time and bytes are not
+    summed: what a recursive function did counts for each line on the call path.
     """
     every = _Callers(profile, options)
     names = every.finder.names
     context = Context(terminal=options.terminal, names=names, sources=sources)
     gpu_of = numbers_of_functions(profile.gpu) if profile.gpu.sums else {}
+    memory_of = memory_of_functions(profile.memory)
     for index, target in enumerate(options.targets):
         key = every.finder.called(target, sources)
         if index:
@@ -472,9 +541,11 @@ def callers(profile: Profile, sources: Sources, options: Options) -> Iterator[st
             hidden = []
         total = _sum_of(key, [row.edge for row in rows])
         gpu_ns = gpu_of[key].gpu_ns if key in gpu_of else None
-        rows.append(every.row(total, "all together")._replace(gpu_ns=gpu_ns))
+        size = memory_of.get(key, NO_BYTES).alloc_bytes
+        row = every.row(total, "all together")
+        rows.append(row._replace(gpu_ns=gpu_ns, alloc_bytes=size))
         totals = {"total_ns": total.total_ns}
-        yield from table(CALLERS, rows, context, hidden=hidden, totals=totals)
+        yield from table(every.columns, rows, context, hidden=hidden, totals=totals)
 
 
 def caller_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
@@ -487,7 +558,7 @@ def caller_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
         shown, others, unknown = every.rows(key)
         rows += [*shown, *unknown]
         more += len(others)
-    return rows_of(CALLERS, rows, sources, more=more)
+    return rows_of(every.columns, rows, sources, more=more)
 
 
 def _sum_of(key: Key, every: Sequence[Edge]) -> Edge:

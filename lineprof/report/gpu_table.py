@@ -194,13 +194,13 @@ def _with_lines(
     lines = {**{line.number: line for line in table.lines}, **shown}
     return table._replace(
         lines=tuple(lines.values()),
-        columns=tuple(columns),
+        columns=(*table.columns, *columns),
         below={
             line.number: _kernel_rows(line, options.top_kernels)
             for line in used
             if options.top_kernels
         },
-        hot=frozenset(
+        hot=table.hot.union(
             line.number
             for line in used
             if percent_of(line.gpu.gpu_ns, table.gpu_ns) > _HOT_PERCENT

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.communication import line_mpi_ns
 from lineprof.model.gpu import GpuNumbers
+from lineprof.model.host_memory import NO_BYTES, MemoryNumbers, knows_memory
 from lineprof.model.records import (
     GIL,
     IO,
@@ -22,9 +23,9 @@ from lineprof.model.records import (
     LineTotals,
 )
 from lineprof.model.time_split import line_time_splits
-from lineprof.model.units import AUTO_UNIT, Ticks, format_seconds
+from lineprof.model.units import AUTO_UNIT, Ticks, format_bytes, format_seconds
 from lineprof.report.marks import Marks, cut_lines
-from lineprof.report.text_grid import in_words, percent, percent_of
+from lineprof.report.text_grid import ABOUT, in_words, percent, percent_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -78,17 +79,31 @@ NO_SPLIT = (
 )
 
 
+NO_MEMORY = (
+    "The profile does not say what lines allocated: record it with kernprof -l --memory"
+)
+
+
+class LineMemory(NamedTuple):
+    """The memory of one line, with its callees and without them."""
+
+    every: MemoryNumbers = NO_BYTES
+    own: MemoryNumbers = NO_BYTES
+    is_estimate: bool = False
+
+
 class Line(NamedTuple):
     """The numbers of one line."""
 
     number: int
-    hits: int | None = None  # None: the line was not timed, but has GPU work
+    hits: int | None = None  # None: it was not timed, but has GPU work or memory
     time: float = 0  # in ticks of the profile's unit
     row: LineTotals = LineTotals(line=0)  # all that is known of it; zeros if nothing is
     parts: Mapping[str, int] = {}  # in ns: see WAIT_COLUMNS and BREAKDOWN_COLUMNS
     gpu: GpuNumbers = GpuNumbers()
     kernels: Kernels = ()
     idle_ns: int = 0  # idle time of GPUs that it caused
+    memory: LineMemory = LineMemory()
 
 
 class FunctionTable(NamedTuple):
@@ -100,12 +115,13 @@ class FunctionTable(NamedTuple):
     lines: tuple[Line, ...]
     total: float  # wall time counted once; more in the lines if it recursed
     overlaps: bool = False  # a line has more than `total`
-    columns: tuple[Column, ...] = ()  # of GPU work, beside those of all functions
+    columns: tuple[Column, ...] = ()  # of its own, beside those of all functions
     below: Mapping[int, Sequence[str]] = {}  # rows under the source of a line
     hot: frozenset[int] = frozenset()  # lines to emphasize
     uses_gpu: bool = False  # as a line in `columns` shows
     gpu_ns: int = 0  # with its callees
     wait_ns: int = 0  # for a GPU
+    memory: MemoryNumbers = NO_BYTES  # with its callees
     footer: tuple[str, ...] = ()  # lines below the table
     mark: str = ""  # behind the name, of a function that was switched off
 
@@ -117,7 +133,9 @@ class FunctionTable(NamedTuple):
     @property
     def ran(self) -> bool:
         """Whether any line of the function ran."""
-        return self.uses_gpu or any(line.hits or line.time for line in self.lines)
+        return self.uses_gpu or any(
+            line.hits or line.time or line.memory.every.allocs for line in self.lines
+        )
 
     def with_rows_below(self, rows: Mapping[int, Sequence[str]]) -> FunctionTable:
         """Return the table with `rows` added under the source of lines."""
@@ -266,12 +284,45 @@ SPLIT_COLUMNS = {  # together, these are a line's time
 
 BREAKDOWN_COLUMNS = {"mpi": _part_column("mpi", "MPI"), **SPLIT_COLUMNS}
 
+
+def _bytes_column(title: str, size: Callable[[LineMemory], int]) -> Column:
+    """Return the column of a size (bytes), with a unit of its own for each line."""
+
+    def text(line: Line, _: Scale) -> str:
+        number = size(line.memory)
+        about = ABOUT if line.memory.is_estimate else ""
+        return f"{about}{format_bytes(number)}" if number else ""
+
+    return Column(title, 9, text)
+
+
+def _allocs(line: Line, _: Scale) -> str:
+    about = ABOUT if line.memory.is_estimate else ""
+    allocs = line.memory.every.allocs
+    return f"{about}{allocs}" if allocs else ""
+
+
+MEMORY_COLUMNS = {
+    "host-alloc": _bytes_column("Alloc", lambda memory: memory.every.alloc_bytes),
+    "host-allocs": Column("Allocs", 9, _allocs),
+    "host-freed": _bytes_column("Freed", lambda memory: memory.every.freed_bytes),
+    "host-live": _bytes_column("Live", lambda memory: memory.every.live_bytes),
+    "host-peak": _bytes_column("Peak", lambda memory: memory.every.peak_bytes),
+    "host-temp": _bytes_column("Temp", lambda memory: memory.every.temp_bytes),
+    "host-alloc-self": _bytes_column(
+        "Alloc Self", lambda memory: memory.own.alloc_bytes
+    ),
+    "host-live-self": _bytes_column("Live Self", lambda memory: memory.own.live_bytes),
+    "host-peak-self": _bytes_column("Peak Self", lambda memory: memory.own.peak_bytes),
+}
+
 EXTRA_COLUMNS = {
     "await": AWAIT,
     "min": _ns_column("Min", 9, lambda line: line.row.min_ns),
     "max": _ns_column("Max", 9, lambda line: line.row.max_ns),
     **WAIT_COLUMNS,
     **BREAKDOWN_COLUMNS,
+    **MEMORY_COLUMNS,
 }
 
 
@@ -279,7 +330,7 @@ EXTRA_COLUMNS = {
 
 
 def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
-    """Return the table of each function, with GPU columns if it used a GPU."""
+    """Return the table of each function, with columns of its memory and GPU work."""
     ticks, timings = Ticks(profile.unit), profile.timings
     waits, breakdowns = waits_by_line(profile), breakdowns_by_line(profile)
     marks = Marks(profile)
@@ -307,6 +358,10 @@ def function_tables(profile: Profile, options: Options) -> list[FunctionTable]:
             mark=marks.after(function.key),
         )
         tables.append(table)
+    if profile.memory.sums:
+        from lineprof.report.memory_table import with_memory  # noqa: PLC0415  # few have it
+
+        tables = with_memory(tables, profile, options)
     if not profile.gpu.sums:
         return tables
     from lineprof.report.gpu_table import with_gpu  # noqa: PLC0415  # few have GPUs
@@ -442,6 +497,7 @@ def footer(profile: Profile, options: Options) -> Iterator[str]:
         yield NO_MPI
     if not profile.breakdowns and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
         yield NO_SPLIT
+    yield from memory_lines(profile, options)
     if profile.gpu.sums or any(run.present for run in profile.gpu.runs):
         from lineprof.report.gpu_table import gpu_footer  # noqa: PLC0415  # few have GPUs
 
@@ -452,6 +508,16 @@ def waits_footer(profile: Profile, options: Options) -> Iterator[str]:
     """Yield a sentence if columns of waits were chosen, but no waits are known."""
     if not profile.waits and has_wait_columns(options.columns):
         yield NO_WAITS
+
+
+def memory_lines(profile: Profile, options: Options) -> Iterator[str]:
+    """Yield the totals of memory; or why chosen columns of it are empty."""
+    if knows_memory(profile.memory):
+        from lineprof.report.memory_table import memory_footer  # noqa: PLC0415  # few have it
+
+        yield from memory_footer(profile)
+    elif not MEMORY_COLUMNS.keys().isdisjoint(options.columns):
+        yield NO_MEMORY
 
 
 def has_wait_columns(columns: Iterable[str]) -> bool:

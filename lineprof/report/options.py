@@ -105,7 +105,9 @@ class View(NamedTuple):
 # Orders: the values of --sort-by, and of --sort if a name follows it.
 
 
-TABLE_ORDERS = ("gpu", "time", "hits", "wait", "line")
+_MEMORY_ORDERS = ("host-alloc", "host-live", "host-peak")
+
+TABLE_ORDERS = ("gpu", "time", "hits", "wait", "line", *_MEMORY_ORDERS)
 
 # The orders of --functions by all their names; `pstats` has most of these.
 FUNCTION_ORDERS = {
@@ -115,6 +117,7 @@ FUNCTION_ORDERS = {
     **dict.fromkeys(("cumulative", "cumtime"), "cumulative"),
     **dict.fromkeys(("per-call", "percall"), "per-call"),
     "gpu": "gpu",
+    **{name: name for name in _MEMORY_ORDERS},
     "name": "name",
     **dict.fromkeys(("file", "filename", "module", "line", "nfl", "stdname"), "file"),
 }
@@ -225,9 +228,10 @@ COLUMNS = valued(
 
 SORT_BY = valued(
     "--sort-by",
-    "order of the functions, the greatest last: gpu, time, wait, hits, or line (file"
-    " and line); with --functions the greatest first: calls, primitive, self,"
-    " cumulative, per-call, gpu, name or file. --sort ORDER is the same",
+    "order of the functions, the greatest last: gpu, time, wait, hits,"
+    f" {', '.join(_MEMORY_ORDERS)}, or line (file and line); with --functions the"
+    " greatest first: calls, primitive, self, cumulative, per-call, gpu, those of"
+    " memory, name or file. --sort ORDER is the same",
     "ORDER",
     parse_order,
     words=ALL_ORDERS,

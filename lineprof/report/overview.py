@@ -22,12 +22,13 @@ from lineprof.model.names import short_names
 from lineprof.model.records import RUNNABLE
 from lineprof.model.run_parts import clock_ns, run_parts
 from lineprof.report import markdown
-from lineprof.report.advice import brief, first_finding
+from lineprof.report.advice import brief, first_findings
 from lineprof.report.call_tree import Whole, branches, note_lines
 from lineprof.report.columns import DATA, SOURCE_TITLE, Column
-from lineprof.report.functions import HOT, hottest_lines
+from lineprof.report.functions import columns_of_hot_lines, hottest_lines
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.marks import Marks
+from lineprof.report.memory_format import peak_words
 from lineprof.report.notes import start_of_drill
 from lineprof.report.options import MAX_CHOSEN
 from lineprof.report.run_bar import bar_lines
@@ -76,6 +77,8 @@ _MIN_TAIL_WIDTH = 64  # and on one that is narrower still, neither
 # machine: it needs a larger part, and a share of the run.
 _MIN_WAIT_SHARE, _MIN_READY_SHARE, _MIN_READY_OF_RUN = 0.1, 0.25, 0.01
 
+_MEMORY = ("host_self_alloc_bytes", "host_self_peak_bytes")  # columns, if there is room
+
 _RUN = "% Run"  # title of all shares
 
 _WAITED_FOR = "Waited for"  # title of waits
@@ -115,6 +118,8 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     parts = run_parts(profile, sources.line)
     run = Whole(title=_RUN, ns=parts.run_ns)
     yield from _run(profile, parts, terminal, width)
+    if memory := peak_words(profile):
+        yield from wrap(terminal.clean(f"Memory: {memory}"), width)
     if profile.why_empty:  # as a note says
         return
     for section in (
@@ -193,6 +198,9 @@ def _lines(
         "place": "Line",
         "source": SOURCE_TITLE,
     }
+    every = columns_of_hot_lines(profile)
+    if width >= _MIN_WAIT_WIDTH:
+        titles |= {name: every[name].title for name in _MEMORY if name in every}
     totals = {**totals, "self_ns": run.ns}
     names = short_names(function.key for function in profile.functions)
     terminal = options.terminal
@@ -203,7 +211,7 @@ def _lines(
 
     if isinstance(terminal, markdown.Document):
         yield heading
-        columns = {**HOT, "wait": Column(DATA, value=wait, optional=True)}
+        columns = {**every, "wait": Column(DATA, value=wait, optional=True)}
         titles |= {"hits": "Hits", "wait": _WAITED_FOR}
         context = Context(terminal=terminal, names=names, sources=sources)
         yield from table(columns, rows, context, titles=titles, totals=totals)
@@ -218,7 +226,7 @@ def _lines(
         tail = [""] * len(tail)
     body = terminal._replace(width=width - max(map(len, tail)) - 2, colour=False)
     context = Context(terminal=body, names=names, sources=sources)
-    lines = [*table(HOT, rows, context, titles=titles, totals=totals)]
+    lines = [*table(every, rows, context, titles=titles, totals=totals)]
     wide = max(map(len, lines))
     lines = [f"{line.ljust(wide)}  {end}".rstrip() for line, end in zip(lines, tail)]
     yield heading
@@ -285,10 +293,10 @@ def _calls(
 
 
 def _advice(profile: Profile, sources: Sources, terminal: Terminal) -> Iterator[str]:
-    """Yield the first finding about the program."""
-    found = first_finding(profile, sources)
-    if found is not None:
-        yield terminal.emphasized("First advice")
+    """Yield the first finding about the program, and the first about its memory."""
+    for number, found in enumerate(first_findings(profile, sources)):
+        if not number:
+            yield terminal.emphasized("First advice")
         yield from brief(found, profile, terminal)
 
 
@@ -309,11 +317,14 @@ def _more(profile: Profile, options: Options, *, has_tables: bool) -> Iterator[s
         "--functions": "all functions, as cProfile lists them",
         "--tree": "all calls",
         "--advice": "all advice",
+        "--memory": "the memory at the peak and at the end, by line",
         "--html": "all of it as a page for a browser",
         "--all-functions": f"all {len(profile.functions):,} tables",
     }
     if not profile.calls.nodes:
         del flags["--tree"]
+    if not profile.memory.sums:
+        del flags["--memory"]
     if has_tables:
         del flags["--all-functions"]
     width = max(map(len, flags))

@@ -53,6 +53,9 @@ _ORDERS: Mapping[str, Callable[[FunctionTable], tuple[object, ...]]] = {
     "time": lambda function: (function.total,),
     "hits": lambda function: (sum(line.hits or 0 for line in function.lines),),
     "wait": lambda function: (function.wait_ns,),
+    "host-alloc": lambda function: (function.memory.alloc_bytes,),
+    "host-live": lambda function: (function.memory.live_bytes,),
+    "host-peak": lambda function: (function.memory.peak_bytes,),
     "line": lambda function: (function.file, function.line, function.name),
 }
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lineprof.console.terminal import PLAIN, Terminal, box_characters_of
 from lineprof.model.names import ShortNames
-from lineprof.model.units import NANOSECOND, format_seconds
+from lineprof.model.units import NANOSECOND, format_bytes, format_seconds
 from lineprof.report import markdown
 from lineprof.report.columns import (
+    BYTES,
     FUNCTION,
     NS,
     OF_WORDS,
     PLACE,
     SHARE,
     SOURCE_TITLE,
+    About,
     UpTo,
     text_of,
 )
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
     from lineprof.report.columns import Column, Columns
     from lineprof.source import Sources
+
+ABOUT = "~"  # before an estimate
 
 MARK = "  (counted "  # the mark of a function that was switched off begins so
 
@@ -73,6 +77,11 @@ def time_unit_for(times: Iterable[float]) -> TimeUnit:
 def in_words(ns: float) -> str:
     """Return a time (ns) for a sentence: four digits and a unit."""
     return format_seconds(ns * NANOSECOND).strip()
+
+
+def in_bytes(size: float) -> str:
+    """Return a size (bytes) for a sentence: four digits and a unit."""
+    return f"{ABOUT if isinstance(size, About) else ''}{format_bytes(size).strip()}"
 
 
 def counted(count: int, noun: str) -> str:
@@ -182,7 +191,10 @@ def _text(column: Column, value: Any, unit: TimeUnit, context: Context) -> str: 
         return _words(column.kind, value, context)
     if column.kind == NS:
         return f"{'<= ' if isinstance(value, UpTo) else ''}{unit.text(value)}"
-    return percent(value, 1) if column.kind == SHARE else f"{value}"
+    if column.kind == SHARE:
+        return percent(value, 1)
+    about = ABOUT if isinstance(value, About) else ""
+    return f"{about}{format_bytes(value) if column.kind == BYTES else value}"
 
 
 def _words(kind: str, value: Any, context: Context) -> str:  # noqa: ANN401  # of that kind

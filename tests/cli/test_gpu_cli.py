@@ -120,8 +120,8 @@ def test_flags_for_kernels_and_graphs_reach_the_views(
             "--csv",
             (
                 "--csv goes with --hot or --functions or --tree or --drill or"
-                " --callers or --advice or --ranks or --by or --gpu-summary or"
-                " --gpu-idle or --gpu-trace or --api-trace;"
+                " --callers or --advice or --memory or --ranks or --by or"
+                " --gpu-summary or --gpu-idle or --gpu-trace or --api-trace;"
             ),
         ),
         ("--occupancy", "--occupancy goes with --gpu-trace;"),

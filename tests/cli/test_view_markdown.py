@@ -72,6 +72,8 @@ ROWS = {  # flags of the views that have rows
     "gpu-idle": ("--gpu-idle",),
 }
 
+MEMORY = ("--memory",)
+
 
 def lineprof(words: str) -> Outcome:
     """Run a command line."""
@@ -216,7 +218,8 @@ def test_each_view_has_the_numbers_of_its_text(view: str) -> None:
 
 
 def test_every_view_with_rows_is_among_these() -> None:
-    assert {name for name, view in VIEWS.items() if view.rows} == {*ROWS}
+    # tests/report/test_view_memory.py has the document of memory.
+    assert {name for name, view in VIEWS.items() if view.rows} == {*ROWS, "memory"}
 
 
 @pytest.mark.parametrize(
@@ -229,7 +232,7 @@ def test_every_view_with_rows_is_among_these() -> None:
 )
 def test_a_hostile_profile_is_text(tmp_path: Path, evil: str) -> None:
     file = str(evil_file(tmp_path, names_of_columns=False, evil=evil))
-    for words in ((), ("--all-functions",), ("*fit*",), *ROWS.values()):
+    for words in ((), ("--all-functions",), ("*fit*",), MEMORY, *ROWS.values()):
         shown = markdown(*words, file)
         assert shown
     shown = markdown(file, file, command="diff")

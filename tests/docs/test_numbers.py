@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import example_calls
 import example_gpu
 import example_memory
+import example_leak
 import example_whole
 import pytest
 from as_python import viewer
@@ -19,12 +20,14 @@ from example_ranks import save_ranks
 from pages import DOCS, PAGES, blocks_of
 
 import lineprof.report
-from lineprof.report import diff
+from lineprof.report import VIEWS, diff
 from lineprof.report.columns import NS
 from lineprof.report.gpu_idle import GPU_IDLE
 from lineprof.report.gpu_table import GPU_COLUMNS
 from lineprof.report.line_table import COLUMNS, EXTRA_COLUMNS, NUMBER
-from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS
+from lineprof.report.memory import MEMORY
+from lineprof.report.options import MORE_GPU_COLUMNS, USUAL_GPU_COLUMNS, Options
+from lineprof.source import Sources
 from lineprof.storage import save
 
 if TYPE_CHECKING:
@@ -170,6 +173,21 @@ def test_every_column_of_nvprofs_tables_has_an_entry(tmp_path: Path) -> None:
 def test_every_column_of_idle_time_has_an_entry() -> None:
     shown = {one.title for one in GPU_IDLE.values() if one.kind == NS} - {""}
     assert {"Idle", "Python/Wait"} <= shown <= entries("Idle time of a GPU")
+
+
+def test_every_column_of_memory_has_an_entry() -> None:
+    shown = {one.title for one in MEMORY.values() if one.title}
+    shown -= {"Line", "Function", "Line Contents"}
+    assert {"Peak", "Temp"} <= shown <= entries("Memory")
+
+
+def test_every_column_of_rows_of_memory_is_on_the_page_of_json() -> None:
+    stats = example_leak.example()
+    for name in ("memory", "hot", "functions", "by"):
+        rows = VIEWS[name].rows
+        assert rows is not None
+        made = rows(stats, Sources(stats.sources), Options(by="process"))
+        assert undocumented({*made.columns, *keys_of(made.totals)}) == []
 
 
 def test_every_column_of_the_html_report_has_an_entry() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import example_calls
+import example_leak
 import example_stats
 import example_whole
 import pytest
@@ -136,6 +137,11 @@ def test_chosen_functions_have_no_summary() -> None:
     profile = example_whole.example(is_whole=False)
     assert "summary" not in page_of(profile).data
     assert "summary" not in page_of(example_stats.example()).data
+
+
+def test_findings_about_memory_have_bytes_and_a_share_of_the_peak() -> None:
+    [one] = page_of(example_leak.example()).data["advice"]["findings"]
+    assert (one["bytes"], one["share"]) == (6_400_000, 6.4 / 7.5)
 
 
 def test_the_advice_to_begin_with_is_an_import_only_without_others() -> None:

@@ -22,7 +22,7 @@ from lineprof.advice.advise import KINDS
 from lineprof.console.terminal import Terminal
 from lineprof.line_stats import LineStats
 from lineprof.model.records import LOCK, Cut, Wait
-from lineprof.report.advice import advice_of, brief, first_finding
+from lineprof.report.advice import advice_of, brief, first_findings
 from lineprof.source import Sources
 from lineprof.storage import save
 
@@ -107,7 +107,7 @@ def test_lines_fit_a_terminal() -> None:
 def test_the_first_finding_can_be_shown_in_two_sentences() -> None:
     stats = example()
     sources = Sources(stats.sources)
-    one = first_finding(stats, sources)
+    [one] = first_findings(stats, sources)
     assert one
     assert one == advice_of(stats, sources).findings[0]
     first, second = brief(one, stats, Terminal())
@@ -127,7 +127,7 @@ def test_lines_have_names_that_no_other_file_of_the_profile_has() -> None:
         calls=stats.calls,
     )
     assert "   project/program.py:2      for item in items:" in lines_of(both, "advice")
-    one = first_finding(both, Sources(both.sources))
+    [one] = first_findings(both, Sources(both.sources))
     assert one
     first, _ = brief(one, both, Terminal())
     assert first.startswith("hot-loop at project/program.py:2: ")

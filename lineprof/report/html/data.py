@@ -416,6 +416,7 @@ class Collector:
                 {
                     "kind": one.kind,
                     "cost": one.cost_ns,
+                    **({"bytes": one.cost_bytes} if one.cost_bytes else {}),
                     "share": one.share,
                     "measured": one.measured,
                     "advice": one.advice,

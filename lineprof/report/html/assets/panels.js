@@ -249,6 +249,11 @@ class RanksView extends TablesView {
   }
 }
 
+/** Return the time, or the bytes of memory, that a finding is about. */
+function costOfFinding(one) {
+  return one.bytes ? size(one.bytes) : time(one.cost);
+}
+
 /** The tab Advice. */
 class AdviceView {
   /** Return the findings as a table in Markdown; "" if there is none. */
@@ -256,9 +261,9 @@ class AdviceView {
     const { findings } = data.advice;
     const columns = ["Finding", "Time", "% run", "Lines", "Measured", "Advice"].map((title, at) => ({ title, left: at !== 1 && at !== 2 }));
     return findings.length && tableMarkdown(titleMarkdown("Advice"), columns, findings.length, (at) => {
-      const { kind, cost, share, places, measured, advice } = findings[at];
+      const { kind, share, places, measured, advice } = findings[at];
       const names = places.map(([f, line]) => codeSpan(placeOf(f, line) ? placeName(...placeOf(f, line)) : functionName(f)));
-      return [inline(kind), time(cost), percent(share, 1), names.join(", "), inline(measured), inline(advice)];
+      return [inline(kind), costOfFinding(findings[at]), percent(share, 1), names.join(", "), inline(measured), inline(advice)];
     });
   }
 
@@ -270,7 +275,7 @@ class AdviceView {
       : "The numbers of this profile prove none of the known causes of lost time."));
     panel.append(h("ol", { class: "findings" }, findings.map((one) =>
       h("li", {},
-        h("h2", {}, `${one.kind}: ${time(one.cost)}, ${percent(one.share, 1)} of the run `, bar(one.share)),
+        h("h2", {}, `${one.kind}: ${costOfFinding(one)}, ${percent(one.share, 1)} of the ${one.bytes ? "peak" : "run"} `, bar(one.share)),
         h("p", {}, visible(one.measured)),
         list(one.places.map(([f, line]) => {
           const file = f >= 0 ? data.functions.file[f] : NONE;

@@ -1,0 +1,170 @@
+"""The memory of a comparison: its words, its table, and its fields in JSON.
+
+`lineprof.report.diff` has the times. Sizes are in bytes; lines are without callees.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lineprof.model.host_memory import knows_memory
+from lineprof.report.columns import SOURCE_TITLE
+from lineprof.report.text_grid import (
+    counted,
+    grid,
+    in_bytes,
+    more_rows,
+    percent_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from lineprof.comparison.compare import Change, Comparison, FunctionPair, LinePair
+    from lineprof.model.profile import Profile
+    from lineprof.report.options import Options
+
+TITLES = {"alloc_bytes": "Alloc", "live_bytes": "Live", "peak_bytes": "Peak"}
+
+SIDES = ("Before", "After", "Change")
+
+WORDS = {
+    "alloc_bytes": "allocated",
+    "live_bytes": "live at the end",
+    "peak_bytes": "peak",
+}
+
+_TWICE, _LEAST_PERCENT = 2, 1
+
+
+class MemoryRow(NamedTuple):
+    """One line whose memory changed by more than its noise band."""
+
+    function: FunctionPair
+    line: LinePair
+    changes: dict[str, Change]  # beyond noise, by the names in TITLES
+
+    @property
+    def size(self) -> float:
+        """The greatest absolute change (bytes)."""
+        return max(abs(one.difference) for one in self.changes.values())
+
+
+def memory_rows(comparison: Comparison) -> list[MemoryRow]:
+    """Return the lines whose memory changed beyond noise, the greatest change first."""
+    rows = [
+        MemoryRow(function=pair, line=line, changes=changes)
+        for pair in comparison.functions
+        for line in pair.lines
+        if (changes := line.times.memory_beyond_noise)
+    ]
+    rows.sort(key=lambda row: (-row.size, row.function.key, row.line.after or 0))
+    return rows
+
+
+def in_proportion(change: Change) -> str:
+    """Return how a size changed: ``2.1 times as much``, ``12 % less``; "" if hardly."""
+    before, after = change.mean_before, change.mean_after
+    if not before or not after:
+        return ""
+    times = after / before
+    if times >= _TWICE:
+        return f"{times:,.1f} times as much"
+    percent = percent_of(abs(after - before), before)
+    more = "more" if after > before else "less"
+    return f"{percent:.0f} % {more}" if percent >= _LEAST_PERCENT else ""
+
+
+def both(change: Change) -> str:
+    """Return both means in words."""
+    before, after = in_bytes(change.mean_before), in_bytes(change.mean_after)
+    return f"{before} before, {after} after"
+
+
+def clause(comparison: Comparison) -> str:
+    """Return how the memory of the program changed, in words; "" within noise."""
+    found = comparison.whole.memory_beyond_noise
+    return f"memory: {_sentence(found)}" if found else ""
+
+
+def _sentence(changes: Mapping[str, Change]) -> str:
+    parts = []
+    for name in ("peak_bytes", "live_bytes", "alloc_bytes"):
+        if name in changes:
+            words = in_proportion(changes[name])
+            after = f", {words}" if words else ""
+            parts.append(f"{WORDS[name]} {both(changes[name])}{after}")
+    return "; ".join(parts)
+
+
+def section(
+    rows: Sequence[MemoryRow],
+    comparison: Comparison,
+    places: Sequence[tuple[str, str]],
+    options: Options,
+) -> Iterator[str]:
+    """Yield the memory of the program, and a table of `rows`.
+
+    `places` are the place and the function of each row, in words.
+    """
+    whole = comparison.whole.memory
+    if not whole:
+        return
+    yield ""
+    if not clause(comparison):  # else it is in the verdict
+        yield f"Memory: {_sentence(whole)}"
+    if not rows:
+        yield "No line has other memory"
+        return
+    have = "has" if len(rows) == 1 else "have"
+    yield f"{counted(len(rows), 'line')} {have} other memory:"
+    yield ""
+    shown = rows[: options.limit or None]
+    names = [name for name in TITLES if any(name in row.changes for row in shown)]
+    titles = [f"{TITLES[name]} {side}" for name in names for side in SIDES]
+    words = ["Line", "Function", SOURCE_TITLE]
+    cells = [
+        [
+            *(text for name in names for text in _texts(row, name)),
+            *place,
+            (row.line.after_text or row.line.before_text or "").strip(),
+        ]
+        for row, place in zip(shown, places)
+    ]
+    spare = [len(titles) + words.index("Function")]
+    for word in SIDES[::2]:
+        spare += [titles.index(title) for title in titles if word in title][::-1]
+    yield from grid(
+        [*titles, *words],
+        cells,
+        options.terminal,
+        words=len(words),
+        heat=[percent_of(row.size, whole["alloc_bytes"].most) for row in shown],
+        spare=spare,
+    )
+    yield from more_rows(len(rows) - len(shown))
+
+
+def _texts(row: MemoryRow, name: str) -> tuple[str, ...]:
+    """Return both means of a size, and its change; "" for none."""
+    change, line = row.line.times.memory[name], row.line
+    sides = (
+        (line.before, change.mean_before, ""),
+        (line.after, change.mean_after, ""),
+        (0, abs(change.difference), "+" if change.difference > 0 else "-"),
+    )
+    return tuple(
+        f"{sign}{in_bytes(size)}" if size and number is not None else ""
+        for number, size, sign in sides
+    )
+
+
+def notes(before: Sequence[Profile], after: Sequence[Profile]) -> Iterator[str]:
+    """Yield which side lacks memory, if the other one has it."""
+    known = [[knows_memory(one.memory) for one in side] for side in (before, after)]
+    if any(map(any, known)) and not all(map(all, known)):
+        side = "before" if not all(known[0]) else "after"
+        yield (
+            f"the profile {side} does not say what lines allocated: memory is not"
+            " compared"
+        )

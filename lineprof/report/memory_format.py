@@ -1,0 +1,85 @@
+"""Host memory in words: the peak of a run, who held it, and estimates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from lineprof.model.host_memory import largest_run
+from lineprof.model.names import library_of, names_of_profile
+from lineprof.model.relation import NONE
+from lineprof.report.columns import About
+from lineprof.report.text_grid import in_bytes, in_words, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lineprof.model.host_memory import HostMemory, MemoryPath, MemoryRun
+    from lineprof.model.profile import Profile
+    from lineprof.report.columns import Place
+
+OUTSIDE_OF_LINES = "outside of profiled lines"
+
+
+def marker(memory: HostMemory) -> Callable[[int], int]:
+    """Return what marks sizes (bytes) as estimates, if they are from samples."""
+    return About if any(run.sample_bytes for run in memory.runs) else int
+
+
+def program_line(path: MemoryPath) -> Place | None:
+    """Return the innermost line on a path that is of no library, if there is any.
+
+    Else it is the innermost line; None for blocks outside of profiled lines.
+    """
+    own = [place for place in path.lines if not library_of(place[0][0])]
+    return (own or path.lines or (None,))[-1]
+
+
+def holders(memory: HostMemory, process: int) -> Counter[Place | None]:
+    """Return the bytes that lines of the program held at the peak of a process.
+
+    If the processes were added up, they are those of all.
+    """
+    found: Counter[Place | None] = Counter()
+    for one in memory.sums:
+        path = memory.paths[one.path]
+        if path.process in {process, NONE}:
+            found[program_line(path)] += one.peak_bytes
+    return found
+
+
+def peak_words(profile: Profile) -> str:
+    """Return the largest peak, its moment and its first holder; "" without memory.
+
+    That of several processes names the process, because the peaks of several need not
+    have been at one moment.
+    """
+    memory = profile.memory
+    run, mark = largest_run(memory), marker(memory)
+    if run is None:
+        return ""
+    text = f"peak {in_bytes(mark(run.peak_bytes))} at {in_words(run.peak_ns)}"
+    if len(memory.runs) > 1:
+        every = in_bytes(mark(sum(one.peak_bytes for one in memory.runs)))
+        count = len(memory.runs)
+        text += f" in process {pid_of(profile, run)}"
+        text += f" (the peaks of {count} processes add up to {every})"
+    held = holders(memory, run.process)
+    for place, size in held.most_common(1):
+        if size:
+            share = percent(size, held.total())
+            text += f": {share} {_by(profile, place)}"
+    return text
+
+
+def _by(profile: Profile, place: Place | None) -> str:
+    if place is None:
+        return OUTSIDE_OF_LINES
+    (file, _, _), line = place
+    return f"by {names_of_profile(profile).line(file, line)}"
+
+
+def pid_of(profile: Profile, run: MemoryRun) -> int:
+    """Return the process id of a run of memory; 0 if it is unknown."""
+    known = run.process < len(profile.processes)
+    return profile.processes[run.process].pid if known else 0
