@@ -23,6 +23,7 @@ from lineprof.report.html.page import (
     COMPARISON,
     EDITOR,
     REPORT,
+    REPORT_OF_MEMORY,
     editor_of_user,
     joined,
     policy,
@@ -122,8 +123,8 @@ def folder_page(name: str) -> Answer:
 
 def report(body: bytes, *, is_comparison: bool) -> Answer:
     """Return a report, for a frame of `report_page`."""
-    scripts = COMPARISON if is_comparison else REPORT
-    rules = f"{policy(scripts)}; sandbox allow-scripts; frame-ancestors 'self'"
+    pages = [COMPARISON] if is_comparison else [REPORT, REPORT_OF_MEMORY]
+    rules = f"{policy(*pages)}; sandbox allow-scripts; frame-ancestors 'self'"
     headers = (("Content-Security-Policy", rules), ("X-Frame-Options", "SAMEORIGIN"))
     return Answer(200, _HTML, body, headers)
 

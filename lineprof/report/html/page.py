@@ -24,12 +24,14 @@ from lineprof.errors import printable, without_surrogates
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _STYLES = (
     *("page.css", "table.css", "summary.css", "source.css", "flame.css"),
     *("panels.css", "comparison.css", "print.css"),
 )
+
+_STYLES_OF = {"memory.js": "memory.css"}  # by a script that not all pages have
 
 # Pages are dark as the reader chose, or as the system is unless the reader chose light.
 _DARK = """
@@ -48,10 +50,11 @@ REPORT = (
     *("call_paths.js", "timeline.js", "summary.js", "panels.js", "palette.js"),
     *("frame.js", "report.js"),
 )
+REPORT_OF_MEMORY = (*REPORT[:-1], "memory.js", REPORT[-1])
 COMPARISON = (
     *("core.js", "markdown.js", "editor.js", "sharing.js", "table.js", "canvas.js"),
-    *("python.js", "frames.js", "flame.js", "changed_paths.js", "palette.js"),
-    *("frame.js", "comparison.js"),
+    *("python.js", "frames.js", "flame.js", "changed_paths.js"),
+    *("changed_memory.js", "palette.js", "frame.js", "comparison.js"),
 )
 
 # The checks of what is opened in an editor, which the page of lineprof serve needs too.
@@ -68,8 +71,8 @@ _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 _LINE = 76 * 1024  # characters of base64 in a line of the file: a multiple of 4
 
 _POLICY = (
-    "default-src 'none'; script-src 'sha256-{loader}' 'sha256-{script}';"
-    " style-src 'sha256-{style}'; img-src data:; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src {scripts}; style-src {styles};"
+    " img-src data:; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -84,7 +87,7 @@ def page(
     `blobs` are packed columns of `lineprof.model.timelines`; `data` refers to them by
     their index.
     """
-    style = _style()
+    style = _style(scripts)
     clean = escape(without_surrogates(printable(title)))
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
@@ -112,16 +115,23 @@ def editor_of_user() -> str:
     return os.environ.get(_EDITOR_VARIABLE, "")
 
 
-def policy(scripts: Sequence[str]) -> str:
-    """Return the content security policy of pages with `scripts`."""
-    texts = {"loader": joined(_LOADER), "script": joined(scripts), "style": _style()}
-    return _POLICY.format_map({name: sha256_of(text) for name, text in texts.items()})
+def policy(*pages: Sequence[str]) -> str:
+    """Return the content security policy of pages that each have these scripts."""
+
+    def sources(texts: Iterable[str]) -> str:
+        return " ".join(f"'sha256-{sha256_of(text)}'" for text in texts)
+
+    return _POLICY.format(
+        scripts=sources([joined(_LOADER), *map(joined, pages)]),
+        styles=sources(dict.fromkeys(map(_style, pages))),
+    )
 
 
-def _style() -> str:
-    """Return the style sheet of all pages, without blanks that mean nothing."""
+def _style(scripts: Sequence[str]) -> str:
+    """Return the style sheet of a page, without blanks that mean nothing."""
     dark = _DARK.format(colours=joined(("dark.css",)))
-    return _BLANK.sub("", joined(_STYLES) + dark)
+    more = tuple(style for script, style in _STYLES_OF.items() if script in scripts)
+    return _BLANK.sub("", joined(_STYLES + more) + dark)
 
 
 def _packed(text: str) -> bytes:
@@ -137,7 +147,7 @@ def _block(name: str, data: bytes) -> Iterator[str]:
     yield "</script>"
 
 
-@lru_cache(maxsize=6)  # a loader, two pages, the style, its dark colours, EDITOR
+@lru_cache(maxsize=8)  # a loader, three pages, two styles, the dark colours, EDITOR
 def joined(names: Sequence[str]) -> str:
     """Return the texts of files in `assets`, one after the other."""
     folder = files("lineprof.report.html") / "assets"
