@@ -232,6 +232,45 @@ def test_each_process_has_its_peak_and_its_curve() -> None:
     assert sum(second["paths"]["hostAlloc"]) == 300
 
 
+def test_the_holder_of_the_peak_is_the_line_of_the_program() -> None:
+    """It has the bytes of the libraries that it called, as on a terminal."""
+    library = ("/v/lib/python3.13/site-packages/maths/core.py", 1, "solve")
+    memory = HostMemory(
+        (
+            MemoryPath(0, ((MAIN, 2), (library, 5))),
+            MemoryPath(0, ((MAIN, 2), (library, 6))),
+            MemoryPath(0, ((MAIN, 3),)),
+            MemoryPath(1, ()),
+        ),
+        (
+            MemorySum(0, 1, 40, 0, 0, 40),
+            MemorySum(1, 1, 30, 0, 0, 30),
+            MemorySum(2, 1, 60, 0, 0, 60),
+            MemorySum(3, 1, 5, 0, 0, 5),
+        ),
+        (MemoryRun(0, 130, 1), MemoryRun(1, 5, 1)),
+    )
+    page = page_of(example(memory))
+    main = keys_of(page).index(MAIN)
+    first, second = (one["holder"] for one in page.data["memory"])
+    assert first == {"function": main, "line": 2, "bytes": 70}
+    assert second == {"function": -1, "line": 0, "bytes": 5}
+
+
+def test_processes_that_were_added_up_have_their_paths_in_common() -> None:
+    memory = MEMORY._replace(
+        paths=tuple(one._replace(process=-1) for one in PATHS),
+        runs=RUNS,
+    )
+    page = page_of(example(memory))
+    first, second, shared = page.data["memory"]
+    assert (first["process"], second["process"], shared["process"]) == (0, 1, -1)
+    assert first["paths"]["parent"] == second["paths"]["parent"] == []
+    assert first["holder"] == second["holder"] == shared["holder"]
+    assert sum(shared["paths"]["hostPeak"]) == 8220
+    assert (first["run"]["peak_bytes"], shared["run"]) == (8120, None)
+
+
 def test_a_profile_without_memory_has_nothing_of_it() -> None:
     page = page_of(example_calls.example())
     assert "memory" not in page.data

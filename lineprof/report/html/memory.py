@@ -5,6 +5,7 @@ Sizes are in bytes, times in nanoseconds (ns) since the start of measuring.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from lineprof.model.host_memory import (
@@ -12,6 +13,7 @@ from lineprof.model.host_memory import (
     memory_of_functions,
     memory_of_lines,
 )
+from lineprof.model.names import library_of
 from lineprof.report.html.paths import NONE, Paths
 
 if TYPE_CHECKING:
@@ -75,7 +77,10 @@ def _columns(every: Sequence[MemoryNumbers], alone: Sequence[MemoryNumbers]) -> 
 
 
 def memory_of_processes(memory: HostMemory, index: Index) -> list[dict[str, object]]:
-    """Return the memory of each process; `index` is that of a function."""
+    """Return the memory of each process; `index` is that of a function.
+
+    The paths of processes that were added up are those of a process of index -1.
+    """
     sums: dict[int, list[MemorySum]] = {one.process: [] for one in memory.runs}
     for one in memory.sums:
         sums.setdefault(memory.paths[one.path].process, []).append(one)
@@ -86,10 +91,28 @@ def memory_of_processes(memory: HostMemory, index: Index) -> list[dict[str, obje
             "process": process,
             "run": runs.get(process),
             "curve": curves.get(process),
+            "holder": _holder(memory, some or sums.get(NONE, ()), index),
             "paths": _paths(memory, some, index),
         }
         for process, some in sums.items()
     ]
+
+
+def _holder(
+    memory: HostMemory, sums: Iterable[MemorySum], index: Index
+) -> dict[str, int]:
+    """Return the line of the program with the most bytes at the peak, and these.
+
+    A line of the program has the bytes of the libraries that it called. Line 0 are
+    blocks outside of all lines.
+    """
+    held: Counter[tuple[Key | None, int]] = Counter()
+    for one in sums:
+        lines = memory.paths[one.path].lines
+        own = [place for place in lines if not library_of(place[0][0])]
+        held[(own or lines or ((None, 0),))[-1]] += one.peak_bytes
+    [((key, line), size)] = held.most_common(1) or [((None, 0), 0)]
+    return {"function": index(key), "line": line, "bytes": size}
 
 
 def _curve(curve: MemoryCurve, index: Index) -> dict[str, object]:

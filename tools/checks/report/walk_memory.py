@@ -38,7 +38,7 @@ def curve(one: Page) -> None:
     )
     one.value("document.activeElement.blur()")
     press(one, "body", "Home")  # the curve takes the keys of the tab at once
-    expect(one, "the first moment", f"{TITLE}.startsWith('0: ')")
+    expect(one, "the first moment", f"{TITLE}.startsWith('0 s: ')")
     press(one, CANVAS, "ArrowRight")
     told = f"{TITLE} === {VIEW}.curve.words(1)"
     expect(one, "the next moment, also aloud", f"{told} && {SAID}.startsWith({TITLE})")

@@ -3,7 +3,7 @@
 const CHANGED_NUMBERS = [
   ["hostPeak", "Peak", "what was live at the peak"],
   ["hostLive", "Live", "what was live at the end"],
-  ["hostAlloc", "Allocated", "what was allocated"],
+  ["hostAlloc", "Alloc", "what was allocated"],
 ];
 
 /** The tab Memory of a comparison. */
@@ -15,7 +15,8 @@ class ChangedMemoryView extends TablesView {
     const rows = [...lines.name.keys()];
     const number = (name, side) => (i) => lines[`${name}${this.suffix}${side}`][i];
     const change = (name) => (i) => number(name, 1)(i) - number(name, 0)(i);
-    const most = () => maximum(rows.map((i) => Math.abs(change("hostPeak")(i))));
+    // A line has no greater change of its own than its callers have.
+    const most = maximum(rows.map((i) => Math.abs(lines.hostPeak1[i] - lines.hostPeak0[i])));
     const blocks = (i) => {
       const [before, after] = [0, 1].map((side) => number("hostAllocs", side)(i));
       return before || after ? `${count(before)} \u2192 ${count(after)}` : "";
@@ -23,7 +24,7 @@ class ChangedMemoryView extends TablesView {
     const showBytes = unlessZero(size);
     const bytes = CHANGED_NUMBERS.flatMap(([name, title, tip]) => [
       { title: `${title} change`, tip: `bytes of ${tip}: after less before`, width: 136, phone: name === "hostPeak" && 2, value: change(name), show: unlessZero((one) => signed(one, size)) },
-      name === "hostPeak" && { title: "Bar", isDrawing: true, width: 76, tip: "to the right: more, to the left: less", value: (i) => Math.abs(change(name)(i)), text: (i) => changeBar(change(name)(i), most()) },
+      name === "hostPeak" && { title: "Bar", isDrawing: true, width: 76, tip: "to the right: more, to the left: less", value: (i) => Math.abs(change(name)(i)), text: (i) => changeBar(change(name)(i), most) },
       { title: "Before", tip: `bytes of ${tip}`, width: 80, value: number(name, 0), show: showBytes },
       { title: "After", tip: `bytes of ${tip}`, width: 80, value: number(name, 1), show: showBytes },
     ]).filter(Boolean);

@@ -7,7 +7,7 @@
 const HOST_NUMBERS = [
   { name: "hostPeak", title: "Peak", tip: "bytes that were live at the peak of the process" },
   { name: "hostLive", title: "Live", tip: "bytes that were live at the end" },
-  { name: "hostAlloc", title: "Allocated", tip: "bytes that were allocated" },
+  { name: "hostAlloc", title: "Alloc", tip: "bytes that were allocated" },
   { name: "hostAllocs", title: "Blocks", tip: "blocks that were allocated", show: count },
   { name: "hostFreed", title: "Freed", tip: "bytes that were freed, by whatever line" },
   { name: "hostTemp", title: "Temp", tip: "bytes that were freed before the line ended" },
@@ -144,12 +144,13 @@ function heatOf(indexes) {
   return Math.min(1, Math.max(ns / most.self, gpu / most.gpu));
 }
 
-/** Return the most own time and GPU time of a line (ns), and of a function. */
+/** Return the most own time and GPU time of a line (ns), and of a function, and the most bytes of a line. */
 function maxima() {
   data.maxima ??= {
     self: maximum(data.lines.self),
     gpu: maximum(column(data.lines, "gpuOwn")),
     ofFunctions: maximum(data.functions.self),
+    ...Object.fromEntries(LANES.map((name) => [name, maximum(column(data.lines, name))])),
   };
   return data.maxima;
 }

@@ -5,16 +5,35 @@ const MOST_AREAS = 7; // of the curve: other lines are one area
 const OTHER_AREA = "area-0"; // the name of its colour
 const MOST_PATHS = 12; // in the panel of a line
 
-// Processes: each has `run`, what the measurement tells of itself, `curve` and `paths`.
+// Processes: each has `run`, what the measurement tells of itself, `curve`, `holder` and `paths`.
 
 /** Return the processes that were measured, the one with the highest peak first. */
 function memoryProcesses() {
-  data.memorySorted ??= [...data.memory].sort((a, b) => (b.run?.peak_bytes ?? 0) - (a.run?.peak_bytes ?? 0));
+  if (!data.memorySorted) {
+    // Processes that were added up have their paths in common.
+    const shared = data.memory.find(({ process }) => process < 0);
+    for (const one of data.memory) {
+      one.isShared = Boolean(shared) && !one.paths.parent.length;
+      if (one.isShared) one.paths = shared.paths;
+    }
+    data.memorySorted = [...data.memory].sort((a, b) => Boolean(b.run) - Boolean(a.run) || peakOf(b) - peakOf(a));
+  }
   return data.memorySorted;
+}
+
+/** Return the call paths of all processes: a list of tables. */
+function memoryPaths() {
+  return [...new Set(memoryProcesses().map(({ paths }) => paths))];
+}
+
+/** Return the peak of a process (bytes). */
+function peakOf({ run, paths }) {
+  return run?.peak_bytes ?? sum(paths.hostPeak);
 }
 
 /** Return the name of a process. */
 function processName({ process }) {
+  if (process < 0) return "all processes";
   const { pid, rank } = data.processes[process] ?? {};
   return rank == null ? `process ${pid ?? process}` : `rank ${rank}`;
 }
@@ -44,15 +63,21 @@ function keyLink(key) {
 }
 
 /** Return a sentence on the peak of a process: how much was live, and by which line the most. */
-function peakSentence(one, ofWhich) {
-  const { peak_bytes: peak, peak_ns: ns } = one.run ?? {};
-  if (!peak) return "No memory was allocated while it was measured.";
-  const [key, most] = [...bytesOfLines(one, "hostPeak")].reduce((a, b) => (b[1] > a[1] ? b : a), [NONE, 0]);
+function peakSentence(one) {
+  const peak = peakOf(one);
+  const ns = one.run?.peak_ns;
+  if (!peak) return sum(one.paths.hostAlloc) ? "The peak is not known." : "No memory was allocated while it was measured.";
+  const { function: f, line, bytes } = one.holder;
   const here = (text) => link(address("memory"), h("b", {}, text));
   return [
-    "At its peak", ofWhich, ", ", here(time(ns) === "0" ? "0 s" : time(ns)), ", ", here(size(peak)), " were live",
-    most > 0 && [": ", here(percent(most, peak)), " by ", keyLink(key)], ".",
+    "At its peak", data.memory.length > 1 && ` in ${processName(one)}`, ", ", ns >= 0 && [here(moment(ns)), ", "], here(size(peak)), " were live",
+    bytes > 0 && [": ", here(percent(bytes, sum(one.paths.hostPeak))), line ? [" by ", keyLink(lineKey(f, line))] : " outside of profiled lines"], ".",
   ];
+}
+
+/** Return a moment of the run (ns). */
+function moment(ns) {
+  return ns ? time(ns) : "0 s";
 }
 
 /** The live memory of a process over its run, by line. */
@@ -74,25 +99,26 @@ class MemoryCurve extends Drawing {
   /** Show the curve of a process. */
   set(one) {
     const { curve, run } = one;
-    this.peakNs = run.peak_ns;
-    let moments = curve.times.map((ns, i) => ({ ns, live: curve.live[i], bytes: (line) => curve.bytes[line][i] }));
+    const known = curve.times.map((ns, i) => ({ ns, live: curve.live[i], bytes: (line) => curve.bytes[line][i] }));
     // At the peak, each line is known.
     const peaks = bytesOfLines(one, "hostPeak");
     const keys = curve.line.map((line, i) => lineKey(curve.function[i], line));
-    moments = moments.filter(({ ns }) => ns !== run.peak_ns);
-    moments.push({ ns: run.peak_ns, live: run.peak_bytes, bytes: (line) => peaks.get(keys[line]) ?? 0 });
+    const moments = known.filter(({ ns }) => one.isShared || ns !== run.peak_ns);
+    if (!one.isShared) moments.push({ ns: run.peak_ns, live: run.peak_bytes, bytes: (line) => peaks.get(keys[line]) ?? 0 });
     moments.sort((a, b) => a.ns - b.ns);
-    const most = keys.map((_, line) => maximum(moments.map((moment) => moment.bytes(line))));
-    const area = (line) => sum(moments.map((moment) => moment.bytes(line)));
+    const most = keys.map((_, line) => maximum(moments.map((one) => one.bytes(line))));
+    this.areas = descending(keys.keys(), most).slice(0, MOST_AREAS).map((line) => {
+      const of = moments.map((one) => one.bytes(line));
+      return { key: keys[line], steady: sum(of) / most[line], of };
+    });
     // The steadiest lines are at the bottom: those above move with them.
-    this.areas = descending(keys.keys(), most).slice(0, MOST_AREAS).map((line) => ({ key: keys[line], share: area(line) / most[line], of: moments.map((moment) => moment.bytes(line)) }));
-    this.areas.sort((a, b) => b.share - a.share);
+    this.areas.sort((a, b) => b.steady - a.steady);
     this.areas.forEach((one, i) => (one.colour = `area-${i + 1}`));
     const rest = moments.map(({ live }, i) => Math.max(0, live - sum(this.areas.map((one) => one.of[i]))));
     if (rest.some(Boolean)) this.areas.push({ colour: OTHER_AREA, of: rest });
     this.times = moments.map(({ ns }) => ns);
     this.live = moments.map(({ live }) => live);
-    this.peak = this.at = this.times.indexOf(run.peak_ns);
+    this.peak = this.at = this.live.indexOf(maximum(this.live));
     this.legend();
     this.tell(this.at);
   }
@@ -124,7 +150,7 @@ class MemoryCurve extends Drawing {
   }
 
   words(i) {
-    return `${time(this.times[i])}: ${size(this.live[i])} live${i === this.peak ? ", the peak" : ""}`;
+    return `${moment(this.times[i])}: ${size(this.live[i])} live${i === this.peak ? ", the peak" : ""}`;
   }
 
   /** Tell a moment to screen readers. */
@@ -183,12 +209,12 @@ class MemoryCurve extends Drawing {
     };
     paint.lineWidth = 1;
     paint.strokeStyle = rule;
-    for (let bytes = 0, step = roundStep(most, 4); bytes <= most; bytes += step) {
+    for (let bytes = 0, step = roundStep(most, 5); bytes <= most; bytes += step) {
       paint.strokeRect(this.left, Math.round(y(bytes)) + 0.5, width, 0);
       write(size(bytes), this.left - 6, y(bytes), "right");
     }
     for (let ns = 0, step = roundStep(times.at(-1), Math.min(8, width / 110)); ns <= times.at(-1); ns += step) {
-      write(time(ns) === "0" ? "0 s" : time(ns), Math.min(x(ns), width - 24), height - 9, ns ? "center" : "left");
+      write(moment(ns), Math.min(x(ns), width - 24), height - 9, ns ? "center" : "left");
     }
     let below = live.map(() => 0);
     for (const { colour: kind, of } of this.areas) {
@@ -205,7 +231,10 @@ class MemoryCurve extends Drawing {
       paint.strokeStyle = style;
       paint.lineWidth = 1;
       paint.setLineDash(dash);
-      paint.strokeRect(Math.round(x(times[i])) + 0.5, top - 6, 0, bottom - top + 6);
+      paint.beginPath();
+      paint.moveTo(Math.round(x(times[i])) + 0.5, top - 6);
+      paint.lineTo(Math.round(x(times[i])) + 0.5, bottom);
+      paint.stroke();
       paint.setLineDash([]);
     };
     mark(this.peak, ink, [3, 3]);
@@ -238,7 +267,7 @@ const MEMORY_METRICS = [
 /** The call paths of memory as a flame graph: frames are as wide as their bytes. */
 class MemoryFlame extends FlameView {
   showSandwich = undefined;
-  metric = "hostPeak";
+  metric = MEMORY_METRICS.find(([name]) => memoryPaths().some((paths) => paths[name].some((one) => one > 0)))?.[0] ?? "hostPeak";
   hasLines = true;
 
   /** Show the call paths of a process. */
@@ -272,7 +301,7 @@ class MemoryFlame extends FlameView {
     const frames = new Frames(new CallPaths(this.one.paths, sums, { self }), { hasLines: this.hasLines, heavy: true });
     this.whole = frames.whole;
     this.chart.replaceChildren(this.main.scroller);
-    this.chart.style.height = `${Math.max(4, frames.depth + 1) * BOX + 4}px`;
+    this.chart.style.height = `${Math.max(5, frames.depth + 1) * BOX + 14}px`;
     this.main.set(frames);
     const [, , words] = MEMORY_METRICS.find(([name]) => name === this.metric);
     this.fillKey([this.heatKey("Own bytes, % of all")], words.replace("bytes that ", ""), "A click zooms, a double click shows the source");
@@ -328,10 +357,10 @@ class MemoryView extends TablesView {
     this.sentence = h("h2", { class: "sentence", "aria-live": "polite" });
     this.facts = h("ul", { class: "facts" });
     const all = memoryProcesses();
-    const options = all.map((one, i) => [i, `${processName(one)} \u00b7 peak ${size(one.run?.peak_bytes ?? 0)}`]);
+    const options = all.map((one, i) => [i, `${processName(one)} \u00b7 peak ${size(peakOf(one))}`]);
     const picker = all.length > 1 && select("Process", options, (event) => this.choose(all[event.target.value]));
     append(panel, [
-      picker && h("div", { class: "tools" }, picker, h("span", { class: "dim" }, "The curve and the call paths are those of this process, the lines those of all.")),
+      picker && h("div", { class: "tools" }, picker, h("span", { class: "dim" }, all[0].isShared ? "The curve is that of this process, the call paths and the lines are those of all." : "The curve and the call paths are those of this process, the lines those of all.")),
       this.sentence, this.facts, this.curve.element, h("h2", {}, "Call paths"),
     ]);
     this.flame.make(panel);
@@ -352,7 +381,7 @@ class MemoryView extends TablesView {
     this.sentence.replaceChildren();
     append(this.sentence, [peakSentence(one)]);
     this.facts.replaceChildren(...facts.filter(Boolean).map((text) => h("li", {}, text)));
-    this.curve.element.hidden = !(curve?.times.length && run?.peak_bytes);
+    this.curve.element.hidden = !(curve?.live.some(Boolean) && run?.peak_bytes);
     if (!this.curve.element.hidden) this.curve.set(one);
     this.flame.set(one);
   }
@@ -361,11 +390,12 @@ class MemoryView extends TablesView {
   lines(panel) {
     const { functions, lines } = data;
     const rows = [...lines.line.keys()].filter((i) => lines.hostAllocs?.[i]);
-    const numbers = (name) => column(lines, name + this.suffix);
-    const bytes = HOST_NUMBERS.map((one) => ({ width: 86, title: one.title, tip: one.tip, value: (i) => numbers(one.name)[i], show: unlessZero(one.show) }));
+    const number = (name) => (i) => lines[name + this.suffix]?.[i] ?? 0;
+    const bytes = HOST_NUMBERS.map(({ name, title, tip, show }) => ({ width: 86, title, tip, value: number(name), show: unlessZero(show) }));
     bytes[0].phone = 2;
-    const whole = sum(data.memory.map((one) => one.run?.peak_bytes ?? 0));
-    bytes.splice(1, 0, { title: "% peak", tip: "share in what was live at the peak", width: 120, value: (i) => numbers("hostPeak")[i], show: (one) => barCell(one / maximum(numbers("hostPeak")), percent(one, whole), "memory") });
+    const whole = sum(memoryPaths().map((paths) => sum(paths.hostPeak)));
+    const most = { Own: maximum(column(lines, "hostPeakOwn")), "": maximum(column(lines, "hostPeak")) };
+    bytes.splice(1, 0, { title: "% peak", tip: "share in what was live at the peak", width: 120, value: number("hostPeak"), show: unlessZero((one) => barCell(one / most[this.suffix], percent(one, whole), "memory")) });
     const columns = [
       { title: "Line", left: true, wide: 1, width: 120, phone: 1, value: (i) => lineOrder(lineFile(i), lines.line[i]), text: (i) => lineLink(lineFile(i), lines.line[i]) },
       ...bytes,
@@ -394,10 +424,10 @@ class MemoryView extends TablesView {
   }
 }
 
-/** Return the call paths that lead to a line of some functions, by the bytes in a column, and these. */
+/** Return the lines `above` a line of some functions, and the `bytes` in a column, those with most first. */
 function pathsToLine(functions, line, name) {
-  const found = [];
-  for (const { paths } of data.memory) {
+  const found = new Map(); // by the lines above, of all processes
+  for (const paths of memoryPaths()) {
     const { parent, function: fn, line: lines } = paths;
     paths.totals ??= {};
     const totals = (paths.totals[name] ??= sumsOfPaths(parent, paths[name]));
@@ -409,10 +439,12 @@ function pathsToLine(functions, line, name) {
     for (const [path, bytes] of byPath) {
       const above = [];
       for (let at = path; parent[at] >= 0; at = parent[at]) above.unshift(lineKey(fn[parent[at]], lines[at]));
-      found.push({ bytes, above });
+      const one = found.get(String(above)) ?? { bytes: 0, above };
+      one.bytes += bytes;
+      found.set(String(above), one);
     }
   }
-  return found.filter((one) => one.bytes).sort((a, b) => b.bytes - a.bytes);
+  return [...found.values()].filter((one) => one.bytes).sort((a, b) => b.bytes - a.bytes);
 }
 
 /** Return the memory of a line for its panel: the numbers, and the call paths to it. */

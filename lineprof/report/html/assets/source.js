@@ -365,7 +365,7 @@ class SourceView {
     const title = content.getAttribute?.("aria-label");
     const cell = h("span", { role: "cell", class: `of-${one.name}`, title }, content);
     if (one.name === "run") this.setBars(cell.style, numbers);
-    if (LANES.includes(one.name)) cell.style.setProperty("--bytes", (numbers[one.name] / maximum(column(data.lines, one.name))).toFixed(3));
+    if (LANES.includes(one.name)) cell.style.setProperty("--bytes", (numbers[one.name] / maxima()[one.name]).toFixed(3));
     return cell;
   }
 
