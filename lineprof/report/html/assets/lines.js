@@ -13,8 +13,13 @@ const HOST_NUMBERS = [
   { name: "hostTemp", title: "Temp", tip: "bytes that were freed before the line ended" },
 ].map((one) => ({ show: size, isMemory: true, ...one }));
 
-/** The columns of memory with bars: one of them is shown at first. */
+/** The columns of memory with bars: the first one that is known is shown at first. */
 const LANES = ["hostPeakOwn", "hostAllocOwn"];
+
+/** Return the name of the bytes that are shown at first; undefined if none are known. */
+function firstLane() {
+  return LANES.find((name) => data.functions[name]);
+}
 
 /**
  * Columns of numbers, some of which are as `narrow` on phones. A column that `needs` a field of the data is in a page where the field
@@ -45,7 +50,7 @@ const LINE_COLUMNS = [
   { name: "native", title: "Native", tip: "own time in compiled code", width: 70, off: true },
   { name: "system", title: "System", tip: "own time in the kernel of the operating system", width: 70, off: true },
   ...HOST_NUMBERS.flatMap((one) => [
-    { ...one, name: `${one.name}Own`, title: `Own ${one.title.toLowerCase()}`, tip: `${one.tip}, of the line itself`, ...(LANES.includes(`${one.name}Own`) ? { width: 124, narrow: 70 } : { width: 84 }), off: one.name !== "hostPeak" },
+    { ...one, name: `${one.name}Own`, title: `Own ${one.title.toLowerCase()}`, tip: `${one.tip}, of the line itself`, ...(LANES.includes(`${one.name}Own`) ? { width: 124, narrow: 70 } : { width: 84 }), off: true },
     { ...one, tip: `${one.tip}, of the line and all that it called`, width: 84, off: true },
   ]),
   { name: "over", title: "Over the run", tip: "when the line ran: its time, callees included, from the start of the run to its end", width: 116, needs: "hasSlices", isBoth: true },

@@ -34,6 +34,7 @@ class SourceView {
     this.selected = 0;
     this.onlyHot = false;
     this.openedIn = []; // by file
+    this.above = null; // the function in the head
     this.shown = [];
     const { lines } = data;
     this.known = LINE_COLUMNS.filter((one) =>
@@ -98,7 +99,7 @@ class SourceView {
   /** Choose the columns that are shown first: those for which the window has room. */
   fit() {
     const isLarge = (one) => !one.large || this.matters(one.name);
-    this.columns = this.known.filter((one) => !one.off && isLarge(one) && (one.name === "run" || !NARROW.matches));
+    this.columns = this.known.filter((one) => (!one.off || one.name === firstLane()) && isLarge(one) && (one.name === "run" || !NARROW.matches));
     const beside = WIDE.matches ? 700 : innerWidth > 900 ? 300 : 0; // outline, detail
     const room = innerWidth - beside - 150; // map, number, arrows
     const needed = () => 380 + sum(this.columns.map((one) => one.width));
