@@ -55,6 +55,9 @@ _HTML, _TEXT, _JSON = (
 _BYTES = "application/octet-stream"  # as Go's net/http/pprof; Alloy takes nothing else
 
 
+_START = 500  # bytes of a report that have its policy, and nothing of the profile
+
+
 class Answer(NamedTuple):
     """An answer to a request, without the headers that all answers have."""
 
@@ -123,8 +126,12 @@ def folder_page(name: str) -> Answer:
 
 def report(body: bytes, *, is_comparison: bool) -> Answer:
     """Return a report, for a frame of `report_page`."""
-    pages = [COMPARISON] if is_comparison else [REPORT, REPORT_OF_MEMORY]
-    rules = f"{policy(*pages)}; sandbox allow-scripts; frame-ancestors 'self'"
+    rules = policy(COMPARISON if is_comparison else REPORT)
+    of_memory = policy(REPORT_OF_MEMORY)
+    # A page names its policy at its start, before any text of the profile.
+    if of_memory.encode() in body[:_START]:
+        rules = of_memory
+    rules += "; sandbox allow-scripts; frame-ancestors 'self'"
     headers = (("Content-Security-Policy", rules), ("X-Frame-Options", "SAMEORIGIN"))
     return Answer(200, _HTML, body, headers)
 

@@ -24,7 +24,7 @@ from lineprof.errors import printable, without_surrogates
 from lineprof.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _STYLES = (
     *("page.css", "table.css", "summary.css", "source.css", "flame.css"),
@@ -71,8 +71,8 @@ _ZLIB_LEVEL = 6  # 9 takes twice the time for 1 % less
 _LINE = 76 * 1024  # characters of base64 in a line of the file: a multiple of 4
 
 _POLICY = (
-    "default-src 'none'; script-src {scripts}; style-src {styles};"
-    " img-src data:; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'sha256-{loader}' 'sha256-{script}';"
+    " style-src 'sha256-{style}'; img-src data:; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -115,16 +115,14 @@ def editor_of_user() -> str:
     return os.environ.get(_EDITOR_VARIABLE, "")
 
 
-def policy(*pages: Sequence[str]) -> str:
-    """Return the content security policy of pages that each have these scripts."""
-
-    def sources(texts: Iterable[str]) -> str:
-        return " ".join(f"'sha256-{sha256_of(text)}'" for text in texts)
-
-    return _POLICY.format(
-        scripts=sources([joined(_LOADER), *map(joined, pages)]),
-        styles=sources(dict.fromkeys(map(_style, pages))),
-    )
+def policy(scripts: Sequence[str]) -> str:
+    """Return the content security policy of pages with `scripts`."""
+    texts = {
+        "loader": joined(_LOADER),
+        "script": joined(scripts),
+        "style": _style(scripts),
+    }
+    return _POLICY.format_map({name: sha256_of(text) for name, text in texts.items()})
 
 
 def _style(scripts: Sequence[str]) -> str:
