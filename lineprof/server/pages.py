@@ -23,6 +23,7 @@ from lineprof.report.html.page import (
     COMPARISON,
     EDITOR,
     REPORT,
+    REPORT_OF_MEMORY,
     editor_of_user,
     joined,
     policy,
@@ -52,6 +53,9 @@ _HTML, _TEXT, _JSON = (
 )
 
 _BYTES = "application/octet-stream"  # as Go's net/http/pprof; Alloy takes nothing else
+
+
+_START = 500  # bytes of a report that have its policy, and nothing of the profile
 
 
 class Answer(NamedTuple):
@@ -122,8 +126,12 @@ def folder_page(name: str) -> Answer:
 
 def report(body: bytes, *, is_comparison: bool) -> Answer:
     """Return a report, for a frame of `report_page`."""
-    scripts = COMPARISON if is_comparison else REPORT
-    rules = f"{policy(scripts)}; sandbox allow-scripts; frame-ancestors 'self'"
+    rules = policy(COMPARISON if is_comparison else REPORT)
+    of_memory = policy(REPORT_OF_MEMORY)
+    # A page names its policy at its start, before any text of the profile.
+    if of_memory.encode() in body[:_START]:
+        rules = of_memory
+    rules += "; sandbox allow-scripts; frame-ancestors 'self'"
     headers = (("Content-Security-Policy", rules), ("X-Frame-Options", "SAMEORIGIN"))
     return Answer(200, _HTML, body, headers)
 

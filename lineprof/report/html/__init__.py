@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.report.html.data import Collector
-from lineprof.report.html.page import REPORT, page
+from lineprof.report.html.page import REPORT, REPORT_OF_MEMORY, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,4 +25,5 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     """Yield the report of `profile` in lines of HTML, without their ends."""
     collector = Collector(profile, sources, options)
     data = collector.data()
-    yield from page(collector.title, data, REPORT, collector.blobs)
+    scripts = REPORT_OF_MEMORY if "memory" in data else REPORT
+    yield from page(collector.title, data, scripts, collector.blobs)

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lineprof.comparison.compare import LinePair
 from lineprof.console.terminal import PLAIN
+from lineprof.model.host_memory import NO_BYTES, memory_of_lines
 from lineprof.model.records import NO_NODE, node_columns
 from lineprof.report.diff import (
     Names,
+    Row,
     function_rows,
     in_proportion,
     line_rows,
@@ -20,6 +23,7 @@ from lineprof.report.diff import (
     verdict,
     verdict_of,
 )
+from lineprof.report.html.memory import BYTES
 from lineprof.report.html.page import COMPARISON, page
 from lineprof.version import VERSION
 
@@ -30,12 +34,12 @@ if TYPE_CHECKING:
         Change,
         Comparison,
         FunctionPair,
-        LinePair,
         Times,
     )
+    from lineprof.model.host_memory import MemoryNumbers
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
-    from lineprof.report.diff import Difference, Row
+    from lineprof.report.diff import Difference
 
     Table = dict[str, list[object]]
     _Lines = dict[tuple[int, int], LinePair]
@@ -67,6 +71,7 @@ def _data(
     pairs = list(dict.fromkeys(row.function.key for row in (*functions, *lines)))
     index = {key: number for number, key in enumerate(pairs)}
     by_key = {pair.key: pair for pair in comparison.functions}
+    memory = _memory(difference, index, names)
     return {
         "title": title,
         "version": VERSION,
@@ -86,6 +91,7 @@ def _data(
         "lines": _table(lines, index, names),
         "sources": [_source(by_key[key]) for key in pairs],
         "flame": _flame(difference, index, names) if comparison.has_calls else None,
+        **({"memory": memory} if memory else {}),
         "notes": [*notes(difference)],
     }
 
@@ -249,7 +255,7 @@ class _PathPairs:
                 above, caller = at[parent], called[parent]
                 if line and caller != _NONE:
                     if (caller, line) not in known:
-                        known[caller, line] = self._line(side, run, caller, line)
+                        known[caller, line] = self.line(side, run, caller, line)
                     place = known[caller, line]
             called.append(numbers[function])
             key = (above, place, called[-1])
@@ -261,7 +267,7 @@ class _PathPairs:
             row[side] += calls
             row[2 + side] += ns
 
-    def _line(self, side: int, run: int, caller: int, line: int) -> int:
+    def line(self, side: int, run: int, caller: int, line: int) -> int:
         """Return the number of the pair of lines that a line of a run is in."""
         same = self._pairs[caller].members[side][run].lines.other(line)
         pair = None if same is None else self._known[side].get((caller, same))
@@ -298,6 +304,15 @@ class _PathPairs:
             ]
         return table
 
+    def rows(self) -> list[Row]:
+        """Return the pairs of lines, in the order of their numbers."""
+        rows = []
+        for (number, before, after), texts in zip(self._lines, self._texts):
+            pair = self._pairs[number]
+            line = LinePair(before, after, texts[0], texts[1], pair.times)
+            rows.append(Row(pair, line, pair.times, size=0.0, rank=0))
+        return rows
+
     def lines(self) -> Table:
         """Return the lines that call: their numbers and texts on both sides.
 
@@ -309,6 +324,59 @@ class _PathPairs:
             "text0": [one if one != other else "" for one, other in self._texts],
             "text1": [other for _, other in self._texts],
         }
+
+
+# Memory of both sides.
+
+
+def _memory(
+    difference: Difference, index: Mapping[Key, int], names: Names
+) -> dict[str, object] | None:
+    """Return the bytes of lines; None unless all profiles have memory.
+
+    Names of columns end in Own if callees are left out, and in 0 or 1 for before and
+    after. Numbers of several runs are means.
+    """
+    sides = (difference.before, difference.after)
+    if not all(one.memory.sums for side in sides for one in side):
+        return None
+    paths = _PathPairs(difference.comparison.functions)
+    # By the number of a pair of lines, whether it is alone, and the side.
+    sums: dict[tuple[int, bool, int], MemoryNumbers] = {}
+    for side, profiles in enumerate(sides):
+        for run, profile in enumerate(profiles):
+            for alone in (False, True):
+                by_function = memory_of_lines(profile.memory, alone=alone)
+                for number, pair in enumerate(difference.comparison.functions):
+                    member = pair.members[side].get(run)
+                    found = by_function.get(member.key, {}) if member else {}
+                    for line, numbers in found.items():
+                        key = (paths.line(side, run, number, line), alone, side)
+                        sums[key] = numbers.plus(sums.get(key, NO_BYTES))
+    rows = paths.rows()
+    table: Table = {
+        "source": [index.get(row.function.key, _NONE) for row in rows],
+        "name": [names.function(row) for row in rows],
+        "place": [names.place(row) for row in rows],
+        "before": [row.numbers[0] or 0 for row in rows],
+        "after": [row.numbers[1] or 0 for row in rows],
+        "text": [row.text for row in rows],
+    }
+    for name, field in BYTES.items():
+        for ending, alone in (("", False), ("Own", True)):
+            for side, profiles in enumerate(sides):
+                table[f"{name}{ending}{side}"] = [
+                    round(
+                        getattr(sums.get((number, alone, side), NO_BYTES), field)
+                        / len(profiles)
+                    )
+                    for number in range(1, len(rows) + 1)
+                ]
+    peaks = [
+        sum(run.peak_bytes for one in side for run in one.memory.runs) / len(side)
+        for side in sides
+    ]
+    return {"peaks": [*map(round, peaks)], "lines": table}
 
 
 def _busy_share(times: Times, side: int) -> float:

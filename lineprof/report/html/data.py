@@ -17,7 +17,6 @@ from lineprof.model.call_graph import (
     edges,
     function_totals,
     line_self_ns,
-    with_children,
 )
 from lineprof.model.clocks import Clock
 from lineprof.model.gpu import (
@@ -33,6 +32,7 @@ from lineprof.model.gpu import (
     totals,
     unattributed,
 )
+from lineprof.model.host_memory import memory_of_lines
 from lineprof.model.names import MODULE, short_names
 from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
@@ -44,6 +44,12 @@ from lineprof.report.advice import advice_of
 from lineprof.report.call_tree import deeper_sentence
 from lineprof.report.functions import call_notes
 from lineprof.report.gpu_format import activity_name, call_name, kernel_name
+from lineprof.report.html.memory import (
+    columns_of_functions,
+    columns_of_lines,
+    memory_of_processes,
+)
+from lineprof.report.html.paths import NONE, Paths
 from lineprof.report.html.summary import summary
 from lineprof.report.line_table import breakdowns_by_line, waits_by_line
 from lineprof.report.marks import Marks
@@ -62,12 +68,10 @@ if TYPE_CHECKING:
     from lineprof.model.rank_spread import LineSpread
     from lineprof.model.records import Key, Ranks
     from lineprof.model.timelines import Batch
+    from lineprof.report.html.paths import Table
     from lineprof.source import Sources
 
-    Table = dict[str, list[int | str]]
     Value = TypeVar("Value")
-
-NONE = -1  # an index of nothing
 
 _MAX_MATRIX_LINES = 400  # of the ranks, those with the most lost time
 
@@ -117,6 +121,9 @@ class Collector:
             data["summary"] = summary(self._profile, self._parts, self._function)
         if gpu.sums or gpu.runs:
             data["gpu"] = self._gpu()
+        memory = self._profile.memory
+        if memory.sums or memory.runs:
+            data["memory"] = memory_of_processes(memory, self._function)
         ranks = self._ranks()
         if ranks:
             data["ranks"] = ranks
@@ -174,6 +181,7 @@ class Collector:
         gpu = numbers_of_functions(self._profile.gpu) if self._profile.gpu.sums else {}
         if gpu:
             table |= _gpu_columns([gpu.get(key, _NO_NUMBERS) for key in keys])
+        table |= columns_of_functions(self._profile.memory, keys)
         return _without_zeros(table, {"mark"})
 
     def _modules(self) -> dict[int, str]:
@@ -188,11 +196,13 @@ class Collector:
         """Return the measured lines of all functions, in the functions' order."""
         profile = self._profile
         gpu = numbers_of_lines(profile.gpu) if profile.gpu.sums else {}
+        memory = memory_of_lines(profile.memory)
         places: list[tuple[Key, int]] = []
         table: Table = {name: [] for name in _LINE_COLUMNS}
         for function in profile.functions:
             measured = {row.line: row for row in function.rows}
-            for line in sorted({*measured, *gpu.get(function.key, ())}):
+            allocating = memory.get(function.key, ())
+            for line in sorted({*measured, *gpu.get(function.key, ()), *allocating}):
                 row = measured.get(line) or LineTotals(line=line)
                 places.append((function.key, line))
                 table["function"].append(self._functions[function.key])
@@ -209,6 +219,7 @@ class Collector:
             table |= _gpu_columns(_of_places(places, gpu, _NO_NUMBERS))
             own = _of_places(places, alone, _NO_NUMBERS)
             table["gpuOwn"] = [one.self_ns for one in own]
+        table |= columns_of_lines(profile.memory, places)
         found = own_waits(profile, places)
         if found:
             table["ownWait"] = [found[place].max_ns for place in places]
@@ -243,7 +254,7 @@ class Collector:
         outermost call of their function. The part `repeated` of it is that of calls
         while another one of the function was open.
         """
-        paths = _Paths()
+        paths = Paths()
         nodes = node_columns(self._profile.calls.nodes)
         functions = [self._function(key) for key in nodes.functions]
         at: list[int] = []  # the path of each node
@@ -369,7 +380,7 @@ class Collector:
         The number of a name is below 0: -2 is the first one.
         """
         gpu = self._profile.gpu
-        paths = _Paths()
+        paths = Paths()
         names: dict[str, int] = {}
         for one in gpu.sums:
             if one.kind not in GPU_TIME_KINDS and one.kind != MEMCPY:
@@ -487,55 +498,6 @@ def _matrix(ranks: Ranks, spreads: Sequence[LineSpread]) -> list[list[int]]:
 
 
 _LINE_COLUMNS = ("function", "line", "hits", "time", "self", "await", "min", "max")
-
-
-class _Paths:
-    """Call paths with their calls and own times, callers before callees."""
-
-    def __init__(self) -> None:
-        # By the path of the caller, the line of the call, and the function.
-        self._indexes: dict[tuple[int, int, int], int] = {}
-        self._calls: list[int] = []
-        self._self_ns: list[int] = []
-
-    def add(self, path: tuple[int, int, int], calls: int = 0, self_ns: int = 0) -> int:
-        """Add to the numbers of a path, and return its index."""
-        index = self._indexes.setdefault(path, len(self._indexes))
-        if index == len(self._calls):
-            self._calls.append(0)
-            self._self_ns.append(0)
-        self._calls[index] += calls
-        self._self_ns[index] += self_ns
-        return index
-
-    def sums(self, paths: Iterable[int], numbers: Iterable[int]) -> list[int]:
-        """Return for each path the sum of its numbers."""
-        found = [0] * len(self._calls)
-        for path, number in zip(paths, numbers):
-            found[path] += number
-        return found
-
-    def not_below(self, times: Iterable[int]) -> list[int | str]:
-        """Return the part of each path's time that no path at or below it has as own.
-
-        Deeper calls have no times: theirs is the rest of that of their caller.
-        """
-        parents = [parent for parent, _, _ in self._indexes]
-        below = with_children(self._self_ns, parents)
-        return [
-            0 if function == NONE else ns - ns_below
-            for (_, _, function), ns, ns_below in zip(self._indexes, times, below)
-        ]
-
-    def table(self) -> Table:
-        """Return the paths as columns."""
-        return {
-            "parent": [parent for parent, _, _ in self._indexes],
-            "line": [line for _, line, _ in self._indexes],
-            "function": [function for _, _, function in self._indexes],
-            "calls": [*self._calls],
-            "self": [*self._self_ns],
-        }
 
 
 def _or_none(number: int | None) -> int:

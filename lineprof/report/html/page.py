@@ -31,6 +31,8 @@ _STYLES = (
     *("panels.css", "comparison.css", "print.css"),
 )
 
+_STYLES_OF = {"memory.js": "memory.css"}  # by a script that not all pages have
+
 # Pages are dark as the reader chose, or as the system is unless the reader chose light.
 _DARK = """
 @media screen {{ :root[data-theme="dark"] {{ {colours} }} }}
@@ -48,10 +50,11 @@ REPORT = (
     *("call_paths.js", "timeline.js", "summary.js", "panels.js", "palette.js"),
     *("frame.js", "report.js"),
 )
+REPORT_OF_MEMORY = (*REPORT[:-1], "memory.js", REPORT[-1])
 COMPARISON = (
     *("core.js", "markdown.js", "editor.js", "sharing.js", "table.js", "canvas.js"),
-    *("python.js", "frames.js", "flame.js", "changed_paths.js", "palette.js"),
-    *("frame.js", "comparison.js"),
+    *("python.js", "frames.js", "flame.js", "changed_paths.js"),
+    *("changed_memory.js", "palette.js", "frame.js", "comparison.js"),
 )
 
 # The checks of what is opened in an editor, which the page of lineprof serve needs too.
@@ -84,7 +87,7 @@ def page(
     `blobs` are packed columns of `lineprof.model.timelines`; `data` refers to them by
     their index.
     """
-    style = _style()
+    style = _style(scripts)
     clean = escape(without_surrogates(printable(title)))
     yield "<!DOCTYPE html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
@@ -114,14 +117,19 @@ def editor_of_user() -> str:
 
 def policy(scripts: Sequence[str]) -> str:
     """Return the content security policy of pages with `scripts`."""
-    texts = {"loader": joined(_LOADER), "script": joined(scripts), "style": _style()}
+    texts = {
+        "loader": joined(_LOADER),
+        "script": joined(scripts),
+        "style": _style(scripts),
+    }
     return _POLICY.format_map({name: sha256_of(text) for name, text in texts.items()})
 
 
-def _style() -> str:
-    """Return the style sheet of all pages, without blanks that mean nothing."""
+def _style(scripts: Sequence[str]) -> str:
+    """Return the style sheet of a page, without blanks that mean nothing."""
     dark = _DARK.format(colours=joined(("dark.css",)))
-    return _BLANK.sub("", joined(_STYLES) + dark)
+    more = tuple(style for script, style in _STYLES_OF.items() if script in scripts)
+    return _BLANK.sub("", joined(_STYLES + more) + dark)
 
 
 def _packed(text: str) -> bytes:
@@ -137,7 +145,7 @@ def _block(name: str, data: bytes) -> Iterator[str]:
     yield "</script>"
 
 
-@lru_cache(maxsize=6)  # a loader, two pages, the style, its dark colours, EDITOR
+@lru_cache(maxsize=8)  # a loader, three pages, two styles, the dark colours, EDITOR
 def joined(names: Sequence[str]) -> str:
     """Return the texts of files in `assets`, one after the other."""
     folder = files("lineprof.report.html") / "assets"

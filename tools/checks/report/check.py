@@ -28,6 +28,7 @@ from tools.checks.report import (
     axe,
     walk_flame,
     walk_frame,
+    walk_memory,
     walk_sharing,
     walk_source,
     walk_summary,
@@ -338,6 +339,21 @@ def diff(workspace: Workspace) -> Report:
     return Report("diff", page, walk=walk)
 
 
+def memory(workspace: Workspace) -> Report:
+    """Write the page of a profile with memory."""
+    workspace.run(HERE / "with_memory.py", workspace.folder)
+    rows = (*ROWS, *walk_summary.WALK, *walk_frame.WALK)
+    walk = (*walk_memory.WALK, *rows, *walk_sharing.walk(workspace.python))
+    return Report("memory", workspace.folder / "memory.html", walk=walk)
+
+
+def memory_diff(workspace: Workspace) -> Report:
+    """Write the page of a comparison of profiles with memory."""
+    workspace.run(HERE / "with_memory.py", workspace.folder)
+    page = workspace.folder / "memory-diff.html"
+    return Report("memory-diff", page, walk=walk_memory.OF_COMPARISON)
+
+
 def ranks(workspace: Workspace) -> Report:
     """Write a page of four ranks."""
     for rank in range(4):
@@ -366,7 +382,10 @@ def large(
 REPORTS: dict[str, Callable[[Workspace], Report]] = {
     **{
         one.__name__: one
-        for one in (small, nested, deeper, hostile, gpu, mutual, diff, ranks)
+        for one in (
+            *(small, nested, deeper, hostile, gpu, mutual, diff, ranks),
+            *(memory, memory_diff),
+        )
     },
 }
 LARGE: dict[str, Callable[[Workspace], Report]] = {

@@ -76,7 +76,7 @@ def takes_keys_at_once(one: Page) -> None:
     for tab in tabs_of(one):
         show(one, tab)
         one.value(f"{FOCUSED}.blur()")
-        rows = f"document.querySelector('#panel-{tab} [aria-rowindex]')?.offsetParent"
+        rows = "mainElement().querySelector('[aria-rowindex]')?.offsetParent"
         if tab in {"sides", "source"} or not one.value(f"Boolean({rows})"):
             continue
         for before in ("document.body", "current.button"):

@@ -177,10 +177,8 @@ class FlameView extends FlameTab {
     const { metric } = this;
     const what = metric === "gpu" ? "on GPUs, copies included" : metric === "cpu" ? "on processors" : "in functions";
     const own = metric === "gpu" ? "GPU work launched itself, % of all" : `${metric === "cpu" ? "Own CPU" : data.hasCalls ? "Own time" : "Time"}, % run`;
-    const percents = HEAT_STEPS.map((one) => 100 * one);
-    const steps = [`<${percents[0]}`, ...percents.map((one) => `\u2265${one}`)].map((text, step) => [`heat-${step}`, text]);
     const keys = [
-      colourKey(own, steps),
+      this.heatKey(own),
       this.keyOfLines(),
       this.main.frames.gpu && colourKey("", [["gpu", "GPU work launched (full width: all GPU work)"]]),
     ];
@@ -188,7 +186,13 @@ class FlameView extends FlameTab {
     this.fillKey(keys, words, "A click zooms, a double click shows the source");
   }
 
-  show([name]) {
+  /** Return the key of the colours of heat. */
+  heatKey(title) {
+    const percents = HEAT_STEPS.map((one) => 100 * one);
+    return colourKey(title, [`<${percents[0]}`, ...percents.map((one) => `\u2265${one}`)].map((text, step) => [`heat-${step}`, text]));
+  }
+
+  show([name] = []) {
     super.show();
     if (name !== undefined) this.showSandwich(Number(name));
   }
@@ -202,8 +206,12 @@ class FlameView extends FlameTab {
 
   // Frames.
 
+  nameOf(fn) {
+    return frameName(fn);
+  }
+
   label({ fn, line }, node) {
-    if (!line[node]) return frameName(fn[node]);
+    if (!line[node]) return this.nameOf(fn[node]);
     const place = placeOf(fn[node], line[node]);
     return `${line[node]}: ${place ? sourceLine(...place) : "?"}`;
   }
@@ -244,7 +252,7 @@ class FlameView extends FlameTab {
     const fn = frames.fn[node];
     if (!frames.line[node]) return fn >= 0 ? functionPlace(fn) : "";
     const site = this.site(frames, node);
-    return `${site ? `${placeName(...site)} ` : ""}in ${frameName(fn)}`;
+    return `${site ? `${placeName(...site)} ` : ""}in ${this.nameOf(fn)}`;
   }
 
   siteRow(frames, node) {

@@ -1,9 +1,9 @@
 // The page of a comparison: lines and functions that changed, and their source before
 // and after, side by side.
 
-/** Return a time with its sign. */
-function signed(ns) {
-  return ns > 0 ? `+${time(ns)}` : ns < 0 ? `\u2212${time(-ns)}` : "0";
+/** Return a time with its sign, or what else `show` writes. */
+function signed(number, show = time) {
+  return number > 0 ? `+${show(number)}` : number < 0 ? `\u2212${show(-number)}` : "0";
 }
 
 /** Return the one of some changes that is furthest from zero. */
@@ -177,8 +177,10 @@ showPage(async () => {
   addTab("functions", `Functions (${count(data.functions.name.length)})`, new ChangesView("functions"));
   addTab("sides", "Side by side", new SidesView());
   if (data.flame?.paths.parent.length) addTab("flame", "Flame graph", new ChangedPathsView());
+  if (data.memory) addTab("memory", "Memory", new ChangedMemoryView());
   addTab("runs", data.notes.length ? `Runs (${counted(data.notes.length, "note")})` : "Runs", new RunsView());
   const own = data.hasWaits ? [changeFact("CPU", data.cpu), changeFact("Waits", data.wait)] : [changeFact(data.hasCalls ? "Own time" : "Functions", data.own)];
   const plain = [["Wall", data.wall], ["Waits for a processor", data.ready]].map(([name, one]) => one && [name, `${time(one.before)} \u2192 ${time(one.after)}`]);
-  return [["Verdict", data.verdict], ...own, ...plain].filter(Boolean);
+  const peaks = data.memory && ["Peak of memory", data.memory.peaks.map(size).join(" \u2192 ")];
+  return [["Verdict", data.verdict], ...own, ...plain, peaks].filter(Boolean);
 });

@@ -87,6 +87,7 @@ function time(ns) {
 /** Return a size in bytes, in powers of 1,000. */
 function size(bytes) {
   if (!bytes) return "0";
+  if (bytes < 0) return `-${size(-bytes)}`;
   for (const [scale, unit] of [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
     if (bytes >= scale) return `${digits(bytes / scale)} ${unit}`;
   }

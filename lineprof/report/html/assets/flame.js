@@ -275,6 +275,17 @@ function choiceButtons(value, options, change) {
   return group;
 }
 
+/** Let the reader choose between own bytes and those with callees: `suffix` of a view of one table. */
+function addBytesForms(view) {
+  const [table] = view.tables;
+  const forms = [["Own", "Own", "bytes that the line allocated itself"], ["", "With callees", "bytes that the line and all that it called allocated"]];
+  table.element.previousElementSibling.prepend(choiceButtons(view.suffix, forms, (suffix) => {
+    view.suffix = suffix;
+    table.options.label = `Memory by line, ${suffix ? "own bytes" : "with callees"}`;
+    table.sort();
+  }));
+}
+
 /** A tab with a flame graph: what the views of a report and of a comparison share. */
 class FlameTab {
   keys = {
@@ -377,7 +388,12 @@ class FlameTab {
   /** Show the legend: keys of colours, the sum of all frames in `words`, a hint. */
   fillKey(keys, words, hint) {
     this.key.replaceChildren();
-    append(this.key, [keys, h("span", { class: "dim" }, `${time(this.main.frames.whole)} ${words}`), h("span", { class: "dim hint" }, hint)]);
+    append(this.key, [keys, h("span", { class: "dim" }, `${this.amount(this.main.frames.whole)} ${words}`), h("span", { class: "dim hint" }, hint)]);
+  }
+
+  /** Return the text of a number that is the width of a frame. */
+  amount(ns) {
+    return time(ns);
   }
 
   /** Return the key of the colour of lines, if there are any. */

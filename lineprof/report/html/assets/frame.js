@@ -205,7 +205,9 @@ async function showPage(make) {
       event.preventDefault();
       go(anchor.getAttribute("href"));
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onTheme.forEach((one) => one()));
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) {
+      matchMedia(query).addEventListener("change", () => onTheme.forEach((one) => one()));
+    }
     showAddress();
     document.documentElement.dataset.ready = performance.now().toFixed(0); // ms
   } catch (error) {

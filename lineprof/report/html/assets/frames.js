@@ -3,6 +3,10 @@
 
 const FEW = 20; // frames on one, which are searched one by one
 
+// In place of the function of a path of memory, as lineprof/report/html/memory.py has them.
+const OWN_BLOCKS = -(2 ** 31); // what a line allocated itself: it has no frame of its own
+const OUTSIDE = OWN_BLOCKS + 1; // what no line of the profile allocated
+
 /** Return the sums of a column over each path and all paths below it. */
 function sumsOfPaths(parent, numbers) {
   const total = new Float64Array(numbers);
@@ -85,7 +89,7 @@ class Frames {
     let most = 0;
     for (let i = 0; i < parent.length; i++) {
       const up = parent[i];
-      const step = up >= 0 && hasLines && line[i] > 0 ? 2 : 1;
+      const step = (up >= 0 && hasLines && line[i] > 0 ? 2 : 1) - (fn[i] === OWN_BLOCKS);
       all[i] = step + (up >= 0 ? all[up] : 0);
       if (up >= 0 && rows[up]) rows[i] = rows[up] + step;
       else if (middle < 0 ? up < 0 : fn[i] === middle) {
@@ -135,6 +139,7 @@ class Frames {
     const line = this.hasLines && up >= 0 && !this.line[up] ? paths.line[call] : 0;
     const isLine = line > 0;
     const fn = paths.fn[isLine ? paths.parent[call] : end];
+    if (fn === OWN_BLOCKS) return;
     const site = up < 0 || isLine ? 0 : paths.line[call];
     let frame = this.among(found, fn, line);
     if (frame === undefined) {

@@ -58,10 +58,10 @@ class LinePanel {
     const parts = [[h("p", { class: "text" }, sourceLine(file, line))]];
     if (numbers) {
       const rows = view.known
-        .filter((one) => !one.isBoth && one.text(numbers))
+        .filter((one) => !one.isBoth && !one.isMemory && one.text(numbers))
         .map((one) => h("div", { title: one.tip }, h("dt", {}, one.title), h("dd", {}, one.text(numbers))));
       parts[0].push(h("dl", { class: "numbers" }, rows));
-      parts.push(this.whenRun(view, numbers), this.inner(numbers), this.waits(numbers), this.work(line, numbers));
+      parts.push(this.whenRun(view, numbers), this.inner(numbers), this.waits(numbers), this.work(line, numbers), data.memory ? memoryOfLine(line, numbers) : []);
     } else parts[0].push(h("p", { class: "dim" }, "This line was not executed under the profiler, or is part of another statement."));
     parts.push(this.callees(this.calls), ...this.functions.map((f) => this.callers(f)));
     this.body.replaceChildren(...parts.filter((one) => one.length).map((one) => h("section", {}, one)));

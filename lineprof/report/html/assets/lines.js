@@ -1,14 +1,35 @@
 // Numbers of lines: which columns there are, what functions share a line, which is hot.
 
 /**
- * Columns of numbers. A column that `needs` a field of the data is in a page where the field
+ * Numbers of the memory that a line allocated, with its callees; those with Own behind the
+ * name are of the line itself.
+ */
+const HOST_NUMBERS = [
+  { name: "hostPeak", title: "Peak", tip: "bytes that were live at the peak of the process" },
+  { name: "hostLive", title: "Live", tip: "bytes that were live at the end" },
+  { name: "hostAlloc", title: "Alloc", tip: "bytes that were allocated" },
+  { name: "hostAllocs", title: "Blocks", tip: "blocks that were allocated", show: count },
+  { name: "hostFreed", title: "Freed", tip: "bytes that were freed, by whatever line" },
+  { name: "hostTemp", title: "Temp", tip: "bytes that were freed before the line ended" },
+].map((one) => ({ show: size, isMemory: true, ...one }));
+
+/** The columns of memory with bars: the first one that is known is shown at first. */
+const LANES = ["hostPeakOwn", "hostAllocOwn"];
+
+/** Return the name of the bytes that are shown at first; undefined if none are known. */
+function firstLane() {
+  return LANES.find((name) => data.functions[name]);
+}
+
+/**
+ * Columns of numbers, some of which are as `narrow` on phones. A column that `needs` a field of the data is in a page where the field
  * is true; one that is `always` there needs none. Any other is in a page where a line has a
  * number for it. Columns that are `off` are not shown at first, those that are `large` only
  * where they matter. `text` is by default `show` of the number, a time; `cell` is shown in
  * place of it. Calls below a line have the columns `ofCalls`, too.
  */
 const LINE_COLUMNS = [
-  { name: "run", title: "% run", tip: "share of the line's own time in the run; below a line: share of the calls' time", text: (l) => ofRun(l.run), width: 112, always: true, ofCalls: true },
+  { name: "run", title: "% run", tip: "share of the line's own time in the run; below a line: share of the calls' time", text: (l) => ofRun(l.run), width: 112, narrow: 54, always: true, ofCalls: true },
   { name: "share", title: "% func", tip: "share of the line's time in that of all lines of its function", text: (l) => percent(l.time, l.whole), off: true, always: true },
   { name: "cost", title: "Time × Hits", tip: "time of the line with all that it called, and how often it was executed", width: 152, always: true, ofCalls: true, isBoth: true },
   { name: "hits", title: "Hits", tip: "times that the line was executed", show: count, off: true, always: true, ofCalls: true },
@@ -28,12 +49,16 @@ const LINE_COLUMNS = [
   { name: "python", title: "Python", tip: "own time in the interpreter", width: 70, off: true },
   { name: "native", title: "Native", tip: "own time in compiled code", width: 70, off: true },
   { name: "system", title: "System", tip: "own time in the kernel of the operating system", width: 70, off: true },
+  ...HOST_NUMBERS.flatMap((one) => [
+    { ...one, name: `${one.name}Own`, title: `Own ${one.title.toLowerCase()}`, tip: `${one.tip}, of the line itself`, ...(LANES.includes(`${one.name}Own`) ? { width: 124, narrow: 70 } : { width: 84 }), off: true },
+    { ...one, tip: `${one.tip}, of the line and all that it called`, width: 84, off: true },
+  ]),
   { name: "over", title: "Over the run", tip: "when the line ran: its time, callees included, from the start of the run to its end", width: 116, needs: "hasSlices", isBoth: true },
 ].map((one) => ({ text: (l) => unlessZero(one.show ?? time)(l[one.name]), width: 66, ...one }));
 
 /** Numbers of a line itself, and those with all that it called. */
-const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system"];
-const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync"];
+const OWN = ["self", "ownWait", "gpuOwn", "python", "native", "system", ...HOST_NUMBERS.map(({ name }) => `${name}Own`)];
+const INCLUSIVE = ["hits", "time", "await", "mpi", "gpu", "kernels", "copy", "copyBytes", "sync", ...HOST_NUMBERS.map(({ name }) => name)];
 
 /** Columns that narrow windows leave out, the first one first. */
 const LESS_NEEDED = ["over", "sync", "copy", "await", "mpi", "ownWait"];
@@ -124,12 +149,13 @@ function heatOf(indexes) {
   return Math.min(1, Math.max(ns / most.self, gpu / most.gpu));
 }
 
-/** Return the most own time and GPU time of a line (ns), and of a function. */
+/** Return the most own time and GPU time of a line (ns), and of a function, and the most bytes of a line. */
 function maxima() {
   data.maxima ??= {
     self: maximum(data.lines.self),
     gpu: maximum(column(data.lines, "gpuOwn")),
     ofFunctions: maximum(data.functions.self),
+    ...Object.fromEntries(LANES.map((name) => [name, maximum(column(data.lines, name))])),
   };
   return data.maxima;
 }

@@ -28,9 +28,10 @@ class Outline {
         else if (event.key === "Escape") view.scroller.focus();
       },
     });
-    this.element = h("aside", { class: "outline", "aria-label": "Functions" },
+    const bytes = firstLane();
+    this.element = h("aside", { class: bytes ? "outline with-memory" : "outline", "aria-label": "Functions" },
       this.input,
-      h("div", { class: "titles dim" }, h("span", {}, "Function"), h("span", {}, ownTitle())),
+      h("div", { class: "titles dim" }, h("span", {}, "Function"), bytes && h("span", {}, bytes === LANES[0] ? "Own peak" : "Own alloc"), h("span", {}, ownTitle())),
       this.scroller);
     requestAnimationFrame(() => this.rows.reset(this.list.length));
   }
@@ -38,13 +39,14 @@ class Outline {
   row(index) {
     const f = this.list[index];
     const { functions } = data;
+    const bytes = firstLane();
     const link = h("a", {
       class: f in data.modules ? "module" : "",
       href: this.address(f),
       tabindex: index === this.at ? 0 : -1,
       title: `${functionName(f)}, ${functionPlace(f)}: own time ${time(functions.self[f])}`,
       focus: () => this.focused(index),
-    }, h("bdi", { class: "name" }, h("bdi", { dir: "ltr" }, functionName(f))), h("span", {}, time(functions.self[f])));
+    }, h("bdi", { class: "name" }, h("bdi", { dir: "ltr" }, functionName(f))), bytes && h("span", { class: "dim" }, unlessZero(size)(functions[bytes][f])), h("span", {}, time(functions.self[f])));
     link.style.setProperty("--share", (functions.self[f] / maxima().ofFunctions).toFixed(3));
     return h("div", { class: f === this.here ? "row selected" : "row", role: "row" }, h("span", { role: "cell" }, link));
   }

@@ -12,7 +12,7 @@ class FunctionsView extends TablesView {
     const { functions } = data;
     const has = (name) => functions[name]?.some((one) => one > 0);
     const outermost = functions.primitive ?? functions.calls;
-    const number = (name, title, tip, show = time) => ({ title, tip, value: (f) => functions[name][f], show: unlessZero(show) });
+    const number = (name, title, tip, show = time) => ({ title, tip, width: title.length > 12 ? 112 : undefined, value: (f) => functions[name][f], show: unlessZero(show) });
     const columns = [
       { title: "Function", left: true, wide: 2, width: 180, phone: 1, value: (f) => functions.name[f], text: functionLink },
       { title: "Place", left: true, wide: 1, width: 120, value: functionPlace, show: (place) => h("span", { class: "place" }, ending(place)) },
@@ -26,6 +26,7 @@ class FunctionsView extends TablesView {
       has("gpu") && number("kernels", "Kernels", "kernels that were launched", count),
       has("copy") && number("copy", "Copies", "time of copies between host and device"),
       has("sync") && number("sync", "Sync", "time blocked until a device was done"),
+      ...["hostPeakOwn", "hostPeak", "hostAllocOwn", "hostAlloc"].filter(has).map((name) => LINE_COLUMNS.find((one) => one.name === name)).map(({ name, title, tip, show }) => number(name, title, tip.replace("line", "function"), show)),
     ].filter(Boolean);
     this.add(panel, columns, [...functions.name.keys()], {
       label: "Functions",

@@ -8,6 +8,7 @@ function headFacts() {
     clock && ns > 1.02 * clock && ["100%", time(ns)],
     measuring && ["Measuring", `${time(measuring)}, on top`],
     data.gpu && ["GPU", time(data.gpuTotal)],
+    data.memory && peakOf(memoryProcesses()[0]) && ["Peak", size(peakOf(memoryProcesses()[0]))],
     ["Lines", count(hotLines().length)],
     ["Functions", count(data.functions.count)],
     data.processes.length > 1 && ["Processes", count(data.processes.length)],
@@ -23,6 +24,7 @@ showPage(async () => {
   addTab("flame", "Flame graph", new FlameView());
   addTab("timeline", "Timeline", new TimelineView());
   if (data.gpu) addTab("gpu", "GPU", new GpuView());
+  if (data.memory) addTab("memory", "Memory", new MemoryView());
   if (data.ranks) addTab("ranks", "Ranks", new RanksView());
   addTab("files", "Files", new FilesView());
   const found = data.advice.findings.length;

@@ -34,6 +34,7 @@ class SourceView {
     this.selected = 0;
     this.onlyHot = false;
     this.openedIn = []; // by file
+    this.above = null; // the function in the head
     this.shown = [];
     const { lines } = data;
     this.known = LINE_COLUMNS.filter((one) =>
@@ -67,11 +68,12 @@ class SourceView {
       if (!this.menu.contains(event.target)) this.menu.open = false;
     });
     const { element } = this.outline;
+    this.lanes = data.memory && choiceButtons(null, LANES.map((name, i) => [name, ["Peak bytes", "Allocated bytes"][i], "memory of each line itself"]), (name) => this.showLane(name));
     panel.append(
       h("div", { class: "source" },
         element,
         h("section", { class: "middle", "aria-label": "Source" },
-          h("div", { class: "tools" }, this.picker, this.find, this.hotButton, this.menu,
+          h("div", { class: "tools" }, this.picker, this.find, this.hotButton, this.menu, this.lanes,
             h("button", { title: "Next hot line (n)", click: () => this.nextHot(1) }, "\u2193 hot"),
             h("button", { title: "Previous hot line (p)", click: () => this.nextHot(-1) }, "\u2191 hot")),
           h("div", { class: "page" }, this.scroller, this.map.element)),
@@ -97,7 +99,7 @@ class SourceView {
   /** Choose the columns that are shown first: those for which the window has room. */
   fit() {
     const isLarge = (one) => !one.large || this.matters(one.name);
-    this.columns = this.known.filter((one) => !one.off && isLarge(one) && (one.name === "run" || !NARROW.matches));
+    this.columns = this.known.filter((one) => (!one.off || one.name === firstLane()) && isLarge(one) && (one.name === "run" || !NARROW.matches));
     const beside = WIDE.matches ? 700 : innerWidth > 900 ? 300 : 0; // outline, detail
     const room = innerWidth - beside - 150; // map, number, arrows
     const needed = () => 380 + sum(this.columns.map((one) => one.width));
@@ -154,7 +156,7 @@ class SourceView {
   setColumns() {
     const isNarrow = NARROW.matches;
     this.wasNarrow = isNarrow;
-    const widths = [isNarrow ? 44 : 56, ...this.columns.map((one) => (isNarrow && one.name === "run" ? 54 : one.width)), 52];
+    const widths = [isNarrow ? 44 : 56, ...this.columns.map((one) => (isNarrow && one.narrow) || one.width), 52];
     this.scroller.style.setProperty("--columns", `${widths.map((one) => `${one}px`).join(" ")} minmax(0, 1fr)`);
     this.scroller.style.setProperty("--fixed", `${sum(widths)}px`);
     this.headRow.replaceChildren(
@@ -164,7 +166,15 @@ class SourceView {
       h("span", { role: "columnheader", class: "left" }, "Source"),
     );
     if (!this.menu.open) this.setMenu();
+    LANES.forEach((name, i) => this.lanes?.children[i].setAttribute("aria-pressed", this.columns.some((one) => one.name === name)));
     this.rows.again();
+  }
+
+  /** Show one of the columns of memory with bars in place of the others. */
+  showLane(name) {
+    this.isChosen = true;
+    this.columns = this.known.filter((one) => (LANES.includes(one.name) ? one.name === name : this.columns.includes(one)));
+    this.setColumns();
   }
 
   /** Show [file name, line] of the address. */
@@ -356,6 +366,7 @@ class SourceView {
     const title = content.getAttribute?.("aria-label");
     const cell = h("span", { role: "cell", class: `of-${one.name}`, title }, content);
     if (one.name === "run") this.setBars(cell.style, numbers);
+    if (LANES.includes(one.name)) cell.style.setProperty("--bytes", (numbers[one.name] / maxima()[one.name]).toFixed(3));
     return cell;
   }
 

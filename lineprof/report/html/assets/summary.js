@@ -27,6 +27,7 @@ class SummaryView {
     append(panel, [
       h("h2", { class: "sentence" }, visible(data.summary.sentence)),
       this.runBar(),
+      data.memory && h("p", { class: "sentence" }, peakSentence(memoryProcesses()[0])),
       h("div", { class: "cards" }, this.hottestLine(), this.hottestFunction(), this.dearestCall()),
       h("div", { class: "cards wide" }, data.hasCalls && this.calls(), this.advice()),
     ]);

@@ -268,6 +268,7 @@ class Table {
     const onPhone = ({ wide }) => (wide ? "minmax(0, 1fr)" : "96px");
     const widths = this.shown.map(chosen.length ? onPhone : width);
     this.element.style.setProperty("--columns", widths.join(" "));
+    this.element.style.setProperty("--least", chosen.length ? 0 : `${sum(this.shown.map((one) => one.width ?? (one.wide ? 160 : 92)))}px`);
     this.titles.replaceChildren(...this.shown.map((one) => this.cells[this.columns.indexOf(one)]));
     this.rows.again();
   }

@@ -1,0 +1,63 @@
+"""Call paths of the HTML report, as columns for its scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lineprof.model.call_graph import with_children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    Table = dict[str, list[int | str]]  # columns of the same length, by name
+
+NONE = -1  # an index of nothing
+
+
+class Paths:
+    """Call paths with their calls and own times, callers before callees."""
+
+    def __init__(self) -> None:
+        # By the path of the caller, the line of the call, and the function.
+        self._indexes: dict[tuple[int, int, int], int] = {}
+        self._calls: list[int] = []
+        self._self_ns: list[int] = []
+
+    def add(self, path: tuple[int, int, int], calls: int = 0, self_ns: int = 0) -> int:
+        """Add to the numbers of a path, and return its index."""
+        index = self._indexes.setdefault(path, len(self._indexes))
+        if index == len(self._calls):
+            self._calls.append(0)
+            self._self_ns.append(0)
+        self._calls[index] += calls
+        self._self_ns[index] += self_ns
+        return index
+
+    def sums(self, paths: Iterable[int], numbers: Iterable[int]) -> list[int]:
+        """Return for each path the sum of its numbers."""
+        found = [0] * len(self._calls)
+        for path, number in zip(paths, numbers):
+            found[path] += number
+        return found
+
+    def not_below(self, times: Iterable[int]) -> list[int | str]:
+        """Return the part of each path's time that no path at or below it has as own.
+
+        Deeper calls have no times: theirs is the rest of that of their caller.
+        """
+        parents = [parent for parent, _, _ in self._indexes]
+        below = with_children(self._self_ns, parents)
+        return [
+            0 if function == NONE else ns - ns_below
+            for (_, _, function), ns, ns_below in zip(self._indexes, times, below)
+        ]
+
+    def table(self) -> Table:
+        """Return the paths as columns."""
+        return {
+            "parent": [parent for parent, _, _ in self._indexes],
+            "line": [line for _, line, _ in self._indexes],
+            "function": [function for _, _, function in self._indexes],
+            "calls": [*self._calls],
+            "self": [*self._self_ns],
+        }
