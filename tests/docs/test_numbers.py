@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import example_calls
 import example_gpu
-import example_memory
 import example_leak
+import example_memory
 import example_whole
 import pytest
 from as_python import viewer
