@@ -308,8 +308,10 @@ next_slot(slot_walk *self, slot *found)
             }
             found->function = __atomic_load_n(found->place, __ATOMIC_RELAXED);
             stub = state.alias[found->which];
-            if (kind == JUMP_SLOT && symbol->st_shndx == SHN_UNDEF &&
-                has_address(object, found->function, PF_X)) {
+            if (kind == JUMP_SLOT &&
+                has_address(object, found->function, PF_X) &&
+                (uintptr_t)found->function !=
+                    object->base + symbol->st_value) {
                 found->function =
                     state.first[found->which]; /* not yet bound */
             }
