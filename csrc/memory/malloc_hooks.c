@@ -218,17 +218,27 @@ hook_reallocarray(void *block, size_t n, size_t size)
                        n == 0 ? 0 : n * size);
 }
 
+/* Of a block inside of another one's hook nobody has an entry. */
+static inline void
+uncounted(void *block)
+{
+    if (lp_heap_enter()) {
+        lp_heap_leave();
+        lp_heap_freed(lp_heap_take(block));
+    }
+}
+
 static void
 hook_free(void *block)
 {
-    lp_heap_freed(lp_heap_take(block));
+    uncounted(block);
     ((release *)below(LP_free))(block);
 }
 
 static void
 hook_cfree(void *block)
 {
-    lp_heap_freed(lp_heap_take(block));
+    uncounted(block);
     ((release *)below(LP_cfree))(block);
 }
 
@@ -258,7 +268,7 @@ EACH_NEW(HOOK)
 #  define HOOK(name)                                                          \
       static void hook##name(void *block, uintptr_t second, uintptr_t third)  \
       {                                                                       \
-          lp_heap_freed(lp_heap_take(block));                                 \
+          uncounted(block);                                                   \
           ((release_three *)below(LP##name))(block, second, third);           \
       }
 EACH_DELETE(HOOK)

@@ -52,8 +52,9 @@ typedef struct elf_object {
 /* A place from which an object calls one of the functions. */
 typedef struct slot {
     void **place;
-    void *function; /* what it calls */
-    size_t which;   /* of the patches */
+    void *function;   /* what it calls */
+    size_t which;     /* of the patches */
+    bool is_variable; /* of the object, which may put anything there */
 } slot;
 
 typedef struct slot_walk {
@@ -307,6 +308,7 @@ next_slot(slot_walk *self, slot *found)
                 continue;
             }
             found->function = __atomic_load_n(found->place, __ATOMIC_RELAXED);
+            found->is_variable = kind == POINTER;
             stub = state.alias[found->which];
             if (kind == JUMP_SLOT &&
                 has_address(object, found->function, PF_X) &&
@@ -390,7 +392,7 @@ collect_votes(struct dl_phdr_info *info, size_t size, void *arg)
         return 0;
     }
     for (walk = slots_of(&object); next_slot(&walk, &found);) {
-        for (size_t i = 0; i < MAX_CANDIDATES; i++) {
+        for (size_t i = 0; !found.is_variable && i < MAX_CANDIDATES; i++) {
             void **candidate = &self->functions[found.which][i];
 
             if (*candidate == NULL || *candidate == found.function) {
@@ -539,7 +541,7 @@ exchange(const elf_object *object, bool restore, size_t *changed)
     return true;
 }
 
-/* True if a slot holds something that nobody here has put there. */
+/* True if the object calls something that nobody here knows. */
 static bool
 has_strange_slots(const elf_object *object)
 {
@@ -549,7 +551,8 @@ has_strange_slots(const elf_object *object)
     while (next_slot(&walk, &found)) {
         const lp_symbol_patch *patch = &state.patches[found.which];
 
-        if (found.function != patch->hook && found.function != *patch->below &&
+        if (!found.is_variable && found.function != patch->hook &&
+            found.function != *patch->below &&
             found.function != state.first[found.which]) {
             return true;
         }
@@ -565,7 +568,8 @@ count_hooks(const elf_object *object)
     slot found;
 
     while (next_slot(&walk, &found)) {
-        n += found.function == state.patches[found.which].hook;
+        n += !found.is_variable &&
+             found.function == state.patches[found.which].hook;
     }
     return n;
 }

@@ -21,6 +21,7 @@ typedef struct allocating {
     void *(*by_variable)(size_t);
     void *(*by_constant)(size_t);
     void *(*by_address)(size_t);
+    void *(*(*set_variable)(void *(*)(size_t)))(size_t);
     void (*free)(void *);
     void *(*map)(void *, size_t, int, int);
     void *(*map_file)(size_t, int);
@@ -62,6 +63,7 @@ open_allocating(const char *path)
     FIND(by_variable)
     FIND(by_constant)
     FIND(by_address)
+    FIND(set_variable)
     FIND(free)
     FIND(map)
     FIND(map_file)

@@ -64,6 +64,29 @@ a_realloc_moves_a_block_and_may_fail(const allocating *al)
     CHECK(heap.freed == 1);
 }
 
+static void *
+own_allocator(size_t bytes)
+{
+    return calloc(1, bytes);
+}
+
+/* As _decimal does with libmpdec's. */
+static void
+a_library_may_set_its_variable(const allocating *al)
+{
+    void *(*original)(size_t) = al->set_variable(own_allocator);
+
+    CHECK(lp_malloc_hooks_note(0) == NULL);
+    free(al->by_variable(8));
+    CHECK(heap.added == 0);
+    lp_malloc_hooks_off();
+    CHECK(lp_malloc_hooks_on());
+    CHECK(lp_malloc_hooks_note(0) == NULL);
+    al->set_variable(original);
+    al->free(al->by_variable(8));
+    CHECK(heap.added == 1);
+}
+
 static void
 a_realloc_to_nothing_frees(const allocating *al)
 {
@@ -369,6 +392,7 @@ main(int argc, char **argv)
         static void (*const tests[])(const allocating *) = {
             blocks_of_all_functions_count_once,
             a_realloc_moves_a_block_and_may_fail,
+            a_library_may_set_its_variable,
             a_realloc_to_nothing_frees,
             anonymous_mappings_count_and_others_do_not,
             a_mapping_can_be_unmapped_in_parts,

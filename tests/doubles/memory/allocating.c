@@ -19,6 +19,8 @@ EXPORT void *al_valloc(size_t bytes);
 EXPORT void *al_by_variable(size_t bytes);
 EXPORT void *al_by_constant(size_t bytes);
 EXPORT void *al_by_address(size_t bytes);
+typedef void *allocator(size_t bytes);
+EXPORT allocator *al_set_variable(allocator *function);
 EXPORT void al_free(void *block);
 EXPORT void *al_map(void *start, size_t bytes, int protection, int flags);
 EXPORT void *al_map_file(size_t bytes, int file);
@@ -104,6 +106,15 @@ al_by_address(size_t bytes)
     void *(*volatile function)(size_t) = malloc;
 
     return function(bytes);
+}
+
+allocator *
+al_set_variable(allocator *function)
+{
+    allocator *before = variable;
+
+    variable = function;
+    return before;
 }
 
 void
