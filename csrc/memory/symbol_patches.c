@@ -412,6 +412,26 @@ find_first_object(struct dl_phdr_info *info, size_t size, void *arg)
     return read_object(info, arg) && has_address(arg, state.first[0], 0);
 }
 
+/* The function that most slots hold.  If another tool has patched them it is
+ * the tool's, though its own libraries may hold another one. */
+static void *
+elect(const votes *found, size_t which, bool other_tool)
+{
+    void *elected = state.first[which];
+    size_t most = 0;
+
+    for (size_t i = 0; i < MAX_CANDIDATES; i++) {
+        void *candidate = found->functions[which][i];
+        size_t count = found->counts[which][i];
+
+        if (count > most && !(other_tool && candidate == state.first[which])) {
+            most = count;
+            elected = candidate;
+        }
+    }
+    return elected;
+}
+
 /* Set state.first and what is below each hook, which stays a function once it
  * was one: a thread may be about to call a hook of the last time. */
 static void
@@ -419,7 +439,7 @@ find_below(void)
 {
     votes found = {0};
     elf_object object;
-    bool first_found;
+    bool first_found, other_tool = false;
 
     memset(state.alias, 0, sizeof(state.alias));
     for (size_t i = 0; i < state.n; i++) {
@@ -437,15 +457,9 @@ find_below(void)
     }
     dl_iterate_phdr(collect_votes, &found);
     for (size_t i = 0; i < state.n; i++) {
-        void *below = state.first[i];
-        size_t most = 0;
+        void *below = elect(&found, i, other_tool);
 
-        for (size_t k = 0; k < MAX_CANDIDATES; k++) {
-            if (found.counts[i][k] > most) {
-                most = found.counts[i][k];
-                below = found.functions[i][k];
-            }
-        }
+        other_tool |= i == 0 && below != state.first[0];
         __atomic_store_n(state.patches[i].below, below, __ATOMIC_RELEASE);
     }
 }
