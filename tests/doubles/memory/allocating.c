@@ -2,6 +2,7 @@
  * library in one way, so that tests know the bytes and the caller. */
 #include <dlfcn.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +29,10 @@ EXPORT int al_unmap(void *start, size_t bytes);
 EXPORT void *al_remap(void *start, size_t old_bytes, size_t bytes);
 EXPORT void *al_remap_to(void *start, size_t old_bytes, size_t bytes,
                          void *wanted);
+EXPORT void al_batch(void **blocks, size_t n, size_t bytes);
+EXPORT void al_free_batch(void **blocks, size_t n);
+EXPORT int al_batch_in_thread(void **blocks, size_t n, size_t bytes);
+EXPORT int al_new_batch(void **blocks, size_t n, size_t bytes);
 EXPORT void *al_open(const char *name);
 EXPORT void *al_find(void *library, const char *name);
 EXPORT void al_churn(size_t rounds, size_t bytes);
@@ -152,6 +157,59 @@ al_remap_to(void *start, size_t old_bytes, size_t bytes, void *wanted)
 {
     return mremap(start, old_bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
                   wanted);
+}
+
+void
+al_batch(void **blocks, size_t n, size_t bytes)
+{
+    for (size_t i = 0; i < n; i++) {
+        blocks[i] = malloc(bytes);
+    }
+}
+
+void
+al_free_batch(void **blocks, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(blocks[i]);
+    }
+}
+
+typedef struct batch {
+    void **blocks;
+    size_t n, bytes;
+} batch;
+
+static void *
+run_batch(void *arg)
+{
+    const batch *self = arg;
+
+    al_batch(self->blocks, self->n, self->bytes);
+    return NULL;
+}
+
+/* In a thread that has no Python. */
+int
+al_batch_in_thread(void **blocks, size_t n, size_t bytes)
+{
+    batch work = {blocks, n, bytes};
+    pthread_t thread;
+
+    return pthread_create(&thread, NULL, run_batch, &work) != 0 ||
+           pthread_join(thread, NULL) != 0;
+}
+
+/* By operator new, if any library has it; free() takes the blocks. */
+extern void *_Znwm(size_t bytes) __attribute__((weak));
+
+int
+al_new_batch(void **blocks, size_t n, size_t bytes)
+{
+    for (size_t i = 0; _Znwm != NULL && i < n; i++) {
+        blocks[i] = _Znwm(bytes);
+    }
+    return _Znwm != NULL;
 }
 
 void *
