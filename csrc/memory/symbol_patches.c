@@ -16,6 +16,7 @@
 enum {
     MAX_PATCHES = 64,
     MAX_CANDIDATES = 4, /* functions that slots of one name hold */
+    MAX_WANTED = 96,    /* symbols of an object, some in two versions */
     MAX_TRIES = 8,      /* to find no library half loaded */
     MAX_WAITS_FOR_FORK = 1000,
 };
@@ -43,10 +44,17 @@ typedef struct elf_object {
     const ElfW(Dyn) * dynamic; /* NULL: linked statically */
     const ElfW(Sym) * symbols;
     const char *strings;
-    const uint32_t *hashes; /* DT_GNU_HASH, or NULL */
+    const uint32_t *hashes;     /* DT_GNU_HASH, or NULL */
+    const uint32_t *old_hashes; /* DT_HASH, likewise */
     const ElfW(Rela) * tables[2];
     size_t lengths[2];
     uintptr_t read_only_from, read_only_to; /* written by the loader alone */
+    struct {
+        uint64_t symbol; /* number of it */
+        size_t which;    /* of the patches */
+    } wanted[MAX_WANTED];
+    size_t n_wanted;
+    uint64_t filter; /* bits of the numbers' low bits */
 } elf_object;
 
 /* A place from which an object calls one of the functions. */
@@ -96,6 +104,118 @@ address_of(const elf_object *object, ElfW(Addr) given)
     return (const void *)(given < object->base ? object->base + given : given);
 }
 
+/* True if the address lies in a segment that has all these rights. */
+static bool
+has_address(const elf_object *object, const void *address, ElfW(Word) rights)
+{
+    uintptr_t offset = (uintptr_t)address - object->base;
+
+    for (size_t i = 0; i < object->n_headers; i++) {
+        const ElfW(Phdr) *header = &object->headers[i];
+
+        if (header->p_type == PT_LOAD && offset >= header->p_vaddr &&
+            offset - header->p_vaddr < header->p_memsz) {
+            return (header->p_flags & rights) == rights;
+        }
+    }
+    return false;
+}
+
+/* The number of the symbol of this name that the object defines, or 0. */
+static uint32_t
+find_definition(const elf_object *object, const char *name)
+{
+    const uint32_t *head = object->hashes;
+    const uint32_t *buckets, *chain;
+    uint32_t hash = 5381, i;
+
+    if (head == NULL || head[0] == 0) {
+        return 0;
+    }
+    for (const char *at = name; *at != '\0'; at++) {
+        hash = hash * 33 + (uint8_t)*at;
+    }
+    buckets = head + 4 + head[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    chain = buckets + head[0];
+    i = buckets[hash % head[0]];
+    if (i < head[1]) {
+        return 0;
+    }
+    for (;; i++) {
+        const ElfW(Sym) *symbol = &object->symbols[i];
+
+        if ((chain[i - head[1]] | 1) == (hash | 1) &&
+            strcmp(object->strings + symbol->st_name, name) == 0) {
+            return i;
+        }
+        if ((chain[i - head[1]] & 1) != 0) {
+            return 0;
+        }
+    }
+}
+
+/* Symbols that the object does not define have numbers below this one, and
+ * perhaps others. */
+static uint64_t
+end_of_undefined(const elf_object *object)
+{
+    uint64_t end = 0;
+
+    if (object->hashes != NULL && object->hashes[1] > 1) {
+        return object->hashes[1];
+    }
+    if (object->old_hashes != NULL) {
+        return object->old_hashes[1];
+    }
+    /* GNU ld says 1 if the object defines nothing. */
+    for (size_t table = 0; table < 2; table++) {
+        for (size_t i = 0;
+             object->tables[table] != NULL && i < object->lengths[table];
+             i++) {
+            uint64_t number = ELF64_R_SYM(object->tables[table][i].r_info);
+
+            end = number >= end ? number + 1 : end;
+        }
+    }
+    return end;
+}
+
+static void
+want(elf_object *object, uint64_t symbol, size_t which)
+{
+    if (object->n_wanted < MAX_WANTED) {
+        object->wanted[object->n_wanted].symbol = symbol;
+        object->wanted[object->n_wanted++].which = which;
+        object->filter |= (uint64_t)1 << symbol % 64;
+    }
+}
+
+/* Find the object's symbols of the functions: its relocations, of which there
+ * may be a million, have their numbers. */
+static void
+find_wanted(elf_object *object)
+{
+    uint64_t end = end_of_undefined(object);
+
+    for (uint64_t symbol = 1; symbol < end; symbol++) {
+        const char *name = object->strings + object->symbols[symbol].st_name;
+
+        for (size_t i = 0; i < state.n; i++) {
+            if (state.patches[i].name[0] == name[0] &&
+                strcmp(state.patches[i].name, name) == 0) {
+                want(object, symbol, i);
+            }
+        }
+    }
+    for (size_t i = 0; i < state.n; i++) {
+        uint64_t symbol = find_definition(object, state.patches[i].name);
+
+        if (symbol >= end) {
+            want(object, symbol, i);
+        }
+    }
+}
+
 /* False for objects without slots. */
 static bool
 read_object(const struct dl_phdr_info *info, elf_object *object)
@@ -138,6 +258,9 @@ read_object(const struct dl_phdr_info *info, elf_object *object)
         case DT_GNU_HASH:
             object->hashes = address;
             break;
+        case DT_HASH:
+            object->old_hashes = address;
+            break;
         case DT_RELA:
             object->tables[0] = address;
             break;
@@ -163,58 +286,6 @@ read_object(const struct dl_phdr_info *info, elf_object *object)
         object->lengths[0] -= relative;
     }
     return object->symbols != NULL && object->strings != NULL;
-}
-
-/* True if the address lies in a segment that has all these rights. */
-static bool
-has_address(const elf_object *object, const void *address, ElfW(Word) rights)
-{
-    uintptr_t offset = (uintptr_t)address - object->base;
-
-    for (size_t i = 0; i < object->n_headers; i++) {
-        const ElfW(Phdr) *header = &object->headers[i];
-
-        if (header->p_type == PT_LOAD && offset >= header->p_vaddr &&
-            offset - header->p_vaddr < header->p_memsz) {
-            return (header->p_flags & rights) == rights;
-        }
-    }
-    return false;
-}
-
-/* The global function of this name that the object defines, or NULL. */
-static void *
-find_definition(const elf_object *object, const char *name)
-{
-    const uint32_t *head = object->hashes;
-    const uint32_t *buckets, *chain;
-    uint32_t hash = 5381, i;
-
-    if (head == NULL || head[0] == 0) {
-        return NULL;
-    }
-    for (const char *at = name; *at != '\0'; at++) {
-        hash = hash * 33 + (uint8_t)*at;
-    }
-    buckets = head + 4 + head[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
-    chain = buckets + head[0];
-    i = buckets[hash % head[0]];
-    if (i < head[1]) {
-        return NULL;
-    }
-    for (;; i++) {
-        const ElfW(Sym) *symbol = &object->symbols[i];
-
-        if ((chain[i - head[1]] | 1) == (hash | 1) &&
-            symbol->st_shndx != SHN_UNDEF &&
-            ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-            strcmp(object->strings + symbol->st_name, name) == 0) {
-            return (void *)(object->base + symbol->st_value);
-        }
-        if ((chain[i - head[1]] & 1) != 0) {
-            return NULL;
-        }
-    }
 }
 
 static const char *
@@ -268,13 +339,15 @@ slots_of(const elf_object *object)
 }
 
 static bool
-find_patch(const char *name, size_t *which)
+find_patch(const elf_object *object, uint64_t symbol, size_t *which)
 {
-    for (size_t i = 0; i < state.n; i++) {
-        if (state.patches[i].name[0] == name[0] &&
-            strcmp(state.patches[i].name, name) == 0) {
-            *which = i;
-            return state.first[i] != NULL;
+    if ((object->filter >> symbol % 64 & 1) == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < object->n_wanted; i++) {
+        if (object->wanted[i].symbol == symbol) {
+            *which = object->wanted[i].which;
+            return state.first[*which] != NULL;
         }
     }
     return false;
@@ -292,19 +365,19 @@ next_slot(slot_walk *self, slot *found)
         while (table != NULL && self->next < object->lengths[self->table]) {
             const ElfW(Rela) *entry = &table[self->next++];
             uint64_t kind = ELF64_R_TYPE(entry->r_info);
+            uint64_t number = ELF64_R_SYM(entry->r_info);
             const ElfW(Sym) * symbol;
             void *stub;
 
             if ((kind != JUMP_SLOT && kind != GLOBAL_DATA &&
                  kind != POINTER) ||
-                entry->r_addend != 0) {
+                entry->r_addend != 0 ||
+                !find_patch(object, number, &found->which)) {
                 continue;
             }
-            symbol = &object->symbols[ELF64_R_SYM(entry->r_info)];
+            symbol = &object->symbols[number];
             found->place = (void **)(object->base + entry->r_offset);
-            if (!find_patch(object->strings + symbol->st_name,
-                            &found->which) ||
-                !has_address(object, found->place, PF_W)) {
+            if (!has_address(object, found->place, PF_W)) {
                 continue;
             }
             found->function = __atomic_load_n(found->place, __ATOMIC_RELAXED);
@@ -341,14 +414,13 @@ find_aliases(struct dl_phdr_info *info, size_t size, void *arg)
     if (!read_object(info, &object) || object.tables[1] == NULL) {
         return 0;
     }
-    for (size_t i = 0; i < object.lengths[1]; i++) {
-        uint64_t number = ELF64_R_SYM(object.tables[1][i].r_info);
-        const ElfW(Sym) *symbol = &object.symbols[number];
-        size_t which;
+    find_wanted(&object);
+    for (size_t i = 0; i < object.n_wanted; i++) {
+        const ElfW(Sym) *symbol = &object.symbols[object.wanted[i].symbol];
 
-        if (symbol->st_shndx == SHN_UNDEF && symbol->st_value != 0 &&
-            find_patch(object.strings + symbol->st_name, &which)) {
-            state.alias[which] = (void *)(object.base + symbol->st_value);
+        if (symbol->st_shndx == SHN_UNDEF && symbol->st_value != 0) {
+            state.alias[object.wanted[i].which] =
+                (void *)(object.base + symbol->st_value);
         }
     }
     return 1; /* the program is the first */
@@ -366,9 +438,13 @@ find_behind_aliases(struct dl_phdr_info *info, size_t size, void *arg)
     }
     for (size_t i = 0; i < state.n; i++) {
         if (state.first[i] != NULL && state.first[i] == state.alias[i]) {
-            void *found = find_definition(&object, state.patches[i].name);
+            uint32_t number = find_definition(&object, state.patches[i].name);
+            const ElfW(Sym) *symbol = &object.symbols[number];
 
-            state.first[i] = found != NULL ? found : state.first[i];
+            if (number != 0 && symbol->st_shndx != SHN_UNDEF &&
+                ELF64_ST_TYPE(symbol->st_info) == STT_FUNC) {
+                state.first[i] = (void *)(object.base + symbol->st_value);
+            }
         }
     }
     return 0;
@@ -391,6 +467,7 @@ collect_votes(struct dl_phdr_info *info, size_t size, void *arg)
     if (!read_object(info, &object) || is_excluded(&object)) {
         return 0;
     }
+    find_wanted(&object);
     for (walk = slots_of(&object); next_slot(&walk, &found);) {
         for (size_t i = 0; !found.is_variable && i < MAX_CANDIDATES; i++) {
             void **candidate = &self->functions[found.which][i];
@@ -520,16 +597,15 @@ set_protection(const elf_object *object, int rights)
                     rights) == 0;
 }
 
-/* Store `hook or below` in all slots that hold the other one.  False if their
- * pages cannot be written. */
+/* Put hooks in the slots that hold what is below them, or the reverse.  False
+ * if their pages cannot be written. */
 static bool
-exchange(const elf_object *object, bool restore, size_t *changed)
+exchange(const elf_object *object, bool restore)
 {
     slot_walk walk = slots_of(object);
     bool unprotected = false;
     slot found;
 
-    *changed = 0;
     while (next_slot(&walk, &found)) {
         const lp_symbol_patch *patch = &state.patches[found.which];
         void *from = restore ? patch->hook : *patch->below;
@@ -547,7 +623,6 @@ exchange(const elf_object *object, bool restore, size_t *changed)
         }
         __atomic_store_n(found.place, restore ? *patch->below : patch->hook,
                          __ATOMIC_RELEASE);
-        ++*changed;
     }
     if (unprotected) {
         set_protection(object, PROT_READ);
@@ -600,7 +675,6 @@ patch_object(struct dl_phdr_info *info, size_t size, void *arg)
     round_of_objects *round = arg;
     known_object *known;
     elf_object object;
-    size_t changed;
     bool is_new;
 
     (void)size;
@@ -619,7 +693,8 @@ patch_object(struct dl_phdr_info *info, size_t size, void *arg)
     if (known == NULL || !is_new || is_excluded(&object)) {
         return 0;
     }
-    if (has_strange_slots(&object) || !exchange(&object, false, &changed)) {
+    find_wanted(&object);
+    if (has_strange_slots(&object) || !exchange(&object, false)) {
         refuse(&object);
     }
     known->patched = count_hooks(&object);
@@ -737,6 +812,7 @@ count_object(struct dl_phdr_info *info, size_t size, void *arg)
         state.n_known -= is_new;
         return 0;
     }
+    find_wanted(&object);
     n = count_hooks(&object);
     state.counts.patched += n;
     state.counts.lost += known->patched > n ? known->patched - n : 0;
@@ -757,12 +833,12 @@ static int
 restore_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
     elf_object object;
-    size_t changed;
 
     (void)size;
     (void)arg;
-    if (read_object(info, &object)) {
-        exchange(&object, true, &changed);
+    if (read_object(info, &object) && !is_excluded(&object)) {
+        find_wanted(&object);
+        exchange(&object, true);
     }
     return 0;
 }

@@ -68,7 +68,7 @@ def counted(function: Callable[..., object], *arguments: object) -> Counted:
     """Call a function whose lines are profiled, and return what they allocated."""
     profiler = new_profiler()
     profiled = profiler(function)
-    _core.memory_start(0, True)  # noqa: FBT003 - positional only
+    _core.memory_start(0, True)
     try:
         profiled(*arguments)
     finally:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import os
 import subprocess
@@ -30,6 +29,7 @@ from running import new_profiler
 from lineprof import _core
 
 if TYPE_CHECKING:
+    import ctypes
     from collections.abc import Callable
 
 pytestmark = [
@@ -181,7 +181,7 @@ def test_threads_allocate_while_memory_goes_on_and_off(library: ctypes.CDLL) -> 
         for thread in threads:
             thread.start()
         for _ in range(200):
-            _core.memory_start(0, True)  # noqa: FBT003 - positional only
+            _core.memory_start(0, True)
             library.al_churn(10, BYTES)
             _core.memory_stop()
         done.set()
