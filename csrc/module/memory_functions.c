@@ -199,6 +199,12 @@ make_notes(void)
         append(list, PyUnicode_FromString(note)) < 0) {
         Py_CLEAR(list);
     }
+    for (size_t i = 0;
+         list != NULL && (note = lp_malloc_hooks_note(i)) != NULL; i++) {
+        if (append(list, PyUnicode_FromString(note)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
     if (list != NULL && lost != 0 &&
         append(list, PyUnicode_FromString(
                          "there was no room for all call paths: the memory "

@@ -1,0 +1,81 @@
+/* Functions of the C library that are replaced in all loaded objects, and in
+ * those loaded later: the slots through which an object calls them, and its
+ * pointers to them, are pointed to hooks.
+ *
+ * A slot is patched only while it holds the function that most objects call,
+ * which is then the function below the hook: the C library's, that of a
+ * replacement of malloc, or the hook of another tool that patched before us.
+ * Other values are left alone, and so is an object that has one.  Restoring
+ * looks at every slot of every object that is loaded by then, so that nothing
+ * is written to one that was unloaded, or that somebody else has patched.
+ *
+ * Never patched: the C library and the loader, the object of these functions,
+ * the objects that define a function below a hook, run-times of sanitizers,
+ * and CUPTI.
+ *
+ * A hook can be called at any time afterwards, by a thread that was about to
+ * or through a copy of a slot: hooks stay valid, and pass through.
+ *
+ * One set of patches at a time, by one thread at a time: [GIL].
+ */
+#ifndef LP_MEMORY_SYMBOL_PATCHES_H
+#define LP_MEMORY_SYMBOL_PATCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) &&    \
+    defined(__LP64__)
+#  define LP_HAVE_SYMBOL_PATCHES 1
+#else
+#  define LP_HAVE_SYMBOL_PATCHES 0
+#endif
+
+typedef struct lp_symbol_patch {
+    const char *name;
+    void *hook;
+    void **below;      /* where to put the function below, before any patch */
+    bool beside_first; /* only if the object that defines the first name of
+                        * the set defines this one too */
+} lp_symbol_patch;
+
+typedef struct lp_patch_counts {
+    size_t patched;          /* slots that hold a hook */
+    size_t lost;             /* slots whose hook somebody else replaced */
+    size_t refused;          /* objects that could not be patched, */
+    char first_refused[128]; /* and the file name of one of them */
+} lp_patch_counts;
+
+#if LP_HAVE_SYMBOL_PATCHES
+
+/* [GIL] Patch all objects.  `patches` are borrowed until they are restored;
+ * at most 64.  False if there was no slot to patch. */
+bool lp_patches_apply(const lp_symbol_patch *patches, size_t n);
+
+/* [ANY] Patch the objects that were loaded since.  Waits for nobody who could
+ * wait for the caller, but not for signal handlers: it takes the loader's
+ * locks, as dlsym() does. */
+void lp_patches_follow(void);
+
+/* [GIL] Restore the functions below, in slots that still hold our hooks.
+ * Idempotent. */
+void lp_patches_restore(void);
+
+/* [GIL] Counts, as they are now or were when the patches were restored. */
+lp_patch_counts lp_patches_count(void);
+
+/* Around a fork: no thread should hold the loader's locks
+ * for us then, as glibc frees only one of them in the child. */
+void lp_patches_before_fork(void);
+
+void lp_patches_after_fork(void);
+
+void lp_patches_after_fork_in_child(void);
+
+/* [ANY] True if the object that has this address among its code names places
+ * in which the loader searches for libraries: for those that it opens, or
+ * also, if `inherited`, only for what those need in turn. */
+bool lp_caller_has_search_path(const void *address, bool inherited);
+
+#endif
+#endif
