@@ -294,9 +294,7 @@ def _lines(profile: Profile) -> list[_Line]:
     outside = outside_memory(recorded)
     if outside != NO_BYTES:
         rows.append(
-            _Line(
-                place=None, hits=None, own=outside, every=outside, path="", mark=mark
-            )
+            _Line(place=None, hits=None, own=outside, every=outside, path="", mark=mark)
         )
     rows.sort(key=lambda row: (-row.own.peak_bytes, -row.own.alloc_bytes))
     return rows
