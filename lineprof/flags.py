@@ -10,7 +10,7 @@ from collections import namedtuple
 
 from lineprof.config import parse_bool
 from lineprof.errors import LineprofError
-from lineprof.model.units import AUTO_UNIT, NS_OF_UNIT
+from lineprof.model.units import AUTO_UNIT, BYTES_OF_UNIT, NS_OF_UNIT
 from lineprof.patterns import near
 
 TYPE_CHECKING = False
@@ -204,15 +204,6 @@ def whole(
     return read
 
 
-BYTES_OF_UNIT = {
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-}
 _MAX_SIZE = 10**12  # bytes
 
 
@@ -221,7 +212,7 @@ def size(word: str) -> int:
 
     A unit is one of `BYTES_OF_UNIT`, in any case of letters.
     """
-    digits = word.rstrip("kKmMgGiIbB")
+    digits = word.rstrip("kKmMgGtTiIbB")
     name = word[len(digits) :].upper() or "B"
     units = {unit.upper(): factor for unit, factor in BYTES_OF_UNIT.items()}
     try:
