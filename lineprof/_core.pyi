@@ -44,7 +44,7 @@ class GpuSnapshot(TypedDict):
 _MemorySum: TypeAlias = tuple[int, int, int, int, int, int]
 _MemoryMoment: TypeAlias = tuple[int, int, Sequence[tuple[int, int]]]
 
-# Tuples are in the order of the records in `lineprof.snapshot.host_memory`.
+# Tuples are in the order of `MemorySum`, and of `lineprof.snapshot.host_memory.Moment`.
 @type_check_only
 class MemorySnapshot(TypedDict):
     paths: Sequence[_Path]

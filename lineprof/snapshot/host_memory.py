@@ -26,22 +26,8 @@ if TYPE_CHECKING:
 _MAX_CURVES = 12  # lines; the rest is what they leave of the total
 
 
-# Tuples of the core, by the names of their fields.
-
-
-class SumRow(NamedTuple):
-    """The numbers of a `MemorySum`, as the core has them."""
-
-    path: int  # the core's number
-    allocs: int
-    alloc_bytes: int
-    freed_bytes: int
-    temp_bytes: int
-    peak_bytes: int
-
-
 class Moment(NamedTuple):
-    """What was live at one moment."""
+    """Live memory at one moment, as the core has it."""
 
     ns: int  # on CLOCK_MONOTONIC
     live_bytes: int  # in all
@@ -65,17 +51,12 @@ def memory_of(taken: TakenMemory, keys: Mapping[int, Key]) -> HostMemory:
     lines_of = LinesOfPaths(raw["paths"], keys)
     found: dict[MemoryPath, int] = {}
     sums = MEMORY_SUMS.added_up(
-        MemorySum(
+        row._replace(
             path=found.setdefault(
                 MemoryPath(process=0, lines=lines_of.of(row.path).lines), len(found)
-            ),
-            allocs=row.allocs,
-            alloc_bytes=row.alloc_bytes,
-            freed_bytes=row.freed_bytes,
-            temp_bytes=row.temp_bytes,
-            peak_bytes=row.peak_bytes,
+            )
         )
-        for row in map(SumRow._make, raw["sums"])
+        for row in map(MemorySum._make, raw["sums"])  # with the core's paths
     )
     return HostMemory(
         paths=tuple(found),
