@@ -407,6 +407,9 @@ class LineProfiler(ByCountProfilerMixin):
         Called before a function is registered, and before the profiler is enabled.
         """
         notify_first_use(self)
+        self._begin_memory()
+
+    def _begin_memory(self) -> None:
         memory, self._memory = self._memory, None
         if memory:
             memory.begin()
@@ -480,9 +483,8 @@ class LineProfiler(ByCountProfilerMixin):
             blocks = self._blocks
             if blocks is None:
                 made = Blocks(self._session.module, self.core, self._registry.sources)
-                blocks = self.__dict__.setdefault(
-                    "_blocks", made
-                )  # or another thread's
+                # Another thread may have made them, too.
+                blocks = self.__dict__.setdefault("_blocks", made)
             return Block(blocks, name)
 
     def reset(self) -> None:
@@ -516,9 +518,7 @@ class LineProfiler(ByCountProfilerMixin):
             self._session.module.discover(None)
         else:
             discover(self._session, self._registry, decide, pause)
-            memory, self._memory = self._memory, None
-            if memory:
-                memory.begin()
+            self._begin_memory()
 
     def c_functions(self, *, on: bool = True, split: bool = False) -> None:
         """Count the calls that lines make of C functions, as edges of the call tree.
