@@ -41,6 +41,7 @@ from lineprof.model.gpu import (
     numbers_of_lines,
 )
 from lineprof.model.host_memory import (
+    MEMORY_NUMBERS,
     NO_BYTES,
     NO_MEMORY,
     memory_of_lines,
@@ -167,10 +168,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     ),
 }
 
-_MEMORY = (
-    *("allocs INTEGER", "alloc_bytes INTEGER", "freed_bytes INTEGER"),
-    *("live_bytes INTEGER", "peak_bytes INTEGER", "temp_bytes INTEGER"),
-)
+_MEMORY = tuple(f"{name} INTEGER" for name in MEMORY_NUMBERS)
 
 # Only if memory was measured.
 MEMORY_TABLES: dict[str, tuple[str, ...]] = {
@@ -472,7 +470,7 @@ def _launch(one: GpuEvent) -> tuple[object, ...]:
 
 # Rows of memory.
 
-_of_memory = attrgetter(*(name.partition(" ")[0] for name in _MEMORY))
+_of_memory = attrgetter(*MEMORY_NUMBERS)
 
 
 def _memory_runs(memory: HostMemory) -> Rows:

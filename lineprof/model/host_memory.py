@@ -124,6 +124,11 @@ class HostMemory(NamedTuple):
     runs: tuple[MemoryRun, ...] = ()
     curves: tuple[MemoryCurve, ...] = ()
 
+    @property
+    def is_estimate(self) -> bool:
+        """Whether the numbers, or some of them, are from samples."""
+        return any(run.sample_bytes for run in self.runs)
+
 
 NO_MEMORY = HostMemory()
 
@@ -158,6 +163,12 @@ class MemoryNumbers(NamedTuple):
 
 NO_BYTES = MemoryNumbers()
 
+# All numbers, in the order of reports and of exports.
+MEMORY_NUMBERS = (
+    *("allocs", "alloc_bytes", "freed_bytes"),
+    *("live_bytes", "peak_bytes", "temp_bytes"),
+)
+
 
 def memory_of_lines(
     memory: HostMemory, *, alone: bool = False
@@ -186,6 +197,14 @@ def memory_of_functions(
         return dict.fromkeys(key for key, _ in lines)
 
     return _added_up(memory, keys_of)
+
+
+def sums_of_processes(memory: HostMemory) -> dict[int, list[MemorySum]]:
+    """Return the sums of each process that has any; NONE: of many, added up."""
+    found: dict[int, list[MemorySum]] = defaultdict(list)
+    for one in memory.sums:
+        found[memory.paths[one.path].process].append(one)
+    return dict(found)
 
 
 def memory_of_processes(

@@ -182,7 +182,7 @@ class _Checker:
         self._has_memory = all(knows_memory(one.memory) for one in runs)
         self._memory = memory_of_functions(profile.memory)
         self._memory_lines = memory_of_lines(profile.memory)
-        self._is_estimate = any(one.sample_bytes for one in profile.memory.runs)
+        self._is_estimate = profile.memory.is_estimate
         self._has_calls = all(map(has_calls, runs))
         self._self_ns = line_self_ns(profile) if self._has_calls else {}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.host_memory import knows_memory
 from lineprof.report.columns import SOURCE_TITLE
+from lineprof.report.memory_format import TITLES
 from lineprof.report.text_grid import (
     counted,
     grid,
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from lineprof.comparison.compare import Change, Comparison, FunctionPair, LinePair
     from lineprof.model.profile import Profile
     from lineprof.report.options import Options
-
-TITLES = {"alloc_bytes": "Alloc", "live_bytes": "Live", "peak_bytes": "Peak"}
 
 SIDES = ("Before", "After", "Change")
 

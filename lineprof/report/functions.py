@@ -47,7 +47,7 @@ from lineprof.report.limits import limited
 from lineprof.report.line_table import WAITS_FOR
 from lineprof.report.lookup import Finder
 from lineprof.report.marks import Marks, Part
-from lineprof.report.memory_format import marker
+from lineprof.report.memory_format import TITLES, marker
 from lineprof.report.options import FUNCTION_ORDERS, Options
 from lineprof.report.rows import Rows, rows_of
 from lineprof.report.text_grid import (
@@ -87,9 +87,6 @@ def call_notes(profile: Profile, _: Options) -> Iterator[str]:
 # Columns of memory, which only rows of a profile with memory have.
 
 
-_SHOWN = {"alloc": "Alloc", "live": "Live", "peak": "Peak"}  # titles
-
-
 def memory_columns(profile: Profile, part: str = "") -> Columns:
     """Return the columns of a row's `memory`: {} for a profile without.
 
@@ -101,18 +98,21 @@ def memory_columns(profile: Profile, part: str = "") -> Columns:
 
     def column(name: str) -> Column:
         def value(row: _Function | HotLine) -> int:
-            return mark(getattr(row.memory, f"{name}_bytes"))
+            return mark(getattr(row.memory, name))
 
-        return Column(BYTES, _SHOWN[name], value=value, optional=True, spare=4)
+        return Column(BYTES, TITLES[name], value=value, optional=True, spare=4)
 
-    return {f"host_{part}{name}_bytes": column(name) for name in _SHOWN}
+    return {f"host_{part}{name}": column(name) for name in TITLES}
 
 
 def alloc_column(profile: Profile) -> Columns:
     """Return the column of what calls allocated: {} for a profile without memory."""
     mark = marker(profile.memory)
     column = Column(
-        BYTES, _SHOWN["alloc"], value=lambda row: mark(row.alloc_bytes), optional=True
+        BYTES,
+        TITLES["alloc_bytes"],
+        value=lambda row: mark(row.alloc_bytes),
+        optional=True,
     )
     return {"host_alloc_bytes": column} if profile.memory.sums else {}
 

@@ -23,6 +23,7 @@ from lineprof.model.gpu import (
     unattributed,
 )
 from lineprof.model.host_memory import (
+    MEMORY_NUMBERS,
     NO_BYTES,
     NO_MEMORY,
     memory_of_functions,
@@ -317,14 +318,7 @@ class MemoryFields(LineFields):
 
 def memory_fields(numbers: MemoryNumbers, kind: str = "") -> Fields:
     """Return the fields of memory; `kind` is "self_" if they are without callees."""
-    return {
-        f"host_{kind}allocs": numbers.allocs,
-        f"host_{kind}alloc_bytes": numbers.alloc_bytes,
-        f"host_{kind}freed_bytes": numbers.freed_bytes,
-        f"host_{kind}live_bytes": numbers.live_bytes,
-        f"host_{kind}peak_bytes": numbers.peak_bytes,
-        f"host_{kind}temp_bytes": numbers.temp_bytes,
-    }
+    return {f"host_{kind}{name}": getattr(numbers, name) for name in MEMORY_NUMBERS}
 
 
 def _memory_totals(memory: HostMemory) -> Fields:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.console.terminal import PLAIN, box_characters_of
 from lineprof.model.host_memory import (
+    MEMORY_NUMBERS,
     NO_BYTES,
     knows_memory,
     memory_of_lines,
@@ -31,6 +32,7 @@ from lineprof.report.columns import (
     WORDS,
     Column,
 )
+from lineprof.report.json_report import memory_fields
 from lineprof.report.limits import limited
 from lineprof.report.line_table import NO_MEMORY
 from lineprof.report.memory_format import (
@@ -75,8 +77,6 @@ _WIDTH, _MIN_WIDTH = 64, 16  # columns of a curve
 _BESIDE = 40  # columns beside it
 
 _MIN_SHARE = 0.001  # of its table's whole, of a row
-
-_SIZES = ("alloc_bytes", "freed_bytes", "live_bytes", "peak_bytes", "temp_bytes")
 
 
 class _Line(NamedTuple):
@@ -123,8 +123,10 @@ MEMORY: Columns = {
     ),
     "host_self_allocs": Column(COUNT, "Blocks", value=_own("allocs"), spare=2),
     "host_self_freed_bytes": Column(BYTES, value=_own("freed_bytes")),
-    "host_allocs": Column(COUNT, value=_every("allocs")),
-    **{f"host_{name}": Column(BYTES, value=_every(name)) for name in _SIZES},
+    **{
+        f"host_{name}": Column(COUNT if name == "allocs" else BYTES, value=_every(name))
+        for name in MEMORY_NUMBERS
+    },
     "path": Column(DATA),
     "place": Column(PLACE, "Line", shown=_place),
     "function": Column(
@@ -400,8 +402,7 @@ def memory_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
     whole = total.peak_bytes
     shown = limited(rows, options, lambda row: row.own.peak_bytes, whole)
     totals: dict[str, object] = {
-        **{f"host_{name}": getattr(total, name) for name in _SIZES},
-        "host_allocs": total.allocs,
+        **memory_fields(total),
         "runs": [run._asdict() for run in recorded.runs],
         "curves": [
             {

@@ -5,46 +5,41 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from lineprof.model.host_memory import largest_run
+from lineprof.model.host_memory import largest_run, sums_of_processes
 from lineprof.model.names import library_of, names_of_profile
 from lineprof.model.relation import NONE
 from lineprof.report.columns import About
 from lineprof.report.text_grid import in_bytes, in_words, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-    from lineprof.model.host_memory import HostMemory, MemoryPath, MemoryRun
+    from lineprof.model.host_memory import HostMemory, MemoryRun, MemorySum
     from lineprof.model.profile import Profile
     from lineprof.report.columns import Place
 
 OUTSIDE_OF_LINES = "outside of profiled lines"
 
+# Titles of columns, by the names of numbers.
+TITLES = {"alloc_bytes": "Alloc", "live_bytes": "Live", "peak_bytes": "Peak"}
+
 
 def marker(memory: HostMemory) -> Callable[[int], int]:
     """Return what marks sizes (bytes) as estimates, if they are from samples."""
-    return About if any(run.sample_bytes for run in memory.runs) else int
+    return About if memory.is_estimate else int
 
 
-def program_line(path: MemoryPath) -> Place | None:
-    """Return the innermost line on a path that is of no library, if there is any.
+def holders(memory: HostMemory, sums: Iterable[MemorySum]) -> Counter[Place | None]:
+    """Return the bytes that lines of the program held at the peak, of these sums.
 
-    Else it is the innermost line; None for blocks outside of profiled lines.
-    """
-    own = [place for place in path.lines if not library_of(place[0][0])]
-    return (own or path.lines or (None,))[-1]
-
-
-def holders(memory: HostMemory, process: int) -> Counter[Place | None]:
-    """Return the bytes that lines of the program held at the peak of a process.
-
-    If the processes were added up, they are those of all.
+    A line of the program has the bytes of the libraries that it called; None stands for
+    blocks outside of profiled lines.
     """
     found: Counter[Place | None] = Counter()
-    for one in memory.sums:
-        path = memory.paths[one.path]
-        if path.process in {process, NONE}:
-            found[program_line(path)] += one.peak_bytes
+    for one in sums:
+        lines = memory.paths[one.path].lines
+        own = [place for place in lines if not library_of(place[0][0])]
+        found[(own or lines or (None,))[-1]] += one.peak_bytes
     return found
 
 
@@ -64,7 +59,8 @@ def peak_words(profile: Profile) -> str:
         count = len(memory.runs)
         text += f" in process {pid_of(profile, run)}"
         text += f" (the peaks of {count} processes add up to {every})"
-    held = holders(memory, run.process)
+    sums = sums_of_processes(memory)
+    held = holders(memory, sums.get(run.process) or sums.get(NONE) or ())
     for place, size in held.most_common(1):
         if size:
             share = percent(size, held.total())

@@ -32,7 +32,6 @@ def with_memory(
 ) -> list[FunctionTable]:
     """Return `tables`, with columns of memory for the functions that allocated any."""
     memory, scale = profile.memory, scale_of(profile.unit, options)
-    is_estimate = any(run.sample_bytes for run in memory.runs)
     every, own = memory_of_lines(memory), memory_of_lines(memory, alone=True)
     functions = memory_of_functions(memory)
     peak_bytes = total_memory(memory).peak_bytes
@@ -51,7 +50,7 @@ def with_memory(
                 memory=LineMemory(
                     every=numbers[number],
                     own=alone.get(number, NO_BYTES),
-                    is_estimate=is_estimate,
+                    is_estimate=memory.is_estimate,
                 )
             )
         columns = [MEMORY_COLUMNS[name] for name in names]

@@ -32,12 +32,13 @@ from lineprof.model.gpu import (
     totals,
     unattributed,
 )
-from lineprof.model.host_memory import memory_of_lines
+from lineprof.model.host_memory import knows_memory, memory_of_lines
 from lineprof.model.names import MODULE, short_names
 from lineprof.model.own_waits import own_waits
 from lineprof.model.rank_lines import WHOLE, ranks_of, values_of
 from lineprof.model.rank_spread import line_spreads, run_spread, useful_ns
 from lineprof.model.records import NO_NODE, LineTotals, node_columns
+from lineprof.model.relation import NONE
 from lineprof.model.run_parts import clock_ns, run_parts
 from lineprof.report import gpu_idle
 from lineprof.report.advice import advice_of
@@ -49,7 +50,7 @@ from lineprof.report.html.memory import (
     columns_of_lines,
     memory_of_processes,
 )
-from lineprof.report.html.paths import NONE, Paths
+from lineprof.report.html.paths import Paths
 from lineprof.report.html.summary import summary
 from lineprof.report.line_table import breakdowns_by_line, waits_by_line
 from lineprof.report.marks import Marks
@@ -122,7 +123,7 @@ class Collector:
         if gpu.sums or gpu.runs:
             data["gpu"] = self._gpu()
         memory = self._profile.memory
-        if memory.sums or memory.runs:
+        if knows_memory(memory):
             data["memory"] = memory_of_processes(memory, self._function)
         ranks = self._ranks()
         if ranks:

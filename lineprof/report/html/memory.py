@@ -5,16 +5,17 @@ Sizes are in bytes, times in nanoseconds (ns) since the start of measuring.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from lineprof.model.host_memory import (
     NO_BYTES,
     memory_of_functions,
     memory_of_lines,
+    sums_of_processes,
 )
-from lineprof.model.names import library_of
-from lineprof.report.html.paths import NONE, Paths
+from lineprof.model.relation import NONE
+from lineprof.report.html.paths import Paths
+from lineprof.report.memory_format import holders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -81,9 +82,7 @@ def memory_of_processes(memory: HostMemory, index: Index) -> list[dict[str, obje
 
     The paths of processes that were added up are those of a process of index -1.
     """
-    sums: dict[int, list[MemorySum]] = {one.process: [] for one in memory.runs}
-    for one in memory.sums:
-        sums.setdefault(memory.paths[one.path].process, []).append(one)
+    sums = sums_of_processes(memory)
     runs = {one.process: one._asdict() for one in memory.runs}
     curves = {one.process: _curve(one, index) for one in memory.curves}
     return [
@@ -91,10 +90,10 @@ def memory_of_processes(memory: HostMemory, index: Index) -> list[dict[str, obje
             "process": process,
             "run": runs.get(process),
             "curve": curves.get(process),
-            "holder": _holder(memory, some or sums.get(NONE, ()), index),
-            "paths": _paths(memory, some, index),
+            "holder": _holder(memory, sums.get(process) or sums.get(NONE) or (), index),
+            "paths": _paths(memory, sums.get(process, ()), index),
         }
-        for process, some in sums.items()
+        for process in {**runs, **sums}
     ]
 
 
@@ -103,15 +102,10 @@ def _holder(
 ) -> dict[str, int]:
     """Return the line of the program with the most bytes at the peak, and these.
 
-    A line of the program has the bytes of the libraries that it called. Line 0 are
-    blocks outside of all lines.
+    Line 0 are blocks outside of all lines.
     """
-    held: Counter[tuple[Key | None, int]] = Counter()
-    for one in sums:
-        lines = memory.paths[one.path].lines
-        own = [place for place in lines if not library_of(place[0][0])]
-        held[(own or lines or ((None, 0),))[-1]] += one.peak_bytes
-    [((key, line), size)] = held.most_common(1) or [((None, 0), 0)]
+    [(place, size)] = holders(memory, sums).most_common(1) or [(None, 0)]
+    key, line = place or (None, 0)
     return {"function": index(key), "line": line, "bytes": size}
 
 

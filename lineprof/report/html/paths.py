@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lineprof.model.call_graph import with_children
+from lineprof.model.relation import NONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     Table = dict[str, list[int | str]]  # columns of the same length, by name
-
-NONE = -1  # an index of nothing
 
 
 class Paths:
