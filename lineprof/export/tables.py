@@ -9,7 +9,7 @@ from lineprof.errors import LineprofError
 from lineprof.files import encoded
 from lineprof.model.records import LineTotals
 from lineprof.report import json_report
-from lineprof.report.json_report import GpuFields, MemoryFields, lines_of
+from lineprof.report.json_report import GpuFields, LineFields, MemoryFields, lines_of
 from lineprof.report.options import Options
 from lineprof.report.rows import Rows, as_csv
 from lineprof.source import sources_of
@@ -36,7 +36,7 @@ def rows_of(profile: Profile) -> Rows:
     None.
     """
     sources = sources_of(profile)
-    parts = [GpuFields(profile.gpu), MemoryFields(profile.memory)]
+    parts: list[LineFields] = [GpuFields(profile.gpu), MemoryFields(profile.memory)]
     rows: list[Fields] = []
     part_columns: list[dict[str, None]] = [{} for _ in parts]
     for function in profile.functions:

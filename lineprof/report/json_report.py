@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from lineprof.model.call_graph import (
     COUNTS_OF_CALLS,
@@ -59,7 +59,7 @@ def render(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     """Yield the profile as one JSON object, with each measured line on one line."""
     if options.raw:
         profile = uncalibrated(profile)
-    parts = [
+    parts: list[LineFields] = [
         CallFields(profile, raw=options.raw),
         GpuFields(profile.gpu),
         MemoryFields(profile.memory),
@@ -138,26 +138,23 @@ def lines_of(function: FunctionStats, parts: Iterable[LineFields]) -> list[LineT
     return [row for _, row in sorted(rows.items())]
 
 
-class LineFields:
+class LineFields(Protocol):
     """Fields of lines and functions, from one part of a profile."""
 
-    def of_function(self, key: Key) -> Fields:  # noqa: ARG002  # of any function
-        """Return the known fields of a function."""
-        return {}
+    def of_function(self, key: Key) -> Fields:
+        """Return a function's fields; {} if the part has no data of it."""
 
-    def of_line(self, key: Key, line: int) -> Fields:  # noqa: ARG002  # of any line
-        """Return the known fields of a line."""
-        return {}
+    def of_line(self, key: Key, line: int) -> Fields:
+        """Return a line's fields; {} if the part has no data of it."""
 
-    def lines_of(self, key: Key) -> Iterable[int]:  # noqa: ARG002  # of any function
+    def lines_of(self, key: Key) -> Iterable[int]:
         """Return the lines of a function that are shown, measured or not."""
-        return ()
 
 
 # Fields of calls and waits.
 
 
-class CallFields(LineFields):
+class CallFields:
     """The numbers of calls and waits of a profile, computed once."""
 
     def __init__(self, profile: Profile, *, raw: bool) -> None:
@@ -179,6 +176,10 @@ class CallFields(LineFields):
         if numbers is None:
             return {}
         return {"primitive_calls": numbers.primitive_calls, "self_ns": numbers.self_ns}
+
+    def lines_of(self, _: Key) -> Iterable[int]:
+        """Return no lines: calls and waits are on lines that were measured."""
+        return ()
 
     def of_line(self, key: Key, line: int) -> Fields:
         """Return the known fields of a line."""
@@ -214,7 +215,7 @@ def _calls(profile: Profile) -> Iterator[Fields]:
 # Fields of GPU data.
 
 
-class GpuFields(LineFields):
+class GpuFields:
     """The GPU numbers of a profile, computed once."""
 
     def __init__(self, gpu: Gpu) -> None:
@@ -286,7 +287,7 @@ def _gpu_totals(gpu: Gpu) -> Fields | None:
 # Fields of memory.
 
 
-class MemoryFields(LineFields):
+class MemoryFields:
     """The memory of a profile's lines, computed once."""
 
     def __init__(self, memory: HostMemory) -> None:

@@ -8,6 +8,7 @@ out.
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.communication import line_mpi_ns
@@ -285,35 +286,32 @@ SPLIT_COLUMNS = {  # together, these are a line's time
 BREAKDOWN_COLUMNS = {"mpi": _part_column("mpi", "MPI"), **SPLIT_COLUMNS}
 
 
-def _bytes_column(title: str, size: Callable[[LineMemory], int]) -> Column:
-    """Return the column of a size (bytes), with a unit of its own for each line."""
+def _memory_column(
+    title: str, number: str, in_words: Callable[[int], str] = format_bytes
+) -> Column:
+    """Return the column of a number of `LineMemory`, of which blanks stand for 0.
+
+    A size (bytes) has a unit of its own on each line.
+    """
+    of_line = attrgetter(f"memory.{number}")
 
     def text(line: Line, _: Scale) -> str:
-        number = size(line.memory)
         about = ABOUT if line.memory.is_estimate else ""
-        return f"{about}{format_bytes(number)}" if number else ""
+        return f"{about}{in_words(of_line(line))}" if of_line(line) else ""
 
     return Column(title, 9, text)
 
 
-def _allocs(line: Line, _: Scale) -> str:
-    about = ABOUT if line.memory.is_estimate else ""
-    allocs = line.memory.every.allocs
-    return f"{about}{allocs}" if allocs else ""
-
-
 MEMORY_COLUMNS = {
-    "host-alloc": _bytes_column("Alloc", lambda memory: memory.every.alloc_bytes),
-    "host-allocs": Column("Allocs", 9, _allocs),
-    "host-freed": _bytes_column("Freed", lambda memory: memory.every.freed_bytes),
-    "host-live": _bytes_column("Live", lambda memory: memory.every.live_bytes),
-    "host-peak": _bytes_column("Peak", lambda memory: memory.every.peak_bytes),
-    "host-temp": _bytes_column("Temp", lambda memory: memory.every.temp_bytes),
-    "host-alloc-self": _bytes_column(
-        "Alloc Self", lambda memory: memory.own.alloc_bytes
-    ),
-    "host-live-self": _bytes_column("Live Self", lambda memory: memory.own.live_bytes),
-    "host-peak-self": _bytes_column("Peak Self", lambda memory: memory.own.peak_bytes),
+    "host-alloc": _memory_column("Alloc", "every.alloc_bytes"),
+    "host-allocs": _memory_column("Allocs", "every.allocs", str),
+    "host-freed": _memory_column("Freed", "every.freed_bytes"),
+    "host-live": _memory_column("Live", "every.live_bytes"),
+    "host-peak": _memory_column("Peak", "every.peak_bytes"),
+    "host-temp": _memory_column("Temp", "every.temp_bytes"),
+    "host-alloc-self": _memory_column("Alloc Self", "own.alloc_bytes"),
+    "host-live-self": _memory_column("Live Self", "own.live_bytes"),
+    "host-peak-self": _memory_column("Peak Self", "own.peak_bytes"),
 }
 
 EXTRA_COLUMNS = {
