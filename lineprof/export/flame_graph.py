@@ -20,8 +20,7 @@ from lineprof.export.tables import csv_remarks
 from lineprof.files import encoded
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE
-from lineprof.report.gpu_format import size_text
-from lineprof.report.text_grid import in_words
+from lineprof.report.text_grid import in_bytes, in_words
 from lineprof.source import sources_of
 
 if TYPE_CHECKING:
@@ -320,7 +319,7 @@ def _graphs(profile: Profile) -> list[_Graph]:
     memory = layout(memory_flames(profile, "peak_bytes"))
     if memory.root.ns:
         title = "memory at the peak, by what allocated it"
-        graphs.append(_Graph(title=title, layout=memory, in_words=size_text))
+        graphs.append(_Graph(title=title, layout=memory, in_words=in_bytes))
     return graphs
 
 
