@@ -21,44 +21,36 @@ if TYPE_CHECKING:
 
 GROWING, TEMPORARY_PEAK = "growing-memory", "temporary-peak"
 
-# Of a line at the end of the run: less is not worth a change, however short the run.
-MIN_GROWN_BYTES = 1_000_000
+# Growth. A line has at least so many bytes at the end, however short the run, and at
+# least this share of the peak of its process.
+MIN_GROWN_BYTES, MIN_GROWN_SHARE = 1_000_000, 0.1
 
-# The same as a share of the peak of its process.
-MIN_GROWN_SHARE = 0.1
-
-# Equal parts of the run. What a program loads once does not grow in all of them; the
-# first ones may be its start.
+# The run is cut into equal parts. Lines grow in each of them but the first ones, which
+# may be the start of the program: data that are loaded once do not.
 PARTS, MAX_QUIET = 8, 2
 
-# By which a line grows at least in each of the others, of its bytes at the end.
-MIN_STEP = 0.02
+# Shares of a line's bytes at the end: what it gains at least in each part, and what it
+# may lose at any time.
+MIN_STEP, MAX_FALL = 0.02, 0.05
 
-# By which it may shrink in between, of the same.
-MAX_FALL = 0.05
-
-# Executions of a line, or of that of the program: fewer build one thing.
+# Executions of the line, or of the line of the program: fewer build one thing.
 MIN_HITS = 100
 
 # Moments of a curve: fewer say little about the parts of a run.
 MIN_MOMENTS = 2 * PARTS
 
-# Of a temporary at the peak, and as a share of that.
-MIN_TEMPORARY_BYTES = 10_000_000
-MIN_TEMPORARY_SHARE = 0.3
+# Temporaries. A line has at least so many bytes at the peak, and this share of the
+# peak, which would be lower without them by this share, as far as the curve knows.
+MIN_TEMPORARY_BYTES, MIN_TEMPORARY_SHARE, MIN_LOWER_SHARE = 10_000_000, 0.3, 0.15
 
-# By which the peak would be lower without it, as far as the curve knows.
-MIN_LOWER_SHARE = 0.15
+# Shares: of what the line allocated, the part that is freed before the line ends; of
+# its bytes at the peak, the part that may be live at the end of the run.
+MIN_TEMP_SHARE, MAX_LIVE_SHARE = 0.9, 0.01
 
-# Of what it allocated, freed before the line ended; of its peak, live at the end.
-MIN_TEMP, MAX_LIVE = 0.9, 0.01
-
-# Of the run, for which a temporary may have half of its bytes or more; what a program
-# works with for longer is none.
-MAX_HELD = 0.5
-
-# The same of the time that the line took, which is without the cost of measuring.
-MAX_HELD_OF_LINE = 1.5
+# For how long a line may have half of its peak: as a share of the run, because what a
+# program works with for longer is no temporary, and by the time of the line itself,
+# which is without the cost of measuring.
+MAX_HELD_SHARE, MAX_HELD_OF_LINE = 0.5, 1.5
 
 
 class _Process(NamedTuple):
@@ -224,17 +216,17 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     run, numbers = process.run, process.own[line]
     size = numbers.peak_bytes
     least = max(MIN_TEMPORARY_BYTES, MIN_TEMPORARY_SHARE * run.peak_bytes)
-    if size < least or numbers.live_bytes > MAX_LIVE * size or process.curve is None:
+    if size < least or numbers.live_bytes > MAX_LIVE_SHARE * size or process.curve is None:
         return
     sizes = process.bytes_of(line)
-    is_temp = numbers.temp_bytes >= MIN_TEMP * numbers.alloc_bytes
+    is_temp = numbers.temp_bytes >= MIN_TEMP_SHARE * numbers.alloc_bytes
     times_ns = process.curve.times_ns
     held_ns = _held_ns(times_ns, sizes, size)
     row = evidence.lines(line[0]).get(line[1])
     is_of_line = row is not None and held_ns <= MAX_HELD_OF_LINE * row.time_ns
     if not (is_temp or (len(sizes) >= MIN_MOMENTS and is_of_line)):
         return
-    if sizes and held_ns > MAX_HELD * times_ns[-1]:
+    if sizes and held_ns > MAX_HELD_SHARE * times_ns[-1]:
         return
     without = max(
         (
