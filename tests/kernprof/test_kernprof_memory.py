@@ -164,7 +164,8 @@ def test_each_process_has_its_own_memory(kind: str, tmp_path: Path) -> None:
     check_sums(stats)
 
 
-def test_a_program_may_ask_for_the_profile_while_it_runs(tmp_path: Path) -> None:
+@pytest.mark.serial
+def test_profiles_that_are_written_while_it_runs_do_not_count(tmp_path: Path) -> None:
     text = f"{DECORATED}import time\nuntil = time.monotonic() + 2.5\n"
     text += "while time.monotonic() < until: pass\n"
     stats = profile_of(tmp_path, text, "-i", "1")

@@ -41,6 +41,15 @@ map(void *arg)
 }
 
 static void *
+map_often(void *arg)
+{
+    for (size_t i = 0; i < ROUNDS; i++) {
+        al.churn_maps(20, 4096);
+    }
+    return arg;
+}
+
+static void *
 load(void *arg)
 {
     while (!is_done()) {
@@ -86,14 +95,11 @@ threads_on_parts_of_one_mapping_lose_nothing(void)
 {
     pthread_t threads[THREADS];
 
-    __atomic_store_n(&done, false, __ATOMIC_RELAXED);
     heap_reset();
     CHECK(lp_malloc_hooks_on());
     for (size_t i = 0; i < THREADS; i++) {
-        CHECK(pthread_create(&threads[i], NULL, map, NULL) == 0);
+        CHECK(pthread_create(&threads[i], NULL, map_often, NULL) == 0);
     }
-    usleep(200000);
-    __atomic_store_n(&done, true, __ATOMIC_RELAXED);
     for (size_t i = 0; i < THREADS; i++) {
         CHECK(pthread_join(threads[i], NULL) == 0);
     }
