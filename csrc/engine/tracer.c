@@ -288,13 +288,13 @@ close_code(lp_code *code)
     lp_code_free(code);
 }
 
-static lp_arena buried;
+static lp_arena retired;
 
-/* Keep the memory of an arena. */
+/* Keep the memory of an arena until lp_tracer_free_retired(). */
 static void
-bury(lp_arena *arena)
+retire(lp_arena *arena)
 {
-    lp_block **end = &buried.first;
+    lp_block **end = &retired.first;
 
     while (*end != NULL) {
         end = &(*end)->next;
@@ -304,9 +304,9 @@ bury(lp_arena *arena)
 }
 
 void
-lp_tracer_free_buried(void)
+lp_tracer_free_retired(void)
 {
-    lp_arena_free(&buried);
+    lp_arena_free(&retired);
 }
 
 void
@@ -330,7 +330,7 @@ lp_tracer_close(lp_tracer *self)
         lp_calls_drop(rec, self);
     }
     if (lp_heap_was_on()) {
-        bury(&self->arena);
+        retire(&self->arena);
     }
     else {
         lp_arena_free(&self->arena);

@@ -63,7 +63,7 @@ void lp_tracer_close(lp_tracer *self);
 /* [GIL] Free the counters of closed tracers that were kept because the heap
  * was measured: a thread without the GIL may have been reading its open line.
  * To be called long after. */
-void lp_tracer_free_buried(void);
+void lp_tracer_free_retired(void);
 
 /* Drop the slices of the tracer's codes from the trace buffers. */
 void lp_tracer_forget_slices(const lp_tracer *self);

@@ -3,19 +3,9 @@
 #include "engine/engine.h"
 #include "engine/gpu_session.h"
 #include "gpu/activity.h"
-#include "module/path_list.h"
+#include "module/lists.h"
 
 typedef unsigned long long ull;
-
-/* Append a new object to a list, and drop the reference; 0 or -1. */
-static int
-append(PyObject *list, PyObject *item)
-{
-    int failed = item == NULL ? -1 : PyList_Append(list, item);
-
-    Py_XDECREF(item);
-    return failed;
-}
 
 static PyObject *
 make_sum(const lp_sum *sum, uint32_t name)
@@ -42,7 +32,7 @@ append_waits(PyObject *list, const lp_activity *activity,
             .max = __atomic_load_n(&path->max_wait_ticks, __ATOMIC_RELAXED),
         };
 
-        if (sum.count != 0 && append(list, make_sum(&sum, 0)) < 0) {
+        if (sum.count != 0 && lp_append(list, make_sum(&sum, 0)) < 0) {
             return -1;
         }
     }
@@ -60,7 +50,7 @@ make_sums(const lp_activity *activity, lp_activity_snapshot *copy)
         uint32_t name =
             lp_names_of(&copy->names, backend, sum->key.kind, sum->key.name);
 
-        if (append(list, make_sum(sum, name)) < 0) {
+        if (lp_append(list, make_sum(sum, name)) < 0) {
             Py_CLEAR(list);
         }
     }
@@ -80,7 +70,7 @@ make_names(const lp_names *names)
         PyObject *name = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text),
                                               "backslashreplace");
 
-        if (append(list, name) < 0) {
+        if (lp_append(list, name) < 0) {
             Py_CLEAR(list);
         }
     }
@@ -93,8 +83,8 @@ make_launches(lp_activity *activity, const lp_activity_snapshot *copy)
     PyObject *list = PyList_New(0);
 
     if (list != NULL && copy->n_launches == 0 &&
-        append(list, Py_BuildValue("(iiiiiiIii)", 0, 0, 0, 0, 0, 0, 0, 0, 0)) <
-            0) {
+        lp_append(list, Py_BuildValue("(iiiiiiIii)", 0, 0, 0, 0, 0, 0, 0, 0,
+                                      0)) < 0) {
         Py_CLEAR(list);
     }
     for (uint32_t i = 0; list != NULL && i < copy->n_launches; i++) {
@@ -103,11 +93,12 @@ make_launches(lp_activity *activity, const lp_activity_snapshot *copy)
         pthread_mutex_lock(&activity->lock);
         launch = activity->timeline.launches[i];
         pthread_mutex_unlock(&activity->lock);
-        if (append(list, Py_BuildValue(
-                             "(iiiiiiIii)", launch.grid[0], launch.grid[1],
-                             launch.grid[2], launch.block[0], launch.block[1],
-                             launch.block[2], launch.registers,
-                             launch.static_smem, launch.dynamic_smem)) < 0) {
+        if (lp_append(list, Py_BuildValue("(iiiiiiIii)", launch.grid[0],
+                                          launch.grid[1], launch.grid[2],
+                                          launch.block[0], launch.block[1],
+                                          launch.block[2], launch.registers,
+                                          launch.static_smem,
+                                          launch.dynamic_smem)) < 0) {
             Py_CLEAR(list);
         }
     }
@@ -267,10 +258,10 @@ make_devices(const lp_activity_snapshot *copy)
             continue;
         }
         lp_the_gpu_session.backend->describe(i, &device);
-        if (append(list,
-                   Py_BuildValue("(IsKNN)", i, device.name, (ull)copy->busy[i],
-                                 PyBool_FromLong(!copy->inexact[i]),
-                                 make_attributes(&device))) < 0) {
+        if (lp_append(list, Py_BuildValue("(IsKNN)", i, device.name,
+                                          (ull)copy->busy[i],
+                                          PyBool_FromLong(!copy->inexact[i]),
+                                          make_attributes(&device))) < 0) {
             Py_CLEAR(list);
         }
     }
@@ -457,7 +448,7 @@ gpu_notes(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     for (int i = 0; list != NULL && backend != NULL && i < MAX_NOTES &&
                     backend->note(i, text);
          i++) {
-        if (append(list, PyUnicode_DecodeFSDefault(text)) < 0) {
+        if (lp_append(list, PyUnicode_DecodeFSDefault(text)) < 0) {
             Py_CLEAR(list);
         }
     }

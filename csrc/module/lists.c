@@ -1,4 +1,13 @@
-#include "module/path_list.h"
+#include "module/lists.h"
+
+int
+lp_append(PyObject *list, PyObject *item)
+{
+    int failed = item == NULL ? -1 : PyList_Append(list, item);
+
+    Py_XDECREF(item);
+    return failed;
+}
 
 PyObject *
 lp_path_list(const lp_call_paths *paths, uint32_t n)

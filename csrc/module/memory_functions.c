@@ -9,23 +9,13 @@
 #include "memory/heap.h"
 #include "memory/heap_session.h"
 #include "memory/malloc_hooks.h"
-#include "module/path_list.h"
+#include "module/lists.h"
 
 typedef unsigned long long ull;
 
 static bool is_native;   /* extension modules' blocks are counted */
 static long long sample; /* as given to memory_start() */
 static bool was_started; /* there are numbers */
-
-/* Append a new object to a list, and drop the reference; 0 or -1. */
-static int
-append(PyObject *list, PyObject *item)
-{
-    int failed = item == NULL ? -1 : PyList_Append(list, item);
-
-    Py_XDECREF(item);
-    return failed;
-}
 
 /* Return why memory cannot be measured now; NULL if it can. */
 static const char *
@@ -60,7 +50,7 @@ memory_start(PyObject *Py_UNUSED(module), PyObject *args)
         PyErr_SetString(PyExc_RuntimeError, why);
         return NULL;
     }
-    lp_tracer_free_buried();
+    lp_tracer_free_retired();
     paths = lp_call_paths_of_process();
     if (paths == NULL || !lp_heap_start(paths, &lp_the_engine.clock,
                                         sample > 0 ? (uint64_t)sample : 0)) {
@@ -110,10 +100,10 @@ append_sum(PyObject *list, uint32_t path, lp_heap_sum sum)
     if (sum.allocs == 0 && sum.freed_bytes == 0 && sum.peak_bytes == 0) {
         return 0;
     }
-    return append(list,
-                  Py_BuildValue("(IKKKKK)", path, (ull)sum.allocs,
-                                (ull)sum.alloc_bytes, (ull)sum.freed_bytes,
-                                (ull)sum.temp_bytes, (ull)sum.peak_bytes));
+    return lp_append(list,
+                     Py_BuildValue("(IKKKKK)", path, (ull)sum.allocs,
+                                   (ull)sum.alloc_bytes, (ull)sum.freed_bytes,
+                                   (ull)sum.temp_bytes, (ull)sum.peak_bytes));
 }
 
 /* Return the numbers of the paths that have any; those outside of lines are
@@ -151,14 +141,14 @@ make_moment(const lp_moment *moment, uint64_t scale)
         if (is_outside(moment->paths[i])) {
             outside += moment->bytes[i];
         }
-        else if (append(paths, Py_BuildValue("(IK)", moment->paths[i],
-                                             (ull)moment->bytes[i])) < 0) {
+        else if (lp_append(paths, Py_BuildValue("(IK)", moment->paths[i],
+                                                (ull)moment->bytes[i])) < 0) {
             Py_CLEAR(paths);
         }
     }
     if (paths != NULL && outside != 0 &&
-        append(paths, Py_BuildValue("(IK)", (unsigned int)LP_NO_PATH,
-                                    (ull)outside)) < 0) {
+        lp_append(paths, Py_BuildValue("(IK)", (unsigned int)LP_NO_PATH,
+                                       (ull)outside)) < 0) {
         Py_CLEAR(paths);
     }
     return Py_BuildValue(
@@ -174,13 +164,13 @@ make_curve(uint64_t scale)
     lp_moment now;
 
     for (uint32_t i = 0; list != NULL && i < n; i++) {
-        if (append(list, make_moment(lp_curve_at(i), scale)) < 0) {
+        if (lp_append(list, make_moment(lp_curve_at(i), scale)) < 0) {
             Py_CLEAR(list);
         }
     }
     if (list != NULL && n < LP_MOMENTS) {
         lp_moment_take(&now, lp_heap_until());
-        if (append(list, make_moment(&now, scale)) < 0) {
+        if (lp_append(list, make_moment(&now, scale)) < 0) {
             Py_CLEAR(list);
         }
     }
@@ -196,19 +186,19 @@ make_notes(void)
     uint32_t lost = lp_call_paths_of_process()->lost;
 
     if (list != NULL && note != NULL &&
-        append(list, PyUnicode_FromString(note)) < 0) {
+        lp_append(list, PyUnicode_FromString(note)) < 0) {
         Py_CLEAR(list);
     }
     for (size_t i = 0;
          list != NULL && (note = lp_malloc_hooks_note(i)) != NULL; i++) {
-        if (append(list, PyUnicode_FromString(note)) < 0) {
+        if (lp_append(list, PyUnicode_FromString(note)) < 0) {
             Py_CLEAR(list);
         }
     }
     if (list != NULL && lost != 0 &&
-        append(list, PyUnicode_FromString(
-                         "there was no room for all call paths: the memory "
-                         "of some is on the lines that called them")) < 0) {
+        lp_append(list, PyUnicode_FromString(
+                            "there was no room for all call paths: the memory "
+                            "of some is on the lines that called them")) < 0) {
         Py_CLEAR(list);
     }
     return list;
