@@ -30,8 +30,6 @@ pass_malloc(int domain, void *context, size_t bytes)
     return below[domain].malloc(context, bytes);
 }
 
-/* Each hook in a form for one domain. */
-
 /* A block that is not in the shadow: the allocator below may pass it on. */
 static LP_NOINLINE void
 free_slowly(int domain, void *context, void *block)
@@ -111,6 +109,7 @@ hooked_free(int domain, void *context, void *block)
     below[domain].free(context, block);
 }
 
+/* Each hook in a form for one domain. */
 #define HOOKS_OF(name, domain)                                                \
     static void *name##_malloc(void *context, size_t bytes)                   \
     {                                                                         \

@@ -218,9 +218,9 @@ hook_reallocarray(void *block, size_t n, size_t size)
                        n == 0 ? 0 : n * size);
 }
 
-/* Of a block inside of another one's hook nobody has an entry. */
+/* Inside of another hook nothing is done: its blocks have no entries. */
 static inline void
-uncounted(void *block)
+count_freed(void *block)
 {
     if (lp_heap_enter()) {
         lp_heap_leave();
@@ -231,14 +231,14 @@ uncounted(void *block)
 static void
 hook_free(void *block)
 {
-    uncounted(block);
+    count_freed(block);
     ((release *)below(LP_free))(block);
 }
 
 static void
 hook_cfree(void *block)
 {
-    uncounted(block);
+    count_freed(block);
     ((release *)below(LP_cfree))(block);
 }
 
@@ -268,7 +268,7 @@ EACH_NEW(HOOK)
 #  define HOOK(name)                                                          \
       static void hook##name(void *block, uintptr_t second, uintptr_t third)  \
       {                                                                       \
-          uncounted(block);                                                   \
+          count_freed(block);                                                 \
           ((release_three *)below(LP##name))(block, second, third);           \
       }
 EACH_DELETE(HOOK)
