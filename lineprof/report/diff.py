@@ -182,6 +182,27 @@ def line_rows(comparison: Comparison) -> list[Row]:
     return _rows((pair, line) for pair in comparison.functions for line in pair.lines)
 
 
+def memory_rows(comparison: Comparison) -> list[Row]:
+    """Return the lines whose memory changed beyond noise, the greatest change first.
+
+    The size of a row is that change (bytes).
+    """
+    rows = [
+        Row(
+            function=function,
+            line=line,
+            times=line.times,
+            size=max(abs(one.difference) for one in changes.values()),
+            rank=0 if line.times.beyond_noise else _IN_NOISE,
+        )
+        for function in comparison.functions
+        for line in function.lines
+        if (changes := line.times.memory_beyond_noise)
+    ]
+    rows.sort(key=lambda row: (-row.size, row.function.key, row.numbers[1] or 0))
+    return rows
+
+
 def _rows(pairs: Iterable[tuple[FunctionPair, LinePair | None]]) -> list[Row]:
     rows = []
     for function, line in pairs:
@@ -234,16 +255,6 @@ def text(difference: Difference, options: Options) -> Iterator[str]:
     yield from with_notes(lines, notes(difference), options.terminal)
 
 
-def _memory(comparison: Comparison, names: Names, options: Options) -> Iterator[str]:
-    """Yield the memory of the program and of its lines, if both sides know it."""
-    rows = diff_memory.memory_rows(comparison)
-    places = []
-    for one in rows:
-        row = Row(one.function, one.line, one.line.times, size=0.0, rank=0)
-        places.append((names.place(row), names.function(row)))
-    yield from diff_memory.section(rows, comparison, places, options)
-
-
 def _text(difference: Difference, options: Options) -> Iterator[str]:
     comparison = difference.comparison
     names = Names(comparison, options.terminal)
@@ -273,7 +284,8 @@ def _text(difference: Difference, options: Options) -> Iterator[str]:
             if rows:
                 yield ""
             yield f"{less} changed within noise; --limit 0 lists all"
-    yield from _memory(comparison, names, options)
+    rows = memory_rows(comparison)
+    yield from diff_memory.section(rows, comparison, names, options)
 
 
 def _summary(rows: Sequence[Row], noun: str, count: str) -> str:
@@ -792,25 +804,16 @@ def as_json(difference: Difference, options: Options) -> Iterator[str]:
         **_memory_fields(whole),
     }
     yield f"{json.dumps(head)[:-1]},"
-    for name, rows in (
-        ("functions", function_rows(comparison)),
-        ("lines", line_rows(comparison)),
-    ):
-        shown = _shown(rows, comparison, options)
-        yield f' "{name}": ['
-        for index, row in enumerate(shown, 1):
-            yield f"  {json.dumps(_row(row))}{',' if index < len(shown) else ''}"
-        yield f' ], "more_{name}": {len(rows) - len(shown)},'
+    tables = {"functions": function_rows(comparison), "lines": line_rows(comparison)}
+    shown = {name: _shown(rows, comparison, options) for name, rows in tables.items()}
     if whole.memory:
-        lines = diff_memory.memory_rows(comparison)
-        kept = lines[: options.limit or None]
-        yield ' "memory_lines": ['
-        for index, one in enumerate(kept, 1):
-            times = one.line.times
-            rank = 0 if times.beyond_noise else _IN_NOISE
-            row = Row(one.function, one.line, times, size=one.size, rank=rank)
-            yield f"  {json.dumps(_row(row))}{',' if index < len(kept) else ''}"
-        yield f' ], "more_memory_lines": {len(lines) - len(kept)},'
+        rows = tables["memory_lines"] = memory_rows(comparison)
+        shown["memory_lines"] = rows[: options.limit or None]
+    for name, rows in shown.items():
+        yield f' "{name}": ['
+        for index, row in enumerate(rows, 1):
+            yield f"  {json.dumps(_row(row))}{',' if index < len(rows) else ''}"
+        yield f' ], "more_{name}": {len(tables[name]) - len(rows)},'
     yield f' "notes": {json.dumps(list(notes(difference)))}}}'
 
 

@@ -1,11 +1,11 @@
-"""The memory of a comparison: its words, its table, and its fields in JSON.
+"""The memory of a comparison: its words, and its table.
 
 `lineprof.report.diff` has the times. Sizes are in bytes; lines are without callees.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lineprof.model.host_memory import knows_memory
 from lineprof.report.columns import SOURCE_TITLE
@@ -21,8 +21,9 @@ from lineprof.report.text_grid import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from lineprof.comparison.compare import Change, Comparison, FunctionPair, LinePair
+    from lineprof.comparison.compare import Change, Comparison
     from lineprof.model.profile import Profile
+    from lineprof.report.diff import Names, Row
     from lineprof.report.options import Options
 
 SIDES = ("Before", "After", "Change")
@@ -34,31 +35,6 @@ WORDS = {
 }
 
 _TWICE, _LEAST_PERCENT = 2, 1
-
-
-class MemoryRow(NamedTuple):
-    """One line whose memory changed by more than its noise band."""
-
-    function: FunctionPair
-    line: LinePair
-    changes: dict[str, Change]  # beyond noise, by the names in TITLES
-
-    @property
-    def size(self) -> float:
-        """The greatest absolute change (bytes)."""
-        return max(abs(one.difference) for one in self.changes.values())
-
-
-def memory_rows(comparison: Comparison) -> list[MemoryRow]:
-    """Return the lines whose memory changed beyond noise, the greatest change first."""
-    rows = [
-        MemoryRow(function=pair, line=line, changes=changes)
-        for pair in comparison.functions
-        for line in pair.lines
-        if (changes := line.times.memory_beyond_noise)
-    ]
-    rows.sort(key=lambda row: (-row.size, row.function.key, row.line.after or 0))
-    return rows
 
 
 def in_proportion(change: Change) -> str:
@@ -97,15 +73,9 @@ def _sentence(changes: Mapping[str, Change]) -> str:
 
 
 def section(
-    rows: Sequence[MemoryRow],
-    comparison: Comparison,
-    places: Sequence[tuple[str, str]],
-    options: Options,
+    rows: Sequence[Row], comparison: Comparison, names: Names, options: Options
 ) -> Iterator[str]:
-    """Yield the memory of the program, and a table of `rows`.
-
-    `places` are the place and the function of each row, in words.
-    """
+    """Yield the memory of the program and a table of `rows`, if both sides know it."""
     whole = comparison.whole.memory
     if not whole:
         return
@@ -119,16 +89,16 @@ def section(
     yield f"{counted(len(rows), 'line')} {have} other memory:"
     yield ""
     shown = rows[: options.limit or None]
-    names = [name for name in TITLES if any(name in row.changes for row in shown)]
-    titles = [f"{TITLES[name]} {side}" for name in names for side in SIDES]
+    changed = {name for row in shown for name in row.times.memory_beyond_noise}
+    numbers = [name for name in TITLES if name in changed]
+    titles = [f"{TITLES[name]} {side}" for name in numbers for side in SIDES]
     words = ["Line", "Function", SOURCE_TITLE]
     cells = [
         [
-            *(text for name in names for text in _texts(row, name)),
-            *place,
-            (row.line.after_text or row.line.before_text or "").strip(),
+            *(text for name in numbers for text in _texts(row, name)),
+            *(names.place(row), names.function(row), row.text.strip()),
         ]
-        for row, place in zip(shown, places)
+        for row in shown
     ]
     spare = [len(titles) + words.index("Function")]
     for word in SIDES[::2]:
@@ -144,12 +114,12 @@ def section(
     yield from more_rows(len(rows) - len(shown))
 
 
-def _texts(row: MemoryRow, name: str) -> tuple[str, ...]:
+def _texts(row: Row, name: str) -> tuple[str, ...]:
     """Return both means of a size, and its change; "" for none."""
-    change, line = row.line.times.memory[name], row.line
+    change, (before, after) = row.times.memory[name], row.numbers
     sides = (
-        (line.before, change.mean_before, ""),
-        (line.after, change.mean_after, ""),
+        (before, change.mean_before, ""),
+        (after, change.mean_after, ""),
         (0, abs(change.difference), "+" if change.difference > 0 else "-"),
     )
     return tuple(
