@@ -58,7 +58,7 @@ _MEMORY_TYPES = (
 
 _LIVE = _MEMORY_TYPES[2]
 
-_SPACE = ("space", "bytes")
+_SPACE = ("space", "bytes")  # the period of Go's heap profiles
 
 _SAMPLE_TAG, _LOCATIONS_TAG = tag(_SAMPLE, 2), tag(_SAMPLE_LOCATIONS, 2)
 
@@ -234,8 +234,8 @@ class _Writer:
             yield number(_DURATION_NS, int64(end - start))
             comments[1:1] = [" ".join(one.argv) for one in processes[:1]]
         # Every nanosecond counts. Pyroscope names series by this type as well.
-        default = _LIVE if self._is_heap else _TYPES[0]
-        yield message(_PERIOD_TYPE, self._type(_SPACE if self._is_heap else default))
+        period, default = (_SPACE, _LIVE) if self._is_heap else _TYPES[:1] * 2
+        yield message(_PERIOD_TYPE, self._type(period))
         yield number(_PERIOD, 1)
         numbers = [self._string(printable(one)) for one in comments]
         yield packed(_COMMENT, numbers)
