@@ -216,7 +216,11 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     run, numbers = process.run, process.own[line]
     size = numbers.peak_bytes
     least = max(MIN_TEMPORARY_BYTES, MIN_TEMPORARY_SHARE * run.peak_bytes)
-    if size < least or numbers.live_bytes > MAX_LIVE_SHARE * size or process.curve is None:
+    if (
+        size < least
+        or numbers.live_bytes > MAX_LIVE_SHARE * size
+        or process.curve is None
+    ):
         return
     sizes = process.bytes_of(line)
     is_temp = numbers.temp_bytes >= MIN_TEMP_SHARE * numbers.alloc_bytes

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from _thread import get_ident  # as in threading, which imports warnings
+from contextlib import suppress
 from types import CodeType, FunctionType
 
 from lineprof.bytecode.code_tables import unread
@@ -910,10 +911,8 @@ def begin_memory(profiler: LineProfiler) -> None:
     """Measure memory from now on, if `profiler` was asked to and it is possible."""
     memory = memory_of(profiler)
     if memory:
-        try:  # noqa: SIM105  # contextlib takes time to import
+        with suppress(LineprofError):  # it is the recorder's `problem`
             memory.begin()
-        except LineprofError:  # it is the recorder's problem
-            pass
 
 
 def end_memory(profiler: LineProfiler) -> None:

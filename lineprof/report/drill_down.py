@@ -32,7 +32,7 @@ from lineprof.report.columns import (
 from lineprof.report.functions import alloc_column
 from lineprof.report.line_table import (
     function_tables,
-    memory_lines,
+    memory_totals,
     waits_footer,
 )
 from lineprof.report.lookup import Finder
@@ -238,7 +238,7 @@ class _Drill:
                 table = tables[key].with_rows_below(self._below(key))
                 yield from layout.table(table, self._sources.block(*key))
         yield from waits_footer(self._profile, self._options)
-        yield from memory_lines(self._profile, self._options)
+        yield from memory_totals(self._profile, self._options)
         yield from more_rows(more)
         if self._skipped:
             yield (

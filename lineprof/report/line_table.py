@@ -495,7 +495,7 @@ def footer(profile: Profile, options: Options) -> Iterator[str]:
         yield NO_MPI
     if not profile.breakdowns and not SPLIT_COLUMNS.keys().isdisjoint(options.columns):
         yield NO_SPLIT
-    yield from memory_lines(profile, options)
+    yield from memory_totals(profile, options)
     if profile.gpu.sums or any(run.present for run in profile.gpu.runs):
         from lineprof.report.gpu_table import gpu_footer  # noqa: PLC0415  # few have GPUs
 
@@ -508,7 +508,7 @@ def waits_footer(profile: Profile, options: Options) -> Iterator[str]:
         yield NO_WAITS
 
 
-def memory_lines(profile: Profile, options: Options) -> Iterator[str]:
+def memory_totals(profile: Profile, options: Options) -> Iterator[str]:
     """Yield the totals of memory; or why chosen columns of it are empty."""
     if knows_memory(profile.memory):
         from lineprof.report.memory_table import memory_footer  # noqa: PLC0415  # few have it
