@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import example_calls
 import pytest
+from example_stats import PROCESS
 from report_page import Page, source_of
 from view_text import text_of
 
@@ -23,7 +24,7 @@ from lineprof.model.host_memory import (
     outside_memory,
     total_memory,
 )
-from lineprof.model.records import FunctionStats, Process, SourceFile, ThreadLine
+from lineprof.model.records import FunctionStats, SourceFile, ThreadLine
 from lineprof.report.diff import difference_of
 from lineprof.report.html import comparison
 from lineprof.server import pages
@@ -81,27 +82,6 @@ COLUMNS = {
 }
 
 
-def process(number: int) -> Process:
-    return Process(
-        pid=number,
-        host="host",
-        rank=None,
-        argv=(FILE,),
-        cwd="/",
-        python="3.13.0",
-        start_unix_ns=0,
-        wall_ns=1000,
-        core="settrace",
-        core_reason="",
-        clock="monotonic",
-        overhead_ns=0,
-        version="1",
-        exit="",
-        cpu_ns=1000,
-        is_whole=True,
-    )
-
-
 def example(memory: HostMemory = MEMORY, text: str = TEXT) -> LineStats:
     """Return a profile of two processes in which line 8 has memory, but no time."""
     rows = {MAIN: (2, 3), LOAD: (5, 6), REPORT: (9,)}
@@ -115,7 +95,7 @@ def example(memory: HostMemory = MEMORY, text: str = TEXT) -> LineStats:
     ]
     return LineStats.from_functions(
         functions,
-        processes=[process(1), process(2)],
+        processes=[PROCESS._replace(pid=number) for number in (1, 2)],
         sources={FILE: SourceFile(FILE, text, "")},
         memory=memory,
     )

@@ -119,7 +119,7 @@ class Heap:
         for number in range(ROUNDS):
             for path, (bytes_, rounds) in enumerate(LINES.values()):
                 ns = number * ROUND_NS + path * ROUND_NS // len(LINES)
-                self._free(number, rounds)
+                self._free(number)
                 size = int(bytes_ * self._draw.uniform(0.8, 1.2))
                 if not rounds:
                     size = int(size * self._of_reports)
@@ -132,9 +132,9 @@ class Heap:
                     self._peak = self._now.total(), ns
                     self._at_peak = Counter(self._now)
                 self._moments.append((ns, Counter(self._now)))
-        self._free(ROUNDS + 2, 0)
+        self._free(ROUNDS + 2)
 
-    def _free(self, number: int, _: int) -> None:
+    def _free(self, number: int) -> None:
         """Free the blocks of earlier rounds that nobody needs, and those of none."""
         paths = [*LINES.values()]
         kept = []
