@@ -747,8 +747,9 @@ def test_a_running_program_has_the_memory_of_its_lines(tmp_path: Path) -> None:
             assert done.status == 0, done.err
             numbers = own_memory(load_stats(tmp_path / "a.lprof"), "keep")[2]
             assert numbers.alloc_bytes == numbers.allocs * BLOCK
-            assert numbers.live_bytes == 10 * BLOCK
-            assert 10 * BLOCK <= numbers.peak_bytes <= 11 * BLOCK
+            # It may end between a block's allocation and the end of the one before.
+            for size in (numbers.live_bytes, numbers.peak_bytes):
+                assert size in {10 * BLOCK, 11 * BLOCK}
         target.tell("")
         assert target.rest()[0] == 0
 
