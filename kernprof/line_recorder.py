@@ -25,8 +25,8 @@ from lineprof.recording.profiler import (
     adopt,
     end_memory,
     extensions_in,
-    memory_of,
     memory_problems,
+    memory_recorder_of,
 )
 from lineprof.storage import require_sqlite, save
 
@@ -264,7 +264,7 @@ class LineRecorder(Recorder):
 
         That is the memory, if it is measured.
         """
-        if self._out and memory_of(self._profiler):
+        if self._out and memory_recorder_of(self._profiler):
             with suppress(LineprofError):
                 self.dump_so_far(self._out)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lineprof.recording.core import new_memory_recorder
 from lineprof.recording.gpu import GpuOptions
-from lineprof.recording.profiler import LineProfiler, memory_of
+from lineprof.recording.profiler import LineProfiler, memory_recorder_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def _memory(
 ) -> MemoryRecorder | None:
     """Return what measures memory, whose owner lets it begin; None if nothing does."""
     if beside:
-        return memory_of(beside)
+        return memory_recorder_of(beside)
     return new_memory_recorder(options.memory, options.memory_sample)
 
 

@@ -22,7 +22,7 @@ from lineprof.files import current_folder, real_path, short_path
 from lineprof.patterns import did_you_mean, suggestions
 from lineprof.recording import core
 from lineprof.recording.extensions import imported_extensions
-from lineprof.recording.profiler import begin_memory, extensions_in, memory_of
+from lineprof.recording.profiler import begin_memory, extensions_in, memory_recorder_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def watchers(
             recorder.whole.named, recorder.named.discovers = recorder.named, False
             recorder.named.restart = recorder.whole.discover_again
         found.append(recorder.whole)
-    if memory_of(builtin):
+    if memory_recorder_of(builtin):
         found.append(Memory(builtin))  # after what the others allocate
     return found
 

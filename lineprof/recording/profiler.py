@@ -484,7 +484,7 @@ class LineProfiler(ByCountProfilerMixin):
             blocks = self._blocks
             if blocks is None:
                 made = Blocks(self._session.module, self.core, self._registry.sources)
-                # Another thread may have made them, too.
+                # Another thread may also have made them.
                 blocks = self.__dict__.setdefault("_blocks", made)
             return Block(blocks, name)
 
@@ -899,7 +899,7 @@ def close(profiler: LineProfiler) -> None:
     profiler._tracer.close()  # noqa: SLF001  # of this module
 
 
-def memory_of(profiler: LineProfiler) -> MemoryRecorder | None:
+def memory_recorder_of(profiler: LineProfiler) -> MemoryRecorder | None:
     """Return what measures memory for `profiler`; None if it was not asked for.
 
     It can be given to a second profiler of the same run.
@@ -909,7 +909,7 @@ def memory_of(profiler: LineProfiler) -> MemoryRecorder | None:
 
 def begin_memory(profiler: LineProfiler) -> None:
     """Measure memory from now on, if `profiler` was asked to and it is possible."""
-    memory = memory_of(profiler)
+    memory = memory_recorder_of(profiler)
     if memory:
         with suppress(LineprofError):  # it is the recorder's `problem`
             memory.begin()
@@ -917,14 +917,14 @@ def begin_memory(profiler: LineProfiler) -> None:
 
 def end_memory(profiler: LineProfiler) -> None:
     """Measure memory no more, and keep the numbers for the profile."""
-    memory = memory_of(profiler)
+    memory = memory_recorder_of(profiler)
     if memory:
         memory.end()
 
 
 def memory_problems(profiler: LineProfiler) -> list[str]:
     """Return a sentence if memory was to be measured, and is not."""
-    memory = memory_of(profiler)
+    memory = memory_recorder_of(profiler)
     return [memory.problem] if memory and memory.problem else []
 
 

@@ -54,7 +54,7 @@ def with_memory(
                 )
             )
         columns = [MEMORY_COLUMNS[name] for name in names]
-        table = table._replace(  # noqa: PLW2901  # the same table with more columns
+        with_columns = table._replace(
             lines=tuple(lines.values()),
             memory=functions[table.key],
             columns=tuple(
@@ -68,7 +68,7 @@ def with_memory(
                 if percent_of(one.peak_bytes, peak_bytes) > _HOT_PERCENT
             ),
         )
-        done.append(table)
+        done.append(with_columns)
     return done
 
 

@@ -48,7 +48,7 @@ from lineprof.report.gpu_format import activity_name, call_name, kernel_name
 from lineprof.report.html.memory import (
     columns_of_functions,
     columns_of_lines,
-    memory_of_processes,
+    tables_of_processes,
 )
 from lineprof.report.html.paths import Paths
 from lineprof.report.html.summary import summary
@@ -124,7 +124,7 @@ class Collector:
             data["gpu"] = self._gpu()
         memory = self._profile.memory
         if knows_memory(memory):
-            data["memory"] = memory_of_processes(memory, self._function)
+            data["memory"] = tables_of_processes(memory, self._function)
         ranks = self._ranks()
         if ranks:
             data["ranks"] = ranks

@@ -77,7 +77,7 @@ def _columns(every: Sequence[MemoryNumbers], alone: Sequence[MemoryNumbers]) -> 
     return {name: column for name, column in columns.items() if any(column)}
 
 
-def memory_of_processes(memory: HostMemory, index: Index) -> list[dict[str, object]]:
+def tables_of_processes(memory: HostMemory, index: Index) -> list[dict[str, object]]:
     """Return the memory of each process; `index` is that of a function.
 
     The paths of processes that were added up are those of a process of index -1.
