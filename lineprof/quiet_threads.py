@@ -178,7 +178,7 @@ class ForkGuard:
     ) -> None:
         """Take a C function that makes the main thread call another one a little later.
 
-        `quiet` is a C function, too.
+        `quiet` is also a C function.
         From Python 3.12 on `os.fork` warns if there are threads once all hooks were
         called: so threads start again after `os.fork` has returned.
         """

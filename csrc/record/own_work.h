@@ -8,7 +8,7 @@
  * clock had stood still.  A thread that did not block and was off the
  * processor was preempted, as it would have been in the line: that time stays
  * the line's, and its wait.  So time, processor time and waits lose the same.
- * Nor does memory that is allocated meanwhile: see memory/heap.h.
+ * Memory that is allocated meanwhile belongs to no line: see memory/heap.h.
  */
 #ifndef LP_RECORD_OWN_WORK_H
 #define LP_RECORD_OWN_WORK_H
@@ -31,8 +31,8 @@ typedef struct lp_own_time {
     lp_ns cpu_ns;
 } lp_own_time;
 
-/* What any thread has for memory/heap_path.h: in one place, since a hook finds
- * it once. */
+/* State of a thread for memory/heap_path.h, in one struct, so that a hook
+ * looks it up once. */
 typedef struct lp_memory_here {
     uint32_t own_work;             /* depth of such work */
     uint32_t inside;               /* hooks that call the allocator below */

@@ -385,7 +385,7 @@ _MAX_SOURCE = 100  # characters of a line of source
 class Tooltips:
     """Names and tooltips of the boxes of one graph; the time of `root` is 100 %.
 
-    Another number than time has its own function that writes it.
+    `words` writes the numbers of a graph, in which they may be bytes.
     """
 
     def __init__(

@@ -290,7 +290,7 @@ def _gpu_stacks(
         )
 
 
-# What the blocks of a path are: allocated at all, live at the end and at the peak.
+# Bytes of the blocks of a path, by the name of their view.
 _MEASURES = {
     "memory at the peak": "peak_bytes",
     "live memory": "live_bytes",

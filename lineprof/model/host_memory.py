@@ -63,7 +63,7 @@ class MemorySum(NamedTuple):
     path: int  # its index in HostMemory.paths
     allocs: int  # blocks; one that grows or shrinks is freed and allocated anew
     alloc_bytes: int
-    freed_bytes: int  # the part that was freed, by whoever
+    freed_bytes: int  # the part that was freed, by any line or thread
     temp_bytes: int  # the part that was freed before the execution of the line ended
     peak_bytes: int  # the part that was live at the process' peak
 
@@ -91,7 +91,7 @@ class MemoryRun(NamedTuple):
     side_bytes: int = 0  # lineprof's own tables of live blocks, at their largest
     sample_bytes: int = 0  # between two blocks that are counted; 0: each one is
     lost: int = 0  # blocks that there was no memory to keep track of
-    is_native: bool = True  # blocks of extension modules are counted, too
+    is_native: bool = True  # blocks of extension modules also count
 
 
 MEMORY_RUNS = Relation(
