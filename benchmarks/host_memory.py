@@ -173,7 +173,7 @@ def side_verdicts(folder: Path) -> Iterator[Verdict]:
         words = [str(program), str(kept.count), str(kept.size)]
         without = run([*KERNPROF, *words], folder)
         grown = run([*MODES[MEMORY], *words], folder) - without
-        (one,) = load_stats(str(folder / OUT)).profile.memory.runs
+        (one,) = load_stats(str(folder / OUT)).memory.runs
         return one.side_bytes, grown
 
     base_side, base_grown = measured(Kept(1, 600))

@@ -73,7 +73,7 @@ def measured(text: str, file: str, blocks: ModuleType) -> HostMemory:
     with no_collections():
         profiler = new_profiler(memory=True)
         kept = run(code, {**names, "profile": profiler})
-        memory = profiler.get_stats().profile.memory
+        memory = profiler.get_stats().memory
         kept.clear()
         del profiler
         gc.collect()

@@ -73,7 +73,7 @@ def memory_of(folder: Path, program: str, *words: str) -> HostMemory:
     arguments = ("-lq", "--memory", *words, "-o", "out.lprof", "program.py")
     outcome = kernprof_forked(*arguments, cwd=folder)
     assert (outcome.status, outcome.err) == (0, ""), outcome
-    return load_stats(folder / "out.lprof").profile.memory
+    return load_stats(folder / "out.lprof").memory
 
 
 def by_line(memory: HostMemory, *, alone: bool = True) -> Mapping[int, MemoryNumbers]:
