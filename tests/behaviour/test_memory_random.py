@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from compiled_doubles import double
-from memory_runs import blocks_module, check_memory
+from memory_runs import Compared, blocks_module
 from programs.memory import KINDS, program
 from programs.seeds import seeds
 
@@ -26,6 +26,16 @@ COUNT = 20
 @pytest.fixture(scope="module")
 def blocks(shared_folder: Path) -> ModuleType:
     return blocks_module(double(shared_folder, "python/blocks.c"))
+
+
+def check_memory(text: str, blocks: ModuleType) -> None:
+    """Compare a program's memory with that of its model."""
+    wrong = Compared(text, blocks).wrong
+    if wrong:
+        lines = [
+            f"{number:4} {line}" for number, line in enumerate(text.split("\n"), 1)
+        ]
+        pytest.fail("\n".join([*lines, *wrong]), pytrace=False)
 
 
 @pytest.mark.parametrize("seed", seeds(COUNT))

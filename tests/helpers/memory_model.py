@@ -54,18 +54,22 @@ class Sums(NamedTuple):
 class Call(Visit):
     """Visits of one call, with a number for each."""
 
-    __slots__ = ("is_over", "number")
+    __slots__ = ("model", "number")
 
-    def __init__(self, owner: Executions, code: CodeType) -> None:
+    def __init__(self, owner: Model, code: CodeType) -> None:
         super().__init__(owner, code)
-        self.number = 0
-        self.is_over = False
+        self.model, self.number = owner, 0
 
     def at(self, line: int, part: int) -> bool:
         """Count a visit, unless *part* belongs to the present one."""
         if line != self.last or part in self.seen:
             self.number += 1
+            self.model.line_runs[self.model.thread(), id(self.code), line] += 1
         return super().at(line, part)
+
+    def runs(self) -> int:
+        """Return how often its present line has run on this thread, in all calls."""
+        return self.model.line_runs[self.model.thread(), id(self.code), self.last]
 
 
 class Block(NamedTuple):
@@ -76,6 +80,7 @@ class Block(NamedTuple):
     thread: object
     call: Call | None  # of the innermost line
     number: int  # of its visit
+    runs: int  # of the line on this thread, up to now
 
 
 class Model(Executions):
@@ -91,6 +96,7 @@ class Model(Executions):
         self.native = native
         self.sums: dict[Path, Sums] = defaultdict(Sums)
         self.changes: list[tuple[Path, int]] = []  # of live memory, in order
+        self.line_runs: Counter[tuple[object, int, int]] = Counter()
         self._calls: dict[int, Call] = {}  # by the id of their frame
         self._thread = threading.local()
         self._is_finished = False
@@ -104,7 +110,7 @@ class Model(Executions):
 
     def _end(self) -> None:
         """End the last visit of the calling function, whose frame must not be kept."""
-        self._calls.pop(id(sys._getframe(1))).is_over = True
+        del self._calls[id(sys._getframe(1))]
 
     def open_calls(self) -> Iterator[Call]:
         """Yield the calls with an open line of the calling thread, innermost first."""
@@ -128,24 +134,30 @@ class Model(Executions):
         self.sums[path] = self.sums[path].plus(1, size, 0, 0)
         self.changes.append((path, size))
         innermost = calls[0] if calls else None
-        number = innermost.number if innermost else 0
-        return Block(path, size, self.thread(), innermost, number)
+        number, runs = (innermost.number, innermost.runs()) if innermost else (0, 0)
+        return Block(path, size, self.thread(), innermost, number, runs)
 
     def freed(self, block: Block, *, moved: bool = False) -> None:
         """Log that a block was freed, or moved by realloc."""
         if self._is_finished:
             return
-        call = block.call
-        is_temp = (
-            not moved
-            and call is not None
-            and not call.is_over
-            and call.number == block.number
-            and block.thread is self.thread()
-        )
+        is_temp = not moved and self.is_in_its_line(block)
         temp = block.size if is_temp else 0
         self.sums[block.path] = self.sums[block.path].plus(0, 0, block.size, temp)
         self.changes.append((block.path, -block.size))
+
+    def is_in_its_line(self, block: Block) -> bool:
+        """Return whether the line that took a block goes on, on this thread.
+
+        That of a suspended generator does not, nor one that runs again in a recursion.
+        """
+        call = block.call
+        return (
+            call is not None
+            and block.thread is self.thread()
+            and call in self.open_calls()
+            and (call.number, call.runs()) == (block.number, block.runs)
+        )
 
     def finish(self) -> None:
         """Log nothing from now on: what is live then, is live at the end."""

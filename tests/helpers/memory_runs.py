@@ -8,7 +8,6 @@ import importlib.machinery
 import importlib.util
 from typing import TYPE_CHECKING
 
-import pytest
 from memory_model import CHUNK, LAYERS, VALUES, Found, Model, Sums, differences
 from running import new_profiler, program_file
 
@@ -107,13 +106,3 @@ class Compared:
         self.wrong = differences(text, model, found, one.peak_bytes)
         if one.lost:
             self.wrong.append(f"{one.lost} blocks were lost")
-
-
-def check_memory(text: str, blocks: ModuleType) -> None:
-    """Compare a program's memory with that of its model."""
-    wrong = Compared(text, blocks).wrong
-    if wrong:
-        lines = [
-            f"{number:4} {line}" for number, line in enumerate(text.split("\n"), 1)
-        ]
-        pytest.fail("\n".join([*lines, *wrong]), pytrace=False)
