@@ -8,7 +8,8 @@ block of memray is one of the innermost line of the program's file in its stack,
 block of lineprof is.
 
 The table has the blocks and bytes of each line by all allocators, which have to be
-the same in memray's second run, and the bytes by malloc alone, of memray's first run.
+the same in memray's second run, but for objects that Python makes for memray's profile
+function (profile_objects.py), and the bytes by malloc alone, of memray's first run.
 These lie between the blocks of more than 512 bytes, which Python takes from malloc,
 and all blocks: in between are small blocks of C code, and of PyMem_RawMalloc. Arenas,
 which Python maps for its small blocks, are left out of the first run. Exits with 1 if
@@ -18,6 +19,7 @@ a line differs by more than --allowed bytes.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -31,6 +33,7 @@ from memray import AllocatorType, FileReader
 from lineprof import load_stats
 from lineprof.model.host_memory import memory_of_lines
 
+OBJECTS = Path(__file__).resolve().with_name("profile_objects.py")
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 FREES = (AllocatorType.FREE, AllocatorType.MUNMAP, AllocatorType.PYMALLOC_FREE)
 PYTHONS = (
@@ -107,12 +110,21 @@ def memrays(program: Path, folder: Path, *, python: bool) -> tuple[Bytes, Bytes]
     return every, large
 
 
+def objects_of_memray(program: Path, folder: Path) -> Bytes:
+    """Return what Python makes for a profile function on each line."""
+    file = folder / "objects.json"
+    run([str(OBJECTS), str(file), str(program)], folder)
+    found = json.loads(file.read_text(encoding="utf-8"))
+    blocks, sizes = (
+        Counter({int(line): number for line, number in found[name].items()})
+        for name in ("blocks", "bytes")
+    )
+    return Bytes(blocks, sizes)
+
+
 def line_of(stack: list[tuple[str, str, int]], program: Path) -> int | None:
-    """Return the innermost line of a function of the program, or None."""
-    for function, file, line in stack:
-        if file == str(program) and function != "<module>":
-            return line
-    return None
+    """Return the innermost line of the program, or None."""
+    return next((line for _, file, line in stack if file == str(program)), None)
 
 
 def compare(program: Path, folder: Path, show: int) -> int:
@@ -120,29 +132,34 @@ def compare(program: Path, folder: Path, show: int) -> int:
     ours = lineprofs(program, folder)
     malloc, _ = memrays(program, folder, python=False)
     every, large = memrays(program, folder, python=True)
+    made = objects_of_memray(program, folder)
     text = program.read_text(encoding="utf-8").splitlines()
     lines = sorted({*ours.bytes, *every.bytes, *malloc.bytes})
-    apart = {line: abs(ours.bytes[line] - every.bytes[line]) for line in lines}
+    expected = {line: every.bytes[line] - made.bytes[line] for line in lines}
+    apart = {line: abs(ours.bytes[line] - expected[line]) for line in lines}
     wrong = {
         line
         for line in lines
         if apart[line]
-        or ours.blocks[line] != every.blocks[line]
+        or ours.blocks[line] != every.blocks[line] - made.blocks[line]
         or not large.bytes[line] <= malloc.bytes[line] <= every.bytes[line]
     }
     total, theirs = sum(ours.bytes.values()), sum(every.bytes.values())
     print(
         f"{program.stem}: {len(lines) - len(wrong)} of {len(lines)} lines are the same;"
-        f" {total:,} bytes in lineprof, {theirs:,} in memray"
+        f" {total:,} bytes in lineprof, {theirs:,} in memray,"
+        f" {sum(made.bytes.values()):,} of these for its profile function"
     )
-    print(f"{'line':>6}{'lineprof':>14}{'memray':>14}{'apart':>9}{'by malloc':>14}")
+    heads = ("line", "lineprof", "memray", "for its own", "apart", "by malloc")
+    print("{:>6}{:>14}{:>14}{:>12}{:>9}{:>14}".format(*heads))
     largest = sorted(set(lines) - wrong, key=lambda line: -ours.bytes[line])[:show]
     for line in sorted([*wrong, *largest]):
-        difference = ours.bytes[line] - every.bytes[line]
-        blocks = ours.blocks[line] - every.blocks[line]
+        difference = ours.bytes[line] - expected[line]
+        blocks = ours.blocks[line] - every.blocks[line] + made.blocks[line]
         print(
-            f"{line:6}{ours.bytes[line]:14,}{every.bytes[line]:14,}{difference:+9,}"
-            f"{malloc.bytes[line]:14,}  {blocks:+,} blocks: {text[line - 1].strip()}",
+            f"{line:6}{ours.bytes[line]:14,}{every.bytes[line]:14,}"
+            f"{made.bytes[line]:12,}{difference:+9,}{malloc.bytes[line]:14,}"
+            f"  {blocks:+,} blocks: {text[line - 1].strip()}",
             flush=True,
         )
     return max(apart.values(), default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.fft  # it would be imported at its first use
 
 
 def image(side: int) -> np.ndarray:

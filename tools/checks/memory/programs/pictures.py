@@ -40,6 +40,7 @@ def compressed(picture: Image.Image) -> int:
 
 def main() -> None:
     """Run it for some sizes."""
+    Image.init()  # it would import formats when files are opened
     for side in (400, 800, 1200):
         picture = drawn(side)
         small = filtered(picture)
