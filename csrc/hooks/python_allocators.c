@@ -45,7 +45,7 @@ free_slowly(int domain, void *context, void *block)
 LP_INLINE void *
 hooked_malloc(int domain, void *context, size_t bytes)
 {
-    lp_memory_here *here = &lp_memory_of_thread;
+    lp_memory_here *here = lp_memory_here_now();
     void *block;
 
     if (LP_UNLIKELY(!lp_heap_begin(here))) {
@@ -59,7 +59,7 @@ hooked_malloc(int domain, void *context, size_t bytes)
 LP_INLINE void *
 hooked_calloc(int domain, void *context, size_t n, size_t size)
 {
-    lp_memory_here *here = &lp_memory_of_thread;
+    lp_memory_here *here = lp_memory_here_now();
     void *block;
 
     if (LP_UNLIKELY(!lp_heap_begin(here))) {
@@ -74,7 +74,7 @@ hooked_calloc(int domain, void *context, size_t n, size_t size)
 LP_INLINE void *
 hooked_realloc(int domain, void *context, void *old, size_t bytes)
 {
-    lp_memory_here *here = &lp_memory_of_thread;
+    lp_memory_here *here = lp_memory_here_now();
     lp_heap_block taken;
     void *block;
 
@@ -97,7 +97,7 @@ hooked_realloc(int domain, void *context, void *old, size_t bytes)
 LP_INLINE void
 hooked_free(int domain, void *context, void *block)
 {
-    lp_memory_here *here = &lp_memory_of_thread;
+    lp_memory_here *here = lp_memory_here_now();
 
     if (LP_LIKELY(lp_heap_may_begin(here))) {
         uint64_t cell = lp_heap_take_small(block);

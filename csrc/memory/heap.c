@@ -1,6 +1,6 @@
 #include "memory/heap.h"
 
-#include <string.h>
+#include <pthread.h>
 
 #include "memory/curve.h"
 #include "memory/heap_path.h"
@@ -482,6 +482,33 @@ threads_used(void)
     return n < MAX_THREADS ? n : MAX_THREADS;
 }
 
+ptrdiff_t lp_memory_offset;
+
+static void *
+offset_here(void *answer)
+{
+    *(ptrdiff_t *)answer = (char *)&lp_memory_of_thread - lp_thread_pointer();
+    return NULL;
+}
+
+/* A module's thread-local variables are most often in memory that all threads
+ * have at the same place; else two threads differ. */
+static void
+find_offset(void)
+{
+    ptrdiff_t here, there = 0;
+    pthread_t thread;
+
+    if (!LP_HAVE_THREAD_POINTER || lp_memory_offset != 0) {
+        return;
+    }
+    offset_here(&here);
+    if (pthread_create(&thread, NULL, offset_here, &there) == 0) {
+        pthread_join(thread, NULL);
+        lp_memory_offset = here == there ? here : 0;
+    }
+}
+
 /* Forget all blocks and numbers. */
 static void
 begin(void)
@@ -534,6 +561,7 @@ lp_heap_start(lp_call_paths *paths, const lp_clock *clock, uint64_t sample)
     lp_the_heap.paths = paths;
     lp_the_heap.clock = clock;
     lp_the_heap.sample = sample;
+    find_offset();
     begin();
     lp_forks_call_in_child(forked);
     __atomic_store_n(&lp_the_heap.on, true, __ATOMIC_RELEASE);

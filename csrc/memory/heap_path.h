@@ -84,6 +84,41 @@ void lp_heap_look(void);
  * freed. */
 void lp_heap_commit_peak(int64_t live);
 
+/* Distance of lp_memory_of_thread from the thread pointer, if it is the same
+ * in all threads; else 0. */
+extern ptrdiff_t lp_memory_offset;
+
+#ifdef __has_builtin
+#  if __has_builtin(__builtin_thread_pointer) && defined(__x86_64__)
+#    define LP_HAVE_THREAD_POINTER 1
+#  endif
+#endif
+#ifndef LP_HAVE_THREAD_POINTER
+#  define LP_HAVE_THREAD_POINTER 0
+#endif
+
+LP_INLINE char *
+lp_thread_pointer(void)
+{
+#if LP_HAVE_THREAD_POINTER
+    return __builtin_thread_pointer();
+#else
+    return NULL;
+#endif
+}
+
+/* Return lp_memory_of_thread, without the call that finds a thread-local
+ * variable of a module in most cases: that is a tenth of a hook's time. */
+LP_INLINE lp_memory_here *
+lp_memory_here_now(void)
+{
+    if (LP_HAVE_THREAD_POINTER && LP_LIKELY(lp_memory_offset != 0)) {
+        return (lp_memory_here *)(void *)(lp_thread_pointer() +
+                                          lp_memory_offset);
+    }
+    return &lp_memory_of_thread;
+}
+
 /* False: pass a call on. */
 LP_INLINE bool
 lp_heap_may_begin(const lp_memory_here *here)
