@@ -631,8 +631,8 @@ enum { MAX_REFERENCES = 4 };
 static bool
 is_number_of(PyObject *number, PyFrameObject *frame)
 {
-    return Py_TYPE(number) == &PyLong_Type &&
-           Py_REFCNT(number) > 0 && Py_REFCNT(number) <= MAX_REFERENCES &&
+    return Py_TYPE(number) == &PyLong_Type && Py_REFCNT(number) > 0 &&
+           Py_REFCNT(number) <= MAX_REFERENCES &&
            (lp_small_int(number) == lp_frame_lasti(frame) ||
             lp_small_int(number) == lp_frame_lineno(frame));
 }

@@ -10,6 +10,7 @@ numbers of programs, call paths and blocks; exits with 1 if any program differs.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import tempfile
@@ -40,6 +41,7 @@ def main() -> int:
     """Compare programs; return 1 if any of them differs."""
     options = arguments()
     os.environ["LINEPROF_CORE"] = options.core
+    gc.freeze()  # what is collected at each turn is small
     with tempfile.TemporaryDirectory(prefix="lineprof-blocks-") as folder:
         blocks = blocks_module(double(Path(folder), "python/blocks.c"))
     paths = taken = wrong = 0
