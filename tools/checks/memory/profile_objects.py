@@ -4,9 +4,10 @@
 
 From 3.12 on the interpreter makes, for a profile function that is set in C: a frame
 object for each call of a Python function; a bound method for each call of a method of
-a C type, and once more when it returns; and an int for each of these events further
-than 256 bytes into its code. Without a profile function there are none. Writes blocks
-and bytes by line to OUT, a JSON file. Each is one of the innermost line of the program.
+a C type, and once more when it returns; an int for each of these events further than
+256 bytes into its code; and a table for each function that runs. Without a profile
+function there are none, and lineprof leaves them out. Writes blocks and bytes by line
+to OUT, a JSON file. Each is one of the innermost line of the program.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 OUT, PROGRAM = sys.argv[1:]
 BOUND = sys.getsizeof("".join)
 SMALL_INT, INT = 256, 32  # the largest that there is only once; bytes of a larger one
+TABLE = 64 if sys.version_info >= (3, 13) else 72
 TOOL = 3
 
 blocks: Counter[int] = Counter()
 sizes: Counter[int] = Counter()
+seen: set[CodeType] = set()
 
 
 def add(frame: FrameType | None, size: int) -> None:
@@ -40,9 +43,12 @@ def add(frame: FrameType | None, size: int) -> None:
         sizes[frame.f_lineno] += size
 
 
-def started(_: CodeType, __: int) -> None:
-    """Count the object of a new frame: it is the caller's, as memray has it."""
+def started(code: CodeType, _: int) -> None:
+    """Count a table, and the object of the frame: the caller's, as memray has it."""
     frame = sys._getframe(1)  # noqa: SLF001 - the documented way
+    if code not in seen:
+        seen.add(code)
+        add(frame.f_back, TABLE)
     add(frame.f_back, sys.getsizeof(frame))
 
 
