@@ -2,7 +2,7 @@
 # the interpreter that runs them.
 
 .DEFAULT_GOAL := help
-.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions mutants docs-pictures test test-newest test-all unstable fuzz test-gpu dev lint bench clean
+.PHONY: help docs demo demo-gpu-double check-cupti check-upstream check-cpython check-torch check-mpi check-dask check-ray check-exports check-report check-endings check-attach check-executions check-memory check-memray mutants docs-pictures test test-newest test-all unstable fuzz test-gpu dev lint bench clean
 
 export PYTHON ARGS ONLY PYTHONS NEWEST NEWEST_ROOT REST RUNS SECONDS SEED
 
@@ -77,7 +77,13 @@ check-attach: ## rounds of attach to programs that fork, end or have threads (AR
 	@PYTHON=$${PYTHON:-.venv/bin/python} tools/run checks/check_attach $(ARGS)
 
 check-executions: ## hits of random programs against their own count, on every Python and core (ONLY=3.12 ARGS="--seeds 2000")
-	@tools/run checks/executions
+	@tools/run checks/random_programs compare.py
+
+check-memory: ## memory of random programs against their own model, on every Python and core (ONLY=3.12 ARGS="--seeds 1000")
+	@tools/run checks/random_programs compare_memory.py
+
+check-memray: ## bytes by line of real programs, compared with memray (ONLY=3.12 ARGS="--only arrays")
+	@tools/run checks/memory/check
 
 mutants: ## one-line mistakes that no test notices, in Python and in C; slow (ARGS="--help")
 	@tools/run checks/mutate_python

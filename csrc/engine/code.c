@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "memory/heap.h"
+
 /* Code-extra indices of lineprof, of the first lp_code and of the lp_mark:
  * requested once per process, because the interpreter never takes them back.
  */
@@ -75,6 +77,18 @@ lp_code_open(void)
     return 0;
 }
 
+/* Set a word on a code object, whose memory is lineprof's own. */
+static int
+set_extra(PyObject *code, Py_ssize_t index, void *extra)
+{
+    int result;
+
+    lp_heap_quiet();
+    result = lp_code_extra_set(code, index, extra);
+    lp_heap_audible();
+    return result;
+}
+
 lp_mark *
 lp_code_mark(PyObject *code)
 {
@@ -90,7 +104,7 @@ lp_code_add_mark(PyObject *code)
         return mark;
     }
     mark = calloc(1, sizeof(*mark));
-    if (mark == NULL || lp_code_extra_set(code, mark_index, mark) < 0) {
+    if (mark == NULL || set_extra(code, mark_index, mark) < 0) {
         free(mark);
         PyErr_NoMemory();
         return NULL;
@@ -143,7 +157,7 @@ lp_code_attach(lp_code *self, PyObject *code)
     /* The interpreter calls retire() on the extra that this call replaces. */
     if (first == NULL) {
         if (lp_code_add_mark(code) == NULL ||
-            lp_code_extra_set(code, extra_index, self) < 0) {
+            set_extra(code, extra_index, self) < 0) {
             return -1;
         }
     }
@@ -171,7 +185,7 @@ lp_code_detach(lp_code *self)
 
         /* Some versions call retire() on the replaced extra, some do not. */
         self->next = NULL;
-        lp_code_extra_set(code, extra_index, rest);
+        set_extra(code, extra_index, rest);
     }
     else {
         while (first->next != self) {

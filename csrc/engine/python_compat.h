@@ -58,6 +58,26 @@ lp_code_extra_set(PyObject *code, Py_ssize_t index, void *extra)
 #endif
 }
 
+/* Tables that the interpreter makes of a code object when it first sends
+ * events of it. */
+enum { LP_MAX_EVENT_TABLES = 4 };
+
+static inline void
+lp_code_event_tables(PyObject *code, void *tables[LP_MAX_EVENT_TABLES])
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    const _PyCoMonitoringData *data = ((PyCodeObject *)code)->_co_monitoring;
+
+    tables[0] = (void *)data;
+    tables[1] = data == NULL ? NULL : data->tools;
+    tables[2] = data == NULL ? NULL : data->lines;
+    tables[3] = data == NULL ? NULL : data->line_tools;
+#else
+    tables[0] = ((PyCodeObject *)code)->_co_linearray;
+    tables[1] = tables[2] = tables[3] = NULL;
+#endif
+}
+
 /* -- frames, as passed to a trace function ------------------------------- */
 
 static inline int

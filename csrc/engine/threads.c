@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
 #include "record/greenlet_stacks.h"
+#include "record/own_work.h"
 
 /* Return an item of a dict by name; borrowed, NULL without an exception. */
 static PyObject *
@@ -62,6 +63,7 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
     Py_ssize_t length = 0;
 
     name[0] = '\0';
+    lp_memory_of_thread.own_work++; /* no line allocates what follows */
     PyErr_Fetch(&type, &value, &traceback);
     number = PyLong_FromUnsignedLongLong(python_thread);
     if (number != NULL) {
@@ -76,6 +78,7 @@ write_name(uint64_t python_thread, char *name, size_t bytes)
     Py_XDECREF(number);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
+    lp_memory_of_thread.own_work--;
 }
 
 #ifdef __linux__

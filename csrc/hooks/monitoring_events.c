@@ -90,6 +90,18 @@ forget_number(PyObject *number)
     }
 }
 
+/* Nor is a table that it makes of a code object when the code first runs. */
+LP_INLINE void
+forget_table(PyObject *code)
+{
+    if (LP_UNLIKELY(LP_READ(lp_the_heap.on))) {
+        void *tables[LP_MAX_EVENT_TABLES];
+
+        lp_code_event_tables(code, tables);
+        lp_heap_forget(tables[0]); /* the others are made by lineprof's work */
+    }
+}
+
 static PyObject *
 return_none(void)
 {
@@ -111,6 +123,7 @@ start(lp_recorder *rec, PyObject *object)
 {
     lp_code *code = lp_code_of(object);
 
+    forget_table(object);
     if (code == NULL) {
         code = lp_discovery_ask(object, PyEval_GetGlobals());
         if (code == NULL) {

@@ -622,19 +622,38 @@ block_of(void *object)
     return (char *)object - 2 * sizeof(uintptr_t);
 }
 
+/* The interpreter, and perhaps the caller of the trace function. */
+enum { MAX_REFERENCES = 4 };
+
 /* True if it is the number that the interpreter made for an event of the
- * frame: its line, or the offset of a call or return. */
+ * frame: its line, or the offset of a call or return.  It may be a block of
+ * the program where a number was before: that has no small count. */
 static bool
 is_number_of(PyObject *number, PyFrameObject *frame)
 {
-    return Py_TYPE(number) == &PyLong_Type &&
+    return Py_TYPE(number) == &PyLong_Type && Py_REFCNT(number) > 0 &&
+           Py_REFCNT(number) <= MAX_REFERENCES &&
            (lp_small_int(number) == lp_frame_lasti(frame) ||
             lp_small_int(number) == lp_frame_lineno(frame));
 }
 
-/* The objects that the interpreter made for an event are no memory of the
- * program: the frame object, what is told of an exception, and from 3.12 on a
- * number. */
+/* Tables of its code that the interpreter made for the first event. */
+static void
+forget_tables(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame); /* owned */
+    void *tables[LP_MAX_EVENT_TABLES];
+
+    lp_code_event_tables((PyObject *)code, tables);
+    for (size_t i = 0; i < LP_MAX_EVENT_TABLES; i++) {
+        lp_heap_forget(tables[i]);
+    }
+    Py_DECREF(code);
+}
+
+/* What the interpreter made for an event is no memory of the program: the
+ * frame object, tables of its code, what is told of an exception, and from
+ * 3.12 on a number. */
 static LP_NOINLINE void
 forget_objects(PyFrameObject *frame, int what, PyObject *arg)
 {
@@ -647,6 +666,7 @@ forget_objects(PyFrameObject *frame, int what, PyObject *arg)
     }
     if (what == PyTrace_CALL) {
         lp_heap_forget(block_of(frame));
+        forget_tables(frame);
     }
     newest = LP_HAVE_MONITORING ? lp_heap_newest(&bytes) : NULL;
     if (newest != NULL && bytes >= sizeof(PyObject) + sizeof(uintptr_t) &&

@@ -1,10 +1,13 @@
 #include "memory/pages.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "memory/sites.h"
 
 #ifndef MAP_NORESERVE
 #  define MAP_NORESERVE 0
@@ -51,6 +54,21 @@ lp_pages_clear(void *pages, size_t bytes)
 #endif
 }
 
+#ifdef __linux__
+
+static bool
+has_data(const uint64_t *page, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof(*page); i++) {
+        if (LP_READ(page[i]) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+#endif
+
 size_t
 lp_pages_used(void *pages, size_t bytes)
 {
@@ -67,7 +85,11 @@ lp_pages_used(void *pages, size_t bytes)
             return bytes;
         }
         for (size_t i = 0; i < (part + page - 1) / page; i++) {
-            used += states[i] & 1 ? page : 0;
+            const char *at = (char *)pages + done + i * page;
+
+            if ((states[i] & 1) != 0 && has_data((const void *)at, page)) {
+                used += page;
+            }
         }
     }
     return used < bytes ? used : bytes;

@@ -15,7 +15,8 @@ void lp_pages_unmap(void *pages, size_t bytes);
 /* [ANY] Zero them, and give back their memory. */
 void lp_pages_clear(void *pages, size_t bytes);
 
-/* Return how many bytes of these are in memory. */
+/* [ANY] Return how many bytes of these are on pages that have any data.  A
+ * page that was only read is in memory for mincore(), and takes none. */
 size_t lp_pages_used(void *pages, size_t bytes);
 
 #endif

@@ -470,6 +470,21 @@ the_curve_has_few_moments_and_the_highest(void)
     stop();
 }
 
+static void
+tables_that_are_only_read_take_no_memory(void)
+{
+    uint64_t before;
+
+    start(0);
+    allocate(at(0x10000), 16);
+    before = lp_heap_side_bytes();
+    for (uintptr_t i = 1; i < 1000; i++) {
+        release(at(0x10000 + i * 0x2000)); /* older than measuring */
+    }
+    CHECK(lp_heap_side_bytes() == before);
+    stop();
+}
+
 int
 main(void)
 {
@@ -492,6 +507,7 @@ main(void)
     random_programs_are_as_their_model();
     samples_are_right_in_sum();
     the_curve_has_few_moments_and_the_highest();
+    tables_that_are_only_read_take_no_memory();
     lp_current_recorder = NULL;
     tear_down(made);
     return check_failures;
