@@ -10,7 +10,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Evidence, Finding, Line, percent
+from lineprof.advice.finding import Evidence, Finding, Line, in_words, percent
 from lineprof.model.host_memory import NO_BYTES, MemoryNumbers
 from lineprof.model.units import format_bytes
 
@@ -50,8 +50,8 @@ MIN_TEMPORARY_SHARE = 0.3
 # By which the peak would be lower without it, as far as the curve knows.
 MIN_LOWER_SHARE = 0.15
 
-# Of what it allocated, freed before the line ended; of its peak, live at the end.
-MIN_TEMP, MAX_LIVE = 0.9, 0.01
+# Of its peak: the bytes that outlived its line, in all; those live at the end.
+MAX_OUTLIVED, MAX_LIVE = 0.1, 0.01
 
 # Of the run, for which a temporary may have half of its bytes or more; what a program
 # works with for longer is none.
@@ -227,7 +227,7 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     if size < least or numbers.live_bytes > MAX_LIVE * size or process.curve is None:
         return
     sizes = process.bytes_of(line)
-    is_temp = numbers.temp_bytes >= MIN_TEMP * numbers.alloc_bytes
+    is_temp = numbers.alloc_bytes - numbers.temp_bytes <= MAX_OUTLIVED * size
     times_ns = process.curve.times_ns
     held_ns = _held_ns(times_ns, sizes, size)
     row = evidence.lines(line[0]).get(line[1])
@@ -247,7 +247,11 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     if without > (1 - MIN_LOWER_SHARE) * run.peak_bytes:
         return
     words = process.in_words
-    when = "freed before the line ended" if is_temp else "held no longer than it ran"
+    when = (
+        "were freed before the line ended"
+        if is_temp
+        else f"half of them or more were held for only {in_words(held_ns)}"
+    )
     yield process.finding(
         TEMPORARY_PEAK,
         line,
@@ -262,7 +266,7 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     )._replace(
         measured=f"{words(size)} that {process.subject(line)} allocated were live at"
         f" the peak, {percent(size / run.peak_bytes)} of {words(run.peak_bytes)}, and"
-        f" were {when}; without them the most that was seen live is"
+        f" {when}; without them the most that was seen live is"
         f" {words(without)}.",
         advice="It usually helps to work in parts, or in place, so that the temporary"
         " is smaller.",
