@@ -10,7 +10,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from lineprof.advice.finding import Evidence, Finding, Line, percent
+from lineprof.advice.finding import Evidence, Finding, Line, in_words, percent
 from lineprof.model.host_memory import NO_BYTES, MemoryNumbers
 from lineprof.model.units import format_bytes
 
@@ -43,9 +43,9 @@ MIN_MOMENTS = 2 * PARTS
 # peak, which would be lower without them by this share, as far as the curve knows.
 MIN_TEMPORARY_BYTES, MIN_TEMPORARY_SHARE, MIN_LOWER_SHARE = 10_000_000, 0.3, 0.15
 
-# Shares: of what the line allocated, the part that is freed before the line ends; of
-# its bytes at the peak, the part that may be live at the end of the run.
-MIN_TEMP_SHARE, MAX_LIVE_SHARE = 0.9, 0.01
+# Shares of its bytes at the peak: those that outlived an execution of the line, in all,
+# and those that are live at the end of the run.
+MAX_OUTLIVED_SHARE, MAX_LIVE_SHARE = 0.1, 0.01
 
 # For how long a line may have half of its peak: as a share of the run, because what a
 # program works with for longer is no temporary, and by the time of the line itself,
@@ -223,7 +223,7 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     ):
         return
     sizes = process.bytes_of(line)
-    is_temp = numbers.temp_bytes >= MIN_TEMP_SHARE * numbers.alloc_bytes
+    is_temp = numbers.alloc_bytes - numbers.temp_bytes <= MAX_OUTLIVED_SHARE * size
     times_ns = process.curve.times_ns
     held_ns = _held_ns(times_ns, sizes, size)
     row = evidence.lines(line[0]).get(line[1])
@@ -243,7 +243,11 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     if without > (1 - MIN_LOWER_SHARE) * run.peak_bytes:
         return
     words = process.in_words
-    when = "freed before the line ended" if is_temp else "held no longer than it ran"
+    when = (
+        "were freed before the line ended"
+        if is_temp
+        else f"half of them or more were held for only {in_words(held_ns)}"
+    )
     yield process.finding(
         TEMPORARY_PEAK,
         line,
@@ -258,7 +262,7 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
     )._replace(
         measured=f"{words(size)} that {process.subject(line)} allocated were live at"
         f" the peak, {percent(size / run.peak_bytes)} of {words(run.peak_bytes)}, and"
-        f" were {when}; without them the most that was seen live is"
+        f" {when}; without them the most that was seen live is"
         f" {words(without)}.",
         advice="It usually helps to work in parts, or in place, so that the temporary"
         " is smaller.",

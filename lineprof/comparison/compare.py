@@ -544,6 +544,8 @@ _ALLOC_SHARE, _LIVE_SHARE = 0.02, 0.05  # of bytes
 
 _LEAST_BYTES = 16_000
 
+_OF_SAMPLES = 3  # standard errors of estimates of memory
+
 _UNSEEN = 0.5  # of the waits for a processor, which may have looked like others
 
 
@@ -639,6 +641,10 @@ def compare(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
         noise,
         waits_known=waits_known,
         memory_known=all(knows_memory(one.memory) for one in chain(*profiles)),
+        sample_bytes=max(
+            (run.sample_bytes for one in chain(*profiles) for run in one.memory.runs),
+            default=0,
+        ),
     )
     walls = [tuple(map(wall_ns, side)) for side in profiles]
     processes = [tuple(map(_process_ns, side)) for side in profiles]
@@ -993,6 +999,7 @@ class _Changes(NamedTuple):
     noise: _Experience
     waits_known: bool
     memory_known: bool
+    sample_bytes: int  # of memory, at most; 0: it is exact
 
     def times(self, *sides: Sequence[_Counts]) -> Times:
         """Return the changes of all numbers of a function, a line or the program."""
@@ -1036,9 +1043,19 @@ class _Changes(NamedTuple):
                 tuple([getattr(one.memory, name) for one in side]) for side in sides
             )
             change = Change(before, after)
-            floor = self.noise.of_memory(name, change)
+            floor = self.noise.of_memory(name, change) + self._error_of(change)
             found[name] = change._replace(floor=floor)
         return found
+
+    def _error_of(self, change: Change) -> float:
+        """Return by how much estimates of a size (bytes) may differ by chance.
+
+        Blocks are counted at random, one in `sample_bytes`: the variance of their sum
+        is that times the sum.
+        """
+        sides = change.before, change.after
+        variance = sum(self.sample_bytes * sum(one) / len(one) ** 2 for one in sides)
+        return _OF_SAMPLES * variance**0.5
 
     def _same(self, side: Sequence[_Counts]) -> Times:
         """Return what changes are if both sides are the same; their bands are 0."""

@@ -129,11 +129,19 @@ def _texts(row: Row, name: str) -> tuple[str, ...]:
 
 
 def notes(before: Sequence[Profile], after: Sequence[Profile]) -> Iterator[str]:
-    """Yield which side lacks memory, if the other one has it."""
+    """Yield which side lacks memory, if the other one has it, and of estimates."""
     known = [[knows_memory(one.memory) for one in side] for side in (before, after)]
     if any(map(any, known)) and not all(map(all, known)):
         side = "before" if not all(known[0]) else "after"
         yield (
             f"the profile {side} does not say what lines allocated: memory is not"
             " compared"
+        )
+        return
+    samples = [run.sample_bytes for one in (*before, *after) for run in one.memory.runs]
+    if any(samples):
+        yield (
+            f"memory is estimated from samples, one in {in_bytes(max(samples))} on"
+            " average, so that less than three standard errors is no change;"
+            " --memory-sample with a smaller size, or --memory, tells smaller ones"
         )

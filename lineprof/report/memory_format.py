@@ -12,7 +12,7 @@ from lineprof.report.columns import About
 from lineprof.report.text_grid import in_bytes, in_words, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from lineprof.model.host_memory import HostMemory, MemoryRun, MemorySum
     from lineprof.model.profile import Profile
@@ -22,6 +22,8 @@ OUTSIDE_OF_LINES = "outside of profiled lines"
 
 # Titles of columns, by the names of numbers.
 TITLES = {"alloc_bytes": "Alloc", "live_bytes": "Live", "peak_bytes": "Peak"}
+
+_NAMED = 3  # max number of processes that a note names
 
 
 def marker(memory: HostMemory) -> Callable[[int], int]:
@@ -79,3 +81,23 @@ def pid_of(profile: Profile, run: MemoryRun) -> int:
     """Return the process id of a run of memory; 0 if it is unknown."""
     known = run.process < len(profile.processes)
     return profile.processes[run.process].pid if known else 0
+
+
+def unknown_memory(profile: Profile) -> Iterator[str]:
+    """Yield which processes have no memory, and why, if any process has it."""
+    runs = {run.process for run in profile.memory.runs}
+    others = [one for at, one in enumerate(profile.processes) if at not in runs]
+    if not runs or not others:
+        return
+    pids = ", ".join(str(one.pid) for one in others[:_NAMED])
+    more = f" and {len(others) - _NAMED} others" if len(others) > _NAMED else ""
+    why = "they ran without --memory"
+    if any(one.exit not in {"", "exception"} for one in others):
+        why = (
+            "they were killed, or ran without --memory; close() and join() let the"
+            " workers of a multiprocessing.Pool end before its terminate() kills them"
+        )
+    yield (
+        f"memory is that of {len(runs)} of {len(profile.processes)} processes, without"
+        f" {pids}{more}: {why}"
+    )

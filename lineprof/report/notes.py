@@ -10,6 +10,7 @@ from lineprof.console.output import python_command, shell_path, shell_word
 from lineprof.model.call_graph import functions_to_branch
 from lineprof.model.names import MODULE, names_of_profile
 from lineprof.report import markdown
+from lineprof.report.memory_format import unknown_memory
 from lineprof.source import LEFT_OUT, changed, size_of
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def notes(profile: Profile, sources: Sources, *, tables: bool = True) -> Iterato
     if profile.why_empty:
         yield profile.why_empty
     yield from profile.warnings
+    yield from unknown_memory(profile)
     is_from_file, room = profile.source_roots is not None, _MAX_COMPARED
     for file, source in profile.sources.items():
         if is_from_file and source.text is None:

@@ -245,7 +245,7 @@ def test_a_temporary_that_makes_the_peak_is_found() -> None:
 
 def test_bytes_that_are_held_while_their_line_runs_are_found() -> None:
     [one] = found(peaked(temp_bytes=0, held=40), TEMPORARY)  # line 6 took 40 ms
-    assert "and were held no longer than it ran; without" in one.measured
+    assert "and half of them or more were held for only 40.00 ms;" in one.measured
     stats = peaked(temp_bytes=0, held=5)
     [serve, reply] = stats.functions
     cells = [
@@ -254,6 +254,18 @@ def test_bytes_that_are_held_while_their_line_runs_are_found() -> None:
     ]
     short = stats.with_functions([serve, reply._replace(thread_lines=tuple(cells))])
     assert found(short, TEMPORARY) == []
+
+
+@pytest.mark.parametrize(("outlived", "is_said"), [(4 * MB, True), (5 * MB, False)])
+def test_a_result_that_outlives_much_churn_was_not_freed_by_its_line(
+    outlived: int, *, is_said: bool
+) -> None:
+    stats = peaked(temp_bytes=1000 * MB)
+    first, *others = stats.memory.sums
+    first = first._replace(alloc_bytes=1000 * MB + outlived)
+    first = first._replace(freed_bytes=first.alloc_bytes)
+    [one] = found(example(stats.memory._replace(sums=(first, *others))), TEMPORARY)
+    assert ("were freed before the line ended" in one.measured) is is_said
 
 
 def test_what_a_program_works_with_for_most_of_the_run_is_no_temporary() -> None:

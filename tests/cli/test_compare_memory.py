@@ -93,6 +93,17 @@ def test_the_band_of_one_run_is_two_percent_of_what_was_allocated(
     assert [row["after_line"] for row in data["memory_lines"]] == [7] * is_change
 
 
+@pytest.mark.parametrize(("more", "is_change"), [(8 * MB, False), (10 * MB, True)])
+def test_estimates_differ_by_more(more: int, *, is_change: bool) -> None:
+    sample = 400 * KB  # 3 * sqrt(400 kB * 22 MB) = 8.9 MB
+    before, after = (
+        cached(6_400 * KB + size, sample_bytes=sample) for size in (0, more)
+    )
+    data = json_of(of([before], [after]))
+    assert [row["after_line"] for row in data["memory_lines"]] == [7] * is_change
+    assert any("estimated from samples" in one for one in data["notes"])
+
+
 def test_several_runs_tell_smaller_changes() -> None:
     before, after = [example()] * 3, [cached(6_400 * KB + 100_000)] * 3
     [row] = json_of(of(before, after))["memory_lines"]

@@ -164,6 +164,22 @@ def test_each_process_has_its_own_memory(kind: str, tmp_path: Path) -> None:
     check_sums(stats)
 
 
+def test_a_killed_worker_has_no_memory_and_the_views_say_so(tmp_path: Path) -> None:
+    text = """\
+if not os.fork():
+    keep([None] * 10)
+    os.kill(os.getpid(), signal.SIGKILL)
+os.wait()
+"""
+    stats = profile_of(tmp_path, DECORATED + text)
+    assert [run.process for run in stats.memory.runs] == [0]
+    pid = stats.processes[1].pid
+    for view in ([], ["--memory"], ["--functions"], ["--markdown"]):
+        done = viewer("view", *view, "x.lprof", cwd=tmp_path)
+        shown = " ".join(done.out.split())
+        assert f"memory is that of 1 of 2 processes, without {pid}" in shown, view
+
+
 @pytest.mark.serial
 def test_profiles_that_are_written_while_it_runs_do_not_count(tmp_path: Path) -> None:
     text = f"{DECORATED}import time\nuntil = time.monotonic() + 2.5\n"

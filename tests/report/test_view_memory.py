@@ -27,6 +27,7 @@ from lineprof.report import VIEWS, default_view
 from lineprof.report.markdown import DOCUMENT
 from lineprof.report.memory import heights
 from lineprof.report.notebook import html_of
+from lineprof.report.notes import notes
 from lineprof.report.options import Options
 from lineprof.report.rows import as_csv, as_json
 from lineprof.source import Sources
@@ -360,3 +361,22 @@ def test_a_document_has_tables_and_the_curve_as_text() -> None:
     text = "\n".join(lines)
     assert "```text\n0 s |" in text
     assert "| 6.400 MB | 85.3 % | 6.400 MB | `program.py:7` |" in text
+
+
+@pytest.mark.parametrize(
+    ("exits", "why"),
+    [
+        (["", "", "exception"], "they ran without --memory"),
+        (["", "", "killed"], "they were killed, or ran without --memory; close()"),
+    ],
+)
+def test_processes_without_memory_are_named(exits: list[str], why: str) -> None:
+    processes = [
+        TWO[0]._replace(pid=pid, exit=end) for pid, end in enumerate(exits, 100)
+    ]
+    stats = example(of_two_processes().memory, processes=processes)
+    said = [*notes(stats, Sources(stats.sources))]
+    assert any(
+        one.startswith(f"memory is that of 2 of 3 processes, without 102: {why}")
+        for one in said
+    )

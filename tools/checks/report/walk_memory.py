@@ -125,6 +125,22 @@ def processes(one: Page) -> None:
     one.value(f"{PICKER}.value = 0, {PICKER}.dispatchEvent(new Event('change'))")
 
 
+def estimates(one: Page) -> None:
+    """Numbers of a profile of samples are marked, those of an exact one are not."""
+    show(one, "memory")
+    for is_sampled, mark in (("true", "~"), ("false", "")):
+        one.value(f"data.memorySampled = {is_sampled}")
+        one.value(f"{PICKER}.dispatchEvent(new Event('change'))")
+        text = f"({PANEL}.querySelector('h2').textContent)"
+        peak = f"`{mark}${{size(memoryProcesses()[0].run.peak_bytes)}} were live`"
+        expect(one, "a marked estimate", f"{text}.includes(' ' + {peak})")
+        amounts = f"[...{PANEL}.querySelectorAll('.moment b')]"
+        marked = (
+            f"one.textContent === '0' || one.textContent[0] === '~' === {is_sampled}"
+        )
+        expect(one, "marked amounts", f"{amounts}.every((one) => {marked})")
+
+
 def table(one: Page) -> None:
     """Sort the lines by each column, search, and copy them with callees."""
     show(one, "memory")
@@ -222,5 +238,5 @@ def comparison(one: Page) -> None:
     )
 
 
-WALK = (curve, call_paths, processes, table, lane, no_markup, themes)
+WALK = (curve, call_paths, processes, estimates, table, lane, no_markup, themes)
 OF_COMPARISON = (comparison,)

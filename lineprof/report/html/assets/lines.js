@@ -11,7 +11,7 @@ const HOST_NUMBERS = [
   { name: "hostAllocs", title: "Blocks", tip: "blocks that were allocated", show: count },
   { name: "hostFreed", title: "Freed", tip: "bytes that were freed, by whatever line" },
   { name: "hostTemp", title: "Temp", tip: "bytes that were freed before the line ended" },
-].map((one) => ({ show: size, isMemory: true, ...one }));
+].map(({ show = size, ...one }) => ({ ...one, isMemory: true, show: (number) => estimate(number, show) }));
 
 /** The columns of memory with bars: the first one that is known is shown at first. */
 const LANES = ["hostPeakOwn", "hostAllocOwn"];

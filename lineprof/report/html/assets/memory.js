@@ -21,6 +21,17 @@ function memoryProcesses() {
   return data.memorySorted;
 }
 
+/** Return a number of the program's memory as `show` does; "~" marks an estimate, from samples. */
+function estimate(number, show) {
+  data.memorySampled ??= data.memory?.some?.(({ run }) => run?.sample_bytes) ?? false;
+  return `${number && data.memorySampled ? "~" : ""}${show(number)}`;
+}
+
+/** Return bytes of the program's memory. */
+function hostSize(bytes) {
+  return estimate(bytes, size);
+}
+
 /** Return the call paths of all processes: a list of tables. */
 function memoryPaths() {
   return [...new Set(memoryProcesses().map(({ paths }) => paths))];
@@ -70,7 +81,7 @@ function peakSentence(one) {
   const { function: f, line, bytes } = one.holder;
   const here = (text) => link(address("memory"), h("b", {}, text));
   return [
-    "At its peak", data.memory.length > 1 && ` in ${processName(one)}`, ", ", ns >= 0 && [here(moment(ns)), ", "], here(size(peak)), " were live",
+    "At its peak", data.memory.length > 1 && ` in ${processName(one)}`, ", ", ns >= 0 && [here(moment(ns)), ", "], here(hostSize(peak)), " were live",
     bytes > 0 && [": ", here(percent(bytes, sum(one.paths.hostPeak))), line ? [" by ", keyLink(lineKey(f, line))] : " outside of profiled lines"], ".",
   ];
 }
@@ -143,20 +154,20 @@ class MemoryCurve extends Drawing {
     this.shown = i;
     this.title.textContent = this.words(i);
     this.areas.forEach(({ of }, area) => {
-      this.amounts[area].textContent = size(of[i]);
+      this.amounts[area].textContent = hostSize(of[i]);
       this.shares[area].textContent = percent(of[i], this.live[i]) || "0%";
     });
     this.draw();
   }
 
   words(i) {
-    return `${moment(this.times[i])}: ${size(this.live[i])} live${i === this.peak ? ", the peak" : ""}`;
+    return `${moment(this.times[i])}: ${hostSize(this.live[i])} live${i === this.peak ? ", the peak" : ""}`;
   }
 
   /** Tell a moment to screen readers. */
   say(i) {
     const parts = this.areas.map(({ key, of }) => [of[i], key === undefined ? "other lines" : keyName(key)]).filter(([bytes]) => bytes).sort((a, b) => b[0] - a[0]);
-    this.said.textContent = `${this.words(i)}: ${parts.map(([bytes, name]) => `${size(bytes)} ${name}`).join(", ")}`;
+    this.said.textContent = `${this.words(i)}: ${parts.map(([bytes, name]) => `${hostSize(bytes)} ${name}`).join(", ")}`;
   }
 
   walkTo(i) {
@@ -239,7 +250,7 @@ class MemoryCurve extends Drawing {
     };
     mark(this.peak, ink, [3, 3]);
     const at = x(times[this.peak]);
-    write(`peak ${size(live[this.peak])}`, at, 9, at > width - 60 ? "right" : at < this.left + 60 ? "left" : "center", ink);
+    write(`peak ${hostSize(live[this.peak])}`, at, 9, at > width - 60 ? "right" : at < this.left + 60 ? "left" : "center", ink);
     if (this.shown !== this.peak) mark(this.shown, colour("accent"), []);
     paint.textAlign = "left";
   }
@@ -308,7 +319,7 @@ class MemoryFlame extends FlameView {
   }
 
   amount(bytes) {
-    return size(bytes);
+    return hostSize(bytes);
   }
 
   nameOf(fn) {
@@ -322,7 +333,7 @@ class MemoryFlame extends FlameView {
   }
 
   share(bytes) {
-    return `${size(bytes)}, ${percent(bytes, this.whole) || "0%"} of all`;
+    return `${hostSize(bytes)}, ${percent(bytes, this.whole) || "0%"} of all`;
   }
 
   numbers({ total, self, ofLine, blocks, fn, line }, node) {
@@ -332,7 +343,7 @@ class MemoryFlame extends FlameView {
       ["Bytes", this.share(total[node])],
       ["Own", own ? this.share(own) : "0"],
       every !== own && ["Own, all paths", this.share(every)],
-      ["Blocks allocated", count(blocks[node])],
+      ["Blocks allocated", estimate(blocks[node], count)],
     ].filter(Boolean);
   }
 }
@@ -357,7 +368,7 @@ class MemoryView extends TablesView {
     this.sentence = h("h2", { class: "sentence", "aria-live": "polite" });
     this.facts = h("ul", { class: "facts" });
     const all = memoryProcesses();
-    const options = all.map((one, i) => [i, `${processName(one)} \u00b7 peak ${size(peakOf(one))}`]);
+    const options = all.map((one, i) => [i, `${processName(one)} \u00b7 peak ${hostSize(peakOf(one))}`]);
     const picker = all.length > 1 && select("Process", options, (event) => this.choose(all[event.target.value]));
     append(panel, [
       picker && h("div", { class: "tools" }, picker, h("span", { class: "dim" }, all[0].isShared ? "The curve is that of this process, the call paths and the lines are those of all." : "The curve and the call paths are those of this process, the lines those of all.")),
@@ -372,7 +383,7 @@ class MemoryView extends TablesView {
   choose(one) {
     const { run, paths, curve } = one;
     const facts = [
-      `${size(sum(paths.hostAlloc))} in ${counted(sum(paths.hostAllocs), "block")} were allocated, ${size(sum(paths.hostTemp))} of it freed before its line ended, ${size(sum(paths.hostLive))} were live at the end`,
+      `${hostSize(sum(paths.hostAlloc))} in ${estimate(sum(paths.hostAllocs), (blocks) => counted(blocks, "block"))} were allocated, ${hostSize(sum(paths.hostTemp))} of it freed before its line ended, ${hostSize(sum(paths.hostLive))} were live at the end`,
       run?.sample_bytes && `Blocks below ${size(run.sample_bytes)} are a sample: their numbers are estimates`,
       run && !run.is_native && "Blocks of extension modules are not counted",
       run?.lost && `${counted(run.lost, "block")} could not be counted`,
@@ -454,7 +465,7 @@ function memoryOfLine(line, numbers) {
     h("tr", { title: tip }, h("th", { scope: "row" }, title), h("td", {}, show(numbers[`${name}Own`])), h("td", {}, show(numbers[name]))));
   const isPeak = numbers.hostPeak > 0;
   const paths = pathsToLine(numbers.functions, line, isPeak ? "hostPeak" : "hostAlloc");
-  const item = ({ bytes, above }) => [h("b", {}, size(bytes)), " ", above.length ? above.map((key, i) => [i ? " \u2192 " : "", keyLink(key)]) : "from outside"];
+  const item = ({ bytes, above }) => [h("b", {}, hostSize(bytes)), " ", above.length ? above.map((key, i) => [i ? " \u2192 " : "", keyLink(key)]) : "from outside"];
   const more = paths.length - MOST_PATHS;
   return [
     h("h3", {}, "Memory"),

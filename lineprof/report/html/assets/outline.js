@@ -46,7 +46,7 @@ class Outline {
       tabindex: index === this.at ? 0 : -1,
       title: `${functionName(f)}, ${functionPlace(f)}: own time ${time(functions.self[f])}`,
       focus: () => this.focused(index),
-    }, h("bdi", { class: "name" }, h("bdi", { dir: "ltr" }, functionName(f))), bytes && h("span", { class: "dim" }, unlessZero(size)(functions[bytes][f])), h("span", {}, time(functions.self[f])));
+    }, h("bdi", { class: "name" }, h("bdi", { dir: "ltr" }, functionName(f))), bytes && h("span", { class: "dim" }, unlessZero(hostSize)(functions[bytes][f])), h("span", {}, time(functions.self[f])));
     link.style.setProperty("--share", (functions.self[f] / maxima().ofFunctions).toFixed(3));
     return h("div", { class: f === this.here ? "row selected" : "row", role: "row" }, h("span", { role: "cell" }, link));
   }

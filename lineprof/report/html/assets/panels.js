@@ -252,7 +252,7 @@ class RanksView extends TablesView {
 
 /** Return the time, or the bytes of memory, that a finding is about. */
 function costOfFinding(one) {
-  return one.bytes ? size(one.bytes) : time(one.cost);
+  return one.bytes ? hostSize(one.bytes) : time(one.cost);
 }
 
 /** The tab Advice. */

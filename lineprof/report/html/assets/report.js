@@ -8,7 +8,7 @@ function headFacts() {
     clock && ns > 1.02 * clock && ["100%", time(ns)],
     measuring && ["Measuring", `${time(measuring)}, on top`],
     data.gpu && ["GPU", time(data.gpuTotal)],
-    data.memory && peakOf(memoryProcesses()[0]) && ["Peak", size(peakOf(memoryProcesses()[0]))],
+    data.memory && peakOf(memoryProcesses()[0]) && ["Peak", hostSize(peakOf(memoryProcesses()[0]))],
     ["Lines", count(hotLines().length)],
     ["Functions", count(data.functions.count)],
     data.processes.length > 1 && ["Processes", count(data.processes.length)],
