@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "memory/heap.h"
+
 /* Code-extra indices of lineprof, of the first lp_code and of the lp_mark:
  * requested once per process, because the interpreter never takes them back.
  */
@@ -181,6 +183,17 @@ lp_code_detach(lp_code *self)
     }
     self->code = NULL;
     self->next = NULL;
+}
+
+void
+lp_code_forget_events(PyObject *code)
+{
+    void *blocks[LP_EVENT_BLOCKS];
+
+    lp_event_blocks(code, blocks);
+    for (int i = 0; i < LP_EVENT_BLOCKS; i++) {
+        lp_heap_forget(blocks[i]);
+    }
 }
 
 lp_code *

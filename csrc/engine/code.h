@@ -119,6 +119,11 @@ lp_code *lp_code_take_free(lp_code *canonical);
  * freed. */
 void lp_code_detach(lp_code *self);
 
+/* [GIL] A call of the code starts, and memory is measured: what the
+ * interpreter has just allocated for its events is no memory of the program.
+ */
+void lp_code_forget_events(PyObject *code);
+
 /* Return a new empty lp_code, not attached; NULL with an exception if memory
  * is out. */
 lp_code *lp_code_new(struct lp_tracer *tracer);

@@ -180,6 +180,34 @@ lp_jumps_to_other_line(PyObject *code, Py_ssize_t offset)
 #endif
 }
 
+/* What the interpreter allocates for events of a code object, at its next call
+ * after a tool wants some.  NULL: it has not, or does not tell (3.15). */
+enum { LP_EVENT_BLOCKS = 6 };
+
+static inline void
+lp_event_blocks(PyObject *code, void *blocks[LP_EVENT_BLOCKS])
+{
+    for (int i = 0; i < LP_EVENT_BLOCKS; i++) {
+        blocks[i] = NULL;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    blocks[0] = ((PyCodeObject *)code)->_co_monitoring;
+#endif
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030F0000
+    if (blocks[0] != NULL) {
+        PyCodeObject *self = (PyCodeObject *)code;
+
+        blocks[1] = self->_co_monitoring->tools;
+        blocks[2] = self->_co_monitoring->lines;
+        blocks[3] = self->_co_monitoring->line_tools;
+        blocks[4] = self->_co_monitoring->per_instruction_opcodes;
+        blocks[5] = self->_co_monitoring->per_instruction_tools;
+    }
+#else
+    (void)code;
+#endif
+}
+
 /* True if a line event at this byte offset may be the result of a jump back.
  */
 static inline bool

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "engine/overhead_audit.h"
+#include "memory/heap.h"
 #include "record/greenlet_stacks.h"
 
 /* Return an item of a dict by name; borrowed, NULL without an exception. */
@@ -191,7 +192,9 @@ void
 lp_threads_name(lp_recorder *rec)
 {
     if (rec->name[0] == '\0') {
+        lp_heap_quiet();
         write_name(rec->python_thread, rec->name, sizeof(rec->name));
+        lp_heap_audible();
     }
 }
 

@@ -112,6 +112,9 @@ start(lp_recorder *rec, PyObject *object)
     lp_code *code = lp_code_of(object);
 
     if (code == NULL) {
+        if (LP_UNLIKELY(LP_READ(lp_the_heap.on))) {
+            lp_code_forget_events(object);
+        }
         code = lp_discovery_ask(object, PyEval_GetGlobals());
         if (code == NULL) {
 #  if LP_EVENTS_UNDO_SUPERINSTRUCTIONS

@@ -634,7 +634,7 @@ is_number_of(PyObject *number, PyFrameObject *frame)
 
 /* The objects that the interpreter made for an event are no memory of the
  * program: the frame object, what is told of an exception, and from 3.12 on a
- * number. */
+ * number and the data of events. */
 static LP_NOINLINE void
 forget_objects(PyFrameObject *frame, int what, PyObject *arg)
 {
@@ -647,6 +647,7 @@ forget_objects(PyFrameObject *frame, int what, PyObject *arg)
     }
     if (what == PyTrace_CALL) {
         lp_heap_forget(block_of(frame));
+        lp_code_forget_events(code_of(frame));
     }
     newest = LP_HAVE_MONITORING ? lp_heap_newest(&bytes) : NULL;
     if (newest != NULL && bytes >= sizeof(PyObject) + sizeof(uintptr_t) &&
