@@ -64,6 +64,17 @@ def test_the_profile_has_the_memory_of_lines(text: str, tmp_path: Path) -> None:
     check_sums(stats)
 
 
+@pytest.mark.parametrize("core", ["auto", "settrace"])
+@pytest.mark.parametrize("decorator", ["", "@profile\n"])
+def test_a_first_call_allocates_nothing(
+    decorator: str, core: str, tmp_path: Path
+) -> None:
+    functions = "def empty():\n    pass\n", "def main():\n    empty()\n"
+    text = "".join(f"{decorator}{function}" for function in functions)
+    stats = profile_of(tmp_path, f"{text}main()\n", "--core", core)
+    assert own_memory(stats, "main") == own_memory(stats, "empty") == {}
+
+
 def test_without_the_flag_there_is_none(tmp_path: Path) -> None:
     assert profile_of(tmp_path, DECORATED, "--no-memory").memory == HostMemory()
 

@@ -267,6 +267,16 @@ def test_a_line_that_allocates_nothing_has_no_bytes(above: int) -> None:
     assert {line for line in found.lines if line} == set()
 
 
+def test_the_first_call_of_a_function_has_no_bytes() -> None:
+    namespace: dict[str, Callable[..., object]] = {}
+    exec(compile(LINES, "lines.py", "exec"), namespace)
+    work, called = namespace["work"], namespace["called"]
+    profiler = new_profiler(work, called)
+    with measured() as found, profiler:
+        work((1, 2))
+    assert {line for line in found.lines if line} == set()
+
+
 def test_the_peak_is_that_of_a_staircase(clock: Clock) -> None:
     tick = clock.tick
 
