@@ -1055,7 +1055,7 @@ class _Changes(NamedTuple):
         """
         sides = change.before, change.after
         variance = sum(self.sample_bytes * sum(one) / len(one) ** 2 for one in sides)
-        return _OF_SAMPLES * variance**0.5
+        return float(_OF_SAMPLES * variance**0.5)
 
     def _same(self, side: Sequence[_Counts]) -> Times:
         """Return what changes are if both sides are the same; their bands are 0."""

@@ -18,12 +18,13 @@ import sys
 from collections import Counter
 from pathlib import Path
 from types import MethodDescriptorType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType
 
 OUT, PROGRAM = sys.argv[1:]
+monitoring: Any = getattr(sys, "monitoring", None)  # from 3.12 on
 BOUND = sys.getsizeof("".join)
 SMALL_INT, INT = 256, 32  # the largest that there is only once; bytes of a larger one
 TABLE = 64 if sys.version_info >= (3, 13) else 72
@@ -73,8 +74,8 @@ def resumed(_: CodeType, offset: int) -> None:
         add(sys._getframe(1), INT)  # noqa: SLF001
 
 
-MISSING = sys.monitoring.MISSING
-EVENTS = sys.monitoring.events
+MISSING = monitoring.MISSING
+EVENTS = monitoring.events
 CALLBACKS = {
     EVENTS.PY_START: started,
     EVENTS.PY_RESUME: resumed,
@@ -87,14 +88,14 @@ CALLBACKS = {
 def main() -> None:
     """Run the program, and write the numbers."""
     sys.argv = [PROGRAM]
-    sys.monitoring.use_tool_id(TOOL, "profile_objects")
+    monitoring.use_tool_id(TOOL, "profile_objects")
     for event, callback in CALLBACKS.items():
-        sys.monitoring.register_callback(TOOL, event, callback)
-    sys.monitoring.set_events(TOOL, sum(CALLBACKS))
+        monitoring.register_callback(TOOL, event, callback)
+    monitoring.set_events(TOOL, sum(CALLBACKS))
     try:
         runpy.run_path(PROGRAM, run_name="__main__")
     finally:
-        sys.monitoring.set_events(TOOL, 0)
+        monitoring.set_events(TOOL, 0)
     text = json.dumps({"blocks": blocks, "bytes": sizes})
     Path(OUT).write_text(text, encoding="utf-8")
 
