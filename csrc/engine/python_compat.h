@@ -59,22 +59,34 @@ lp_code_extra_set(PyObject *code, Py_ssize_t index, void *extra)
 }
 
 /* Tables that the interpreter makes of a code object when it first sends
- * events of it. */
-enum { LP_MAX_EVENT_TABLES = 4 };
+ * events of it, from 3.12 on the one that has the others first.  From 3.14 on
+ * nobody may know which of its words are tables: all words are given. */
+enum { LP_MAX_EVENT_TABLES = 17 };
 
-static inline void
+static inline size_t
 lp_code_event_tables(PyObject *code, void *tables[LP_MAX_EVENT_TABLES])
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030E0000
+    void *const *data = (void *)((PyCodeObject *)code)->_co_monitoring;
+    size_t n = 0;
+
+    tables[n++] = (void *)data;
+    while (data != NULL && n < LP_MAX_EVENT_TABLES) {
+        tables[n] = data[n - 1];
+        n++;
+    }
+    return n;
+#elif PY_VERSION_HEX >= 0x030C0000
     const _PyCoMonitoringData *data = ((PyCodeObject *)code)->_co_monitoring;
 
     tables[0] = (void *)data;
     tables[1] = data == NULL ? NULL : data->tools;
     tables[2] = data == NULL ? NULL : data->lines;
     tables[3] = data == NULL ? NULL : data->line_tools;
+    return 4;
 #else
     tables[0] = ((PyCodeObject *)code)->_co_linearray;
-    tables[1] = tables[2] = tables[3] = NULL;
+    return 1;
 #endif
 }
 

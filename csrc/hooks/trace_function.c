@@ -643,9 +643,9 @@ forget_tables(PyFrameObject *frame)
 {
     PyCodeObject *code = PyFrame_GetCode(frame); /* owned */
     void *tables[LP_MAX_EVENT_TABLES];
+    size_t n = lp_code_event_tables((PyObject *)code, tables);
 
-    lp_code_event_tables((PyObject *)code, tables);
-    for (size_t i = 0; i < LP_MAX_EVENT_TABLES; i++) {
+    for (size_t i = 0; i < n; i++) {
         lp_heap_forget(tables[i]);
     }
     Py_DECREF(code);
