@@ -235,10 +235,10 @@ def test_a_metric_is_refused_where_all_numbers_are(
 def test_the_svg_has_a_graph_of_the_peak() -> None:
     root = ET.fromstring(content(example(), "svg"))  # noqa: S314  # our own
     texts = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "memory at the peak, by what allocated it: 44.500KB" in texts
+    assert "memory at the peak, by what allocated it: 44.50 kB" in texts
     titles = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert "serve (cache.py:1)\n42.000KB, 94.38 % of all\n0B of its own" in titles
-    assert f"{OUTSIDE}\n2.5000KB, 5.62 % of all" in titles
+    assert "serve (cache.py:1)\n42.00 kB, 94.38 % of all\n0 B of its own" in titles
+    assert f"{OUTSIDE}\n2.500 kB, 5.62 % of all" in titles
 
 
 # speedscope.
