@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
+from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.comparison.alignment import LineMatcher, paired_functions
@@ -1055,7 +1056,7 @@ class _Changes(NamedTuple):
         """
         sides = change.before, change.after
         variance = sum(self.sample_bytes * sum(one) / len(one) ** 2 for one in sides)
-        return float(_OF_SAMPLES * variance**0.5)
+        return _OF_SAMPLES * sqrt(variance)
 
     def _same(self, side: Sequence[_Counts]) -> Times:
         """Return what changes are if both sides are the same; their bands are 0."""

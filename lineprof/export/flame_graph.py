@@ -20,6 +20,7 @@ from lineprof.export.tables import csv_remarks
 from lineprof.files import encoded
 from lineprof.model.names import names_of_profile
 from lineprof.model.records import NO_NODE
+from lineprof.report.memory_format import marker
 from lineprof.report.text_grid import in_bytes, in_words
 from lineprof.source import sources_of
 
@@ -317,9 +318,14 @@ def _graphs(profile: Profile) -> list[_Graph]:
         title = "GPU time, copies too, by what launched it"
         graphs.append(_Graph(title=title, layout=gpu))
     memory = layout(memory_flames(profile, "peak_bytes"))
+    mark = marker(profile.memory)
+
+    def in_size(size: int) -> str:
+        return in_bytes(mark(size))
+
     if memory.root.ns:
         title = "memory at the peak, by what allocated it"
-        graphs.append(_Graph(title=title, layout=memory, in_words=in_bytes))
+        graphs.append(_Graph(title=title, layout=memory, in_words=in_size))
     return graphs
 
 

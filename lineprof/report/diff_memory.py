@@ -66,9 +66,10 @@ def _sentence(changes: Mapping[str, Change]) -> str:
     parts = []
     for name in ("peak_bytes", "live_bytes", "alloc_bytes"):
         if name in changes:
-            words = in_proportion(changes[name])
+            change = changes[name]
+            words = "" if change.is_noise else in_proportion(change)
             after = f", {words}" if words else ""
-            parts.append(f"{WORDS[name]} {both(changes[name])}{after}")
+            parts.append(f"{WORDS[name]} {both(change)}{after}")
     return "; ".join(parts)
 
 

@@ -185,7 +185,11 @@ def memory(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     rows = _lines(profile)
     names = names_of_profile(profile)
     context = Context(terminal=terminal, names=names, sources=sources)
+    runs = len(profile.memory.runs)
     for part in _PARTS:
+        if part.name == "peak_bytes" and runs > 1:
+            heading = f"At the peaks of {runs} processes, by own bytes"
+            part = part._replace(heading=heading)  # noqa: PLW2901  # in words
         yield ""
         yield from _table(part, rows, context, options)
     yield ""
@@ -349,7 +353,7 @@ def _table(
             f"{counted(len(more), 'more line')}:"
             f" {in_bytes(more[0].mark(sum(map(size, more))))}"
         )
-    if part is _PARTS[0] and " -> " in rows[0].path:
+    if part.name == "peak_bytes" and " -> " in rows[0].path:
         arrow = f" {box_characters_of(terminal).arrow} "
         yield from _wrapped(
             f"The first by: {rows[0].path.replace(' -> ', arrow)}", terminal

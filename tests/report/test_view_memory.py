@@ -323,6 +323,7 @@ def test_processes_have_peaks_of_their_own_and_sums_say_so() -> None:
     assert any(
         "sums over 2 processes; a line's peak is the sum" in one for one in lines
     )
+    assert "At the peaks of 2 processes, by own bytes, 8.000 MB" in lines
     table = lines_of(of_two_processes(), "text")
     assert "Peak: a line's is the sum of its parts of 2 peaks" in table
 
