@@ -99,6 +99,10 @@ thread_ended(void *arg)
 {
     lp_recorder *rec = arg;
 
+    /* Another thread may be given the recorder now; what this one still frees
+     * it frees as a thread without one. */
+    lp_memory_of_thread.thread = NULL;
+    lp_memory_of_thread.has_ended = true;
     __atomic_store_n(&rec->finished, 1, __ATOMIC_RELEASE);
 }
 

@@ -26,7 +26,9 @@ static bool is_probed; /* it has come */
 static LP_NOINLINE void *
 pass_malloc(int domain, void *context, size_t bytes)
 {
-    is_probed |= lp_memory_of_thread.inside == PROBE;
+    if (lp_memory_of_thread.inside == PROBE) {
+        is_probed = true; /* other threads, without the GIL, leave it alone */
+    }
     return below[domain].malloc(context, bytes);
 }
 

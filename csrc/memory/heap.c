@@ -37,17 +37,25 @@ static lp_heap_thread *main_thread; /* (atomic) */
 static lp_heap_thread *
 new_thread(void)
 {
-    uint32_t number = __atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED);
+    uint32_t number = LP_READ(n_threads);
 
+    while (number < MAX_THREADS &&
+           !__atomic_compare_exchange_n(&n_threads, &number, number + 1, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
     return number < MAX_THREADS ? &threads[number] : NULL;
 }
 
-/* Nothing is known of the thread's lines. */
+/* Nothing is known of the thread's lines.  A hook that it has not left since
+ * the last session may still count a block there. */
 static void
 forget_lines(lp_heap_thread *self)
 {
     self->newest = NULL;
-    self->last = (lp_known_line){.line = &lp_no_line, .hits = &no_hits};
+    self->last = (lp_known_line){.line = &lp_no_line,
+                                 .hits = &no_hits,
+                                 .site = lp_the_heap.sites,
+                                 .number = LP_NO_PATH + 1};
     for (int i = 0; i < LP_KNOWN_LINES; i++) {
         self->known[i] = self->last;
     }
@@ -235,11 +243,18 @@ lp_heap_added_large(lp_heap_thread *thread, const lp_known_line *known,
     return block;
 }
 
+/* This thread's recorder, or NULL. */
+static lp_recorder *
+own_recorder(void)
+{
+    return lp_memory_of_thread.has_ended ? NULL : lp_current_recorder;
+}
+
 /* Count a block of this thread, which has a recorder or not. */
 static void
 add(void *block, const lp_sample *sample)
 {
-    lp_recorder *rec = lp_current_recorder;
+    lp_recorder *rec = own_recorder();
     lp_heap_thread *self = rec == NULL ? NULL : begin_thread(rec);
     const lp_known_line *line = NULL;
     lp_heap_block entry = {sample->bytes, LP_NO_PATH + 1, 0};
@@ -351,8 +366,8 @@ lp_heap_look(void)
 {
     lp_ticks took = lp_curve_take(lp_the_heap.clock);
 
-    if (took != 0 && lp_current_recorder != NULL) {
-        lp_own_work_was_short(lp_current_recorder, took);
+    if (took != 0 && own_recorder() != NULL) {
+        lp_own_work_was_short(own_recorder(), took);
     }
 }
 
@@ -474,14 +489,6 @@ lp_heap_audible(void)
 /* -- the session ----------------------------------------------------------
  */
 
-static uint32_t
-threads_used(void)
-{
-    uint32_t n = LP_READ(n_threads);
-
-    return n < MAX_THREADS ? n : MAX_THREADS;
-}
-
 ptrdiff_t lp_memory_offset;
 
 static void *
@@ -491,11 +498,14 @@ offset_here(void *answer)
     return NULL;
 }
 
-/* A module's thread-local variables are most often in memory that all threads
- * have at the same place; else two threads differ. */
+/* A module's thread-local variables are in the block that lies right below
+ * each thread pointer, at one place in all threads for ever, or in memory that
+ * malloc gave, anywhere.  glibc puts a new thread's block at the end of its
+ * stack, which malloc never gives: near there it is the block. */
 static void
 find_offset(void)
 {
+    enum { NEAR = 16384 }; /* bytes that each stack has */
     ptrdiff_t here, there = 0;
     pthread_t thread;
 
@@ -503,7 +513,8 @@ find_offset(void)
         return;
     }
     offset_here(&here);
-    if (pthread_create(&thread, NULL, offset_here, &there) == 0) {
+    if (here < 0 && here >= -NEAR &&
+        pthread_create(&thread, NULL, offset_here, &there) == 0) {
         pthread_join(thread, NULL);
         lp_memory_offset = here == there ? here : 0;
     }
@@ -526,7 +537,7 @@ begin(void)
     lp_the_heap.peak_at = 0;
     lp_the_heap.lost = 0;
     main_thread = NULL;
-    for (uint32_t i = 0; i < threads_used(); i++) {
+    for (uint32_t i = 0; i < LP_READ(n_threads); i++) {
         forget_lines(&threads[i]);
         threads[i].is_main = false;
     }
@@ -649,7 +660,7 @@ lp_heap_side_bytes(void)
 {
     uint64_t bytes = lp_shadow_bytes() + lp_large_bytes() + lp_curve_bytes() +
                      lp_pages_used(lp_the_heap.sites, site_bytes) +
-                     threads_used() * sizeof(lp_heap_thread);
+                     LP_READ(n_threads) * sizeof(lp_heap_thread);
 
     return bytes;
 }

@@ -89,7 +89,8 @@ void lp_heap_commit_peak(int64_t live);
 extern ptrdiff_t lp_memory_offset;
 
 #ifdef __has_builtin
-#  if __has_builtin(__builtin_thread_pointer) && defined(__x86_64__)
+#  if __has_builtin(__builtin_thread_pointer) && defined(__x86_64__) &&        \
+      defined(__GLIBC__)
 #    define LP_HAVE_THREAD_POINTER 1
 #  endif
 #endif
@@ -246,8 +247,9 @@ lp_heap_is_open(const lp_heap_thread *thread, const lp_site *site,
     const lp_line *line = LP_READ(site->line);
     const lp_frame *frame = LP_READ(rec->frames) + LP_READ(site->frame);
 
-    /* An open line is there to be read; another one may not be. */
-    return LP_READ(frame->line) == line && frame <= LP_READ(rec->top) &&
+    /* The array may be another greenlet's, and shorter.  An open line is
+     * there to be read; another one may not be. */
+    return frame <= LP_READ(rec->top) && LP_READ(frame->line) == line &&
            line != NULL &&
            ((uint32_t)LP_READ(line->hits) & LP_STAMP_MASK) == stamp;
 }

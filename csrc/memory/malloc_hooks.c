@@ -97,9 +97,18 @@ below(size_t which)
     return __atomic_load_n(&functions[which], __ATOMIC_RELAXED);
 }
 
+/* The hooks count; they may have to stay when they are off. */
+static bool is_on; /* (atomic) */
+
+static inline bool
+begin(void)
+{
+    return __atomic_load_n(&is_on, __ATOMIC_RELAXED) && lp_heap_enter();
+}
+
 /* --- malloc and its family ----------------------------------------------- */
 
-/* Count what an allocator gave; `counts` is what lp_heap_enter() said. */
+/* Count what an allocator gave; `counts` is what begin() said. */
 static inline void *
 counted(bool counts, void *block, size_t bytes)
 {
@@ -113,7 +122,7 @@ counted(bool counts, void *block, size_t bytes)
 static void *
 hook_malloc(size_t bytes)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
 
     return counted(counts, ((allocate *)below(LP_malloc))(bytes), bytes);
 }
@@ -121,7 +130,7 @@ hook_malloc(size_t bytes)
 static void *
 hook_valloc(size_t bytes)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
 
     return counted(counts, ((allocate *)below(LP_valloc))(bytes), bytes);
 }
@@ -129,7 +138,7 @@ hook_valloc(size_t bytes)
 static void *
 hook_pvalloc(size_t bytes)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
 
     return counted(counts, ((allocate *)below(LP_pvalloc))(bytes), bytes);
 }
@@ -137,7 +146,7 @@ hook_pvalloc(size_t bytes)
 static void *
 hook_calloc(size_t n, size_t size)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
 
     return counted(counts, ((allocate_two *)below(LP_calloc))(n, size),
                    n * size);
@@ -146,7 +155,7 @@ hook_calloc(size_t n, size_t size)
 static void *
 hook_aligned_alloc(size_t alignment, size_t bytes)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
 
     return counted(counts,
                    ((allocate_two *)below(LP_aligned_alloc))(alignment, bytes),
@@ -156,7 +165,7 @@ hook_aligned_alloc(size_t alignment, size_t bytes)
 static void *
 hook_memalign(size_t alignment, size_t bytes)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
 
     return counted(
         counts, ((allocate_two *)below(LP_memalign))(alignment, bytes), bytes);
@@ -165,7 +174,7 @@ hook_memalign(size_t alignment, size_t bytes)
 static int
 hook_posix_memalign(void **block, size_t alignment, size_t bytes)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
     int error = ((allocate_aligned *)below(LP_posix_memalign))(
         block, alignment, bytes);
 
@@ -197,7 +206,7 @@ hook_realloc(void *block, size_t bytes)
     reallocate *function = below(LP_realloc);
     lp_heap_block taken;
 
-    if (!lp_heap_enter()) {
+    if (!begin()) {
         return function(block, bytes);
     }
     taken = lp_heap_take(block);
@@ -209,20 +218,23 @@ hook_reallocarray(void *block, size_t n, size_t size)
 {
     reallocate_array *function = below(LP_reallocarray);
     lp_heap_block taken;
+    size_t bytes;
 
-    if (!lp_heap_enter()) {
+    if (!begin()) {
         return function(block, n, size);
     }
     taken = lp_heap_take(block);
-    return reallocated(block, taken, function(block, n, size),
-                       n == 0 ? 0 : n * size);
+    if (__builtin_mul_overflow(n, size, &bytes)) {
+        bytes = SIZE_MAX; /* it will fail */
+    }
+    return reallocated(block, taken, function(block, n, size), bytes);
 }
 
 /* Inside of another hook nothing is done: its blocks have no entries. */
 static inline void
 count_freed(void *block)
 {
-    if (lp_heap_enter()) {
+    if (begin()) {
         lp_heap_leave();
         lp_heap_freed(lp_heap_take(block));
     }
@@ -250,7 +262,7 @@ hook_cfree(void *block)
       static void *hook##name(size_t bytes, uintptr_t second,                 \
                               uintptr_t third)                                \
       {                                                                       \
-          bool counts = lp_heap_enter();                                      \
+          bool counts = begin();                                      \
           void *block;                                                        \
                                                                               \
           if (counts) {                                                       \
@@ -294,7 +306,7 @@ static inline void *
 map_with(map *function, void *start, size_t bytes, int protection, int flags,
          int file, off_t offset)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
     lp_cut cut;
     void *given;
 
@@ -355,7 +367,7 @@ hook_munmap(void *start, size_t bytes)
 static void *
 hook_mremap(void *start, size_t old_bytes, size_t bytes, int flags, ...)
 {
-    bool counts = lp_heap_enter();
+    bool counts = begin();
     void *wanted = NULL, *given;
     bool was_memory;
     lp_cut cut, covered;
@@ -418,9 +430,18 @@ depends_on_caller(const char *name, const void *caller)
 static __attribute__((noinline)) void *
 open_and_follow(const char *name, int mode)
 {
-    void *library = ((open_library *)below(LP_dlopen))(name, mode);
+    open_library *function = below(LP_dlopen);
+    void *library, *known = NULL;
 
-    if (library != NULL) {
+    if (lp_patches_list_may_be_locked()) {
+        known = function(name, RTLD_LAZY | RTLD_NOLOAD);
+    }
+    library = function(name, mode);
+    if (known != NULL) {
+        dlclose(known);
+    }
+    else if (library != NULL) {
+        lp_patches_list_is_free();
         lp_patches_follow();
     }
     return library;
@@ -483,6 +504,7 @@ lp_malloc_hooks_on(void)
     if (!lp_patches_apply(patches, N_FUNCTIONS)) {
         return false;
     }
+    __atomic_store_n(&is_on, true, __ATOMIC_RELAXED);
     if (getenv(ARROW_POOL) == NULL) {
         pool_is_ours = setenv(ARROW_POOL, "system", 0) == 0;
     }
@@ -492,6 +514,7 @@ lp_malloc_hooks_on(void)
 void
 lp_malloc_hooks_off(void)
 {
+    __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
     lp_patches_restore();
     if (pool_is_ours) {
         const char *now = getenv(ARROW_POOL);

@@ -47,7 +47,9 @@ lp_pages_clear(void *pages, size_t bytes)
 #ifdef __linux__
     int error = errno;
 
-    madvise(pages, bytes, MADV_DONTNEED);
+    if (madvise(pages, bytes, MADV_DONTNEED) != 0) {
+        memset(pages, 0, bytes); /* they are locked */
+    }
     errno = error;
 #else
     memset(pages, 0, bytes);

@@ -90,6 +90,11 @@ static struct {
     unsigned long long loads;   /* likewise; one after a try that failed */
 } state;
 
+/* The process was forked: a thread that the child does not have may hold the
+ * lock of the list of objects for ever.  Then hooks stay where they are, and
+ * nothing is counted, until the child has loaded a library. */
+static bool list_may_be_locked;
+
 /* One thread at a time is at work.  Others leave word and go on: they may
  * hold a lock of the loader for which that one waits. */
 static bool at_work;
@@ -754,7 +759,7 @@ lp_patches_follow(void)
             return; /* who is at work sees the request */
         }
         done = __atomic_load_n(&requests, __ATOMIC_SEQ_CST);
-        if (state.patches != NULL) {
+        if (state.patches != NULL && !list_may_be_locked) {
             patch_new_objects();
         }
         end_work();
@@ -779,6 +784,10 @@ lp_patches_apply(const lp_symbol_patch *patches, size_t n)
     }
     lp_patches_restore();
     wait_for_work();
+    if (state.patches != NULL) { /* they stayed */
+        end_work();
+        return state.patches == patches;
+    }
     state.patches = patches;
     state.n = n;
     state.counts = (lp_patch_counts){0};
@@ -847,7 +856,7 @@ void
 lp_patches_restore(void)
 {
     wait_for_work();
-    if (state.patches != NULL) {
+    if (state.patches != NULL && !list_may_be_locked) {
         count_all();
         dl_iterate_phdr(restore_object, NULL);
         state.patches = NULL;
@@ -861,7 +870,7 @@ lp_patches_count(void)
     lp_patch_counts counts;
 
     wait_for_work();
-    if (state.patches != NULL) {
+    if (state.patches != NULL && !list_may_be_locked) {
         count_all();
     }
     counts = state.counts;
@@ -899,44 +908,54 @@ lp_patches_after_fork_in_child(void)
         state.n_known = state.capacity = 0;
         state.loads = 0;
     }
+    list_may_be_locked = state.patches != NULL;
     end_work();
+}
+
+bool
+lp_patches_list_may_be_locked(void)
+{
+    return __atomic_load_n(&list_may_be_locked, __ATOMIC_RELAXED);
+}
+
+void
+lp_patches_list_is_free(void)
+{
+    __atomic_store_n(&list_may_be_locked, false, __ATOMIC_RELAXED);
 }
 
 /* --- callers ------------------------------------------------------------- */
 
-typedef struct search_path {
-    const void *address;
-    bool inherited;
-    bool found;
-} search_path;
-
-static int
-look_at_caller(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    search_path *self = arg;
-    elf_object object;
-
-    (void)size;
-    if (!read_object(info, &object) ||
-        !has_address(&object, self->address, PF_X)) {
-        return 0;
-    }
-    for (const ElfW(Dyn) *entry = object.dynamic; entry->d_tag != DT_NULL;
-         entry++) {
-        self->found |= entry->d_tag == DT_RPATH ||
-                       (entry->d_tag == DT_RUNPATH && !self->inherited);
-    }
-    return 1;
-}
-
+#  ifdef __GLIBC__
+/* By a lock of the loader that a forked child has. */
 bool
 lp_caller_has_search_path(const void *address, bool inherited)
 {
-    search_path found = {.address = address, .inherited = inherited};
+    Dl_info ignored;
+    struct link_map *object = NULL;
 
-    dl_iterate_phdr(look_at_caller, &found);
-    return found.found;
+    if (dladdr1(address, &ignored, (void **)&object, RTLD_DL_LINKMAP) == 0 ||
+        object == NULL) {
+        return false;
+    }
+    for (const ElfW(Dyn) *entry = object->l_ld; entry->d_tag != DT_NULL;
+         entry++) {
+        if (entry->d_tag == DT_RPATH ||
+            (entry->d_tag == DT_RUNPATH && !inherited)) {
+            return true;
+        }
+    }
+    return false;
 }
+#  else
+bool
+lp_caller_has_search_path(const void *address, bool inherited)
+{
+    (void)address;
+    (void)inherited;
+    return false; /* other loaders do not ask */
+}
+#  endif
 
 #else
 

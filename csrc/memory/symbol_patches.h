@@ -57,8 +57,8 @@ bool lp_patches_apply(const lp_symbol_patch *patches, size_t n);
  * locks, as dlsym() does. */
 void lp_patches_follow(void);
 
-/* [GIL] Restore the functions below, in slots that still hold our hooks.
- * Idempotent. */
+/* [GIL] Restore the functions below, in slots that still hold our hooks; in a
+ * forked child they may stay.  Idempotent. */
 void lp_patches_restore(void);
 
 /* [GIL] Counts, as they are now or were when the patches were restored. */
@@ -71,6 +71,12 @@ void lp_patches_before_fork(void);
 void lp_patches_after_fork(void);
 
 void lp_patches_after_fork_in_child(void);
+
+/* [ANY] True in a forked child that had patches, until it is told that it has
+ * loaded an object, for which the loader locks its list. */
+bool lp_patches_list_may_be_locked(void);
+
+void lp_patches_list_is_free(void);
 
 /* [ANY] True if the object that has this address among its code names places
  * in which the loader searches for libraries: for those that it opens, or

@@ -40,9 +40,10 @@ memory_start(PyObject *Py_UNUSED(module), PyObject *args)
 {
     lp_call_paths *paths;
     const char *why;
+    long long interval;
     int native;
 
-    if (!PyArg_ParseTuple(args, "Lp:memory_start", &sample, &native)) {
+    if (!PyArg_ParseTuple(args, "Lp:memory_start", &interval, &native)) {
         return NULL;
     }
     why = reason();
@@ -53,12 +54,14 @@ memory_start(PyObject *Py_UNUSED(module), PyObject *args)
     lp_tracer_free_retired();
     paths = lp_call_paths_of_process();
     if (paths == NULL || !lp_heap_start(paths, &lp_the_engine.clock,
-                                        sample > 0 ? (uint64_t)sample : 0)) {
+                                        interval > 0 ? (uint64_t)interval
+                                                     : 0)) {
         PyErr_SetString(PyExc_RuntimeError,
                         "there is no memory for the tables of live blocks");
         return NULL;
     }
     was_started = true;
+    sample = interval;
     lp_python_allocators_on();
     is_native = native && lp_malloc_hooks_on();
     Py_RETURN_NONE;

@@ -23,6 +23,8 @@ before(void)
     lp_live_before_fork();
     lp_call_paths_before_fork();
     lp_own_work_end(&work);
+    /* What another library allocates around the fork must add no path. */
+    lp_memory_of_thread.own_work++;
 }
 
 static void
@@ -32,6 +34,7 @@ in_parent(void)
 
     lp_own_work_begin(&work, lp_current_recorder);
     lp_call_paths_after_fork();
+    lp_memory_of_thread.own_work--;
     lp_live_after_fork();
     lp_sampler_after_fork();
     lp_own_work_end(&work);
@@ -41,6 +44,7 @@ static void
 in_child(void)
 {
     lp_call_paths_after_fork();
+    lp_memory_of_thread.own_work--;
     lp_live_after_fork_in_child();
     lp_sampler_after_fork_in_child();
     for (int i = 0; i < n_followers; i++) {

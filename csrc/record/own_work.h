@@ -40,6 +40,7 @@ typedef struct lp_memory_here {
     int64_t until;                 /* bytes to the next sample */
     uint64_t random;
     uint32_t session; /* for which these two are valid */
+    bool has_ended;   /* its recorder may be another thread's */
 } lp_memory_here;
 
 extern _Thread_local lp_memory_here lp_memory_of_thread;

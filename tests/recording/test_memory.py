@@ -481,3 +481,12 @@ def test_a_forked_child_begins_at_nothing() -> None:
     assert is_right(first, 1000)
     assert is_right(child, 300)
     assert is_right(last, 1500)
+
+
+def test_a_start_that_is_refused_changes_nothing() -> None:
+    with measured(sample=123_456):
+        with pytest.raises(RuntimeError, match="another profiler"):
+            core.memory_start(0, False)
+        snapshot = core.memory_snapshot()
+    assert snapshot is not None
+    assert snapshot["sample"] == 123_456

@@ -1,13 +1,19 @@
 /* The heap: blocks, and the lines that they are charged to. */
 #include "memory/heap.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "memory/curve.h"
 #include "memory/heap_path.h"
 #include "memory/heap_session.h"
+#include "memory/pages.h"
+#include "record/greenlet_stacks.h"
 #include "record/thread_double.h"
 
 static lp_ticks now;
@@ -418,6 +424,77 @@ random_programs_are_as_their_model(void)
 }
 
 static void
+a_deep_line_of_another_greenlet_is_not_looked_for(void)
+{
+    enum { DEPTH = 3000 };
+    static const int greenlets[2];
+    uint32_t path;
+
+    start(0);
+    for (uint32_t i = 0; i < DEPTH; i++) {
+        enter(made, i % CODES);
+        line(made, 1);
+    }
+    allocate(at(0x100), 10);
+    path = lp_current_path(made->rec, &made->paths);
+    CHECK(lp_stacks_switch(made->rec, &greenlets[1], 0));
+    release(at(0x100));
+    CHECK(is(lp_heap_sum_of(path), 1, 10, 10, 0));
+    CHECK(lp_stacks_switch(made->rec, NULL, 0));
+    stop();
+}
+
+/* What another library does around a fork. */
+static void
+allocate_on_a_new_line(void)
+{
+    static uint32_t at_line = 2;
+
+    if (lp_heap_is_on() && depth_of(made) > 0) {
+        line(made, at_line++);
+        allocate(at(0x100), 10);
+        release(at(0x100));
+    }
+}
+
+static void
+others_may_allocate_around_a_fork(void)
+{
+    int status = -1;
+    pid_t child;
+
+    CHECK(lp_heap_start(lp_call_paths_of_process(), &the_clock, 0));
+    enter(made, 0);
+    line(made, 1);
+    alarm(20);
+    child = fork();
+    if (child == 0) {
+        alarm(20);
+        allocate_on_a_new_line();
+        _exit(lp_heap_sum_of(lp_current_path(
+                                 made->rec, lp_call_paths_of_process()))
+                  .alloc_bytes != 10);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    alarm(0);
+    stop();
+}
+
+static void
+locked_pages_are_cleared_too(void)
+{
+    enum { BYTES = 1 << 16 };
+    char *pages = lp_pages_map(BYTES);
+
+    pages[0] = pages[BYTES - 1] = 1;
+    if (mlock(pages, 4096) == 0) {
+        lp_pages_clear(pages, BYTES);
+        CHECK(pages[0] == 0 && pages[BYTES - 1] == 0);
+    }
+    lp_pages_unmap(pages, BYTES);
+}
+
+static void
 samples_are_right_in_sum(void)
 {
     enum { N = 400000 };
@@ -488,6 +565,7 @@ tables_that_are_only_read_take_no_memory(void)
 int
 main(void)
 {
+    pthread_atfork(allocate_on_a_new_line, NULL, allocate_on_a_new_line);
     lp_clock_set_source(&the_clock, read_now);
     made = set_up();
     lp_current_recorder = made->rec;
@@ -505,6 +583,9 @@ main(void)
     a_hook_below_another_one_passes();
     many_large_blocks_make_the_table_grow();
     random_programs_are_as_their_model();
+    a_deep_line_of_another_greenlet_is_not_looked_for();
+    locked_pages_are_cleared_too();
+    others_may_allocate_around_a_fork();
     samples_are_right_in_sum();
     the_curve_has_few_moments_and_the_highest();
     tables_that_are_only_read_take_no_memory();

@@ -58,6 +58,8 @@ a_realloc_moves_a_block_and_may_fail(const allocating *al)
     CHECK(heap.moved == 1);
     CHECK(heap_bytes(moved) == 100000);
     CHECK(al->reallocarray(moved, SIZE_MAX / 2, 3) == NULL);
+    CHECK(al->reallocarray(moved, (size_t)1 << 32, (size_t)1 << 32) == NULL);
+    CHECK(heap_bytes(moved) == 100000);
     CHECK(heap_bytes(moved) == 100000);
     al->free(al->reallocarray(moved, 10, 20));
     CHECK(heap.live == 0);

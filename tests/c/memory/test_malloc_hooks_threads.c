@@ -2,6 +2,7 @@
  * Arguments: the double memory/allocating.c, and another copy of it. */
 #include "memory/malloc_hooks.h"
 
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
@@ -147,6 +148,65 @@ children_work_that_were_forked_amid_mappings(void)
     lp_malloc_hooks_off();
 }
 
+static bool is_reading; /* a thread reads the list of objects (atomic) */
+
+static int
+stay(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)info;
+    (void)size;
+    (void)arg;
+    __atomic_store_n(&is_reading, true, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&done, __ATOMIC_ACQUIRE)) {
+        usleep(1000);
+    }
+    return 1;
+}
+
+static void *
+read_objects(void *arg)
+{
+    (void)arg;
+    dl_iterate_phdr(stay, NULL);
+    return NULL;
+}
+
+/* The child has the loader's lock, and not the thread that holds it. */
+static void
+a_child_needs_no_lock_of_the_loader(void)
+{
+    pthread_t thread;
+    pid_t child;
+    int status = -1;
+
+    __atomic_store_n(&done, false, __ATOMIC_RELAXED);
+    CHECK(lp_malloc_hooks_on());
+    CHECK(pthread_create(&thread, NULL, read_objects, NULL) == 0);
+    while (!__atomic_load_n(&is_reading, __ATOMIC_ACQUIRE)) {
+        usleep(1000);
+    }
+    child = fork();
+    if (child == 0) {
+        alarm(20);
+        heap_reset();
+        CHECK(al.find(NULL, "malloc") != NULL);
+        CHECK(lp_malloc_hooks_note(0) == NULL);
+        lp_malloc_hooks_off();
+        lp_malloc_hooks_off();
+        al.churn(5, 100);
+        CHECK(heap.added == 0);
+        CHECK(lp_malloc_hooks_on());
+        al.churn(5, 100);
+        CHECK(heap.added == 10);
+        lp_malloc_hooks_off();
+        _exit(check_failures);
+    }
+    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    lp_malloc_hooks_off();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -156,5 +216,6 @@ main(int argc, char **argv)
     hooks_go_on_and_off_while_threads_allocate();
     threads_on_parts_of_one_mapping_lose_nothing();
     children_work_that_were_forked_amid_mappings();
+    a_child_needs_no_lock_of_the_loader();
     return check_failures;
 }
