@@ -90,6 +90,29 @@ forget_number(PyObject *number)
     }
 }
 
+#  if PY_VERSION_HEX >= 0x030E0000
+
+/* Nor is the list of copies of the code that are out of date, which it makes
+ * and frees when it changes the events of a code object.  If it had no freed
+ * list to take, it keeps this one. */
+static LP_NOINLINE void
+forget_list(void)
+{
+    enum { BEFORE = 2 * sizeof(uintptr_t) }; /* of the collector of garbage */
+    size_t bytes = 0;
+    char *block = lp_heap_newest(&bytes);
+
+    if (block != NULL && bytes == BEFORE + sizeof(PyListObject)) {
+        PyObject *list = (PyObject *)(void *)(block + BEFORE);
+
+        if (Py_TYPE(list) == &PyList_Type && Py_REFCNT(list) == 0) {
+            lp_heap_forget(block);
+        }
+    }
+}
+
+#  endif
+
 /* Nor is a table that it makes of a code object when the code first runs. */
 LP_INLINE void
 forget_table(PyObject *code)
@@ -97,6 +120,9 @@ forget_table(PyObject *code)
     if (LP_UNLIKELY(LP_READ(lp_the_heap.on))) {
         void *tables[LP_MAX_EVENT_TABLES];
 
+#  if PY_VERSION_HEX >= 0x030E0000
+        forget_list();
+#  endif
         lp_code_event_tables(code, tables);
         lp_heap_forget(tables[0]); /* the others are made by lineprof's work */
     }
