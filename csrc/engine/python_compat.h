@@ -181,7 +181,8 @@ lp_jumps_to_other_line(PyObject *code, Py_ssize_t offset)
 }
 
 /* What the interpreter allocates for events of a code object, at its next call
- * after a tool wants some.  NULL: it has not, or does not tell (3.15). */
+ * after a tool wants some; in 3.11 also the room for our mark.  NULL: it has
+ * not, or does not tell (3.15). */
 enum { LP_EVENT_BLOCKS = 6 };
 
 static inline void
@@ -192,6 +193,9 @@ lp_event_blocks(PyObject *code, void *blocks[LP_EVENT_BLOCKS])
     }
 #if PY_VERSION_HEX >= 0x030C0000
     blocks[0] = ((PyCodeObject *)code)->_co_monitoring;
+#elif PY_VERSION_HEX >= 0x030B0000
+    blocks[0] = ((PyCodeObject *)code)->_co_linearray;
+    blocks[1] = ((PyCodeObject *)code)->co_extra;
 #endif
 #if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030F0000
     if (blocks[0] != NULL) {
