@@ -65,7 +65,8 @@ memory_start(PyObject *Py_UNUSED(module), PyObject *args)
     if (paths == NULL || !lp_heap_start(paths, &lp_the_engine.clock,
                                         sample > 0 ? (uint64_t)sample : 0)) {
         PyErr_SetString(PyExc_RuntimeError,
-                        "there is no memory for the tables of live blocks");
+                        "there is no memory for the tables of live blocks; "
+                        "ulimit -v and -d have to leave 512 MiB");
         return NULL;
     }
     was_started = true;

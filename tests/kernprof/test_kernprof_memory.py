@@ -113,6 +113,39 @@ def test_a_recovered_profile_has_the_memory_that_was_written_last(
     assert any("when the profile was last written: memory" in w for w in stats.warnings)
 
 
+LIMITED = """\
+import os, resource, sys
+_, most = resource.getrlimit(resource.{name})
+resource.setrlimit(resource.{name}, (300 << 20, most))
+words = [sys.executable, "-m", "kernprof", "-lq", "--memory", "x.py"]
+os.execv(sys.executable, words)
+"""
+FILLING = """\
+@profile
+def fill(size):
+    kept = []
+    try:
+        while True:
+            kept.append(bytes(size))
+    except MemoryError:
+        return len(kept)
+
+fill(50)
+print(fill(10_000_000) >= 20)
+"""
+
+
+@pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_a_low_limit_is_left_to_the_program(name: str, tmp_path: Path) -> None:
+    write(tmp_path, "x.py", FILLING)
+    done = run(["-c", LIMITED.format(name=name)], cwd=tmp_path)
+    assert (done.status, done.out, done.err) == (0, "True\n", "")
+    stats = load_stats(tmp_path / "x.lprof")
+    assert stats.memory == HostMemory()
+    [warning] = stats.warnings
+    assert warning.endswith("; ulimit -v and -d have to leave 512 MiB")
+
+
 CHILDREN = {
     "fork": """\
 if not os.fork():
