@@ -197,6 +197,26 @@ def test_each_process_has_its_own_memory(kind: str, tmp_path: Path) -> None:
     check_sums(stats)
 
 
+UNCOLLECTED = """\
+class Loop:
+    def __init__(self):
+        self.loop = self
+    def __del__(self):
+        print("collected", flush=True)
+
+if not os.fork():
+    Loop()
+    os._exit(0)
+os.wait()
+"""
+
+
+def test_os_exit_collects_none_of_the_objects_of_a_child(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", DECORATED + UNCOLLECTED)
+    done = kernprof("-lq", "--memory", "x.py", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "")
+
+
 def test_a_program_may_ask_for_the_profile_while_it_runs(tmp_path: Path) -> None:
     text = f"{DECORATED}import time\nuntil = time.monotonic() + 2.5\n"
     text += "while time.monotonic() < until: pass\n"
