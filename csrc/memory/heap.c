@@ -19,6 +19,10 @@
 
 enum { MAX_THREADS = 4096, NS_PER_MS = 1000000 };
 
+/* A limit on addresses must have room for so many, of which the tables take
+ * under half at the start: the program is to live on the rest. */
+enum { SPARE_BYTES = 512 << 20 };
+
 lp_heap lp_the_heap;
 
 static const size_t site_bytes = LP_MAX_SITES * sizeof(lp_site);
@@ -559,6 +563,9 @@ forked(void)
 bool
 lp_heap_start(lp_call_paths *paths, const lp_clock *clock, uint64_t sample)
 {
+    if (lp_the_heap.sites == NULL && !lp_pages_are_spare(SPARE_BYTES)) {
+        return false;
+    }
     if (lp_the_heap.sites == NULL) {
         lp_the_heap.sites = lp_pages_map(site_bytes);
     }

@@ -1,10 +1,13 @@
 #include "memory/pages.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "memory/sites.h"
@@ -12,6 +15,37 @@
 #ifndef MAP_NORESERVE
 #  define MAP_NORESERVE 0
 #endif
+
+static bool
+has_room(int resource, uint64_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(resource, &limit) != 0 ||
+           limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
+}
+
+bool
+lp_pages_are_spare(size_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long long addresses = 0, data = 0;
+    char text[128];
+    int error = errno, fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = -1;
+
+    if (fd >= 0) {
+        n = read(fd, text, sizeof(text) - 1);
+        close(fd);
+    }
+    text[n < 0 ? 0 : n] = '\0';
+    if (sscanf(text, "%llu %*u %*u %*u %*u %llu", &addresses, &data) != 2) {
+        addresses = data = 0;
+    }
+    errno = error;
+    return has_room(RLIMIT_AS, addresses * page + bytes) &&
+           has_room(RLIMIT_DATA, data * page + bytes);
+}
 
 void *
 lp_pages_map(size_t bytes)

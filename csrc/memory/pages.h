@@ -4,7 +4,12 @@
 #ifndef LP_MEMORY_PAGES_H
 #define LP_MEMORY_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+/* True if the process' limits (ulimit -v and -d) have room for so many bytes
+ * more, in memory or not. */
+bool lp_pages_are_spare(size_t bytes);
 
 /* [ANY] Map so many bytes; NULL if memory is out. */
 void *lp_pages_map(size_t bytes);

@@ -57,7 +57,8 @@ memory_start(PyObject *Py_UNUSED(module), PyObject *args)
                                         interval > 0 ? (uint64_t)interval
                                                      : 0)) {
         PyErr_SetString(PyExc_RuntimeError,
-                        "there is no memory for the tables of live blocks");
+                        "there is no memory for the tables of live blocks; "
+                        "ulimit -v and -d have to leave 512 MiB");
         return NULL;
     }
     was_started = true;

@@ -10,6 +10,7 @@ These are built-in functions too: no frame of lineprof is in a traceback.
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from _thread import get_native_id
@@ -202,6 +203,7 @@ class Member:
     # -- before calls of functions of `os`: the arguments for them, by place and name --
 
     def _before_exit(self, *arguments: Any, **named: Any) -> _Arguments:  # noqa: ANN401
+        gc.disable()  # it would run the program's code, which ends here
         with self.safe:
             self.leave()
             self.exits()

@@ -124,6 +124,39 @@ def test_a_recovered_profile_has_the_memory_that_was_written_last(
     assert any("when the profile was last written: memory" in w for w in stats.warnings)
 
 
+LIMITED = """\
+import os, resource, sys
+_, most = resource.getrlimit(resource.{name})
+resource.setrlimit(resource.{name}, (300 << 20, most))
+words = [sys.executable, "-m", "kernprof", "-lq", "--memory", "x.py"]
+os.execv(sys.executable, words)
+"""
+FILLING = """\
+@profile
+def fill(size):
+    kept = []
+    try:
+        while True:
+            kept.append(bytes(size))
+    except MemoryError:
+        return len(kept)
+
+fill(50)
+print(fill(10_000_000) >= 20)
+"""
+
+
+@pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_DATA"])
+def test_a_low_limit_is_left_to_the_program(name: str, tmp_path: Path) -> None:
+    write(tmp_path, "x.py", FILLING)
+    done = run(["-c", LIMITED.format(name=name)], cwd=tmp_path)
+    assert (done.status, done.out, done.err) == (0, "True\n", "")
+    stats = load_stats(tmp_path / "x.lprof")
+    assert stats.memory == HostMemory()
+    [warning] = stats.warnings
+    assert warning.endswith("; ulimit -v and -d have to leave 512 MiB")
+
+
 CHILDREN = {
     "fork": """\
 if not os.fork():
@@ -175,20 +208,37 @@ def test_each_process_has_its_own_memory(kind: str, tmp_path: Path) -> None:
     check_sums(stats)
 
 
-def test_a_killed_worker_has_no_memory_and_the_views_say_so(tmp_path: Path) -> None:
-    text = """\
+UNCOLLECTED = """\
+class Loop:
+    def __init__(self):
+        self.loop = self
+    def __del__(self):
+        print("collected", flush=True)
+
 if not os.fork():
-    keep([None] * 10)
-    os.kill(os.getpid(), signal.SIGKILL)
+    Loop()
+    os._exit(0)
 os.wait()
 """
-    stats = profile_of(tmp_path, DECORATED + text)
-    assert [run.process for run in stats.memory.runs] == [0]
-    pid = stats.processes[1].pid
+
+
+def test_os_exit_collects_none_of_the_objects_of_a_child(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", DECORATED + UNCOLLECTED)
+    done = kernprof("-lq", "--memory", "x.py", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "")
+
+
+def test_the_views_name_processes_without_memory(tmp_path: Path) -> None:
+    stats = profile_of(tmp_path, DECORATED + "keep([None] * 10)\n", "--no-memory")
+    (without,) = [one.pid for one in stats.processes]
+    (tmp_path / "x.lprof").rename(tmp_path / "without.lprof")
+    profile_of(tmp_path, DECORATED + "keep([None] * 10)\n")
+    done = viewer("merge", "-o", "all.lprof", "x.lprof", "without.lprof", cwd=tmp_path)
+    assert done.status == 0
     for view in ([], ["--memory"], ["--functions"], ["--markdown"]):
-        done = viewer("view", *view, "x.lprof", cwd=tmp_path)
+        done = viewer("view", *view, "all.lprof", cwd=tmp_path)
         shown = " ".join(done.out.split())
-        assert f"memory is that of 1 of 2 processes, without {pid}" in shown, view
+        assert f"memory is that of 1 of 2 processes, without {without}" in shown, view
 
 
 @pytest.mark.serial
