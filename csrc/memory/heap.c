@@ -586,7 +586,7 @@ lp_heap_note_native(bool native)
 void
 lp_heap_part(void)
 {
-    lp_lasting_part();
+    lp_lasting_part(true);
 }
 
 void
@@ -602,7 +602,7 @@ lp_heap_outlive(void)
 static void
 forked(void)
 {
-    lp_lasting_part();
+    lp_lasting_part(!lp_the_heap.on);
     if (lp_the_heap.on) {
         begin();
     }

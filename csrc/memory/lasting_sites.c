@@ -15,9 +15,23 @@ static struct {
     lp_call_paths *paths; /* borrowed; NULL: nothing is in a file */
     lp_site *sites;       /* borrowed */
     lp_sites_block *blocks[LP_CALL_PATH_CHUNKS]; /* owned; NULL: private */
+    bool is_shared[LP_CALL_PATH_CHUNKS]; /* with children, without a file */
 } lasting;
 
 static lp_heap_numbers *numbers; /* (atomic) */
+
+static lp_site *
+place_of(uint32_t chunk)
+{
+    return lasting.sites + (size_t)chunk * LP_CALL_PATHS_PER_CHUNK;
+}
+
+/* True if the sites of a chunk are not private. */
+static bool
+is_mapped(uint32_t chunk)
+{
+    return lasting.blocks[chunk] != NULL || lasting.is_shared[chunk];
+}
 
 /* Map the sites of a block over their place. */
 static bool
@@ -45,7 +59,7 @@ is_zero(const lp_site *sites)
 static lp_sites_block *
 new_block(uint32_t chunk)
 {
-    lp_site *place = lasting.sites + (size_t)chunk * LP_CALL_PATHS_PER_CHUNK;
+    lp_site *place = place_of(chunk);
     lp_block *made;
     lp_sites_block *block;
 
@@ -63,6 +77,7 @@ new_block(uint32_t chunk)
         }
         if (map_sites(block, place)) {
             block->chunk = chunk;
+            lasting.is_shared[chunk] = false;
             return block;
         }
     }
@@ -104,8 +119,35 @@ lp_lasting_begin(lp_call_paths *paths, lp_site *sites)
     lp_call_paths_copy_to(paths, open_chunk);
 }
 
+/* Map memory that is not the parent's over the sites of a chunk.  It is shared
+ * with children of this process until they have done the same, if the process
+ * may have no more private memory (RLIMIT_DATA).  False if there is none. */
+static bool
+map_own(uint32_t chunk, bool wanted)
+{
+    static char buffer[LP_CALL_PATHS_PER_CHUNK * sizeof(lp_site)];
+    const int at_place = MAP_ANONYMOUS | MAP_FIXED;
+    lp_site *place = place_of(chunk);
+    void *own;
+
+    if (wanted) {
+        memcpy(buffer, place, chunk_bytes);
+    }
+    own = mmap(place, chunk_bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | at_place, -1, 0);
+    lasting.is_shared[chunk] = own == MAP_FAILED;
+    if (own == MAP_FAILED) {
+        own = mmap(place, chunk_bytes, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | at_place, -1, 0);
+    }
+    if (own != MAP_FAILED && wanted) {
+        memcpy(place, buffer, chunk_bytes);
+    }
+    return own != MAP_FAILED;
+}
+
 void
-lp_lasting_part(void)
+lp_lasting_part(bool wanted)
 {
     if (lasting.paths == NULL) {
         return;
@@ -113,46 +155,34 @@ lp_lasting_part(void)
     lp_call_paths_copy_to(lasting.paths, NULL);
     LP_WRITE(numbers, NULL);
     for (uint32_t i = 0; i < LP_CALL_PATH_CHUNKS; i++) {
-        lp_site *place = lasting.sites + (size_t)i * LP_CALL_PATHS_PER_CHUNK;
-        void *own;
-
-        if (lasting.blocks[i] == NULL) {
+        if (!is_mapped(i)) {
             continue;
         }
-        own = lp_pages_map(chunk_bytes);
-        if (own == NULL) {
+        if (!map_own(i, wanted)) {
             abort(); /* the child would write to its parent's counts */
         }
-        memcpy(own, place, chunk_bytes);
-#ifdef __linux__
-        if (mremap(own, chunk_bytes, chunk_bytes,
-                   MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) {
-            abort();
+        if (lasting.blocks[i] != NULL) {
+            lp_block_free(&lasting.blocks[i]->block);
+            lasting.blocks[i] = NULL;
         }
-#endif
-        lp_block_free(&lasting.blocks[i]->block);
-        lasting.blocks[i] = NULL;
     }
-    lasting.paths = NULL;
 }
 
 void
 lp_lasting_clear(lp_site *sites)
 {
-    for (uint32_t i = 0; i < LP_CALL_PATH_CHUNKS; i++) {
+    for (uint32_t end, i = 0; i < LP_CALL_PATH_CHUNKS; i = end) {
         lp_site *place = sites + (size_t)i * LP_CALL_PATHS_PER_CHUNK;
 
-        if (lasting.blocks[i] != NULL) {
+        end = i + 1;
+        if (is_mapped(i)) {
             memset(place, 0, chunk_bytes);
+            continue;
         }
-        else if (i == 0 || lasting.blocks[i - 1] != NULL) {
-            size_t end = i;
-
-            while (end < LP_CALL_PATH_CHUNKS && lasting.blocks[end] == NULL) {
-                end++;
-            }
-            lp_pages_clear(place, (end - i) * chunk_bytes);
+        while (end < LP_CALL_PATH_CHUNKS && !is_mapped(end)) {
+            end++;
         }
+        lp_pages_clear(place, (end - i) * chunk_bytes);
     }
 }
 

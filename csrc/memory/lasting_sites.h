@@ -51,9 +51,10 @@ _Static_assert(offsetof(lp_sites_block, sites) == LP_SITES_AT, "");
  * file, if there is one.  Sites have what they had. */
 void lp_lasting_begin(lp_call_paths *paths, lp_site *sites);
 
-/* In a child, before it counts: part the sites from the parent's.  They have
- * what they had, and are not in a file.  Idempotent. */
-void lp_lasting_part(void);
+/* In a child, before it counts: part the sites from the parent's.  They are
+ * not in a file then, and have what they had if that is `wanted`.  Idempotent.
+ */
+void lp_lasting_part(bool wanted);
 
 /* [GIL] Set all sites to 0.  No thread counts. */
 void lp_lasting_clear(lp_site *sites);
