@@ -136,7 +136,7 @@ def test_of_more_call_paths_than_a_block_of_the_file_has(tmp_path: Path) -> None
     blocks = own_memory(stats, "tree")[line]
     live = blocks.alloc_bytes - blocks.freed_bytes
     assert 0 <= live - 2**13 * BLOCK <= 10 * 2**13  # and the list
-    assert blocks.peak_bytes == live
+    assert 0 <= blocks.peak_bytes - live < 100  # the call of append
 
 
 @pytest.mark.parametrize("flags", [(), ("-i", "1")])
