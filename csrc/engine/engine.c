@@ -13,6 +13,7 @@
 #include "engine/frames.h"
 #include "engine/greenlets.h"
 #include "engine/tracer.h"
+#include "memory/heap_session.h"
 #include "record/calls.h"
 #include "record/forks.h"
 #include "record/greenlet_stacks.h"
@@ -275,6 +276,14 @@ assign_ranges(lp_recorder *rec, bool entered)
     lp_ranges_sync(rec);
 }
 
+/* This process was forked without a handler of forks. */
+static void
+part(void)
+{
+    lp_live_forked();
+    lp_heap_part();
+}
+
 lp_frame *
 lp_engine_enter_slow(lp_recorder *rec, lp_code *code, lp_entry entry,
                      uint32_t line, const void *key, lp_ticks now)
@@ -283,7 +292,7 @@ lp_engine_enter_slow(lp_recorder *rec, lp_code *code, lp_entry entry,
     bool shared = false;
 
     if (LP_UNLIKELY(*lp_live_same_process == 0)) {
-        lp_live_forked();
+        part();
     }
     if (LP_UNLIKELY(lp_code_is_ignored(code))) {
         return NULL;
@@ -420,7 +429,7 @@ lp_engine_leave(lp_recorder *rec, PyObject *code, const void *key,
     bool shared = frame != NULL;
 
     if (LP_UNLIKELY(*lp_live_same_process == 0)) {
-        lp_live_forked();
+        part();
     }
     if (LP_UNLIKELY(!shared && rec->unpopped != 0)) {
         lp_ranges_sync(rec);

@@ -5,6 +5,7 @@
 #include "memory/curve.h"
 #include "memory/heap_path.h"
 #include "memory/heap_session.h"
+#include "memory/lasting_sites.h"
 #include "memory/pages.h"
 #include "memory/sampling.h"
 #include "record/current_path.h"
@@ -154,7 +155,12 @@ count_shared(uint64_t bytes, uint64_t blocks)
 static void
 count_lost(void)
 {
-    __atomic_fetch_add(&lp_the_heap.lost, 1, __ATOMIC_RELAXED);
+    uint64_t lost = __atomic_add_fetch(&lp_the_heap.lost, 1, __ATOMIC_RELAXED);
+    lp_heap_numbers *lasting = lp_lasting_numbers();
+
+    if (lasting != NULL) {
+        LP_WRITE(lasting->lost, lost);
+    }
 }
 
 static void
@@ -352,6 +358,8 @@ void
 lp_heap_commit_peak(int64_t live)
 {
     int64_t peak = LP_READ(lp_the_heap.peak);
+    lp_heap_numbers *lasting = lp_lasting_numbers();
+    uint32_t epoch;
 
     while (live > peak) {
         if (__atomic_compare_exchange_n(&lp_the_heap.peak, &peak, live, true,
@@ -359,7 +367,15 @@ lp_heap_commit_peak(int64_t live)
             LP_WRITE(lp_the_heap.main_limit,
                      live - LP_READ(lp_the_heap.other_live));
             LP_WRITE(lp_the_heap.peak_at, lp_clock_now(lp_the_heap.clock));
-            __atomic_fetch_add(&lp_the_heap.epoch, 1, __ATOMIC_RELAXED);
+            if (lasting != NULL) {
+                LP_WRITE(lasting->peak_at, LP_READ(lp_the_heap.peak_at));
+                LP_WRITE(lasting->peak, live);
+            }
+            epoch =
+                __atomic_add_fetch(&lp_the_heap.epoch, 1, __ATOMIC_RELAXED);
+            if (lasting != NULL) {
+                LP_WRITE(lasting->epoch, epoch);
+            }
             return;
         }
     }
@@ -524,6 +540,24 @@ find_offset(void)
     }
 }
 
+/* Store the numbers so far in the live file. */
+static void
+note_start(void)
+{
+    lp_heap_numbers *lasting = lp_lasting_numbers();
+
+    if (lasting != NULL) {
+        lasting->start = lp_the_heap.started_at;
+        lasting->peak_at = lp_the_heap.peak_at;
+        lasting->peak = lp_the_heap.peak;
+        lasting->epoch = lp_the_heap.epoch;
+        lasting->lost = lp_the_heap.lost;
+        lasting->sample = lp_the_heap.sample;
+        lasting->native = lp_the_heap.native;
+        lp_lasting_started();
+    }
+}
+
 /* Forget all blocks and numbers. */
 static void
 begin(void)
@@ -539,22 +573,51 @@ begin(void)
     lp_the_heap.main_live = lp_the_heap.other_live = lp_the_heap.peak = 0;
     lp_the_heap.main_limit = 0;
     lp_the_heap.peak_at = 0;
+    lp_the_heap.started_at = lp_clock_now(clock);
     lp_the_heap.lost = 0;
     main_thread = NULL;
     for (uint32_t i = 0; i < LP_READ(n_threads); i++) {
         forget_lines(&threads[i]);
         threads[i].is_main = false;
     }
-    lp_pages_clear(lp_the_heap.sites, site_bytes);
+    lp_lasting_clear(lp_the_heap.sites);
     lp_shadow_clear();
     lp_large_clear();
-    lp_curve_start(lp_clock_now(clock), step);
+    lp_curve_start(lp_the_heap.started_at, step);
+    note_start();
+}
+
+void
+lp_heap_note_native(bool native)
+{
+    lp_heap_numbers *lasting = lp_lasting_numbers();
+
+    lp_the_heap.native = native;
+    if (lasting != NULL) {
+        LP_WRITE(lasting->native, native);
+    }
+}
+
+void
+lp_heap_part(void)
+{
+    lp_lasting_part(true);
+}
+
+void
+lp_heap_outlive(void)
+{
+    if (lp_the_heap.on) {
+        lp_lasting_begin(lp_the_heap.paths, lp_the_heap.sites);
+        note_start();
+    }
 }
 
 /* Runs in a forked child. */
 static void
 forked(void)
 {
+    lp_lasting_part(!lp_the_heap.on);
     if (lp_the_heap.on) {
         begin();
     }
@@ -580,6 +643,7 @@ lp_heap_start(lp_call_paths *paths, const lp_clock *clock, uint64_t sample)
     lp_the_heap.clock = clock;
     lp_the_heap.sample = sample;
     find_offset();
+    lp_lasting_begin(paths, lp_the_heap.sites);
     begin();
     lp_forks_call_in_child(forked);
     __atomic_store_n(&lp_the_heap.on, true, __ATOMIC_RELEASE);

@@ -54,6 +54,8 @@ typedef struct lp_heap {
     uint64_t sample;  /* mean bytes between two blocks that count; 0: all do */
     uint32_t session; /* number of starts, and of forks after one */
     lp_ticks peak_at;
+    lp_ticks started_at;
+    bool native; /* as told */
     lp_ticks stopped_at;
     uint64_t lost; /* blocks that there was no memory for */
     lp_call_paths *paths;

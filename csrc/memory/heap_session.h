@@ -31,6 +31,16 @@ bool lp_heap_start(lp_call_paths *paths, const lp_clock *clock,
 /* [GIL] End.  Idempotent. */
 void lp_heap_stop(void);
 
+/* [GIL] Whether blocks of extension modules are counted, for the live file. */
+void lp_heap_note_native(bool native);
+
+/* A child that was made without the handlers of forks: it counts no more for
+ * its parent.  Idempotent. */
+void lp_heap_part(void);
+
+/* [GIL] There is a new live file: have the numbers in it. */
+void lp_heap_outlive(void);
+
 /* True if the heap is measured now, or was ever. */
 bool lp_heap_is_on(void);
 bool lp_heap_was_on(void);

@@ -5,6 +5,7 @@
 
 #include "arithmetic/call_times.h"
 #include "engine/engine.h"
+#include "memory/sites_reader.h"
 #include "module/snapshot.h"
 #include "record/live_file.h"
 #include "record/live_reader.h"
@@ -44,12 +45,16 @@ static PyObject *
 live_move(PyObject *Py_UNUSED(module), PyObject *name)
 {
     PyObject *path, *result;
+    int error;
 
     if (!PyUnicode_FSConverter(name, &path)) {
         return NULL;
     }
-    result = none_or_error(
-        lp_live_move(PyBytes_AS_STRING(path), &lp_the_engine.clock), path);
+    error = lp_live_move(PyBytes_AS_STRING(path), &lp_the_engine.clock);
+    if (error == 0) {
+        lp_heap_outlive();
+    }
+    result = none_or_error(error, path);
     Py_DECREF(path);
     return result;
 }
@@ -394,6 +399,72 @@ open_lines_of(const lp_live_copy *copy)
     return list.rows;
 }
 
+/* Return a list of all call paths. */
+static PyObject *
+paths_of(const lp_sites_copy *sites)
+{
+    PyObject *list = PyList_New((Py_ssize_t)sites->n);
+
+    for (uint32_t i = 0; list != NULL && i < sites->n; i++) {
+        lp_call_path path = lp_sites_copy_path(sites, i);
+        PyObject *item =
+            Py_BuildValue("(III)", path.parent, path.serial, path.line);
+
+        if (item == NULL) {
+            Py_CLEAR(list);
+        }
+        else {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+        }
+    }
+    return list;
+}
+
+/* Return the numbers of the paths that have any. */
+static PyObject *
+sums_of(const lp_sites_copy *sites)
+{
+    PyObject *list = PyList_New(0);
+
+    for (uint32_t i = 0; list != NULL && i < sites->n; i++) {
+        lp_heap_sum sum = lp_sites_copy_sum(sites, i);
+
+        if ((sum.allocs != 0 || sum.freed_bytes != 0 || sum.peak_bytes != 0) &&
+            append_owned(
+                list,
+                Py_BuildValue("(IKKKKK)", i, (unsigned long long)sum.allocs,
+                              (unsigned long long)sum.alloc_bytes,
+                              (unsigned long long)sum.freed_bytes,
+                              (unsigned long long)sum.temp_bytes,
+                              (unsigned long long)sum.peak_bytes)) < 0) {
+            Py_CLEAR(list);
+        }
+    }
+    return list;
+}
+
+/* Return the memory; None if it was not measured. */
+static PyObject *
+memory_of(const lp_live_copy *copy)
+{
+    lp_sites_copy sites;
+    const lp_heap_numbers *numbers;
+
+    lp_sites_copy_open(&sites, copy);
+    numbers = sites.numbers;
+    if (numbers == NULL) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("{sNsNsKsKsKsKsOsO}", "paths", paths_of(&sites),
+                         "sums", sums_of(&sites), "start",
+                         (unsigned long long)numbers->start, "peak_at",
+                         (unsigned long long)sites.peak_at, "lost",
+                         (unsigned long long)numbers->lost, "sample",
+                         (unsigned long long)numbers->sample, "incomplete",
+                         numbers->incomplete ? Py_True : Py_False, "native",
+                         numbers->native ? Py_True : Py_False);
+}
+
 static PyObject *
 contents(const lp_live_copy *copy, lp_ticks now)
 {
@@ -401,14 +472,15 @@ contents(const lp_live_copy *copy, lp_ticks now)
     PyObject *header = header_of(copy, lp_live_copy_settle(copy, now));
     PyObject *threads = threads_of(copy), *calls = calls_of(copy);
     PyObject *waits = waits_of(copy), *notes = notes_of(copy);
-    PyObject *open_lines = open_lines_of(copy);
+    PyObject *open_lines = open_lines_of(copy), *memory = memory_of(copy);
 
     counts = all_counts(copy);
     codes = counts == NULL ? NULL : codes_of(copy, counts);
     if (header != NULL && threads != NULL && calls != NULL && waits != NULL &&
-        notes != NULL && codes != NULL && open_lines != NULL) {
-        result = PyTuple_Pack(7, header, threads, codes, calls, waits, notes,
-                              open_lines);
+        notes != NULL && codes != NULL && open_lines != NULL &&
+        memory != NULL) {
+        result = PyTuple_Pack(8, header, threads, codes, calls, waits, notes,
+                              open_lines, memory);
     }
     Py_XDECREF(header);
     Py_XDECREF(threads);
@@ -418,6 +490,7 @@ contents(const lp_live_copy *copy, lp_ticks now)
     Py_XDECREF(counts);
     Py_XDECREF(codes);
     Py_XDECREF(open_lines);
+    Py_XDECREF(memory);
     return result;
 }
 

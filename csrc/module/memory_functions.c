@@ -65,6 +65,7 @@ memory_start(PyObject *Py_UNUSED(module), PyObject *args)
     sample = interval;
     lp_python_allocators_on();
     is_native = native && lp_malloc_hooks_on();
+    lp_heap_note_native(is_native);
     Py_RETURN_NONE;
 }
 

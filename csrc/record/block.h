@@ -18,7 +18,8 @@ typedef enum lp_block_kind {
     LP_BLOCK_FRAMES,   /* frames of a recorder, after the first array */
     LP_BLOCK_COUNTERS, /* of lp_code_counters, with their lines */
     LP_BLOCK_WAITS,    /* of lp_off_cpu_lines, and of lp_off_cpu_pending */
-    LP_BLOCK_NODES     /* of lp_node */
+    LP_BLOCK_NODES,    /* of lp_node */
+    LP_BLOCK_SITES     /* a lp_sites_block: memory by call path */
 } lp_block_kind;
 
 /* The head of each block.  In memory that is not in the file, too. */

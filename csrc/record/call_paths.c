@@ -147,7 +147,41 @@ reserve(lp_call_paths *paths)
         paths->chunks[chunk] =
             calloc(LP_CALL_PATHS_PER_CHUNK, sizeof(lp_call_path));
     }
+    if (paths->chunks[chunk] != NULL && paths->open != NULL &&
+        paths->n % LP_CALL_PATHS_PER_CHUNK == 0) {
+        paths->rows[chunk] = paths->open(chunk);
+    }
     return paths->chunks[chunk] != NULL;
+}
+
+/* Copy a path to where copies are. */
+static void
+copy(const lp_call_paths *paths, uint32_t number)
+{
+    const lp_call_path *path = lp_call_paths_at(paths, number);
+    lp_call_path_row *row = paths->rows[number / LP_CALL_PATHS_PER_CHUNK];
+
+    if (row != NULL) {
+        row += number % LP_CALL_PATHS_PER_CHUNK;
+        row->serial = path->serial;
+        row->line = path->line;
+        __atomic_store_n(&row->parent, path->parent + 1, __ATOMIC_RELEASE);
+    }
+}
+
+void
+lp_call_paths_copy_to(lp_call_paths *paths,
+                      lp_call_path_row *(*open)(uint32_t chunk))
+{
+    pthread_mutex_lock(&paths->lock);
+    paths->open = open;
+    for (uint32_t i = 0; i * LP_CALL_PATHS_PER_CHUNK < paths->n; i++) {
+        paths->rows[i] = open == NULL ? NULL : open(i);
+    }
+    for (uint32_t number = 0; number < paths->n; number++) {
+        copy(paths, number);
+    }
+    pthread_mutex_unlock(&paths->lock);
 }
 
 /* Add a path; under the lock. */
@@ -171,6 +205,7 @@ add(lp_call_paths *paths, const lp_call_path *wanted)
     }
     number = paths->n;
     *lp_call_paths_at(paths, number) = *wanted;
+    copy(paths, number);
     __atomic_store_n(&paths->n, number + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&table->slots[slot], number, __ATOMIC_RELEASE);
     return number;

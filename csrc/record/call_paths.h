@@ -28,6 +28,13 @@ typedef struct lp_call_path {
     uint64_t max_wait_ticks; /* and the max of one (atomic) */
 } lp_call_path;
 
+/* What identifies a path, as it is copied to the live file. */
+typedef struct lp_call_path_row {
+    uint32_t parent; /* plus 1; 0: there is no path of this number (atomic) */
+    uint32_t serial;
+    uint32_t line;
+} lp_call_path_row;
+
 enum { LP_CALL_PATHS_PER_CHUNK = 4096, LP_CALL_PATH_CHUNKS = 256 };
 
 typedef struct lp_call_path_table lp_call_path_table;
@@ -38,6 +45,8 @@ typedef struct lp_call_paths {
     lp_call_path_table *table; /* owned hash table (atomic) */
     uint32_t lost;             /* paths that there was no room for */
     pthread_mutex_t lock;      /* taken to add a path */
+    lp_call_path_row *(*open)(uint32_t chunk); /* see lp_call_paths_copy_to */
+    lp_call_path_row *rows[LP_CALL_PATH_CHUNKS]; /* borrowed */
 } lp_call_paths;
 
 /* Initialise; false if memory is out. */
@@ -54,6 +63,12 @@ void lp_call_paths_before_fork(void);
 
 /* In both processes. */
 void lp_call_paths_after_fork(void);
+
+/* Copy all paths, and those to come, to where `open` says for each chunk of
+ * them, before the first of it has a number; NULL to copy no more.  It is
+ * called under the lock, and returns NULL if there is no place. */
+void lp_call_paths_copy_to(lp_call_paths *paths,
+                           lp_call_path_row *(*open)(uint32_t chunk));
 
 /* Return the root path of a thread, on which no line is open. */
 uint32_t lp_call_paths_root(lp_call_paths *paths, uint32_t thread,

@@ -20,8 +20,8 @@ before(void)
 
     lp_own_work_begin(&work, lp_current_recorder);
     lp_sampler_before_fork();
-    lp_live_before_fork();
     lp_call_paths_before_fork();
+    lp_live_before_fork();
     lp_own_work_end(&work);
     /* What another library allocates around the fork must add no path. */
     lp_memory_of_thread.own_work++;
@@ -33,9 +33,9 @@ in_parent(void)
     lp_own_work work;
 
     lp_own_work_begin(&work, lp_current_recorder);
+    lp_live_after_fork();
     lp_call_paths_after_fork();
     lp_memory_of_thread.own_work--;
-    lp_live_after_fork();
     lp_sampler_after_fork();
     lp_own_work_end(&work);
 }
@@ -43,9 +43,9 @@ in_parent(void)
 static void
 in_child(void)
 {
+    lp_live_after_fork_in_child();
     lp_call_paths_after_fork();
     lp_memory_of_thread.own_work--;
-    lp_live_after_fork_in_child();
     lp_sampler_after_fork_in_child();
     for (int i = 0; i < n_followers; i++) {
         followers[i]();

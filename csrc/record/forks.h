@@ -1,7 +1,8 @@
 /* Forks of this process: all that has to be done around one, in one order.
  *
- * Before the fork the sampler's thread ends, the memory of the live file is
- * copied, and no thread is adding a call path.  In the child the memory is
+ * Before the fork the sampler's thread ends, no thread is adding a call path
+ * (which may need a block of the live file), and the memory of the file is
+ * copied.  In the child the memory is
  * parted from the parent's first, before anything writes to it.  The time of
  * all this belongs to no line of the program (see own_work.h).
  */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "record/arena.h"
+#include "record/call_paths.h"
 #include "record/call_tree.h"
 #include "record/file_table.h"
 #include "record/forks.h"
@@ -82,6 +83,8 @@ lp_live_layout(void)
         sizeof(lp_node),
         offsetof(lp_node, number),
         sizeof(lp_off_cpu_line),
+        sizeof(lp_call_path_row),
+        LP_CALL_PATHS_PER_CHUNK,
         LP_WAIT_CAUSES,
         LP_COST_ONE,
     };

@@ -37,7 +37,7 @@
 #include "record/clock.h"
 
 enum {
-    LP_LIVE_FORMAT = 1,
+    LP_LIVE_FORMAT = 2,
     LP_LIVE_REASON = 32 /* bytes of a reason, its NUL included */
 };
 

@@ -220,6 +220,7 @@ def _sample_of(live: LiveCounts, moment: Moment, runs: bool | None) -> Sample:  
     header, scale = live.header, scale_at(live, moment)
     profile = Profile.from_functions(())
     if live.notes.process:  # else it has not begun
+        live = live._replace(memory=None)
         profile = profile_of_counts(live, scale=scale, has_sources=False)
     now = (moment.ticks if runs else 0) or header["last"]
     lines = _lines(profile)

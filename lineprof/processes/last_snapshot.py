@@ -53,11 +53,12 @@ def completed(profile: Profile, snapshot: Profile) -> Completed:
     if _is_reset(profile, then):
         return Completed(profile, is_all=True)  # the program has dropped those counts
     functions = _functions(profile, then)
+    is_later = bool(snapshot.memory.runs) and not profile.memory.runs
     gpu = _gpu(snapshot.gpu, indexes) if _has_work(snapshot.gpu) else NO_GPU
     added = [
         *([_GPU] if gpu != NO_GPU else []),
         *([_TRACE] if snapshot.traces else []),
-        *([_MEMORY] if snapshot.memory.runs else []),
+        *([_MEMORY] if is_later else []),
         *([_lines_of(functions.added)] if functions.added else []),
     ]
     is_all = not snapshot.breakdowns  # they are parts of lines' time at that moment
@@ -76,7 +77,7 @@ def completed(profile: Profile, snapshot: Profile) -> Completed:
         warnings=[*profile.warnings, _until(added, profile, snapshot)],
         unit=profile.unit,
         gpu=gpu,
-        memory=_memory(snapshot.memory, indexes),
+        memory=_memory(snapshot.memory, indexes) if is_later else profile.memory,
         calls=profile.calls,
         waits=[*profile.waits, *waits],
         traces=[indexes.trace(one) for one in snapshot.traces],

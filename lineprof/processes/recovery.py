@@ -460,6 +460,8 @@ def profile_of_process(process: DeadProcess) -> EndOfProcess:
         f"recovered: process {process.pid} ended before it wrote its profile: {reason};"
         " hits count up to its end, and times up to the last event of each thread"
     )
+    if live.memory:
+        warning += "; memory counts up to its end, without its course over time"
     if process.has_counts:
         profile = profile_of_counts(live, exit_reason=name, warnings=[warning])
     else:

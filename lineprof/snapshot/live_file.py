@@ -33,14 +33,16 @@ from lineprof.source_files import disk_state
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from lineprof._core import MemorySnapshot
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
 
 _CHANGED = "was changed since the program read it; the profile leaves its text out"
 _INCOMPLETE = (
     "the file of the counts had no more room, or could not be opened again:"
-    " functions and threads that began later may be missing"
+    " functions and threads that began later may be missing, and so may memory"
 )
+_NO_ROOM = "the file of the counts had no more room: memory of some lines is missing"
 _REQUIRED = {"pid", "argv", "start_unix_ns", "core"}
 _TEXTS = ("host", "cwd", "python", "core", "core_reason", "clock", "version")
 _TYPES: dict[str, type | tuple[type, ...]] = {
@@ -94,6 +96,7 @@ class LiveCounts(NamedTuple):
     # Serial, line, number of the thread and ticks when it was opened; the outermost
     # of a thread first. Those of threads that have not ended.
     open_lines: Sequence[tuple[int, int, int, int]]
+    memory: Mapping[str, Any] | None = None  # of call paths; None: not measured
 
 
 def read_counts(path: str) -> LiveCounts:
@@ -111,7 +114,7 @@ def _counts_of(
     parse: Callable[[bytes], dict[str, Any]] | None = None,
 ) -> LiveCounts:
     """Return what the core read in the file at `path`."""
-    header, threads, codes, calls, waits, raw, open_lines = contents
+    header, threads, codes, calls, waits, raw, open_lines, memory = contents
     notes = _notes_of(raw, parse)._replace(state=header["state"])
     rows, c_functions = [], []
     for code in codes:
@@ -142,6 +145,7 @@ def _counts_of(
         calls=calls,
         waits=waits,
         open_lines=open_lines,
+        memory=memory,
     )
 
 
@@ -281,6 +285,7 @@ def profile_of_counts(
         scale=(scale.ns_per_tick, scale.cost_one, scale.cost_share),
         process=process,
         warnings=all_warnings,
+        memory=_memory_of(live, scale),
     )
     return profile_of_process(
         counts,
@@ -310,6 +315,45 @@ def _check_times(live: LiveCounts, scale: TickScale) -> None:
             " damaged",
             hint="delete it",
         )
+
+
+def _memory_of(live: LiveCounts, scale: TickScale) -> tuple[MemorySnapshot, int] | None:
+    """Return the numbers of `memory_snapshot`, and when measuring began; or None.
+
+    There are no moments in between. LineprofError if there are numbers that no program
+    can have.
+    """
+    found, header = live.memory, live.header
+    if found is None:
+        return None
+
+    def ns(ticks: int) -> int:
+        return int(header["mono_ns"] + scale.ns(ticks - header["ticks"]))
+
+    sums = found["sums"]
+    totals = [sum(column) for column in zip(*sums, strict=True)][1:]
+    if max([0, found["lost"], found["sample"], *totals]) > _MAX_BYTES:
+        raise LineprofError(
+            f"cannot read {live.path}: it has memory that no program takes: it is"
+            " damaged",
+            hint="delete it",
+        )
+    return {
+        "paths": found["paths"],
+        "sums": sums,
+        "peak_bytes": sum(row[-1] for row in sums),
+        "peak_ns": min(_MAX_NS, ns(found["peak_at"] or header["last"])),
+        "live_bytes": sum(row[2] - row[3] for row in sums),
+        "curve": [],
+        "side_bytes": 0,
+        "lost": found["lost"],
+        "sample": found["sample"],
+        "native": found["native"],
+        "notes": [_NO_ROOM] if found["incomplete"] else [],
+    }, min(_MAX_NS, ns(found["start"]))
+
+
+_MAX_BYTES = 1 << 62
 
 
 def _process_of(live: LiveCounts, scale: TickScale, exit_reason: str) -> dict[str, Any]:

@@ -38,7 +38,8 @@ PROGRAM = """
     """
 HEAD = 64  # bytes of the head of a block: see csrc/record/live_file.h
 _SCALE = 112  # offset of the length of a tick in the file
-COUNTERS, NODES = 5, 7  # kinds of blocks
+COUNTERS, NODES, SITES = 5, 7, 8  # kinds of blocks
+ROWS_AT, SITES_AT = 16 * 1024, 64 * 1024  # parts of a block of sites
 NODE, NODE_KIND = 144, 140  # bytes of a node, and the offset of its kind
 EXTREMES = (0, 1, 2**31, 2**32 - 1, 2**62, 2**63 - 1, 2**63, 2**64 - 1)
 
@@ -48,7 +49,7 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Give the live file of a program that was killed."""
     folder = tmp_path_factory.mktemp("killed")
     write(folder, "killed.py", PROGRAM)
-    words = [sys.executable, "-m", "kernprof", "-lq", "killed.py"]
+    words = [sys.executable, "-m", "kernprof", "-lq", "--memory", "killed.py"]
     env = {**os.environ, "LINEPROF_LIVE": str(folder / "live")}
     subprocess.run(words, cwd=folder, env=env, check=False)
     [path] = (folder / "live").glob("*.live")
@@ -151,6 +152,22 @@ def test_half_a_number_of_a_node_may_have_any_bits(
         for place in block[:320:4]:
             for value in (1, 2**32 - 1):
                 reader.read((place, "<I", value))
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
+)
+def test_memory_and_call_paths_may_have_any_numbers(
+    content: bytes, reader: Reader
+) -> None:
+    [block] = blocks(content, SITES)
+    start = block.start - HEAD
+    parts = ((HEAD, 72), (ROWS_AT, 60), (SITES_AT, 128), (SITES_AT + 512, 128))
+    for offset, size in parts:
+        for place in range(start + offset, start + offset + size, 4):
+            for value in (2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 1):
+                reader.read((place, "<Q", value))
+    assert reader.refused
 
 
 def test_a_damaged_file_is_refused_in_one_line(

@@ -106,7 +106,10 @@ def test_a_file_that_has_no_more_room_loses_no_count(
     assert list(hits["late"].values()) == [2]
 
 
-def test_a_child_without_memory_for_copies_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("flags", [("-lq",), ("-lq", "--memory")])
+def test_a_child_without_memory_for_copies_goes_on(
+    flags: tuple[str, ...], tmp_path: Path
+) -> None:
     write(
         tmp_path,
         "data.py",
@@ -131,7 +134,7 @@ def test_a_child_without_memory_for_copies_goes_on(tmp_path: Path) -> None:
         print(os.waitstatus_to_exitcode(status))
         """,
     )
-    outcome = kernprof("-lq", "data.py", cwd=tmp_path)
+    outcome = kernprof(*flags, "data.py", cwd=tmp_path)
     assert (outcome.status, outcome.out) == (0, "7\n")
     assert hits_in(tmp_path / "data.lprof")["f"] == {5: 2}
 
