@@ -36,10 +36,14 @@ pass_malloc(int domain, void *context, size_t bytes)
 
 /* A block that is not in the shadow: the allocator below may pass it on. */
 static LP_NOINLINE void
-free_slowly(int domain, void *context, void *block)
+free_slowly(int domain, void *context, void *block, uint64_t cell)
 {
+    if (lp_heap_is_no_sample(block, cell)) {
+        below[domain].free(context, block);
+        return;
+    }
     lp_memory_of_thread.inside = 1;
-    lp_heap_free_slowly(block);
+    lp_heap_free_slowly(block, cell);
     below[domain].free(context, block);
     lp_memory_of_thread.inside = 0;
 }
@@ -104,8 +108,8 @@ hooked_free(int domain, void *context, void *block)
     if (LP_LIKELY(lp_heap_may_begin(here))) {
         uint64_t cell = lp_heap_take_small(block);
 
-        if (LP_UNLIKELY(cell == 0)) {
-            free_slowly(domain, context, block);
+        if (LP_UNLIKELY(!lp_is_block(cell))) {
+            free_slowly(domain, context, block, cell);
             return;
         }
         lp_heap_drop(here, lp_cell_block(cell), true);

@@ -182,13 +182,27 @@ clear_cells(uint64_t *cell, uint64_t unit, bool is_wide)
     }
 }
 
-/* True if a block of this size has a wide cell, if it has a cell.  A sample
- * stands for more bytes than it has. */
+/* True if a block of this size has a wide cell, if it has a cell. */
 static bool
 is_medium(uint64_t bytes)
 {
-    return bytes > LP_SMALL_MAX && bytes <= LP_MEDIUM_MAX &&
-           lp_the_heap.sample == 0;
+    return bytes > LP_SMALL_MAX && bytes <= LP_MEDIUM_MAX;
+}
+
+/* Enter a block with a cell that is a sample, which stands for more bytes than
+ * it has: the cell only says so. */
+static bool
+keep_sample(void *block, lp_heap_block entry)
+{
+    uint64_t *cell = lp_shadow_make_cell(lp_unit_of(block));
+    lp_heap_block stale = {0, 0, 0};
+
+    if (cell == NULL || !lp_large_add(block, entry, &stale)) {
+        return false;
+    }
+    LP_WRITE(*cell, LP_SAMPLED);
+    drop_stale(stale);
+    return true;
 }
 
 /* Enter a block in the tables, in any case; false if memory is out. */
@@ -200,6 +214,9 @@ keep(void *block, lp_heap_block entry)
     bool is_wide = is_medium(entry.bytes) && lp_has_cell(unit);
     lp_heap_block stale = {0, 0, 0};
 
+    if (lp_the_heap.sample != 0 && lp_has_cell(unit)) {
+        return keep_sample(block, entry);
+    }
     if (is_small || is_wide) {
         cell = lp_shadow_make_cell(unit);
     }
@@ -284,6 +301,9 @@ lp_heap_added_slowly(void *block, size_t bytes)
 {
     lp_sample sample = {bytes, 1};
 
+    if (lp_sample_is_far(lp_memory_here_now(), bytes)) {
+        return block;
+    }
     if (LP_READ(lp_the_heap.on) && lp_memory_of_thread.own_work == 0 &&
         (lp_the_heap.sample == 0 || lp_sample_block(bytes, &sample))) {
         lp_memory_of_thread.inside++; /* a new path needs memory, too */
@@ -300,8 +320,11 @@ take(void *block)
     uint64_t cell = lp_heap_take_small(block), unit = lp_unit_of(block);
     lp_heap_block taken = {0, 0, 0};
 
-    if (cell != 0) {
+    if (LP_LIKELY(lp_is_block(cell))) {
         return lp_cell_block(cell);
+    }
+    if (lp_heap_is_no_sample(block, cell)) {
+        return taken;
     }
     if (lp_has_cell(unit)) {
         taken = lp_wide_take(unit);
@@ -310,9 +333,10 @@ take(void *block)
 }
 
 LP_NOINLINE void
-lp_heap_free_slowly(void *block)
+lp_heap_free_slowly(void *block, uint64_t cell)
 {
-    lp_heap_block taken = take(block);
+    lp_heap_block taken =
+        cell == LP_SAMPLED ? lp_large_take(block) : take(block);
 
     if (taken.site != 0) {
         lp_heap_drop(&lp_memory_of_thread, taken, true);
