@@ -10,6 +10,7 @@ import textwrap
 import threading
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -484,8 +485,8 @@ def test_a_start_that_is_refused_changes_nothing() -> None:
 
 
 def resident_bytes() -> int:
-    with open("/proc/self/statm") as numbers:
-        return int(numbers.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_profilers_long_after_a_measurement_leave_no_memory() -> None:
