@@ -313,33 +313,41 @@ lp_heap_added_slowly(void *block, size_t bytes)
     return block;
 }
 
+/* Take a block, of which the shadow had this, no block, out of the others. */
+static inline lp_heap_block
+take_large(void *block, uint64_t cell)
+{
+    uint64_t unit = lp_unit_of(block);
+    lp_heap_block taken = {0, 0, 0};
+
+    if (cell == 0 && LP_LIKELY(lp_has_cell(unit))) {
+        taken = lp_wide_take(unit);
+    }
+    return LP_LIKELY(taken.site != 0) ? taken : lp_large_take(block);
+}
+
 /* Take a block out of the tables. */
 static lp_heap_block
 take(void *block)
 {
-    uint64_t cell = lp_heap_take_small(block), unit = lp_unit_of(block);
-    lp_heap_block taken = {0, 0, 0};
+    uint64_t cell = lp_heap_take_small(block);
 
     if (LP_LIKELY(lp_is_block(cell))) {
         return lp_cell_block(cell);
     }
     if (lp_heap_is_no_sample(block, cell)) {
-        return taken;
+        return (lp_heap_block){0, 0, 0};
     }
-    if (lp_has_cell(unit)) {
-        taken = lp_wide_take(unit);
-    }
-    return taken.site != 0 ? taken : lp_large_take(block);
+    return take_large(block, cell);
 }
 
 LP_NOINLINE void
 lp_heap_free_slowly(void *block, uint64_t cell)
 {
-    lp_heap_block taken =
-        cell == LP_SAMPLED ? lp_large_take(block) : take(block);
+    lp_heap_block taken = take_large(block, cell);
 
     if (taken.site != 0) {
-        lp_heap_drop(&lp_memory_of_thread, taken, true);
+        lp_heap_drop(lp_memory_here_now(), taken, true);
     }
 }
 
