@@ -52,6 +52,7 @@ static void
 forget_lines(lp_heap_thread *self)
 {
     self->newest = NULL;
+    self->stands_for = 1;
     self->last = (lp_known_line){.line = &lp_no_line,
                                  .hits = &no_hits,
                                  .site = lp_the_heap.sites,
@@ -289,6 +290,7 @@ add(void *block, const lp_sample *sample)
     }
     else {
         lp_heap_count(self, line->site, block, sample->bytes, sample->blocks);
+        self->stands_for = sample->blocks;
     }
     if (self == NULL || sample->bytes >= LP_MOMENT_BYTES ||
         LP_READ(LP_READ(rec->top)->since) >= lp_curve_due()) {
@@ -484,7 +486,10 @@ lp_heap_forget(void *block)
         return;
     }
     site = lp_the_heap.sites + (taken.site - 1);
-    __atomic_fetch_sub(&site->allocs, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&site->allocs,
+                       self != NULL && self->newest == block ? self->stands_for
+                                                             : 1,
+                       __ATOMIC_RELAXED);
     __atomic_fetch_sub(&site->alloc_bytes, taken.bytes, __ATOMIC_RELAXED);
     lp_heap_add_live(self != NULL && self->is_main &&
                          taken.site != LP_NO_PATH + 1,

@@ -31,7 +31,8 @@ typedef struct lp_known_line {
 /* What the heap keeps of a thread with a recorder. */
 typedef struct lp_heap_thread {
     const lp_recorder *rec; /* borrowed */
-    void *newest;           /* borrowed: the last block */
+    void *newest;           /* borrowed: the last block, */
+    uint64_t stands_for;    /* and how many it is */
     uint32_t root;          /* site of what is outside of lines */
     uint32_t session;       /* for which that is valid */
     uint16_t thread;        /* number, from 1 on */

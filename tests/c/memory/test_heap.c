@@ -522,6 +522,19 @@ samples_are_right_in_sum(void)
 }
 
 static void
+a_sample_that_is_forgotten_leaves_no_trace(void)
+{
+    start(8192);
+    for (uint64_t i = 0; i < 100000; i++) {
+        allocate(at(0x10000 + i % 64 * 32), 32);
+        lp_heap_forget(at(0x10000 + i % 64 * 32));
+    }
+    CHECK(is(here(), 0, 0, 0, 0));
+    CHECK(lp_heap_live() == 0);
+    stop();
+}
+
+static void
 the_curve_has_few_moments_and_the_highest(void)
 {
     uint64_t highest = 0;
@@ -572,6 +585,7 @@ main(void)
     locked_pages_are_cleared_too();
     others_may_allocate_around_a_fork();
     samples_are_right_in_sum();
+    a_sample_that_is_forgotten_leaves_no_trace();
     the_curve_has_few_moments_and_the_highest();
     lp_current_recorder = NULL;
     tear_down(made);
