@@ -303,6 +303,21 @@ retire(lp_arena *arena)
     lp_arena_init(arena, arena->kind, arena->is_live);
 }
 
+/* True if a thread may be in a hook of the heap that reads a line: up to a
+ * second after the end. */
+static bool
+may_be_read(void)
+{
+    const lp_clock *clock = &lp_the_engine.clock;
+    double ticks;
+
+    if (!lp_heap_was_on() || lp_heap_is_on()) {
+        return lp_heap_is_on();
+    }
+    ticks = (double)(lp_clock_now(clock) - lp_heap_until());
+    return ticks * (double)lp_clock_scale(clock) / 4294967296.0 < 1e9;
+}
+
 void
 lp_tracer_free_retired(void)
 {
@@ -329,10 +344,11 @@ lp_tracer_close(lp_tracer *self)
          rec = rec->next) {
         lp_calls_drop(rec, self);
     }
-    if (lp_heap_was_on()) {
+    if (may_be_read()) {
         retire(&self->arena);
     }
     else {
+        lp_tracer_free_retired();
         lp_arena_free(&self->arena);
     }
     lp_engine_release();

@@ -23,10 +23,11 @@ enum { PROBE = 2 }; /* lp_memory_of_thread.inside while a probe is sent */
 static bool is_probed; /* it has come */
 
 /* A hook only passes a call on. */
-static LP_NOINLINE void *
-pass_malloc(int domain, void *context, size_t bytes)
+LP_INLINE void *
+pass_malloc(const lp_memory_here *here, int domain, void *context,
+            size_t bytes)
 {
-    if (lp_memory_of_thread.inside == PROBE) {
+    if (LP_UNLIKELY(here->inside == PROBE)) {
         is_probed = true; /* other threads, without the GIL, leave it alone */
     }
     return below[domain].malloc(context, bytes);
@@ -34,12 +35,17 @@ pass_malloc(int domain, void *context, size_t bytes)
 
 /* A block that is not in the shadow: the allocator below may pass it on. */
 static LP_NOINLINE void
-free_slowly(int domain, void *context, void *block)
+free_slowly(lp_memory_here *here, int domain, void *context, void *block,
+            uint64_t cell)
 {
-    lp_memory_of_thread.inside = 1;
-    lp_heap_free_slowly(block);
+    if (lp_heap_is_no_sample(block, cell)) {
+        below[domain].free(context, block);
+        return;
+    }
+    here->inside = 1;
+    lp_heap_free_slowly(block, cell);
     below[domain].free(context, block);
-    lp_memory_of_thread.inside = 0;
+    here->inside = 0;
 }
 
 LP_INLINE void *
@@ -49,7 +55,7 @@ hooked_malloc(int domain, void *context, size_t bytes)
     void *block;
 
     if (LP_UNLIKELY(!lp_heap_begin(here))) {
-        return pass_malloc(domain, context, bytes);
+        return pass_malloc(here, domain, context, bytes);
     }
     block = below[domain].malloc(context, bytes);
     here->inside = 0;
@@ -102,8 +108,8 @@ hooked_free(int domain, void *context, void *block)
     if (LP_LIKELY(lp_heap_may_begin(here))) {
         uint64_t cell = lp_heap_take_small(block);
 
-        if (LP_UNLIKELY(cell == 0)) {
-            free_slowly(domain, context, block);
+        if (LP_UNLIKELY(!lp_is_block(cell))) {
+            free_slowly(here, domain, context, block, cell);
             return;
         }
         lp_heap_drop(here, lp_cell_block(cell), true);

@@ -1,5 +1,8 @@
 #include "memory/curve.h"
 
+#include <sched.h>
+#include <string.h>
+
 #include "memory/heap_path.h"
 #include "memory/heap_session.h"
 #include "memory/pages.h"
@@ -32,6 +35,20 @@ lp_ticks
 lp_curve_due(void)
 {
     return LP_READ(curve.due);
+}
+
+uint32_t
+lp_curve_copy(lp_moment *to)
+{
+    uint32_t n;
+
+    while (__atomic_exchange_n(&curve.busy, true, __ATOMIC_ACQUIRE)) {
+        sched_yield(); /* a moment takes milliseconds, and no GIL */
+    }
+    n = curve.n;
+    memcpy(to, curve.moments, n * sizeof(*to));
+    __atomic_store_n(&curve.busy, false, __ATOMIC_RELEASE);
+    return n;
 }
 
 uint32_t

@@ -36,7 +36,10 @@ lp_ticks lp_curve_take(const lp_clock *clock);
 /* Fill in what is live now. */
 void lp_moment_take(lp_moment *moment, lp_ticks now);
 
-/* [GIL] Return the number of moments, and one of them. */
+/* [GIL] Copy all moments, at most LP_MOMENTS; returns their number. */
+uint32_t lp_curve_copy(lp_moment *to);
+
+/* While no thread takes a moment: return their number, and one of them. */
 uint32_t lp_curve_length(void);
 const lp_moment *lp_curve_at(uint32_t number);
 

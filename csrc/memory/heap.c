@@ -57,6 +57,7 @@ static void
 forget_lines(lp_heap_thread *self)
 {
     self->newest = NULL;
+    self->stands_for = 1;
     self->last = (lp_known_line){.line = &lp_no_line,
                                  .hits = &no_hits,
                                  .site = lp_the_heap.sites,
@@ -192,13 +193,27 @@ clear_cells(uint64_t *cell, uint64_t unit, bool is_wide)
     }
 }
 
-/* True if a block of this size has a wide cell, if it has a cell.  A sample
- * stands for more bytes than it has. */
+/* True if a block of this size has a wide cell, if it has a cell. */
 static bool
 is_medium(uint64_t bytes)
 {
-    return bytes > LP_SMALL_MAX && bytes <= LP_MEDIUM_MAX &&
-           lp_the_heap.sample == 0;
+    return bytes > LP_SMALL_MAX && bytes <= LP_MEDIUM_MAX;
+}
+
+/* Enter a block with a cell that is a sample, which stands for more bytes than
+ * it has: the cell only says so. */
+static bool
+keep_sample(void *block, lp_heap_block entry)
+{
+    uint64_t *cell = lp_shadow_make_cell(lp_unit_of(block));
+    lp_heap_block stale = {0, 0, 0};
+
+    if (cell == NULL || !lp_large_add(block, entry, &stale)) {
+        return false;
+    }
+    LP_WRITE(*cell, LP_SAMPLED);
+    drop_stale(stale);
+    return true;
 }
 
 /* Enter a block in the tables, in any case; false if memory is out. */
@@ -210,6 +225,9 @@ keep(void *block, lp_heap_block entry)
     bool is_wide = is_medium(entry.bytes) && lp_has_cell(unit);
     lp_heap_block stale = {0, 0, 0};
 
+    if (lp_the_heap.sample != 0 && lp_has_cell(unit)) {
+        return keep_sample(block, entry);
+    }
     if (is_small || is_wide) {
         cell = lp_shadow_make_cell(unit);
     }
@@ -282,6 +300,7 @@ add(void *block, const lp_sample *sample)
     }
     else {
         lp_heap_count(self, line->site, block, sample->bytes, sample->blocks);
+        self->stands_for = sample->blocks;
     }
     if (self == NULL || sample->bytes >= LP_MOMENT_BYTES ||
         LP_READ(LP_READ(rec->top)->since) >= lp_curve_due()) {
@@ -294,6 +313,9 @@ lp_heap_added_slowly(void *block, size_t bytes)
 {
     lp_sample sample = {bytes, 1};
 
+    if (lp_sample_is_far(lp_memory_here_now(), bytes)) {
+        return block;
+    }
     if (LP_READ(lp_the_heap.on) && lp_memory_of_thread.own_work == 0 &&
         (lp_the_heap.sample == 0 || lp_sample_block(bytes, &sample))) {
         lp_memory_of_thread.inside++; /* a new path needs memory, too */
@@ -303,29 +325,41 @@ lp_heap_added_slowly(void *block, size_t bytes)
     return block;
 }
 
+/* Take a block, of which the shadow had this, no block, out of the others. */
+static inline lp_heap_block
+take_large(void *block, uint64_t cell)
+{
+    uint64_t unit = lp_unit_of(block);
+    lp_heap_block taken = {0, 0, 0};
+
+    if (cell == 0 && LP_LIKELY(lp_has_cell(unit))) {
+        taken = lp_wide_take(unit);
+    }
+    return LP_LIKELY(taken.site != 0) ? taken : lp_large_take(block);
+}
+
 /* Take a block out of the tables. */
 static lp_heap_block
 take(void *block)
 {
-    uint64_t cell = lp_heap_take_small(block), unit = lp_unit_of(block);
-    lp_heap_block taken = {0, 0, 0};
+    uint64_t cell = lp_heap_take_small(block);
 
-    if (cell != 0) {
+    if (LP_LIKELY(lp_is_block(cell))) {
         return lp_cell_block(cell);
     }
-    if (lp_has_cell(unit)) {
-        taken = lp_wide_take(unit);
+    if (lp_heap_is_no_sample(block, cell)) {
+        return (lp_heap_block){0, 0, 0};
     }
-    return taken.site != 0 ? taken : lp_large_take(block);
+    return take_large(block, cell);
 }
 
 LP_NOINLINE void
-lp_heap_free_slowly(void *block)
+lp_heap_free_slowly(void *block, uint64_t cell)
 {
-    lp_heap_block taken = take(block);
+    lp_heap_block taken = take_large(block, cell);
 
     if (taken.site != 0) {
-        lp_heap_drop(&lp_memory_of_thread, taken, true);
+        lp_heap_drop(lp_memory_here_now(), taken, true);
     }
 }
 
@@ -472,7 +506,10 @@ lp_heap_forget(void *block)
         return;
     }
     site = lp_the_heap.sites + (taken.site - 1);
-    __atomic_fetch_sub(&site->allocs, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&site->allocs,
+                       self != NULL && self->newest == block ? self->stands_for
+                                                             : 1,
+                       __ATOMIC_RELAXED);
     __atomic_fetch_sub(&site->alloc_bytes, taken.bytes, __ATOMIC_RELAXED);
     lp_heap_add_live(self != NULL && self->is_main &&
                          taken.site != LP_NO_PATH + 1,

@@ -31,7 +31,8 @@ typedef struct lp_known_line {
 /* What the heap keeps of a thread with a recorder. */
 typedef struct lp_heap_thread {
     const lp_recorder *rec; /* borrowed */
-    void *newest;           /* borrowed: the last block */
+    void *newest;           /* borrowed: the last block, */
+    uint64_t stands_for;    /* and how many it is */
     uint32_t root;          /* site of what is outside of lines */
     uint32_t session;       /* for which that is valid */
     uint16_t thread;        /* number, from 1 on */
@@ -72,9 +73,9 @@ void *lp_heap_added_slowly(void *block, size_t bytes);
 void *lp_heap_added_large(lp_heap_thread *thread, const lp_known_line *known,
                           void *block, size_t bytes);
 
-/* [ANY] A block that is not in the shadow is freed: take it out and count it.
- */
-void lp_heap_free_slowly(void *block);
+/* [ANY] A block of which the shadow had this, no block, is freed: take it out
+ * and count it. */
+void lp_heap_free_slowly(void *block, uint64_t cell);
 
 /* [ANY] Count a block as freed, on any thread. */
 void lp_heap_drop_slowly(lp_heap_block taken, bool may_be_temp);
@@ -278,7 +279,8 @@ lp_heap_drop(const lp_memory_here *here, lp_heap_block taken, bool may_be_temp)
     }
 }
 
-/* Take a block out of the shadow: 0 if it is not there. */
+/* Take a block out of the shadow: 0 if it is not there, LP_SAMPLED if it is
+ * elsewhere. */
 LP_INLINE uint64_t
 lp_heap_take_small(const void *block)
 {
@@ -291,6 +293,30 @@ lp_heap_take_small(const void *block)
         LP_WRITE(*cell, 0);
     }
     return value;
+}
+
+/* True if the block, of which the shadow had this, is none that counts, as
+ * only samples do. */
+LP_INLINE bool
+lp_heap_is_no_sample(const void *block, uint64_t cell)
+{
+    return cell == 0 && LP_READ(lp_the_heap.sample) != 0 &&
+           lp_has_cell(lp_unit_of(block));
+}
+
+/* True if a block is none of the samples, and the next one is further off. */
+LP_INLINE bool
+lp_sample_is_far(lp_memory_here *here, size_t bytes)
+{
+    uint64_t sample = LP_READ(lp_the_heap.sample);
+    int64_t until = here->until - (int64_t)(bytes + (bytes == 0));
+
+    if (bytes >= sample || here->session != LP_READ(lp_the_heap.session) ||
+        until <= 0) {
+        return false;
+    }
+    here->until = until;
+    return true;
 }
 
 #endif

@@ -30,7 +30,8 @@ enum {
     LP_CHUNK_WIDE_CELLS = (1 << LP_CHUNK_SHIFT) / LP_WIDE_ALIGN,
     LP_CELLS_PER_WIDE = LP_WIDE_ALIGN / LP_SMALL_ALIGN,
     LP_STAMP_BITS = 22,
-    LP_STAMP_MASK = (1 << LP_STAMP_BITS) - 1
+    LP_STAMP_MASK = (1 << LP_STAMP_BITS) - 1,
+    LP_SAMPLED = 1 /* a cell of a block that is among the large ones */
 };
 
 typedef struct lp_wide_cell {
@@ -109,6 +110,13 @@ lp_cell_of(uint32_t site, uint64_t bytes, uint32_t stamp)
 {
     return (uint64_t)site << 32 | bytes << LP_STAMP_BITS |
            (stamp & LP_STAMP_MASK);
+}
+
+/* True if what a cell holds is a block: it has a site. */
+LP_INLINE bool
+lp_is_block(uint64_t cell)
+{
+    return cell >> 32 != 0;
 }
 
 LP_INLINE lp_heap_block

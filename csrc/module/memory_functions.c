@@ -9,6 +9,7 @@
 #include "memory/heap.h"
 #include "memory/heap_session.h"
 #include "memory/malloc_hooks.h"
+#include "memory/pages.h"
 #include "module/lists.h"
 
 typedef unsigned long long ull;
@@ -164,12 +165,13 @@ make_moment(const lp_moment *moment, uint64_t scale)
 static PyObject *
 make_curve(uint64_t scale)
 {
-    PyObject *list = PyList_New(0);
-    uint32_t n = lp_curve_length();
-    lp_moment now;
+    size_t bytes = LP_MOMENTS * sizeof(lp_moment);
+    lp_moment *moments = lp_pages_map(bytes), now;
+    PyObject *list = moments == NULL ? PyErr_NoMemory() : PyList_New(0);
+    uint32_t n = moments == NULL ? 0 : lp_curve_copy(moments);
 
     for (uint32_t i = 0; list != NULL && i < n; i++) {
-        if (lp_append(list, make_moment(lp_curve_at(i), scale)) < 0) {
+        if (lp_append(list, make_moment(&moments[i], scale)) < 0) {
             Py_CLEAR(list);
         }
     }
@@ -178,6 +180,9 @@ make_curve(uint64_t scale)
         if (lp_append(list, make_moment(&now, scale)) < 0) {
             Py_CLEAR(list);
         }
+    }
+    if (moments != NULL) {
+        lp_pages_unmap(moments, bytes);
     }
     return list;
 }

@@ -8,7 +8,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -490,3 +492,29 @@ def test_a_start_that_is_refused_changes_nothing() -> None:
         snapshot = core.memory_snapshot()
     assert snapshot is not None
     assert snapshot["sample"] == 123_456
+
+
+def resident_bytes() -> int:
+    pages = Path("/proc/self/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_profilers_long_after_a_measurement_leave_no_memory() -> None:
+    source = "def many_lines():\n" + "\n".join(f"    x = {i}" for i in range(3000))
+    names: dict[str, Callable[[], None]] = {}
+    exec(compile(source, "many_lines.py", "exec"), names)
+    with measured():
+        pass
+    time.sleep(1.1)  # threads may be in hooks before
+
+    def profile(rounds: int) -> None:
+        for _ in range(rounds):
+            profiler = new_profiler(names["many_lines"])
+            with profiler:
+                names["many_lines"]()
+            del profiler
+
+    profile(20)
+    before = resident_bytes()
+    profile(100)
+    assert resident_bytes() - before < 5_000_000

@@ -426,7 +426,7 @@ random_programs_are_as_their_model(void)
 static void
 a_deep_line_of_another_greenlet_is_not_looked_for(void)
 {
-    enum { DEPTH = 3000 };
+    enum { DEPTH = 20 }; /* more than a greenlet's first array has */
     static const int greenlets[2];
     uint32_t path;
 
@@ -522,6 +522,19 @@ samples_are_right_in_sum(void)
 }
 
 static void
+a_sample_that_is_forgotten_leaves_no_trace(void)
+{
+    start(8192);
+    for (uint64_t i = 0; i < 100000; i++) {
+        allocate(at(0x10000 + i % 64 * 32), 32);
+        lp_heap_forget(at(0x10000 + i % 64 * 32));
+    }
+    CHECK(is(here(), 0, 0, 0, 0));
+    CHECK(lp_heap_live() == 0);
+    stop();
+}
+
+static void
 the_curve_has_few_moments_and_the_highest(void)
 {
     uint64_t highest = 0;
@@ -587,6 +600,7 @@ main(void)
     locked_pages_are_cleared_too();
     others_may_allocate_around_a_fork();
     samples_are_right_in_sum();
+    a_sample_that_is_forgotten_leaves_no_trace();
     the_curve_has_few_moments_and_the_highest();
     tables_that_are_only_read_take_no_memory();
     lp_current_recorder = NULL;

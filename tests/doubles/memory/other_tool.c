@@ -83,6 +83,8 @@ patch_object(struct dl_phdr_info *info, size_t size, void *start)
     const ElfW(Rela) *slots = NULL, *data = NULL;
     const char *strings = NULL;
     size_t n_slots = 0, n_data = 0;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *file = slash != NULL ? slash + 1 : info->dlpi_name;
 
     (void)size;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
@@ -91,11 +93,9 @@ patch_object(struct dl_phdr_info *info, size_t size, void *start)
                 (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
         }
     }
-    if (strstr(info->dlpi_name, "other_tool") != NULL ||
-        strstr(info->dlpi_name, "vdso") != NULL ||
-        strstr(info->dlpi_name, "libc.") != NULL ||
-        strstr(info->dlpi_name, "ld-") != NULL ||
-        strstr(info->dlpi_name, "san.") != NULL) {
+    if (strstr(file, "other_tool") != NULL || strstr(file, "vdso") != NULL ||
+        strstr(file, "libc.") != NULL || strstr(file, "ld-") != NULL ||
+        strstr(file, "san.") != NULL) {
         return 0;
     }
     for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
