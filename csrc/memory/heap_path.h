@@ -92,7 +92,7 @@ void lp_heap_commit_peak(int64_t live);
 extern ptrdiff_t lp_memory_offset;
 
 #ifdef __has_builtin
-#  if __has_builtin(__builtin_thread_pointer) && defined(__x86_64__) &&        \
+#  if __has_builtin(__builtin_thread_pointer) && defined(__x86_64__) &&       \
       defined(__GLIBC__)
 #    define LP_HAVE_THREAD_POINTER 1
 #  endif
