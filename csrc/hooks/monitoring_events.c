@@ -174,6 +174,8 @@ resume(lp_recorder *rec, PyObject *object, uint32_t at)
 {
     lp_code *code = lp_code_of(object);
 
+    forget_table(object);
+
     if (rec != NULL && code != NULL) {
         uint32_t line = code->resumes != NULL && at < code->n_marks
                             ? code->resumes[at]
@@ -393,6 +395,7 @@ start_by_instruction(PyObject *object, lp_code *code, uint32_t line)
     if (LP_UNLIKELY(rec->top->code == object && rec->top->key == key)) {
         return line_slow(object, line); /* a debugger jumped there */
     }
+    forget_table(object);
     frame = lp_engine_enter(rec, code, LP_CALLED, 0, key, 0);
     if (LP_LIKELY(frame != NULL && !(code->flags & LP_CODE_CALLS_ONLY))) {
         lp_ticks now = lp_clock_now(&rec->clock);
