@@ -93,7 +93,7 @@ static struct {
 /* The process was forked: a thread that the child does not have may hold the
  * lock of the list of objects for ever.  Then hooks stay where they are, and
  * nothing is counted, until the child has loaded a library. */
-static bool list_may_be_locked;
+static bool list_may_be_locked; /* (atomic) */
 
 /* One thread at a time is at work.  Others leave word and go on: they may
  * hold a lock of the loader for which that one waits. */
@@ -759,7 +759,7 @@ lp_patches_follow(void)
             return; /* who is at work sees the request */
         }
         done = __atomic_load_n(&requests, __ATOMIC_SEQ_CST);
-        if (state.patches != NULL && !list_may_be_locked) {
+        if (state.patches != NULL && !lp_patches_list_may_be_locked()) {
             patch_new_objects();
         }
         end_work();
@@ -856,7 +856,7 @@ void
 lp_patches_restore(void)
 {
     wait_for_work();
-    if (state.patches != NULL && !list_may_be_locked) {
+    if (state.patches != NULL && !lp_patches_list_may_be_locked()) {
         count_all();
         dl_iterate_phdr(restore_object, NULL);
         state.patches = NULL;
@@ -870,7 +870,7 @@ lp_patches_count(void)
     lp_patch_counts counts;
 
     wait_for_work();
-    if (state.patches != NULL && !list_may_be_locked) {
+    if (state.patches != NULL && !lp_patches_list_may_be_locked()) {
         count_all();
     }
     counts = state.counts;
@@ -908,7 +908,8 @@ lp_patches_after_fork_in_child(void)
         state.n_known = state.capacity = 0;
         state.loads = 0;
     }
-    list_may_be_locked = state.patches != NULL;
+    __atomic_store_n(&list_may_be_locked, state.patches != NULL,
+                     __ATOMIC_RELAXED);
     end_work();
 }
 
