@@ -113,7 +113,12 @@ class Compared:
         self.paths = len(model.sums)
         self.blocks = sum(each.allocs for each in model.sums.values())
         self.wrong = differences(
-            text, model, found, one.peak_bytes, has_ints=has_ints()
+            text,
+            model,
+            found,
+            one.peak_bytes,
+            has_ints=has_ints(),
+            has_lists=sys.version_info >= (3, 14),
         )
         if one.lost:
             self.wrong.append(f"{one.lost} blocks were lost")
