@@ -405,16 +405,21 @@ def loud_lines(text: str) -> set[int]:
     }
 
 
-LIST = 56  # bytes of a list without items, from Python 3.14 on
+class OwnObjects(NamedTuple):
+    """Objects that Python makes for events, and that lineprof cannot tell."""
+
+    ints: bool = False  # of a trace function, from 3.12 on; freed at once
+    lists: bool = False  # where the events of a function change, from 3.14 on; kept
+
+
+LIST = 56  # bytes of a list without items, from 3.14 on
+INTS = (28, 32)  # bytes of an int, by Python
+FEW_INTS = 4 * INTS[1]  # of one event
 CALLS_OF_OTHERS = ("ignored(", "taken_elsewhere(")  # functions without events
 
 
 def lines_with_lists(text: str) -> set[int]:
-    """Return the lines on which Python 3.14 may make a list for its events.
-
-    It does when it changes the events of a function, at the next call of the function,
-    and lineprof learns nothing of that if the function is not profiled.
-    """
+    """Return the lines that call functions which are not profiled."""
     return {
         number
         for number, line in enumerate(text.splitlines(), 1)
@@ -422,13 +427,20 @@ def lines_with_lists(text: str) -> set[int]:
     }
 
 
+def are_ints(blocks: int, size: int, freed: int, temp: int) -> bool:
+    """Return whether these may be ints that were freed at once."""
+    least, most = INTS
+    return least * blocks <= size <= most * blocks and size == freed == temp
+
+
 def are_lists(blocks: int, size: int, freed: int, temp: int) -> bool:
-    """Return whether these may be lists of events, which Python keeps or frees."""
+    """Return whether these may be lists, of which some were freed."""
     return size == LIST * blocks and freed in range(0, size + 1, LIST) and temp == 0
 
 
-INTS = (28, 32)  # bytes of an int, by Python
-FEW_INTS = 4 * INTS[1]  # of one event
+def are_either(blocks: int, size: int, freed: int, temp: int) -> bool:
+    """Return whether these may be ints and lists, of which some were freed."""
+    return INTS[0] * blocks <= size <= LIST * blocks and 0 <= temp <= freed <= size
 
 
 def differences(
@@ -436,18 +448,16 @@ def differences(
     model: Model,
     found: dict[Path, Found],
     peak_bytes: int,
-    *,
-    has_ints: bool = False,
-    has_lists: bool = False,
+    own: OwnObjects,
 ) -> list[str]:
     """Return a line for each number of the profile that is not the model's.
 
-    Of a path whose innermost line is loud the profile may have more. If it *has_ints*,
-    each may have those that Python makes for its own events, and frees at once. If it
-    *has_lists*, lines that call functions which are not profiled may have such lists.
+    Of a path whose innermost line is loud the profile may have more, and of others
+    what Python makes for its *own* events: lists alone on lines that call functions
+    which are not profiled, and with ints on any line.
     """
     loud = loud_lines(text)
-    with_lists = lines_with_lists(text) - loud if has_lists else set()
+    with_lists = lines_with_lists(text) - loud if own.lists else set()
     nothing = Found(Sums(), 0)
     known = {path for path in [*model.sums, *found] if path}
     exact = {path for path in known if path[-1][2] not in loud}
@@ -455,22 +465,20 @@ def differences(
     for path in sorted(known):
         truth, has = model.sums.get(path, Sums()), found.get(path, nothing).sums
         more = [b - a for a, b in zip(truth, has, strict=True)]
-        if has_ints and are_ints(*more):
+        if own.ints and are_ints(*more):
             continue
-        if path[-1][2] in with_lists and are_lists(*more):
+        if own.lists and (
+            are_either(*more)
+            if own.ints
+            else path[-1][2] in with_lists and are_lists(*more)
+        ):
             exact.discard(path)
             continue
         if has != truth if path in exact else any(map(int.__lt__, has, truth)):
             word = "is" if path in exact else "is at least"
             wrong.append(f"{shown(path)}: {word} {truth}, the profile has {has}")
-    ints = FEW_INTS if has_ints else 0
+    ints = FEW_INTS if own.ints else 0
     return wrong or peak_differences(model, found, exact, peak_bytes, ints)
-
-
-def are_ints(blocks: int, size: int, freed: int, temp: int) -> bool:
-    """Return whether these may be ints that were freed at once."""
-    least, most = INTS
-    return least * blocks <= size <= most * blocks and size == freed == temp
 
 
 def peak_differences(

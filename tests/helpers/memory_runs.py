@@ -9,7 +9,16 @@ import importlib.util
 import sys
 from typing import TYPE_CHECKING
 
-from memory_model import CHUNK, LAYERS, VALUES, Found, Model, Sums, differences
+from memory_model import (
+    CHUNK,
+    LAYERS,
+    VALUES,
+    Found,
+    Model,
+    OwnObjects,
+    Sums,
+    differences,
+)
 from running import hook_name, new_profiler, program_file
 
 if TYPE_CHECKING:
@@ -22,12 +31,15 @@ if TYPE_CHECKING:
     from lineprof.model.host_memory import HostMemory
 
 
-def has_ints() -> bool:
-    """Return whether Python makes ints for events that lineprof does not see.
+def own_objects() -> OwnObjects:
+    """Return what Python makes for events, and lineprof does not see.
 
-    It does for those of a trace function, of jumps far into the code.
+    A trace function's ints are those of jumps far into the code.
     """
-    return hook_name() == "settrace" and sys.version_info >= (3, 12)
+    return OwnObjects(
+        ints=hook_name() == "settrace" and sys.version_info >= (3, 12),
+        lists=sys.version_info >= (3, 14),
+    )
 
 
 def blocks_module(library: Path) -> ModuleType:
@@ -112,13 +124,6 @@ class Compared:
         (one,) = memory.runs
         self.paths = len(model.sums)
         self.blocks = sum(each.allocs for each in model.sums.values())
-        self.wrong = differences(
-            text,
-            model,
-            found,
-            one.peak_bytes,
-            has_ints=has_ints(),
-            has_lists=sys.version_info >= (3, 14),
-        )
+        self.wrong = differences(text, model, found, one.peak_bytes, own_objects())
         if one.lost:
             self.wrong.append(f"{one.lost} blocks were lost")
