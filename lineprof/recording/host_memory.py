@@ -7,6 +7,7 @@ its numbers are taken before any object of the profile is made.
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 from _weakref import ref
 
@@ -47,7 +48,7 @@ def memory_recorder(
             return None
     elif asked is False:
         return None
-    elif _holder():
+    elif _is_held():
         raise _taken()
     if sample is None:
         bytes_apart = _of_variable(SAMPLE_VARIABLE, size, default=0)
@@ -106,7 +107,7 @@ class MemoryRecorder:
         """
         if self._measures or self.has_ended:
             return
-        if _holder():
+        if _is_held() if self._is_asked else _holder():
             self.has_ended = True
             self.problem = f"memory is not measured: {_taken().message}"
             if self._is_asked:
@@ -167,6 +168,13 @@ def _holder() -> MemoryRecorder | None:
     """Return the recorder that measures; None if there is none."""
     found = _holders[0]() if _holders else None
     return None if found is None or found.has_ended else found
+
+
+def _is_held() -> bool:
+    """Return whether a recorder measures that is not about to be collected."""
+    if _holder():
+        gc.collect()  # of a profiler that is in a cycle, as with decorated functions
+    return _holder() is not None
 
 
 def _follow_process() -> None:

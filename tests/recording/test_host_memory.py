@@ -211,6 +211,17 @@ def test_a_second_profiler_is_refused_until_the_first_has_gone() -> None:
     assert own_memory(second.get_stats(), "drop")[2].allocs == 100
 
 
+def test_a_profiler_in_a_cycle_that_nobody_has_is_in_nobodys_way() -> None:
+    first = new_profiler(memory=True)
+    first(drop)()
+    cycle = [first]
+    cycle.append(cycle)  # type: ignore[arg-type]
+    del first, cycle
+    second = new_profiler(memory=True)
+    second(drop)()
+    assert own_memory(second.get_stats(), "drop")[2].allocs == 100
+
+
 def test_the_second_of_two_new_profilers_is_refused_at_its_first_function() -> None:
     first, second = new_profiler(memory=True), new_profiler(memory=True)
     first(drop)
