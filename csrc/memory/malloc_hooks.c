@@ -262,7 +262,7 @@ hook_cfree(void *block)
       static void *hook##name(size_t bytes, uintptr_t second,                 \
                               uintptr_t third)                                \
       {                                                                       \
-          bool counts = begin();                                      \
+          bool counts = begin();                                              \
           void *block;                                                        \
                                                                               \
           if (counts) {                                                       \

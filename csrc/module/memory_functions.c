@@ -54,9 +54,9 @@ memory_start(PyObject *Py_UNUSED(module), PyObject *args)
     }
     lp_tracer_free_retired();
     paths = lp_call_paths_of_process();
-    if (paths == NULL || !lp_heap_start(paths, &lp_the_engine.clock,
-                                        interval > 0 ? (uint64_t)interval
-                                                     : 0)) {
+    if (paths == NULL ||
+        !lp_heap_start(paths, &lp_the_engine.clock,
+                       interval > 0 ? (uint64_t)interval : 0)) {
         PyErr_SetString(PyExc_RuntimeError,
                         "there is no memory for the tables of live blocks; "
                         "ulimit -v and -d have to leave 512 MiB");

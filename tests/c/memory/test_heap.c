@@ -471,8 +471,8 @@ others_may_allocate_around_a_fork(void)
     if (child == 0) {
         alarm(20);
         allocate_on_a_new_line();
-        _exit(lp_heap_sum_of(lp_current_path(
-                                 made->rec, lp_call_paths_of_process()))
+        _exit(lp_heap_sum_of(
+                  lp_current_path(made->rec, lp_call_paths_of_process()))
                   .alloc_bytes != 10);
     }
     CHECK(waitpid(child, &status, 0) == child && status == 0);

@@ -378,13 +378,13 @@ arrow_is_told_to_use_malloc(void)
 int
 main(int argc, char **argv)
 {
-    allocating als[2];
+    allocating both[2];
     other_tool tool;
     void *library;
 
     CHECK(argc == 5);
-    als[0] = open_allocating(argv[1]);
-    als[1] = open_allocating(argv[2]);
+    both[0] = open_allocating(argv[1]);
+    both[1] = open_allocating(argv[2]);
     library = dlopen(argv[4], RTLD_NOW);
     find_function(library, "other_tool_start", &tool.start);
     find_function(library, "other_tool_stop", &tool.stop);
@@ -404,25 +404,25 @@ main(int argc, char **argv)
             a_failing_dlopen_keeps_its_message,
             a_child_starts_without_mappings,
         };
-        void *old = als[i].malloc(50);
+        void *old = both[i].malloc(50);
 
         for (size_t k = 0; k < sizeof(tests) / sizeof(tests[0]); k++) {
             heap_reset();
             CHECK(lp_malloc_hooks_on());
-            tests[k](&als[i]);
+            tests[k](&both[i]);
             CHECK(heap.twice == 0);
             CHECK(lp_malloc_hooks_note(0) == NULL);
             lp_malloc_hooks_off();
         }
         heap_reset();
         CHECK(lp_malloc_hooks_on());
-        a_block_of_before_is_nobodys(&als[i], old);
-        a_library_that_is_opened_later_counts(&als[i], argv[3]);
+        a_block_of_before_is_nobodys(&both[i], old);
+        a_library_that_is_opened_later_counts(&both[i], argv[3]);
         lp_malloc_hooks_off();
-        nothing_counts_when_off(&als[i]);
-        read_only_pages_stay_read_only(&als[i]);
-        a_tool_outside_keeps_its_numbers(&als[i], &tool);
-        a_tool_that_takes_the_slots_is_told(&als[i], &tool);
+        nothing_counts_when_off(&both[i]);
+        read_only_pages_stay_read_only(&both[i]);
+        a_tool_outside_keeps_its_numbers(&both[i], &tool);
+        a_tool_that_takes_the_slots_is_told(&both[i], &tool);
     }
     arrow_is_told_to_use_malloc();
     return check_failures;

@@ -7,9 +7,9 @@
  *   block.release()                     # its block goes before the object
  *
  * A line that does one of these allocates nothing else, so that the memory of
- * a line follows from the calls.  The object itself is a block of PyObject_Malloc
- * with `blocks.OBJECT` bytes.  Of Python it declares only these names, which
- * every CPython exports.
+ * a line follows from the calls.  The object itself is a block of
+ * PyObject_Malloc with `blocks.OBJECT` bytes.  Of Python it declares only
+ * these names, which every CPython exports.
  *
  * [GIL] all of it.
  */
@@ -86,7 +86,8 @@ extern void PyMem_RawFree(void *);
 
 void *PyInit_blocks(void);
 
-/* --- layers --------------------------------------------------------------- */
+/* --- layers ---------------------------------------------------------------
+ */
 
 typedef struct {
     const char *name;
@@ -225,7 +226,8 @@ static const layer layers[] = {
 };
 static const size_t layer_count = sizeof layers / sizeof layers[0];
 
-/* --- blocks --------------------------------------------------------------- */
+/* --- blocks ---------------------------------------------------------------
+ */
 
 typedef struct {
     head object;
@@ -330,7 +332,8 @@ take(void *module, void *const *arguments, intptr_t count)
     return self;
 }
 
-/* --- the module ----------------------------------------------------------- */
+/* --- the module -----------------------------------------------------------
+ */
 
 static method block_methods[] = {
     {"resize", block_resize, METH_O, NULL},

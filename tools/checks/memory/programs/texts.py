@@ -7,7 +7,7 @@ import re
 from collections import Counter
 
 WORD = re.compile(r"[a-z]+", re.IGNORECASE)
-SYLLABLES = ("ka", "lo", "mi", "ra", "ten", "su", "vor", "pel", "ain", "dro")
+SYLLABLES = ("ka", "lo", "mi", "ra", "ten", "su", "vel", "pel", "ain", "dro")
 
 
 def text(seed: int, lines: int) -> str:
