@@ -285,7 +285,7 @@ die()
     assert sum(blocks) == 15 * 2**14
 
 
-FULL = "resource.setrlimit(resource.RLIMIT_FSIZE, (%s, -1))\n"
+FULL = "resource.setrlimit(resource.RLIMIT_FSIZE, (%s, resource.RLIM_INFINITY))\n"
 
 
 def run_limited(folder: Path, text: str, max_kb: int | str) -> int:
@@ -309,7 +309,7 @@ def run_limited(folder: Path, text: str, max_kb: int | str) -> int:
 def test_a_live_file_without_room_is_no_harm(max_kb: int | str, tmp_path: Path) -> None:
     # At first there is none, or there is none for more call paths.
     text = f"{TREE}{FULL % 300_000}tree(13)\n"
-    assert run_limited(tmp_path, text + FULL % -1, max_kb) == 0
+    assert run_limited(tmp_path, text + FULL % "resource.RLIM_INFINITY", max_kb) == 0
     stats = load_stats(tmp_path / "x.lprof")
     check_sums(stats)
     own = own_memory(stats, "tree")
