@@ -25,10 +25,13 @@ static void (*real_free)(void *);
 __attribute__((constructor)) static void
 find_functions(void)
 {
-    void *found = dlsym(RTLD_DEFAULT, "malloc");
+    /* The default scope may have stubs of a program that is not
+     * position-independent, which jump through the program's own slots. */
+    void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    void *found = dlsym(library, "malloc");
 
     memcpy(&real_malloc, &found, sizeof(found));
-    found = dlsym(RTLD_DEFAULT, "free");
+    found = dlsym(library, "free");
     memcpy(&real_free, &found, sizeof(found));
 }
 
