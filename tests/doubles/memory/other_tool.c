@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #define EXPORT __attribute__((visibility("default")))
@@ -22,16 +23,29 @@ static size_t allocs, frees;
 static void *(*real_malloc)(size_t);
 static void (*real_free)(void *);
 
+/* The default scope may have stubs of a program that is not
+ * position-independent, which jump through the program's own slots. */
+static void *
+find_function(const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    Dl_info of_program, of_function;
+
+    if (dladdr((void *)getauxval(AT_PHDR), &of_program) != 0 &&
+        dladdr(found, &of_function) != 0 &&
+        of_program.dli_fbase == of_function.dli_fbase) {
+        found = dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), name);
+    }
+    return found;
+}
+
 __attribute__((constructor)) static void
 find_functions(void)
 {
-    /* The default scope may have stubs of a program that is not
-     * position-independent, which jump through the program's own slots. */
-    void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
-    void *found = dlsym(library, "malloc");
+    void *found = find_function("malloc");
 
     memcpy(&real_malloc, &found, sizeof(found));
-    found = dlsym(library, "free");
+    found = find_function("free");
     memcpy(&real_free, &found, sizeof(found));
 }
 
