@@ -240,7 +240,7 @@ def test_blocks_count_once_with_each_allocator_of_python(
     text = """
     big = 10**6
     def make(kept):
-        kept.append(bytes(big))
+        kept[0] = bytes(big)
         library.al_batch(addresses, 0, 1001)
         library.al_batch(addresses, 100, 1001)
     addresses = blocks(100)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from memory_numbers import METHOD
 from running import core_name, new_profiler
 
 from lineprof import _core as core
@@ -187,7 +188,7 @@ def test_a_callee_frees_what_its_caller_has_allocated() -> None:
     assert lines[2].temp_bytes < one
     made = by_line(found, drop, BIG)
     assert made[2].freed_bytes >= 2 * one
-    assert made[2].temp_bytes == 0
+    assert made[2].temp_bytes == 2 * METHOD
 
 
 def test_threads_free_each_others_blocks() -> None:
@@ -304,7 +305,8 @@ def test_the_peak_is_that_of_a_staircase(clock: Clock) -> None:
         3: EMPTY + 3 * BIG,
         6: 0,
     }
-    assert found.peak_ns == before + 1000
+    # The bound method of `tick` is part of the peak, and goes before the clock does.
+    assert found.peak_ns == before + (0 if METHOD else 1000)
     assert 6 * BIG <= found.peak_bytes < 7 * BIG
 
 
