@@ -669,8 +669,9 @@ forget_objects(PyFrameObject *frame, int what, PyObject *arg)
         forget_tables(frame);
     }
     newest = LP_HAVE_MONITORING ? lp_heap_newest(&bytes) : NULL;
+    /* A larger block is none, and may be a mapping that is gone. */
     if (newest != NULL && bytes >= sizeof(PyObject) + sizeof(uintptr_t) &&
-        is_number_of(newest, frame)) {
+        bytes <= sizeof(PyLongObject) && is_number_of(newest, frame)) {
         lp_heap_forget(newest);
     }
 }
