@@ -5,24 +5,23 @@ from __future__ import annotations
 import functools
 import random
 import sys
-import sysconfig
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import tables_oracle
+from standard_library import LIBRARY, files_of_library
 
 from lineprof import _core
 from lineprof.bytecode.opcodes import OPCODES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
     from types import CodeType
 
-LIBRARY = Path(sysconfig.get_path("stdlib"))
 UNUSUAL = "listcomps generators coroutines with sys_settrace patma grammar monitoring"
-EVERY = 32
+MIN_CODES = 4000
 
 
 def codes_in(code: CodeType) -> Iterator[CodeType]:
@@ -35,10 +34,12 @@ def codes_in(code: CodeType) -> Iterator[CodeType]:
 @functools.cache
 def some_codes() -> list[tuple[CodeType, bytes]]:
     """Return code of the standard library, and the spans of its file's statements."""
-    files = sorted(LIBRARY.rglob("*.py"))
-    names = {f"test_{name}.py" for name in UNUSUAL.split()}
-    chosen = [*files[::EVERY], *(file for file in files if file.name in names)]
-    return [*codes_of(chosen)]
+    codes: list[tuple[CodeType, bytes]] = []
+    for file in files_of_library(first=UNUSUAL):
+        if len(codes) >= MIN_CODES:
+            break
+        codes += codes_of([file])
+    return codes
 
 
 def codes_of(files: Iterable[Path]) -> Iterator[tuple[CodeType, bytes]]:
