@@ -163,6 +163,27 @@ def test_only_a_test_marked_timing_runs_again(tmp_path: Path) -> None:
     ]
 
 
+def test_the_last_lines_say_why_a_check_failed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tools.dev import results  # noqa: PLC0415
+
+    told, silent = tmp_path / "told.txt", tmp_path / "silent.txt"
+    told.write_text("small:\n    FAILED: no row\nserved:\n1 failed\n", "utf-8")
+    silent.write_text("".join(f"line {n}\n\n" for n in range(9)), "utf-8")
+    logs = {"pages": told, "own tests": silent, "lost": tmp_path / "no.txt"}
+    failed = [results.Result(name, log, failed=1) for name, log in logs.items()]
+    assert results.close(failed)
+    assert capsys.readouterr().out.splitlines() == [
+        f"FAILED pages; log: {told}",
+        "  FAILED: no row",
+        f"FAILED own tests; log: {silent}",
+        *(f"  line {n}" for n in range(4, 9)),
+        f"FAILED lost; log: {tmp_path / 'no.txt'}",
+        "0 passed, 3 failed, 0 skipped",
+    ]
+
+
 def test_the_mark_timing_implies_the_mark_serial(
     tmp_path: Path,
 ) -> None:

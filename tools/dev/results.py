@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
-from tools.dev.envs import replay
+from tools.dev.envs import replay, without_hosts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PRINTING = threading.Lock()
 PROGRESS_S = 5
+LAST_LINES = 5  # of the log of a check that says nowhere what failed
 AGAIN = 2  # how often a failed test that is marked `timing` has to pass then
 
 
@@ -177,6 +178,15 @@ def tell(result: Result, seconds: float) -> Result:
     return result
 
 
+def _why(result: Result) -> list[str]:
+    """Return the failed tests of a result, or what the log of a check says of it."""
+    if result.failures or not result.log.exists():
+        return [f"{one.name}: {one.message}" for one in result.failures]
+    text = without_hosts(result.log.read_text(encoding="utf-8", errors="replace"))
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return [line for line in lines if "FAILED" in line] or lines[-LAST_LINES:]
+
+
 def close(results: Sequence[Result]) -> int:
     """Print the reasons of skipped tests and the totals; return the exit status."""
     reasons = Counter(reason for result in results for reason in result.reasons)
@@ -185,8 +195,8 @@ def close(results: Sequence[Result]) -> int:
     for result in results:
         if result.failed:
             print(f"FAILED {result.name}; log: {result.log}")
-            for one in result.failures:
-                print(f"  {one.name}: {one.message}")
+            for line in _why(result):
+                print(f"  {line}")
     for result in results:
         for line in result.unstable:
             print(f"UNSTABLE {result.name}: {line}")
