@@ -22,12 +22,7 @@ def main() -> int:
     if env is None:
         return 1
     environment = clean_environment(**native.SIMULATED)
-    frozen = {
-        **environment,
-        "LD_PRELOAD": str(native.DOUBLES / "frozen_clock.so"),
-        "FROZEN_CLOCK_CPU": "1",
-        "LINEPROF_CLOCK": "monotonic",
-    }
+    frozen = {**environment, **native.FROZEN}
     with tempfile.TemporaryDirectory() as folder:
         profile = str(Path(folder, "simulated.lprof"))
         starved = str(Path(folder, "starved.lprof"))

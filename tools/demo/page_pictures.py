@@ -127,9 +127,7 @@ def environment_of(words: str) -> dict[str, str]:
     simulated = native.SIMULATED if "_gpu.py" in words else {}
     if "starved_gpu.py" not in words:
         return {**QUIET, **simulated}
-    preloaded = str(native.DOUBLES / "frozen_clock.so")
-    frozen = {"FROZEN_CLOCK_CPU": "1", "LINEPROF_CLOCK": "monotonic"}
-    return {**simulated, **frozen, "LD_PRELOAD": preloaded}
+    return {**simulated, **native.FROZEN}
 
 
 def typed(command: str, python: Path) -> list[str]:

@@ -21,6 +21,11 @@ SIMULATED = {  # the environment of a simulated GPU
     "LINEPROF_CUPTI": str(DOUBLES / "fake_cupti.so"),
     "LINEPROF_GPU_FORCE": "1",
 }
+FROZEN = {  # that of a program whose clock moves only when it says so
+    "LD_PRELOAD": str(DOUBLES / "frozen_clock.so"),
+    "FROZEN_CLOCK_CPU": "1",
+    "LINEPROF_CLOCK": "monotonic",
+}
 BUILD_LOG = BUILD / "build.txt"
 TEST_LOG = BUILD / "test.txt"
 TEST_REPORT = BUILD / "test.xml"

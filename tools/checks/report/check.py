@@ -328,12 +328,10 @@ def mutual(workspace: Workspace) -> Report:
 
 def diff(workspace: Workspace) -> Report:
     """Write the page of a comparison."""
-    before, after = (
-        workspace.profile(name, text, "--whole")
-        for name, text in zip(("before", "after"), walk_flame.COMPARED)
-    )
+    workspace.run(HERE / "with_changes.py", workspace.folder)
     page = workspace.folder / "diff.html"
-    workspace.run("-m", "lineprof", "diff", "--html", page, before, after)
+    sides = ("before.lprof", "after.lprof")
+    workspace.run("-m", "lineprof", "diff", "--html", page, *sides)
     tables = (walk_flame.changed_paths, walk_tables.changes_on_phones)
     walk = (*tables, *walk_frame.WALK, *walk_sharing.walk(workspace.python))
     return Report("diff", page, walk=walk)

@@ -303,7 +303,8 @@ def changed_paths(one: Page) -> None:
     expect(one, "the source of both sides", "location.hash.startsWith('#sides/')")
 
 
-# The side that is shown, a function of COMPARED, and its colour; "none" is not there.
+# The side that is shown, a function of with_changes.py, and its colour; "none" is not
+# there.
 CHANGES = (
     ("After", "slower", "heat-[124]"),
     ("After", "same", "cold"),
@@ -312,29 +313,6 @@ CHANGES = (
     ("Before", "gone", "faster-[123]"),
     ("Gone", "gone", "faster-[123]"),
     ("Gone", "same", "none"),
-)
-COMPARED = tuple(
-    f"""\
-def slower():
-    for _ in range({slower}):
-        _ * 2
-def norm():
-    for _ in range({faster}):
-        _ * 3
-def same():
-    return sum(range(2_000_000))
-{rest}
-def main():
-    slower()
-    norm()
-    same()
-    gone()
-main()
-"""
-    for slower, faster, rest in (
-        (20_000, 400_000, "def gone():\n    return sum([x for x in range(300_000)])"),
-        (400_000, 20_000, "gone = int"),
-    )
 )
 
 

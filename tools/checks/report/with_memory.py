@@ -15,23 +15,12 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lineprof.line_stats import LineStats
 from lineprof.model.host_memory import (
     HostMemory,
     MemoryCurve,
     MemoryPath,
     MemoryRun,
     MemorySum,
-)
-from lineprof.model.records import (
-    NO_NODE,
-    CallNode,
-    CallTree,
-    FunctionStats,
-    Process,
-    SourceFile,
-    Thread,
-    ThreadLine,
 )
 from lineprof.report import html
 from lineprof.report.diff import difference_of
@@ -41,8 +30,10 @@ from lineprof.source import sources_of
 
 if TYPE_CHECKING:
     from lineprof.model.profile import Profile
+    from tools.checks.report.made_up import MS, Program
+else:  # run as a program, beside it
+    from made_up import MS, Program
 
-MS = 10**6
 MAIN, CACHE = "/shop/<img src=x>/main.py", "/shop/cache.py"
 TEXTS = {
     MAIN: '''\
@@ -172,28 +163,6 @@ class Heap:
         )
 
 
-def process(number: int) -> Process:
-    """Return the record of a process."""
-    return Process(
-        pid=4711 + number,
-        host="host",
-        rank=None,
-        argv=("/shop/main.py", "<b>"),
-        cwd="/shop",
-        python="3.13.0",
-        start_unix_ns=1_700_000_000_000_000_000,
-        wall_ns=ROUNDS * ROUND_NS,
-        core="monitoring",
-        core_reason="",
-        clock="monotonic",
-        overhead_ns=MS,
-        version="1",
-        exit="",
-        cpu_ns=ROUNDS * ROUND_NS,
-        is_whole=True,
-    )
-
-
 def profile(processes: int = 2, of_reports: float = 1) -> Profile:
     """Return the profile: times are made up, memory is that of the heaps."""
     own = {  # ms in all
@@ -215,33 +184,6 @@ def profile(processes: int = 2, of_reports: float = 1) -> Profile:
     }
     calls = {RUN: 1, LOOP: 1, REPORT: ROUNDS, ROWS: ROUNDS, LOAD: ROUNDS}
     below = {RUN: [(18, LOOP)], LOOP: [(7, ROWS), (8, REPORT)], ROWS: [(7, LOAD)]}
-
-    def self_ns(key: tuple[str, int, str]) -> int:
-        return sum(ms for (one, _), ms in own.items() if one == key) * MS
-
-    def total_ns(key: tuple[str, int, str]) -> int:
-        return self_ns(key) + sum(total_ns(one) for _, one in below.get(key, ()))
-
-    functions = []
-    for key, number in calls.items():
-        rows = []
-        for (one, line), ms in own.items():
-            if one != key:
-                continue
-            callees = [callee for at, callee in below.get(key, ()) if at == line]
-            ns = ms * MS + sum(map(total_ns, callees))
-            rows.append(ThreadLine(line, 0, number, ns))
-        functions.append(FunctionStats(key[0], key[2], key[1], tuple(rows), number))
-    nodes: list[CallNode] = []
-    todo = [(NO_NODE, 0, RUN)]
-    while todo:
-        parent, line, key = todo.pop()
-        number, ns = calls[key], total_ns(key)
-        nodes.append(
-            CallNode(parent, line, key, 0, number, number, self_ns(key), ns, ns)
-        )
-        at = len(nodes) - 1
-        todo += [(at, place, callee) for place, callee in below.get(key, ())]
     heaps = [Heap(number, 1 + number, of_reports) for number in range(processes)]
     for heap in heaps:
         heap.run()
@@ -255,14 +197,7 @@ def profile(processes: int = 2, of_reports: float = 1) -> Profile:
         runs=tuple(heap.measured() for heap in heaps),
         curves=tuple(heap.curve() for heap in heaps),
     )
-    return LineStats.from_functions(
-        functions,
-        processes=[process(number) for number in range(processes)],
-        threads=[Thread(process=0, native_id=1, name="MainThread")],
-        sources={name: SourceFile(name, text, "") for name, text in TEXTS.items()},
-        calls=CallTree(tuple(nodes)),
-        memory=memory,
-    )
+    return Program(TEXTS, calls, own, below).profile(processes, memory)
 
 
 def write(folder: Path) -> None:
