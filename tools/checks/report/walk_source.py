@@ -329,6 +329,18 @@ def menu_of_columns(one: Page) -> None:
     one.size(*WINDOW)
 
 
+def menu_keeps_the_focus(one: Page) -> None:
+    """Make the window narrower while the menu of columns has the focus."""
+    show(one, "source")
+    title = "document.querySelector('.middle .menu').firstChild"
+    expect(one, "the columns of a wide window", f"!{VIEW}.wasNarrow")
+    one.value(f"{title}.focus()")
+    one.size(*PHONE)
+    expect(one, "the columns of a phone", f"{VIEW}.wasNarrow")
+    expect(one, "the focus as before", f"document.activeElement === {title}")
+    one.size(*WINDOW)
+
+
 def long_lines_can_be_read(one: Page) -> None:
     """Scroll to the right on a phone: all of each line is in its row."""
     show(one, "source")
@@ -382,6 +394,7 @@ WALK = (
     callees_below,
     callees_stay_open,
     menu_of_columns,
+    menu_keeps_the_focus,
     long_lines_can_be_read,
     recursion_ends,
     own_columns,

@@ -63,7 +63,8 @@ class SourceView {
       input: () => this.rows.again(),
     });
     this.hotButton = h("button", { "aria-pressed": "false", title: "Show hot lines alone (h)", click: () => this.toggleHot() }, "Hot lines only");
-    this.menu = h("details", { class: "menu", toggle: () => this.placeMenu(), keydown: (event) => this.menu.open && act(event, { Escape: () => this.closeMenu() }) });
+    this.menu = h("details", { class: "menu", toggle: () => this.placeMenu(), keydown: (event) => this.menu.open && act(event, { Escape: () => this.closeMenu() }) },
+      h("summary", {}, "Columns"), h("div", {}));
     addEventListener("pointerdown", (event) => {
       if (!this.menu.contains(event.target)) this.menu.open = false;
     });
@@ -138,7 +139,7 @@ class SourceView {
         }),
         ` ${one.title}`,
         h("span", { class: "dim" }, ` ${one.tip}`)));
-    this.menu.replaceChildren(h("summary", {}, "Columns"), h("div", {}, boxes));
+    this.menu.lastChild.replaceChildren(...boxes); // the title keeps the focus
   }
 
   /** Move the open menu so that all of it is in the window. */
