@@ -24,12 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__)) &&    \
-    defined(__LP64__)
-#  define LP_HAVE_SYMBOL_PATCHES 1
-#else
-#  define LP_HAVE_SYMBOL_PATCHES 0
-#endif
+#include "memory/elf_object.h"
 
 typedef struct lp_symbol_patch {
     const char *name;
@@ -77,11 +72,6 @@ void lp_patches_after_fork_in_child(void);
 bool lp_patches_list_may_be_locked(void);
 
 void lp_patches_list_is_free(void);
-
-/* [ANY] True if the object that has this address among its code names places
- * in which the loader searches for libraries: for those that it opens, or
- * also, if `inherited`, only for what those need in turn. */
-bool lp_caller_has_search_path(const void *address, bool inherited);
 
 #endif
 #endif

@@ -1,13 +1,14 @@
 """Findings about host memory: lines that kept growing, temporaries that made the peak.
 
-Bytes are those of a line itself; a line of a library stands for the line of the program
-that led to it with most of the bytes.
+Bytes are those of a line itself. What a line of a library allocated is a finding about
+the line of the program that led to most of it.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import pairwise
+from itertools import accumulate, pairwise, repeat
+from operator import sub
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.advice.finding import Evidence, Finding, Line, in_words, percent
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 GROWING, TEMPORARY_PEAK = "growing-memory", "temporary-peak"
 
-# Growth. A line has at least so many bytes at the end, however short the run, and at
-# least this share of the peak of its process.
+# Growth. A line has at least so many bytes at the end, and at least this share of the
+# peak of its process.
 MIN_GROWN_BYTES, MIN_GROWN_SHARE = 1_000_000, 0.1
 
 # The run is cut into equal parts. Lines grow in each of them but the first ones, which
@@ -40,26 +41,26 @@ MIN_HITS = 100
 MIN_MOMENTS = 2 * PARTS
 
 # Temporaries. A line has at least so many bytes at the peak, and this share of the
-# peak, which would be lower without them by this share, as far as the curve knows.
+# peak; without them, the peak would be lower by this share, as far as the curve knows.
 MIN_TEMPORARY_BYTES, MIN_TEMPORARY_SHARE, MIN_LOWER_SHARE = 10_000_000, 0.3, 0.15
 
-# Shares of its bytes at the peak: those that outlived an execution of the line, in all,
-# and those that are live at the end of the run.
+# Shares of a line's bytes at the peak: all that outlived an execution of the line, and
+# what is live at the end of the run.
 MAX_OUTLIVED_SHARE, MAX_LIVE_SHARE = 0.1, 0.01
 
-# For how long a line may have half of its peak: as a share of the run, because what a
-# program works with for longer is no temporary, and by the time of the line itself,
+# For how long a line may have half of its peak or more. As a share of the run: data
+# that a program works with for longer are no temporary. By the time of the line itself,
 # which is without the cost of measuring.
 MAX_HELD_SHARE, MAX_HELD_OF_LINE = 0.5, 1.5
 
 
 class _Process(NamedTuple):
-    """One process: its lines by their own bytes, and where the program led to each."""
+    """Memory of one process: the numbers of its lines, without callees."""
 
     run: MemoryRun
     curve: MemoryCurve | None
     own: dict[Line, MemoryNumbers]
-    places: dict[Line, Line]
+    places: dict[Line, Line]  # the line of the program that led to most of a line's
 
     def bytes_of(self, line: Line) -> Sequence[int]:
         """Return the bytes of a line at the moments of the curve; () if unknown."""
@@ -68,14 +69,14 @@ class _Process(NamedTuple):
         return self.curve.line_bytes[self.curve.lines.index(line)]
 
     def in_words(self, size: float) -> str:
-        """Return a size (bytes) for a sentence."""
+        """Return a size (bytes) for a sentence, as an estimate if it is one."""
         about = "about " if self.run.sample_bytes else ""
         return f"{about}{format_bytes(size).strip()}"
 
     def finding(
         self, kind: str, line: Line, size: int, numbers: dict[str, int]
     ) -> Finding:
-        """Return a finding about bytes of a line, without its sentences."""
+        """Return a finding about `size` bytes of a line, without its sentences."""
         place = self.places[line]
         share = size / self.run.peak_bytes
         return Finding(
@@ -94,39 +95,39 @@ class _Process(NamedTuple):
         )
 
     def subject(self, line: Line) -> str:
-        """Return how a sentence begins that is about the blocks of a line."""
+        """Return the line as the subject of a sentence."""
         return "this line" if self.places[line] == line else "this line, by a library,"
 
 
 def growing_lines(evidence: Evidence) -> Iterator[Finding]:
     """Yield the lines whose own bytes rose over the run and were not freed."""
     yield from _largest(
-        found
+        finding
         for process in _processes(evidence)
         for line in process.own
         if max(map(evidence.hits, (line, process.places[line]))) >= MIN_HITS
-        for found in _growing(process, line)
+        for finding in _growing(process, line)
     )
 
 
 def temporary_peaks(evidence: Evidence) -> Iterator[Finding]:
     """Yield the lines whose temporaries made a peak that is lower without them."""
     yield from _largest(
-        found
+        finding
         for process in _processes(evidence)
         for line in process.own
-        for found in _temporary(process, line, evidence)
+        for finding in _temporary(process, line, evidence)
     )
 
 
-def _largest(found: Iterator[Finding]) -> list[Finding]:
+def _largest(findings: Iterator[Finding]) -> list[Finding]:
     """Return the largest finding about each place."""
-    best: dict[Line, Finding] = {}
-    for one in found:
-        place = one.places[0]
-        if place not in best or one.cost_bytes > best[place].cost_bytes:
-            best[place] = one
-    return [*best.values()]
+    largest: dict[Line, Finding] = {}
+    for finding in findings:
+        place = finding.places[0]
+        if place not in largest or finding.cost_bytes > largest[place].cost_bytes:
+            largest[place] = finding
+    return [*largest.values()]
 
 
 def _processes(evidence: Evidence) -> Iterator[_Process]:
@@ -138,15 +139,15 @@ def _processes(evidence: Evidence) -> Iterator[_Process]:
             continue
         own: dict[Line, MemoryNumbers] = {}
         led: dict[Line, tuple[int, Line]] = {}
-        for one in memory.sums:
-            path = memory.paths[one.path]
+        for record in memory.sums:
+            path = memory.paths[record.path]
             if path.process != run.process or not path.lines:
                 continue
             line = path.lines[-1]
-            own[line] = own.get(line, NO_BYTES).plus(one)
+            own[line] = own.get(line, NO_BYTES).plus(record)
             of_program = [place for place in path.lines if evidence.is_own(place[0])]
             place = (of_program or path.lines)[-1]
-            size = max(one.peak_bytes, one.alloc_bytes - one.freed_bytes)
+            size = max(record.peak_bytes, record.numbers.live_bytes)
             led[line] = max(led.get(line, (-1, line)), (size, place))
         places = {line: place for line, (_, place) in led.items()}
         yield _Process(run, curves.get(run.process), own, places)
@@ -157,25 +158,22 @@ def _processes(evidence: Evidence) -> Iterator[_Process]:
 
 def _growing(process: _Process, line: Line) -> Iterator[Finding]:
     """Yield that a line kept growing, if it did."""
-    sizes, numbers, peak = process.bytes_of(line), process.own[line], process.run
+    sizes, numbers, run = process.bytes_of(line), process.own[line], process.run
     end = numbers.live_bytes
-    is_large = end >= max(MIN_GROWN_BYTES, MIN_GROWN_SHARE * peak.peak_bytes)
+    is_large = end >= max(MIN_GROWN_BYTES, MIN_GROWN_SHARE * run.peak_bytes)
     if not is_large or len(sizes) < MIN_MOMENTS or process.curve is None:
         return
     levels = _levels(process.curve.times_ns, sizes)
     steps = [later - earlier for earlier, later in pairwise((0, *levels))]
     if any(step < MIN_STEP * end for step in steps[MAX_QUIET:]):
         return
-    most = 0
-    for size in sizes:
-        most = max(most, size)
-        if most - size > MAX_FALL * end:
-            return
-    if most - end > MAX_FALL * end:  # it was freed after the last moment
+    # It may also have been freed after the last moment.
+    sizes_to_end = (*sizes, end)
+    falls = map(sub, accumulate(sizes_to_end, max), sizes_to_end)
+    if max(falls) > MAX_FALL * end:
         return
-    half = levels[PARTS // 2 - 1]
-    grown = end - half
-    share = percent(end / peak.peak_bytes)
+    grown = end - levels[PARTS // 2 - 1]
+    share = percent(end / run.peak_bytes)
     freed = percent(numbers.freed_bytes / numbers.alloc_bytes)
     words = process.in_words
     yield process.finding(
@@ -192,7 +190,7 @@ def _growing(process: _Process, line: Line) -> Iterator[Finding]:
     )._replace(
         measured=f"What {process.subject(line)} allocated grew over the whole run:"
         f" {words(end)} were live at the end, {share} of the peak of"
-        f" {words(peak.peak_bytes)}, {words(grown)} of them from the second half of the"
+        f" {words(run.peak_bytes)}, {words(grown)} of them from the second half of the"
         f" run; {freed} of what it allocated was ever freed.",
         advice="It usually helps to bound what keeps them: a cache with a largest"
         " size, or a removal of what is done with; a result that the program builds"
@@ -232,14 +230,9 @@ def _temporary(process: _Process, line: Line, evidence: Evidence) -> Iterator[Fi
         return
     if sizes and held_ns > MAX_HELD_SHARE * times_ns[-1]:
         return
-    without = max(
-        (
-            live - (sizes[index] if sizes else 0)
-            for index, live in enumerate(process.curve.live_bytes)
-        ),
-        default=0,
-    )
-    without = max(without, run.peak_bytes - size)
+    live_bytes = process.curve.live_bytes
+    seen = max(map(sub, live_bytes, sizes or repeat(0)), default=0)
+    without = max(seen, run.peak_bytes - size)
     if without > (1 - MIN_LOWER_SHARE) * run.peak_bytes:
         return
     words = process.in_words

@@ -12,7 +12,7 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from lineprof.model.gpu import GPU_TIME_KINDS, NO_PATH
-from lineprof.model.host_memory import NO_BYTES, MemoryNumbers
+from lineprof.model.host_memory import MemoryNumbers
 from lineprof.model.records import DEEPER, NO_NODE, node_columns
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ def edge_memory(profile: Profile) -> dict[EdgeKey, MemoryNumbers]:
     memory = profile.memory
     return _edge_sums(
         profile,
-        ((memory.paths[one.path].lines, NO_BYTES.plus(one)) for one in memory.sums),
+        ((memory.paths[one.path].lines, one.numbers) for one in memory.sums),
         MemoryNumbers.plus,
     )
 

@@ -1,4 +1,4 @@
-"""Host memory of a profile: what each line allocated, and what of it was live when.
+"""Host memory of a profile: what each line allocated, and how much of it was live.
 
 Blocks are charged to the lines that were open on the thread that allocated them, and
 stay theirs, whoever frees them. A sum counts once for each distinct line on its call
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
 
 
 class MemoryPath(NamedTuple):
-    """Lines that were open where memory was allocated; none: outside of every line.
+    """Call path of blocks: the lines that were open when they were allocated.
 
-    A line that was open several times stands once, where it was innermost.
+    A line that was open several times stands once, where it was innermost. A path
+    without lines is that of blocks outside of profiled lines.
     """
 
-    process: int  # its index in Profile.processes; NONE: of many, added up
+    process: int  # its index in Profile.processes; NONE: of several, added up
     lines: tuple[tuple[Key, int], ...]  # (function, line), the outermost first
 
 
@@ -67,6 +68,11 @@ class MemorySum(NamedTuple):
     temp_bytes: int  # the part that was freed before the execution of the line ended
     peak_bytes: int  # the part that was live at the process' peak
 
+    @property
+    def numbers(self) -> MemoryNumbers:
+        """The numbers without their path."""
+        return NO_BYTES.plus(self)
+
 
 MEMORY_SUMS = Relation(
     "memory_sums",
@@ -87,7 +93,7 @@ class MemoryRun(NamedTuple):
 
     process: int  # its index in Profile.processes
     peak_bytes: int  # the most that was live at once
-    peak_ns: int  # the moment of that, since the start of measuring
+    peak_ns: int  # when that was, since the start of measuring
     side_bytes: int = 0  # lineprof's own tables of live blocks, at their largest
     sample_bytes: int = 0  # between two blocks that are counted; 0: each one is
     lost: int = 0  # blocks that there was no memory to keep track of
@@ -117,7 +123,7 @@ class MemoryCurve(NamedTuple):
 
 
 class HostMemory(NamedTuple):
-    """All memory data of a profile; the default is none."""
+    """All memory data of a profile; by default it has no data."""
 
     paths: tuple[MemoryPath, ...] = ()
     sums: tuple[MemorySum, ...] = ()
@@ -147,7 +153,7 @@ class MemoryNumbers(NamedTuple):
 
     @property
     def live_bytes(self) -> int:
-        """What was live at the end (bytes)."""
+        """Bytes that were not freed until the end."""
         return self.alloc_bytes - self.freed_bytes
 
     def plus(self, other: MemoryNumbers | MemorySum) -> MemoryNumbers:
@@ -165,8 +171,12 @@ NO_BYTES = MemoryNumbers()
 
 # All numbers, in the order of reports and of exports.
 MEMORY_NUMBERS = (
-    *("allocs", "alloc_bytes", "freed_bytes"),
-    *("live_bytes", "peak_bytes", "temp_bytes"),
+    "allocs",
+    "alloc_bytes",
+    "freed_bytes",
+    "live_bytes",
+    "peak_bytes",
+    "temp_bytes",
 )
 
 
@@ -181,10 +191,10 @@ def memory_of_lines(
     def keys_of(path: MemoryPath) -> Iterable[tuple[Key, int]]:
         return path.lines[-1:] if alone else dict.fromkeys(path.lines)
 
-    found: dict[Key, dict[int, MemoryNumbers]] = defaultdict(dict)
+    by_line: dict[Key, dict[int, MemoryNumbers]] = defaultdict(dict)
     for (key, line), numbers in _added_up(memory, keys_of).items():
-        found[key][line] = numbers
-    return found
+        by_line[key][line] = numbers
+    return by_line
 
 
 def memory_of_functions(
@@ -200,19 +210,19 @@ def memory_of_functions(
 
 
 def sums_of_processes(memory: HostMemory) -> dict[int, list[MemorySum]]:
-    """Return the sums of each process that has any; NONE: of many, added up."""
-    found: dict[int, list[MemorySum]] = defaultdict(list)
-    for one in memory.sums:
-        found[memory.paths[one.path].process].append(one)
-    return dict(found)
+    """Return the sums of each process that has any; NONE: of several, added up."""
+    by_process: dict[int, list[MemorySum]] = defaultdict(list)
+    for record in memory.sums:
+        by_process[memory.paths[record.path].process].append(record)
+    return dict(by_process)
 
 
 def memory_of_processes(
     memory: HostMemory, *, outside: bool = False
 ) -> Mapping[int, MemoryNumbers]:
-    """Return the numbers of each process; NONE: of many, added up.
+    """Return the numbers of each process; NONE: of several, added up.
 
-    With `outside` they are those of the blocks alone that no line allocated.
+    With `outside`, only blocks that no line allocated count.
     """
 
     def keys_of(path: MemoryPath) -> Iterable[int]:
@@ -223,7 +233,9 @@ def memory_of_processes(
 
 def outside_memory(memory: HostMemory) -> MemoryNumbers:
     """Return the numbers of all blocks that no line of the profile allocated."""
-    return _total([one for one in memory.sums if not memory.paths[one.path].lines])
+    return _total(
+        [record for record in memory.sums if not memory.paths[record.path].lines]
+    )
 
 
 def total_memory(memory: HostMemory) -> MemoryNumbers:
@@ -232,12 +244,12 @@ def total_memory(memory: HostMemory) -> MemoryNumbers:
 
 
 def largest_run(memory: HostMemory) -> MemoryRun | None:
-    """Return the process with the largest peak; None without memory."""
+    """Return the run with the largest peak; None if no memory was recorded."""
     return max(memory.runs, key=lambda run: run.peak_bytes, default=None)
 
 
 def knows_memory(memory: HostMemory) -> bool:
-    """Return whether memory was recorded, though there may have been none."""
+    """Return whether memory was recorded; perhaps no block was allocated."""
     return bool(memory.runs or memory.sums)
 
 
@@ -245,13 +257,14 @@ def _added_up(
     memory: HostMemory, keys_of: Callable[[MemoryPath], Iterable[K]]
 ) -> dict[K, MemoryNumbers]:
     """Return the numbers by each of the keys that a path has."""
-    found: dict[K, list[MemorySum]] = defaultdict(list)  # there may be millions
-    for one in memory.sums:
-        for key in keys_of(memory.paths[one.path]):
-            found[key].append(one)
-    return {key: _total(sums) for key, sums in found.items()}
+    by_key: dict[K, list[MemorySum]] = defaultdict(list)
+    for record in memory.sums:
+        for key in keys_of(memory.paths[record.path]):
+            by_key[key].append(record)
+    return {key: _total(sums) for key, sums in by_key.items()}
 
 
 def _total(sums: Sequence[MemorySum]) -> MemoryNumbers:
+    """Return the numbers of all sums, of which there may be millions."""
     columns = zip(*map(attrgetter(*_SUMMED), sums))
     return MemoryNumbers(**dict(zip(_SUMMED, map(sum, columns))))

@@ -1,4 +1,6 @@
-"""Measurement of this process' memory: one at a time, which profilers may share.
+"""Measurement of this process' memory, of which there is one at a time.
+
+Profilers may share it.
 
 The core hooks the allocators (``csrc/memory``) from `MemoryRecorder.begin` to `end`;
 its numbers are taken before any object of the profile is made.
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from lineprof._core import MemorySnapshot
 
     T = TypeVar("T")
-    # The core's numbers, and when measuring began (ns on CLOCK_MONOTONIC).
+    # As `snapshot.host_memory.TakenMemory`, which takes long to import.
     Numbers = tuple[MemorySnapshot, int]
 
 VARIABLE = "LINEPROF_MEMORY"  # whether to measure
@@ -39,7 +41,7 @@ def memory_recorder(
 
     `core` is the C module, `sample` as in `LineProfiler`. Raises LineprofError for an
     invalid size or variable, and if memory is `asked` for while another profiler
-    measures it. What the variable alone asks for is the first profiler's.
+    measures it. If only the variable asks, the first profiler measures.
     """
     if isinstance(asked, MemoryRecorder):
         return asked
@@ -49,7 +51,7 @@ def memory_recorder(
     elif asked is False:
         return None
     elif _is_held():
-        raise _taken()
+        raise _held_error()
     if sample is None:
         bytes_apart = _of_variable(SAMPLE_VARIABLE, size, default=0)
     else:
@@ -57,7 +59,7 @@ def memory_recorder(
     return MemoryRecorder(core, bytes_apart, is_asked=bool(asked or sample is not None))
 
 
-def _taken() -> LineprofError:
+def _held_error() -> LineprofError:
     return LineprofError(
         "another profiler of this process measures its memory",
         hint="give its functions to that one, or delete that one first",
@@ -80,7 +82,7 @@ class MemoryRecorder:
 
     problem = ""  # a sentence: why nothing is measured
     has_ended = False  # or it could not begin
-    _measures = False  # of this class: it may be the last object of a process
+    _measures = False  # also read by __del__, perhaps when the process ends
 
     def __init__(self, core: ModuleType, sample: int, *, is_asked: bool = True) -> None:
         """Measure nothing yet; `core` is the C module.
@@ -107,26 +109,33 @@ class MemoryRecorder:
         """
         if self._measures or self.has_ended:
             return
-        if _is_held() if self._is_asked else _holder():
+        # A collection of garbage is for profilers that would fail without it.
+        is_held = _is_held() if self._is_asked else _holder() is not None
+        if is_held:
             self.has_ended = True
-            self.problem = f"memory is not measured: {_taken().message}"
+            error = _held_error()
+            self.problem = f"memory is not measured: {error.message}"
             if self._is_asked:
-                raise _taken()
+                raise error
             return
         _holders[:] = [ref(self)]
         _follow_process()
         self._start()
 
     def _start(self) -> None:
-        core = self._core
-        self._start_ns = core.monotonic_ns(core.ticks(), core.scale())
+        self._start_ns = self._now_ns()
         try:
-            core.memory_start(self._sample, True)  # extension modules too
+            self._core.memory_start(self._sample, True)  # also extension modules
         except (MemoryError, OSError, RuntimeError) as error:
             self._measures, self.has_ended = False, True
             self.problem = f"memory is not measured: {error or 'memory is short'}"
         else:
             self._measures = True
+
+    def _now_ns(self) -> int:
+        """Return the time on CLOCK_MONOTONIC."""
+        core = self._core
+        return core.monotonic_ns(core.ticks(), core.scale())  # type: ignore[no-any-return]
 
     def restart(self) -> None:
         """Begin again: blocks so far count no more."""
@@ -137,7 +146,8 @@ class MemoryRecorder:
     def take(self) -> Numbers | None:
         """Return the numbers so far, or those of the end; None if nothing is measured.
 
-        `lineprof.snapshot.host_memory` makes those of a profile of them.
+        They are the core's, and the time when measuring began (ns on CLOCK_MONOTONIC).
+        `lineprof.snapshot.host_memory` makes the memory of a profile of them.
         """
         if self._measures:
             raw = self._core.memory_snapshot()
@@ -154,26 +164,25 @@ class MemoryRecorder:
     def forked(self) -> None:
         """Follow a fork, in the child: the core has begun again there."""
         if self._measures:
-            core = self._core
-            core.memory_quiet(True)
-            self._start_ns = core.monotonic_ns(core.ticks(), core.scale())
-            core.memory_quiet(False)
+            self._core.memory_quiet(True)
+            self._start_ns = self._now_ns()
+            self._core.memory_quiet(False)
 
 
 _holders: list[ref[MemoryRecorder]] = []  # at most one
-_follows: list[bool] = []  # whether forks and the end are followed
+_follows: list[bool] = []  # not empty: forks and the end of the process are followed
 
 
 def _holder() -> MemoryRecorder | None:
     """Return the recorder that measures; None if there is none."""
-    found = _holders[0]() if _holders else None
-    return None if found is None or found.has_ended else found
+    recorder = _holders[0]() if _holders else None
+    return None if recorder is None or recorder.has_ended else recorder
 
 
 def _is_held() -> bool:
-    """Return whether a recorder measures that is not about to be collected."""
+    """Return whether a recorder measures that is still there after a collection."""
     if _holder():
-        gc.collect()  # of a profiler that is in a cycle, as with decorated functions
+        gc.collect()  # a profiler is in a cycle with the functions that it decorates
     return _holder() is not None
 
 

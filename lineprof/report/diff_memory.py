@@ -1,6 +1,6 @@
-"""The memory of a comparison: its words, and its table.
+"""Memory of a comparison in words, and its table; `lineprof.report.diff` has the times.
 
-`lineprof.report.diff` has the times. Sizes are in bytes; lines are without callees.
+Sizes are in bytes, those of lines without callees.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
     from lineprof.report.diff import Names, Row
     from lineprof.report.options import Options
 
-SIDES = ("Before", "After", "Change")
+SIDES = ("Before", "After", "Change")  # titles of columns
 
-WORDS = {
-    "alloc_bytes": "allocated",
-    "live_bytes": "live at the end",
+_WORDS = {  # for the numbers of `Times.memory`, in the order of a sentence
     "peak_bytes": "peak",
+    "live_bytes": "live at the end",
+    "alloc_bytes": "allocated",
 }
 
-_TWICE, _LEAST_PERCENT = 2, 1
+_TWICE = 2  # from here on, a change is told as a multiple
+
+_MIN_PERCENT = 1  # a smaller change is not told
 
 
 def in_proportion(change: Change) -> str:
@@ -47,10 +49,10 @@ def in_proportion(change: Change) -> str:
         return f"{times:,.1f} times as much"
     percent = percent_of(abs(after - before), before)
     more = "more" if after > before else "less"
-    return f"{percent:.0f} % {more}" if percent >= _LEAST_PERCENT else ""
+    return f"{percent:.0f} % {more}" if percent >= _MIN_PERCENT else ""
 
 
-def both(change: Change) -> str:
+def _both(change: Change) -> str:
     """Return both means in words."""
     before, after = in_bytes(change.mean_before), in_bytes(change.mean_after)
     return f"{before} before, {after} after"
@@ -58,18 +60,18 @@ def both(change: Change) -> str:
 
 def clause(comparison: Comparison) -> str:
     """Return how the memory of the program changed, in words; "" within noise."""
-    found = comparison.whole.memory_beyond_noise
-    return f"memory: {_sentence(found)}" if found else ""
+    changes = comparison.whole.memory_beyond_noise
+    return f"memory: {_sentence(changes)}" if changes else ""
 
 
 def _sentence(changes: Mapping[str, Change]) -> str:
     parts = []
-    for name in ("peak_bytes", "live_bytes", "alloc_bytes"):
+    for name, words in _WORDS.items():
         if name in changes:
             change = changes[name]
-            words = "" if change.is_noise else in_proportion(change)
-            after = f", {words}" if words else ""
-            parts.append(f"{WORDS[name]} {both(change)}{after}")
+            proportion = "" if change.is_noise else in_proportion(change)
+            more = f", {proportion}" if proportion else ""
+            parts.append(f"{words} {_both(change)}{more}")
     return "; ".join(parts)
 
 
@@ -101,9 +103,10 @@ def section(
         ]
         for row in shown
     ]
+    # A narrow terminal leaves out the function, then sizes before, then changes.
     spare = [len(titles) + words.index("Function")]
-    for word in SIDES[::2]:
-        spare += [titles.index(title) for title in titles if word in title][::-1]
+    for side in ("Before", "Change"):
+        spare += [titles.index(title) for title in titles if side in title][::-1]
     yield from grid(
         [*titles, *words],
         cells,
@@ -116,16 +119,13 @@ def section(
 
 
 def _texts(row: Row, name: str) -> tuple[str, ...]:
-    """Return both means of a size, and its change; "" for none."""
-    change, (before, after) = row.times.memory[name], row.numbers
-    sides = (
-        (before, change.mean_before, ""),
-        (after, change.mean_after, ""),
-        (0, abs(change.difference), "+" if change.difference > 0 else "-"),
-    )
-    return tuple(
-        f"{sign}{in_bytes(size)}" if size and number is not None else ""
-        for number, size, sign in sides
+    """Return both means of a size, and its change; "" for 0 and for no such line."""
+    change = row.times.memory[name]
+    means = zip(row.numbers, (change.mean_before, change.mean_after))
+    sign = "+" if change.difference > 0 else "-"
+    return (
+        *("" if line is None or not size else in_bytes(size) for line, size in means),
+        f"{sign}{in_bytes(abs(change.difference))}" if change.difference else "",
     )
 
 

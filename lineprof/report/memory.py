@@ -1,12 +1,13 @@
-"""The view --memory: the peak of the run and its lines, what stayed, what churned.
+"""The view --memory: lines by bytes at the peak, live at the end, and freed at once.
 
-Bytes of a line are its own, without its callees. Those of several processes are sums:
-each process has a peak of its own, at a moment of its own.
+Bytes of a line are its own, without its callees. Those of several processes are added
+up: each process has a peak of its own, at a moment of its own.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
         MemoryCurve,
         MemoryNumbers,
         MemoryRun,
+        MemorySum,
     )
     from lineprof.model.names import ShortNames
     from lineprof.model.profile import Profile
@@ -68,15 +70,15 @@ if TYPE_CHECKING:
     from lineprof.report.options import Options
     from lineprof.source import Sources
 
-_ROWS = 10  # of each table, unless --limit says another number
+_ROWS = 10  # of each table, if no --limit is given
 
 _CURVES = 4  # processes with a curve
 
 _WIDTH, _MIN_WIDTH = 64, 16  # columns of a curve
 
-_BESIDE = 40  # columns beside it
+_BESIDE = 40  # columns beside a curve
 
-_MIN_SHARE = 0.001  # of its table's whole, of a row
+_MIN_PERCENT = 0.1  # of a row in the whole of its table
 
 
 class _Line(NamedTuple):
@@ -86,8 +88,8 @@ class _Line(NamedTuple):
     hits: int | None
     own: MemoryNumbers
     every: MemoryNumbers  # with callees
-    path: str  # the call path with the most of its bytes at the peak, or of all
-    mark: Callable[[int], int]  # of estimates
+    path: str  # the call path with the most of its bytes at the peak, or allocated
+    mark: Callable[[int], int]  # marks estimates
 
 
 def _place(row: _Line, names: ShortNames) -> str:
@@ -98,10 +100,12 @@ def _place(row: _Line, names: ShortNames) -> str:
 
 
 def _own(name: str) -> Callable[[_Line], int]:
+    """Return what gets a number of a line without its callees."""
     return lambda row: row.mark(getattr(row.own, name))
 
 
 def _every(name: str) -> Callable[[_Line], int]:
+    """Return what gets a number of a line with its callees."""
     return lambda row: row.mark(getattr(row.every, name))
 
 
@@ -147,7 +151,7 @@ class _Part(NamedTuple):
     name: str  # of the number
     heading: str
     nothing: str
-    columns: tuple[str, ...]  # of MEMORY, beside the place
+    columns: tuple[str, ...]  # of MEMORY, beside the place; the number's comes first
 
 
 _PARTS = (
@@ -168,8 +172,10 @@ _PARTS = (
         heading="Freed before the line ended",
         nothing="No line freed its own memory before it ended",
         columns=(
-            *("host_self_temp_bytes", "host_self_alloc_bytes"),
-            *("host_self_allocs", "hits"),
+            "host_self_temp_bytes",
+            "host_self_alloc_bytes",
+            "host_self_allocs",
+            "hits",
         ),
     ),
 )
@@ -186,10 +192,11 @@ def memory(profile: Profile, sources: Sources, options: Options) -> Iterator[str
     names = names_of_profile(profile)
     context = Context(terminal=terminal, names=names, sources=sources)
     runs = len(profile.memory.runs)
-    for part in _PARTS:
-        if part.name == "peak_bytes" and runs > 1:
-            heading = f"At the peaks of {runs} processes, by own bytes"
-            part = part._replace(heading=heading)  # noqa: PLW2901  # in words
+    at_peak, *others = _PARTS
+    if runs > 1:
+        heading = f"At the peaks of {runs} processes, by own bytes"
+        at_peak = at_peak._replace(heading=heading)
+    for part in (at_peak, *others):
         yield ""
         yield from _table(part, rows, context, options)
     yield ""
@@ -263,20 +270,17 @@ def heights(
     moments = sorted(
         [*zip(curve.times_ns, curve.live_bytes), (run.peak_ns, run.peak_bytes)]
     )
-    last, reached = 0, 0
-    for ns, size in moments:
-        part = min(width - 1, ns * width // end_ns)
-        for between in range(reached, part + 1):  # it stays until it changes
-            most[between] = max(most[between], last)
-        most[part] = max(most[part], size)
-        last, reached = size, part
-    for between in range(reached + 1, width):
-        most[between] = last
+    # A size stays until the next moment.
+    moments.append((end_ns, moments[-1][1]))
+    for (ns, size), (next_ns, _) in pairwise(moments):
+        first, last = (min(width - 1, at * width // end_ns) for at in (ns, next_ns))
+        for part in range(first, last + 1):
+            most[part] = max(most[part], size)
     return [min(size, run.peak_bytes) for size in most]
 
 
 def _lines(profile: Profile) -> list[_Line]:
-    """Return all lines that allocated memory themselves, and the rest as one."""
+    """Return the lines that allocated memory themselves, and all else as one line."""
     recorded = profile.memory
     mark = marker(recorded)
     own, every = memory_of_lines(recorded, alone=True), memory_of_lines(recorded)
@@ -307,19 +311,22 @@ def _lines(profile: Profile) -> list[_Line]:
 
 
 def _largest_paths(recorded: HostMemory, names: ShortNames) -> Mapping[Place, str]:
-    """Return the call path on which each line held, or allocated, the most itself."""
-    best: dict[Place, tuple[tuple[int, int], int]] = {}
-    for one in recorded.sums:
-        lines = recorded.paths[one.path].lines
-        if lines:
-            size = (one.peak_bytes, one.alloc_bytes)
-            best[lines[-1]] = max(best.get(lines[-1], ((-1, -1), 0)), (size, one.path))
+    """Return the call path with the most of each line's own bytes, in words."""
+    largest: dict[Place, MemorySum] = {}
+    for record in recorded.sums:
+        for place in recorded.paths[record.path].lines[-1:]:
+            largest[place] = max(largest.get(place, record), record, key=_size)
     return {
         place: " -> ".join(
-            names.caller(key, line) for key, line in recorded.paths[path].lines
+            names.caller(key, line) for key, line in recorded.paths[record.path].lines
         )
-        for place, (_, path) in best.items()
+        for place, record in largest.items()
     }
+
+
+def _size(record: MemorySum) -> tuple[int, int, int]:
+    """Return the order of call paths: by bytes at the peak, then by all of them."""
+    return record.peak_bytes, record.alloc_bytes, record.path
 
 
 def _table(
@@ -334,7 +341,7 @@ def _table(
         return
     yield terminal.emphasized(f"{part.heading}, {in_bytes(rows[0].mark(whole))}")
     if options.min_percent is None:
-        options = options._replace(min_percent=100 * _MIN_SHARE)
+        options = options._replace(min_percent=_MIN_PERCENT)
     options = options._replace(limit=options.limit or _ROWS)
     shown = limited(rows, options, size, whole)
     columns = (*part.columns, "place", "function", "source")
@@ -345,7 +352,7 @@ def _table(
         titles={name: MEMORY[name].title for name in columns},
         late=("host_self_allocs", "hits"),
         heat=[percent_of(size(row), whole) for row in shown],
-        totals=dict.fromkeys(("host_self_peak_bytes", "host_self_live_bytes"), whole),
+        totals={part.columns[0]: whole},
     )
     more = rows[len(shown) :]
     if more:
@@ -397,9 +404,9 @@ def _measured(profile: Profile) -> Iterator[str]:
 
 
 def memory_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
-    """Return a row for each line that allocated memory itself, that of the peak first.
+    """Return a row for each line that allocated memory itself, by bytes at the peak.
 
-    A last one, or an earlier one, without a place has the blocks outside of lines.
+    A row without a place has the blocks outside of profiled lines.
     """
     recorded = profile.memory
     rows, total = _lines(profile), total_memory(recorded)
@@ -424,7 +431,10 @@ def memory_rows(profile: Profile, sources: Sources, options: Options) -> Rows:
 
 
 def memory_notes(profile: Profile, options: Options) -> Iterator[str]:
-    """Yield why there is no number, or that all are estimates, for other programs."""
+    """Yield why there are no rows, or that numbers are estimates.
+
+    JSON has the sampling of each run.
+    """
     if options.csv:
         if not knows_memory(profile.memory):
             yield NO_MEMORY

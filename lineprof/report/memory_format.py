@@ -1,4 +1,4 @@
-"""Host memory in words: the peak of a run, who held it, and estimates."""
+"""Host memory in words: the peak of a run, the line that held it, and estimates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OUTSIDE_OF_LINES = "outside of profiled lines"
 # Titles of columns, by the names of numbers.
 TITLES = {"alloc_bytes": "Alloc", "live_bytes": "Live", "peak_bytes": "Peak"}
 
-_NAMED = 3  # max number of processes that a note names
+_MAX_NAMED = 3  # processes that a note names
 
 
 def marker(memory: HostMemory) -> Callable[[int], int]:
@@ -37,18 +37,18 @@ def holders(memory: HostMemory, sums: Iterable[MemorySum]) -> Counter[Place | No
     A line of the program has the bytes of the libraries that it called; None stands for
     blocks outside of profiled lines.
     """
-    found: Counter[Place | None] = Counter()
-    for one in sums:
-        lines = memory.paths[one.path].lines
-        own = [place for place in lines if not library_of(place[0][0])]
-        found[(own or lines or (None,))[-1]] += one.peak_bytes
-    return found
+    held: Counter[Place | None] = Counter()
+    for record in sums:
+        lines = memory.paths[record.path].lines
+        of_program = [place for place in lines if not library_of(place[0][0])]
+        held[(of_program or lines or (None,))[-1]] += record.peak_bytes
+    return held
 
 
 def peak_words(profile: Profile) -> str:
-    """Return the largest peak, its moment and its first holder; "" without memory.
+    """Return the largest peak, its moment and the line that held most; "" if unknown.
 
-    That of several processes names the process, because the peaks of several need not
+    If there are several processes it names the process, because their peaks need not
     have been at one moment.
     """
     memory = profile.memory
@@ -57,7 +57,7 @@ def peak_words(profile: Profile) -> str:
         return ""
     text = f"peak {in_bytes(mark(run.peak_bytes))} at {in_words(run.peak_ns)}"
     if len(memory.runs) > 1:
-        every = in_bytes(mark(sum(one.peak_bytes for one in memory.runs)))
+        every = in_bytes(mark(sum(each.peak_bytes for each in memory.runs)))
         count = len(memory.runs)
         text += f" in process {pid_of(profile, run)}"
         text += f" (the peaks of {count} processes add up to {every})"
@@ -86,18 +86,21 @@ def pid_of(profile: Profile, run: MemoryRun) -> int:
 def unknown_memory(profile: Profile) -> Iterator[str]:
     """Yield which processes have no memory, and why, if any process has it."""
     runs = {run.process for run in profile.memory.runs}
-    others = [one for at, one in enumerate(profile.processes) if at not in runs]
+    others = [
+        process for index, process in enumerate(profile.processes) if index not in runs
+    ]
     if not runs or not others:
         return
-    pids = ", ".join(str(one.pid) for one in others[:_NAMED])
-    more = f" and {len(others) - _NAMED} others" if len(others) > _NAMED else ""
+    pids = ", ".join(str(process.pid) for process in others[:_MAX_NAMED])
+    more = len(others) - _MAX_NAMED
+    and_others = f" and {more} others" if more > 0 else ""
     why = "they ran without --memory"
-    if any(one.exit not in {"", "exception"} for one in others):
+    if any(process.exit not in {"", "exception"} for process in others):
         why = (
             "they were killed, or ran without --memory; close() and join() let the"
             " workers of a multiprocessing.Pool end before its terminate() kills them"
         )
     yield (
         f"memory is that of {len(runs)} of {len(profile.processes)} processes, without"
-        f" {pids}{more}: {why}"
+        f" {pids}{and_others}: {why}"
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _USUAL = ("host-alloc", "host-live", "host-peak")  # columns, if none is chosen
 
-_HOT_PERCENT = 20  # of the peaks
+_HOT_PERCENT = 20  # of the bytes at the peak
 
 
 def with_memory(
@@ -36,25 +36,21 @@ def with_memory(
     functions = memory_of_functions(memory)
     peak_bytes = total_memory(memory).peak_bytes
     names = () if MEMORY_COLUMNS.keys() & {*options.columns} else _USUAL
-    done = []
-    for table in tables:
-        numbers = every.get(table.key)
-        if numbers is None:
-            done.append(table)
-            continue
+    columns = [MEMORY_COLUMNS[name] for name in names]
+
+    def with_columns(table: FunctionTable) -> FunctionTable:
         lines = {line.number: line for line in table.lines}
         alone = own.get(table.key, {})
-        for number in sorted(numbers):
+        for number, numbers in sorted(every[table.key].items()):
             line = lines.get(number) or Line(number=number)
             lines[number] = line._replace(
                 memory=LineMemory(
-                    every=numbers[number],
+                    every=numbers,
                     own=alone.get(number, NO_BYTES),
                     is_estimate=memory.is_estimate,
                 )
             )
-        columns = [MEMORY_COLUMNS[name] for name in names]
-        with_columns = table._replace(
+        return table._replace(
             lines=tuple(lines.values()),
             memory=functions[table.key],
             columns=tuple(
@@ -64,16 +60,16 @@ def with_memory(
             ),
             hot=frozenset(
                 number
-                for number, one in alone.items()
-                if percent_of(one.peak_bytes, peak_bytes) > _HOT_PERCENT
+                for number, numbers in alone.items()
+                if percent_of(numbers.peak_bytes, peak_bytes) > _HOT_PERCENT
             ),
         )
-        done.append(with_columns)
-    return done
+
+    return [with_columns(table) if table.key in every else table for table in tables]
 
 
 def memory_footer(profile: Profile) -> Iterator[str]:
-    """Yield the totals of memory, the part of no line, and what marks mean."""
+    """Yield the totals of memory, blocks outside of lines, and what marks mean."""
     memory = profile.memory
     mark, total = marker(memory), total_memory(memory)
     peak = peak_words(profile)
@@ -85,7 +81,7 @@ def memory_footer(profile: Profile) -> Iterator[str]:
     outside = outside_memory(memory)
     if outside.allocs:
         yield (
-            f"{OUTSIDE_OF_LINES[:1].upper()}{OUTSIDE_OF_LINES[1:]}:"
+            f"{OUTSIDE_OF_LINES.capitalize()}:"
             f" {in_bytes(mark(outside.alloc_bytes))} allocated"
             f" ({percent(outside.alloc_bytes, total.alloc_bytes)}),"
             f" {in_bytes(mark(outside.live_bytes))} live at the end,"
@@ -97,7 +93,7 @@ def memory_footer(profile: Profile) -> Iterator[str]:
 
 
 def estimate_note(profile: Profile) -> Iterator[str]:
-    """Yield what estimates of memory are computed from, if there are any."""
+    """Yield how often blocks were sampled, if numbers of memory are estimates."""
     samples = [run.sample_bytes for run in profile.memory.runs if run.sample_bytes]
     if samples:
         size = in_bytes(max(samples))

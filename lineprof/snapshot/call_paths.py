@@ -1,7 +1,7 @@
 """Call paths of the core: the profile's lines that are open on each of them.
 
-The process has one table of paths: work of devices and blocks of memory are charged to
-the same ones.
+The process has one table of call paths, to which both the work of devices and blocks of
+memory are charged.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class OpenLines(NamedTuple):
 
 
 class LinesOfPaths:
-    """The open lines of each path, made when they are asked for.
+    """The open lines of each path, computed when they are asked for.
 
-    A line that is open several times, in recursion, is kept only where it is
-    innermost: so paths that differ only in depth are one, and there are few.
+    A line that is open several times, in recursion, is kept only where it is innermost,
+    so that paths which differ only in depth become equal.
     """
 
     def __init__(self, rows: Iterable[Iterable[int]], keys: Mapping[int, Key]) -> None:
@@ -49,26 +49,28 @@ class LinesOfPaths:
         self._rows = [*map(PathRow._make, rows)]
         self._keys = keys
         self._open: dict[int, OpenLines] = {}  # by the core's number
+        # Each place once: by the code object's serial, and line.
         self._lines: dict[tuple[int, int], tuple[Key, int]] = {}
 
     def of(self, number: int) -> OpenLines:
         """Return the open lines of the core's path `number`."""
-        chain: list[tuple[int, PathRow]] = []
+        unknown: list[tuple[int, PathRow]] = []  # the innermost first
         while number not in self._open:
             row = self._rows[number]
-            chain.append((number, row))
-            if not row.serial:
-                self._open[number] = OpenLines(root=row.line)
-            else:
+            if row.serial:
+                unknown.append((number, row))
                 number = row.parent
+            else:
+                self._open[number] = OpenLines(root=row.line)
         opened = self._open[number]
-        for inner, row in reversed(chain):
+        for inner, row in reversed(unknown):
             if row.serial in self._keys:
-                made = (self._keys[row.serial], row.line)
-                own = self._lines.setdefault((row.serial, row.line), made)
+                place = (self._keys[row.serial], row.line)
+                place = self._lines.setdefault((row.serial, row.line), place)
+                outer = [line for line in opened.lines if line != place]
                 opened = OpenLines(
                     root=opened.root,
-                    lines=(*[one for one in opened.lines if one != own], own),
+                    lines=(*outer, place),
                     payload=row.serial * _LINES + row.line,
                 )
             self._open[inner] = opened

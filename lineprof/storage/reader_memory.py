@@ -1,4 +1,4 @@
-"""Reader of the memory of lines in a ``.lprof`` file."""
+"""Reader of host memory in a ``.lprof`` file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from lineprof.storage.rows import (
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from lineprof.model.host_memory import MemorySum
     from lineprof.model.records import Key
@@ -39,7 +39,7 @@ _LINES_PER_NODE = 256
 _MAX_NUMBERS = 4_000_000  # of all curves: a measured one has some thousands
 _INTEGER_END = 1 << 63  # of SQLite's integers
 
-_CURVE = ("times", "live")  # its packed columns
+_CURVE = ("times", "live")  # packed columns of a curve
 _PACKING = Packing(kinds=dict.fromkeys(_CURVE, "Q"), differences=_CURVE)
 
 
@@ -50,15 +50,20 @@ def memory_of(db: sqlite3.Connection, lookup: Lookup) -> HostMemory:
     lookup = {**lookup, PATH: indexes_of(fields["id"])}
     fields["lines"] = _lines_of(_nodes(db, lookup), fields.pop("node_id"))
     sums: list[MemorySum] = records_of(db, schema_gpu.MEMORY_SUMS, lookup)
-    for one in sums:
-        parts = (one.freed_bytes, one.peak_bytes)
-        if max(parts) > one.alloc_bytes or one.temp_bytes > one.freed_bytes:
+    for record in sums:
+        most = max(record.freed_bytes, record.peak_bytes)
+        if most > record.alloc_bytes or record.temp_bytes > record.freed_bytes:
             raise Damaged("a sum of memory has less allocated than freed or live")
     runs = fields_of(db, schema_gpu.MEMORY_RUNS, lookup)
     if len({*runs["process"]}) < len(runs["process"]):
         raise Damaged("the memory of a process is there twice")
-    columns = zip(runs["process"], *(runs.pop(name) for name in ("moments", *_CURVE)))
-    curves = [one for one in columns if one[1] is not None]
+    curves = {
+        process: _Packed(moments=moments, columns=columns)
+        for process, moments, *columns in zip(
+            runs["process"], *(runs.pop(name) for name in ("moments", *_CURVE))
+        )
+        if moments is not None
+    }
     return HostMemory(
         paths=tuple(records_from(schema_gpu.MEMORY_PATHS, fields)),
         sums=tuple(sums),
@@ -76,52 +81,63 @@ class _Node(NamedTuple):
 
 
 def _nodes(db: sqlite3.Connection, lookup: Lookup) -> dict[object, _Node]:
-    """Return the nodes by their ids; a parent comes before its children."""
-    found: dict[object, _Node] = {}
+    """Return the nodes by their ids, each parent before its children.
+
+    Damaged if a value is invalid.
+    """
+    nodes: dict[object, _Node] = {}
     for row_id, parent_id, function_id, line in rows_of(db, schema_gpu.MEMORY_NODES):
         depth = 0
         if parent_id is not None:
-            depth = known(found, parent_id, "node before its child, called").depth
+            depth = known(nodes, parent_id, "node before its child, called").depth
         key = known(lookup[FUNCTION], function_id, FUNCTION)
         check_natural([line], "a path of memory")
-        found[row_id] = _Node(parent=parent_id, place=(key, line), depth=depth + 1)
-    return found
+        nodes[row_id] = _Node(parent=parent_id, place=(key, line), depth=depth + 1)
+    return nodes
 
 
 def _lines_of(nodes: dict[object, _Node], ends: Iterable[object]) -> list[Lines]:
-    """Return the lines of paths with these last nodes; None: a path without lines."""
-    made: dict[object, Lines] = {None: ()}
+    """Return the lines of paths with these last nodes; None: a path without lines.
+
+    Damaged if there are too many lines.
+    """
+    by_end: dict[object, Lines] = {None: ()}
     left = _FREE_LINES + len(nodes) * _LINES_PER_NODE
-    found: list[Lines] = []
+    paths: list[Lines] = []
     for end in ends:
         left -= known(nodes, end, "node").depth if end is not None else 0
         if left < 0:
             raise Damaged(f"paths of memory have too many lines for {len(nodes)} nodes")
-        if end not in made:
-            made[end] = tuple(_upwards(nodes, end))[::-1]
-        found.append(made[end])
-    return found
+        if end not in by_end:
+            by_end[end] = tuple(_upwards(nodes, end))[::-1]
+        paths.append(by_end[end])
+    return paths
 
 
-def _upwards(nodes: dict[object, _Node], at: object) -> Iterator[tuple[Key, int]]:
+def _upwards(nodes: dict[object, _Node], node_id: object) -> Iterator[tuple[Key, int]]:
     """Yield the lines of a path, the innermost first."""
-    while at is not None:
-        node = nodes[at]
+    while node_id is not None:
+        node = nodes[node_id]
         yield node.place
-        at = node.parent
+        node_id = node.parent
+
+
+class _Packed(NamedTuple):
+    """The curve of a process as it is in the file, without those of lines."""
+
+    moments: int
+    columns: Sequence[bytes | None]  # of _CURVE
 
 
 def _curves(
-    db: sqlite3.Connection,
-    columns: Iterable[tuple[int, int, bytes | None, bytes | None]],
-    lookup: Lookup,
+    db: sqlite3.Connection, curves: Mapping[int, _Packed], lookup: Lookup
 ) -> Iterator[MemoryCurve]:
-    """Yield the curves with these processes, moments, times and live bytes.
+    """Yield the curves of processes, with those of lines.
 
     Damaged or ValueError if their values are invalid.
     """
-    found = {process: (moments, both) for process, moments, *both in columns}
-    lines: dict[int, list[tuple[tuple[Key, int], bytes]]] = {one: [] for one in found}
+    lines: dict[int, list[tuple[tuple[Key, int], bytes]]]
+    lines = {process: [] for process in curves}
     for process_id, function_id, line, data in rows_of(
         db, schema_gpu.MEMORY_CURVE_LINES
     ):
@@ -130,15 +146,15 @@ def _curves(
         process = known(lookup[PROCESS], process_id, PROCESS)
         known(lines, process, "curve of process").append((place, data))
     total = 0
-    for process, (moments, both) in found.items():
-        own = lines[process]
+    for process, packed in curves.items():
+        moments, packed_lines = packed.moments, lines[process]
         if not 0 <= moments <= ITEMS_PER_BATCH:
             raise Damaged(f"a curve of memory has {moments} moments")
-        total += moments * (len(_CURVE) + len(own))
+        total += moments * (len(_CURVE) + len(packed_lines))
         if total > _MAX_NUMBERS:
             raise Damaged(f"curves of memory have more than {_MAX_NUMBERS} numbers")
         times_ns, live_bytes = [
-            _numbers(name, data, moments) for name, data in zip(_CURVE, both)
+            _numbers(name, data, moments) for name, data in zip(_CURVE, packed.columns)
         ]
         if not all(map(le, times_ns, islice(times_ns, 1, None))):
             raise Damaged("the moments of a curve of memory are in no order")
@@ -146,8 +162,10 @@ def _curves(
             process=process,
             times_ns=times_ns,
             live_bytes=live_bytes,
-            lines=tuple([place for place, _ in own]),
-            line_bytes=tuple([_numbers("live", data, moments) for _, data in own]),
+            lines=tuple([place for place, _ in packed_lines]),
+            line_bytes=tuple(
+                [_numbers("live", data, moments) for _, data in packed_lines]
+            ),
         )
 
 

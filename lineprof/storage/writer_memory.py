@@ -1,4 +1,4 @@
-"""Rows of a ``.lprof`` file that hold the memory of lines."""
+"""Writer of host memory: its rows in a ``.lprof`` file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lineprof.storage.schema import Indexes, filled
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lineprof.model.host_memory import MemoryPath
+    from lineprof.model.host_memory import HostMemory, MemoryCurve, MemoryPath
     from lineprof.model.profile import Profile
     from lineprof.model.records import Key
     from lineprof.storage.schema import Filled, Ids
@@ -25,10 +25,11 @@ def memory_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
     """Yield each table of memory with its rows; `refer` as for `filled`.
 
     IndexError or KeyError if the data refer to records that the profile does not
-    have; ValueError if a curve has not a number for each of its moments.
+    have; ValueError if a process has several curves, or a curve but no run, or if a
+    curve lacks the number of a moment.
     """
     memory = stats.memory
-    # Lines of paths are those of functions with lines alone.
+    # Paths and curves have lines of functions with lines alone.
     ids = {function.key: index for index, function in enumerate(stats.functions)}
     nodes: dict[tuple[int, Key, int], int] = {}  # (parent, function, line) to its id
     ends = [_node_of(path, nodes) for path in memory.paths]
@@ -42,23 +43,14 @@ def memory_tables(stats: Profile, refer: Ids) -> Iterator[Filled]:
     )
     yield filled(schema_gpu.MEMORY_PATHS, memory.paths, refer, node_id=ends)
     yield filled(schema_gpu.MEMORY_SUMS, [*map(_sound, memory.sums)], refer)
-    for curve in memory.curves:
-        columns = (curve.times_ns, curve.live_bytes, *curve.line_bytes)
-        if len({*map(len, columns)}) > 1:
-            raise ValueError("a curve of memory has columns of several lengths")
-    curves = {one.process: one for one in memory.curves}
-    if len(curves) < len(memory.curves) or curves.keys() - {
-        one.process for one in memory.runs
-    }:
-        raise ValueError("a curve of memory is not that of one run")
-    own = [curves.get(one.process) for one in memory.runs]
+    curves = _curves_of_runs(memory)
     yield filled(
         schema_gpu.MEMORY_RUNS,
         memory.runs,
         refer,
-        moments=[one and len(one.times_ns) for one in own],
-        times=[one and _packed(accumulate(one.times_ns, max)) for one in own],
-        live=[one and _packed(one.live_bytes) for one in own],
+        moments=[curve and len(curve.times_ns) for curve in curves],
+        times=[curve and _packed(accumulate(curve.times_ns, max)) for curve in curves],
+        live=[curve and _packed(curve.live_bytes) for curve in curves],
     )
     yield (
         schema_gpu.MEMORY_CURVE_LINES,
@@ -78,21 +70,34 @@ def _node_of(path: MemoryPath, nodes: dict[tuple[int, Key, int], int]) -> int | 
     return None if node == NONE else node
 
 
-# Threads go on while numbers are taken from them, so one may be ahead of another. A
-# reader refuses numbers that cannot be.
+def _curves_of_runs(memory: HostMemory) -> list[MemoryCurve | None]:
+    """Return the curve of each run; None if it has none."""
+    for curve in memory.curves:
+        columns = (curve.times_ns, curve.live_bytes, *curve.line_bytes)
+        if len({*map(len, columns)}) > 1:
+            raise ValueError("a curve of memory has columns of several lengths")
+    curves = {curve.process: curve for curve in memory.curves}
+    unknown = curves.keys() - {run.process for run in memory.runs}
+    if unknown or len(curves) < len(memory.curves):
+        raise ValueError("a curve of memory is not that of one run")
+    return [curves.get(run.process) for run in memory.runs]
 
 
-def _sound(one: MemorySum) -> MemorySum:
+# Threads go on while numbers are taken from them, so that a part may be ahead of its
+# whole. A reader refuses such numbers.
+
+
+def _sound(record: MemorySum) -> MemorySum:
     """Return a sum in which no part is more than the whole, or below 0."""
-    alloc_bytes = max(0, one.alloc_bytes)
-    freed_bytes = _within(one.freed_bytes, alloc_bytes)
+    alloc_bytes = max(0, record.alloc_bytes)
+    freed_bytes = _within(record.freed_bytes, alloc_bytes)
     return MemorySum(
-        path=one.path,
-        allocs=max(0, one.allocs),
+        path=record.path,
+        allocs=max(0, record.allocs),
         alloc_bytes=alloc_bytes,
         freed_bytes=freed_bytes,
-        temp_bytes=_within(one.temp_bytes, freed_bytes),
-        peak_bytes=_within(one.peak_bytes, alloc_bytes),
+        temp_bytes=_within(record.temp_bytes, freed_bytes),
+        peak_bytes=_within(record.peak_bytes, alloc_bytes),
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import example_leak
+import example_memory
 import pytest
 from example_advice import FILE, MS, advice, found
-from example_leak import MB, REPLY, SERVE, example, sums
+from example_memory import MB, REPLY, SERVE, leak, sums
 from view_text import lines_of
 
 from lineprof.advice import memory
@@ -42,7 +42,7 @@ def grown(
     end = sizes[-1]
     peak = peak or max(sizes)
     made = MemoryRun(process=0, peak_bytes=peak, peak_ns=MS, **run)
-    return example(
+    return leak(
         HostMemory(
             paths=(MemoryPath(0, lines),),
             sums=(
@@ -81,7 +81,7 @@ def places(stats: LineStats, kind: str) -> list[int]:
 
 
 def test_a_cache_that_is_never_emptied_keeps_growing() -> None:
-    [one] = found(example(), GROWING)
+    [one] = found(leak(), GROWING)
     assert one.places == (KEPT,)
     assert (one.cost_ns, one.cost_bytes, one.share) == (0, 6_400_000, 6.4 / 7.5)
     assert dict(one.numbers) == {
@@ -131,7 +131,7 @@ def test_bytes_that_are_freed_again_do_not_count() -> None:
     stats = grown(steady())
     [one] = stats.memory.sums
     half = one._replace(freed_bytes=4 * MB)
-    assert places(example(stats.memory._replace(sums=(half,))), GROWING) == []
+    assert places(leak(stats.memory._replace(sums=(half,))), GROWING) == []
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_a_line_of_several_processes_is_found_once_with_most_bytes() -> None:
         runs=(*first.runs, second.runs[0]._replace(process=1)),
         curves=(*first.curves, second.curves[0]._replace(process=1)),
     )
-    [one] = found(example(both), GROWING)
+    [one] = found(leak(both), GROWING)
     assert one.cost_bytes == 9 * MB
 
 
@@ -199,7 +199,7 @@ def peaked(
     They are held for so many of 80 moments.
     """
     sizes = [0] * 30 + [temporary] * held + [0] * (50 - held)
-    return example(
+    return leak(
         HostMemory(
             paths=(
                 MemoryPath(0, ((SERVE, 13), (REPLY, 6))),
@@ -264,7 +264,7 @@ def test_a_result_that_outlives_much_churn_was_not_freed_by_its_line(
     first, *others = stats.memory.sums
     first = first._replace(alloc_bytes=1000 * MB + outlived)
     first = first._replace(freed_bytes=first.alloc_bytes)
-    [one] = found(example(stats.memory._replace(sums=(first, *others))), TEMPORARY)
+    [one] = found(leak(stats.memory._replace(sums=(first, *others))), TEMPORARY)
     assert ("were freed before the line ended" in one.measured) is is_said
 
 
@@ -294,12 +294,12 @@ def test_a_peak_that_would_be_as_high_without_it_is_left_alone() -> None:
     high = list(curve.live_bytes)
     high[-1] = 52 * MB
     again = curve._replace(live_bytes=tuple(high))
-    assert found(example(stats.memory._replace(curves=(again,))), TEMPORARY) == []
+    assert found(leak(stats.memory._replace(curves=(again,))), TEMPORARY) == []
 
 
 def test_without_a_curve_nothing_is_proved() -> None:
-    for stats, kind in ((example(), GROWING), (peaked(), TEMPORARY)):
-        without = example(stats.memory._replace(curves=()))
+    for stats, kind in ((leak(), GROWING), (peaked(), TEMPORARY)):
+        without = leak(stats.memory._replace(curves=()))
         assert found(without, kind) == []
         assert kind not in advice(without).checked
 
@@ -308,22 +308,22 @@ def test_without_a_curve_nothing_is_proved() -> None:
 
 
 def test_the_kinds_are_looked_for_only_in_profiles_with_memory() -> None:
-    assert {GROWING, TEMPORARY} <= {*advice(example()).checked}
-    bare = example(HostMemory())
+    assert {GROWING, TEMPORARY} <= {*advice(leak()).checked}
+    bare = leak(HostMemory())
     assert not {GROWING, TEMPORARY} & {*advice(bare).checked}
 
 
 def test_the_advice_has_bytes_and_the_share_of_the_peak() -> None:
-    lines = lines_of(example(), "advice")
+    lines = lines_of(leak(), "advice")
     assert "1. growing-memory: 6.400 MB, 85.3 %" in lines
     assert lines[0] == "1 finding; its share is of the peak of the memory"
     assert "   program.py:7          CACHE[number] = page" in lines
 
 
 def test_the_first_screen_has_the_first_finding_about_memory() -> None:
-    stats = example()
+    stats = leak()
     [one] = first_findings(stats, Sources(stats.sources))
-    first, second = brief(one, stats, example_leak.WIDE)
+    first, second = brief(one, stats, example_memory.WIDE)
     assert first.startswith("growing-memory at program.py:7: What this line")
     assert "a cache with a largest size" in second
     assert REPLY[0] == FILE

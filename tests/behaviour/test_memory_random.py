@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from compiled_doubles import double
+from memory_program import ON_LINUX
 from memory_runs import Compared, blocks_module
 from programs.memory import KINDS, program
 from programs.seeds import seeds
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.usefixtures("hook"),
-    pytest.mark.skipif(sys.platform != "linux", reason="memory is measured on Linux"),
+    ON_LINUX,
 ]
 
 COUNT = 20

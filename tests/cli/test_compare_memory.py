@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import example_leak
+import example_memory
 import pytest
-from example_leak import KB, MB, example, memory, sums
+from example_memory import KB, MB, leak, leak_memory, sums
 
 from lineprof.cli.budget_file import read_budgets
 from lineprof.config import ConfigError
@@ -29,19 +29,21 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.once, pytest.mark.usefixtures("here")]
 
-PEAK = example_leak.RUN.peak_bytes
-WITHOUT = example(HostMemory())
+PEAK = example_memory.LEAK_RUN.peak_bytes
+WITHOUT = leak(HostMemory())
 
 
 def cached(size: int, **run: int) -> LineStats:
     """Return the example with a cache of so many bytes on line 7 of reply."""
-    old = memory()
+    old = leak_memory()
     more = size - 6_400 * KB
     [*others, one] = old.sums
     one = one._replace(alloc_bytes=size, peak_bytes=size)
     numbers = {"peak_bytes": PEAK + more, **run}
-    return example(
-        old._replace(sums=(*others, one), runs=(example_leak.RUN._replace(**numbers),))
+    return leak(
+        old._replace(
+            sums=(*others, one), runs=(example_memory.LEAK_RUN._replace(**numbers),)
+        )
     )
 
 
@@ -63,7 +65,7 @@ def json_of(difference: Difference) -> dict[str, Any]:
 
 
 def test_a_cache_that_doubled_is_the_verdict_and_a_row() -> None:
-    lines = text_of(of([example()], [cached(12_800 * KB)]))
+    lines = text_of(of([leak()], [cached(12_800 * KB)]))
     assert lines[0] == (
         "Memory: peak 7.500 MB before, 13.90 MB after, 85 % more; live at the end"
         " 6.500 MB before, 12.90 MB after, 98 % more; allocated 10.00 MB before,"
@@ -79,7 +81,7 @@ def test_a_cache_that_doubled_is_the_verdict_and_a_row() -> None:
 
 
 def test_a_change_within_the_band_is_none() -> None:
-    lines = text_of(of([example()], [cached(6_400 * KB + 100_000)]))
+    lines = text_of(of([leak()], [cached(6_400 * KB + 100_000)]))
     assert lines[0].startswith("No change: ")
     assert "No line has other memory" in lines
     [said] = [line for line in lines if line.startswith("Memory: ")]
@@ -91,7 +93,7 @@ def test_a_change_within_the_band_is_none() -> None:
 def test_the_band_of_one_run_is_two_percent_of_what_was_allocated(
     more: int, *, is_change: bool
 ) -> None:
-    data = json_of(of([example()], [cached(6_400 * KB + more)]))
+    data = json_of(of([leak()], [cached(6_400 * KB + more)]))
     assert [row["after_line"] for row in data["memory_lines"]] == [7] * is_change
 
 
@@ -107,7 +109,7 @@ def test_estimates_differ_by_more(more: int, *, is_change: bool) -> None:
 
 
 def test_several_runs_tell_smaller_changes() -> None:
-    before, after = [example()] * 3, [cached(6_400 * KB + 100_000)] * 3
+    before, after = [leak()] * 3, [cached(6_400 * KB + 100_000)] * 3
     [row] = json_of(of(before, after))["memory_lines"]
     assert row["host_self_alloc_bytes"]["change"] == 100_000
     assert row["host_self_alloc_bytes"]["noise"] == 14_400
@@ -116,7 +118,7 @@ def test_several_runs_tell_smaller_changes() -> None:
 
 
 def test_rows_in_json_have_the_bytes_of_both_sides() -> None:
-    data = json_of(of([example()], [cached(12_800 * KB)]))
+    data = json_of(of([leak()], [cached(12_800 * KB)]))
     assert data["host_peak_bytes"]["before"] == PEAK
     assert data["host_live_bytes"]["after"] == 12_900 * KB
     [row] = data["memory_lines"]
@@ -127,7 +129,7 @@ def test_rows_in_json_have_the_bytes_of_both_sides() -> None:
 
 
 def test_a_document_has_the_table() -> None:
-    difference = of([example()], [cached(12_800 * KB)])
+    difference = of([leak()], [cached(12_800 * KB)])
     text = "\n".join(diff.as_markdown(difference, Options(limit=15)))
     assert "### Memory: peak 7.500 MB before" in text
     assert "| Alloc Before | Alloc After | Alloc Change |" in text
@@ -143,8 +145,8 @@ def test_profiles_without_memory_are_compared_as_before() -> None:
 
 def test_one_side_without_memory_is_noted() -> None:
     for before, after, side in (
-        (WITHOUT, example(), "before"),
-        (example(), WITHOUT, "after"),
+        (WITHOUT, leak(), "before"),
+        (leak(), WITHOUT, "after"),
     ):
         lines = text_of(of([before], [after]))
         note = f"Note: the profile {side} does not say what lines allocated"
@@ -153,13 +155,13 @@ def test_one_side_without_memory_is_noted() -> None:
 
 
 def test_a_line_that_allocated_and_did_not_run_is_a_row() -> None:
-    old = memory()
+    old = leak_memory()
     path = old.paths[3]._replace(
-        lines=(*old.paths[3].lines[:1], (example_leak.REPLY, 8))
+        lines=(*old.paths[3].lines[:1], (example_memory.REPLY, 8))
     )
     more = sums(path=4, allocs=1, alloc_bytes=MB)
-    added = example(old._replace(paths=(*old.paths, path), sums=(*old.sums, more)))
-    rows = json_of(of([example()], [added]))["memory_lines"]
+    added = leak(old._replace(paths=(*old.paths, path), sums=(*old.sums, more)))
+    rows = json_of(of([leak()], [added]))["memory_lines"]
     assert [(row["after_line"], row["after_source"]) for row in rows] == [
         (8, "    return CACHE[number]")
     ]
@@ -191,22 +193,22 @@ def checked(text: str, *runs: LineStats) -> list[Outcome]:
     ],
 )
 def test_a_limit_holds_up_to_its_value(budget: str, met: str, exceeded: str) -> None:
-    [one] = checked(f"{budget}'{met}'", example())
+    [one] = checked(f"{budget}'{met}'", leak())
     assert (one.status, one.value) == ("holds", one.limit)
-    [one] = checked(f"{budget}'{exceeded}'", example())
+    [one] = checked(f"{budget}'{exceeded}'", leak())
     assert one.status == "exceeded"
     assert f"exceeds its budget of {exceeded}" in one.message
 
 
 def test_a_message_names_the_number() -> None:
     line = "[[line]]\nfile = 'program.py'\ntext = 'CACHE[number] = '\n"
-    [one] = checked(f"{line}max_host_live = '1 MB'", example())
+    [one] = checked(f"{line}max_host_live = '1 MB'", leak())
     assert (one.line, one.name) == (7, "reply")
     assert one.message == (
         "memory live at the end 6.400 MB exceeds its budget of 1 MB (100 hits)"
     )
     for form in FORMATS.values():
-        assert "6.400 MB" in "\n".join(form(Checked([one], example())))
+        assert "6.400 MB" in "\n".join(form(Checked([one], leak())))
 
 
 def test_a_profile_without_memory_fails_and_says_how_to_record_it() -> None:
@@ -216,28 +218,28 @@ def test_a_profile_without_memory_fails_and_says_how_to_record_it() -> None:
 
 
 def test_a_function_that_allocated_nothing_holds() -> None:
-    bare = memory()
+    bare = leak_memory()
     outside = bare._replace(sums=bare.sums[:1])
     [one] = checked(
-        "[[function]]\nname = 'reply'\nmax_host_alloc = '1 B'", example(outside)
+        "[[function]]\nname = 'reply'\nmax_host_alloc = '1 B'", leak(outside)
     )
     assert (one.status, one.value) == ("holds", 0)
 
 
 def test_estimates_say_so() -> None:
-    run = example_leak.RUN._replace(sample_bytes=512 * KB)
+    run = example_memory.LEAK_RUN._replace(sample_bytes=512 * KB)
     [one] = checked(
-        "[program]\nmax_host_peak = '1 MB'", example(memory()._replace(runs=(run,)))
+        "[program]\nmax_host_peak = '1 MB'", leak(leak_memory()._replace(runs=(run,)))
     )
     assert one.message.endswith("its budget of 1 MB (estimated)")
 
 
 def test_several_processes_have_the_largest_peak() -> None:
-    both = memory()
-    small = example_leak.RUN._replace(process=1, peak_bytes=MB)
-    two = example(
+    both = leak_memory()
+    small = example_memory.LEAK_RUN._replace(process=1, peak_bytes=MB)
+    two = leak(
         both._replace(runs=(*both.runs, small)),
-        processes=[*example().processes] * 2,
+        processes=[*leak().processes] * 2,
     )
     [one] = checked("[program]\nmax_host_peak = '7.5 MB'", two)
     assert (one.status, one.value) == ("holds", PEAK)
@@ -255,7 +257,7 @@ def test_several_processes_have_the_largest_peak() -> None:
 )
 def test_a_wrong_size_is_named_with_an_example(value: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        checked(f"[program]\nmax_host_peak = {value}", example())
+        checked(f"[program]\nmax_host_peak = {value}", leak())
     assert message in error.value.message
     assert "'10 MB'" in error.value.hint
 
@@ -274,7 +276,7 @@ def against(
 
 
 def test_a_function_with_more_memory_than_the_baseline_fails_at_its_line() -> None:
-    found = against(example(), cached(12_800 * KB))
+    found = against(leak(), cached(12_800 * KB))
     assert [one.message.partition(" 1")[0] for one in found[:3]] == [
         "memory allocated",
         "memory live at the end",
@@ -287,14 +289,14 @@ def test_a_function_with_more_memory_than_the_baseline_fails_at_its_line() -> No
         " baseline; 10 % more are allowed (this line: 6.400 MB more)"
     )
     for form in FORMATS.values():
-        assert "12.80 MB" in "\n".join(form(Checked(found, example())))
+        assert "12.80 MB" in "\n".join(form(Checked(found, leak())))
 
 
 def test_less_memory_and_allowed_growth_pass() -> None:
-    assert against(cached(12_800 * KB), example()) == []
-    assert against(example(), cached(12_800 * KB), 100) == []
-    assert against(example(), example()) == []
+    assert against(cached(12_800 * KB), leak()) == []
+    assert against(leak(), cached(12_800 * KB), 100) == []
+    assert against(leak(), leak()) == []
 
 
 def test_memory_is_compared_only_if_both_sides_have_it() -> None:
-    assert [*growths(of([WITHOUT], [example()]).comparison, Fraction(), 0, "")] == []
+    assert [*growths(of([WITHOUT], [leak()]).comparison, Fraction(), 0, "")] == []

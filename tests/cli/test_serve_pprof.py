@@ -1081,8 +1081,8 @@ def in_use(profile: Pprof) -> dict[tuple[str, int], int]:
 
 
 LIVE = {
-    ("answer", 12): 39_000,
-    ("answer", 13): 1_000,
+    ("reply", 7): 39_000,
+    ("reply", 8): 1_000,
     ("[outside of profiled lines]", 0): 2_500,
 }
 
@@ -1096,7 +1096,7 @@ def test_the_memory_of_a_program_is_a_heap_as_gos(here: Path) -> None:
         assert [*found.units] == [
             *("alloc_objects", "alloc_space", "inuse_space", "peak_space")
         ]
-        assert values(found, "alloc_space")["answer", 12] == 41_000 - 1_000
+        assert values(found, "alloc_space")["reply", 7] == 41_000 - 1_000
         assert values(scraped(served), "inuse_space") == LIVE
 
 
@@ -1116,8 +1116,8 @@ def test_a_window_of_memory_has_what_is_allocated_in_it(here: Path) -> None:
     assert here == Path.cwd()
     answer = scrapes.answer("/heap", {"seconds": ["2"]}, wait)
     found = read(answer.body)
-    assert values(found, "alloc_space") == {("answer", 12): 4_000}
-    assert in_use(found) == {("answer", 12): 4_000}
+    assert values(found, "alloc_space") == {("reply", 7): 4_000}
+    assert in_use(found) == {("reply", 7): 4_000}
     assert not values(found, "peak_space")
 
 
@@ -1144,7 +1144,7 @@ def test_go_tool_pprof_asks_for_a_heap(here: Path, tmp_path: Path) -> None:
         )
     assert "Type: inuse_space" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines()]
-    assert ["40000B", "94.12%", "94.12%", "40000B", "94.12%", "answer"] in rows
+    assert ["40000B", "94.12%", "94.12%", "40000B", "94.12%", "reply"] in rows
 
 
 BUSY = """\

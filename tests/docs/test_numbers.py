@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import example_calls
 import example_gpu
-import example_leak
 import example_memory
 import example_whole
 import pytest
@@ -182,7 +181,7 @@ def test_every_column_of_memory_has_an_entry() -> None:
 
 
 def test_every_column_of_rows_of_memory_is_on_the_page_of_json() -> None:
-    stats = example_leak.example()
+    stats = example_memory.leak()
     for name in ("memory", "hot", "functions", "by"):
         rows = VIEWS[name].rows
         assert rows is not None

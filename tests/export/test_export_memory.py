@@ -15,7 +15,8 @@ import example_gpu
 import example_memory
 import example_traces
 import pytest
-from example_memory import ANSWER, FILE, SERVE, TEXT, example, random_memory
+from example_advice import FILE
+from example_memory import REPLY, SERVE, TEXT, example, random_memory
 from export_shapes import content, remarks
 from pages import PAGES, blocks_of
 from pprof_file import parsed_by_protobuf, read
@@ -105,7 +106,7 @@ def test_pprof_has_the_memory_of_lines(name: str) -> None:
 def test_pprof_has_the_path_of_memory_and_its_process() -> None:
     profile = read(content(example(), "pprof"))
     (kept,) = [one for one in profile.samples if one.values["inuse_space"] == 39_000]
-    assert kept.frames == [(FILE, "serve", 1, 3), (FILE, "answer", 10, 12)]
+    assert kept.frames == [(FILE, "serve", 10, 13), (FILE, "reply", 4, 7)]
     assert kept.labels == {"process": "4711 on node-1"}
     assert [kept.values[one] for one in TYPES] == [20, 40_000, 39_000, 39_000]
 
@@ -150,7 +151,7 @@ def test_go_tool_pprof_lists_the_live_memory_of_lines(tmp_path: Path) -> None:
         for block in blocks_of(PAGES["exports.md"])
         if block.language == "sh" and "inuse_space" in block.text
     ]
-    command = command.replace("-list answer x.pb.gz", "-list=answer a.pb.gz")
+    command = command.replace("-list answer x.pb.gz", "-list=reply a.pb.gz")
     words = [go, *command.split()[1:3], "-unit=B", "-source_path=.", "-trim_path=/"]
     words += command.split()[3:]
     done = subprocess.run(
@@ -163,8 +164,8 @@ def test_go_tool_pprof_lists_the_live_memory_of_lines(tmp_path: Path) -> None:
     if b"no such tool" in done.stderr:
         pytest.skip("this go has no pprof")
     lines = done.stdout.decode().splitlines()
-    (line,) = [one for one in lines if "CACHE[one] =" in one]
-    assert line.split()[:3] == ["39000B", "40000B", "12:"]
+    (line,) = [one for one in lines if "CACHE[number] =" in one]
+    assert line.split()[:3] == ["39000B", "40000B", "7:"]
 
 
 # Collapsed stacks and flame graphs.
@@ -198,8 +199,8 @@ def test_collapsed_stacks_have_the_memory_of_a_metric(
 def test_collapsed_stacks_have_callers_of_memory() -> None:
     text = b"".join(EXPORTS["collapsed"].content(example(), metric="host-peak"))
     assert text.decode().splitlines() == [
-        "serve (cache.py:1);answer (cache.py:10) 41000",
-        "serve (cache.py:1);answer (cache.py:10);answer (cache.py:10) 1000",
+        "serve (program.py:10);reply (program.py:4) 41000",
+        "serve (program.py:10);reply (program.py:4);reply (program.py:4) 1000",
         f"{OUTSIDE} 2500",
     ]
 
@@ -237,7 +238,7 @@ def test_the_svg_has_a_graph_of_the_peak() -> None:
     texts = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "memory at the peak, by what allocated it: 44.50 kB" in texts
     titles = [one.text or "" for one in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert "serve (cache.py:1)\n42.00 kB, 94.38 % of all\n0 B of its own" in titles
+    assert "serve (program.py:10)\n42.00 kB, 94.38 % of all\n0 B of its own" in titles
     assert f"{OUTSIDE}\n2.500 kB, 5.62 % of all" in titles
 
 
@@ -271,8 +272,8 @@ def test_speedscope_has_the_lines_of_memory_and_begins_with_time() -> None:
     names = [one["name"] for one in file["shared"]["frames"]]
     stacks = [[names[at] for at in sample] for sample in live["samples"]]
     assert [*zip(stacks, live["weights"])] == [
-        (["serve:3", "answer:12"], 39_000),
-        (["serve:3", "answer:12", "answer:13"], 1_000),
+        (["serve:13", "reply:7"], 39_000),
+        (["serve:13", "reply:7", "reply:8"], 1_000),
         ([OUTSIDE], 2_500),
     ]
 
@@ -330,10 +331,10 @@ def test_a_part_of_a_timeline_has_the_memory_of_its_time(tmp_path: Path) -> None
         assert database.execute(query).fetchall() == [
             (None, 1_000_000_000, 22_000),
             (None, 2_000_000_000, 44_500),
-            (12, 1_000_000_000, 20_000),
-            (12, 2_000_000_000, 39_000),
-            (11, 1_000_000_000, 1_000),
-            (11, 2_000_000_000, 2_000),
+            (7, 1_000_000_000, 20_000),
+            (7, 2_000_000_000, 39_000),
+            (6, 1_000_000_000, 1_000),
+            (6, 2_000_000_000, 2_000),
         ]
         total = database.execute("SELECT sum(own_alloc_bytes) FROM memory_by_line")
         assert total.fetchall() == [(66_000,)]
@@ -356,11 +357,11 @@ def test_a_database_has_the_memory_of_each_line(tmp_path: Path) -> None:
     rows = ask(f"SELECT {columns} FROM memory_by_line {join} ORDER BY line")  # noqa: S608
     assert rows == [
         (None, None, 4_200, 2_500, 2_500, 7),
-        ("serve", 3, 61_000, 40_000, 0, 0),
-        ("serve", 4, 800, 0, 0, 1),
-        ("answer", 11, 20_000, 0, 0, 20),
-        ("answer", 12, 41_000, 40_000, 39_000, 20),
-        ("answer", 13, 1_000, 1_000, 1_000, 1),
+        ("reply", 6, 20_000, 0, 0, 20),
+        ("reply", 7, 41_000, 40_000, 39_000, 20),
+        ("reply", 8, 1_000, 1_000, 1_000, 1),
+        ("serve", 11, 800, 0, 0, 1),
+        ("serve", 13, 61_000, 40_000, 0, 0),
     ]
     assert ask("SELECT * FROM memory_runs") == [
         (1, 44_500, 2_000_000_000, 2_500, 65_536, 0, 0, 1)
@@ -368,9 +369,7 @@ def test_a_database_has_the_memory_of_each_line(tmp_path: Path) -> None:
     assert ask("SELECT max(live_bytes) FROM memory_curve WHERE line IS NULL") == [
         (44_500,)
     ]
-    assert ask("SELECT max(live_bytes) FROM memory_curve WHERE line = 12") == [
-        (39_000,)
-    ]
+    assert ask("SELECT max(live_bytes) FROM memory_curve WHERE line = 7") == [(39_000,)]
 
 
 def test_a_query_has_the_lines_of_the_peak(tmp_path: Path) -> None:
@@ -382,9 +381,9 @@ def test_a_query_has_the_lines_of_the_peak(tmp_path: Path) -> None:
     ]
     with closing(sqlite3.connect(tmp_path / "a.sqlite")) as database:
         assert database.execute(query).fetchall()[:3] == [
-            ("answer", 12, 39_000, 40_000),
+            ("reply", 7, 39_000, 40_000),
             (None, None, 2_500, 2_500),
-            ("answer", 11, 2_000, 0),
+            ("reply", 6, 2_000, 0),
         ]
 
 
@@ -418,18 +417,26 @@ def test_callgrind_has_the_memory_of_lines_and_calls() -> None:
     assert events == "events: ns Allocs Alloc_B Live_B Peak_B Hits"
     (totals,) = [one for one in lines if one.startswith("totals: ")]
     assert totals.split()[2:6] == ["49", "66000", "42500", "44500"]
-    assert "12 4000 20 40000 39000 39000 20" in lines
+    assert "7 9000000 20 40000 39000 39000 100" in lines
     assert "0 0 7 4200 2500 2500 0" in lines  # outside
-    at = lines.index("calls=20 10")
-    assert lines[at + 1].split() == ["3", "7000", "41", "61000", "40000", "42000", "0"]
+    at = lines.index("calls=100 4")
+    assert lines[at + 1].split() == [
+        "13",
+        "50000000",
+        "41",
+        "61000",
+        "40000",
+        "42000",
+        "0",
+    ]
 
 
 def test_memory_counts_once_for_each_call_on_its_path() -> None:
     found = {edge: one.alloc_bytes for edge, one in edge_memory(example()).items()}
     assert found == {
         (None, 0, SERVE): 61_800,
-        (SERVE, 3, ANSWER): 61_000,
-        (ANSWER, 12, ANSWER): 1_000,
+        (SERVE, 13, REPLY): 61_000,
+        (REPLY, 7, REPLY): 1_000,
     }
 
 

@@ -1,13 +1,24 @@
-"""Example profiles with the memory of lines, and their numbers."""
+"""Example profiles with the memory of lines: a server whose cache grows.
+
+    serve 13 -> reply                100 executions
+      reply 6                        makes pages, which are freed before the line ends
+      reply 7                        keeps them
+    serve 11                         makes a list
+
+`example` has few bytes, a recursion and a curve of four moments, `leak` megabytes and a
+long curve.
+"""
 
 from __future__ import annotations
 
 import random
 from typing import TYPE_CHECKING
 
+from example_advice import MS, Called, key_of, made
 from example_calls import function
 from example_stats import PROCESS
 
+from lineprof.console.terminal import Terminal
 from lineprof.line_stats import LineStats
 from lineprof.model.host_memory import (
     HostMemory,
@@ -16,80 +27,62 @@ from lineprof.model.host_memory import (
     MemoryRun,
     MemorySum,
 )
-from lineprof.model.records import (
-    NO_NODE,
-    CallNode,
-    CallTree,
-    SourceFile,
-    Thread,
-    ThreadLine,
-    cell_columns,
-)
+from lineprof.model.records import ThreadLine, cell_columns
 from lineprof.model.running_sum import RunningSum
-from lineprof.source_files import text_hash
 
 if TYPE_CHECKING:
     from lineprof.model.records import Key
 
-FILE = "/project/cache.py"
+KB, MB = 1_000, 1_000_000
+
+WIDE = Terminal(width=1_000)
+
 TEXT = """\
-def serve(requests):
-    for one in requests:
-        answer(one)
-    return [0] * 100
-
-
 CACHE = {}
 
 
-def answer(one):
-    text = one * 1000
-    CACHE[one] = text + one
-    return answer(one[1:]) if one else None
+def reply(number):
+    if number not in CACHE:
+        page = render(number) * 2
+        CACHE[number] = page
+    return CACHE[number]
+
+def serve(numbers):
+    log = [0] * 125_000
+    for number in numbers:
+        reply(number)
+    return log
 """
-SERVE, ANSWER = (FILE, 1, "serve"), (FILE, 10, "answer")
 
-CALL = (SERVE, 3)  # calls `answer`, which also calls itself
-LIST = (SERVE, 4)
-TEMPORARY, KEPT, AGAIN = (ANSWER, 11), (ANSWER, 12), (ANSWER, 13)
+REPLY, SERVE = key_of(TEXT, "reply"), key_of(TEXT, "serve")
+
+CALL, LIST = (SERVE, 13), (SERVE, 11)
+TEMPORARY, KEPT, AGAIN = (REPLY, 6), (REPLY, 7), (REPLY, 8)
 
 
-def example() -> LineStats:
-    """Return the profile of a server whose cache grows."""
-    return LineStats.from_functions(
-        [
-            function(
-                SERVE,
-                ThreadLine(3, 0, 10, 9_000),
-                ThreadLine(4, 0, 1, 500),
-                calls=1,
-            ),
-            function(
-                ANSWER,
-                ThreadLine(11, 0, 20, 2_000),
-                ThreadLine(12, 0, 20, 4_000),
-                ThreadLine(13, 0, 20, 1_000),
-                calls=20,
-            ),
-        ],
-        threads=[Thread(0, 4711, "MainThread")],
-        processes=[PROCESS],
-        sources={FILE: SourceFile(FILE, TEXT, text_hash(TEXT))},
-        calls=CallTree(
-            (
-                CallNode(NO_NODE, 0, SERVE, 0, 1, 1, 2_500, 9_500, 9_500),
-                CallNode(0, 3, ANSWER, 0, 20, 10, 7_000, 7_000, 7_000),
-            )
-        ),
-        memory=memory(),
+def _profile(recorded: HostMemory, **more: object) -> LineStats:
+    return made(
+        TEXT,
+        {
+            "serve": (1, {11: (1, MS), 12: (101, MS), 13: (100, 90 * MS)}),
+            "reply": (100, {5: (100, MS), 6: (100, 40 * MS), 7: (100, 9 * MS)}),
+        },
+        [Called("serve", 13, "reply", 100, 50 * MS)],
+        memory=recorded,
+        **more,
     )
 
 
-def memory(process: int = 0) -> HostMemory:
+def example() -> LineStats:
+    """Return the profile with the memory of `memory`."""
+    return _profile(memory())
+
+
+def memory() -> HostMemory:
     """Return the memory of `example`, in all 66,000 bytes and a peak of 44,500."""
     paths = ((CALL, TEMPORARY), (CALL, KEPT), (CALL, KEPT, AGAIN), (LIST,), ())
     return HostMemory(
-        paths=tuple(MemoryPath(process, lines) for lines in paths),
+        paths=tuple(MemoryPath(0, lines) for lines in paths),
         sums=(
             MemorySum(0, 20, 20_000, 20_000, 20_000, 2_000),
             MemorySum(1, 20, 40_000, 1_000, 0, 39_000),
@@ -99,7 +92,7 @@ def memory(process: int = 0) -> HostMemory:
         ),
         runs=(
             MemoryRun(
-                process=process,
+                process=0,
                 peak_bytes=44_500,
                 peak_ns=2_000_000_000,
                 side_bytes=65_536,
@@ -107,7 +100,7 @@ def memory(process: int = 0) -> HostMemory:
         ),
         curves=(
             MemoryCurve(
-                process=process,
+                process=0,
                 times_ns=(0, 1_000_000_000, 2_000_000_000, 2_400_000_000),
                 live_bytes=(0, 22_000, 44_500, 42_500),
                 lines=(KEPT, TEMPORARY),
@@ -115,6 +108,68 @@ def memory(process: int = 0) -> HostMemory:
             ),
         ),
     )
+
+
+LEAK_RUN = MemoryRun(
+    process=0, peak_bytes=7_500 * KB, peak_ns=80 * MS, side_bytes=400 * KB
+)
+
+
+def sums(**numbers: int) -> MemorySum:
+    """Return a sum with these numbers, and 0 for the others."""
+    zeros = dict.fromkeys(MemorySum._fields, 0)
+    return MemorySum(**(zeros | numbers))
+
+
+def leak_memory(*, moments: int = 100) -> HostMemory:
+    """Return a memory whose curve has so many moments, 1 ms each.
+
+    The peak, 7.500 MB at 80 ms, has 6.400 MB of reply 7 and 1.000 MB of serve 11. reply
+    6 allocated 2.000 MB; 0.600 MB are outside of lines, of which 0.500 MB were freed.
+    """
+    kept = [64 * KB * min(99, number + 1) for number in range(moments)]
+    kept[-1] = 6_400 * KB
+    return HostMemory(
+        paths=(
+            MemoryPath(0, ()),
+            MemoryPath(0, (LIST,)),
+            MemoryPath(0, (CALL, TEMPORARY)),
+            MemoryPath(0, (CALL, KEPT)),
+        ),
+        sums=(
+            sums(
+                path=0,
+                allocs=6,
+                alloc_bytes=600 * KB,
+                freed_bytes=500 * KB,
+                peak_bytes=100 * KB,
+            ),
+            sums(path=1, allocs=1, alloc_bytes=MB, freed_bytes=MB, peak_bytes=MB),
+            sums(
+                path=2,
+                allocs=200,
+                alloc_bytes=2 * MB,
+                freed_bytes=2 * MB,
+                temp_bytes=2 * MB,
+            ),
+            sums(path=3, allocs=100, alloc_bytes=6_400 * KB, peak_bytes=6_400 * KB),
+        ),
+        runs=(LEAK_RUN,),
+        curves=(
+            MemoryCurve(
+                process=0,
+                times_ns=tuple(MS * (number + 1) for number in range(moments)),
+                live_bytes=tuple(size + MB for size in kept),
+                lines=(KEPT, LIST),
+                line_bytes=(tuple(kept), (MB,) * moments),
+            ),
+        ),
+    )
+
+
+def leak(recorded: HostMemory | None = None, **more: object) -> LineStats:
+    """Return the profile with the memory of `leak_memory`, or with another one."""
+    return _profile(leak_memory() if recorded is None else recorded, **more)
 
 
 def summed() -> LineStats:
@@ -140,13 +195,13 @@ def outside_alone() -> LineStats:
     )
 
 
-def of(key: Key, process: int = 0) -> HostMemory:
+def of(key: Key) -> HostMemory:
     """Return the memory of a profile that has this function, on its line 34."""
     return HostMemory(
-        paths=(MemoryPath(process, ((key, 34),)), MemoryPath(process, ())),
+        paths=(MemoryPath(0, ((key, 34),)), MemoryPath(0, ())),
         sums=(MemorySum(0, 3, 300, 200, 100, 250), MemorySum(1, 1, 50, 0, 0, 50)),
-        runs=(MemoryRun(process, 300, 7_000, 4096, 0, 1),),
-        curves=(MemoryCurve(process, (0, 9), (0, 300), ((key, 34),), ((0, 250),)),),
+        runs=(MemoryRun(0, 300, 7_000, 4096, 0, 1),),
+        curves=(MemoryCurve(0, (0, 9), (0, 300), ((key, 34),), ((0, 250),)),),
     )
 
 

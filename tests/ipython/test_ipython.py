@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from as_python import run, write
 from ipython_shell import cells, lines, needs_ipython
 from memory_numbers import BLOCK
+from memory_program import ON_LINUX
 
 from lineprof import load_stats
 
@@ -336,9 +336,7 @@ print(own[2].allocs, own[2].live_bytes, sum(one.allocs for one in own.values()) 
 """
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-)
+@ON_LINUX
 @pytest.mark.parametrize("option", ["--memory", "--memory-sample 0"])
 def test_the_memory_of_a_function_is_in_the_profiler(
     option: str, tmp_path: Path
@@ -355,9 +353,7 @@ def test_the_memory_of_a_function_is_in_the_profiler(
     assert out.count(f"100 {100 * BLOCK} True") == 2
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-)
+@ON_LINUX
 def test_a_cell_has_memory(tmp_path: Path) -> None:
     show = """
     from lineprof.model.host_memory import memory_of_lines

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import kernprof, kernprof_forked, run, viewer, write
 from memory_numbers import BLOCK, check_sums, own_memory
+from memory_program import KEEP_LINE, ON_LINUX, PROGRAM
 
 from lineprof import load_stats
 from lineprof.model.host_memory import (
@@ -22,25 +23,9 @@ if TYPE_CHECKING:
 
     from lineprof.line_stats import LineStats
 
-pytestmark = [
-    pytest.mark.usefixtures("hook"),
-    pytest.mark.skipif(
-        not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-    ),
-]
+pytestmark = [pytest.mark.usefixtures("hook"), ON_LINUX]
 
-DECORATED = """\
-import os, signal, subprocess, sys
-profile = vars(__import__("builtins")).get("profile", lambda function: function)
-
-@profile
-def keep(kept):
-    for place in range(len(kept)):
-        kept[place] = bytes(1000)
-
-KEPT = [None] * 100
-keep(KEPT)
-"""
+DECORATED = f"{PROGRAM}KEPT = [None] * 100\nkeep(KEPT)\n"
 WHOLE = DECORATED.replace("@profile\n", "").replace("profile =", "_ =")
 KEPT = MemoryNumbers(100, 100 * BLOCK, 0, 0, 100 * BLOCK)
 
@@ -201,7 +186,7 @@ def test_each_process_has_its_own_memory(kind: str, tmp_path: Path) -> None:
     for one in stats.memory.sums:
         path = stats.memory.paths[one.path]
         line = path.lines[-1:] and path.lines[-1][1]
-        if line == 7:
+        if line == KEEP_LINE:
             sums[path.process] += one.allocs
     child = {"subprocess": 100, "spawn": 110}.get(kind, 10)
     assert sums == [100, child]

@@ -10,6 +10,7 @@ import pytest
 from as_python import kernprof_forked, write
 from compiled_doubles import double
 from memory_numbers import METHOD
+from memory_program import ON_LINUX
 
 from lineprof import load_stats
 from lineprof.model.host_memory import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.smoke,
-    pytest.mark.skipif(sys.platform != "linux", reason="memory is measured on Linux"),
+    ON_LINUX,
 ]
 
 # The shell of a bytearray, and its buffer with a byte for the end.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import kernprof, viewer, write
 from memory_numbers import BLOCK, check_sums, own_memory
+from memory_program import KEEP, KEEP_LINE, ON_LINUX, PROGRAM
 
 from lineprof import load_stats
 from lineprof.line_stats import LineStats
@@ -19,23 +20,10 @@ from lineprof.processes.so_far import profile_so_far
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [
-    pytest.mark.usefixtures("hook"),
-    pytest.mark.skipif(
-        not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-    ),
-]
+pytestmark = [pytest.mark.usefixtures("hook"), ON_LINUX]
 
-BEGIN = """\
-import os, resource, signal, sys, threading
-profile = vars(__import__("builtins")).get("profile", lambda function: function)
-
-@profile
-def keep(kept):
-    for place in range(len(kept)):
-        kept[place] = bytes(1000)
-    return kept
-
+BEGIN = f"""\
+{PROGRAM}
 @profile
 def drop(kept):
     for place in range(len(kept)):
@@ -55,8 +43,6 @@ def tree(depth):
     else:
         KEPT.append(bytes(1000))
 """
-KEEP = 3  # distance of the line that allocates from that of the decorator
-KEEP_LINE = 7
 
 
 @pytest.fixture(autouse=True)

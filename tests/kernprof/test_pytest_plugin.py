@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import write
 from memory_numbers import BLOCK, own_memory
+from memory_program import ON_LINUX
 from pytest_runs import run_pytest
 from whole_program import hits, names
 
@@ -219,9 +220,7 @@ def test_a_file_that_cannot_be_written_ends_the_run_at_once(project: Path) -> No
     assert "'nowhere/x.lprof': there is no folder" in done.stderr
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-)
+@ON_LINUX
 def test_the_memory_of_the_tests_is_measured(tmp_path: Path) -> None:
     text = "kept = [None] * 100\ndef test_it():\n    for i in range(100):\n"
     write(tmp_path, "test_it.py", f"{text}        kept[i] = bytes(1000)\n")

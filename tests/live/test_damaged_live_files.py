@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from as_python import viewer, write
+from memory_program import ON_LINUX
 
 from lineprof.errors import LineprofError
 from lineprof.line_stats import LineStats
@@ -154,9 +155,7 @@ def test_half_a_number_of_a_node_may_have_any_bits(
                 reader.read((place, "<I", value))
 
 
-@pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-)
+@ON_LINUX
 def test_memory_and_call_paths_may_have_any_numbers(
     content: bytes, reader: Reader
 ) -> None:

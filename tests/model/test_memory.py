@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import example_memory
 import pytest
+from example_advice import FILE
 from example_memory import (
-    ANSWER,
-    FILE,
     KEPT,
+    REPLY,
     SERVE,
     example,
     outside_alone,
@@ -73,13 +73,13 @@ def test_the_numbers_of_lines_functions_and_processes_are_those_of_their_blocks(
     assert total_memory(memory) == MemoryNumbers(49, 66_000, 23_500, 20_000, 44_500)
     assert outside_memory(memory) == MemoryNumbers(7, 4_200, 1_700, 0, 2_500)
     lines, alone = memory_of_lines(memory), memory_of_lines(memory, alone=True)
-    assert lines[SERVE][3] == MemoryNumbers(41, 61_000, 21_000, 20_000, 42_000)
-    assert lines[ANSWER][12].live_bytes == 40_000
-    assert alone[ANSWER][12].live_bytes == 39_000
-    assert 3 not in alone[SERVE]
+    assert lines[SERVE][13] == MemoryNumbers(41, 61_000, 21_000, 20_000, 42_000)
+    assert lines[REPLY][7].live_bytes == 40_000
+    assert alone[REPLY][7].live_bytes == 39_000
+    assert 13 not in alone[SERVE]
     functions = memory_of_functions(memory)
     assert functions[SERVE].alloc_bytes == 66_000 - 4_200
-    assert functions[ANSWER] == lines[SERVE][3]
+    assert functions[REPLY] == lines[SERVE][13]
     assert memory_of_processes(memory) == {0: total_memory(memory)}
     assert memory_of_processes(memory, outside=True) == {0: outside_memory(memory)}
 
@@ -161,7 +161,7 @@ def test_a_window_has_the_blocks_of_its_time_and_the_growth_of_live_memory() -> 
         MemorySum(1, 5, 10_000, 44_000, 200, 0),
         MemorySum(5, 1, 64, 0, 0, 0),
     )
-    assert memory_of_lines(found.memory)[ANSWER][12].live_bytes == 64 - 34_000
+    assert memory_of_lines(found.memory)[REPLY][7].live_bytes == 64 - 34_000
     assert not found.memory.runs  # a peak is none of a window
     assert not found.memory.curves
 
@@ -213,16 +213,16 @@ def test_memory_outside_of_lines_alone_is_no_empty_profile() -> None:
 
 def test_names_tell_files_apart_that_only_memory_has() -> None:
     stats = example()
-    path = MemoryPath(0, ((("/other/cache.py", 1, "f"), 2),))
+    path = MemoryPath(0, ((("/other/program.py", 1, "f"), 2),))
     stats.memory = stats.memory._replace(paths=(*stats.memory.paths, path))
-    assert names_of_profile(stats).file(FILE) == "project/cache.py"
-    assert names_of_profile(example()).file(FILE) == "cache.py"
+    assert names_of_profile(stats).file(FILE) == "project/program.py"
+    assert names_of_profile(example()).file(FILE) == "program.py"
 
 
 def test_profiles_of_one_name_and_several_processes_add_up_by_line() -> None:
     one = merge([example(), example()]).memory
     assert Counter(path.process for path in one.paths) == {0: 5, 1: 5}
-    assert memory_of_lines(one)[ANSWER][12].live_bytes == 80_000
+    assert memory_of_lines(one)[REPLY][7].live_bytes == 80_000
 
 
 def test_a_profile_keeps_its_memory_when_it_is_copied() -> None:

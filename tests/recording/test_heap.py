@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from memory_numbers import METHOD
+from memory_program import ON_LINUX
 from running import core_name, new_profiler
 
 from lineprof import _core as core
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
     from settable_clock import Clock
 
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-)
+pytestmark = ON_LINUX
 
 EMPTY = sys.getsizeof(b"")  # bytes of an object without any
 BIG = 4096

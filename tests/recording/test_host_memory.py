@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from memory_numbers import BLOCK, check_sums, own_memory
+from memory_program import ON_LINUX
 from running import new_profiler
 
 from lineprof import _core as core
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
 
     from lineprof import LineProfiler
 
-pytestmark = pytest.mark.skipif(
-    not sys.platform.startswith("linux"), reason="memory is measured on Linux"
-)
+pytestmark = ON_LINUX
 
 
 def keep(kept: list[object]) -> None:

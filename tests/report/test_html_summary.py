@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import example_calls
-import example_leak
+import example_memory
 import example_stats
 import example_whole
 import pytest
@@ -140,7 +140,7 @@ def test_chosen_functions_have_no_summary() -> None:
 
 
 def test_findings_about_memory_have_bytes_and_a_share_of_the_peak() -> None:
-    [one] = page_of(example_leak.example()).data["advice"]["findings"]
+    [one] = page_of(example_memory.leak()).data["advice"]["findings"]
     assert (one["bytes"], one["share"]) == (6_400_000, 6.4 / 7.5)
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import example_calls
-import example_leak
+import example_memory
 import example_stats
 import pytest
 from as_python import run
-from example_leak import KB, MB, REPLY, SERVE, example, memory, sums
+from example_memory import KB, MB, REPLY, SERVE, leak, leak_memory, sums
 from view_text import lines_of, rows_below, text_of
 
 from lineprof.console.terminal import Terminal
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.once  # views of fixed profiles
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "page_server.py"
 GOLDEN = Path(__file__).parents[1] / "golden"
-MS = example_leak.MS
+MS = example_memory.MS
 TWO = [
     example_stats.PROCESS,
     example_stats.PROCESS._replace(pid=example_stats.PROCESS.pid + 1),
@@ -53,7 +53,7 @@ def of_two_processes() -> LineStats:
         MemoryPath(1, ((REPLY, 7),)),
         MemoryPath(1, ()),
     )
-    return example(
+    return leak(
         HostMemory(
             paths=paths,
             sums=(
@@ -72,8 +72,8 @@ def of_two_processes() -> LineStats:
 
 def sampled() -> LineStats:
     """Return the example as one of samples."""
-    run = example_leak.RUN._replace(sample_bytes=512 * KB)
-    return example(memory()._replace(runs=(run,)))
+    run = example_memory.LEAK_RUN._replace(sample_bytes=512 * KB)
+    return leak(leak_memory()._replace(runs=(run,)))
 
 
 def first_screen(stats: LineStats, terminal: Terminal | None = None) -> list[str]:
@@ -100,7 +100,7 @@ def test_the_views_are_the_same_as_the_golden_files(
     name: str, view: str, options: dict[str, object]
 ) -> None:
     golden = (GOLDEN / name).read_text(encoding="utf-8")
-    assert text_of(example(), view, **options) == golden
+    assert text_of(leak(), view, **options) == golden
 
 
 def test_a_profile_without_memory_has_no_column_of_it() -> None:
@@ -121,7 +121,7 @@ def test_every_column_can_be_chosen_with_callees_or_without() -> None:
         *("host-alloc", "host-allocs", "host-freed", "host-live", "host-peak"),
         *("host-temp", "host-alloc-self", "host-live-self", "host-peak-self"),
     )
-    lines = lines_of(example(), "text", columns=names)
+    lines = lines_of(leak(), "text", columns=names)
     [title] = {line for line in lines if line.startswith("Line #")}
     assert title.split("% Time")[1].split() == [
         *("Alloc", "Allocs", "Freed", "Live", "Peak", "Temp"),
@@ -141,7 +141,7 @@ def test_the_columns_of_memory_stand_only_where_they_have_data() -> None:
         paths=(MemoryPath(0, ((SERVE, 11),)),),
         sums=(sums(path=0, allocs=3, alloc_bytes=48, freed_bytes=48, temp_bytes=48),),
     )
-    lines = lines_of(example(only), "text")
+    lines = lines_of(leak(only), "text")
     titles = [line for line in lines if line.startswith("Line #")]
     assert "Alloc  Line Contents" in titles[0]
     assert "Alloc" not in titles[1]
@@ -153,7 +153,7 @@ def test_a_line_that_allocated_and_has_no_time_has_its_bytes() -> None:
         paths=(MemoryPath(0, ((SERVE, 14),)),),
         sums=(sums(path=0, allocs=1, alloc_bytes=5 * KB),),
     )
-    [line] = [one for one in lines_of(example(only), "text") if "return log" in one]
+    [line] = [one for one in lines_of(leak(only), "text") if "return log" in one]
     assert line.split() == ["14", "5.000", "kB", "5.000", "kB", "return", "log"]
 
 
@@ -171,18 +171,18 @@ def test_chosen_columns_without_memory_say_how_to_record_it() -> None:
 
 
 def test_a_notebook_shows_the_columns() -> None:
-    page = html_of(example())
+    page = html_of(leak())
     assert "<th>Peak</th>" in page
     assert "6.400 MB" in page
 
 
 @pytest.mark.parametrize("order", ["host-alloc", "host-live", "host-peak"])
 def test_functions_are_sorted_by_bytes(order: str) -> None:
-    rows = rows_below(lines_of(example(), "functions", sort_by=order), "Calls")
+    rows = rows_below(lines_of(leak(), "functions", sort_by=order), "Calls")
     assert [row[-1] for row in rows] == ["program.py:10(serve)", "program.py:4(reply)"]
     names = [
         line.split()[1]
-        for line in lines_of(example(), "text", sort_by=order)
+        for line in lines_of(leak(), "text", sort_by=order)
         if line.startswith("Function:")
     ]
     assert names == (["serve", "reply"] if order == "host-live" else ["reply", "serve"])
@@ -192,24 +192,24 @@ def test_functions_are_sorted_by_bytes(order: str) -> None:
 
 
 def test_the_functions_have_their_bytes_with_callees() -> None:
-    lines = lines_of(example(), "functions")
+    lines = lines_of(leak(), "functions")
     serve, reply = rows_below(lines, "Calls")
     assert serve[-7:-1] == ["9.400", "MB", "6.400", "MB", "7.400", "MB"]
     assert reply[-7:-1] == ["8.400", "MB", "6.400", "MB", "6.400", "MB"]
 
 
 def test_callees_and_callers_have_the_bytes_of_their_calls() -> None:
-    lines = lines_of(example(), "drill", targets=("serve",))
+    lines = lines_of(leak(), "drill", targets=("serve",))
     [callee] = [line for line in lines if "| 100 calls of reply" in line]
     assert callee.endswith("55.6 % of the line, 8.400 MB allocated")
-    rows = rows_below(lines_of(example(), "callers", targets=("reply",)), "Calls")
+    rows = rows_below(lines_of(leak(), "callers", targets=("reply",)), "Calls")
     assert all("8.400 MB" in " ".join(row) for row in rows)
 
 
 def test_rows_of_drill_have_the_bytes_of_lines_and_callees() -> None:
     rows = VIEWS["drill"].rows
     assert rows is not None
-    stats = example()
+    stats = leak()
     made = rows(stats, Sources(stats.sources), Options(targets=("serve",)))
     assert [
         (one["line"], one["callee"], one["host_alloc_bytes"]) for one in made.rows
@@ -225,7 +225,7 @@ def test_rows_of_drill_have_the_bytes_of_lines_and_callees() -> None:
 
 
 def test_the_first_screen_has_the_peak_and_the_bytes_of_hot_lines() -> None:
-    lines = first_screen(example())
+    lines = first_screen(leak())
     assert "Memory: peak 7.500 MB at 80.00 ms: 85.3 % by program.py:7" in lines
     [row] = [line for line in lines if "program.py:7" in line and "CACHE" in line]
     assert row.split()[3:7] == ["6.400", "MB", "6.400", "MB"]
@@ -234,14 +234,14 @@ def test_the_first_screen_has_the_peak_and_the_bytes_of_hot_lines() -> None:
 
 
 def test_a_narrow_first_screen_keeps_the_peak() -> None:
-    lines = first_screen(example(), Terminal(width=72))
+    lines = first_screen(leak(), Terminal(width=72))
     assert any(line.startswith("Memory: peak 7.500 MB") for line in lines)
     [row] = [line for line in lines if "CACHE[number] =" in line]
     assert "MB" not in row
 
 
 def test_the_answer_in_a_few_words_has_the_peak() -> None:
-    lines = lines_of(example(), "brief", words=60)
+    lines = lines_of(leak(), "brief", words=60)
     assert "memory: peak 7.500 MB at 80.00 ms: 85.3 % by program.py:7" in lines
 
 
@@ -250,10 +250,10 @@ def test_bytes_of_a_library_are_held_by_the_line_of_the_program() -> None:
     only = HostMemory(
         paths=(MemoryPath(0, ((SERVE, 13), (library, 345))),),
         sums=(sums(path=0, allocs=1, alloc_bytes=MB, peak_bytes=MB),),
-        runs=(example_leak.RUN._replace(peak_bytes=MB),),
+        runs=(example_memory.LEAK_RUN._replace(peak_bytes=MB),),
     )
-    assert "100.0 % by program.py:13" in "\n".join(lines_of(example(only), "text"))
-    rows = rows_below(lines_of(example(only), "memory"), "Peak   % Peak")
+    assert "100.0 % by program.py:13" in "\n".join(lines_of(leak(only), "text"))
+    rows = rows_below(lines_of(leak(only), "memory"), "Peak   % Peak")
     assert "decoder.py:345" in rows[0]
 
 
@@ -268,7 +268,7 @@ def test_the_example_keeps_a_page_for_each_request() -> None:
 def test_the_rows_of_memory_have_all_numbers() -> None:
     rows = VIEWS["memory"].rows
     assert rows is not None
-    stats = example()
+    stats = leak()
     made = rows(stats, Sources(stats.sources), Options())
     data = json.loads("".join(as_json("memory", made, [])))
     assert data["host_peak_bytes"] == 7_500 * KB
@@ -288,17 +288,17 @@ def test_the_rows_of_memory_have_all_numbers() -> None:
 
 
 def test_limits_choose_the_rows_and_the_rest_is_summed() -> None:
-    lines = lines_of(example(), "memory", limit=1)
+    lines = lines_of(leak(), "memory", limit=1)
     assert "2 more lines: 1.100 MB" in lines
-    lines = lines_of(example(), "memory", min_percent=50.0)
+    lines = lines_of(leak(), "memory", min_percent=50.0)
     assert "2 more lines: 1.100 MB" in lines
 
 
 def test_a_terminal_without_unicode_gets_a_curve_in_ascii() -> None:
-    lines = lines_of(example(), "memory", terminal=Terminal(boxes=False))
+    lines = lines_of(leak(), "memory", terminal=Terminal(boxes=False))
     assert all(line.isascii() for line in lines)
     assert sum(line.startswith("0 s |:") for line in lines) == 1
-    assert not any(line.startswith("0 s |:") for line in lines_of(example(), "memory"))
+    assert not any(line.startswith("0 s |:") for line in lines_of(leak(), "memory"))
 
 
 def test_a_curve_keeps_its_height_until_it_changes() -> None:
@@ -331,7 +331,7 @@ def test_processes_have_peaks_of_their_own_and_sums_say_so() -> None:
 def test_processes_that_were_added_up_have_the_lines_of_all() -> None:
     old = of_two_processes().memory
     paths = tuple(one._replace(process=NONE) for one in old.paths)
-    stats = example(old._replace(paths=paths), processes=TWO)
+    stats = leak(old._replace(paths=paths), processes=TWO)
     assert lines_of(stats, "memory")[0].endswith(": 87.5 % by program.py:7")
 
 
@@ -343,8 +343,8 @@ def test_the_list_of_processes_has_their_peaks() -> None:
 
 
 def test_what_was_not_counted_is_said() -> None:
-    run = example_leak.RUN._replace(is_native=False, lost=3)
-    text = text_of(example(memory()._replace(runs=(run,))), "memory")
+    run = example_memory.LEAK_RUN._replace(is_native=False, lost=3)
+    text = text_of(leak(leak_memory()._replace(runs=(run,))), "memory")
     assert "blocks of Python's allocators alone" in text
     assert "Lost: 3 blocks, for which there was no room." in text
     assert "tables of live blocks: 400.0 kB" in text
@@ -357,7 +357,7 @@ def test_a_profile_without_memory_says_how_to_record_it() -> None:
 
 
 def test_a_document_has_tables_and_the_curve_as_text() -> None:
-    lines = lines_of(example(), "memory", terminal=DOCUMENT)
+    lines = lines_of(leak(), "memory", terminal=DOCUMENT)
     assert lines[0] == "### Peak 7.500 MB at 80.00 ms: 85.3 % by `program.py:7`"
     text = "\n".join(lines)
     assert "```text\n0 s |" in text
@@ -375,7 +375,7 @@ def test_processes_without_memory_are_named(exits: list[str], why: str) -> None:
     processes = [
         TWO[0]._replace(pid=pid, exit=end) for pid, end in enumerate(exits, 100)
     ]
-    stats = example(of_two_processes().memory, processes=processes)
+    stats = leak(of_two_processes().memory, processes=processes)
     said = [*notes(stats, Sources(stats.sources))]
     assert any(
         one.startswith(f"memory is that of 2 of 3 processes, without 102: {why}")

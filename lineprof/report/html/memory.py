@@ -1,4 +1,4 @@
-"""The numbers of memory of the HTML report: by line, by call path, over the run.
+"""Numbers of memory of the HTML report: by line, by call path, over the run.
 
 Sizes are in bytes, times in nanoseconds (ns) since the start of measuring.
 """
@@ -41,18 +41,18 @@ BYTES = {  # names of columns, as in lines.js
 }
 
 # In place of the function of a call path, as in frames.js.
-_OWN_BLOCKS = -(2**31)  # what a line allocated itself
-_OUTSIDE = _OWN_BLOCKS + 1  # what no line of the profile allocated
+_OWN_BLOCKS = -(2**31)  # blocks that a line allocated itself
+_OUTSIDE = _OWN_BLOCKS + 1  # blocks outside of profiled lines
 
 
 def columns_of_lines(memory: HostMemory, places: Sequence[tuple[Key, int]]) -> Table:
     """Return the columns of lines in which anything is known."""
     if not memory.sums:
         return {}
-    every, alone = (memory_of_lines(memory, alone=alone) for alone in (False, True))
+    every, own = memory_of_lines(memory), memory_of_lines(memory, alone=True)
     return _columns(
         [every.get(key, {}).get(line, NO_BYTES) for key, line in places],
-        [alone.get(key, {}).get(line, NO_BYTES) for key, line in places],
+        [own.get(key, {}).get(line, NO_BYTES) for key, line in places],
     )
 
 
@@ -60,31 +60,31 @@ def columns_of_functions(memory: HostMemory, keys: Sequence[Key]) -> Table:
     """Return the columns of functions in which anything is known."""
     if not memory.sums:
         return {}
-    every, alone = (memory_of_functions(memory, alone=alone) for alone in (False, True))
+    every, own = memory_of_functions(memory), memory_of_functions(memory, alone=True)
     return _columns(
         [every.get(key, NO_BYTES) for key in keys],
-        [alone.get(key, NO_BYTES) for key in keys],
+        [own.get(key, NO_BYTES) for key in keys],
     )
 
 
-def _columns(every: Sequence[MemoryNumbers], alone: Sequence[MemoryNumbers]) -> Table:
+def _columns(every: Sequence[MemoryNumbers], own: Sequence[MemoryNumbers]) -> Table:
     """Return numbers as columns; those whose names end in Own are without callees."""
     columns: Table = {
-        f"{name}{ending}": [getattr(one, field) for one in numbers]
-        for ending, numbers in (("", every), ("Own", alone))
+        f"{name}{ending}": [getattr(numbers, field) for numbers in rows]
+        for ending, rows in (("", every), ("Own", own))
         for name, field in BYTES.items()
     }
     return {name: column for name, column in columns.items() if any(column)}
 
 
 def tables_of_processes(memory: HostMemory, index: Index) -> list[dict[str, object]]:
-    """Return the memory of each process; `index` is that of a function.
+    """Return the memory of each process; `index` returns that of a function.
 
-    The paths of processes that were added up are those of a process of index -1.
+    Paths of processes that were added up are in a table whose process is NONE.
     """
     sums = sums_of_processes(memory)
-    runs = {one.process: one._asdict() for one in memory.runs}
-    curves = {one.process: _curve(one, index) for one in memory.curves}
+    runs = {run.process: run._asdict() for run in memory.runs}
+    curves = {curve.process: _curve(curve, index) for curve in memory.curves}
     return [
         {
             "process": process,
@@ -100,9 +100,9 @@ def tables_of_processes(memory: HostMemory, index: Index) -> list[dict[str, obje
 def _holder(
     memory: HostMemory, sums: Iterable[MemorySum], index: Index
 ) -> dict[str, int]:
-    """Return the line of the program with the most bytes at the peak, and these.
+    """Return the line of the program with the most bytes at the peak, and its bytes.
 
-    Line 0 are blocks outside of all lines.
+    Line 0 stands for blocks outside of profiled lines.
     """
     [(place, size)] = holders(memory, sums).most_common(1) or [(None, 0)]
     key, line = place or (None, 0)
@@ -122,24 +122,24 @@ def _curve(curve: MemoryCurve, index: Index) -> dict[str, object]:
 def _paths(memory: HostMemory, sums: Iterable[MemorySum], index: Index) -> Table:
     """Return the call paths of blocks as columns, callers before callees.
 
-    What a line allocated itself is a path below that of its function.
+    Blocks that a line allocated itself have a path below that of its function.
     """
     paths = Paths()
-    at: list[int] = []
-    numbers: list[MemoryNumbers] = []
-    for one in sums:
-        above, line = NONE, 0
-        for key, below in memory.paths[one.path].lines:
-            above = paths.add((above, line, index(key)))
-            line = below
-        end = _OUTSIDE if above == NONE else _OWN_BLOCKS
-        at.append(paths.add((above, line, end)))
-        numbers.append(NO_BYTES.plus(one))
+    indexes: list[int] = []
+    rows: list[MemoryNumbers] = []
+    for record in sums:
+        parent, line = NONE, 0  # of the call
+        for key, next_line in memory.paths[record.path].lines:
+            parent = paths.add((parent, line, index(key)))
+            line = next_line
+        end = _OUTSIDE if parent == NONE else _OWN_BLOCKS
+        indexes.append(paths.add((parent, line, end)))
+        rows.append(record.numbers)
     table = paths.table()
     return {
         **{name: table[name] for name in ("parent", "line", "function")},
         **{
-            name: [*paths.sums(at, [getattr(one, field) for one in numbers])]
+            name: [*paths.sums(indexes, [getattr(numbers, field) for numbers in rows])]
             for name, field in BYTES.items()
         },
     }

@@ -17,13 +17,13 @@ class Paths:
     """Call paths with their calls and own times, callers before callees."""
 
     def __init__(self) -> None:
-        # By the path of the caller, the line of the call, and the function.
+        # By the caller's path (NONE: none), the line of the call, and the function.
         self._indexes: dict[tuple[int, int, int], int] = {}
         self._calls: list[int] = []
         self._self_ns: list[int] = []
 
     def add(self, path: tuple[int, int, int], calls: int = 0, self_ns: int = 0) -> int:
-        """Add to the numbers of a path, and return its index."""
+        """Add calls and own time (ns) to those of a path, and return its index."""
         index = self._indexes.setdefault(path, len(self._indexes))
         if index == len(self._calls):
             self._calls.append(0)
@@ -33,16 +33,17 @@ class Paths:
         return index
 
     def sums(self, paths: Iterable[int], numbers: Iterable[int]) -> list[int]:
-        """Return for each path the sum of its numbers."""
-        found = [0] * len(self._calls)
+        """Return the sum of each path: `numbers` are those of the indexes `paths`."""
+        totals = [0] * len(self._calls)
         for path, number in zip(paths, numbers):
-            found[path] += number
-        return found
+            totals[path] += number
+        return totals
 
     def not_below(self, times: Iterable[int]) -> list[int | str]:
-        """Return the part of each path's time that no path at or below it has as own.
+        """Return the part of each path's time (ns) that no path at or below it has.
 
-        Deeper calls have no times: theirs is the rest of that of their caller.
+        Calls deeper than a profile goes have no times: they are this part of their
+        caller's.
         """
         parents = [parent for parent, _, _ in self._indexes]
         below = with_children(self._self_ns, parents)

@@ -1,11 +1,12 @@
-// Memory of the host: the tab with the curve over the run, the call paths and the lines,
-// and what other views show of it.
+// Host memory: the tab with the curve over the run, the call paths and the lines, and the
+// numbers that other views show.
 
 const MOST_AREAS = 7; // of the curve: other lines are one area
 const OTHER_AREA = "area-0"; // the name of its colour
 const MOST_PATHS = 12; // in the panel of a line
 
-// Processes: each has `run`, what the measurement tells of itself, `curve`, `holder` and `paths`.
+// A process has its measurement `run`, its `curve`, the line that held most at the peak, `holder`,
+// and its call `paths`, as columns.
 
 /** Return the processes that were measured, the one with the highest peak first. */
 function memoryProcesses() {
@@ -23,6 +24,7 @@ function memoryProcesses() {
 
 /** Return a number of the program's memory as `show` does; "~" marks an estimate, from samples. */
 function estimate(number, show) {
+  // On the page of a comparison, `data.memory` is no list.
   data.memorySampled ??= data.memory?.some?.(({ run }) => run?.sample_bytes) ?? false;
   return `${number && data.memorySampled ? "~" : ""}${show(number)}`;
 }
@@ -49,7 +51,7 @@ function processName({ process }) {
   return rank == null ? `process ${pid ?? process}` : `rank ${rank}`;
 }
 
-/** Return the bytes of each line itself, by its key; `name` is a column of call paths. */
+/** Return the own bytes of each line, by its key; `name` is a column of call paths. */
 function bytesOfLines({ paths: { parent, function: fn, line, ...columns } }, name) {
   const found = new Map();
   fn.forEach((f, i) => {
@@ -111,21 +113,21 @@ class MemoryCurve extends Drawing {
   set(one) {
     const { curve, run } = one;
     const known = curve.times.map((ns, i) => ({ ns, live: curve.live[i], bytes: (line) => curve.bytes[line][i] }));
-    // At the peak, each line is known.
+    // The call paths have the bytes of each line at the peak.
     const peaks = bytesOfLines(one, "hostPeak");
     const keys = curve.line.map((line, i) => lineKey(curve.function[i], line));
     const moments = known.filter(({ ns }) => one.isShared || ns !== run.peak_ns);
     if (!one.isShared) moments.push({ ns: run.peak_ns, live: run.peak_bytes, bytes: (line) => peaks.get(keys[line]) ?? 0 });
     moments.sort((a, b) => a.ns - b.ns);
-    const most = keys.map((_, line) => maximum(moments.map((one) => one.bytes(line))));
+    const most = keys.map((_, line) => maximum(moments.map(({ bytes }) => bytes(line))));
     this.areas = descending(keys.keys(), most).slice(0, MOST_AREAS).map((line) => {
-      const of = moments.map((one) => one.bytes(line));
+      const of = moments.map(({ bytes }) => bytes(line));
       return { key: keys[line], steady: sum(of) / most[line], of };
     });
     // The steadiest lines are at the bottom: those above move with them.
     this.areas.sort((a, b) => b.steady - a.steady);
-    this.areas.forEach((one, i) => (one.colour = `area-${i + 1}`));
-    const rest = moments.map(({ live }, i) => Math.max(0, live - sum(this.areas.map((one) => one.of[i]))));
+    this.areas.forEach((area, i) => (area.colour = `area-${i + 1}`));
+    const rest = moments.map(({ live }, i) => Math.max(0, live - sum(this.areas.map(({ of }) => of[i]))));
     if (rest.some(Boolean)) this.areas.push({ colour: OTHER_AREA, of: rest });
     this.times = moments.map(({ ns }) => ns);
     this.live = moments.map(({ live }) => live);
@@ -262,7 +264,7 @@ function keyName(key) {
   return place ? placeName(...place) : functionName(ofLineKey(key)[0]);
 }
 
-/** Return a round step (1, 2 or 5 and zeros) of which some `parts` are in a whole. */
+/** Return a round step (1, 2 or 5 and zeros) that divides a whole into at most `parts` parts. */
 function roundStep(whole, parts) {
   const least = Math.max(1, whole / parts);
   const ten = 10 ** Math.floor(Math.log10(least));
@@ -435,9 +437,9 @@ class MemoryView extends TablesView {
   }
 }
 
-/** Return the lines `above` a line of some functions, and the `bytes` in a column, those with most first. */
+/** Return the call paths to a line of some functions, by their bytes: the lines `above` it, and the `bytes` of a column. */
 function pathsToLine(functions, line, name) {
-  const found = new Map(); // by the lines above, of all processes
+  const found = new Map(); // of all processes, by the lines above
   for (const paths of memoryPaths()) {
     const { parent, function: fn, line: lines } = paths;
     paths.totals ??= {};
