@@ -153,6 +153,8 @@ class Scrapes:
         if why := wait(seconds):
             raise _RefusedError(_UNAVAILABLE, why)
         after = self._read(profile, since=now + seconds)
+        # A program was read as it wrote the profile, which ends before that.
+        after = after._replace(at_ns=max(before.at_ns, after.at_ns))
         with self._lock:
             self._ends.append(_End(profile.id, seconds, time.monotonic(), after))
         return _counted(before, after)

@@ -17,6 +17,7 @@ from collections import Counter
 from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -254,6 +255,26 @@ def test_windows_of_the_same_length_follow_those_that_ended_first(here: Path) ->
         assert len(one) == 3
         for before, after in pairwise(one):
             assert before.time_ns + before.duration_ns == after.time_ns
+
+
+def test_windows_follow_one_another_while_a_program_writes_its_profile(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is still read as one that runs, after the end of what it counts."""
+    assert here == Path.cwd()
+    write(grown(4), "a.lprof")
+    running = iter((grown(2), grown(4), None, None))
+    now = iter((2, 5, 6, 7))
+    clock = {"monotonic": time.monotonic, "time_ns": lambda: START + next(now) * S}
+    monkeypatch.setattr("lineprof.server.scrapes.time", SimpleNamespace(**clock))
+    files = sources([])._replace(running=lambda _: next(running))
+    scrapes = Scrapes(OneProfile("a.lprof"), files)
+    windows = [
+        read(scrapes.answer("/profile", {"seconds": ["5"]}, lambda _: "").body)
+        for _ in range(3)
+    ]
+    found = [(one.time_ns - START, one.duration_ns) for one in windows]
+    assert found == [(2 * S, 3 * S), (5 * S, 0), (5 * S, 0)]
 
 
 def test_an_earlier_run_adds_nothing(asked: Callable[..., Answer]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from as_python import hits_in, kernprof, viewer, write
 from compiled_doubles import double
+from deadline import DEADLINE
 from running import core_name, plain
 
 from lineprof import load_stats
@@ -61,7 +62,7 @@ def python(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         cwd=cwd,
         text=True,
         check=False,
-        timeout=120,
+        timeout=DEADLINE,
         env={
             **os.environ,
             "LINEPROF_CORE": core_name(),

@@ -19,7 +19,7 @@ import pytest
 from gpu_double import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests" / "gpu_hardware"
@@ -178,17 +178,19 @@ def judged(
     check: str,
     *,
     limit_s: float = 0,
+    once_written: Sequence[str] = (),
     doubles: Path = Path("/nowhere"),
     **settings: str,
 ) -> Mapping[str, str]:
     """Return the list's verdict on an item whose check is the lines of `check`.
 
     limit_s: the item is judged in a process of its own with this limit.
+    once_written: files that it writes before it is killed, two seconds later.
     """
     how = "apart" if limit_s else "judge"
     item = textwrap.indent(textwrap.dedent(check).strip(), "    ")
     program = f"""\
-import select, sys, types
+import select, sys, time, types
 sys.path.insert(0, {str(FOLDER)!r})
 from pathlib import Path
 import main, verdicts
@@ -200,10 +202,14 @@ judge = verdicts.judge
 
 def apart(*words):
     judging = verdicts.Judging(*words, 1000)
+    for name in {once_written!r}:
+        file = words[1] / name
+        while not (file.exists() and file.stat().st_size):
+            time.sleep(0.01)
     select.select([judging.fd], [], [], judging.left_s)
     return judging.verdict()
 
-verdicts.GRACE_S = 2
+verdicts.GRACE_S = {2 if once_written else LIMIT_S}
 item = types.SimpleNamespace(NEEDS=(), check=check, LIMIT_S={limit_s})
 verdicts.load = lambda name: item
 verdict = {how}("it", Path({str(folder)!r}), Path({str(doubles)!r}))
@@ -255,6 +261,7 @@ def test_an_item_that_hangs_is_killed_with_its_programs(tmp_path: Path) -> None:
         child.wait()
         """,
         limit_s=2,
+        once_written=["child.txt", "stalled.txt"],
     )
     assert verdict["what"] == "failed"
     assert verdict["why"].startswith("the item gave no verdict within 4 s; it was in")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _COMMAND = (sys.executable, "-m", "lineprof", "attach")
-_MAX_AFTER_END_S = 10.0  # for a client to follow the end of its program
 _THREADS = """\
 import sys, threading, time
 def cpu():
@@ -126,7 +125,7 @@ def fault(name: str, number: int, folder: Path, *flags: str) -> str:
 def _client(
     pid: int, out: Path, kind: Kind, flags: Iterable[str]
 ) -> subprocess.Popen[str]:
-    seconds = "60" if kind.ends else "0.1"
+    seconds = str(4 * DEADLINE) if kind.ends else "0.1"
     return subprocess.Popen(
         [*_COMMAND, str(pid), "-o", out, "--duration", seconds, *flags],
         stdout=subprocess.PIPE,
@@ -145,7 +144,7 @@ def _fault_of_client(
     os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
     ended = time.monotonic()
     try:
-        out, _ = client.communicate(timeout=_MAX_AFTER_END_S)
+        out, _ = client.communicate(timeout=DEADLINE)
     except subprocess.TimeoutExpired:
         return f"waits {time.monotonic() - ended:.0f} s for a program that has ended"
     expected = ("has ended", "there is no process", "Wrote profile results")

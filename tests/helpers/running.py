@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Union
 
+from deadline import DEADLINE
 from executions import Executions
 from oracle import Oracle
 
@@ -196,7 +197,7 @@ def run_python(program: str, *arguments: str) -> tuple[int, str, str]:
             capture_output=True,
             env=environment,
             text=True,
-            timeout=120,
+            timeout=DEADLINE,
             check=False,
         )
     return done.returncode, done.stdout, done.stderr

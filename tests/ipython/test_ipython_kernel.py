@@ -34,7 +34,10 @@ class Manager(AsyncKernelManager):
 
 cells = [v4.new_code_cell(text) for text in json.load(sys.stdin)]
 notebook = v4.new_notebook(cells=cells)
-client = NotebookClient(notebook, timeout=50, kernel_manager_class=Manager)
+s = 120  # of a cell, or a start
+client = NotebookClient(
+    notebook, timeout=s, startup_timeout=s, kernel_manager_class=Manager
+)
 client.execute()
 json.dump([cell.outputs for cell in notebook.cells], sys.stdout)
 """

@@ -112,7 +112,8 @@ def test_a_recovered_profile_has_the_memory_up_to_the_end(
 LIMITED = """\
 import os, resource, sys
 _, most = resource.getrlimit(resource.{name})
-resource.setrlimit(resource.{name}, (300 << 20, most))
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.{name}, (used + (280 << 20), most))
 words = [sys.executable, "-m", "kernprof", "-lq", "--memory", "x.py"]
 os.execv(sys.executable, words)
 """

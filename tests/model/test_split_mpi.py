@@ -107,9 +107,9 @@ def test_deep_calls_are_summed_without_recursion() -> None:
     functions = [("/p/a.py", n + 1, f"f{n}") for n in range(depth)]
     nodes = [node(n - 1, 1, key, 1, 1) for n, key in enumerate(functions)]
     made = stats(*nodes, node(depth - 1, 7, BARRIER, 3, 3), lines={})
-    started = time.perf_counter()
+    started = time.process_time()
     found = line_mpi_ns(made)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert found[functions[0]] == {1: 3}
     assert found[functions[-1]] == {7: 3}
 

@@ -181,7 +181,7 @@ def test_children_that_the_starter_ignores_are_waited_for(tmp_path: Path) -> Non
     run_it = f"{sys.executable} -m lineprof run --children -q --"
     command = f"{run_it} sh -c 'sleep 0.1; exit 9'"
     words = ("sh", "-c", f"trap '' CHLD; exec {command}")
-    done = subprocess.run(words, check=False, cwd=tmp_path, timeout=60)
+    done = subprocess.run(words, check=False, cwd=tmp_path, timeout=DEADLINE)
     assert done.returncode == 9
 
 

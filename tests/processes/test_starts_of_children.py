@@ -45,7 +45,7 @@ folder = os.open(os.environ["LINEPROF_LIVE"], os.O_RDONLY)
 fcntl.fcntl(folder, 10, signal.SIGINT)  # F_SETSIG
 fcntl.fcntl(folder, fcntl.F_SETOWN, child.pid)
 fcntl.fcntl(folder, fcntl.F_NOTIFY, fcntl.DN_CREATE)
-print(child.communicate("\\n", timeout=30)[1], child.returncode)
+print(child.communicate("\\n", timeout=120)[1], child.returncode)
 """
 
 

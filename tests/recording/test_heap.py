@@ -279,6 +279,7 @@ def test_the_first_call_of_a_function_has_no_bytes() -> None:
     assert {line for line in found.lines if line} == set()
 
 
+@pytest.mark.serial
 def test_the_peak_is_that_of_a_staircase(clock: Clock) -> None:
     tick = clock.tick
 
@@ -500,6 +501,7 @@ def resident_bytes() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.serial
 def test_profilers_long_after_a_measurement_leave_no_memory() -> None:
     source = "def many_lines():\n" + "\n".join(f"    x = {i}" for i in range(3000))
     names: dict[str, Callable[[], None]] = {}

@@ -45,6 +45,7 @@ def allocated() -> int:
     return sum(row[2] for row in raw["sums"]) if raw else 0
 
 
+@pytest.mark.serial
 def test_a_line_has_the_bytes_that_it_allocates_and_keeps() -> None:
     profiler = new_profiler(memory=True)
     kept: list[object] = [None] * 100
@@ -66,6 +67,7 @@ def test_bytes_that_a_line_frees_itself_are_temporary() -> None:
     assert numbers.peak_bytes <= BLOCK
 
 
+@pytest.mark.serial
 def test_blocks_stay_those_of_their_line_when_another_one_frees_them() -> None:
     profiler = new_profiler(memory=True)
     kept: list[object] = [None] * 100
@@ -88,6 +90,7 @@ def staircase(tick: Any) -> None:
     del low, high
 
 
+@pytest.mark.serial
 def test_the_peak_has_its_moment_and_its_lines(clock: Clock) -> None:
     profiler = new_profiler(clock=clock.capsule, memory=True)
     profiler.add_function(staircase)
@@ -131,6 +134,7 @@ def test_the_curve_has_the_lines_by_time(clock: Clock) -> None:
     assert curve.times_ns[-1] <= 40_000_000
 
 
+@pytest.mark.serial
 def test_a_profile_of_a_running_program_has_none_of_its_own_objects() -> None:
     profiler = new_profiler(memory=True)
     kept: list[object] = [None] * 100
@@ -144,6 +148,7 @@ def test_a_profile_of_a_running_program_has_none_of_its_own_objects() -> None:
     assert so_far.memory.paths == stats.memory.paths
 
 
+@pytest.mark.serial
 def test_registering_functions_does_not_count() -> None:
     profiler = new_profiler(memory=True)
     profiler(drop)
@@ -162,6 +167,7 @@ def test_registering_functions_does_not_count() -> None:
     assert registered - made_alone < 50 * 300  # of the loops' own
 
 
+@pytest.mark.serial
 def test_reset_begins_again() -> None:
     profiler = new_profiler(memory=True)
     kept: list[object] = [None] * 100
@@ -337,6 +343,7 @@ def test_a_run_goes_on_if_memory_cannot_be_measured() -> None:
     )
 
 
+@pytest.mark.serial
 def test_calibration_does_not_count() -> None:
     profiler = new_profiler(memory=True)
     profiler(drop)()

@@ -42,9 +42,9 @@ def test_long_blocks_of_real_packages_are_those_of_inspect() -> None:
     modules = [*Path(sysconfig.get_path("stdlib")).glob("*.py")]
     for folder in filter(None, FOLDERS):
         modules += Path(folder).rglob("*.py")
-    count = sum(map(_check, modules))
-    print(count, file=sys.stderr)
-    assert count > 50
+    names = [name for module in modules for name in _check(module)]
+    print(len(names), file=sys.stderr)
+    assert {"Popen", "TarFile", "Thread"} <= {*names}  # in the library of any Python
 
 
 def _definitions(node: ast.AST) -> Iterator[Definition]:
@@ -56,30 +56,30 @@ def _definitions(node: ast.AST) -> Iterator[Definition]:
         yield from _definitions(inner)
 
 
-def _check(path: Path) -> int:
-    """Check the long functions and classes of a file; return how many there are."""
+def _check(path: Path) -> list[str]:
+    """Check the long functions and classes of a file; return their names."""
     file = str(path)
     text = disk_text(file) or ""
     lines = lines_of(text)
     if len(lines) <= LONG:
-        return 0
+        return []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             nodes = [*_definitions(ast.parse(text))]
         except SyntaxError:  # a file for another version
-            return 0
+            return []
     sources = Sources({})
-    count = 0
+    names = []
     for node in nodes:
         first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
         end = node.end_lineno or 0
         if end - first < LONG:
             continue
-        count += 1
+        names.append(node.name)
         rest = inspect.getblock([f"{line}\n" for line in lines[first - 1 :]])
         expected = [line.rstrip("\n") for line in rest]
         for found in (block(text, first, node.name), sources.block(file, first)):
             assert found == expected, (file, first)
         assert len(expected) >= end - first + 1, (file, first)
-    return count
+    return names
