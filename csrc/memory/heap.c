@@ -280,7 +280,7 @@ own_recorder(void)
 
 /* Count a block of this thread, which has a recorder or not. */
 static void
-add(void *block, const lp_sample *sample)
+add(void *block, size_t bytes, const lp_sample *sample)
 {
     lp_recorder *rec = own_recorder();
     lp_heap_thread *self = rec == NULL ? NULL : begin_thread(rec);
@@ -301,6 +301,7 @@ add(void *block, const lp_sample *sample)
     else {
         lp_heap_count(self, line->site, block, sample->bytes, sample->blocks);
         self->stands_for = sample->blocks;
+        self->newest_bytes = bytes;
     }
     if (self == NULL || sample->bytes >= LP_MOMENT_BYTES ||
         LP_READ(LP_READ(rec->top)->since) >= lp_curve_due()) {
@@ -319,7 +320,7 @@ lp_heap_added_slowly(void *block, size_t bytes)
     if (LP_READ(lp_the_heap.on) && lp_memory_of_thread.own_work == 0 &&
         (lp_the_heap.sample == 0 || lp_sample_block(bytes, &sample))) {
         lp_memory_of_thread.inside++; /* a new path needs memory, too */
-        add(block, &sample);
+        add(block, bytes, &sample);
         lp_memory_of_thread.inside--;
     }
     return block;
@@ -491,20 +492,37 @@ is_of_line(lp_heap_block block)
            block.stamp == ((uint32_t)LP_READ(*line->hits) & LP_STAMP_MASK);
 }
 
+/* Find a block in the tables, where it stays. */
+static lp_heap_block
+find(const void *block)
+{
+    uint64_t unit = lp_unit_of(block), cell;
+    lp_heap_block found;
+
+    lp_heap_find_small(block, &cell);
+    if (LP_LIKELY(lp_is_block(cell))) {
+        return lp_cell_block(cell);
+    }
+    if (lp_heap_is_no_sample(block, cell)) {
+        return (lp_heap_block){0, 0, 0};
+    }
+    if (cell == 0 && lp_has_cell(unit) && lp_wide_find(unit, &found) != NULL) {
+        return found;
+    }
+    return lp_large_find(block);
+}
+
 void
 lp_heap_forget(void *block)
 {
-    lp_heap_block taken = lp_heap_take(block);
     const lp_heap_thread *self = lp_memory_of_thread.thread;
+    lp_heap_block taken;
     lp_site *site;
 
-    if (taken.site == 0) {
+    if (!LP_READ(lp_the_heap.on) || !is_of_line(find(block))) {
         return;
     }
-    if (!is_of_line(taken)) {
-        lp_heap_put_back(block, taken);
-        return;
-    }
+    taken = take(block);
     site = lp_the_heap.sites + (taken.site - 1);
     __atomic_fetch_sub(&site->allocs,
                        self != NULL && self->newest == block ? self->stands_for
@@ -520,15 +538,18 @@ void *
 lp_heap_newest(size_t *bytes)
 {
     const lp_heap_thread *self = lp_memory_of_thread.thread;
-    void *block = self == NULL ? NULL : self->newest;
-    lp_heap_block taken = lp_heap_take(block);
+    uint64_t cell;
 
-    if (taken.site == 0) {
+    if (self == NULL || !LP_READ(lp_the_heap.on)) {
         return NULL;
     }
-    lp_heap_put_back(block, taken);
-    *bytes = taken.bytes;
-    return is_of_line(taken) ? block : NULL;
+    lp_heap_find_small(self->newest, &cell);
+    if (cell == LP_SAMPLED) { /* lp_heap_forget() finds whose it is */
+        *bytes = self->newest_bytes;
+        return *bytes <= LP_SMALL_MAX ? self->newest : NULL;
+    }
+    *bytes = lp_cell_block(cell).bytes;
+    return is_of_line(lp_cell_block(cell)) ? self->newest : NULL;
 }
 
 void

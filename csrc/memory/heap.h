@@ -79,8 +79,9 @@ void lp_heap_put_back(void *block, lp_heap_block taken);
  * been. */
 void lp_heap_forget(void *block);
 
-/* [ANY] Return the newest block of this thread, and its size; NULL if it was
- * freed, or is older than the present execution of the thread's line. */
+/* [ANY] Return the newest block of this thread, and its size; NULL if it is
+ * not small, was freed, or is older than the present execution of the thread's
+ * line. */
 void *lp_heap_newest(size_t *bytes);
 
 /* [ANY] Blocks that this thread allocates from now on are lineprof's own, and

@@ -32,7 +32,8 @@ typedef struct lp_known_line {
 typedef struct lp_heap_thread {
     const lp_recorder *rec; /* borrowed */
     void *newest;           /* borrowed: the last block, */
-    uint64_t stands_for;    /* and how many it is */
+    uint64_t stands_for;    /* how many it is */
+    size_t newest_bytes;    /* and its size, if it is a sample */
     uint32_t root;          /* site of what is outside of lines */
     uint32_t session;       /* for which that is valid */
     uint16_t thread;        /* number, from 1 on */
@@ -279,20 +280,29 @@ lp_heap_drop(const lp_memory_here *here, lp_heap_block taken, bool may_be_temp)
     }
 }
 
-/* Take a block out of the shadow: 0 if it is not there, LP_SAMPLED if it is
- * elsewhere. */
-LP_INLINE uint64_t
-lp_heap_take_small(const void *block)
+/* Return the cell of a block, NULL if it has none, and what the shadow has of
+ * it: 0 if it is not there, LP_SAMPLED if it is elsewhere. */
+LP_INLINE uint64_t *
+lp_heap_find_small(const void *block, uint64_t *found)
 {
     uint64_t unit = lp_unit_of(block);
     uint64_t *cell =
         LP_LIKELY(lp_has_cell(unit)) ? lp_shadow_cell(unit) : NULL;
-    uint64_t value = LP_LIKELY(cell != NULL) ? LP_READ(*cell) : 0;
 
-    if (LP_LIKELY(value != 0)) {
+    *found = LP_LIKELY(cell != NULL) ? LP_READ(*cell) : 0;
+    return cell;
+}
+
+/* Take a block out of the shadow, and return what that had of it. */
+LP_INLINE uint64_t
+lp_heap_take_small(const void *block)
+{
+    uint64_t taken, *cell = lp_heap_find_small(block, &taken);
+
+    if (LP_LIKELY(taken != 0)) {
         LP_WRITE(*cell, 0);
     }
-    return value;
+    return taken;
 }
 
 /* True if the block, of which the shadow had this, is none that counts, as

@@ -108,23 +108,15 @@ find(const bucket *in, uint64_t address)
     return SLOTS;
 }
 
-static inline lp_heap_block
-take_slot(bucket *from, int slot)
-{
-    lp_heap_block taken = from->blocks[slot];
-
-    __atomic_store_n(&from->addresses[slot], 0, __ATOMIC_RELEASE);
-    return taken;
-}
-
-lp_heap_block
-lp_large_take(const void *block)
+/* Find the bucket of a block, and its slot; NULL if it is not there. */
+static inline bucket *
+bucket_of(const void *block, int *found)
 {
     uint64_t address = (uintptr_t)block;
     places at = places_of(address);
 
     if (address == 0) {
-        return (lp_heap_block){0, 0, 0};
+        return NULL;
     }
     for (uint32_t i = __atomic_load_n(&n_segments, __ATOMIC_ACQUIRE);
          i-- > 0;) {
@@ -138,10 +130,35 @@ lp_large_take(const void *block)
             slot = find(in, address);
         }
         if (slot != SLOTS) {
-            return take_slot(in, slot);
+            *found = slot;
+            return in;
         }
     }
-    return (lp_heap_block){0, 0, 0};
+    return NULL;
+}
+
+lp_heap_block
+lp_large_find(const void *block)
+{
+    int slot;
+    const bucket *in = bucket_of(block, &slot);
+
+    return in == NULL ? (lp_heap_block){0, 0, 0} : in->blocks[slot];
+}
+
+lp_heap_block
+lp_large_take(const void *block)
+{
+    int slot;
+    bucket *in = bucket_of(block, &slot);
+    lp_heap_block taken;
+
+    if (in == NULL) {
+        return (lp_heap_block){0, 0, 0};
+    }
+    taken = in->blocks[slot];
+    __atomic_store_n(&in->addresses[slot], 0, __ATOMIC_RELEASE);
+    return taken;
 }
 
 /* Claim a free slot of a bucket, and fill it. */

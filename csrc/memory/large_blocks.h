@@ -25,6 +25,10 @@ void lp_large_clear(void);
 bool lp_large_add(const void *address, lp_heap_block block,
                   lp_heap_block *stale);
 
+/* [ANY] Find a block, and leave it where it is; its site is 0 if it is not
+ * there.  Nobody may take it meanwhile. */
+lp_heap_block lp_large_find(const void *address);
+
 /* [ANY] Take a block out; its site is 0 if it is not there. */
 lp_heap_block lp_large_take(const void *address);
 

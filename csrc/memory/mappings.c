@@ -1,10 +1,11 @@
 #include "memory/mappings.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <unistd.h>
 
-enum { CAPACITY = 16384, MAX_TRIES = 64 };
+enum { CAPACITY = 16384, MAX_TRIES = 1024 };
 
 static const uintptr_t FREE = 0, CLAIMED = 1; /* no page starts there */
 
@@ -14,6 +15,8 @@ static struct {
 } mappings[CAPACITY];
 static size_t used;        /* places from here on were never taken */
 static size_t likely_free; /* where to look first */
+static size_t splits;      /* ends that went to a place of their own, which a
+                              search may have passed already */
 
 static uintptr_t
 whole_pages(uintptr_t end)
@@ -87,7 +90,9 @@ add_piece(lp_cut *cut, uintptr_t start, uintptr_t end, lp_heap_block block)
     }
 }
 
-/* Cut [from, to) out of the mapping that this thread has claimed. */
+/* Cut [from, to) out of the mapping that this thread has claimed.  What is
+ * left of it has its entries again before the claim ends, for another thread
+ * may be about to cut that. */
 static void
 cut_claimed(size_t i, uintptr_t start, uintptr_t from, uintptr_t to,
             lp_cut *cut)
@@ -102,17 +107,20 @@ cut_claimed(size_t i, uintptr_t start, uintptr_t from, uintptr_t to,
         return;
     }
     block = lp_heap_take((void *)start);
+    if (last < end) {
+        keep(last, end, block);
+    }
     if (start < first) {
         keep(start, first, block);
-        __atomic_store_n(&mappings[i].end, first, __ATOMIC_RELAXED);
+        if (last < end) {
+            lp_mappings_add((void *)last, end - last);
+            __atomic_fetch_add(&splits, 1, __ATOMIC_RELEASE);
+        }
+        __atomic_store_n(&mappings[i].end, first, __ATOMIC_RELEASE);
         release(i, start);
     }
     else {
-        release(i, FREE);
-    }
-    if (last < end) {
-        keep(last, end, block);
-        lp_mappings_add((void *)last, end - last);
+        release(i, last < end ? last : FREE);
     }
     add_piece(cut, first, last, block);
 }
@@ -143,8 +151,12 @@ lp_mappings_cut(void *address, size_t bytes, lp_cut *cut)
         return; /* the call will fail */
     }
     for (int try = 0; missed && try < MAX_TRIES; try++) {
+        size_t before = __atomic_load_n(&splits, __ATOMIC_ACQUIRE);
         size_t end = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
 
+        if (try > 0) {
+            sched_yield(); /* to the thread with the claim */
+        }
         missed = false;
         for (size_t i = 0; i < end; i++) {
             uintptr_t start =
@@ -154,7 +166,7 @@ lp_mappings_cut(void *address, size_t bytes, lp_cut *cut)
                 missed = true;
             }
             else if (start != FREE && start < to &&
-                     __atomic_load_n(&mappings[i].end, __ATOMIC_RELAXED) >
+                     __atomic_load_n(&mappings[i].end, __ATOMIC_ACQUIRE) >
                          from) {
                 if (exchange(i, start, CLAIMED)) {
                     cut_claimed(i, start, from, to, cut);
@@ -164,6 +176,7 @@ lp_mappings_cut(void *address, size_t bytes, lp_cut *cut)
                 }
             }
         }
+        missed |= before != __atomic_load_n(&splits, __ATOMIC_ACQUIRE);
     }
     if (cut->n == 0) {
         cut_untold(from, to, cut);

@@ -152,24 +152,36 @@ lp_wide_add(uint64_t unit, lp_heap_block entry)
     return true;
 }
 
+/* [ANY] Find a block in its wide cell; NULL if it is not there. */
+LP_INLINE lp_wide_cell *
+lp_wide_find(uint64_t unit, lp_heap_block *found)
+{
+    uint64_t *cell = lp_shadow_cell(unit);
+    lp_wide_cell *wide;
+
+    if (LP_UNLIKELY(cell == NULL)) {
+        return NULL;
+    }
+    wide = lp_shadow_wide_cell(cell, unit);
+    *found = lp_cell_block(__atomic_load_n(&wide->block, __ATOMIC_ACQUIRE));
+    if (found->site == 0 || found->bytes != unit % LP_CELLS_PER_WIDE) {
+        return NULL;
+    }
+    found->bytes = wide->bytes;
+    return wide;
+}
+
 /* [ANY] Take a block out of its wide cell; its site is 0 if it is not there.
  */
 LP_INLINE lp_heap_block
 lp_wide_take(uint64_t unit)
 {
-    uint64_t *cell = lp_shadow_cell(unit);
-    lp_heap_block taken = {0, 0, 0};
-    lp_wide_cell *wide;
+    lp_heap_block taken;
+    lp_wide_cell *wide = lp_wide_find(unit, &taken);
 
-    if (LP_UNLIKELY(cell == NULL)) {
-        return taken;
-    }
-    wide = lp_shadow_wide_cell(cell, unit);
-    taken = lp_cell_block(__atomic_load_n(&wide->block, __ATOMIC_ACQUIRE));
-    if (taken.site == 0 || taken.bytes != unit % LP_CELLS_PER_WIDE) {
+    if (wide == NULL) {
         return (lp_heap_block){0, 0, 0};
     }
-    taken.bytes = wide->bytes;
     __atomic_store_n(&wide->block, 0, __ATOMIC_RELEASE);
     return taken;
 }

@@ -255,15 +255,21 @@ def work(n):
 """
 
 
+@pytest.mark.parametrize("sample", [0, 64])
+@pytest.mark.parametrize("length", [0, 200])  # of both functions
 @pytest.mark.parametrize("above", [0, 300, 5000])
-def test_a_line_that_allocates_nothing_has_no_bytes(above: int) -> None:
+def test_a_line_that_allocates_nothing_has_no_bytes(
+    above: int, length: int, sample: int
+) -> None:
     namespace: dict[str, Callable[..., object]] = {}
-    exec(compile("\n" * above + LINES, "lines.py", "exec"), namespace)
+    body = "(n):\n    if n is None:\n" + "        n = n\n" * (length + 1)
+    source = "\n" * above + LINES.replace("(n):\n", body)
+    exec(compile(source, "lines.py", "exec"), namespace)
     work, called = namespace["work"], namespace["called"]
     profiler = new_profiler(work, called)
     with profiler:
         work((1, 2))
-    with measured() as found, profiler:
+    with measured(sample) as found, profiler:
         for _ in range(10):
             work((1, 2))
     assert {line for line in found.lines if line} == set()

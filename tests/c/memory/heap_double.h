@@ -20,6 +20,7 @@ static struct {
     size_t added, freed, moved, twice; /* blocks; added while live */
     uint64_t live;
     bool off;
+    void (*before_put_back)(void); /* what other threads do, or NULL */
 } heap = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static _Thread_local bool heap_inside;
@@ -153,6 +154,9 @@ void
 lp_heap_put_back(void *block, lp_heap_block taken)
 {
     if (taken.site != 0) {
+        if (heap.before_put_back != NULL) {
+            heap.before_put_back();
+        }
         pthread_mutex_lock(&heap.lock);
         heap_put(block, taken);
         pthread_mutex_unlock(&heap.lock);

@@ -294,6 +294,46 @@ a_block_that_is_forgotten_leaves_no_trace(void)
     stop();
 }
 
+/* What a program may do with the entries of blocks of some addresses. */
+static void
+allow(int access, void *block)
+{
+    enum {
+        BYTES = LP_CHUNK_CELLS * sizeof(uint64_t) +
+        LP_CHUNK_WIDE_CELLS * sizeof(lp_wide_cell)
+    };
+
+    CHECK(mprotect(lp_shadow[lp_unit_of(block) / LP_CHUNK_CELLS], BYTES,
+                   access) == 0);
+}
+
+/* Another thread may free the block meanwhile, and its entry must not come
+ * back then.  A look that wrote would end the test. */
+static void
+a_look_at_a_block_leaves_its_entry_alone(void)
+{
+    static const size_t kinds[] = {32, 600, 5000};
+    size_t bytes;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        start(0);
+        allocate(at(0x10000), kinds[i]);
+        allow(PROT_READ, at(0x10000));
+        CHECK(lp_heap_newest(&bytes) ==
+              (kinds[i] > LP_SMALL_MAX ? NULL : at(0x10000)));
+        line(made, 2);
+        line(made, 1);
+        CHECK(lp_heap_newest(&bytes) == NULL);
+        lp_heap_forget(at(0x10000)); /* of an earlier execution */
+        allow(PROT_READ | PROT_WRITE, at(0x10000));
+        CHECK(is(here(), 1, kinds[i], 0, 0));
+        release(at(0x10000));
+        CHECK(lp_heap_newest(&bytes) == NULL);
+        CHECK(lp_heap_live() == 0);
+        stop();
+    }
+}
+
 static void
 own_work_allocates_nothing_and_frees_what_counts(void)
 {
@@ -592,6 +632,7 @@ main(void)
     a_block_freed_without_a_word_is_freed_when_its_address_returns();
     the_peak_is_that_of_a_staircase();
     a_block_that_is_forgotten_leaves_no_trace();
+    a_look_at_a_block_leaves_its_entry_alone();
     own_work_allocates_nothing_and_frees_what_counts();
     a_hook_below_another_one_passes();
     many_large_blocks_make_the_table_grow();

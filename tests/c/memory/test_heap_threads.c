@@ -2,6 +2,7 @@
 #include "memory/heap.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -140,7 +141,64 @@ all_bytes_are_counted_once(void)
         lp_recorder_free(workers[i].rec);
         lp_arena_free(&workers[i].arena);
     }
-    lp_call_paths_free(&paths);
+}
+
+/* Free blocks as they come, before the thread that allocated them knows. */
+static void *
+free_all(void *argument)
+{
+    const bool *ends = argument;
+
+    while (!__atomic_load_n(ends, __ATOMIC_ACQUIRE)) {
+        void *block =
+            __atomic_exchange_n(&slots[0].block, NULL, __ATOMIC_ACQ_REL);
+
+        if (block != NULL) {
+            lp_heap_freed(lp_heap_take(block));
+        }
+        else {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+static void
+a_block_may_be_freed_while_its_thread_looks_at_it(void)
+{
+    enum { BLOCKS = 20000 };
+    bool ends = false;
+    lp_arena arena;
+    lp_recorder *rec = begin(1, &arena);
+    pthread_t other;
+    size_t bytes;
+
+    CHECK(lp_heap_start(&paths, &the_clock, 0));
+    slots[0].block = NULL;
+    pthread_create(&other, NULL, free_all, &ends);
+    for (uintptr_t i = 1; i <= BLOCKS; i++) { /* they are never read */
+        void *block = (void *)(i * 512), *newest;
+
+        CHECK(lp_heap_enter());
+        lp_heap_leave();
+        lp_heap_added(block, 32);
+        while (__atomic_load_n(&slots[0].block, __ATOMIC_ACQUIRE) != NULL) {
+            sched_yield();
+        }
+        __atomic_store_n(&slots[0].block, block, __ATOMIC_RELEASE);
+        newest = lp_heap_newest(&bytes);
+        CHECK(newest == NULL || (newest == block && bytes == 32));
+    }
+    while (__atomic_load_n(&slots[0].block, __ATOMIC_ACQUIRE) != NULL) {
+        sched_yield();
+    }
+    __atomic_store_n(&ends, true, __ATOMIC_RELEASE);
+    pthread_join(other, NULL);
+    CHECK(lp_heap_live() == 0);
+    lp_heap_stop();
+    lp_current_recorder = NULL;
+    lp_recorder_free(rec);
+    lp_arena_free(&arena);
 }
 
 int
@@ -149,5 +207,7 @@ main(void)
     lp_clock_set_source(&the_clock, read_zero);
     lp_call_paths_init(&paths);
     all_bytes_are_counted_once();
+    a_block_may_be_freed_while_its_thread_looks_at_it();
+    lp_call_paths_free(&paths);
     return check_failures;
 }

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "memory/allocating.h"
 #include "memory/heap_double.h"
+#include "memory/mappings.h"
 #include "memory/symbol_patches.h"
 
 enum { PAGE = 4096, BYTES = 1088 };
@@ -375,6 +376,42 @@ arrow_is_told_to_use_malloc(void)
     unsetenv(name);
 }
 
+static char *const mapping = (char *)(1 << 30); /* it is never read */
+static lp_cut other_cut;
+
+static void
+cut_the_first_page(void)
+{
+    lp_mappings_cut(mapping, PAGE, &other_cut);
+}
+
+/* Else another thread that unmaps the rest finds nothing, and the entry that
+ * comes back counts as live for ever. */
+static void
+a_mapping_is_claimed_until_all_its_parts_have_entries(void)
+{
+    lp_cut cut = {.n = 0};
+
+    heap_reset();
+    lp_heap_added(mapping, 3 * PAGE);
+    lp_mappings_add(mapping, 3 * PAGE);
+    heap.before_put_back = cut_the_first_page;
+    lp_mappings_cut(mapping + PAGE, PAGE, &cut);
+    heap.before_put_back = NULL;
+    CHECK(other_cut.n == 0);
+    lp_cut_freed(&cut);
+    CHECK(heap_bytes(mapping) == PAGE);
+    CHECK(heap_bytes(mapping + 2 * PAGE) == PAGE);
+
+    cut.n = 0;
+    lp_mappings_cut(mapping, 3 * PAGE, &cut);
+    CHECK(cut.n == 2);
+    lp_cut_freed(&cut);
+    CHECK(heap.live == 0);
+    lp_mappings_clear();
+    heap_reset();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -424,6 +461,7 @@ main(int argc, char **argv)
         a_tool_outside_keeps_its_numbers(&both[i], &tool);
         a_tool_that_takes_the_slots_is_told(&both[i], &tool);
     }
+    a_mapping_is_claimed_until_all_its_parts_have_entries();
     arrow_is_told_to_use_malloc();
     return check_failures;
 }
