@@ -270,11 +270,10 @@ def test_a_replacement_of_malloc(shared_folder: Path, path: Path) -> None:
 
 
 TOOL = """
-from allocating import _core, new_profiler
+from allocating import _core, new_profiler, start
 tool = ctypes.CDLL(sys.argv[2])
 kept = blocks(100)
 profiler = new_profiler()
-start = lambda: _core.memory_start(0, True)
 profiled = profiler(work)
 seen = 0  # by the tool during the call: not of Python, which may use malloc
 def call(kept):

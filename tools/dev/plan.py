@@ -42,7 +42,7 @@ READING = (
 )
 
 # Rooms of what depends on the core and the kind of its events.
-COUNTING = ("behaviour", "coexistence", "recording")
+COUNTING = ("behaviour", "coexistence", "memory", "recording")
 BY_KINDS = ("behaviour", "recording")  # those that run whole with each kind of events
 
 # Rooms whose tests start programs, or wait: the two ends of the Pythons take turns.
@@ -62,6 +62,7 @@ COUNTING_BESIDE = (f"{BESIDE}/test_greenlets", f"{BESIDE}/test_line_events")
 EVENTS = (
     *("attach", "gpu_simulated", "leaks", "model", "snapshot", "waits"),
     *("kernprof/test_kernprof.py", "kernprof/test_whole_"),
+    *("kernprof/test_kernprof_memory", "kernprof/test_memory_"),
 )
 
 GPU = ("gpu_simulated",)
