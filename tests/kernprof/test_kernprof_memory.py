@@ -278,6 +278,18 @@ def test_a_file_may_ask(tmp_path: Path) -> None:
     assert one.sample_bytes == 1_000_000
 
 
+def test_a_child_has_the_environment_that_it_has_without_the_flag(
+    tmp_path: Path,
+) -> None:
+    command = 'import subprocess\nsubprocess.run(["env", "-u", "LINEPROF_CHILDREN"])\n'
+    write(tmp_path, "x.py", command)
+    texts = [
+        kernprof("-lq", flag, "x.py", cwd=tmp_path).out.splitlines()
+        for flag in ("--no-memory", "--memory")
+    ]
+    assert sorted(texts[0]) == sorted(texts[1]) != []
+
+
 def test_any_command_may_be_measured(tmp_path: Path) -> None:
     write(tmp_path, "x.py", DECORATED)
     words = ["run", "--children", "--memory", "-o", "x.lprof", "--", sys.executable]
