@@ -157,6 +157,21 @@ def test_a_low_limit_is_left_to_the_program(name: str, tmp_path: Path) -> None:
     assert warning.endswith("; ulimit -v and -d have to leave 512 MiB")
 
 
+FILLED = """\
+import resource
+pages = int(open("/proc/self/statm").read().split()[0])
+_, most = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), most))
+"""
+
+
+def test_an_end_without_memory_is_told_in_words(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", f"{DECORATED}{FILLED}print('end')\n")
+    done = kernprof("-lq", "--memory", "x.py", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "end\n")
+    assert all(line.startswith("kernprof: ") for line in done.err.splitlines())
+
+
 CHILDREN = {
     "fork": """\
 if not os.fork():
