@@ -17,9 +17,6 @@
 #  include "memory/heap.h"
 #  include "memory/mappings.h"
 
-/* Arrow's own allocators would hide its blocks. */
-static const char ARROW_POOL[] = "ARROW_DEFAULT_MEMORY_POOL";
-
 /* --- what is below ------------------------------------------------------- */
 
 typedef void *allocate(size_t bytes);
@@ -37,6 +34,7 @@ typedef void *remap(void *start, size_t old_bytes, size_t bytes, int flags,
                     ...);
 typedef void *open_library(const char *name, int mode);
 typedef void *find_symbol(void *library, const char *name);
+typedef char *find_variable(const char *name);
 
 #  define EACH_FUNCTION(DO)                                                   \
       DO(malloc) /* first: see lp_symbol_patch.beside_first */                \
@@ -55,7 +53,8 @@ typedef void *find_symbol(void *library, const char *name);
       DO(munmap)                                                              \
       DO(mremap)                                                              \
       DO(dlopen)                                                              \
-      DO(dlsym)
+      DO(dlsym)                                                               \
+      DO(getenv)
 /* C++ names of operators, by their further arguments: size (m), alignment
  * (St11align_val_t), nothrow. */
 #  define EACH_NEW(DO)                                                        \
@@ -465,6 +464,24 @@ hook_dlsym(void *library, const char *name)
 }
 #  undef JUMPS
 
+/* --- what Arrow is told -------------------------------------------------- */
+
+/* Arrow's own allocators would hide its blocks.  The variable that chooses one
+ * of them is not set, as the program's children would have it, too, and other
+ * threads may be reading the environment. */
+static char *
+hook_getenv(const char *name)
+{
+    static char pool[] = "system"; /* that is malloc */
+    char *value = ((find_variable *)below(LP_getenv))(name);
+
+    if (value == NULL && __atomic_load_n(&is_on, __ATOMIC_RELAXED) &&
+        strcmp(name, "ARROW_DEFAULT_MEMORY_POOL") == 0) {
+        return pool;
+    }
+    return value;
+}
+
 /* --- on and off ---------------------------------------------------------- */
 
 #  define PATCH(name)                                                         \
@@ -478,8 +495,6 @@ static const lp_symbol_patch patches[] = {
 #  undef EACH_FUNCTION
 #  undef EACH_NEW
 #  undef EACH_DELETE
-
-static bool pool_is_ours; /* ARROW_POOL was set here */
 
 static void
 in_child(void)
@@ -506,9 +521,6 @@ lp_malloc_hooks_on(void)
         return false;
     }
     __atomic_store_n(&is_on, true, __ATOMIC_RELAXED);
-    if (getenv(ARROW_POOL) == NULL) {
-        pool_is_ours = setenv(ARROW_POOL, "system", 0) == 0;
-    }
     return true;
 }
 
@@ -517,14 +529,6 @@ lp_malloc_hooks_off(void)
 {
     __atomic_store_n(&is_on, false, __ATOMIC_RELAXED);
     lp_patches_restore();
-    if (pool_is_ours) {
-        const char *now = getenv(ARROW_POOL);
-
-        pool_is_ours = false;
-        if (now != NULL && strcmp(now, "system") == 0) {
-            unsetenv(ARROW_POOL);
-        }
-    }
 }
 
 const char *

@@ -5,7 +5,8 @@
  * replacement of malloc that brings its own is counted itself.  Not seen are
  * calls inside of the C library (strdup, getline), of pointers to functions
  * that were copied before, or found by dlsym(), and what an allocator inside
- * of a library makes of its mappings: those mappings count.
+ * of a library makes of its mappings: those mappings count.  Arrow, if it is
+ * loaded meanwhile, is told to use malloc.
  */
 #ifndef LP_MEMORY_MALLOC_HOOKS_H
 #define LP_MEMORY_MALLOC_HOOKS_H

@@ -158,7 +158,10 @@ class MemoryRecorder:
         """Measure no more, and keep the numbers."""
         if self._measures:
             self._stop()
-            self._numbers = self.take()
+            try:
+                self._numbers = self.take()
+            except MemoryError:  # the program's limit is reached
+                self.problem = "the memory of lines is missing: memory was too short"
         self._measures, self.has_ended = False, True
 
     def forked(self) -> None:

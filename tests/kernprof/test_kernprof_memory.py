@@ -143,6 +143,21 @@ def test_a_low_limit_is_left_to_the_program(name: str, tmp_path: Path) -> None:
     assert warning.endswith("; ulimit -v and -d have to leave 512 MiB")
 
 
+FILLED = """\
+import resource
+pages = int(open("/proc/self/statm").read().split()[0])
+_, most = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), most))
+"""
+
+
+def test_an_end_without_memory_is_told_in_words(tmp_path: Path) -> None:
+    write(tmp_path, "x.py", f"{DECORATED}{FILLED}print('end')\n")
+    done = kernprof("-lq", "--memory", "x.py", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "end\n")
+    assert all(line.startswith("kernprof: ") for line in done.err.splitlines())
+
+
 CHILDREN = {
     "fork": """\
 if not os.fork():
@@ -263,6 +278,18 @@ def test_a_file_may_ask(tmp_path: Path) -> None:
     kernprof_forked("-lq", "x.py", cwd=tmp_path)
     [one] = load_stats(tmp_path / "x.lprof").memory.runs
     assert one.sample_bytes == 1_000_000
+
+
+def test_a_child_has_the_environment_that_it_has_without_the_flag(
+    tmp_path: Path,
+) -> None:
+    command = 'import subprocess\nsubprocess.run(["env", "-u", "LINEPROF_CHILDREN"])\n'
+    write(tmp_path, "x.py", command)
+    texts = [
+        kernprof("-lq", flag, "x.py", cwd=tmp_path).out.splitlines()
+        for flag in ("--no-memory", "--memory")
+    ]
+    assert sorted(texts[0]) == sorted(texts[1]) != []
 
 
 def test_any_command_may_be_measured(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ typedef struct allocating {
     void *(*remap_to)(void *, size_t, size_t, void *);
     void *(*open)(const char *);
     void *(*find)(void *, const char *);
+    const char *(*variable_of_environment)(const char *);
     void (*churn)(size_t, size_t);
     void (*churn_maps)(size_t, size_t);
 } allocating;
@@ -72,6 +73,7 @@ open_allocating(const char *path)
     FIND(remap_to)
     FIND(open)
     FIND(find)
+    FIND(variable_of_environment)
     FIND(churn)
     FIND(churn_maps)
 #undef FIND

@@ -360,20 +360,20 @@ a_child_starts_without_mappings(const allocating *al)
 }
 
 static void
-arrow_is_told_to_use_malloc(void)
+arrow_is_told_to_use_malloc(const allocating *al)
 {
     static const char name[] = "ARROW_DEFAULT_MEMORY_POOL";
 
     unsetenv(name);
     CHECK(lp_malloc_hooks_on());
-    CHECK(strcmp(getenv(name), "system") == 0);
-    lp_malloc_hooks_off();
-    CHECK(getenv(name) == NULL);
+    CHECK(strcmp(al->variable_of_environment(name), "system") == 0);
+    CHECK(al->variable_of_environment("ARROW_NO_VARIABLE") == NULL);
+    CHECK(getenv(name) == NULL); /* so children do not have it */
     setenv(name, "mimalloc", 1);
-    CHECK(lp_malloc_hooks_on());
-    lp_malloc_hooks_off();
-    CHECK(strcmp(getenv(name), "mimalloc") == 0);
+    CHECK(strcmp(al->variable_of_environment(name), "mimalloc") == 0);
     unsetenv(name);
+    lp_malloc_hooks_off();
+    CHECK(al->variable_of_environment(name) == NULL);
 }
 
 static char *const mapping = (char *)(1 << 30); /* it is never read */
@@ -460,8 +460,8 @@ main(int argc, char **argv)
         read_only_pages_stay_read_only(&both[i]);
         a_tool_outside_keeps_its_numbers(&both[i], &tool);
         a_tool_that_takes_the_slots_is_told(&both[i], &tool);
+        arrow_is_told_to_use_malloc(&both[i]);
     }
     a_mapping_is_claimed_until_all_its_parts_have_entries();
-    arrow_is_told_to_use_malloc();
     return check_failures;
 }

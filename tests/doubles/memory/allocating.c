@@ -35,6 +35,7 @@ EXPORT int al_batch_in_thread(void **blocks, size_t n, size_t bytes);
 EXPORT int al_new_batch(void **blocks, size_t n, size_t bytes);
 EXPORT void *al_open(const char *name);
 EXPORT void *al_find(void *library, const char *name);
+EXPORT const char *al_variable_of_environment(const char *name);
 EXPORT void al_churn(size_t rounds, size_t bytes);
 EXPORT void al_churn_maps(size_t rounds, size_t bytes);
 
@@ -42,6 +43,12 @@ EXPORT void al_churn_maps(size_t rounds, size_t bytes);
  * once it is relocated. */
 static void *(*volatile variable)(size_t) = malloc;
 static void *(*const constants[])(size_t) = {malloc};
+
+const char *
+al_variable_of_environment(const char *name)
+{
+    return getenv(name);
+}
 
 void *
 al_malloc(size_t bytes)
