@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,25 +65,17 @@ def blocks(n: int) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * n)()
 
 
-def start() -> None:
-    """Begin to count, with room in free lists.
-
-    Python keeps what ctypes makes to look at an argument, and uses it again: without
-    any the first call had a block more.
-    """
-    ctypes.c_void_p.from_param(blocks(1))
-    _core.memory_start(0, True)
-
-
 def counted(function: Callable[..., object], *arguments: object) -> Counted:
     """Call a function whose lines are profiled, and return what they allocated."""
     profiler = new_profiler()
     profiled = profiler(function)
-    start()
+    gc.disable()  # it empties free lists
+    _core.memory_start(0, True)
     try:
         profiled(*arguments)
     finally:
         _core.memory_stop()
+        gc.enable()
     return of_snapshot(function.__code__.co_firstlineno)
 
 

@@ -272,7 +272,13 @@ def test_a_line_that_allocates_nothing_has_no_bytes(
     with measured(sample) as found, profiler:
         for _ in range(10):
             work((1, 2))
-    assert {line for line in found.lines if line} == set()
+    lines = {line: numbers for line, numbers in found.lines.items() if line}
+    if length and core_name() == "settrace" and sys.version_info[:2] == (3, 12):
+        assert lines  # ints of its own for branches, of which lineprof hears nothing
+        assert all(2 * 28 <= one.alloc_bytes / 10 <= 64 for one in lines.values())
+        assert all(one.temp_bytes == one.alloc_bytes for one in lines.values())
+    else:
+        assert not lines
 
 
 def test_the_first_call_of_a_function_has_no_bytes() -> None:
