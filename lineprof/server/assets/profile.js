@@ -52,6 +52,7 @@ function take(text) {
 const trusted = new Set([...Object.values(EDITORS), document.body.dataset.editor]); // and what the reader agreed to
 let openedAt = -Infinity; // ms; also when the question came
 let isAsking = false;
+let hiding = 0; // the timer that takes the last message away
 
 function openLine({ editor, path, line: number }) {
   const href = editorAddress(editor, path, number);
@@ -68,7 +69,8 @@ function launch(href) {
   isAsking = false;
   opening.replaceChildren(`Opening ${href}`);
   opening.hidden = false;
-  setTimeout(() => (opening.hidden = !isAsking), 4000);
+  clearTimeout(hiding);
+  hiding = setTimeout(() => (opening.hidden = !isAsking), 4000);
 }
 
 /** Show an address, and let the reader open it. */
