@@ -303,6 +303,12 @@ _GPU = (
     _choice(
         "--cuda-graph", "record CUDA graphs by node or by graph", "BY", "node graph"
     ),
+    _choice(
+        "--gpu-clock",
+        "time stamps of GPU work by software or hardware (Blackwell and later devices)",
+        "BY",
+        "software hardware",
+    ),
     valued("--uvm", "record migrations of managed memory", "on|off", on_or_off),
 )
 _TRACE = (

@@ -22,6 +22,7 @@ def gpu_options(options: ChildOptions) -> GpuOptions:
         memory=options.gpu_memory,
         migrations=options.uvm,
         graphs=options.cuda_graph,
+        clock=options.gpu_clock,
         events=options.gpu_events,
     )
 

@@ -47,6 +47,7 @@ class ChildOptions:
     gpu_memory: bool | None = None
     uvm: bool | None = None
     cuda_graph: str | None = None
+    gpu_clock: str | None = None
     gpu_events: int | None = None
     trace: bool | None = None  # None: if one of the two below is given
     trace_lines: float | None = None  # µs

@@ -245,6 +245,7 @@ def gpu_open(
     memory: bool,
     migrations: bool,
     whole_graphs: bool,
+    hardware_clock: bool,
     events: int,
     /,
 ) -> tuple[bool, str]: ...

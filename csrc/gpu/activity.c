@@ -18,6 +18,7 @@ lp_activity_init(lp_activity *activity, lp_call_paths *paths, size_t events)
     }
     pthread_mutex_init(&activity->lock, NULL);
     lp_graph_nodes_init(&activity->graph_nodes);
+    lp_graph_nodes_init(&activity->graphs);
     lp_sums_init(&activity->sums);
     lp_string_table_init(&activity->strings);
     lp_event_timeline_init(&activity->timeline, events);
@@ -33,6 +34,7 @@ lp_activity_free(lp_activity *activity)
     lp_event_timeline_free(&activity->timeline);
     lp_string_table_free(&activity->strings);
     lp_sums_free(&activity->sums);
+    lp_graph_nodes_free(&activity->graphs);
     lp_graph_nodes_free(&activity->graph_nodes);
     lp_wait_log_free(&activity->waits);
     lp_correlation_free(&activity->correlations);
@@ -137,6 +139,34 @@ check_join(lp_activity *activity, uint32_t flags)
     }
 }
 
+/* Return the path that captured a graph node.  A graph that is updated keeps
+ * its nodes, and only their sources change. */
+static uint32_t
+origin_of(lp_activity *activity, const lp_record *record)
+{
+    uint32_t path = LP_NO_PATH;
+
+    if (record->source_node == 0 ||
+        !lp_graph_nodes_find(&activity->graph_nodes, record->source_node,
+                             &path)) {
+        lp_graph_nodes_find(&activity->graph_nodes, record->node, &path);
+    }
+    return path;
+}
+
+void
+lp_activity_launch_graph(lp_activity *activity, uint32_t graph, uint32_t path)
+{
+    uint32_t known;
+
+    if (!lp_graph_nodes_find(&activity->graphs, graph, &known)) {
+        lp_graph_nodes_insert(&activity->graphs, graph, path);
+    }
+    else if (known != path && known != LP_NO_PATH) {
+        lp_graph_nodes_insert(&activity->graphs, graph, LP_NO_PATH);
+    }
+}
+
 void
 lp_activity_add_record(lp_activity *activity, const lp_record *record)
 {
@@ -154,7 +184,10 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
             (traits.on_device ? LP_CORRELATION_MATCHED : 0) |
                 (record->blocking ? LP_CORRELATION_BLOCKED : 0));
     }
-    if (traits.on_device) {
+    if (LP_UNLIKELY(record->by_device && entry.flags == 0)) {
+        lp_graph_nodes_find(&activity->graphs, record->launcher, &entry.path);
+    }
+    else if (traits.on_device) {
         activity->unknown = entry.flags == 0 ? activity->unknown + 1 : 0;
         if (LP_UNLIKELY(activity->join != LP_JOIN_WORKS)) {
             check_join(activity, entry.flags);
@@ -188,7 +221,7 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
         key.name = lp_string_table_intern(&activity->strings, record->name);
     }
     if (LP_UNLIKELY(record->node != 0)) {
-        key.origin = lp_graph_nodes_find(&activity->graph_nodes, record->node);
+        key.origin = origin_of(activity, record);
     }
     lp_sums_add(&activity->sums, &key, record->end - record->start,
                 record->bytes);
@@ -361,6 +394,7 @@ lp_names_of(lp_names *names, const lp_gpu_backend *backend, uint32_t kind,
 {
     switch (kind) {
     case LP_KERNEL:
+    case LP_ALLOC:
         return name;
     case LP_MEMCPY:
     case LP_MIGRATION:

@@ -37,8 +37,11 @@ typedef struct lp_record {
     uint64_t correlation;
     lp_ns start, end; /* on CLOCK_MONOTONIC */
     uint64_t bytes;
-    uint64_t node;        /* graph node */
-    const char *name;     /* borrowed; of a kernel */
+    uint64_t node;        /* graph node, */
+    uint64_t source_node; /* and that which it was made from, if known */
+    uint32_t launcher;    /* graph that launched this graph */
+    bool by_device;       /* no call launched it, but the device */
+    const char *name;     /* borrowed; of a kernel, or a library */
     uint32_t name_number; /* without a name: a direction or the number of an
                              API call */
     uint32_t context, stream;
@@ -57,9 +60,11 @@ typedef struct lp_activity {
     lp_call_paths *paths; /* borrowed */
     lp_correlation correlations;
     lp_graph_nodes graph_nodes;
-    lp_wait_log waits;    /* calls that can block their thread */
-    bool paused;          /* collection is off (atomic) */
-    pthread_mutex_t lock; /* of all fields below */
+    lp_graph_nodes graphs; /* that calls launched, by their ids; of several
+                              paths: of none */
+    lp_wait_log waits;     /* calls that can block their thread */
+    bool paused;           /* collection is off (atomic) */
+    pthread_mutex_t lock;  /* of all fields below */
     lp_sums sums;
     lp_string_table strings;
     lp_event_timeline timeline;
@@ -95,6 +100,10 @@ lp_activity_begin_launch(lp_activity *activity, uint64_t correlation,
     lp_correlation_insert_launch(&activity->correlations, correlation, path,
                                  flags, now);
 }
+
+/* [ANY] A call on this path launches a graph, which may launch others. */
+void lp_activity_launch_graph(lp_activity *activity, uint32_t graph,
+                              uint32_t path);
 
 /* [ANY] The same for any other call. */
 static inline void

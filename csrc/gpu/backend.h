@@ -33,8 +33,9 @@ typedef struct lp_gpu_options {
         *libraries; /* libraries of the backend, best first, NULL at the end */
     bool calls;     /* also record calls of the API, */
     bool memory;    /* allocations, */
-    bool migrations;   /* and migrations of managed memory */
-    bool whole_graphs; /* one record per graph launch */
+    bool migrations;     /* and migrations of managed memory */
+    bool whole_graphs;   /* one record per graph launch */
+    bool hardware_clock; /* time stamps of the hardware, where it has them */
 } lp_gpu_options;
 
 enum { LP_GPU_WHY = 512 };

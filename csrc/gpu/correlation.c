@@ -621,20 +621,19 @@ lp_graph_nodes_insert(lp_graph_nodes *graph_nodes, uint64_t node,
     pthread_mutex_unlock(&graph_nodes->lock);
 }
 
-uint32_t
-lp_graph_nodes_find(lp_graph_nodes *graph_nodes, uint64_t node)
+bool
+lp_graph_nodes_find(lp_graph_nodes *graph_nodes, uint64_t node, uint32_t *path)
 {
-    uint32_t path = 0;
+    uint32_t position = 0;
 
     pthread_mutex_lock(&graph_nodes->lock);
     if (graph_nodes->n > 0) {
-        uint32_t position = *lp_hash_index_slot(
-            &graph_nodes->index, graph_nodes->nodes, NODE, &node);
-
+        position = *lp_hash_index_slot(&graph_nodes->index, graph_nodes->nodes,
+                                       NODE, &node);
         if (position != 0) {
-            path = graph_nodes->nodes[position - 1].path;
+            *path = graph_nodes->nodes[position - 1].path;
         }
     }
     pthread_mutex_unlock(&graph_nodes->lock);
-    return path;
+    return position != 0;
 }

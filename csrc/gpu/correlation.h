@@ -141,7 +141,8 @@ void lp_graph_nodes_free(lp_graph_nodes *graph_nodes);
 void lp_graph_nodes_insert(lp_graph_nodes *graph_nodes, uint64_t node,
                            uint32_t path);
 
-/* Return the path of a node, or LP_NO_PATH. */
-uint32_t lp_graph_nodes_find(lp_graph_nodes *graph_nodes, uint64_t node);
+/* Find the path of a node; false if the node is unknown. */
+bool lp_graph_nodes_find(lp_graph_nodes *graph_nodes, uint64_t node,
+                         uint32_t *path);
 
 #endif

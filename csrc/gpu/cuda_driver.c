@@ -74,6 +74,19 @@ lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context)
     return status == 0;
 }
 
+enum { CC_MAJOR = 75 };
+
+int
+lp_cuda_driver_capability(const lp_cuda_driver *cuda, uint32_t device)
+{
+    int handle, major = 0;
+
+    return cuda->device(&handle, (int)device) == 0 &&
+                   cuda->attribute(&major, CC_MAJOR, handle) == 0
+               ? major
+               : 0;
+}
+
 void
 lp_cuda_driver_describe(const lp_cuda_driver *cuda, uint32_t device,
                         lp_gpu_device *description)

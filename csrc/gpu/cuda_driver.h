@@ -36,6 +36,10 @@ bool lp_cuda_driver_works(const lp_cuda_driver *cuda);
 /* Wait for all work of a context; false on an error. */
 bool lp_cuda_driver_wait(const lp_cuda_driver *cuda, void *context);
 
+/* Return the major number of a device's compute capability; 0 if there is no
+ * such device, or CUDA is not initialised. */
+int lp_cuda_driver_capability(const lp_cuda_driver *cuda, uint32_t device);
+
 void lp_cuda_driver_describe(const lp_cuda_driver *cuda, uint32_t device,
                              lp_gpu_device *description);
 

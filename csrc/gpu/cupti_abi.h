@@ -1,10 +1,12 @@
 /* The declarations of CUPTI that lineprof uses, so that no CUPTI header is
  * needed to build.
  *
- * Only the first fields of each record are declared: those have not moved from
- * CUDA 11.7 to 13.5, while sizes have changed, so no code may copy or traverse
- * records by size.  No number was ever reassigned either; a library that is
- * older than a number returns an error for it.
+ * Of each record the first fields are declared: those have not moved from CUDA
+ * 11.7 to 13.5, while sizes have changed, so no code may copy or traverse
+ * records by size.  Single fields that later releases added are in structs of
+ * their own, to be read only if the version has them.  No number was ever
+ * reassigned either; a library that is older than a number returns an error
+ * for it.
  *
  * The names after "is" are NVIDIA's: `make check-cupti` compares.
  */
@@ -18,7 +20,9 @@
 enum {
     LP_CUPTI_OK = 0,
     LP_CUPTI_MAX_LIMIT_REACHED = 12,
+    LP_CUPTI_INVALID_PARAMETER = 1,
     LP_CUPTI_NOT_INITIALIZED = 15,
+    LP_CUPTI_NOT_SUPPORTED = 27,
     /* no counters of managed memory: on this platform, this device, devices
      * without access to each other, with the multi-process service */
     LP_CUPTI_UVM_NOT_SUPPORTED = 28,
@@ -28,11 +32,19 @@ enum {
     LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED = 39
 };
 
+/* Results of cuptiGetVersion: of the first releases that have a field. */
+enum {
+    LP_RELEASE_12_6 = 24,
+    LP_RELEASE_13_0 = 130000,
+    LP_RELEASE_13_4 = 130400
+};
+
 /* CUpti_CallbackDomain and CUpti_ApiCallbackSite */
 enum {
     LP_CUPTI_DOMAIN_DRIVER_API = 1,
     LP_CUPTI_DOMAIN_RUNTIME_API = 2,
     LP_CUPTI_DOMAIN_RESOURCE = 3,
+    LP_CUPTI_DOMAIN_STATE = 6,
     LP_CUPTI_API_ENTER = 0,
     LP_CUPTI_API_EXIT = 1
 };
@@ -46,6 +58,9 @@ enum {
     LP_CUPTI_RESOURCE_GRAPHNODE_CLONED = 20
 };
 
+/* CUpti_CallbackIdState */
+enum { LP_CUPTI_STATE_FATAL_ERROR = 1, LP_CUPTI_STATE_ERROR = 2 };
+
 /* CUpti_ActivityKind */
 enum {
     LP_CUPTI_MEMCPY = 1,
@@ -57,12 +72,16 @@ enum {
     LP_CUPTI_MEMCPY2 = 22,
     LP_CUPTI_UNIFIED_MEMORY_COUNTER = 25,
     LP_CUPTI_MEMORY2 = 49,
-    LP_CUPTI_GRAPH_TRACE = 51
+    LP_CUPTI_GRAPH_TRACE = 51,
+    LP_CUPTI_DEVICE_GRAPH_TRACE = 53
 };
 
-/* CUpti_ActivityAttribute, since 12.3 */
+/* CUpti_ActivityAttribute, each of type uint8_t; since 12.3, and 13.2 */
 enum {
-    LP_CUPTI_ATTR_PER_THREAD_BUFFERS = 9 /* uint8_t */
+    LP_CUPTI_ATTR_PER_THREAD_BUFFERS = 9,
+    LP_CUPTI_ATTR_HES = 13,
+    LP_CUPTI_ATTR_MEMORY_SOURCE = 14,
+    LP_CUPTI_ATTR_DEVICE_GRAPHS = 19
 };
 
 /* CUpti_ActivityMemoryKind, CUpti_ActivityMemoryOperationType,
@@ -104,6 +123,18 @@ typedef struct lp_cupti_kernel {
     uint32_t graph;
 } lp_cupti_kernel;
 
+/* is CUpti_ActivityKernel10, since 13.0, and its successors */
+typedef struct lp_cupti_kernel_launcher {
+    uint8_t before[208];
+    uint8_t by_device; /* 1: a graph that the device launched */
+} lp_cupti_kernel_launcher;
+
+/* is CUpti_ActivityKernel13, since 13.4 */
+typedef struct lp_cupti_kernel_source {
+    uint8_t before[240];
+    uint64_t source_node;
+} lp_cupti_kernel_source;
+
 /* is CUpti_ActivityMemcpy5 and its successors */
 typedef struct lp_cupti_memcpy {
     uint32_t kind;
@@ -117,6 +148,18 @@ typedef struct lp_cupti_memcpy {
     void *reserved;
     uint64_t graph_node;
 } lp_cupti_memcpy;
+
+/* is CUpti_ActivityMemcpy6, since 13.0, and its successor */
+typedef struct lp_cupti_memcpy_launcher {
+    uint8_t before[84];
+    uint8_t by_device;
+} lp_cupti_memcpy_launcher;
+
+/* is CUpti_ActivityMemcpy7, since 13.4 */
+typedef struct lp_cupti_memcpy_source {
+    uint8_t before[104];
+    uint64_t source_node;
+} lp_cupti_memcpy_source;
 
 /* is CUpti_ActivityMemcpyPtoP4 */
 typedef struct lp_cupti_peer {
@@ -146,6 +189,18 @@ typedef struct lp_cupti_memset {
     uint64_t graph_node;
 } lp_cupti_memset;
 
+/* is CUpti_ActivityMemset4, since 13.0, and its successor */
+typedef struct lp_cupti_memset_launcher {
+    uint8_t before[84];
+    uint8_t by_device;
+} lp_cupti_memset_launcher;
+
+/* is CUpti_ActivityMemset5, since 13.4 */
+typedef struct lp_cupti_memset_source {
+    uint8_t before[96];
+    uint64_t source_node;
+} lp_cupti_memset_source;
+
 /* is CUpti_ActivityAPI */
 typedef struct lp_cupti_api {
     uint32_t kind;
@@ -163,6 +218,18 @@ typedef struct lp_cupti_graph {
     uint64_t start, end;
     uint32_t device, graph, context, stream;
 } lp_cupti_graph;
+
+/* is CUpti_ActivityDeviceGraphTrace, since 12.8 */
+typedef struct lp_cupti_device_graph {
+    uint32_t kind;
+    uint32_t device;
+    uint64_t start, end;
+    uint32_t graph, launcher; /* ids of the graph, and of that which launched
+                                 it */
+    uint32_t mode;
+    uint32_t context;
+    uint64_t stream;
+} lp_cupti_device_graph;
 
 /* is CUpti_ActivityUnifiedMemoryCounter2 and its successor */
 typedef struct lp_cupti_uvm {
@@ -188,6 +255,12 @@ typedef struct lp_cupti_memory {
     uint32_t device, context, stream;
 } lp_cupti_memory;
 
+/* is CUpti_ActivityMemory4, since 12.6 */
+typedef struct lp_cupti_memory_source {
+    uint8_t before[120];
+    const char *source; /* path of the library that allocates */
+} lp_cupti_memory_source;
+
 /* is CUpti_CallbackData */
 typedef struct lp_cupti_call {
     uint32_t site;
@@ -207,6 +280,12 @@ typedef struct lp_cupti_resource {
     void *handle;
     void *descriptor;
 } lp_cupti_resource;
+
+/* is CUpti_StateData, since 12.2 */
+typedef struct lp_cupti_state_data {
+    int result;
+    const char *message;
+} lp_cupti_state_data;
 
 /* is CUpti_GraphData */
 typedef struct lp_cupti_graph_node {
@@ -243,6 +322,8 @@ LP_AT(lp_cupti_peer, correlation, 60);
 LP_AT(lp_cupti_peer, graph_node, 72);
 LP_AT(lp_cupti_memset, correlation, 44);
 LP_AT(lp_cupti_memset, graph_node, 64);
+LP_AT(lp_cupti_memset_source, source_node, 96);
+LP_AT(lp_cupti_device_graph, launcher, 28);
 LP_AT(lp_cupti_memory, device, 52);
 LP_AT(lp_cupti_call, scratch, 56);
 LP_AT(lp_cupti_call, correlation, 64);

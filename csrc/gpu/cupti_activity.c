@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "gpu/cupti_backend.h"
@@ -101,12 +102,19 @@ static bool
 read_kernel(const void *record, lp_record *to)
 {
     const lp_cupti_kernel *from = record;
+    const lp_cupti_kernel_launcher *launcher = record;
+    const lp_cupti_kernel_source *source = record;
 
     to->kind = LP_KERNEL;
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
     set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
+    if (LP_UNLIKELY(to->node != 0) && lp_cupti.version >= LP_RELEASE_13_0) {
+        to->by_device = launcher->by_device == 1;
+        to->source_node =
+            lp_cupti.version >= LP_RELEASE_13_4 ? source->source_node : 0;
+    }
     to->name = from->name != NULL ? from->name : "?";
     for (int i = 0; i < 3; i++) {
         to->launch.grid[i] = from->grid[i];
@@ -122,6 +130,8 @@ static bool
 read_memcpy(const void *record, lp_record *to)
 {
     const lp_cupti_memcpy *from = record;
+    const lp_cupti_memcpy_launcher *launcher = record;
+    const lp_cupti_memcpy_source *source = record;
 
     to->kind = LP_MEMCPY;
     to->correlation = from->correlation;
@@ -132,6 +142,11 @@ read_memcpy(const void *record, lp_record *to)
     to->blocking = is_pageable(from->source, from->target);
     set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
+    if (LP_UNLIKELY(to->node != 0) && lp_cupti.version >= LP_RELEASE_13_0) {
+        to->by_device = launcher->by_device == 1;
+        to->source_node =
+            lp_cupti.version >= LP_RELEASE_13_4 ? source->source_node : 0;
+    }
     return true;
 }
 
@@ -155,6 +170,8 @@ static bool
 read_memset(const void *record, lp_record *to)
 {
     const lp_cupti_memset *from = record;
+    const lp_cupti_memset_launcher *launcher = record;
+    const lp_cupti_memset_source *source = record;
 
     to->kind = LP_MEMSET;
     to->correlation = from->correlation;
@@ -163,6 +180,11 @@ read_memset(const void *record, lp_record *to)
     to->memory = memory_of((uint8_t)from->memory, 0);
     set_stream(to, from->device, from->context, from->stream);
     to->node = from->graph_node;
+    if (LP_UNLIKELY(to->node != 0) && lp_cupti.version >= LP_RELEASE_13_0) {
+        to->by_device = launcher->by_device == 1;
+        to->source_node =
+            lp_cupti.version >= LP_RELEASE_13_4 ? source->source_node : 0;
+    }
     return true;
 }
 
@@ -176,7 +198,7 @@ read_call(const void *record, lp_record *to)
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
     to->name_number = from->call;
-    to->thread = from->thread;
+    to->thread = lp_cupti_misses(LP_CUPTI_NO_CALL_THREADS) ? 0 : from->thread;
     return true;
 }
 
@@ -189,6 +211,19 @@ read_graph(const void *record, lp_record *to)
     to->correlation = from->correlation;
     set_times(to, from->start, from->end);
     set_stream(to, from->device, from->context, from->stream);
+    return true;
+}
+
+static bool
+read_device_graph(const void *record, lp_record *to)
+{
+    const lp_cupti_device_graph *from = record;
+
+    to->kind = LP_GRAPH;
+    to->by_device = true;
+    to->launcher = from->launcher;
+    set_times(to, from->start, from->end);
+    set_stream(to, from->device, from->context, (uint32_t)from->stream);
     return true;
 }
 
@@ -226,10 +261,20 @@ read_migration(const void *record, lp_record *to)
     return true;
 }
 
+/* Return the name of a file without its folders, or NULL. */
+static const char *
+file_of(const char *path)
+{
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+
+    return slash != NULL ? slash + 1 : path;
+}
+
 static bool
 read_memory(const void *record, lp_record *to)
 {
     const lp_cupti_memory *from = record;
+    const lp_cupti_memory_source *more = record;
 
     if (from->operation != LP_CUPTI_MEMORY_ALLOCATION &&
         from->operation != LP_CUPTI_MEMORY_RELEASE) {
@@ -239,6 +284,9 @@ read_memory(const void *record, lp_record *to)
         from->operation == LP_CUPTI_MEMORY_ALLOCATION ? LP_ALLOC : LP_FREE;
     to->correlation = from->correlation;
     to->start = to->end = time_of(from->time, to);
+    if (lp_cupti.memory_sources && to->kind == LP_ALLOC) {
+        to->name = file_of(more->source);
+    }
     to->bytes = from->bytes;
     to->memory = memory_of((uint8_t)from->memory, 0);
     set_stream(to, from->device, from->context, from->stream);
@@ -256,6 +304,7 @@ static bool (*const readers[])(const void *, lp_record *) = {
     [LP_CUPTI_UNIFIED_MEMORY_COUNTER] = read_migration,
     [LP_CUPTI_MEMORY2] = read_memory,
     [LP_CUPTI_GRAPH_TRACE] = read_graph,
+    [LP_CUPTI_DEVICE_GRAPH_TRACE] = read_device_graph,
 };
 
 bool
@@ -355,14 +404,16 @@ add_records(lp_activity *activity, uint8_t *buffer, size_t size, size_t valid)
     }
 }
 
-void
+int
 lp_cupti_count_dropped(void *context, uint32_t stream)
 {
     size_t dropped = 0;
+    int status = lp_cupti.api.get_dropped(context, stream, &dropped);
 
-    if (lp_cupti.api.get_dropped(context, stream, &dropped) == LP_CUPTI_OK) {
+    if (status == LP_CUPTI_OK) {
         __atomic_fetch_add(&lp_cupti.dropped, dropped, __ATOMIC_RELAXED);
     }
+    return status;
 }
 
 void
@@ -370,6 +421,7 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                       size_t size, size_t valid)
 {
     size_t ours;
+    int status;
 
     (void)size;
     if (lp_cupti_is_forked()) {
@@ -390,7 +442,11 @@ lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
     if (valid > 0) {
         add_records(lp_cupti.host.activity, buffer, ours, valid);
     }
-    lp_cupti_count_dropped(context, stream);
+    status = lp_cupti_count_dropped(context, stream);
+    if (status != LP_CUPTI_OK) {
+        lp_cupti_miss(LP_CUPTI_NO_DROPPED, "cuptiActivityGetNumDroppedRecords",
+                      status);
+    }
     lp_cupti_buffers_keep(&buffers, buffer, ours);
     count_buffer(-1);
 }

@@ -56,6 +56,10 @@ static const lp_symbol symbols[] = {
     SYMBOL("ActivityEnableDriverApi", enable_driver_record, true),
     SYMBOL("IsTracingSessionRunning", is_session_running, true),
     SYMBOL("ActivityGetEnabledKinds", get_enabled_kinds, true),
+    SYMBOL("GetGraphExecId", get_graph_exec_id, true),
+    SYMBOL("ActivityEnableDeviceGraph", enable_device_graphs, true),
+    SYMBOL("ActivityEnableAllocationSource", enable_memory_source, true),
+    SYMBOL("ActivityEnableHWTrace", enable_hardware_clock, true),
     SYMBOL("ActivityEnable_v2", has_enable_v2, true),
     SYMBOL("ActivityGetNextRecord_v2", has_next_record_v2, true),
 };
@@ -142,9 +146,7 @@ prepare(char why[LP_GPU_WHY])
     if (!align_clocks(why)) {
         return false;
     }
-    if (api->set_thread_id_type != NULL) {
-        api->set_thread_id_type(LP_CUPTI_THREAD_ID_SYSTEM);
-    }
+    lp_cupti_use_thread_ids();
     lp_cupti_use_thread_buffers();
     status =
         api->register_callbacks(lp_cupti_on_requested, lp_cupti_on_completed);
@@ -219,9 +221,8 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
     /* A second copy of CUPTI would disturb another tool that uses one. */
     for (const char *const *name = options->libraries; *name != NULL && !taken;
          name++) {
-        /* (Another library may have refused them.) */
+        lp_cupti_miss_nothing();
         lp_cupti.calls = options->calls;
-        lp_cupti.calls_status = LP_CUPTI_OK;
         lp_cupti.memory = options->memory;
         /* Callbacks may come as soon as it is subscribed. */
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_OPEN, __ATOMIC_RELEASE);
@@ -273,16 +274,16 @@ dropped(void)
 static bool
 note(int number, char text[LP_GPU_WHY])
 {
-    static bool (*const notes[])(char *) = {lp_cupti_describe_calls,
-                                            lp_cupti_describe_migrations,
-                                            lp_cupti_describe_join};
+    static bool (*const notes[])(char *) = {lp_cupti_describe_migrations,
+                                            lp_cupti_describe_join,
+                                            lp_cupti_describe_clock};
 
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
         if (notes[i](text) && number-- == 0) {
             return true;
         }
     }
-    return lp_cupti_describe_kind(number, text);
+    return lp_cupti_describe_missing(number, text);
 }
 
 static lp_gpu_other_tools

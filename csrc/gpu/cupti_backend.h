@@ -4,7 +4,9 @@
  * cupti_flush.c gets all records of the work so far;
  * cupti_refusal.c says why it could not be opened;
  * cupti_kinds.c enables the kinds of records;
+ * cupti_missing.c says what CUPTI refuses to record;
  * cupti_settings.c makes CUPTI cheaper where it can be;
+ * cupti_newer.c has settings of newer versions;
  * cupti_migrations.c has migrations of managed memory recorded;
  * cupti_callbacks.c is called for each CUDA call, on the thread that makes it;
  * cupti_contexts.c has the contexts to wait for;
@@ -56,8 +58,12 @@ typedef struct lp_cupti_functions {
     /* both or NULL; since 13.2 */
     int (*is_session_running)(uint8_t *);
     int (*get_enabled_kinds)(void *, uint32_t *, uint32_t *, uint32_t *);
-    void *has_enable_v2;      /* since 13.2 */
-    void *has_next_record_v2; /* since 13.3 */
+    int (*get_graph_exec_id)(void *, uint32_t *); /* or NULL; since 12.3 */
+    int (*enable_device_graphs)(uint8_t);         /* the same */
+    int (*enable_memory_source)(uint8_t);         /* or NULL; since 12.6 */
+    int (*enable_hardware_clock)(uint8_t);        /* or NULL; since 12.8 */
+    void *has_enable_v2;                          /* since 13.2 */
+    void *has_next_record_v2;                     /* since 13.3 */
 } lp_cupti_functions;
 
 typedef enum lp_cupti_state {
@@ -73,11 +79,36 @@ typedef enum lp_cupti_migrations {
     LP_CUPTI_MIGRATIONS_REFUSED
 } lp_cupti_migrations;
 
+/* Data that a refusal of CUPTI costs. */
+typedef enum lp_cupti_missing {
+    LP_CUPTI_NO_COPIES,
+    LP_CUPTI_NO_PEER_COPIES,
+    LP_CUPTI_NO_MEMSETS,
+    LP_CUPTI_NO_CALLS,
+    LP_CUPTI_NO_RUNTIME_CALLS,
+    LP_CUPTI_NO_DRIVER_CALLS,
+    LP_CUPTI_NO_CALL_NAMES,
+    LP_CUPTI_NO_CALL_THREADS,
+    LP_CUPTI_NO_MEMORY,
+    LP_CUPTI_NO_MEMORY_LINES,
+    LP_CUPTI_NO_MEMORY_SOURCES,
+    LP_CUPTI_NO_WHOLE_GRAPHS,
+    LP_CUPTI_NO_DEVICE_GRAPHS,
+    LP_CUPTI_NO_ORIGINS,
+    LP_CUPTI_NO_LAUNCHES,
+    LP_CUPTI_NO_WAITS,
+    LP_CUPTI_NO_CAPTURES,
+    LP_CUPTI_NO_PAUSES,
+    LP_CUPTI_NO_DROPPED,
+    LP_CUPTI_MISSING /* number of them */
+} lp_cupti_missing;
+
 typedef struct lp_cupti_session {
     lp_cupti_state state; /* atomic */
     lp_gpu_host host;
-    bool calls, memory; /* see lp_gpu_options; not if CUPTI refuses them */
-    int calls_status;   /* of CUPTI if it refuses callbacks of all calls */
+    bool calls, memory;  /* see lp_gpu_options; not if CUPTI refuses them */
+    bool device_graphs;  /* those that the device launches are recorded */
+    bool memory_sources; /* allocations have the name of a library */
     lp_cupti_functions api;
     lp_cuda_driver cuda;
     void *subscriber;
@@ -88,6 +119,9 @@ typedef struct lp_cupti_session {
     uint64_t dropped; /* atomic */
     uint64_t buffers_out; /* buffers that CUPTI has not returned (atomic) */
     uint32_t captures;    /* graph captures in progress (atomic) */
+    bool captured;        /* a graph node was created (atomic) */
+    bool nodes_unknown;   /* CUPTI refuses to tell of these */
+    bool ends_unknown;    /* or of contexts that are about to be destroyed */
     bool many;        /* since the last flush there was a call that may have
                          many records of one id (atomic) */
     lp_ns flushed;    /* time of the last flush (atomic) */
@@ -99,6 +133,7 @@ typedef struct lp_cupti_session {
      * them (atomic) */
     uint64_t taken;
     bool by_runtime; /* records have the ids of the runtime's calls (atomic) */
+    int init_status; /* of CUPTI if it refuses to tell when CUDA is ready */
     lp_cupti_migrations migrations; /* atomic */
     int migrations_status;          /* of CUPTI if they are refused */
     const char *migrations_call;    /* and the function; static string */
@@ -115,6 +150,9 @@ lp_cupti_is_open(void)
 /* [ANY] A context is in use, or is about to be destroyed. */
 void lp_cupti_add_context(void *context);
 void lp_cupti_drop_context(void *context);
+
+/* [ANY] Some context is about to be destroyed. */
+void lp_cupti_drop_all_contexts(void);
 
 /* [ANY] Visit all live contexts until `visit` returns false; false then. */
 bool lp_cupti_visit_contexts(bool (*visit)(void *context));
@@ -171,8 +209,9 @@ void lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                            size_t size, size_t valid);
 
 /* [ANY] Count the records that CUPTI has dropped since it was last asked.  No
- * lock may be held, because CUPTI takes locks of its own. */
-void lp_cupti_count_dropped(void *context, uint32_t stream);
+ * lock may be held, because CUPTI takes locks of its own.  Returns its status.
+ */
+int lp_cupti_count_dropped(void *context, uint32_t stream);
 
 /* Watch forks from now on, and the exits of forked children: before CUPTI has
  * a thread. */
@@ -187,21 +226,43 @@ bool lp_cupti_is_forked(void);
 uint8_t *lp_cupti_child_buffer(size_t *size);
 
 /* Enable callbacks of the CUDA calls that lineprof needs; 0, or CUPTI's
- * status.  If CUPTI refuses those of all other calls, which were asked for,
- * `calls` is off. */
+ * status if it refuses all of them.  If CUPTI refuses those of all other
+ * calls, which were asked for, `calls` is off. */
 int lp_cupti_enable_calls(void);
 
-/* Write a sentence on such a refusal; false if there was none. */
-bool lp_cupti_describe_calls(char text[LP_GPU_WHY]);
+/* Expect no records of kinds that CUPTI has refused; `whole_graphs`: a graph
+ * has one record, of its own kind. */
+void lp_cupti_expect_records(bool whole_graphs);
 
-/* Enable the kinds of records; false, with none enabled, if CUPTI refuses one
- * of a device's work.  One that an option adds is left out if refused. */
+/* Enable the kinds of records; false, with none enabled, if CUPTI refuses that
+ * of kernels.  Others are left out if refused. */
 bool lp_cupti_enable_kinds(const lp_gpu_options *options,
                            char why[LP_GPU_WHY]);
 
-/* Write a sentence on a kind that was refused, by its number from 0; false if
- * there are no more. */
-bool lp_cupti_describe_kind(int number, char text[LP_GPU_WHY]);
+/* Before kinds are enabled: settings that newer versions have, where an option
+ * asks for what they add. */
+void lp_cupti_use_newer_settings(const lp_gpu_options *options);
+
+/* [ANY] CUPTI tells of an error. */
+void lp_cupti_on_state(const lp_cupti_state_data *data);
+
+/* Write a sentence on time stamps of the hardware that were asked for and are
+ * not used; false if there is no such. */
+bool lp_cupti_describe_clock(char text[LP_GPU_WHY]);
+
+/* [ANY] CUPTI refuses this call, which costs `what`; the first such call
+ * counts.  `call` is a static string. */
+void lp_cupti_miss(lp_cupti_missing what, const char *call, int status);
+
+/* [ANY] True if that is missing. */
+bool lp_cupti_misses(lp_cupti_missing what);
+
+/* Another library may refuse nothing. */
+void lp_cupti_miss_nothing(void);
+
+/* Write a sentence on what is missing, by its number from 0; false if there is
+ * no more. */
+bool lp_cupti_describe_missing(int number, char text[LP_GPU_WHY]);
 
 /* Record migrations now, or, because CUPTI takes their counters only from an
  * initialised driver, as soon as the program has initialised it. */
@@ -228,6 +289,9 @@ bool lp_cupti_failed(char why[LP_GPU_WHY], const char *call, int status);
 
 /* Improve `why`, in which cuptiGetVersion or cuptiSubscribe says `status`. */
 void lp_cupti_explain(char why[LP_GPU_WHY], int status);
+
+/* Have CUPTI give threads the system's ids; before any record. */
+void lp_cupti_use_thread_ids(void);
 
 /* Have CUPTI fill buffers of each thread's own, without a lock for all; before
  * the callbacks of buffers are registered. */

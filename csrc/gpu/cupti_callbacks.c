@@ -6,7 +6,7 @@
  * driver directly.
  */
 #include <errno.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "gpu/cupti_backend.h"
 
@@ -32,8 +32,12 @@ static const uint16_t launches[] = {
                     * for per-thread default streams: _ptsz, _ptds */
     477, 478,      /* cuLaunchCooperativeKernel */
     480,           /* cuLaunchCooperativeKernelMultiDevice */
-    514, 515,      /* cuGraphLaunch */
     652, 653,      /* cuLaunchKernelEx */
+};
+
+static const uint16_t graph_launches[] = {514, 515}; /* cuGraphLaunch */
+
+static const uint16_t memsets[] = {
     71,  73,  75,  77,  79,  81,  /* cuMemset*, version 1 */
     216, 218, 220, 222, 224, 226, /* cuMemset*Async */
     249, 250, 251, 252, 253, 254, /* cuMemset*_v2 */
@@ -87,6 +91,16 @@ static const uint16_t allocations[] = {
     598, 599, 600, 601, 611, 612, /* cuMemAllocAsync, FreeAsync, FromPool */
 };
 
+/* Copies that are never between two devices. */
+static const uint16_t host_copies[] = {
+    43,  45,  53,  54,  60,  62,  66,  67,  /* version 1 */
+    276, 277, 278, 279, 282, 283, 292, 293, /* _v2 */
+    397, 398, 402, 403, 419, 420, 421, 422,
+};
+
+/* They may destroy contexts. */
+static const uint16_t ends[] = {11, 322, 387, 389, 544, 545};
+
 /* Launches and copies that may have many records of one id. */
 static const uint16_t many[] = {
     480, 514, 515,                          /* a kernel a device; a graph */
@@ -135,7 +149,8 @@ static const struct {
     {FREE, LIST(frees)},        {MAY_LAUNCH, LIST(may_launch)},
     {START, LIST(starts)},      {STOP, LIST(stops)},
     {ALLOC, LIST(allocations)}, {CAPTURE, LIST(captures)},
-    {CAPTURED, LIST(captured)},
+    {CAPTURED, LIST(captured)}, {LAUNCH, LIST(graph_launches)},
+    {LAUNCH, LIST(memsets)},
 };
 
 enum { AREA = 128 };
@@ -151,11 +166,25 @@ static const struct {
     {3 | AREA, LIST(area_3)},
 };
 
-#undef LIST
+/* Whether a call that launches work has a record: not if CUPTI refuses those
+ * of its kind, and maybe if the kind is not known. */
+typedef enum has_record { CERTAINLY = 0, MAYBE, NO } has_record;
 
-static uint8_t class_of[CALLS]; /* by the id of a driver call */
-static bool has_many[CALLS];    /* the same: may have many records */
-static uint8_t size_of[CALLS];  /* the same: place of the size, or 0 */
+static uint8_t class_of[CALLS];  /* by the id of a driver call */
+static bool has_many[CALLS];     /* the same: may have many records */
+static uint8_t size_of[CALLS];   /* the same: place of the size, or 0 */
+static uint8_t record_of[CALLS]; /* the same: has_record */
+static bool ends_context[CALLS]; /* the same, if CUPTI tells of none */
+
+/* Data that CUPTI costs by refusing a callback of this class. */
+static const lp_cupti_missing missing_of[] = {
+    [LAUNCH] = LP_CUPTI_NO_LAUNCHES,     [COPY] = LP_CUPTI_NO_LAUNCHES,
+    [COPY_ASYNC] = LP_CUPTI_NO_LAUNCHES, [MAY_LAUNCH] = LP_CUPTI_NO_LAUNCHES,
+    [SYNC] = LP_CUPTI_NO_WAITS,          [FREE] = LP_CUPTI_NO_WAITS,
+    [ALLOC] = LP_CUPTI_NO_MEMORY_LINES,  [START] = LP_CUPTI_NO_PAUSES,
+    [STOP] = LP_CUPTI_NO_PAUSES,         [CAPTURE] = LP_CUPTI_NO_CAPTURES,
+    [CAPTURED] = LP_CUPTI_NO_CAPTURES,
+};
 
 static _Thread_local struct {
     bool internal;         /* calls are lineprof's own */
@@ -180,31 +209,64 @@ enable_all_calls(void)
                                        LP_CUPTI_DOMAIN_RUNTIME_API};
     const lp_cupti_functions *api = &lp_cupti.api;
     size_t n = sizeof(domains) / sizeof(domains[0]), i = 0;
+    int status = LP_CUPTI_OK;
 
-    while (i < n && lp_cupti.calls_status == LP_CUPTI_OK) {
-        lp_cupti.calls_status =
-            api->enable_domain(1, lp_cupti.subscriber, domains[i]);
-        i += lp_cupti.calls_status == LP_CUPTI_OK;
+    while (i < n && status == LP_CUPTI_OK) {
+        status = api->enable_domain(1, lp_cupti.subscriber, domains[i]);
+        i += status == LP_CUPTI_OK;
     }
     lp_cupti.calls = i == n;
+    if (!lp_cupti.calls) {
+        lp_cupti_miss(LP_CUPTI_NO_CALLS, "cuptiEnableDomain", status);
+    }
     while (i < n && i-- > 0) {
         api->enable_domain(0, lp_cupti.subscriber, domains[i]);
     }
 }
 
-bool
-lp_cupti_describe_calls(char text[LP_GPU_WHY])
+/* CUPTI refuses the callback of a call of the driver.  One that is newer than
+ * the library is no loss: the driver is as old, and has no such call. */
+static void
+miss_call(call_class class, int status)
 {
-    char reason[LP_GPU_WHY / 2];
+    static const char function[] = "cuptiEnableCallback";
 
-    if (lp_cupti.calls_status == LP_CUPTI_OK) {
-        return false;
+    if (status == LP_CUPTI_INVALID_PARAMETER || lp_cupti.calls) {
+        return; /* (the whole domain is enabled) */
     }
-    lp_cupti_say(reason, sizeof(reason), "cuptiEnableDomain",
-                 lp_cupti.calls_status);
-    snprintf(text, LP_GPU_WHY,
-             "calls of CUDA's API (--gpu-api) are not recorded: %s", reason);
-    return true;
+    lp_cupti_miss(missing_of[class], function, status);
+    if (class == FREE && lp_cupti.memory) {
+        lp_cupti_miss(LP_CUPTI_NO_MEMORY_LINES, function, status);
+    }
+}
+
+static int
+enable_resource(uint32_t id)
+{
+    return lp_cupti.api.enable_callback(1, lp_cupti.subscriber,
+                                        LP_CUPTI_DOMAIN_RESOURCE, id);
+}
+
+/* Contexts are also found by their launches. */
+static void
+enable_resources(void)
+{
+    int ready = enable_resource(LP_CUPTI_RESOURCE_CU_INIT_FINISHED);
+    int created = enable_resource(LP_CUPTI_RESOURCE_CONTEXT_CREATED);
+    int node = enable_resource(LP_CUPTI_RESOURCE_GRAPHNODE_CREATED);
+    int cloned = enable_resource(LP_CUPTI_RESOURCE_GRAPHNODE_CLONED);
+
+    lp_cupti.init_status = created == LP_CUPTI_OK ? LP_CUPTI_OK : ready;
+    lp_cupti.ends_unknown =
+        enable_resource(LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING) !=
+        LP_CUPTI_OK;
+    lp_cupti.nodes_unknown = node != LP_CUPTI_OK;
+    if (node != LP_CUPTI_OK) {
+        lp_cupti_miss(LP_CUPTI_NO_ORIGINS, "cuptiEnableCallback", node);
+    }
+    if (cloned != LP_CUPTI_OK && lp_cupti.version < LP_RELEASE_13_4) {
+        lp_cupti_miss(LP_CUPTI_NO_ORIGINS, "cuptiEnableCallback", cloned);
+    }
 }
 
 int
@@ -212,13 +274,6 @@ lp_cupti_enable_calls(void)
 {
     const lp_cupti_functions *api = &lp_cupti.api;
     void *subscriber = lp_cupti.subscriber;
-    static const uint16_t resources[] = {
-        LP_CUPTI_RESOURCE_CU_INIT_FINISHED,
-        LP_CUPTI_RESOURCE_CONTEXT_CREATED,
-        LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
-        LP_CUPTI_RESOURCE_GRAPHNODE_CREATED,
-        LP_CUPTI_RESOURCE_GRAPHNODE_CLONED,
-    };
     size_t enabled = 0;
     int status = 0;
 
@@ -237,6 +292,9 @@ lp_cupti_enable_calls(void)
             status = api->enable_callback(1, subscriber,
                                           LP_CUPTI_DOMAIN_DRIVER_API, id);
             enabled += status == LP_CUPTI_OK;
+            if (status != LP_CUPTI_OK) {
+                miss_call(lists[i].class, status);
+            }
         }
     }
     if (enabled == 0) {
@@ -250,12 +308,41 @@ lp_cupti_enable_calls(void)
             size_of[sizes[i].ids[k]] = sizes[i].place;
         }
     }
-    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++) {
-        api->enable_callback(1, subscriber, LP_CUPTI_DOMAIN_RESOURCE,
-                             resources[i]);
+    enable_resources();
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        ends_context[ends[i]] = lp_cupti.ends_unknown;
     }
     return LP_CUPTI_OK;
 }
+
+static void
+expect(const uint16_t *ids, size_t n, has_record expected)
+{
+    for (size_t i = 0; i < n; i++) {
+        record_of[ids[i]] = (uint8_t)expected;
+    }
+}
+
+void
+lp_cupti_expect_records(bool whole_graphs)
+{
+    bool no_copies = lp_cupti_misses(LP_CUPTI_NO_COPIES);
+    bool no_peers = lp_cupti_misses(LP_CUPTI_NO_PEER_COPIES);
+    bool no_memsets = lp_cupti_misses(LP_CUPTI_NO_MEMSETS);
+    has_record copied = no_copies && no_peers   ? NO
+                        : no_copies || no_peers ? MAYBE
+                                                : CERTAINLY;
+    bool all_work = !no_copies && !no_peers && !no_memsets;
+
+    /* Which kind the record of a copy has is up to the addresses. */
+    expect(LIST(copies), copied);
+    expect(LIST(async_copies), copied);
+    expect(LIST(host_copies), no_copies ? NO : CERTAINLY);
+    expect(LIST(memsets), no_memsets ? NO : CERTAINLY);
+    expect(LIST(graph_launches), whole_graphs || all_work ? CERTAINLY : MAYBE);
+}
+
+#undef LIST
 
 static bool
 launches_work(call_class class)
@@ -284,7 +371,7 @@ is_timed(call_class class)
            class == FREE;
 }
 
-enum { CTX_SYNCHRONIZE = 17 };
+enum { CTX_SYNCHRONIZE = 17, GRAPH_LAUNCH = 514, GRAPH_LAUNCH_PTSZ = 515 };
 static const uint64_t NO_WAIT = UINT64_MAX; /* in place of a start time */
 
 /* The id that a driver call's records have. */
@@ -307,14 +394,16 @@ on_runtime_call(const lp_cupti_call *call)
 }
 
 static void
-begin_call(const lp_cupti_call *call, call_class class, bool runtime)
+begin_call(uint32_t id, const lp_cupti_call *call, call_class class,
+           bool runtime)
 {
     const lp_gpu_host *host = &lp_cupti.host;
     lp_ticks now = launches_work(class) || is_timed(class) ? host->now() : 0;
 
     if (launches_work(class) || class == MAY_LAUNCH || class == ALLOC ||
         (class == FREE && lp_cupti.memory) || lp_cupti.calls) {
-        uint32_t flags = launches_work(class) ? LP_CORRELATION_EXPECTED : 0;
+        bool expected = launches_work(class) && record_of[id] == CERTAINLY;
+        uint32_t flags = expected ? LP_CORRELATION_EXPECTED : 0;
 
         if (LP_UNLIKELY(here.runtime != 0) && lp_cupti.calls) {
             /* Records of calls have ids of their own. */
@@ -371,6 +460,34 @@ end_wait(const lp_cupti_call *call, call_class class)
     lp_activity_log_wait(host->activity, path, *call->scratch, ticks);
 }
 
+/* True if the current call may be captured, and CUPTI does not tell. */
+static bool
+may_be_captured(void)
+{
+    return lp_cupti.nodes_unknown &&
+           (__atomic_load_n(&lp_cupti.captures, __ATOMIC_ACQUIRE) != 0 ||
+            lp_cupti_misses(LP_CUPTI_NO_CAPTURES));
+}
+
+/* A graph was launched: those that it launches belong to the same lines. */
+static void
+on_graph_launch(const lp_cupti_call *call)
+{
+    const uint64_t *words = call->parameters;
+    void *graph;
+    uint32_t id = 0;
+
+    if (words == NULL) {
+        return;
+    }
+    memcpy(&graph, words, sizeof(graph));
+    if (graph != NULL &&
+        lp_cupti.api.get_graph_exec_id(graph, &id) == LP_CUPTI_OK) {
+        lp_activity_launch_graph(lp_cupti.host.activity, id,
+                                 lp_cupti.host.path());
+    }
+}
+
 static void
 end_call(uint32_t id, const lp_cupti_call *call, call_class class)
 {
@@ -380,12 +497,18 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
     /* A failed call launches no work, and its context may be gone; during
      * capture a call creates nodes. */
     if (launches_work(class)) {
-        if (status != 0 || here.nodes != here.nodes_before ||
-            is_empty(id, call)) {
+        bool none = status != 0 || here.nodes != here.nodes_before ||
+                    is_empty(id, call);
+
+        if (none || LP_UNLIKELY(may_be_captured())) {
             lp_correlation_unexpect(&host->activity->correlations,
                                     id_of(call));
         }
-        else {
+        if (!none && lp_cupti.device_graphs &&
+            (id == GRAPH_LAUNCH || id == GRAPH_LAUNCH_PTSZ)) {
+            on_graph_launch(call);
+        }
+        if (!none) {
             lp_cupti_add_context(call->context);
             lp_cupti_add_work(call->context);
         }
@@ -423,6 +546,13 @@ on_synchronize(const lp_cupti_call *call)
     }
 }
 
+/* True for a call whose records are not all expected. */
+static bool
+may_have_more(uint32_t id)
+{
+    return has_many[id] || record_of[id] == MAYBE || lp_cupti.nodes_unknown;
+}
+
 static void
 on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
 {
@@ -441,12 +571,17 @@ on_call(uint32_t domain, uint32_t id, const lp_cupti_call *call)
     if (runtime && __atomic_load_n(&lp_cupti.by_runtime, __ATOMIC_ACQUIRE)) {
         on_runtime_call(call);
     }
+    if (!runtime && id < CALLS && call->site == LP_CUPTI_API_ENTER) {
+        if (LP_UNLIKELY(ends_context[id])) {
+            lp_cupti_drop_all_contexts();
+        }
+    }
     if (call->site == LP_CUPTI_API_ENTER) {
-        begin_call(call, class, runtime);
+        begin_call(id, call, class, runtime);
     }
     else {
         end_call(id, call, class);
-        if (launches_work(class) && has_many[id]) {
+        if (launches_work(class) && may_have_more(id)) {
             __atomic_store_n(&lp_cupti.many, true, __ATOMIC_RELEASE);
         }
     }
@@ -463,20 +598,25 @@ on_graph_node(uint32_t id, const lp_cupti_graph_node *data)
     const lp_gpu_host *host = &lp_cupti.host;
     uint64_t node = 0, original = 0;
     uint32_t path;
+    int status;
 
     here.nodes += id == LP_CUPTI_RESOURCE_GRAPHNODE_CREATED;
-    if (lp_cupti.api.get_graph_node_id == NULL ||
-        lp_cupti.api.get_graph_node_id(data->node, &node) != LP_CUPTI_OK) {
+    __atomic_store_n(&lp_cupti.captured, true, __ATOMIC_RELEASE);
+    if (lp_cupti.api.get_graph_node_id == NULL) {
+        return;
+    }
+    status = lp_cupti.api.get_graph_node_id(data->node, &node);
+    if (status != LP_CUPTI_OK) {
+        lp_cupti_miss(LP_CUPTI_NO_ORIGINS, "cuptiGetGraphNodeId", status);
         return;
     }
     if (id == LP_CUPTI_RESOURCE_GRAPHNODE_CREATED) {
         path = host->path();
     }
-    else if (lp_cupti.api.get_graph_node_id(data->original, &original) ==
-             LP_CUPTI_OK) {
-        path = lp_graph_nodes_find(&host->activity->graph_nodes, original);
-    }
-    else {
+    else if (lp_cupti.api.get_graph_node_id(data->original, &original) !=
+                 LP_CUPTI_OK ||
+             !lp_graph_nodes_find(&host->activity->graph_nodes, original,
+                                  &path)) {
         return;
     }
     lp_graph_nodes_insert(&host->activity->graph_nodes, node, path);
@@ -512,6 +652,9 @@ lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
     }
     if (domain == LP_CUPTI_DOMAIN_RESOURCE) {
         on_resource(id, data);
+    }
+    else if (domain == LP_CUPTI_DOMAIN_STATE) {
+        lp_cupti_on_state(data);
     }
     else if (domain == LP_CUPTI_DOMAIN_DRIVER_API ||
              domain == LP_CUPTI_DOMAIN_RUNTIME_API) {

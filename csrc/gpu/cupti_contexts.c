@@ -142,6 +142,19 @@ lp_cupti_drop_context(void *context)
     __atomic_fetch_add(&dropped_contexts, 1, __ATOMIC_ACQ_REL);
 }
 
+static bool
+drop(void *context)
+{
+    lp_cupti_drop_context(context);
+    return true;
+}
+
+void
+lp_cupti_drop_all_contexts(void)
+{
+    lp_cupti_visit_contexts(drop);
+}
+
 bool
 lp_cupti_visit_contexts(bool (*visit)(void *context))
 {

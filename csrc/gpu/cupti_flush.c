@@ -31,9 +31,17 @@ static struct {
     bool finished; /* by the last wait, the device has finished */
 } waiter = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false, false};
 
+/* The program has ended, and any capture with it (atomic). */
+static bool ended;
+
 static bool
 is_capturing(void)
 {
+    if (lp_cupti_misses(LP_CUPTI_NO_CAPTURES)) { /* one may never end */
+        return !__atomic_load_n(&ended, __ATOMIC_ACQUIRE) &&
+               (lp_cupti.nodes_unknown ||
+                __atomic_load_n(&lp_cupti.captured, __ATOMIC_ACQUIRE));
+    }
     return __atomic_load_n(&lp_cupti.captures, __ATOMIC_ACQUIRE) != 0;
 }
 
@@ -212,6 +220,7 @@ lp_cupti_flush(bool last)
     if (lp_cupti.offset != 0) {
         lp_cupti_measure_offset(); /* the clocks drift apart */
     }
+    __atomic_store_n(&ended, last, __ATOMIC_RELEASE);
     before =
         lp_correlation_since_newest(&lp_cupti.host.activity->correlations);
     lp_cupti_add_current_context();

@@ -1,8 +1,7 @@
-/* The kinds of records that CUPTI is asked for.  Without one of a device's
- * work there is no session; one that an option adds is left out if CUPTI
- * refuses it, and a note says so. */
+/* The kinds of records that CUPTI is asked for.  Without kernels there is no
+ * session; any other kind is left out if CUPTI refuses it, and a note says so.
+ */
 #include <stddef.h>
-#include <stdio.h>
 
 #include "gpu/cupti_backend.h"
 
@@ -11,33 +10,47 @@
 
 static const struct {
     uint32_t number;
-    size_t option;       /* place of the option that asks for it */
-    const char *refused; /* what is missing without it */
+    size_t option;            /* place of the option that asks for it */
+    lp_cupti_missing missing; /* without it; not of kernels */
 } kinds[] = {
-    {LP_CUPTI_CONCURRENT_KERNEL, ALWAYS, NULL},
-    {LP_CUPTI_MEMCPY, ALWAYS, NULL},
-    {LP_CUPTI_MEMCPY2, ALWAYS, NULL},
-    {LP_CUPTI_MEMSET, ALWAYS, NULL},
-    {LP_CUPTI_RUNTIME, OPTION(calls),
-     "calls of CUDA's runtime (--gpu-api) are not recorded"},
-    {LP_CUPTI_DRIVER, OPTION(calls),
-     "calls of CUDA's driver (--gpu-api) are not recorded"},
-    {LP_CUPTI_MEMORY2, OPTION(memory),
-     "allocations of the device (--gpu-memory) are not recorded"},
-    {LP_CUPTI_GRAPH_TRACE, OPTION(whole_graphs),
-     "graphs (--cuda-graph graph) are recorded node by node"},
+    {LP_CUPTI_CONCURRENT_KERNEL, ALWAYS, 0},
+    {LP_CUPTI_MEMCPY, ALWAYS, LP_CUPTI_NO_COPIES},
+    {LP_CUPTI_MEMCPY2, ALWAYS, LP_CUPTI_NO_PEER_COPIES},
+    {LP_CUPTI_MEMSET, ALWAYS, LP_CUPTI_NO_MEMSETS},
+    {LP_CUPTI_RUNTIME, OPTION(calls), LP_CUPTI_NO_RUNTIME_CALLS},
+    {LP_CUPTI_DRIVER, OPTION(calls), LP_CUPTI_NO_DRIVER_CALLS},
+    {LP_CUPTI_MEMORY2, OPTION(memory), LP_CUPTI_NO_MEMORY},
+    {LP_CUPTI_GRAPH_TRACE, OPTION(whole_graphs), LP_CUPTI_NO_WHOLE_GRAPHS},
 };
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
-static int status_of[KINDS]; /* 0: it was not wanted, or is enabled */
 
 static bool
 is_wanted(size_t kind, const lp_gpu_options *options)
 {
     size_t option = kinds[kind].option;
 
+    if (option == OPTION(calls) && !lp_cupti.calls) {
+        return false; /* their callbacks were refused */
+    }
     return option == ALWAYS || *(const bool *)((const char *)options + option);
+}
+
+/* The names of calls are asked for when a profile is made: try it now, so that
+ * the note on a refusal comes with the first profile. */
+static void
+try_names(void)
+{
+    const lp_cupti_functions *api = &lp_cupti.api;
+    const char *name;
+    int status = LP_CUPTI_OK;
+
+    if (lp_cupti.calls && api->get_callback_name != NULL) {
+        status = api->get_callback_name(LP_CUPTI_DOMAIN_DRIVER_API, 1, &name);
+    }
+    if (status != LP_CUPTI_OK) {
+        lp_cupti_miss(LP_CUPTI_NO_CALL_NAMES, "cuptiGetCallbackName", status);
+    }
 }
 
 bool
@@ -45,37 +58,23 @@ lp_cupti_enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
 {
     const lp_cupti_functions *api = &lp_cupti.api;
 
+    lp_cupti_use_newer_settings(options);
     for (size_t i = 0; i < KINDS; i++) {
-        bool wanted = is_wanted(i, options) &&
-                      (kinds[i].option != OPTION(calls) || lp_cupti.calls);
+        int status =
+            is_wanted(i, options) ? api->enable(kinds[i].number) : LP_CUPTI_OK;
 
-        status_of[i] = wanted ? api->enable(kinds[i].number) : LP_CUPTI_OK;
-        if (status_of[i] != LP_CUPTI_OK && kinds[i].option == ALWAYS) {
-            lp_cupti_failed(why, "cuptiActivityEnable", status_of[i]);
-            while (i-- > 0) { /* (these come first, so all are enabled) */
-                api->disable(kinds[i].number);
-            }
-            return false;
+        if (status != LP_CUPTI_OK && i == 0) {
+            return lp_cupti_failed(why, "cuptiActivityEnable", status);
+        }
+        if (status != LP_CUPTI_OK) {
+            lp_cupti_miss(kinds[i].missing, "cuptiActivityEnable", status);
         }
     }
+    lp_cupti_expect_records(options->whole_graphs &&
+                            !lp_cupti_misses(LP_CUPTI_NO_WHOLE_GRAPHS));
     if (options->migrations) {
         lp_cupti_want_migrations();
     }
+    try_names();
     return true;
-}
-
-bool
-lp_cupti_describe_kind(int number, char text[LP_GPU_WHY])
-{
-    char reason[LP_GPU_WHY / 2];
-
-    for (size_t i = 0; i < KINDS; i++) {
-        if (status_of[i] != LP_CUPTI_OK && number-- == 0) {
-            lp_cupti_say(reason, sizeof(reason), "cuptiActivityEnable",
-                         status_of[i]);
-            snprintf(text, LP_GPU_WHY, "%s: %s", kinds[i].refused, reason);
-            return true;
-        }
-    }
-    return false;
 }

@@ -58,6 +58,12 @@ lp_cupti_want_migrations(void)
     if (ready) {
         lp_cupti_cuda_is_ready();
     }
+    else if (lp_cupti.init_status != LP_CUPTI_OK) {
+        lp_cupti.migrations_call = "cuptiEnableCallback";
+        lp_cupti.migrations_status = lp_cupti.init_status;
+        __atomic_store_n(&lp_cupti.migrations, LP_CUPTI_MIGRATIONS_REFUSED,
+                         __ATOMIC_RELEASE);
+    }
 }
 
 /* Why migrations are not recorded, in words; NULL for a status that only has

@@ -1,5 +1,6 @@
-/* Settings of CUPTI that make recording cheaper.  A library that is older than
- * a setting rejects it, or lacks its function, and works without. */
+/* The ids of threads in records, and settings that make recording cheaper.  A
+ * library that is older than a setting rejects it, or lacks its function, and
+ * works without. */
 #include "gpu/cupti_backend.h"
 
 /* Calls that only ask for the current device or context, the last error, the
@@ -18,6 +19,20 @@ static const uint16_t driver_queries[] = {
     499, 500,                     /* cuStreamIsCapturing */
     536, 537, 629, 630, 729, 730, /* cuStreamGetCaptureInfo */
 };
+
+void
+lp_cupti_use_thread_ids(void)
+{
+    const lp_cupti_functions *api = &lp_cupti.api;
+    int status = api->set_thread_id_type != NULL
+                     ? api->set_thread_id_type(LP_CUPTI_THREAD_ID_SYSTEM)
+                     : LP_CUPTI_OK;
+
+    if (status != LP_CUPTI_OK && lp_cupti.calls) {
+        lp_cupti_miss(LP_CUPTI_NO_CALL_THREADS, "cuptiSetThreadIdType",
+                      status);
+    }
+}
 
 void
 lp_cupti_use_thread_buffers(void)

@@ -333,21 +333,22 @@ read_strings(PyObject *tuple, const char *strings[MAX_LIBRARIES + 1])
 }
 
 /* gpu_open(backend, driver, libraries, calls, memory, migrations,
- * whole_graphs, events) -> (opened, reason) */
+ * whole_graphs, hardware_clock, events) -> (opened, reason) */
 static PyObject *
 gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
 {
     const char *backend, *libraries[MAX_LIBRARIES + 1];
-    int calls, memory, migrations, whole_graphs;
+    int calls, memory, migrations, whole_graphs, hardware_clock;
     lp_gpu_options options;
     PyObject *tuple;
     Py_ssize_t events;
     char why[LP_GPU_WHY] = "";
     bool opened;
 
-    if (!PyArg_ParseTuple(args, "ssO!ppppn:gpu_open", &backend,
+    if (!PyArg_ParseTuple(args, "ssO!pppppn:gpu_open", &backend,
                           &options.driver, &PyTuple_Type, &tuple, &calls,
-                          &memory, &migrations, &whole_graphs, &events) ||
+                          &memory, &migrations, &whole_graphs, &hardware_clock,
+                          &events) ||
         !read_strings(tuple, libraries)) {
         return NULL;
     }
@@ -361,6 +362,7 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
     options.memory = memory;
     options.migrations = migrations;
     options.whole_graphs = whole_graphs;
+    options.hardware_clock = hardware_clock;
     opened = lp_the_gpu_session.backend != NULL ||
              lp_gpu_session_open(backend, &options,
                                  events > 0 ? (size_t)events : 0, why);
@@ -435,7 +437,7 @@ gpu_lost(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
     return PyLong_FromUnsignedLongLong(lost);
 }
 
-enum { MAX_NOTES = 8 };
+enum { MAX_NOTES = 32 };
 
 /* Sentences on what could not be recorded. */
 static PyObject *

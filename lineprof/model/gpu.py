@@ -504,6 +504,18 @@ def of_unknown_clock(gpu: Gpu) -> int:
     return sum(run.undated for run in gpu.runs)
 
 
+def allocated_by(gpu: Gpu) -> Mapping[str, int]:
+    """Return what each library allocated on devices (bytes), the largest first.
+
+    Without an entry for libraries that are not known.
+    """
+    sizes: dict[str, int] = defaultdict(int)
+    for one in gpu.sums:
+        if one.kind == ALLOC and one.name:
+            sizes[one.name] += one.bytes
+    return dict(sorted(sizes.items(), key=lambda item: (-item[1], item[0])))
+
+
 def kernels_of_lines(
     gpu: Gpu, *, kernel: KernelFilter = None, capture: bool = False, alone: bool = False
 ) -> Mapping[Key, Mapping[int, Kernels]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 CHOICES = ("auto", "off", "nvtx")
 RANGES = ("auto", "line", "func", "off")
+CLOCKS = ("software", "hardware")  # who gives the time stamps of a device's work
 GRAPHS = ("node", "graph")  # a record for each node of a graph, or one for all
 
 # Devices of the driver for servers and PCs, by their numbers and as the driver lists
@@ -36,15 +37,16 @@ _EVENTS = 1_000_000  # records that the timeline keeps, 74 bytes each
 class GpuOptions(
     namedtuple(
         "GpuOptions",
-        "choice calls memory migrations graphs events",
-        defaults=(None, None, None, None, None, None),
+        "choice calls memory migrations graphs clock events",
+        defaults=(None, None, None, None, None, None, None),
     )
 ):
     """Options of GPU recording; None takes the environment's variable, or the default.
 
     `choice` is one of `CHOICES`; `calls` are those of CUDA's API; `memory` records
     what is allocated and freed; `migrations` are those of managed memory; `graphs` is
-    one of `GRAPHS`; `events` is the number of records that are kept one by one.
+    one of `GRAPHS`, `clock` one of `CLOCKS`; `events` is the number of records that are
+    kept one by one.
     """
 
     __slots__ = ()
@@ -54,6 +56,7 @@ class GpuOptions(
     memory: bool | None  # LINEPROF_GPU_MEMORY, or off
     migrations: bool | None  # LINEPROF_UVM, or off
     graphs: str | None  # LINEPROF_CUDA_GRAPH, or node
+    clock: str | None  # LINEPROF_GPU_CLOCK, or software
     events: int | None  # LINEPROF_GPU_EVENTS, or a million
 
 
@@ -152,6 +155,7 @@ def open_gpu(core: ModuleType, given: GpuOptions | str | None) -> GpuStatus:
     options = given if isinstance(given, GpuOptions) else GpuOptions(given)
     word = wanted("LINEPROF_GPU", options.choice, CHOICES)
     graphs = wanted("LINEPROF_CUDA_GRAPH", options.graphs, GRAPHS)
+    clock = wanted("LINEPROF_GPU_CLOCK", options.clock, CLOCKS)
     if core.gpu_forked():
         _session.gpu = GpuStatus(
             "none",
@@ -159,7 +163,7 @@ def open_gpu(core: ModuleType, given: GpuOptions | str | None) -> GpuStatus:
             present=True,
         )
     elif _session.gpu is None or _session.gpu.backend == "none":
-        _session.gpu = _why_not(word) or _open(core, options, graphs)
+        _session.gpu = _why_not(word) or _open(core, options, graphs, clock)
     return _session.gpu
 
 
@@ -212,7 +216,7 @@ def _is_profiled_by_torch() -> bool:
         return False
 
 
-def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
+def _open(core: ModuleType, options: GpuOptions, graphs: str, clock: str) -> GpuStatus:
     from lineprof.recording.cupti_libraries import libraries  # noqa: PLC0415  # with a GPU
 
     try:
@@ -224,6 +228,7 @@ def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
             _is_on("LINEPROF_GPU_MEMORY", options.memory),
             _is_on("LINEPROF_UVM", options.migrations),
             graphs == "graph",
+            clock == "hardware",
             _events() if options.events is None else options.events,
         )
     except (OverflowError, ValueError) as error:  # a path or number that C cannot hold

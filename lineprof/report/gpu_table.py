@@ -8,6 +8,7 @@ from lineprof.errors import printable
 from lineprof.model.gpu import (
     BUSY_KINDS,
     GpuNumbers,
+    allocated_by,
     kernels_of_lines,
     missing_records,
     numbers_of_functions,
@@ -240,6 +241,7 @@ def gpu_footer(profile: Profile, options: Options) -> Iterator[str]:
     total = totals(gpu, kernel=matches)
     outside = unattributed(gpu, kernel=matches, capture=options.graph_origin)
     yield from _totals(total)
+    yield from _allocators(gpu)
     if options.kernel is not None and not total.kernels:
         yield f"No kernel's name matches {printable(options.kernel)!r}; try '*part*'"
     yield from _devices(profile)
@@ -279,6 +281,14 @@ def _totals(total: GpuNumbers) -> Iterator[str]:
             yield f"{what}: {_seconds(ns)}: {', '.join(each)}"
     if total.waits:
         yield f"Waiting for the GPU: {_seconds(total.wait_ns)} in {total.waits} calls"
+
+
+def _allocators(gpu: Gpu) -> Iterator[str]:
+    """Yield the libraries that allocated memory of devices."""
+    sizes = allocated_by(gpu)
+    shares = [f"{printable(name)} {size_text(size)}" for name, size in sizes.items()]
+    if shares:
+        yield f"Allocated on the GPU by: {listed(shares)}"
 
 
 def _devices(profile: Profile) -> Iterator[str]:

@@ -17,6 +17,7 @@ from lineprof.model.communication import line_mpi_ns
 from lineprof.model.gpu import (
     RECORD_COUNTS,
     GpuNumbers,
+    allocated_by,
     numbers_of_functions,
     numbers_of_lines,
     totals,
@@ -276,6 +277,7 @@ def _gpu_totals(gpu: Gpu) -> Fields | None:
         **{name: sum(getattr(run, name) for run in runs) for name in RECORD_COUNTS},
         "totals": fields(total),
         "unattributed": fields(rest),
+        "allocated_by": allocated_by(gpu),
         "devices": [
             {**device._asdict(), "attributes": dict(device.attributes)}
             for device in gpu.devices

@@ -104,12 +104,14 @@ def test_a_flag_overrides_a_variable(
 BAD: list[tuple[list[str], dict[str, str], int]] = [
     (["--gpu", "on"], {}, 2),
     (["--cuda-graph", "nodes"], {}, 2),
+    (["--gpu-clock", "sundial"], {}, 2),
     (["--uvm", "yes"], {}, 2),
     (["--gpu-events", "-1"], {}, 2),
     (["--gpu-events", "many"], {}, 2),
     (["--gpu-api=maybe"], {}, 2),
     ([], {"LINEPROF_GPU": "on"}, 1),
     ([], {"LINEPROF_CUDA_GRAPH": "nodes"}, 1),
+    ([], {"LINEPROF_GPU_CLOCK": "sundial"}, 1),
 ]
 
 
@@ -164,80 +166,6 @@ def test_more_kinds_are_recorded_if_asked_for(
     run = run_of(ran)
     assert run is not None
     assert lost(run) == (0, 0, 0, 0)
-
-
-ALL = ("--gpu-api", "--gpu-memory", "--uvm=on", "--cuda-graph=graph")
-WITH_ALL = USUAL | {"runtime", "driver", "alloc", "free", "migration", "graph"}
-SAYS = "says CUPTI_ERROR_UNKNOWN (999)"
-# By the call of CUPTI that fails: the kinds that are missing, and the sentence on it.
-REFUSED: dict[str, tuple[set[str], str]] = {
-    "cuptiActivityEnable/5": (
-        {"runtime"},
-        "calls of CUDA's runtime (--gpu-api) are not recorded",
-    ),
-    "cuptiActivityEnable/4": (
-        {"driver"},
-        "calls of CUDA's driver (--gpu-api) are not recorded",
-    ),
-    "cuptiActivityEnable/49": (
-        {"alloc", "free"},
-        "allocations of the device (--gpu-memory) are not recorded",
-    ),
-    "cuptiActivityEnable/51": (
-        {"graph"},
-        "graphs (--cuda-graph graph) are recorded node by node",
-    ),
-    "cuptiActivityEnable/25": (
-        {"migration"},
-        "migrations of managed memory (--uvm on) are not recorded",
-    ),
-    "cuptiEnableDomain/1": (
-        {"runtime", "driver"},
-        "calls of CUDA's API (--gpu-api) are not recorded",
-    ),
-    "cuptiEnableDomain/2": (
-        {"runtime", "driver"},
-        "calls of CUDA's API (--gpu-api) are not recorded",
-    ),
-}
-
-
-@pytest.mark.parametrize("fails", REFUSED)
-def test_a_refused_kind_of_record_costs_that_kind_alone(rig: Rig, fails: str) -> None:
-    """All other GPU numbers are there, and one line names the missing kind."""
-    missing, said = REFUSED[fails]
-    said = f"{said}: {fails.partition('/')[0]} {SAYS}"
-    ran = rig.kernprof(PROGRAM, *ALL, "-v", FAKE_CUPTI_FAIL=f"{fails}:999")
-    assert (ran.status, ran.err) == (0, f"kernprof: {said}\n")
-    assert kinds(ran) == WITH_ALL - missing
-    assert whole(ran).gpu_ns == 110
-    assert ran.stats().warnings == (said,)
-    run = run_of(ran)
-    assert run is not None
-    assert lost(run) == (0, 0, 0, 0)
-
-
-def test_each_refused_kind_of_record_has_its_line(rig: Rig) -> None:
-    fail = ",".join(f"{name}:999" for name in REFUSED if "Domain" not in name)
-    ran = rig.kernprof(PROGRAM, *ALL, "-v", FAKE_CUPTI_FAIL=fail)
-    assert ran.status == 0
-    assert len(ran.err.splitlines()) == len(fail.split(","))
-    assert kinds(ran) == USUAL
-    assert whole(ran).gpu_ns == 110
-
-
-@pytest.mark.parametrize("kind", [10, 1, 22, 2])
-def test_a_refused_kind_of_work_turns_gpu_columns_off(rig: Rig, kind: int) -> None:
-    """Sums of a device's time are of all its work, or there are none."""
-    knobs = {
-        "FAKE_CUPTI_FAIL": f"cuptiActivityEnable/{kind}",
-        "FROZEN_CLOCK_REALTIME": 1,
-    }
-    ran = rig.kernprof(PROGRAM, *ALL, **knobs).ok()
-    run = run_of(ran)
-    assert run is not None
-    reason = f"CUPTI can't be used: cuptiActivityEnable {SAYS}"
-    assert (run.backend, run.reason, kinds(ran)) == ("none", reason, set())
 
 
 API = """

@@ -16,7 +16,8 @@ FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 121 (12.1), 20 to 24, 26, 28, 13000
 FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: another tool is subscribed
 FAKE_CUPTI_HOLDER        the name of that tool, told by cuptiSubscribe_v2 (13.2 on)
 FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail; also
-                         cuptiActivityEnable/KIND and cuptiEnableDomain/DOMAIN
+                         cuptiActivityEnable/KIND, cuptiEnableDomain/DOMAIN,
+                         cuptiEnableCallback/DOMAIN/ID, cuptiActivitySetAttribute/NUMBER
 FAKE_CUPTI_DROP          one of so many records of the device is dropped
 FAKE_CUPTI_ZERO_TIMES    one of so many has no times
 FAKE_CUPTI_BUFFER_LIMIT  bytes of each buffer that are used
@@ -38,6 +39,7 @@ FAKE_CUPTI_STRICT        0: misuse is answered with an error, not by abort()
 FAKE_CUPTI_STUCK_MS      time after which a wait is called a deadlock (30000)
 FAKE_CUDA_DRIVER_VERSION what cuDriverGetVersion gives (13000, or what CUPTI needs)
 FAKE_CUDA_DEVICES        number of devices (2)
+FAKE_CUDA_CAPABILITY     major number of the devices' compute capability (9)
 FAKE_CUDA_FAIL           as FAKE_CUPTI_FAIL, for functions of the driver
 """
 
@@ -67,6 +69,7 @@ CUPTI = [
     "cupti/fake_cupti_fork.c",
     "cupti/fake_cupti_ids.c",
     "cupti/fake_cupti_names.c",
+    "cupti/fake_cupti_newer.c",
     "cupti/fake_cupti_records.c",
     "cupti/fake_cupti_version.c",
     "cupti/fake_cupti_worker.c",
@@ -82,8 +85,11 @@ SOURCES = {
 SINCE = {
     "cuptiGetErrorMessage": (12, 2),
     "cuptiGetGraphExecId": (12, 3),
+    "cuptiActivityEnableDeviceGraph": (12, 3),
     "cuptiActivityEnableDriverApi": (12, 5),
     "cuptiActivityEnableRuntimeApi": (12, 5),
+    "cuptiActivityEnableAllocationSource": (12, 6),
+    "cuptiActivityEnableHWTrace": (12, 8),
     "cuptiSubscribe_v2": (13, 0),
     "cuptiActivityEnable_v2": (13, 2),
     "cuptiActivityGetEnabledKinds": (13, 2),
@@ -132,6 +138,9 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_graph_launch": [COUNT, COUNT],
     "fk_graph_of_children": [COUNT, COUNT],
     "fk_graph_destroy": [COUNT],
+    "fk_graph_update": [COUNT, COUNT],
+    "fk_graph_launch_by_device": [COUNT, COUNT, COUNT],
+    "fk_allocator": [TEXT],
     "fk_at": [TIME],
     "fk_on_wait": [ctypes.c_void_p],
     "fk_wait_really": [COUNT],
@@ -145,6 +154,7 @@ RESULTS: dict[str, object] = {
     "fk_through": None,
     "fk_malloc": TIME,
     "fk_as": None,
+    "fk_allocator": None,
     "fk_at": None,
     "fk_on_wait": None,
     "fk_wait_really": None,

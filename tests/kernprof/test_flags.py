@@ -92,6 +92,7 @@ def parsed(line: str) -> dict[str, object]:
         ("--no-gpu-memory", {"gpu_memory": False}),
         ("--gpu-events 9", {"gpu_events": 9}),
         ("--cuda-graph=node", {"cuda_graph": "node"}),
+        ("--gpu-clock hardware", {"gpu_clock": "hardware"}),
         ("--uvm off", {"uvm": False}),
         ("--memory", {"memory": True}),
         ("--no-memory", {"memory": False}),

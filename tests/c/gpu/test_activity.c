@@ -289,6 +289,50 @@ a_graph_node_has_its_capture_path(void)
     tear_down(activity);
 }
 
+/* A graph that was updated has the nodes of before. */
+static void
+the_source_of_a_graph_node_goes_before_the_node(void)
+{
+    lp_activity *activity = set_up(10);
+    lp_record record = kernel(7, 100, 130);
+
+    lp_graph_nodes_insert(&activity->graph_nodes, 55, 4);
+    lp_graph_nodes_insert(&activity->graph_nodes, 56, LP_NO_PATH);
+    open_call(activity, 7, 3);
+    record.node = 55;
+    record.source_node = 57; /* unknown */
+    lp_activity_add_record(activity, &record);
+    CHECK(sum_of(activity, 3, LP_KERNEL).key.origin == 4);
+    record.source_node = 56; /* captured by no line */
+    lp_activity_add_record(activity, &record);
+    CHECK(activity->sums.n == 2 && activity->sums.sums[1].key.origin == 0);
+    tear_down(activity);
+}
+
+static void
+graphs_of_the_device_have_the_path_of_their_launcher(void)
+{
+    lp_activity *activity = set_up(10);
+    lp_record record = {.kind = LP_GRAPH,
+                        .by_device = true,
+                        .launcher = 12,
+                        .start = 10,
+                        .end = 40};
+
+    lp_activity_launch_graph(activity, 12, 3);
+    lp_activity_launch_graph(activity, 12, 3);
+    lp_activity_add_record(activity, &record);
+    CHECK(sum_of(activity, 3, LP_GRAPH).ns == 30);
+    lp_activity_launch_graph(activity, 12, 4);
+    lp_activity_launch_graph(activity, 12, 4);
+    lp_activity_add_record(activity, &record);
+    record.launcher = 13;
+    lp_activity_add_record(activity, &record);
+    CHECK(sum_of(activity, LP_NO_PATH, LP_GRAPH).count == 2);
+    CHECK(activity->unknown == 0 && activity->unjoined == 0);
+    tear_down(activity);
+}
+
 static void
 only_copies_that_blocked_their_thread_are_waits(void)
 {
@@ -434,6 +478,8 @@ main(void)
     allocations_take_no_time();
     migrations_keep_no_device_busy();
     a_graph_node_has_its_capture_path();
+    the_source_of_a_graph_node_goes_before_the_node();
+    graphs_of_the_device_have_the_path_of_their_launcher();
     only_copies_that_blocked_their_thread_are_waits();
     a_wait_counts_whatever_its_record();
     devices_beyond_the_max_are_summed();

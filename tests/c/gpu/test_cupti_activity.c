@@ -319,10 +319,88 @@ allocations_of_every_version(void)
     CHECK(!read_and_free(an_allocation(77, 120), &read));
 }
 
+/* Fields that a release added are read from it on. */
+static void
+check_node(uint32_t kind, size_t size, uint32_t version, size_t node,
+           size_t launcher, size_t source)
+{
+    unsigned char *record = garbage(kind, size);
+    lp_record read;
+
+    lp_cupti.version = version;
+    put64(record, node, 55);
+    if (launcher < size) {
+        put8(record, launcher, 1);
+    }
+    if (source < size) {
+        put64(record, source, 77);
+    }
+    CHECK(read_and_free(record, &read) && read.node == 55);
+    CHECK(read.by_device == (version >= 130000));
+    CHECK(read.source_node == (version >= 130400 ? 77 : 0));
+    lp_cupti.version = 0;
+}
+
+static void
+sources_and_launchers_of_graph_nodes(void)
+{
+    check_node(10, 208, 28, 144, 208, 240);
+    check_node(10, 216, 130001, 144, 208, 240);
+    check_node(10, 232, 130301, 144, 208, 240);
+    check_node(10, 248, 130400, 144, 208, 240);
+    check_node(1, 96, 28, 64, 84, 104);
+    check_node(1, 96, 130001, 64, 84, 104);
+    check_node(1, 112, 130401, 64, 84, 104);
+    check_node(2, 88, 28, 64, 84, 96);
+    check_node(2, 88, 130001, 64, 84, 96);
+    check_node(2, 104, 130401, 64, 84, 96);
+}
+
+static void
+graphs_that_the_device_launches(void)
+{
+    unsigned char *record = garbage(53, 56);
+    lp_record read;
+
+    put32(record, 4, 3);
+    put64(record, 8, 70);
+    put64(record, 16, 90);
+    put32(record, 28, 12);
+    put32(record, 36, 1);
+    put64(record, 40, 7);
+    CHECK(read_and_free(record, &read));
+    CHECK(read.kind == LP_GRAPH && read.by_device && read.launcher == 12);
+    CHECK(read.start == 70 && read.end == 90 && read.correlation == 0);
+    CHECK(read.device == 3 && read.context == 1 && read.stream == 7);
+}
+
+static void
+check_source(const char *path, const char *expected)
+{
+    unsigned char *record = an_allocation(1, 128);
+    lp_record read;
+
+    memcpy(record + 120, &path, sizeof(path));
+    CHECK(read_and_free(record, &read));
+    CHECK(expected == NULL ? read.name == NULL
+                           : strcmp(read.name, expected) == 0);
+}
+
+static void
+libraries_that_allocate(void)
+{
+    lp_cupti.memory_sources = true;
+    check_source("/opt/pool/libpool.so", "libpool.so");
+    check_source("libpool.so", "libpool.so");
+    check_source(NULL, NULL);
+    lp_cupti.memory_sources = false;
+    check_source("/opt/pool/libpool.so", NULL);
+}
+
 static void
 other_kinds_are_not_read(void)
 {
-    static const uint32_t ours[] = {1, 2, 3, 4, 5, 10, 22, 25, 49, 51};
+    static const uint32_t ours[] = {1, 2, 3, 4, 5, 10, 22, 25, 49, 51, 53};
     size_t next = 0;
     lp_record read;
 
@@ -366,6 +444,9 @@ main(void)
     whole_graphs_of_every_version();
     migrations_of_every_version();
     allocations_of_every_version();
+    sources_and_launchers_of_graph_nodes();
+    graphs_that_the_device_launches();
+    libraries_that_allocate();
     other_kinds_are_not_read();
     time_stamps_are_converted_to_the_clock();
     return check_failures;

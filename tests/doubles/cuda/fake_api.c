@@ -17,6 +17,7 @@ enum { SHARED, DRIVERS, RUNTIMES };
 
 static _Thread_local fk_api_call *innermost;
 static _Thread_local fk_parameter next[2];
+static _Thread_local const void *next_handle;
 static _Atomic uint32_t last_correlation;
 static _Atomic uint64_t cost; /* ns of every call, spent by the waiter */
 static int ids;
@@ -46,6 +47,10 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
                           .symbol = symbol,
                           .context = fk_current()};
     memset(call->parameters, GARBAGE, sizeof call->parameters);
+    if (domain == FK_DRIVER && next_handle) {
+        memcpy(call->parameters, &next_handle, sizeof next_handle);
+        next_handle = NULL;
+    }
     if (domain == FK_DRIVER) {
         for (size_t i = 0; i < 2; i++) {
             if (next[i].place) {
@@ -76,6 +81,12 @@ fk_pass_parameters(fk_parameter one, fk_parameter other)
 {
     next[0] = one;
     next[1] = other;
+}
+
+void
+fk_pass_handle(const void *handle)
+{
+    next_handle = handle;
 }
 
 int
@@ -146,7 +157,8 @@ void
 fk_correlate(fk_work *work)
 {
     fk_api_call *call = innermost;
-    if (!call) {
+    if (!call || work->by_device) {
+        work->correlation = 0;
         return;
     }
     fk_api_call *outermost = call->outer ? call->outer : call;

@@ -24,6 +24,8 @@ static native_thread *running; /* under fk_lock */
 
 /* --- memory ---------------------------------------------------------- */
 
+static const char *_Atomic library; /* that allocates */
+
 static void
 tell_memory(fk_context *context, uint32_t operation, const allocation *memory)
 {
@@ -34,6 +36,7 @@ tell_memory(fk_context *context, uint32_t operation, const allocation *memory)
                     .context = context->uid,
                     .address = memory->address,
                     .bytes = memory->bytes,
+                    .name = library,
                     .start = fk_now()};
     work.end = work.start;
     fk_correlate(&work);
@@ -54,6 +57,12 @@ take(uint64_t address)
     }
     pthread_mutex_unlock(&fk_lock);
     return found;
+}
+
+void
+fk_allocator(const char *path)
+{
+    library = fk_intern(path);
 }
 
 /* Return an address, 0 on failure. */

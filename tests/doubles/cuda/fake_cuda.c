@@ -25,7 +25,7 @@ static const struct {
     {37, 6144},     /* GLOBAL_MEMORY_BUS_WIDTH */
     {38, 62914560}, /* L2_CACHE_SIZE */
     {39, 2048},     /* MAX_THREADS_PER_MULTIPROCESSOR */
-    {75, 9},        /* COMPUTE_CAPABILITY_MAJOR */
+    {75, 9},        /* COMPUTE_CAPABILITY_MAJOR, or FAKE_CUDA_CAPABILITY */
     {76, 0},        /* COMPUTE_CAPABILITY_MINOR */
     {81, 233472},   /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
     {82, 65536},    /* MAX_REGISTERS_PER_MULTIPROCESSOR */
@@ -159,6 +159,12 @@ cuInit(unsigned flags)
 }
 
 int
+fk_capability(void)
+{
+    return (int)fk_env("FAKE_CUDA_CAPABILITY", 9);
+}
+
+int
 cuDriverGetVersion(int *version)
 {
     fk_api_call call;
@@ -228,7 +234,7 @@ cuDeviceGetAttribute(int *value, int attribute, int device)
         result = CUDA_ERROR_INVALID_VALUE;
     }
     if (!result) {
-        *value = attributes[i].value;
+        *value = attribute == 75 ? fk_capability() : attributes[i].value;
     }
     return fk_end(&call, result);
 }

@@ -65,6 +65,8 @@ typedef struct {
 
 /* Set parameters of this thread's next driver call; others are garbage. */
 void fk_pass_parameters(fk_parameter one, fk_parameter other);
+/* The same for the first of them. */
+void fk_pass_handle(const void *handle);
 void fk_correlate(fk_work *work);  /* with the open call */
 void fk_tell(const fk_work *work); /* the tool, if there is one */
 void fk_resource(uint32_t cbid, fk_context *context,
@@ -134,6 +136,7 @@ FK_EXPORT int fk_memcpy_batch(int stream, int count, uint64_t bytes,
                               uint64_t ns);
 FK_EXPORT int fk_primary_reset(void);
 FK_EXPORT uint64_t fk_malloc(uint64_t bytes);
+FK_EXPORT void fk_allocator(const char *library); /* of all allocations */
 FK_EXPORT int fk_free(uint64_t address);
 FK_EXPORT int fk_managed_migration(int direction, uint64_t bytes, uint64_t ns);
 FK_EXPORT int fk_profiler_start(void);
@@ -147,6 +150,8 @@ FK_EXPORT int fk_graph_instantiate(int graph);
 FK_EXPORT int fk_graph_launch(int exec, int stream);
 FK_EXPORT int fk_graph_of_children(int child, int times); /* 0: failed */
 FK_EXPORT int fk_graph_destroy(int graph);
+FK_EXPORT int fk_graph_update(int exec, int graph);
+FK_EXPORT int fk_graph_launch_by_device(int exec, int launcher, int stream);
 
 FK_EXPORT void fk_at(uint64_t start);
 FK_EXPORT void fk_on_wait(void (*waiter)(uint64_t ns));

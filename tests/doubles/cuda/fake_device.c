@@ -103,6 +103,15 @@ fk_context_new(uint32_t device)
     return context;
 }
 
+int
+fk_has_context(void)
+{
+    pthread_mutex_lock(&fk_lock);
+    bool found = contexts != NULL;
+    pthread_mutex_unlock(&fk_lock);
+    return found;
+}
+
 fk_context *
 fk_context_of(uint32_t uid)
 {

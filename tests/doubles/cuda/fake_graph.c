@@ -189,37 +189,85 @@ fk_graph_instantiate(int graph)
     return made ? (int)made->handle.id : 0;
 }
 
-/* Run the nodes of a graph in sequence on a stream. */
+/* Run the nodes of a graph in sequence on a stream; `whole` is its record. */
+static void
+run(fk_graph *graph, fk_context *context, fk_stream *queue, fk_work whole)
+{
+    whole.graph = (uint32_t)graph->handle.id;
+    whole.device = context->device;
+    whole.context = context->uid;
+    whole.stream = queue->id;
+    whole.queue = queue;
+    fk_correlate(&whole);
+    for (node *one = graph->nodes; one; one = one->next) {
+        fk_work work = one->work;
+        work.by_device = whole.by_device;
+        fk_queue(context, queue, &work, one->ns);
+        whole.start = whole.start ? whole.start : work.start;
+        whole.end = work.end;
+        whole.number = work.number;
+        fk_at(one->next ? work.end : 0); /* no gap between nodes */
+    }
+    if (graph->nodes) {
+        fk_tell(&whole);
+    }
+}
+
 int
 fk_graph_launch(int exec, int stream)
 {
     fk_layers call;
+    fk_graph *graph = graph_of(exec, true);
+    fk_pass_handle(graph);
     int result = fk_enter(&call, 311 /* cudaGraphLaunch */,
                           514 /* cuGraphLaunch */, NULL);
-    fk_graph *graph = graph_of(exec, true);
     if (!result && !graph) {
         result = CUDA_ERROR_INVALID_HANDLE;
     }
     if (!result) {
-        fk_stream *queue = fk_stream_of(call.context, stream);
-        fk_work whole = {.kind = FK_GRAPH,
-                         .graph = (uint32_t)graph->handle.id,
-                         .device = call.context->device,
-                         .context = call.context->uid,
-                         .stream = queue->id,
-                         .queue = queue};
-        fk_correlate(&whole);
-        for (node *one = graph->nodes; one; one = one->next) {
-            fk_work work = one->work;
-            fk_queue(call.context, queue, &work, one->ns);
-            whole.start = whole.start ? whole.start : work.start;
-            whole.end = work.end;
-            whole.number = work.number;
-            fk_at(one->next ? work.end : 0); /* no gap between nodes */
-        }
-        if (graph->nodes) {
-            fk_tell(&whole);
-        }
+        fk_work whole = {.kind = FK_GRAPH};
+        run(graph, call.context, fk_stream_of(call.context, stream), whole);
+    }
+    return fk_leave(&call, result);
+}
+
+/* Run a graph as if another one, which runs on the device, launched it. */
+int
+fk_graph_launch_by_device(int exec, int launcher, int stream)
+{
+    fk_graph *graph = graph_of(exec, true);
+    fk_context *context = fk_current();
+    if (!graph || !context) {
+        return CUDA_ERROR_INVALID_HANDLE;
+    }
+    fk_work whole = {.kind = FK_DEVICE_GRAPH,
+                     .by_device = true,
+                     .launcher = (uint32_t)launcher};
+    run(graph, context, fk_stream_of(context, stream), whole);
+    return CUDA_SUCCESS;
+}
+
+/* Have an instantiated graph do the work of another graph, which has as many
+ * nodes: its own nodes stay, and no tool is told of any. */
+int
+fk_graph_update(int exec, int updated)
+{
+    fk_layers call;
+    int result = fk_enter(&call, 0, 696 /* cuGraphExecUpdate_v2 */, NULL);
+    fk_graph *graph = graph_of(exec, true), *from = graph_of(updated, false);
+    if (!result && (!graph || !from)) {
+        result = CUDA_ERROR_INVALID_HANDLE;
+    }
+    node *source = result ? NULL : from->nodes;
+    for (node *one = result ? NULL : graph->nodes; one && source;
+         one = one->next, source = source->next) {
+        fk_work before = one->work;
+        one->original = source;
+        one->ns = source->ns;
+        one->work = source->work;
+        one->work.node = before.node;
+        one->work.graph = before.graph;
+        one->work.original = source->handle.id;
     }
     return fk_leave(&call, result);
 }

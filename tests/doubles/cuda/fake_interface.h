@@ -20,14 +20,15 @@ enum {
     FK_RUNTIME = 2,  /* CUPTI_CB_DOMAIN_RUNTIME_API */
     FK_RESOURCE = 3, /* CUPTI_CB_DOMAIN_RESOURCE */
 
-    FK_MEMCPY = 1,     /* CUPTI_ACTIVITY_KIND_MEMCPY */
-    FK_MEMSET = 2,     /* ..._MEMSET */
-    FK_KERNEL = 10,    /* ..._CONCURRENT_KERNEL; 3 is ..._KERNEL */
-    FK_PEER_COPY = 22, /* ..._MEMCPY2 */
-    FK_MIGRATION = 25, /* ..._UNIFIED_MEMORY_COUNTER */
-    FK_SYNC = 38,      /* ..._SYNCHRONIZATION */
-    FK_MEMORY = 49,    /* ..._MEMORY2 */
-    FK_GRAPH = 51,     /* ..._GRAPH_TRACE */
+    FK_MEMCPY = 1,        /* CUPTI_ACTIVITY_KIND_MEMCPY */
+    FK_MEMSET = 2,        /* ..._MEMSET */
+    FK_KERNEL = 10,       /* ..._CONCURRENT_KERNEL; 3 is ..._KERNEL */
+    FK_PEER_COPY = 22,    /* ..._MEMCPY2 */
+    FK_MIGRATION = 25,    /* ..._UNIFIED_MEMORY_COUNTER */
+    FK_SYNC = 38,         /* ..._SYNCHRONIZATION */
+    FK_MEMORY = 49,       /* ..._MEMORY2 */
+    FK_GRAPH = 51,        /* ..._GRAPH_TRACE */
+    FK_DEVICE_GRAPH = 53, /* ..._DEVICE_GRAPH_TRACE */
 
     FK_STREAMS = 64, /* of a context */
     FK_FIRST_STREAM = 7,
@@ -87,7 +88,8 @@ typedef struct fk_work {
     fk_stream *queue; /* NULL: done when reported */
     uint64_t number;  /* in its queue */
     uint64_t start, end, bytes;
-    const char *name; /* lives as long as the process */
+    const char *name; /* of a kernel, or of the library that allocates memory;
+                         lives as long as the process */
     int32_t grid[3], block[3];
     uint32_t static_smem, dynamic_smem;
     uint16_t registers;
@@ -97,6 +99,8 @@ typedef struct fk_work {
     uint32_t graph;    /* id; 0: none */
     uint64_t node;     /* id of the node that ran; 0: none */
     uint64_t original; /* id of the node that was captured */
+    uint32_t launcher; /* id of the graph that launched this graph */
+    bool by_device;    /* the device launched the graph, without a call */
     uint64_t address;
 } fk_work;
 
@@ -115,6 +119,8 @@ FK_EXPORT void fk_attach(const fk_tool *tool); /* borrowed for ever */
 FK_EXPORT void fk_shift(int64_t ns);           /* the clock was changed */
 FK_EXPORT int fk_driver_version(void);
 FK_EXPORT int fk_is_initialized(void); /* by cuInit */
+FK_EXPORT int fk_capability(void);     /* of the devices: the major number */
+FK_EXPORT int fk_has_context(void);
 
 /* fake_env.c, in both libraries. */
 uint64_t fk_env(const char *name, uint64_t otherwise);

@@ -138,6 +138,26 @@ attach(void)
     return true;
 }
 
+bool
+fk_any_kind(void)
+{
+    pthread_mutex_lock(&lock);
+    bool any = any_kind;
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+int
+fk_driver(const char *function)
+{
+    void *driver = open_driver();
+    int (*call)(void) = NULL;
+    if (driver) {
+        *(void **)&call = dlsym(driver, function);
+    }
+    return call ? call() : 0;
+}
+
 static bool
 has_driver(void)
 {
@@ -193,6 +213,7 @@ cuptiGetResultString(int result, const char **text)
     *text = result == 0    ? "CUPTI_SUCCESS"
             : result == 14 ? "CUPTI_ERROR_NOT_COMPATIBLE"
             : result == 15 ? "CUPTI_ERROR_NOT_INITIALIZED"
+            : result == 27 ? "CUPTI_ERROR_NOT_SUPPORTED"
             : result == 29 ? "CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_ON_DEVICE"
             : result == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
             : result == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
@@ -399,15 +420,20 @@ cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
     return result;
 }
 
-/* Attributes are accepted and have no effect.  That of buffers for each thread
- * exists since 12.3, and is on since 13.0 unless it is set. */
+/* Most attributes are accepted and have no effect.  That of buffers for each
+ * thread exists since 12.3, and is on since 13.0 unless it is set. */
 static int
 check_attribute(const char *function, uint32_t attribute, const size_t *size,
                 const void *value)
 {
     uint32_t version = fk_release_now()->version;
     int result = fk_check_driver(function);
-    bool known = attribute != THREAD_BUFFERS || version >= 21;
+    bool known = fk_is_newer_attribute(attribute)
+                     ? version >= 130200
+                     : attribute != THREAD_BUFFERS || version >= 21;
+    if (!result) {
+        result = fk_check_number(function, attribute);
+    }
     bool fits = size && value && *size > 0;
     return result || (known && fits) ? result : CUPTI_ERROR_INVALID_PARAMETER;
 }
@@ -417,6 +443,9 @@ cuptiActivitySetAttribute(uint32_t attribute, size_t *size, void *value)
 {
     int result =
         check_attribute("cuptiActivitySetAttribute", attribute, size, value);
+    if (!result && fk_is_newer_attribute(attribute)) {
+        return fk_set_newer(attribute, *(uint8_t *)value);
+    }
     if (result || attribute != THREAD_BUFFERS) {
         return result;
     }

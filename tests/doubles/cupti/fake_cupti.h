@@ -25,6 +25,7 @@ enum {
     FK_KERNEL_SERIAL = 3, /* CUPTI_ACTIVITY_KIND_KERNEL */
     FK_API_DRIVER = 4,    /* ..._DRIVER */
     FK_API_RUNTIME = 5,   /* ..._RUNTIME */
+    FK_STATE = 6,         /* CUPTI_CB_DOMAIN_STATE */
     FK_KINDS = 64,
     FK_DOMAINS = 7,
     FK_CBIDS = 1024,
@@ -68,6 +69,19 @@ void fk_fork_wait(void);
 extern const fk_tool fk_cupti_tool;
 uint64_t fk_cupti_now(void); /* ns, of the client's clock if there is one */
 uint64_t fk_cupti_own_clock(void); /* ns, of the library's */
+
+/* --- fake_cupti_newer.c ---------------------------------------------- */
+
+extern _Atomic bool fk_hardware_clock, fk_device_graphs, fk_memory_sources;
+bool fk_is_newer_attribute(uint32_t attribute);
+int fk_set_newer(uint32_t attribute, uint8_t on);
+void fk_check_hardware(void); /* CUDA is initialised */
+void fk_tell_state(uint32_t cbid, int result);
+
+/* --- fake_cupti.c: state of the driver ------------------------------- */
+
+bool fk_any_kind(void);              /* was ever enabled */
+int fk_driver(const char *function); /* result of a function of fake_cuda */
 
 /* --- fake_cupti_names.c ---------------------------------------------- */
 

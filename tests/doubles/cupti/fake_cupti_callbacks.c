@@ -2,6 +2,7 @@
 #include "cupti/fake_cupti.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -149,6 +150,19 @@ on_resource(uint32_t cbid, fk_context *context, const fk_graph_data *graph)
         fk_worker_knows(context->uid);
     }
     tell(FK_RESOURCE, cbid, &data);
+    if (cbid == 5) { /* CUPTI_CBID_RESOURCE_CU_INIT_FINISHED */
+        fk_check_hardware();
+    }
+}
+
+void
+fk_tell_state(uint32_t cbid, int result)
+{
+    struct { /* CUpti_StateData */
+        int result;
+        const char *message;
+    } data = {result, NULL};
+    tell(FK_STATE, cbid, &data);
 }
 
 static void
@@ -162,6 +176,16 @@ on_work(const fk_work *work)
     bool copies = work->kind == FK_MEMCPY || work->kind == FK_PEER_COPY;
     if (!work->bytes && (copies || work->kind == FK_MEMSET) &&
         fk_env("FAKE_CUPTI_NO_EMPTY", 0)) {
+        return;
+    }
+    if (work->by_device &&
+        !(fk_device_graphs && (fk_kinds[FK_GRAPH] || fk_hardware_clock))) {
+        return;
+    }
+    if (work->kind == FK_DEVICE_GRAPH) { /* it is not enabled by itself */
+        if (fk_kinds[FK_GRAPH]) {
+            fk_worker_add(&kept);
+        }
         return;
     }
     /* Return whether graphs are recorded as a whole, not node by node. */
@@ -250,6 +274,11 @@ cuptiEnableCallback(uint32_t enable, struct subscriber *subscriber,
                     uint32_t domain, uint32_t cbid)
 {
     int result = may_enable("cuptiEnableCallback", subscriber);
+    char name[64];
+    snprintf(name, sizeof name, "cuptiEnableCallback/%u", (unsigned)domain);
+    if (!result && enable) {
+        result = fk_check_number(name, cbid);
+    }
     if (!result && (!cbid || cbid >= cbids_of(domain))) {
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }

@@ -65,6 +65,8 @@ fk_record_size(uint32_t kind)
         return release->memory;
     case FK_GRAPH:
         return release->graph;
+    case FK_DEVICE_GRAPH:
+        return release->version >= 26 ? 56 : 0;
     default:
         return 0;
     }
@@ -93,6 +95,9 @@ write_kernel(uint8_t *at, const fk_work *work, const char *name)
     put64(at, 128, 0);
     put64(at, 144, work->node);
     put32(at, 156, work->graph);
+    if (fk_release_now()->kernel >= 216) { /* isDeviceLaunched */
+        put8(at, 208, work->by_device);
+    }
     if (fk_release_now()->kernel >= 248) { /* sourceGraphId, ...NodeId */
         put32(at, 232, work->graph);
         put64(at, 240, work->original);
@@ -125,6 +130,13 @@ write_copy(uint8_t *at, const fk_work *work)
     put32(at, 48, work->runtime_correlation);
     put64(at, 64, work->node);
     put32(at, 72, work->graph);
+    if (fk_release_now()->copy >= 96) {
+        put8(at, 84, work->by_device);
+    }
+    if (fk_release_now()->copy >= 112) { /* as in a kernel's record */
+        put32(at, 96, work->graph);
+        put64(at, 104, work->original);
+    }
 }
 
 /* CUpti_ActivityMemset4, 5 */
@@ -143,6 +155,13 @@ write_memset(uint8_t *at, const fk_work *work)
     put16(at, 50, work->target);
     put64(at, 64, work->node);
     put32(at, 72, work->graph);
+    if (fk_release_now()->version >= 130000) {
+        put8(at, 84, work->by_device);
+    }
+    if (fk_release_now()->memset >= 104) {
+        put32(at, 88, work->graph);
+        put64(at, 96, work->original);
+    }
 }
 
 /* CUpti_ActivityAPI; the thread is in peer, the result in address */
@@ -190,6 +209,9 @@ write_memory(uint8_t *at, const fk_work *work)
     put32(at, 56, work->context);
     put64(at, 64, 0); /* name */
     put32(at, 72, 0); /* isAsync */
+    if (fk_memory_sources && fk_release_now()->memory >= 128) {
+        put64(at, 120, (uintptr_t)work->name); /* source */
+    }
 }
 
 /* CUpti_ActivitySynchronization, 2 */
@@ -216,6 +238,20 @@ write_graph(uint8_t *at, const fk_work *work)
     put32(at, 28, work->graph);
     put32(at, 32, work->context);
     put32(at, 36, work->stream);
+}
+
+/* CUpti_ActivityDeviceGraphTrace */
+static void
+write_device_graph(uint8_t *at, const fk_work *work)
+{
+    put32(at, 4, work->device);
+    put64(at, 8, work->start);
+    put64(at, 16, work->end);
+    put32(at, 24, work->graph);
+    put32(at, 28, work->launcher);
+    put32(at, 32, 1); /* fire and forget */
+    put32(at, 36, work->context);
+    put64(at, 40, work->stream);
 }
 
 void
@@ -246,6 +282,9 @@ fk_record_write(uint8_t *at, const fk_work *work, const char *name)
         break;
     case FK_GRAPH:
         write_graph(at, work);
+        break;
+    case FK_DEVICE_GRAPH:
+        write_device_graph(at, work);
         break;
     default:
         write_kernel(at, work, name);

@@ -91,9 +91,13 @@ def successors(theirs: str, header: str) -> list[str]:
     return sorted(name for name in found if int(name[len(family) :] or 1) >= minimum)
 
 
-def assertions(ours: Ours, header: str) -> Iterator[str]:
+def assertions(
+    ours: Ours, header: str, release: tuple[int, ...] = NEWEST
+) -> Iterator[str]:
     """Yield static assertions in C that our declarations agree with the headers."""
     for struct, (theirs, names) in ours.structs.items():
+        if release < SINCE.get(struct, OLDEST):
+            continue
         for name in successors(theirs, header):
             for field in names:
                 other = counterpart(struct, field)
@@ -182,7 +186,7 @@ def missing(ours: Ours, header: str, release: tuple[int, ...]) -> list[str]:
     return wrong + [
         f"there is no {name}"
         for name, optional in ours.functions.items()
-        if not optional and not re.search(rf"\b{name}\(", header)
+        if not optional and not re.search(rf"\b{name} ?\(", header)
     ]
 
 
@@ -262,7 +266,7 @@ def check(version: Version, runtime: Version | None, ours: Ours) -> list[str]:
         for part in PARTS
         for file in include.glob(f"cupti_{part}.h")
     )
-    lines = [*assertions(ours, header), *limits()]
+    lines = [*assertions(ours, header, version.release), *limits()]
     lines += double.assertions(version.release, header)
     types = list(signatures.assertions(signatures.ours(), header))
     meta = (include / META).read_text(encoding="utf-8", errors="replace")
@@ -282,7 +286,7 @@ def check(version: Version, runtime: Version | None, ours: Ours) -> list[str]:
     optional = [
         name.replace("cupti", "").replace("Activity", "")
         for name, may_lack in ours.functions.items()
-        if may_lack and not re.search(rf"\b{name}\(", header)
+        if may_lack and not re.search(rf"\b{name} ?\(", header)
     ]
     verdict = "fits" if not wrong else f"{len(wrong)} wrong"
     row = f"{version.number:10} {newest:9} {at:6} {len(lines) - at:6} {len(types):6}"

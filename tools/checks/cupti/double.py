@@ -56,7 +56,7 @@ def wrong_functions(release: tuple[int, ...], header: str) -> list[str]:
     wrong = []
     for name in sorted(_functions()):
         emulated = release >= since.get(name, (0,))
-        if emulated != bool(re.search(rf"\b{name}\(", header)):
+        if emulated != bool(re.search(rf"\b{name} ?\(", header)):
             fault = "is in the double" if emulated else "should be in the double"
             wrong.append(f"{name} {fault}")
     return wrong

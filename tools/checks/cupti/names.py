@@ -16,6 +16,7 @@ COMMON = {
     "correlation": "correlationId",
     "graph_node": "graphNodeId",
     "pad": "",
+    "before": "",
     "reserved": "",
 }
 FIELDS: dict[str, dict[str, str]] = {
@@ -39,6 +40,12 @@ FIELDS: dict[str, dict[str, str]] = {
         "attributes": "",
         "more": "",
     },
+    "lp_cupti_kernel_launcher": {"by_device": "isDeviceLaunched"},
+    "lp_cupti_kernel_source": {"source_node": "sourceGraphNodeId"},
+    "lp_cupti_memcpy_launcher": {"by_device": "isDeviceLaunched"},
+    "lp_cupti_memcpy_source": {"source_node": "sourceGraphNodeId"},
+    "lp_cupti_memset_launcher": {"by_device": "isDeviceLaunched"},
+    "lp_cupti_memset_source": {"source_node": "sourceGraphNodeId"},
     "lp_cupti_memcpy": {
         "copy_kind": "copyKind",
         "source": "srcKind",
@@ -62,6 +69,16 @@ FIELDS: dict[str, dict[str, str]] = {
         "status": "returnValue",
     },
     "lp_cupti_graph": {"graph": "graphId"},
+    "lp_cupti_device_graph": {
+        "graph": "graphId",
+        "launcher": "launcherGraphId",
+        "mode": "deviceLaunchMode",
+    },
+    "lp_cupti_memory_source": {"source": "source"},
+    "lp_cupti_state_data": {
+        "result": "notification.result",
+        "message": "notification.message",
+    },
     "lp_cupti_uvm": {
         "counter": "counterKind",
         "address": "address",
@@ -105,7 +122,19 @@ FIELDS: dict[str, dict[str, str]] = {
         "holder_size": "oldSubscriberSize",
     },
 }
-SINCE = {"lp_cupti_subscription": (13, 0)}  # structs that older headers lack
+# Structs, or fields of them, that older headers lack.
+SINCE = {
+    "lp_cupti_subscription": (13, 0),
+    "lp_cupti_kernel_launcher": (13, 0),
+    "lp_cupti_kernel_source": (13, 4),
+    "lp_cupti_memcpy_launcher": (13, 0),
+    "lp_cupti_memcpy_source": (13, 4),
+    "lp_cupti_memset_launcher": (13, 0),
+    "lp_cupti_memset_source": (13, 4),
+    "lp_cupti_device_graph": (12, 8),
+    "lp_cupti_memory_source": (12, 6),
+    "lp_cupti_state_data": (12, 2),
+}
 
 # Our enumerators, and NVIDIA's.
 KIND, RESOURCE = "CUPTI_ACTIVITY_KIND_", "CUPTI_CBID_RESOURCE_"
@@ -119,6 +148,8 @@ VALUES = {
     "LP_CUPTI_UVM_NOT_ON_DEVICE": f"{UVM_REFUSED}_ON_DEVICE",
     "LP_CUPTI_UVM_NOT_ON_NON_P2P": f"{UVM_REFUSED}_ON_NON_P2P_DEVICES",
     "LP_CUPTI_UVM_NOT_WITH_MPS": f"{UVM_REFUSED}_WITH_MPS",
+    "LP_CUPTI_INVALID_PARAMETER": "CUPTI_ERROR_INVALID_PARAMETER",
+    "LP_CUPTI_NOT_SUPPORTED": "CUPTI_ERROR_NOT_SUPPORTED",
     "LP_CUPTI_NOT_INITIALIZED": "CUPTI_ERROR_NOT_INITIALIZED",
     "LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED": (
         "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
@@ -126,6 +157,9 @@ VALUES = {
     "LP_CUPTI_DOMAIN_DRIVER_API": "CUPTI_CB_DOMAIN_DRIVER_API",
     "LP_CUPTI_DOMAIN_RUNTIME_API": "CUPTI_CB_DOMAIN_RUNTIME_API",
     "LP_CUPTI_DOMAIN_RESOURCE": "CUPTI_CB_DOMAIN_RESOURCE",
+    "LP_CUPTI_DOMAIN_STATE": "CUPTI_CB_DOMAIN_STATE",
+    "LP_CUPTI_STATE_FATAL_ERROR": "CUPTI_CBID_STATE_FATAL_ERROR",
+    "LP_CUPTI_STATE_ERROR": "CUPTI_CBID_STATE_ERROR",
     "LP_CUPTI_API_ENTER": "CUPTI_API_ENTER",
     "LP_CUPTI_API_EXIT": "CUPTI_API_EXIT",
     "LP_CUPTI_RESOURCE_CONTEXT_CREATED": f"{RESOURCE}CONTEXT_CREATED",
@@ -143,9 +177,15 @@ VALUES = {
     "LP_CUPTI_UNIFIED_MEMORY_COUNTER": f"{KIND}UNIFIED_MEMORY_COUNTER",
     "LP_CUPTI_MEMORY2": f"{KIND}MEMORY2",
     "LP_CUPTI_GRAPH_TRACE": f"{KIND}GRAPH_TRACE",
+    "LP_CUPTI_DEVICE_GRAPH_TRACE": f"{KIND}DEVICE_GRAPH_TRACE",
     "LP_CUPTI_ATTR_PER_THREAD_BUFFERS": (
         "CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER"
     ),
+    "LP_CUPTI_ATTR_HES": "CUPTI_ACTIVITY_ATTR_ENABLE_HES",
+    "LP_CUPTI_ATTR_MEMORY_SOURCE": (
+        "CUPTI_ACTIVITY_ATTR_ENABLE_ALLOCATION_SOURCE_TRACKING"
+    ),
+    "LP_CUPTI_ATTR_DEVICE_GRAPHS": "CUPTI_ACTIVITY_ATTR_ENABLE_DEVICE_GRAPH_TRACE",
     "LP_CUPTI_MEMORY_PAGEABLE": "CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE",
     "LP_CUPTI_MEMORY_ALLOCATION": f"{MEMORY}ALLOCATION",
     "LP_CUPTI_MEMORY_RELEASE": f"{MEMORY}RELEASE",
@@ -163,11 +203,14 @@ _COPY = "cuMemcpy(?:[HDA]to[HDA]|2D|2DUnaligned|3D|Peer|3DPeer)?"
 CALLS = {
     "launches": (
         r"cuLaunch(?:Grid|GridAsync|Kernel|KernelEx|CooperativeKernel)?"
-        r"|cuLaunchCooperativeKernelMultiDevice|cuGraphLaunch"
-        r"|cuMemset(?:2?D)?.*"
+        r"|cuLaunchCooperativeKernelMultiDevice"
     ),
+    "graph_launches": "cuGraphLaunch",
+    "memsets": r"cuMemset(?:2?D)?.*",
     "copies": _COPY,
     "async_copies": rf"{_COPY}(?:Batch|WithAttributes)?Async",
+    "host_copies": "cuMemcpy(?:Hto[DA]|[DA]toH)(?:Async)?",
+    "ends": "cuCtxDestroy|cuDevicePrimaryCtx(?:Release|Reset)",
     "may_launch": (
         "cuMem(?:Prefetch|PrefetchBatch|DiscardAndPrefetchBatch|BatchDecompress)Async"
     ),
