@@ -57,7 +57,10 @@ if TYPE_CHECKING:
 
 CUDA = [
     f"cuda/fake_{name}.c"
-    for name in ("api", "calls", "cuda", "device", "env", "graph", "unusual", "work")
+    for name in (
+        *("api", "calls", "cuda", "device", "env", "graph", "replay", "unusual"),
+        "work",
+    )
 ]
 CUPTI = [
     "cuda/fake_env.c",
@@ -97,6 +100,7 @@ FLAGS += ["-shared", "-fPIC", "-pthread", "-Wl,-z,nodelete"]
 DOUBLE = "lineprof's GPU double: "  # the start of the doubles' messages
 
 COUNT, TIME, TEXT = ctypes.c_int, ctypes.c_uint64, ctypes.c_char_p
+NUMBER = ctypes.c_uint32
 WAITER = ctypes.CFUNCTYPE(None, ctypes.c_uint64)
 ARGUMENTS: dict[str, list[object]] = {
     "fk_init": [],
@@ -132,6 +136,11 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_graph_launch": [COUNT, COUNT],
     "fk_graph_of_children": [COUNT, COUNT],
     "fk_graph_destroy": [COUNT],
+    "fk_replay": [ctypes.c_void_p, ctypes.c_void_p, COUNT],
+    "fk_replay_context": [COUNT, NUMBER, COUNT],
+    "fk_replay_pass": [],
+    "fk_replay_records": [NUMBER, NUMBER],
+    "fk_replay_line": [NUMBER],
     "fk_at": [TIME],
     "fk_on_wait": [ctypes.c_void_p],
     "fk_wait_really": [COUNT],
@@ -145,6 +154,10 @@ RESULTS: dict[str, object] = {
     "fk_through": None,
     "fk_malloc": TIME,
     "fk_as": None,
+    "fk_replay": None,
+    "fk_replay_context": None,
+    "fk_replay_pass": None,
+    "fk_replay_records": None,
     "fk_at": None,
     "fk_on_wait": None,
     "fk_wait_really": None,

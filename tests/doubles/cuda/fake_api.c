@@ -17,6 +17,7 @@ enum { SHARED, DRIVERS, RUNTIMES };
 
 static _Thread_local fk_api_call *innermost;
 static _Thread_local fk_parameter next[2];
+static _Thread_local uint32_t next_id; /* 0: as FAKE_CUPTI_IDS says */
 static _Atomic uint32_t last_correlation;
 static _Atomic uint64_t cost; /* ns of every call, spent by the waiter */
 static int ids;
@@ -57,7 +58,11 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
     if (outer) {
         outer->nested = true;
     }
-    if (outer && ids == SHARED) {
+    if (next_id) {
+        call->correlation = next_id;
+        next_id = 0;
+    }
+    else if (outer && ids == SHARED) {
         call->correlation = outer->correlation;
     }
     else {
@@ -76,6 +81,12 @@ fk_pass_parameters(fk_parameter one, fk_parameter other)
 {
     next[0] = one;
     next[1] = other;
+}
+
+void
+fk_identify(uint32_t id)
+{
+    next_id = id;
 }
 
 int

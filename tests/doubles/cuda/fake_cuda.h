@@ -65,6 +65,7 @@ typedef struct {
 
 /* Set parameters of this thread's next driver call; others are garbage. */
 void fk_pass_parameters(fk_parameter one, fk_parameter other);
+void fk_identify(uint32_t id);     /* this thread's next call has this id */
 void fk_correlate(fk_work *work);  /* with the open call */
 void fk_tell(const fk_work *work); /* the tool, if there is one */
 void fk_resource(uint32_t cbid, fk_context *context,
@@ -147,6 +148,23 @@ FK_EXPORT int fk_graph_instantiate(int graph);
 FK_EXPORT int fk_graph_launch(int exec, int stream);
 FK_EXPORT int fk_graph_of_children(int child, int times); /* 0: failed */
 FK_EXPORT int fk_graph_destroy(int graph);
+
+/* The beginning of a call of a trace or, with domain 0, the end of the call
+ * that began last on its line. */
+typedef struct {
+    uint64_t time; /* ns on CLOCK_MONOTONIC */
+    uint32_t next; /* step of the same line; 0: none */
+    uint32_t domain, cbid, correlation;
+    uint32_t context;        /* id of the context that is made current */
+    uint32_t records, count; /* the first that the call has, and how many */
+} fk_step;
+
+FK_EXPORT void fk_replay_context(int device, uint32_t id, int is_first);
+FK_EXPORT void fk_replay(const fk_step *all, const fk_work *records,
+                         int threads);
+FK_EXPORT void fk_replay_pass(void);
+FK_EXPORT void fk_replay_records(uint32_t first, uint32_t count);
+FK_EXPORT int fk_replay_line(uint32_t first);
 
 FK_EXPORT void fk_at(uint64_t start);
 FK_EXPORT void fk_on_wait(void (*waiter)(uint64_t ns));
