@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kineto_oracle import NOWHERE, Expected, Idle, Line, Numbers
 from kineto_plan import START
@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 PLAYER = Path(__file__).with_name("kineto_player.py")
 # The environment of a replay: lines of all lengths have slices.
 KNOBS = {"FAKE_CUDA_DEVICES": 64, "LINEPROF_TRACE": "yes", "LINEPROF_TRACE_LINES": 0}
-COMMENT = re.compile(r"# (\S+) (\d+) (\d+)$")
+COMMENT = re.compile(r"# (\S+) (\d+) (\d+)( called)?$")
 MAX_NUMBERS = ("longest",)  # the others are sums
 
-Place = tuple[str, range]  # a thread, and the calls of a line of the program
+
+class Place(NamedTuple):
+    """The calls of a line of the program."""
+
+    tid: str
+    calls: range
+    is_caller: bool  # of a function with these calls
 
 
 @dataclass
@@ -53,7 +59,11 @@ def places_of(program: str) -> dict[int, Place]:
     found = (
         (n, COMMENT.search(line)) for n, line in enumerate(program.splitlines(), 1)
     )
-    return {n: (at[1], range(int(at[2]), int(at[3]))) for n, at in found if at}
+    return {
+        n: Place(at[1], range(int(at[2]), int(at[3])), is_caller=bool(at[4]))
+        for n, at in found
+        if at
+    }
 
 
 def numbers_of(numbers: GpuNumbers) -> Numbers:
@@ -114,11 +124,11 @@ def compare_lines(
     for function in stats.functions:
         for row in function.rows:
             found[row.line].update(hits=row.hits, time=row.time_ns)
-    for line, (tid, calls) in places.items():
+    for line, (tid, calls, is_caller) in places.items():
         sums = added([wanted.get((tid, number), {}) for number in calls])
-        if sums and len(calls) > 1:
+        if sums:
             sums["hits"] = 1
-        sums["self"] = 0 if is_caller(calls) else sums["gpu"]
+        sums["self"] = 0 if is_caller else sums["gpu"]
         compared.same_numbers(f"line {line} of thread {tid}", found.pop(line, {}), sums)
     compared.same("lines without a call", dict(found), {})
     nowhere = dict(wanted.get(NOWHERE, {}))
@@ -131,11 +141,6 @@ def compare_lines(
     compared.same_numbers("total", numbers_of(totals(stats.gpu)), whole)
 
 
-def is_caller(calls: range) -> bool:
-    """Return whether a line calls the function with these calls."""
-    return len(calls) != 1
-
-
 def compare_devices(
     compared: Compared, stats: LineStats, places: dict[int, Place]
 ) -> None:
@@ -144,6 +149,8 @@ def compare_devices(
     busy = {one.device: one for one in stats.gpu.devices}
     compared.same("devices", sorted(busy), sorted(compared.expected.devices))
     for number, device in compared.expected.devices.items():
+        if number not in busy:
+            continue
         what = f"device {number}"
         compared.same(f"{what} busy", busy[number].busy_ns, device.busy)
         compared.same(f"{what} busy is exact", busy[number].busy_exact, True)
@@ -173,10 +180,10 @@ def compare_devices(
                 "other": causes.computing + causes.waiting + causes.unknown,
             }
             inclusive[one.line] = {"inclusive": one.inclusive_ns}
-        for line, (tid, calls) in places.items():
+        for line, (tid, calls, is_caller) in places.items():
             ones = [device.lines.get((tid, number), Idle()) for number in calls]
             whole = sum(sum(vars(one).values()) for one in ones)
-            alone = {} if is_caller(calls) else vars(ones[0])
+            alone = {} if is_caller else vars(ones[0])
             text = f"{what} line {line} idle"
             compared.same_numbers(text, own.pop(line, {}), alone)
             compared.same_numbers(text, inclusive.pop(line, {}), {"inclusive": whole})
@@ -187,8 +194,8 @@ def compare_events(compared: Compared, gpu: Gpu, places: dict[int, Place]) -> No
     """Compare the records and waits of the timeline."""
     line_of: dict[int, Line] = {NO_PATH: NOWHERE}
     for number, path in enumerate(gpu.paths):
-        tid, calls = places[path.lines[-1][1]]
-        line_of[number] = (tid, calls[0])
+        place = places[path.lines[-1][1]]
+        line_of[number] = (place.tid, place.calls[0])
     found: Counter[tuple[object, ...]] = Counter()
     waits: dict[Line, list[tuple[int, int]]] = defaultdict(list)
     for timeline in gpu.timelines:
@@ -204,9 +211,9 @@ def compare_events(compared: Compared, gpu: Gpu, places: dict[int, Place]) -> No
                 waits[line_of[one.path]].append((start, start + one.ns))
             else:
                 found[event] += 1
-    for line, spans in waits.items():
-        for start, end in joined(spans):
-            found[WAIT, "", start, end - start, line] += 1
+    for line in sorted(waits.keys() | compared.expected.waits.keys()):
+        spans = joined(compared.expected.waits.get(line, []))
+        compared.same(f"waits of {line}", joined(waits.get(line, [])), spans)
     wanted = compared.expected.events
     compared.values += sum(len(event) * count for event, count in wanted.items())
     for event, count in (wanted - found).items():
@@ -216,12 +223,13 @@ def compare_events(compared: Compared, gpu: Gpu, places: dict[int, Place]) -> No
 
 
 def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return waits of a line; one may have become known in parts."""
+    """Return waits of a line without breaks: one may have become known in parts."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if found and found[-1][1] == start:
-            start, _ = found.pop()  # noqa: PLW2901
-        found.append((start, end))
+            found[-1] = (found[-1][0], end)
+        elif start < end:
+            found.append((start, end))
     return found
 
 

@@ -60,6 +60,14 @@ class Call:
     calls: int = 0  # inside it
     outer: Call | None = None
 
+    def order(self) -> tuple[int, int, int]:
+        """Return its place: a call is after the call that it is in.
+
+        One of the runtime without a length is in none that begins with it.
+        """
+        alone = self.runtime and self.begin == self.end
+        return self.begin, 0 if alone else 1, -self.end
+
     @property
     def is_copy(self) -> bool:
         """Whether it copies."""
@@ -129,6 +137,7 @@ class Expected:
     lines: dict[Line, Numbers]
     devices: dict[int, Device]
     events: Counter[tuple[object, ...]]
+    waits: dict[Line, list[Span]]
     outstanding: int  # calls that launch, without a record
     calls: int
     records: int
@@ -169,8 +178,8 @@ class Trace:
         ]
         self.zero = min(Decimal(event["ts"]) for event in events)
         for event in events:
-            begin = int((Decimal(event["ts"]) - self.zero) * 1000)
-            end = begin + int(Decimal(event["dur"]) * 1000)
+            begin = round((Decimal(event["ts"]) - self.zero) * 1000)
+            end = begin + round(Decimal(event["dur"]) * 1000)
             if event["cat"] in WORK_KINDS:
                 self.works.append(
                     Work(event["cat"], event["name"], begin, end, event["args"], None)
@@ -187,7 +196,7 @@ class Trace:
                         correlation=event["args"].get("correlation", 0),
                     )
                 )
-        self.calls.sort(key=lambda call: (call.begin, -call.end))
+        self.calls.sort(key=Call.order)
         self._find_lines()
         self._join()
 
@@ -210,7 +219,7 @@ class Trace:
 
     def _join(self) -> None:
         """Find the call of each record: the innermost one that launches."""
-        self.made = [call for call in self.calls if not call.calls]
+        self.made = [call for call in self.calls if not (call.runtime and call.calls)]
         by_id = {call.correlation: call for call in self.made if call.launches}
         for work in self.works:
             work.call = by_id.get(work.args.get("correlation"))
@@ -236,6 +245,8 @@ class Oracle:
     def _find_places(self) -> None:
         """Find the line that each call is charged to, at its begin and at its end.
 
+        They differ for calls of threads without lines. Work, asynchronous copies and
+        calls that free count for the first, other waits for the second.
         Steps of one time are in the order in which the threads began.
         """
         order = {tid: at for at, tid in enumerate(self.trace.ends)}
@@ -324,14 +335,15 @@ class Oracle:
 
     def context_of(self, free: Call) -> int:
         """Return the context of the latest work of a call's thread, or the first."""
-        before = [
-            (work.call.begin, work.context)
-            for work in self.trace.works
-            if work.call and work.call.tid == free.tid
-            if work.call.begin < free.begin
-        ]
-        every = [(work.args["device"], work.context) for work in self.trace.works]
-        return max(before)[1] if before else min(every, default=(0, 1))[1]
+        order = {id(call): at for at, call in enumerate(self.trace.calls)}
+        first = ((one.args["device"], one.context) for one in self.trace.works)
+        latest, context = -1, min(first, default=(0, 1))[1]
+        for work in self.trace.works:
+            at = order[id(work.call)] if work.call else -1
+            is_of_thread = work.call and work.call.tid == free.tid
+            if is_of_thread and latest < at < order[id(free)]:
+                latest, context = at, work.context
+        return context
 
     # --- sums ------------------------------------------------------------
 
@@ -346,16 +358,20 @@ class Oracle:
         events: Counter[tuple[object, ...]] = Counter()
         for work in self.trace.works:
             place = self.places[id(work.call)][0] if work.call else NOWHERE
-            self._add_work(lines[place], work)
+            adopted = work.call and self.adopted(work.call) and place != NOWHERE
+            self._add_work(lines[place], work, adopted=bool(adopted))
             events[self._event(work, place)] += 1
         waits = list(self.waits())
+        spans: dict[Line, list[Span]] = defaultdict(list)
         for call, ns, counts, logged in waits:
+            begun, ended = self.places[id(call)]
             early = call.name in FREES and self.frees == WORK
-            place = self.places[id(call)][0 if early else 1]
             if counts:
-                lines[place].update(wait=ns, waits=1)
+                lines[begun if early or "Async" in call.name else ended].update(
+                    wait=ns, waits=1
+                )
             if logged:
-                events["wait", "", call.begin, ns, place] += 1
+                spans[begun if early else ended].append((call.begin, call.begin + ns))
         launched = {id(work.call) for work in self.trace.works}
         freeing = [(c.end - c.begin, ns) for c, ns, *_ in waits if c.name in FREES]
         return Expected(
@@ -364,6 +380,7 @@ class Oracle:
                 [(call, ns) for call, ns, _, logged in waits if logged]
             ),
             events=events,
+            waits=spans,
             outstanding=sum(
                 call.launches and id(call) not in launched for call in self.trace.made
             ),
@@ -376,14 +393,14 @@ class Oracle:
             waited=sum(ns for _, ns in freeing),
         )
 
-    def _add_work(self, numbers: Numbers, work: Work) -> None:
+    def _add_work(self, numbers: Numbers, work: Work, *, adopted: bool) -> None:
         if work.kind == "gpu_memcpy":
             one = work.direction
             more = {f"{one} count": 1, f"{one} ns": work.ns}
             more[f"{one} bytes"] = work.args.get("bytes", 0)
         else:
             more = {"gpu": work.ns}
-            if work.call and self.adopted(work.call):
+            if adopted:
                 more["adopted"] = work.ns
             if work.kind == "kernel":
                 more["kernels"] = 1
@@ -423,10 +440,11 @@ class Oracle:
         gaps: list[tuple[int, int, int, Call | None]] = []
         first: dict[int, int] = {}
         order = {id(call): at for at, call in enumerate(self.trace.made)}
-        self.trace.works.sort(
-            key=lambda work: (work.begin, order[id(work.call)] if work.call else -1)
+        works = sorted(
+            self.trace.works,
+            key=lambda work: (work.begin, order[id(work.call)] if work.call else -1),
         )
-        for work in self.trace.works:
+        for work in works:
             device = work.args["device"]
             spans = busy[device]
             first.setdefault(device, work.begin)

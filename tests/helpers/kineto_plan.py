@@ -21,6 +21,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 START = 2_000_000_000  # ns: time of the frozen clock at the first time of a trace
@@ -177,11 +178,16 @@ class Call:
     inner: list[Call] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
 
-    def innermost(self) -> list[Call]:
-        """Return the calls without calls inside."""
-        if not self.inner:
-            return [self]
-        return [call for one in self.inner for call in one.innermost()]
+    @property
+    def is_of_driver(self) -> bool:
+        """Whether it is, or makes, a call of the driver."""
+        return self.domain == DRIVER or not self.inner
+
+    def all(self) -> Iterator[Call]:
+        """Yield the call and those inside it."""
+        yield self
+        for one in self.inner:
+            yield from one.all()
 
 
 def name_of(event: Event) -> str:
@@ -190,10 +196,17 @@ def name_of(event: Event) -> str:
 
 
 def nested(thread: str, calls: list[Call]) -> list[Call]:
-    """Return the outermost calls of a thread, in order, which have the others."""
+    """Return the outermost calls of a thread, in order, which have the others.
+
+    A call of the runtime that takes no time is before another that begins with it.
+    """
+
+    def order(call: Call) -> tuple[int, bool, int]:
+        return call.start, call.end > call.start or call.domain == DRIVER, -call.end
+
     outermost: list[Call] = []
     around: list[Call] = []
-    for call in sorted(calls, key=lambda one: (one.start, -one.end)):
+    for call in sorted(calls, key=order):
         while around and around[-1].end <= call.start:
             around.pop()
         if around and call.end > around[-1].end:
@@ -256,9 +269,10 @@ class Plan:
 def join(threads: dict[str, list[Call]], records: list[Record]) -> list[Record]:
     """Give records to their calls; return those without one."""
     calls: dict[int, Call] = {}
-    for call in (
-        one for top in threads.values() for tops in top for one in tops.innermost()
-    ):
+    every = (
+        call for lines in threads.values() for line in lines for call in line.all()
+    )
+    for call in filter(lambda call: call.is_of_driver, every):
         if calls.setdefault(call.correlation, call) is not call:
             raise NoTraceError(f"two calls have the correlation {call.correlation}")
     orphans = []
@@ -321,7 +335,7 @@ def steps_of(call: Call, numbered: list[Work], shift: int) -> list[Step]:
         context=numbered[first].context if call.records else 0,
     )
     end = Step(time=call.end)
-    made = [] if call.inner else [driver_call(call)]
+    made = [driver_call(call)] if call.is_of_driver else []
     if call.domain == RUNTIME and made and made[0]:
         copy = Step.from_buffer_copy(begin)
         copy.domain, copy.cbid = DOMAINS[DRIVER], made[0]
@@ -413,7 +427,8 @@ def make_current(steps: list[Step], contexts: list[tuple[int, int, bool]]) -> No
 def program(lines: dict[str, list[int]]) -> str:
     """Return a program with a line for each call; comments say which.
 
-    A comment is the thread and the numbers of the calls on it, from and to.
+    A comment is the thread and the numbers of the calls on it, from and to; "called"
+    if a function that is called has them.
     """
     text: list[str] = []
     for at, (tid, steps) in enumerate(lines.items()):
@@ -421,7 +436,7 @@ def program(lines: dict[str, list[int]]) -> str:
         for first in range(0, len(steps), LINES):
             part = steps[first : first + LINES]
             name = f"part_{at}_{len(parts)}"
-            parts.append(f"    {name}()  # {tid} {first} {first + len(part)}")
+            parts.append(f"    {name}()  # {tid} {first} {first + len(part)} called")
             text += ["", "", f"@profiles({at})", f"def {name}():"]
             for number, step in enumerate(part, first):
                 text.append(f"    line({step})  # {tid} {number} {number + 1}")
