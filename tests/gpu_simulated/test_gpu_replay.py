@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from deadline import DEADLINE
 from gpu_double import environment
-from gpu_rig import Rig
-from kineto_check import KNOBS, PLAYER, Compared, compare
+from kineto_check import CALLS, KNOBS, PLAYER, Compared, compare
 from kineto_made import BACKWARD, MADE, Made, at_random
 from kineto_oracle import WHOLE, WORK, expected
 from kineto_plan import NoTraceError, plan
@@ -21,51 +20,64 @@ from kineto_plan import NoTraceError, plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gpu_rig import Rig
+
 pytestmark = pytest.mark.usefixtures("hook")
 
 SCRIPT = Path(__file__).parents[1] / "programs" / "replay_traces.py"
 
 
-def replay(rig: Rig, made: Made, *, only: bool = False) -> Path:
+def replay(rig: Rig, made: Made, profiled: str = "all") -> Path:
     """Replay a trace in the folder of the rig; return the file of the trace."""
     trace = made.write(rig.folder / "trace.json")
-    words = [str(PLAYER), trace.name, "replayed", *(["only"] if only else [])]
-    rig.run(words, **KNOBS).ok()
+    words = [str(PLAYER), trace.name, "replayed", profiled]
+    rig.run(words, **(CALLS if profiled == "calls" else KNOBS)).ok()
     return trace
 
 
-def compared(rig: Rig, trace: Path, *, only: bool = False) -> Compared:
+def compared(rig: Rig, trace: Path, profiled: str = "all") -> Compared:
     """Compare the last replay with the numbers of a trace."""
     profile = rig.folder / "replayed.lprof"
-    wanted = expected(trace, only=only)
-    return compare(profile, profile.with_suffix(".py"), wanted)
+    wanted = expected(trace, only=profiled == "only")
+    program = profile.with_suffix(".py")
+    return compare(profile, program, wanted, calls=profiled == "calls")
 
 
-@pytest.mark.parametrize("only", [False, True], ids=["all", "only"])
+PROFILED = (
+    "all",  # lines of all threads
+    "calls",  # and records of the calls themselves
+    "only",  # lines of the first thread
+)
+
+
+@pytest.mark.parametrize("profiled", PROFILED)
 @pytest.mark.parametrize("name", MADE)
-def test_every_number_of_a_trace_made_by_hand(rig: Rig, name: str, only: bool) -> None:
-    trace = replay(rig, MADE[name](), only=only)
-    found = compared(rig, trace, only=only)
+def test_every_number_of_a_trace_made_by_hand(
+    rig: Rig, name: str, profiled: str
+) -> None:
+    trace = replay(rig, MADE[name](), profiled)
+    found = compared(rig, trace, profiled)
     assert found.values > 50
     assert found.different == []
 
 
 @pytest.mark.parametrize("seed", range(24))
 def test_every_number_of_a_trace_made_at_random(rig: Rig, seed: int) -> None:
-    trace = replay(rig, at_random(seed), only=seed % 3 == 2)
-    assert compared(rig, trace, only=seed % 3 == 2).different == []
+    profiled = PROFILED[seed % 3]
+    trace = replay(rig, at_random(seed), profiled)
+    assert compared(rig, trace, profiled).different == []
 
 
 def test_the_work_of_backward_threads_is_that_of_the_open_line(rig: Rig) -> None:
     """The first thread waits on its last line of a step for the others' kernels."""
-    trace = replay(rig, MADE["threads"](), only=True)
+    trace = replay(rig, MADE["threads"](), "only")
     found = expected(trace, only=True)
     adopted = {
         line: one["adopted"] for line, one in found.lines.items() if "adopted" in one
     }
     assert sum(adopted.values()) == 3 * (4 * 25_000 + 1001)
     assert len(found.lines) == 3 * 4
-    assert compared(rig, trace, only=True).different == []
+    assert compared(rig, trace, "only").different == []
 
 
 def test_the_wait_of_a_call_that_frees(tmp_path: Path) -> None:

@@ -12,16 +12,26 @@ from kineto_oracle import NOWHERE, Expected, Idle, Line, Numbers
 from kineto_plan import START
 
 from lineprof import LineStats
-from lineprof.model.gpu import NO_PATH, WAIT, numbers_of_lines, totals, unattributed
+from lineprof.model.gpu import (
+    DRIVER,
+    NO_PATH,
+    RUNTIME,
+    WAIT,
+    numbers_of_lines,
+    totals,
+    unattributed,
+)
 from lineprof.model.gpu_idle import device_idle
 from lineprof.snapshot.arithmetic import idle_sums
 
 if TYPE_CHECKING:
     from lineprof.model.gpu import Gpu, GpuNumbers
+    from lineprof.model.timelines import GpuEvent
 
 PLAYER = Path(__file__).with_name("kineto_player.py")
 # The environment of a replay: lines of all lengths have slices.
 KNOBS = {"FAKE_CUDA_DEVICES": 64, "LINEPROF_TRACE": "yes", "LINEPROF_TRACE_LINES": 0}
+CALLS = {**KNOBS, "LINEPROF_GPU_API": "1"}  # one with records of calls
 COMMENT = re.compile(r"# (\S+) (\d+) (\d+)( called)?$")
 MAX_NUMBERS = ("longest",)  # the others are sums
 
@@ -39,6 +49,7 @@ class Compared:
     """Numbers that were compared, and sentences on those that differ."""
 
     expected: Expected
+    calls: bool = False  # they have records
     values: int = 0
     different: list[str] = field(default_factory=list)
 
@@ -52,6 +63,16 @@ class Compared:
         """Compare numbers by name; those that are missing are 0."""
         for name in sorted(found.keys() | wanted.keys()):
             self.same(f"{what} {name}", found.get(name, 0), wanted.get(name, 0))
+
+    def same_events(
+        self, found: Counter[tuple[object, ...]], wanted: Counter[tuple[object, ...]]
+    ) -> None:
+        """Compare events, in any order."""
+        self.values += sum(len(event) * count for event, count in wanted.items())
+        for event, count in (wanted - found).items():
+            self.different.append(f"{count} events are missing: {event}")
+        for event, count in (found - wanted).items():
+            self.different.append(f"{count} events are unexpected: {event}")
 
 
 def places_of(program: str) -> dict[int, Place]:
@@ -100,10 +121,12 @@ def added(lines: list[Numbers]) -> Numbers:
     return total
 
 
-def compare(profile: Path, program: Path, wanted: Expected) -> Compared:
-    """Compare a profile with the numbers of its trace."""
+def compare(
+    profile: Path, program: Path, wanted: Expected, *, calls: bool = False
+) -> Compared:
+    """Compare a profile with the numbers of its trace; `calls`: they have records."""
     stats = LineStats.from_files(profile)
-    compared = Compared(wanted)
+    compared = Compared(wanted, calls=calls)
     places = places_of(program.read_text(encoding="utf-8"))
     compare_lines(compared, stats, places)
     compare_devices(compared, stats, places)
@@ -196,30 +219,34 @@ def compare_events(compared: Compared, gpu: Gpu, places: dict[int, Place]) -> No
     for number, path in enumerate(gpu.paths):
         place = places[path.lines[-1][1]]
         line_of[number] = (place.tid, place.calls[0])
-    found: Counter[tuple[object, ...]] = Counter()
+    found: dict[str, Counter[tuple[object, ...]]] = defaultdict(Counter)
     waits: dict[Line, list[tuple[int, int]]] = defaultdict(list)
     for timeline in gpu.timelines:
         for one in timeline:
             start = one.start_ns + timeline.origin_ns - START
-            event: tuple[object, ...] = (
-                *(one.kind, one.name, start, one.ns, line_of[one.path]),
-                *(one.device, one.context, one.stream, one.correlation, one.bytes),
-                *(one.grid, one.block, one.registers),
-                *(one.static_smem + one.dynamic_smem, one.source, one.target),
-            )
+            line = line_of[one.path]
             if one.kind == WAIT:
-                waits[line_of[one.path]].append((start, start + one.ns))
-            else:
-                found[event] += 1
+                waits[line].append((start, start + one.ns))
+            elif one.kind not in {RUNTIME, DRIVER}:
+                found["work"][event_of(one, start, line)] += 1
+            elif start >= 0:  # not cuInit, before the trace
+                found["api"][one.kind, start, one.ns, line, one.correlation] += 1
     for line in sorted(waits.keys() | compared.expected.waits.keys()):
         spans = joined(compared.expected.waits.get(line, []))
         compared.same(f"waits of {line}", joined(waits.get(line, [])), spans)
-    wanted = compared.expected.events
-    compared.values += sum(len(event) * count for event, count in wanted.items())
-    for event, count in (wanted - found).items():
-        compared.different.append(f"{count} events are missing: {event}")
-    for event, count in (found - wanted).items():
-        compared.different.append(f"{count} events are unexpected: {event}")
+    compared.same_events(found["work"], compared.expected.events)
+    api = compared.expected.api if compared.calls else Counter()
+    compared.same_events(found["api"], api)
+
+
+def event_of(one: GpuEvent, start: int, line: Line) -> tuple[object, ...]:
+    """Return a record of the timeline as the oracle has it."""
+    return (
+        *(one.kind, one.name, start, one.ns, line),
+        *(one.device, one.context, one.stream, one.correlation, one.bytes),
+        *(one.grid, one.block, one.registers),
+        *(one.static_smem + one.dynamic_smem, one.source, one.target),
+    )
 
 
 def joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -40,6 +40,12 @@ LAUNCHES = {
     *("cuLaunchCooperativeKernel", "cudaMemset", "cudaMemset2D", "cudaMemsetAsync"),
     *("cudaMemset2DAsync", "cuMemsetD8Async"),
 }
+QUERIES = {  # no tool is told of them
+    *("cudaGetDevice", "cudaGetLastError", "cudaPeekAtLastError"),
+    *("cudaStreamIsCapturing", "cudaStreamGetCaptureInfo", "cuCtxGetCurrent"),
+    *("cuCtxGetDevice", "cuPointerGetAttribute", "cuStreamIsCapturing"),
+    "cuStreamGetCaptureInfo",
+}
 WORK_KINDS = ("kernel", "gpu_memcpy", "gpu_memset")
 Numbers = dict[str, int]
 Line = tuple[str, int]  # a thread and the number of a call on it
@@ -138,6 +144,7 @@ class Expected:
     devices: dict[int, Device]
     events: Counter[tuple[object, ...]]
     waits: dict[Line, list[Span]]
+    api: Counter[tuple[object, ...]]  # records of calls, if they are asked for
     outstanding: int  # calls that launch, without a record
     calls: int
     records: int
@@ -222,7 +229,7 @@ class Trace:
         self.made = [call for call in self.calls if not (call.runtime and call.calls)]
         by_id = {call.correlation: call for call in self.made if call.launches}
         for work in self.works:
-            work.call = by_id.get(work.args.get("correlation"))
+            work.call = by_id.get(work.args.get("correlation", 0))
 
     def begin_of(self, tid: str, number: int) -> int:
         """Return when a line begins."""
@@ -381,6 +388,7 @@ class Oracle:
             ),
             events=events,
             waits=spans,
+            api=Counter(self._api()),
             outstanding=sum(
                 call.launches and id(call) not in launched for call in self.trace.made
             ),
@@ -392,6 +400,16 @@ class Oracle:
             ),
             waited=sum(ns for _, ns in freeing),
         )
+
+    def _api(self) -> Iterator[tuple[object, ...]]:
+        """Yield records of calls: a call in one with its id is a part of that one."""
+        for call in self.trace.calls:
+            part = call.outer and call.outer.correlation == call.correlation
+            if call.name not in QUERIES and not part:
+                kind = "runtime" if call.runtime else "driver"
+                ns = call.end - call.begin
+                place = self.places[id(call)][0]
+                yield kind, call.begin, ns, place, call.correlation
 
     def _add_work(self, numbers: Numbers, work: Work, *, adopted: bool) -> None:
         if work.kind == "gpu_memcpy":

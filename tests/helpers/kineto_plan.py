@@ -275,7 +275,7 @@ def join(threads: dict[str, list[Call]], records: list[Record]) -> list[Record]:
     for call in filter(lambda call: call.is_of_driver, every):
         if calls.setdefault(call.correlation, call) is not call:
             raise NoTraceError(f"two calls have the correlation {call.correlation}")
-    orphans = []
+    orphans: list[Record] = []
     for record in records:
         of = calls.get(record.correlation)
         (of.records if of else orphans).append(record)
@@ -432,7 +432,7 @@ def program(lines: dict[str, list[int]]) -> str:
     """
     text: list[str] = []
     for at, (tid, steps) in enumerate(lines.items()):
-        parts = []
+        parts: list[str] = []
         for first in range(0, len(steps), LINES):
             part = steps[first : first + LINES]
             name = f"part_{at}_{len(parts)}"

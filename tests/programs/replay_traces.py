@@ -3,11 +3,12 @@
     python tests/programs/replay_traces.py FOLDER [--frees whole] [--show 20]
 
 Each call of a trace (*.json, *.json.gz) is made by a line of its own, on a thread of
-its own for each thread of the trace, through the doubles of CUDA and CUPTI; a trace
-of several threads is replayed again with the lines of its first thread alone, which
-then have the work of the others.  Prints a line for each trace, and the time of calls
-that free with the part that they wait.  Exits with 1 if any number differs from the
-oracle's, or a file is no trace.  `make check-kineto` makes the environment for it.
+its own for each thread of the trace, through the doubles of CUDA and CUPTI; then again
+with records of the calls themselves; and a trace of several threads with the lines of
+its first thread alone, which then have the work of the others. Prints a line for each
+trace, and the time of calls that free with the part that they wait.  Exits with 1 if
+any number differs from the oracle's, or a file is no trace.  `make check-kineto` makes
+the environment for it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "helpers")]
 
 from gpu_double import build, environment  # noqa: E402 - on that path
-from kineto_check import KNOBS, PLAYER, Compared, compare  # noqa: E402
+from kineto_check import CALLS, KNOBS, PLAYER, Compared, compare  # noqa: E402
 from kineto_oracle import WHOLE, WORK, Expected, expected  # noqa: E402
 from kineto_plan import NoTraceError, plan  # noqa: E402
 
@@ -44,9 +45,11 @@ class Replays:
     def __init__(self, folder: Path, frees: str) -> None:
         self.folder = folder
         self.frees = frees
-        self.environment = environment(build(folder), frozen=True, **KNOBS)
+        self.doubles = build(folder)
 
-    def compared(self, trace: Path, *, only: bool) -> Compared:
+    def compared(
+        self, trace: Path, *, only: bool = False, calls: bool = False
+    ) -> Compared:
         """Replay a trace, and compare its numbers."""
         words = [
             str(PLAYER),
@@ -59,7 +62,7 @@ class Replays:
             capture_output=True,
             text=True,
             cwd=self.folder,
-            env=self.environment,
+            env=environment(self.doubles, frozen=True, **(CALLS if calls else KNOBS)),
             timeout=LIMIT,
             check=False,
         )
@@ -67,12 +70,13 @@ class Replays:
             raise ReplayError(f"status {done.returncode}: {done.stdout}{done.stderr}")
         profile = self.folder / "replayed.lprof"
         wanted = expected(trace, frees=self.frees, only=only)
-        return compare(profile, profile.with_suffix(".py"), wanted)
+        return compare(profile, profile.with_suffix(".py"), wanted, calls=calls)
 
     def of(self, trace: Path) -> Iterator[Compared]:
         """Yield the comparisons of a trace; NoTraceError if it is none."""
         threads = len(plan(trace).lines)
-        yield self.compared(trace, only=False)
+        yield self.compared(trace)
+        yield self.compared(trace, calls=True)
         if threads > 1:
             yield self.compared(trace, only=True)
 

@@ -59,7 +59,9 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
         outer->nested = true;
     }
     if (next_id) {
-        call->correlation = next_id;
+        call->correlation = next_id; /* later calls have later ids */
+        last_correlation =
+            next_id > last_correlation ? next_id : last_correlation;
         next_id = 0;
     }
     else if (outer && ids == SHARED) {
