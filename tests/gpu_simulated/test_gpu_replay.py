@@ -234,6 +234,10 @@ NO_TRACES: dict[str, tuple[bytes, str]] = {
     "number": (b"3", "it has no traceEvents"),
     "empty": (b"[]", "it has no calls of CUDA"),
     "no-time": (json.dumps([{**CALL, "ts": "x"}]).encode(), "an event is unusual: "),
+    "backward": (
+        json.dumps([{**CALL, "dur": -1}]).encode(),
+        "f ends before it begins",
+    ),
     "overlap": (
         json.dumps([CALL, {**CALL, "ts": 3}]).encode(),
         "calls of thread None/None overlap: f",

@@ -155,9 +155,10 @@ class Expected:
 
 def loaded(path: Path) -> list[dict[str, Any]]:
     """Return the events of a file."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        trace = json.load(file, parse_float=Decimal)
+    data = path.read_bytes()
+    if data.startswith(b"\x1f\x8b"):
+        data = gzip.decompress(data)
+    trace = json.loads(data, parse_float=Decimal)
     found: list[dict[str, Any]] = (
         trace if isinstance(trace, list) else trace["traceEvents"]
     )

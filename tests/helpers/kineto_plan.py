@@ -117,6 +117,8 @@ def events_of(path: Path) -> list[Event]:
     for event in found:
         if not {"name", "ts", "dur", "args"} <= event.keys():
             raise NoTraceError(f"an event of {event['cat']} has no name, time or args")
+        if Decimal(event["dur"]) < 0:
+            raise NoTraceError(f"{event['name']} ends before it begins")
     return found
 
 
