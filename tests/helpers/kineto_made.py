@@ -274,6 +274,8 @@ def _one(
             *("cudaMemcpy", "cudaEventRecord", "cuLaunchKernel", "cudaGraphLaunch"),
         ]
     )
+    if start == end:  # a call of the driver would be in the next one
+        name = name.replace("cuL", "cudaL")
     of = made.call(name, start, end, tid=tid)
     if name == "cudaLaunchKernel" and end - start > 3 and chance.random() < 0.3:
         of = made.call("cuLaunchKernel", start + 1, end - 1, tid=tid)
