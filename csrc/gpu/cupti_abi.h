@@ -251,6 +251,7 @@ LP_AT(lp_cupti_peer, graph_node, 72);
 LP_AT(lp_cupti_memset, correlation, 44);
 LP_AT(lp_cupti_memset, graph_node, 64);
 LP_AT(lp_cupti_memory, device, 52);
+LP_AT(lp_cupti_subscription, several, 32);
 LP_AT(lp_cupti_call, scratch, 56);
 LP_AT(lp_cupti_call, correlation, 64);
 #undef LP_AT

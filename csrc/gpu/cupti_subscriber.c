@@ -155,6 +155,8 @@ knows_several(void)
            API->get_enabled_kinds != NULL;
 }
 
+static const char own_name[] = "lineprof";
+
 int
 lp_cupti_subscribe_by_name(void **subscriber, lp_cupti_callback callback,
                            bool several, char holder[LP_CUPTI_NAME])
@@ -164,7 +166,7 @@ lp_cupti_subscribe_by_name(void **subscriber, lp_cupti_callback callback,
         .size = API->enable_v2 != NULL
                     ? sizeof(wanted)
                     : offsetof(lp_cupti_subscription, several),
-        .name = "lineprof",
+        .name = own_name,
         .holder = holder,
         .holder_size = LP_CUPTI_NAME,
         .several = several,
@@ -217,7 +219,7 @@ subscribe_alone(void)
 
 /* Subscribe as one of several, or alone if CUPTI has that only. */
 static bool
-subscribe_beside_others(bool *taken, char why[LP_GPU_WHY])
+subscribe_beside_others(bool recorded, bool *taken, char why[LP_GPU_WHY])
 {
     char holder[LP_CUPTI_NAME];
     int status = lp_cupti_subscribe_by_name(
@@ -225,7 +227,10 @@ subscribe_beside_others(bool *taken, char why[LP_GPU_WHY])
 
     if (status == LP_CUPTI_OK) {
         lp_cupti.several = true;
-        memcpy(lp_cupti.beside, holder, sizeof(holder));
+        /* The first subscriber may be told its own name. */
+        if (recorded || strcmp(holder, own_name) != 0) {
+            memcpy(lp_cupti.beside, holder, sizeof(holder));
+        }
         return true;
     }
     if (is_held(status) && holder[0] != '\0') {
@@ -261,12 +266,12 @@ lp_cupti_subscribe(const lp_gpu_options *options, bool *taken,
     }
     if (!recorded && !lp_cupti_find_old_client(client) &&
         !lp_cupti_expect_old_client(options->clients, client)) {
-        return subscribe_beside_others(taken, why);
+        return subscribe_beside_others(recorded, taken, why);
     }
     /* If nobody is subscribed, whoever records does so in the older way. */
     status = subscribe_alone();
     if (is_held(status)) {
-        return subscribe_beside_others(taken, why);
+        return subscribe_beside_others(recorded, taken, why);
     }
     if (status != LP_CUPTI_OK) {
         return fail(status, taken, why);
