@@ -16,7 +16,7 @@ lp_cupti_measure_offset(void)
 {
     uint64_t stamp = 0;
     lp_ns before = lp_clock_monotonic(), after;
-    int status = lp_cupti.api.get_timestamp(&stamp);
+    int status = lp_cupti_get_timestamp(&stamp);
 
     after = lp_clock_monotonic();
     if (status == LP_CUPTI_OK) {
@@ -56,8 +56,16 @@ static const lp_symbol symbols[] = {
     SYMBOL("ActivityEnableDriverApi", enable_driver_record, true),
     SYMBOL("IsTracingSessionRunning", is_session_running, true),
     SYMBOL("ActivityGetEnabledKinds", get_enabled_kinds, true),
-    SYMBOL("ActivityEnable_v2", has_enable_v2, true),
-    SYMBOL("ActivityGetNextRecord_v2", has_next_record_v2, true),
+    SYMBOL("ActivityRegisterCallbacks_v2", register_callbacks_v2, true),
+    SYMBOL("ActivityEnable_v2", enable_v2, true),
+    SYMBOL("ActivityDisable_v2", disable_v2, true),
+    SYMBOL("ActivitySetAttribute_v2", set_attribute_v2, true),
+    SYMBOL("ActivityGetAttribute_v2", get_attribute_v2, true),
+    SYMBOL("GetTimestamp_v2", get_timestamp_v2, true),
+    SYMBOL("ActivityGetNextRecord_v2", get_next_record_v2, true),
+    SYMBOL("ActivityGetNumDroppedRecords_v2", get_dropped_v2, true),
+    SYMBOL("ActivityEnableRuntimeApi_v2", enable_runtime_record_v2, true),
+    SYMBOL("ActivityEnableDriverApi_v2", enable_driver_record_v2, true),
 };
 
 #undef SYMBOL
@@ -99,7 +107,7 @@ load(const char *name, char why[LP_GPU_WHY])
     /* CUPTI 13.2 recurses until its stack overflows, even in cuptiGetVersion,
      * if the driver does not work.  With an older driver that works it returns
      * a status, or records: all of CUDA 13 runs on the first driver for it. */
-    if (api->has_enable_v2 != NULL && api->has_next_record_v2 == NULL &&
+    if (api->enable_v2 != NULL && api->get_next_record_v2 == NULL &&
         !lp_cuda_driver_works(&lp_cupti.cuda)) {
         snprintf(why, LP_GPU_WHY, "the driver does not work");
         return false;
@@ -112,12 +120,10 @@ load(const char *name, char why[LP_GPU_WHY])
 static bool
 align_clocks(char why[LP_GPU_WHY])
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
     int status;
 
     lp_cupti.offset = 0;
-    if (api->register_timestamp != NULL &&
-        api->register_timestamp(lp_clock_monotonic) == LP_CUPTI_OK) {
+    if (lp_cupti_set_clock(lp_clock_monotonic) == LP_CUPTI_OK) {
         return true;
     }
     status = lp_cupti_measure_offset();
@@ -127,8 +133,8 @@ align_clocks(char why[LP_GPU_WHY])
     return true;
 }
 
-/* Set CUPTI's clock, thread ids and buffer callbacks: once, however often the
- * session subscribes. */
+/* Set CUPTI's clock, thread ids and buffer callbacks: those of the process
+ * once, however often the session subscribes. */
 static bool
 prepare(char why[LP_GPU_WHY])
 {
@@ -136,22 +142,20 @@ prepare(char why[LP_GPU_WHY])
     const lp_cupti_functions *api = &lp_cupti.api;
     int status;
 
-    if (prepared == api->register_callbacks) {
+    if (!lp_cupti.several && prepared == api->register_callbacks) {
         return true;
     }
+    prepared = NULL; /* (the offset changes) */
     if (!align_clocks(why)) {
         return false;
     }
-    if (api->set_thread_id_type != NULL) {
-        api->set_thread_id_type(LP_CUPTI_THREAD_ID_SYSTEM);
-    }
+    lp_cupti_set_thread_ids(LP_CUPTI_THREAD_ID_SYSTEM);
     lp_cupti_use_thread_buffers();
-    status =
-        api->register_callbacks(lp_cupti_on_requested, lp_cupti_on_completed);
+    status = lp_cupti_register_callbacks();
     if (status != LP_CUPTI_OK) {
         return lp_cupti_failed(why, "cuptiActivityRegisterCallbacks", status);
     }
-    prepared = api->register_callbacks;
+    prepared = lp_cupti.several ? NULL : api->register_callbacks;
     return true;
 }
 
@@ -164,11 +168,6 @@ subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
     int status;
 
     lp_cupti.version = 0;
-    if (lp_cupti_is_recorded_by_another()) {
-        *taken = true;
-        return lp_cupti_failed(why, "cuptiActivityGetEnabledKinds",
-                               LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
-    }
     status = api->get_version(&lp_cupti.version);
     if (status != LP_CUPTI_OK) {
         lp_cupti.version = 0;
@@ -177,11 +176,7 @@ subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
         return false;
     }
     lp_cupti_watch_forks();
-    status = api->subscribe(&lp_cupti.subscriber, lp_cupti_on_callback, NULL);
-    if (status != LP_CUPTI_OK) {
-        *taken = status == LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
-        lp_cupti_failed(why, "cuptiSubscribe", status);
-        lp_cupti_explain(why, status);
+    if (!lp_cupti_subscribe(options, taken, why)) {
         return false;
     }
     if (prepare(why)) {
@@ -227,6 +222,7 @@ open_session(const lp_gpu_host *host, const lp_gpu_options *options,
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_OPEN, __ATOMIC_RELEASE);
         if (load(*name, reason) && subscribe(options, &taken, reason)) {
             lp_cupti_add_current_context();
+            lp_cupti_describe_subscription(why);
             return true;
         }
         __atomic_store_n(&lp_cupti.state, LP_CUPTI_CLOSED, __ATOMIC_RELEASE);
@@ -252,8 +248,8 @@ close_session(void)
     if (!lp_cupti_is_open()) {
         return;
     }
-    __atomic_store_n(&lp_cupti.state, LP_CUPTI_CLOSED, __ATOMIC_RELEASE);
-    if (lp_cupti_join_is_settled()) {
+    __atomic_store_n(&lp_cupti.state, LP_CUPTI_CLOSED, __ATOMIC_SEQ_CST);
+    if (lp_cupti_join_is_settled() && lp_cupti_reading_is_done()) {
         lp_cupti.api.unsubscribe(lp_cupti.subscriber);
     }
 }
@@ -273,9 +269,9 @@ dropped(void)
 static bool
 note(int number, char text[LP_GPU_WHY])
 {
-    static bool (*const notes[])(char *) = {lp_cupti_describe_calls,
-                                            lp_cupti_describe_migrations,
-                                            lp_cupti_describe_join};
+    static bool (*const notes[])(char *) = {
+        lp_cupti_describe_calls, lp_cupti_describe_migrations,
+        lp_cupti_describe_join, lp_cupti_describe_old_client};
 
     for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
         if (notes[i](text) && number-- == 0) {

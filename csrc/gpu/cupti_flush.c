@@ -176,7 +176,8 @@ wait_for_more_records(void)
 }
 
 /* Get the buffers that CUPTI keeps because a record in them is incomplete.  An
- * incomplete record comes without times, and never again. */
+ * incomplete record comes without times, and never again: so do those of other
+ * tools. */
 static void
 get_unfinished_records(void)
 {
@@ -226,7 +227,7 @@ lp_cupti_flush(bool last)
     if (many) {
         wait_for_more_records();
     }
-    if (last && !lp_cupti.forced &&
+    if (last && !lp_cupti.forced && !lp_cupti_has_company() &&
         lp_correlation_outstanding(&lp_cupti.host.activity->correlations) >
             0) {
         get_unfinished_records();

@@ -19,7 +19,7 @@ enum {
 };
 
 bool
-lp_cupti_is_recorded_by_another(void)
+lp_cupti_is_recorded(void)
 {
     const lp_cupti_functions *api = &lp_cupti.api;
     uint8_t in_use = 0;
@@ -31,6 +31,20 @@ lp_cupti_is_recorded_by_another(void)
            api->is_session_running(&in_use) == LP_CUPTI_OK && in_use != 0 &&
            api->get_enabled_kinds(NULL, NULL, NULL, &kinds) == LP_CUPTI_OK &&
            kinds != 0;
+}
+
+bool
+lp_cupti_has_company(void)
+{
+    const lp_cupti_functions *api = &lp_cupti.api;
+    uint32_t all = 0, ours = 0;
+
+    return lp_cupti.several &&
+           (lp_cupti.beside[0] != '\0' ||
+            api->get_enabled_kinds(NULL, NULL, NULL, &all) != LP_CUPTI_OK ||
+            api->get_enabled_kinds(lp_cupti.subscriber, NULL, NULL, &ours) !=
+                LP_CUPTI_OK ||
+            all > ours);
 }
 
 /* True if records came that could not be charged to their calls. */
