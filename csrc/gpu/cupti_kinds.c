@@ -86,8 +86,16 @@ lp_cupti_describe_kind(int number, char text[LP_GPU_WHY])
 
     for (size_t i = 0; i < KINDS; i++) {
         if (status_of[i] != LP_CUPTI_OK && number-- == 0) {
-            lp_cupti_say(reason, sizeof(reason), "cuptiActivityEnable",
-                         status_of[i]);
+            if (kinds[i].option == OPTION(whole_graphs) &&
+                lp_cupti.beside[0] != '\0') {
+                snprintf(reason, sizeof(reason),
+                         "they are the same for all tools, and %s came first",
+                         lp_cupti.beside);
+            }
+            else {
+                lp_cupti_say(reason, sizeof(reason), "cuptiActivityEnable",
+                             status_of[i]);
+            }
             snprintf(text, LP_GPU_WHY, "%s: %s", kinds[i].refused, reason);
             return true;
         }

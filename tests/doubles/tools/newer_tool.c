@@ -122,6 +122,10 @@ tool_begin(void)
     for (size_t i = 0; !status && i < KINDS; i++) {
         status = CUPTI(ActivityEnable_v2)(subscriber, kinds[i], NULL);
     }
+    if (status) {
+        CUPTI(Unsubscribe)(subscriber);
+        subscriber = NULL;
+    }
     return status;
 }
 

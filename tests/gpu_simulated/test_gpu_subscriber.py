@@ -1,0 +1,422 @@
+"""The choice between CUPTI for one tool at a time and for several, each in turn.
+
+From 13.3 on each of several tools may have a subscription of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from compiled_doubles import double
+from gpu_rig import events, lost, run_of
+from view_text import text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpu_rig import Ran, Rig
+
+pytestmark = pytest.mark.usefixtures("hook")
+
+NEW = {"cupti": "fake_cupti_13_4", "FAKE_CUPTI_VERSION": 130401}
+FIRST = {"cupti": "fake_cupti_13_3", "FAKE_CUPTI_VERSION": 130301}  # that has all
+QUIET = {"LINEPROF_NVTX": "off"}
+OPEN = "gpu: cupti (CUPTI records its work"
+CLOSED = "gpu: none (CUPTI takes one tool at a time and is held by"
+
+# Another tool, which subscribes by the newer calls; and a library for the older ones.
+TOOLS = """
+import ctypes, os
+from gpu_client import CALLED, OtherTool
+from lineprof import gpu_status
+from running import new_profiler
+
+class Parameters(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p),
+                ("holder", ctypes.c_char_p), ("holder_size", ctypes.c_size_t),
+                ("several", ctypes.c_uint8), ("padding", ctypes.c_uint8 * 7)]
+
+REQUESTED_2 = ctypes.CFUNCTYPE(
+    None, *[ctypes.POINTER(ctypes.c_void_p)] * 3, ctypes.c_void_p)
+COMPLETED_2 = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p)
+
+class Newer:
+    def __init__(self, name, several=1):
+        self.cupti = ctypes.CDLL(os.environ["LINEPROF_CUPTI"])
+        self.subscriber = ctypes.c_void_p()
+        self.made = []
+        self.callbacks = (
+            CALLED(lambda *_: None), REQUESTED_2(self.requested),
+            COMPLETED_2(lambda *_: None))
+        parameters = Parameters(40, name, None, 0, several)
+        assert self.cupti.cuptiSubscribe_v2(
+            ctypes.byref(self.subscriber), self.callbacks[0], None,
+            ctypes.byref(parameters)) == 0
+        assert self("ActivityRegisterCallbacks", *self.callbacks[1:]) == 0
+
+    def requested(self, buffer, size, most, _info):
+        self.made.append(ctypes.create_string_buffer(1 << 16))
+        buffer[0], size[0], most[0] = ctypes.addressof(self.made[-1]), 1 << 16, None
+
+    def __call__(self, name, *arguments):
+        function = getattr(self.cupti, f"cupti{name}_v2")
+        return function(self.subscriber, *arguments)
+
+    def enable(self, *kinds):
+        for kind in kinds:
+            assert self("ActivityEnable", kind, None) == 0
+
+    def graphs(self, whole):
+        value = ctypes.c_uint8(whole)
+        size = ctypes.c_size_t(1)
+        return self("ActivitySetAttribute", 20, ctypes.byref(size), ctypes.byref(value))
+
+def older():
+    ctypes.CDLL(os.environ["LINEPROF_CUPTI"], mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(os.environ["OLD_CLIENT"])
+"""
+
+
+@pytest.fixture(scope="session")
+def old_client(shared_folder: Path) -> Path:
+    """Give a library that uses CUPTI's calls for one tool at a time."""
+    return double(shared_folder, "cupti/old_client.c")
+
+
+def status(rig: Rig, program: str, **knobs: object) -> str:
+    """Return the state of GPU recording that a program prints."""
+    ran = rig.python(TOOLS + program, **{**NEW, **QUIET, **knobs})
+    assert (ran.status, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    return "\n".join(line.partition("; nvtx: off")[0] for line in lines)
+
+
+def below(ran: Ran) -> list[str]:
+    """Return the warnings of a profile, as its JSON has them."""
+    return list(json.loads(text_of(ran.stats(), "json")).get("warnings", []))
+
+
+# -- alone, open to others ---------------------------------------------------------
+
+ASK = """
+new_profiler()
+print(gpu_status())
+"""
+WORK = """
+@profile
+def f():
+    tick(500)
+    gpu.fk_launch(b"k", 0, 1000)  #> gpu=1000 kernels=1
+    gpu.fk_memcpy(1, 4096, 700, 1, 0, 0)  #> HtoD=700/4096/1 wait=1700/1
+    gpu.fk_memset(64, 30, 0)  #> gpu=30 memset=30/1
+    for _ in range(5000):
+        gpu.fk_launch(b"many", 0, 1)  #> gpu=5000 kernels=5000
+    gpu.fk_sync(0, 0, -1)  #> wait=5030/1
+f()
+"""
+
+
+@pytest.mark.parametrize("knobs", [NEW, FIRST, {**NEW, "FAKE_CUPTI_VERSION": 130501}])
+def test_other_tools_can_join_from_cupti_13_3_on(
+    rig: Rig, knobs: dict[str, object]
+) -> None:
+    assert status(rig, ASK, **knobs) == f"{OPEN} (other tools can, too))"
+    own = status(rig, ASK, FAKE_CUPTI_OWN_NAME=1, **knobs)
+    assert own == f"{OPEN} (other tools can, too))"
+
+
+@pytest.mark.parametrize("knobs", [NEW, FIRST, {**NEW, "FAKE_CUPTI_VERSION": 130501}])
+def test_the_numbers_are_the_same(rig: Rig, knobs: dict[str, object]) -> None:
+    """In 13.3 the clock cannot be set, and its offset is measured."""
+    options = ("--gpu-api", "--gpu-memory", "--uvm", "on")
+    ran = rig.kernprof(WORK, *options, FROZEN_CLOCK_REALTIME=1, **knobs).ok()
+    stats = ran.check()
+    run = run_of(stats)
+    assert (lost(run), run.taken, run.foreign_buffers) == ((0, 0, 0, 0), 0, 0)
+    [start] = [event.start_ns for event in events(stats) if event.name == "k"]
+    assert start == 500
+    older = rig.kernprof(WORK, *options, FROZEN_CLOCK_REALTIME=1).ok()
+    calls = [one.name for one in stats.gpu.sums if one.kind == "driver"]
+    assert calls == [one.name for one in older.stats().gpu.sums if one.kind == "driver"]
+    assert not below(ran)
+
+
+# -- one at a time ------------------------------------------------------------------
+
+
+def test_an_older_library_takes_one_tool(rig: Rig) -> None:
+    knobs = {"cupti": "fake_cupti_13_2", "FAKE_CUPTI_VERSION": 130202}
+    assert status(rig, ASK, **knobs) == f"{OPEN})"
+
+
+def test_an_older_driver_takes_one_tool(rig: Rig) -> None:
+    said = status(rig, ASK, FAKE_CUPTI_SEVERAL=0)
+    why = "as the only tool: the driver lets one tool at a time use CUPTI"
+    assert said == f"{OPEN} ({why}))"
+    rig.check(WORK, FAKE_CUPTI_SEVERAL=0, **NEW)
+
+
+@pytest.mark.parametrize("result", [27, 999, 1])
+def test_a_refused_subscription_is_tried_in_the_other_way(
+    rig: Rig, result: int
+) -> None:
+    said = status(rig, ASK, FAKE_CUPTI_FAIL=f"cuptiSubscribe_v2:{result}")
+    assert said.startswith(OPEN)
+    rig.check(WORK, FAKE_CUPTI_FAIL=f"cuptiSubscribe_v2:{result}", **NEW)
+
+
+ONLY = "(as the only tool: {} can only use CUPTI in this way))"
+
+
+def test_a_loaded_tool_with_the_older_calls_can_still_record(
+    rig: Rig, old_client: Path
+) -> None:
+    program = """
+client = older()
+new_profiler()
+print(client.old_client_enable(49), gpu_status())
+"""
+    said = status(rig, program, OLD_CLIENT=old_client)
+    assert said == f"0 {OPEN} {ONLY.format('old_client.so')}"
+
+
+def installed(folder: Path, library: Path) -> None:
+    """Install a PyTorch that cannot be imported, with this library."""
+    (folder / "torch" / "lib").mkdir(parents=True)
+    (folder / "torch" / "__init__.py").write_text("raise SystemExit", encoding="utf-8")
+    shutil.copy(library, folder / "torch" / "lib" / "libtorch_cpu.so")
+
+
+def test_an_installed_pytorch_with_the_older_calls_can_still_record(
+    rig: Rig, old_client: Path
+) -> None:
+    installed(rig.folder, old_client)
+    assert status(rig, ASK) == f"{OPEN} {ONLY.format('libtorch_cpu.so')}"
+
+
+def test_an_installed_pytorch_without_them_can_join(
+    rig: Rig, shared_folder: Path
+) -> None:
+    installed(rig.folder, double(shared_folder, "python/clock.c"))
+    assert status(rig, ASK) == f"{OPEN} (other tools can, too))"
+
+
+# -- another tool came first --------------------------------------------------------
+
+
+def test_lineprof_joins_a_tool_that_lets_it(rig: Rig) -> None:
+    said = status(rig, "\ntool = Newer(b'Monitor')\n" + ASK)
+    assert said == f"{OPEN} (beside Monitor))"
+
+
+def test_a_tool_that_records_by_the_newer_calls_is_joined(rig: Rig) -> None:
+    program = "\ntool = Newer(b'Monitor')\ntool.enable(10, 5)\n" + ASK
+    assert status(rig, program) == f"{OPEN} (beside Monitor))"
+
+
+def test_a_tool_that_lets_nobody_in_holds_cupti(rig: Rig) -> None:
+    said = status(rig, "\ntool = Newer(b'Jealous', 0)\n" + ASK)
+    assert said == f"{CLOSED} Jealous)"
+
+
+def test_a_tool_that_records_by_the_older_calls_is_left_alone(
+    rig: Rig, old_client: Path
+) -> None:
+    """It loses nothing, whether or not it can be seen."""
+    program = """
+if os.environ.get("OLD_CLIENT"):
+    older()
+other = OtherTool()
+other.begin()
+new_profiler()
+print(gpu_status())
+gpu.fk_launch(b"theirs", 0, 10)
+gpu.fk_sync(0, 0, -1)
+other.end()
+print(other.names(), other.freed)
+new_profiler()
+print(gpu_status().backend)
+"""
+    for client in (old_client, ""):
+        said = status(rig, program, FAKE_CUPTI_SHARED=1, OLD_CLIENT=client)
+        assert said.splitlines() == [
+            f"{CLOSED} another tool in this process, like torch.profiler)",
+            "['theirs'] 0",
+            "cupti",
+        ]
+
+
+def test_a_tool_with_the_older_calls_is_named_beside_others(
+    rig: Rig, old_client: Path
+) -> None:
+    """Beside a subscriber of several such calls work for nobody."""
+    program = "\nolder()\ntool = Newer(b'Monitor')\n" + ASK
+    said = status(rig, program, OLD_CLIENT=old_client)
+    assert said == (
+        f"{OPEN} (beside Monitor)); CUPTI refuses the calls of old_client.so, which are"
+        " those for one tool at a time: here is also Monitor"
+    )
+
+
+# -- another tool comes later --------------------------------------------------------
+
+
+def test_a_tool_with_the_older_calls_that_comes_later_is_named(
+    rig: Rig, old_client: Path
+) -> None:
+    program = f"""
+import ctypes, os
+@profile
+def f():
+    gpu.fk_launch(b"k", 0, 1000)  #> gpu=1000 kernels=1
+    ctypes.CDLL(os.environ["LINEPROF_CUPTI"], mode=ctypes.RTLD_GLOBAL)
+    client = ctypes.CDLL({str(old_client)!r})
+    print(client.old_client_enable(49))
+f()
+"""
+    note = (
+        "CUPTI refuses the calls of old_client.so, which are those for one tool at a"
+        " time: load it before lineprof"
+    )
+    ran = rig.kernprof(program, **NEW)
+    assert (ran.status, ran.out, ran.err) == (0, "14\n", "")
+    ran.check()
+    assert below(ran) == [note]
+
+
+# -- graphs --------------------------------------------------------------------------
+
+GRAPHS = """
+@profile
+def f():
+    gpu.fk_graph_capture_begin(0)
+    gpu.fk_launch(b"one", 0, 100)
+    gpu.fk_launch(b"two", 0, 10)
+    graph = gpu.fk_graph_instantiate(gpu.fk_graph_end(0))
+    gpu.fk_graph_launch(graph, 0)
+    gpu.fk_sync(0, 0, -1)
+"""
+PROFILED = """
+profile = new_profiler()
+{graphs}
+f()
+profile.dump_stats("program.lprof")
+print(*gpu_status().notes, sep="\\n")
+"""
+
+
+def graphs_beside(rig: Rig, whole: int, **knobs: object) -> tuple[list[str], str]:
+    """Return the kinds of records beside a tool that chose a level, and the notes."""
+    before = f"\ntool = Newer(b'Monitor')\nassert tool.graphs({whole}) == 0\n"
+    program = TOOLS + before + PROFILED.format(graphs=GRAPHS)
+    ran = rig.python(program, **{**NEW, **QUIET, **knobs})
+    assert (ran.status, ran.err) == (0, "")
+    return sorted({event.kind for event in events(ran.stats())}), ran.out.strip()
+
+
+def test_a_graph_as_a_whole_is_chosen_alone(rig: Rig) -> None:
+    ran = rig.kernprof(GRAPHS + "f()\n", "--cuda-graph", "graph", **NEW).ok()
+    assert {event.kind for event in events(ran.stats())} == {"graph"}
+    ran = rig.kernprof(GRAPHS + "f()\n", **NEW).ok()
+    assert {event.kind for event in events(ran.stats())} == {"kernel"}
+
+
+def test_the_first_tool_chooses_how_graphs_are_recorded(rig: Rig) -> None:
+    note = "graphs are recorded as a whole, because Monitor chose so"
+    assert graphs_beside(rig, 1) == (["graph"], note)
+    assert graphs_beside(rig, 1, LINEPROF_CUDA_GRAPH="graph") == (["graph"], "")
+    assert graphs_beside(rig, 0) == (["kernel"], "")
+    note = (
+        "graphs (--cuda-graph graph) are recorded node by node: they are the same for"
+        " all tools, and Monitor came first"
+    )
+    assert graphs_beside(rig, 0, LINEPROF_CUDA_GRAPH="graph") == (["kernel"], note)
+
+
+# -- unfinished records ---------------------------------------------------------------
+
+# Waits are real, and given up at once, because the frozen clock's year is long past.
+HANGING = """
+from lineprof import _core
+gpu.fk_on_wait(None)
+gpu.fk_wait_really(1)
+profile = new_profiler()
+@profile
+def f():
+    gpu.fk_launch_many(b"done", 100, 10)
+    gpu.fk_sync(0, 0, 0)
+    gpu.fk_launch(b"hangs", 1, 10**12)
+f()
+{later}
+_core.gpu_flush(True)  # as at the end of a program
+profile.dump_stats("program.lprof")
+"""
+TOOL = "tool = Newer(b'Monitor'); tool.enable({})"
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "unfinished"),
+    [
+        ("", "", 1),
+        (TOOL.format("10"), "", 0),
+        ("", TOOL.format("10, 5"), 0),  # records that lineprof does not have
+    ],
+)
+def test_other_tools_keep_their_unfinished_records(
+    rig: Rig, first: str, later: str, unfinished: int
+) -> None:
+    """A forced flush would hand out those of all tools, without their times.
+
+    So the buffer with that of lineprof does not come.
+    """
+    program = f"{TOOLS}\n{first}\n{HANGING.format(later=later)}"
+    knobs = {"FAKE_CUPTI_WITHHOLD": 1, "FROZEN_CLOCK_REALTIME": 1, **NEW, **QUIET}
+    ran = rig.python(program, **knobs)
+    assert (ran.status, ran.err) == (0, "")
+    run = run_of(ran.stats())
+    assert (run.unfinished, run.outstanding) == (unfinished, 0 if unfinished else 101)
+
+
+# -- failures --------------------------------------------------------------------------
+
+NEEDED = (
+    "cuptiActivityRegisterCallbacks_v2",
+    "cuptiActivityEnable_v2",
+)
+OPTIONAL = (
+    "cuptiActivityDisable_v2",
+    "cuptiActivitySetAttribute_v2",
+    "cuptiActivityGetAttribute_v2",
+    "cuptiActivityGetNumDroppedRecords_v2",
+    "cuptiActivityEnableRuntimeApi_v2",
+    "cuptiActivityEnableDriverApi_v2",
+    "cuptiActivityGetEnabledKinds",
+    "cuptiIsTracingSessionRunning",
+)
+
+
+@pytest.mark.parametrize("function", NEEDED)
+def test_a_session_that_cannot_record_ends(rig: Rig, function: str) -> None:
+    said = status(rig, ASK, FAKE_CUPTI_FAIL=function)
+    assert said.startswith(f"gpu: none (CUPTI can't be used: {function[:-3]} says")
+
+
+@pytest.mark.parametrize("function", OPTIONAL)
+def test_failures_of_other_functions_are_harmless(rig: Rig, function: str) -> None:
+    ran = rig.kernprof(WORK, FAKE_CUPTI_FAIL=function, FROZEN_CLOCK_REALTIME=1, **NEW)
+    assert lost(run_of(ran.ok().check())) == (0, 0, 0, 0)
+
+
+def test_a_clock_that_cannot_be_read_is_no_session(rig: Rig) -> None:
+    said = status(rig, ASK, FAKE_CUPTI_FAIL="cuptiGetTimestamp_v2", **FIRST)
+    assert said.startswith("gpu: none (CUPTI can't be used: cuptiGetTimestamp says")
+
+
+def test_records_that_cannot_be_read_are_lost(rig: Rig) -> None:
+    ran = rig.kernprof(WORK, FAKE_CUPTI_FAIL="cuptiActivityGetNextRecord_v2", **NEW)
+    run = run_of(ran.ok().stats())
+    assert run.invalid > 0
