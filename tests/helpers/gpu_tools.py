@@ -5,9 +5,9 @@
     torch.begin()  # 0, or CUPTI's refusal
 
 `libtorch_cpu` is PyTorch's profiler, which names the calls without a version and does
-not subscribe (2.15 on); `libkineto` subscribes by cuptiSubscribe, as PyTorch did before;
-`libproton` does so, too, with calls that it finds itself; `libxla` subscribes by
-cuptiSubscribe_v2 and allows others, or, by `alone()`, does not.
+not subscribe (2.15 on); `libkineto` subscribes by cuptiSubscribe, as PyTorch did
+before; `libproton` does so, too, with calls that it finds itself; `libxla` subscribes
+by cuptiSubscribe_v2 and allows others, or, by `called()`, does not.
 """
 
 from __future__ import annotations
