@@ -117,46 +117,60 @@ load(const char *name, char why[LP_GPU_WHY])
 
 /* Have CUPTI use the clock of lineprof's lines, or measure the offset between
  * the two.  Must precede enabling any kind of record. */
-static bool
-align_clocks(char why[LP_GPU_WHY])
+static int
+align_clocks(void)
 {
-    int status;
-
     lp_cupti.offset = 0;
-    if (lp_cupti_set_clock(lp_clock_monotonic) == LP_CUPTI_OK) {
-        return true;
-    }
-    status = lp_cupti_measure_offset();
-    if (status != LP_CUPTI_OK) {
-        return lp_cupti_failed(why, "cuptiGetTimestamp", status);
-    }
-    return true;
+    return lp_cupti_set_clock(lp_clock_monotonic) == LP_CUPTI_OK
+               ? LP_CUPTI_OK
+               : lp_cupti_measure_offset();
 }
 
 /* Set CUPTI's clock, thread ids and buffer callbacks: those of the process
- * once, however often the session subscribes. */
-static bool
-prepare(char why[LP_GPU_WHY])
+ * once, however often the session subscribes.  `*call` is what fails. */
+static int
+prepare(const char **call)
 {
     static int (*prepared)(lp_cupti_requested, lp_cupti_completed);
     const lp_cupti_functions *api = &lp_cupti.api;
     int status;
 
     if (!lp_cupti.several && prepared == api->register_callbacks) {
-        return true;
+        return LP_CUPTI_OK;
     }
     prepared = NULL; /* (the offset changes) */
-    if (!align_clocks(why)) {
-        return false;
+    *call = "cuptiGetTimestamp";
+    status = align_clocks();
+    if (status == LP_CUPTI_OK) {
+        lp_cupti_set_thread_ids(LP_CUPTI_THREAD_ID_SYSTEM);
+        lp_cupti_use_thread_buffers();
+        *call = "cuptiActivityRegisterCallbacks";
+        status = lp_cupti_register_callbacks();
     }
-    lp_cupti_set_thread_ids(LP_CUPTI_THREAD_ID_SYSTEM);
-    lp_cupti_use_thread_buffers();
-    status = lp_cupti_register_callbacks();
-    if (status != LP_CUPTI_OK) {
-        return lp_cupti_failed(why, "cuptiActivityRegisterCallbacks", status);
+    if (status == LP_CUPTI_OK && !lp_cupti.several) {
+        prepared = api->register_callbacks;
     }
-    prepared = lp_cupti.several ? NULL : api->register_callbacks;
-    return true;
+    return status;
+}
+
+/* Enable callbacks and records.  `*call` is what fails. */
+static int
+enable(const lp_gpu_options *options, const char **call)
+{
+    int status = prepare(call);
+
+    if (status == LP_CUPTI_OK) {
+        *call = "cuptiEnableCallback";
+        status = lp_cupti_enable_calls();
+    }
+    if (status == LP_CUPTI_OK) {
+        *call = "cuptiActivityEnable";
+        status = lp_cupti_enable_kinds(options);
+    }
+    if (status == LP_CUPTI_OK && lp_cupti.calls) {
+        lp_cupti_skip_queries();
+    }
+    return status;
 }
 
 /* Subscribe to CUPTI and enable callbacks and records.  `*taken` is set if
@@ -165,6 +179,7 @@ static bool
 subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
 {
     const lp_cupti_functions *api = &lp_cupti.api;
+    const char *call;
     int status;
 
     lp_cupti.version = 0;
@@ -179,20 +194,17 @@ subscribe(const lp_gpu_options *options, bool *taken, char why[LP_GPU_WHY])
     if (!lp_cupti_subscribe(options, taken, why)) {
         return false;
     }
-    if (prepare(why)) {
-        status = lp_cupti_enable_calls();
-        if (status != LP_CUPTI_OK) {
-            lp_cupti_failed(why, "cuptiEnableCallback", status);
-        }
-        else if (lp_cupti_enable_kinds(options, why)) {
-            if (lp_cupti.calls) {
-                lp_cupti_skip_queries();
-            }
-            return true;
-        }
+    status = enable(options, &call);
+    if (status == LP_CUPTI_OK) {
+        return true;
     }
     api->unsubscribe(lp_cupti.subscriber);
-    return false;
+    if (lp_cupti.several && status == LP_CUPTI_NOT_COMPATIBLE) {
+        /* Another tool records in the older way. */
+        *taken = true;
+        status = LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+    }
+    return lp_cupti_failed(why, call, status);
 }
 
 static bool

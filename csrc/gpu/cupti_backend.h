@@ -269,9 +269,10 @@ int lp_cupti_enable_calls(void);
 /* Write a sentence on such a refusal; false if there was none. */
 bool lp_cupti_describe_calls(char text[LP_GPU_WHY]);
 
-/* Enable the kinds of records; false, with none enabled, if CUPTI refuses one
- * of a device's work.  One that an option adds is left out if refused. */
-bool lp_cupti_enable_kinds(const lp_gpu_options *given, char why[LP_GPU_WHY]);
+/* Enable the kinds of records; 0, or CUPTI's status, with none enabled, if it
+ * refuses one of a device's work.  One that an option adds is left out if
+ * refused. */
+int lp_cupti_enable_kinds(const lp_gpu_options *given);
 
 /* Write a sentence on a kind that was refused or added, by its number from 0;
  * false if there are no more. */

@@ -55,8 +55,8 @@ choose_graphs(lp_gpu_options *options)
     whole_for_others = options->whole_graphs && !wanted;
 }
 
-bool
-lp_cupti_enable_kinds(const lp_gpu_options *given, char why[LP_GPU_WHY])
+int
+lp_cupti_enable_kinds(const lp_gpu_options *given)
 {
     lp_gpu_options options = *given;
 
@@ -66,17 +66,18 @@ lp_cupti_enable_kinds(const lp_gpu_options *given, char why[LP_GPU_WHY])
                            ? lp_cupti_enable(kinds[i].number)
                            : LP_CUPTI_OK;
         if (status_of[i] != LP_CUPTI_OK && kinds[i].option == ALWAYS) {
-            lp_cupti_failed(why, "cuptiActivityEnable", status_of[i]);
+            int status = status_of[i];
+
             while (i-- > 0) { /* (these come first, so all are enabled) */
                 lp_cupti_disable(kinds[i].number);
             }
-            return false;
+            return status;
         }
     }
     if (options.migrations) {
         lp_cupti_want_migrations();
     }
-    return true;
+    return LP_CUPTI_OK;
 }
 
 bool

@@ -280,7 +280,7 @@ def test_cupti_is_asked_whether_another_tool_records(
     ran = rig.python(program, cupti="fake_cupti_13_4", LINEPROF_NVTX="off", **knobs)
     assert (ran.status, ran.err) == (0, "")
     first, *others = ran.out.splitlines()
-    if records == "True" and not fails:
+    if records == "True":  # if that cannot be asked, CUPTI refuses the newer calls
         assert first.startswith(f"{HELD} another tool in this process")
         assert others == ["cupti"]
     else:
