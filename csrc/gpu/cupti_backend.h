@@ -203,9 +203,6 @@ bool lp_cupti_describe_old_client(char text[LP_GPU_WHY]);
 /* True if anybody records activity now; to be asked before subscribing. */
 bool lp_cupti_is_recorded(void);
 
-/* True if other tools may record beside lineprof. */
-bool lp_cupti_has_company(void);
-
 /* At the end of a flush: conclude from missing records whether another tool
  * took them.  `before` was read when the flush began; `done` is true if the
  * device has finished all work launched until then. */

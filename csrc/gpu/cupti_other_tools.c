@@ -33,20 +33,6 @@ lp_cupti_is_recorded(void)
            kinds != 0;
 }
 
-bool
-lp_cupti_has_company(void)
-{
-    const lp_cupti_functions *api = &lp_cupti.api;
-    uint32_t all = 0, ours = 0;
-
-    return lp_cupti.several &&
-           (lp_cupti.beside[0] != '\0' ||
-            api->get_enabled_kinds(NULL, NULL, NULL, &all) != LP_CUPTI_OK ||
-            api->get_enabled_kinds(lp_cupti.subscriber, NULL, NULL, &ours) !=
-                LP_CUPTI_OK ||
-            all > ours);
-}
-
 /* True if records came that could not be charged to their calls. */
 static bool
 has_strange_records(void)

@@ -368,34 +368,27 @@ def f():
     gpu.fk_sync(0, 0, 0)
     gpu.fk_launch(b"hangs", 1, 10**12)
 f()
-{later}
 _core.gpu_flush(True)  # as at the end of a program
 profile.dump_stats("program.lprof")
 """
-TOOL = "tool = Newer(b'Monitor'); tool.enable({})"
 
 
 @pytest.mark.parametrize(
-    ("first", "later", "unfinished"),
-    [
-        ("", "", 1),
-        (TOOL.format("10"), "", 0),
-        ("", TOOL.format("10, 5"), 0),  # records that lineprof does not have
-    ],
+    ("knobs", "unfinished", "outstanding"),
+    [(NEW, 0, 101), ({**NEW, "FAKE_CUPTI_SEVERAL": 0}, 1, 0)],
 )
-def test_other_tools_keep_their_unfinished_records(
-    rig: Rig, first: str, later: str, unfinished: int
+def test_unfinished_records_are_asked_for_if_there_is_one_tool(
+    rig: Rig, knobs: dict[str, object], unfinished: int, outstanding: int
 ) -> None:
     """A forced flush would hand out those of all tools, without their times.
 
-    So the buffer with that of lineprof does not come.
+    So among several the buffer with that of lineprof does not come.
     """
-    program = f"{TOOLS}\n{first}\n{HANGING.format(later=later)}"
-    knobs = {"FAKE_CUPTI_WITHHOLD": 1, "FROZEN_CLOCK_REALTIME": 1, **NEW, **QUIET}
-    ran = rig.python(program, **knobs)
+    frozen = {"FAKE_CUPTI_WITHHOLD": 1, "FROZEN_CLOCK_REALTIME": 1}
+    ran = rig.python(TOOLS + HANGING, **frozen, **knobs, **QUIET)
     assert (ran.status, ran.err) == (0, "")
     run = run_of(ran.stats())
-    assert (run.unfinished, run.outstanding) == (unfinished, 0 if unfinished else 101)
+    assert (run.unfinished, run.outstanding) == (unfinished, outstanding)
 
 
 # -- forks ---------------------------------------------------------------------------

@@ -84,10 +84,20 @@ SYMBOLS = {
     "fake_cupti_13_3": 130300,
     "fake_cupti_13_4": 130400,
 }
+DEFINITIONS = {
+    **{name: [f"-DFAKE_CUPTI_SYMBOLS={number}"] for name, number in SYMBOLS.items()},
+    "libkineto": ["-DTOOL_SUBSCRIBES"],
+    "libproton": ["-DTOOL_SUBSCRIBES", "-DTOOL_LOADS"],
+}
+OLDER_TOOL = ["tools/older_tool.c", "tools/tool_buffers.c"]
 SOURCES = {
     "fake_cuda": CUDA,
     "fake_cupti": CUPTI,
     **{library: [*CUPTI, "cupti/fake_cupti_v2.c"] for library in SYMBOLS},
+    "libtorch_cpu": OLDER_TOOL,
+    "libkineto": OLDER_TOOL,
+    "libproton": OLDER_TOOL,
+    "libxla": ["tools/newer_tool.c", "tools/tool_buffers.c"],
     "frozen_clock": ["python/frozen_clock.c"],
 }
 # Functions that not all versions have, and the first release of CUDA that has them.
@@ -222,8 +232,8 @@ def build(folder: Path) -> Path:
     if found:
         return found
     for name, sources in SOURCES.items():
-        symbols = [f"-DFAKE_CUPTI_SYMBOLS={SYMBOLS[name]}"] if name in SYMBOLS else []
-        doubles.compiled(folder, name, sources, [*FLAGS, *symbols])
+        definitions = DEFINITIONS.get(name, [])
+        doubles.compiled(folder, name, sources, [*FLAGS, *definitions])
     return folder
 
 

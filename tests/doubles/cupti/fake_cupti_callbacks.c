@@ -114,7 +114,7 @@ on_enter(fk_api_call *call)
 }
 
 static void
-record_call(fk_client *client, const fk_api_call *call)
+record_call(fk_client *client, const fk_api_call *call, uint64_t end)
 {
     uint32_t kind = call->domain == FK_DRIVER ? FK_API_DRIVER : FK_API_RUNTIME;
     bool recorded = call->domain < FK_DOMAINS && call->cbid < FK_CBIDS &&
@@ -125,7 +125,7 @@ record_call(fk_client *client, const fk_api_call *call)
             .kind = kind,
             .variety = call->cbid,
             .start = call->start,
-            .end = fk_cupti_now(),
+            .end = end,
             .correlation = call->correlation,
             .address = (uint32_t)call->result,
             .peer = native ? (uint32_t)syscall(SYS_gettid)
@@ -140,8 +140,9 @@ static void
 on_leave(fk_api_call *call)
 {
     fk_client *client;
+    uint64_t end = fk_cupti_now();
     for (uint32_t i = 0; (client = fk_client_at(i)); i++) {
-        record_call(client, call);
+        record_call(client, call, end);
     }
     tell_all(call, 1);
 }

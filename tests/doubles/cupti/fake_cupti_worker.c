@@ -210,8 +210,8 @@ check_forced(uint64_t now)
         for (size_t n = 0; n < client->waiting.count; n++) {
             if (fk_clients_in_use() > 1 && client->subscribed &&
                 !is_done(&client->waiting.items[n], now)) {
-                fk_misuse("a forced flush beside others: unfinished records "
-                          "of %s are handed out",
+                fk_misuse("a forced flush beside others hands out records "
+                          "of %s",
                           *client->name ? client->name : "a client");
             }
         }
