@@ -217,9 +217,10 @@ subscribe_alone(void)
     return API->subscribe(&lp_cupti.subscriber, lp_cupti_on_callback, NULL);
 }
 
-/* Subscribe as one of several, or alone if CUPTI has that only. */
+/* Subscribe as one of several, or alone if CUPTI has that only.  `known`: that
+ * somebody else is subscribed. */
 static bool
-subscribe_beside_others(bool recorded, bool *taken, char why[LP_GPU_WHY])
+subscribe_beside_others(bool known, bool *taken, char why[LP_GPU_WHY])
 {
     char holder[LP_CUPTI_NAME];
     int status = lp_cupti_subscribe_by_name(
@@ -228,8 +229,9 @@ subscribe_beside_others(bool recorded, bool *taken, char why[LP_GPU_WHY])
     if (status == LP_CUPTI_OK) {
         lp_cupti.several = true;
         /* The first subscriber may be told its own name. */
-        if (recorded || strcmp(holder, own_name) != 0) {
-            memcpy(lp_cupti.beside, holder, sizeof(holder));
+        if (known || strcmp(holder, own_name) != 0) {
+            snprintf(lp_cupti.beside, sizeof(lp_cupti.beside), "%s",
+                     known && holder[0] == '\0' ? "another tool" : holder);
         }
         return true;
     }
@@ -266,12 +268,12 @@ lp_cupti_subscribe(const lp_gpu_options *options, bool *taken,
     }
     if (!recorded && !lp_cupti_find_old_client(client) &&
         !lp_cupti_expect_old_client(options->clients, client)) {
-        return subscribe_beside_others(recorded, taken, why);
+        return subscribe_beside_others(false, taken, why);
     }
     /* If nobody is subscribed, whoever records does so in the older way. */
     status = subscribe_alone();
     if (is_held(status)) {
-        return subscribe_beside_others(recorded, taken, why);
+        return subscribe_beside_others(true, taken, why);
     }
     if (status != LP_CUPTI_OK) {
         return fail(status, taken, why);

@@ -218,6 +218,23 @@ def test_a_tool_that_records_by_the_newer_calls_is_joined(rig: Rig) -> None:
     assert status(rig, program) == f"{OPEN} (beside Monitor))"
 
 
+def test_a_tool_without_a_name_is_another_tool(rig: Rig) -> None:
+    program = "\ntool = Newer(None)\ntool.enable(10)\n" + ASK
+    assert status(rig, program) == f"{OPEN} (beside another tool))"
+
+
+def test_a_profiler_of_pytorch_with_the_newer_calls_is_joined(rig: Rig) -> None:
+    torch = """
+import sys
+from types import SimpleNamespace as Space
+autograd = Space(_profiler_enabled=lambda: True, _profiler_type=lambda: "KINETO")
+sys.modules["torch"] = Space(_C=Space(_autograd=autograd))
+"""
+    subscribed = f"{torch}\ntool = Newer(b'torch')\n{ASK}"
+    assert status(rig, subscribed) == f"{OPEN} (beside torch))"
+    assert status(rig, torch + ASK) == f"{CLOSED} PyTorch's profiler)"
+
+
 def test_a_tool_that_lets_nobody_in_holds_cupti(rig: Rig) -> None:
     said = status(rig, "\ntool = Newer(b'Jealous', 0)\n" + ASK)
     assert said == f"{CLOSED} Jealous)"
@@ -372,6 +389,29 @@ def test_unfinished_records_are_asked_for_if_there_is_one_tool(
     assert (ran.status, ran.err) == (0, "")
     run = run_of(ran.stats())
     assert (run.unfinished, run.outstanding) == (unfinished, outstanding)
+
+
+# -- forks ---------------------------------------------------------------------------
+
+
+def test_a_forked_child_uses_the_device_and_ends(rig: Rig) -> None:
+    program = """
+import os
+@profile
+def f():
+    for _ in range(300):
+        gpu.fk_launch(b"k", 0, 10)  #> gpu=3000 kernels=300
+    gpu.fk_sync(0, 0, -1)  #> wait=3000/1
+f()
+child = os.fork()
+if not child:
+    f()
+    raise SystemExit(3)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    ran = rig.kernprof(program, FAKE_CUPTI_FORK="exit", **NEW)
+    assert (ran.status, ran.out) == (0, "3\n")  # Python may warn of the fork
+    ran.check()
 
 
 # -- failures --------------------------------------------------------------------------
