@@ -324,3 +324,35 @@ def test_pytorch_can_still_profile_if_lineprof_came_before_nsight(
     assert got[5:7] == [only(KERNELS), only(0)]
     run = run_of(ran.stats())
     assert (totals(ran.stats().gpu).kernels, run.outstanding) == (KERNELS, 2 * KERNELS)
+
+
+# -- what is said ------------------------------------------------------------------
+
+SAID = """
+import sys
+from gpu_tools import Tool
+
+@profile
+def f():
+    gpu.fk_launch(b"k", 0, 1000)  #> gpu=1000 kernels=1
+
+torch = Tool("libtorch_cpu")
+refused = torch.begin()
+f()
+print("refused", refused, *torch.got)
+sys.exit(3)
+"""
+
+
+def test_a_tool_that_is_refused_is_named_to_the_user(rig: Rig) -> None:
+    note = (
+        "CUPTI refuses the calls of libtorch_cpu.so, which are those for one tool at a"
+        " time: load it before lineprof"
+    )
+    ran = rig.kernprof(SAID, "-v", **NEWEST)
+    assert (ran.status, ran.err) == (3, f"kernprof: {note}\n")
+    assert ran.out.startswith("refused 14 0 0 0 0 0 0\n")
+    ran.check()
+    quiet = rig.kernprof(SAID, **NEWEST)
+    assert (quiet.status, quiet.err) == (3, "")
+    assert warnings(quiet) == [note]
