@@ -206,7 +206,7 @@ def test_a_subscriber_without_v2_is_the_only_one(play: Play) -> None:
 # --- the two families ------------------------------------------------------------
 
 KINETO = """
-        other = OtherTool()
+        other = Client(start=False)
         def begin():
             given = (other.requested, other.completed)
             status = [other.result("ActivityRegisterCallbacks", *given)]
