@@ -66,7 +66,9 @@ ended = {{who: tool.end() for who, tool in tools.items() if not begun[who]}}
 run()
 profile.dump_stats("program.lprof")
 got = {{who: tool.got for who, tool in tools.items()}}
-tell(said, begun, ended, got, {{who: tool.holder for who, tool in tools.items()}})
+heard = {{who: tool.heard for who, tool in tools.items()}}
+holders = {{who: tool.holder for who, tool in tools.items()}}
+tell(said, begun, ended, got, heard, holders)
 sys.exit(3)
 """
 
@@ -78,6 +80,7 @@ class Told(NamedTuple):
     begun: dict[str, int]
     ended: dict[str, int]
     got: dict[str, list[int]]
+    heard: dict[str, int]  # callbacks of launches
     holders: dict[str, str]
 
 
@@ -126,11 +129,14 @@ def test_who_is_let_in_gets_every_record(
         assert got.begun == {older: 0, "libxla": OLDER[older]}
         assert got.said == UNNAMED
         assert got.got == {older: only(3 * KERNELS), "libxla": only(0)}
+        assert got.heard[older] == (0 if older == "libtorch_cpu" else 6 * KERNELS)
         assert run_of(ran.stats()).backend == "none"
         return
     runs = {who: 3 - names.index(who) for who in names}
     assert got.begun == {"libxla": 0, older: OLDER[older]}
-    assert got.got == {"libxla": only(KERNELS * runs["libxla"]), older: only(0)}
+    kernels = KERNELS * runs["libxla"]
+    assert got.got == {"libxla": only(kernels), older: only(0)}
+    assert got.heard == {"libxla": 2 * kernels, older: 0}
     assert recorded(ran) == KERNELS * (runs["lineprof"] + 1)  # and at the end
     first = runs["lineprof"] > runs["libxla"]
     assert got.holders["libxla"] == ("CUPTI for lineprof" if first else "")
@@ -324,3 +330,35 @@ def test_pytorch_can_still_profile_if_lineprof_came_before_nsight(
     assert got[5:7] == [only(KERNELS), only(0)]
     run = run_of(ran.stats())
     assert (totals(ran.stats().gpu).kernels, run.outstanding) == (KERNELS, 2 * KERNELS)
+
+
+# -- what is said ------------------------------------------------------------------
+
+SAID = """
+import sys
+from gpu_tools import Tool
+
+@profile
+def f():
+    gpu.fk_launch(b"k", 0, 1000)  #> gpu=1000 kernels=1
+
+torch = Tool("libtorch_cpu")
+refused = torch.begin()
+f()
+print("refused", refused, *torch.got)
+sys.exit(3)
+"""
+
+
+def test_a_tool_that_is_refused_is_named_to_the_user(rig: Rig) -> None:
+    note = (
+        "CUPTI refuses the calls of libtorch_cpu.so, which are those for one tool at a"
+        " time: load it before lineprof"
+    )
+    ran = rig.kernprof(SAID, "-v", **NEWEST)
+    assert (ran.status, ran.err) == (3, f"kernprof: {note}\n")
+    assert ran.out.startswith("refused 14 0 0 0 0 0 0\n")
+    ran.check()
+    quiet = rig.kernprof(SAID, **NEWEST)
+    assert (quiet.status, quiet.err) == (3, "")
+    assert warnings(quiet) == [note]

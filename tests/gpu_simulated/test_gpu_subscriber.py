@@ -27,64 +27,16 @@ QUIET = {"LINEPROF_NVTX": "off"}
 OPEN = "gpu: cupti (CUPTI records its work"
 CLOSED = "gpu: none (CUPTI takes one tool at a time and is held by"
 
-# Another tool, which subscribes by the newer calls; and a library for the older ones.
+# Other tools: one that subscribes by the newer calls, and ones with the older calls.
 TOOLS = """
-import ctypes, os
-from gpu_client import CALLED, OtherTool
+import ctypes
+from gpu_client import GRAPHS_AS_A_WHOLE, Subscriber
+from gpu_tools import Tool
 from lineprof import gpu_status
 from running import new_profiler
-
-class Parameters(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_size_t), ("name", ctypes.c_char_p),
-                ("holder", ctypes.c_char_p), ("holder_size", ctypes.c_size_t),
-                ("several", ctypes.c_uint8), ("padding", ctypes.c_uint8 * 7)]
-
-REQUESTED_2 = ctypes.CFUNCTYPE(
-    None, *[ctypes.POINTER(ctypes.c_void_p)] * 3, ctypes.c_void_p)
-COMPLETED_2 = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p)
-
-class Newer:
-    def __init__(self, name, several=1):
-        self.cupti = ctypes.CDLL(os.environ["LINEPROF_CUPTI"])
-        self.subscriber = ctypes.c_void_p()
-        self.made = []
-        self.callbacks = (
-            CALLED(lambda *_: None), REQUESTED_2(self.requested),
-            COMPLETED_2(lambda *_: None))
-        parameters = Parameters(40, name, None, 0, several)
-        assert self.cupti.cuptiSubscribe_v2(
-            ctypes.byref(self.subscriber), self.callbacks[0], None,
-            ctypes.byref(parameters)) == 0
-        assert self("ActivityRegisterCallbacks", *self.callbacks[1:]) == 0
-
-    def requested(self, buffer, size, most, _info):
-        self.made.append(ctypes.create_string_buffer(1 << 16))
-        buffer[0], size[0], most[0] = ctypes.addressof(self.made[-1]), 1 << 16, None
-
-    def __call__(self, name, *arguments):
-        function = getattr(self.cupti, f"cupti{name}_v2")
-        return function(self.subscriber, *arguments)
-
-    def enable(self, *kinds):
-        for kind in kinds:
-            assert self("ActivityEnable", kind, None) == 0
-
-    def graphs(self, whole):
-        value = ctypes.c_uint8(whole)
-        size = ctypes.c_size_t(1)
-        return self("ActivitySetAttribute", 20, ctypes.byref(size), ctypes.byref(value))
-
-def older():
-    ctypes.CDLL(os.environ["LINEPROF_CUPTI"], mode=ctypes.RTLD_GLOBAL)
-    return ctypes.CDLL(os.environ["OLD_CLIENT"])
 """
-
-
-@pytest.fixture(scope="session")
-def old_client(shared_folder: Path) -> Path:
-    """Give a library that uses CUPTI's calls for one tool at a time."""
-    return double(shared_folder, "cupti/old_client.c")
+TORCH = '\ntool = Tool("libtorch_cpu")\n'
+MONITOR = '\nmonitor = Subscriber("Monitor")\nmonitor.register()\n'
 
 
 def status(rig: Rig, program: str, **knobs: object) -> str:
@@ -169,19 +121,18 @@ def test_a_refused_subscription_is_tried_in_the_other_way(
     rig.check(WORK, FAKE_CUPTI_FAIL=f"cuptiSubscribe_v2:{result}", **NEW)
 
 
-ONLY = "(as the only tool: {} can only use CUPTI in this way))"
+ONLY = "(as the only tool: libtorch_cpu.so can only use CUPTI in this way))"
 
 
 def test_a_loaded_tool_with_the_older_calls_can_still_record(
-    rig: Rig, old_client: Path
+    rig: Rig,
 ) -> None:
     program = """
-client = older()
 new_profiler()
-print(client.old_client_enable(49), gpu_status())
+print(tool.begin(), gpu_status())
 """
-    said = status(rig, program, OLD_CLIENT=old_client)
-    assert said == f"0 {OPEN} {ONLY.format('old_client.so')}"
+    said = status(rig, TORCH + program, FAKE_CUPTI_SHARED=1)
+    assert said == f"0 {OPEN} {ONLY}"
 
 
 def installed(folder: Path, library: Path) -> None:
@@ -192,10 +143,10 @@ def installed(folder: Path, library: Path) -> None:
 
 
 def test_an_installed_pytorch_with_the_older_calls_can_still_record(
-    rig: Rig, old_client: Path
+    rig: Rig,
 ) -> None:
-    installed(rig.folder, old_client)
-    assert status(rig, ASK) == f"{OPEN} {ONLY.format('libtorch_cpu.so')}"
+    installed(rig.folder, rig.doubles / "libtorch_cpu.so")
+    assert status(rig, ASK) == f"{OPEN} {ONLY}"
 
 
 def test_an_installed_pytorch_without_them_can_join(
@@ -209,17 +160,17 @@ def test_an_installed_pytorch_without_them_can_join(
 
 
 def test_lineprof_joins_a_tool_that_lets_it(rig: Rig) -> None:
-    said = status(rig, "\ntool = Newer(b'Monitor')\n" + ASK)
+    said = status(rig, MONITOR + ASK)
     assert said == f"{OPEN} (beside Monitor))"
 
 
 def test_a_tool_that_records_by_the_newer_calls_is_joined(rig: Rig) -> None:
-    program = "\ntool = Newer(b'Monitor')\ntool.enable(10, 5)\n" + ASK
+    program = MONITOR + "monitor.enable(10, 5)\n" + ASK
     assert status(rig, program) == f"{OPEN} (beside Monitor))"
 
 
 def test_a_tool_without_a_name_is_another_tool(rig: Rig) -> None:
-    program = "\ntool = Newer(None)\ntool.enable(10)\n" + ASK
+    program = "\ntool = Subscriber(None)\ntool.enable(10)\n" + ASK
     assert status(rig, program) == f"{OPEN} (beside another tool))"
 
 
@@ -230,79 +181,48 @@ from types import SimpleNamespace as Space
 autograd = Space(_profiler_enabled=lambda: True, _profiler_type=lambda: "KINETO")
 sys.modules["torch"] = Space(_C=Space(_autograd=autograd))
 """
-    subscribed = f"{torch}\ntool = Newer(b'torch')\n{ASK}"
+    subscribed = f'{torch}\ntool = Subscriber("torch")\n{ASK}'
     assert status(rig, subscribed) == f"{OPEN} (beside torch))"
     assert status(rig, torch + ASK) == f"{CLOSED} PyTorch's profiler)"
 
 
 def test_a_tool_that_lets_nobody_in_holds_cupti(rig: Rig) -> None:
-    said = status(rig, "\ntool = Newer(b'Jealous', 0)\n" + ASK)
+    said = status(rig, '\ntool = Subscriber("Jealous", several=False)\n' + ASK)
     assert said == f"{CLOSED} Jealous)"
 
 
+@pytest.mark.parametrize("tool", ["libtorch_cpu", "libunseen"])
 def test_a_tool_that_records_by_the_older_calls_is_left_alone(
-    rig: Rig, old_client: Path
+    rig: Rig, tool: str
 ) -> None:
     """It loses nothing, whether or not it can be seen."""
-    program = """
-if os.environ.get("OLD_CLIENT"):
-    older()
-other = OtherTool()
+    program = f"""
+other = Tool({tool!r})
 other.begin()
 new_profiler()
 print(gpu_status())
 gpu.fk_launch(b"theirs", 0, 10)
 gpu.fk_sync(0, 0, -1)
 other.end()
-print(other.names(), other.freed)
+print(*other.got)
 new_profiler()
 print(gpu_status().backend)
 """
-    for client in (old_client, ""):
-        said = status(rig, program, FAKE_CUPTI_SHARED=1, OLD_CLIENT=client)
-        assert said.splitlines() == [
-            f"{CLOSED} another tool in this process, like torch.profiler)",
-            "['theirs'] 0",
-            "cupti",
-        ]
+    assert status(rig, program, FAKE_CUPTI_SHARED=1).splitlines() == [
+        f"{CLOSED} another tool in this process, like torch.profiler)",
+        "1 0 0 0 0 0",
+        "cupti",
+    ]
 
 
 def test_a_tool_with_the_older_calls_is_named_beside_others(
-    rig: Rig, old_client: Path
+    rig: Rig,
 ) -> None:
     """Beside a subscriber of several such calls work for nobody."""
-    program = "\nolder()\ntool = Newer(b'Monitor')\n" + ASK
-    said = status(rig, program, OLD_CLIENT=old_client)
-    assert said == (
-        f"{OPEN} (beside Monitor)); CUPTI refuses the calls of old_client.so, which are"
-        " those for one tool at a time: here is also Monitor"
+    assert status(rig, TORCH + MONITOR + ASK) == (
+        f"{OPEN} (beside Monitor)); CUPTI refuses the calls of libtorch_cpu.so, which"
+        " are those for one tool at a time: here is also Monitor"
     )
-
-
-# -- another tool comes later --------------------------------------------------------
-
-
-def test_a_tool_with_the_older_calls_that_comes_later_is_named(
-    rig: Rig, old_client: Path
-) -> None:
-    program = f"""
-import ctypes, os
-@profile
-def f():
-    gpu.fk_launch(b"k", 0, 1000)  #> gpu=1000 kernels=1
-    ctypes.CDLL(os.environ["LINEPROF_CUPTI"], mode=ctypes.RTLD_GLOBAL)
-    client = ctypes.CDLL({str(old_client)!r})
-    print(client.old_client_enable(49))
-f()
-"""
-    note = (
-        "CUPTI refuses the calls of old_client.so, which are those for one tool at a"
-        " time: load it before lineprof"
-    )
-    ran = rig.kernprof(program, **NEW)
-    assert (ran.status, ran.out, ran.err) == (0, "14\n", "")
-    ran.check()
-    assert below(ran) == [note]
 
 
 # -- graphs --------------------------------------------------------------------------
@@ -328,8 +248,8 @@ print(*gpu_status().notes, sep="\\n")
 
 def graphs_beside(rig: Rig, whole: int, **knobs: object) -> tuple[list[str], str]:
     """Return the kinds of records beside a tool that chose a level, and the notes."""
-    before = f"\ntool = Newer(b'Monitor')\nassert tool.graphs({whole}) == 0\n"
-    program = TOOLS + before + PROFILED.format(graphs=GRAPHS)
+    before = f"monitor.set(GRAPHS_AS_A_WHOLE, ctypes.c_uint8({whole}))\n"
+    program = TOOLS + MONITOR + before + PROFILED.format(graphs=GRAPHS)
     ran = rig.python(program, **{**NEW, **QUIET, **knobs})
     assert (ran.status, ran.err) == (0, "")
     return sorted({event.kind for event in events(ran.stats())}), ran.out.strip()

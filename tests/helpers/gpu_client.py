@@ -239,13 +239,13 @@ class Subscriber(Client):
     """A subscriber by cuptiSubscribe_v2: kinds, buffers and a clock of its own."""
 
     def __init__(
-        self, name: str = "one", *, several: bool = True, clock: bool = False
+        self, name: str | None = "one", *, several: bool = True, clock: bool = False
     ) -> None:
         super().__init__(start=False)
         self.first = ctypes.create_string_buffer(64)  # gets the first one's name
         wanted = Parameters(
             size=ctypes.sizeof(Parameters),
-            name=name.encode(),
+            name=name and name.encode(),
             holder=ctypes.addressof(self.first),
             holder_size=64,
             several=several,
@@ -327,40 +327,6 @@ class Subscriber(Client):
     def read_all(self, function: str, buffer: int, valid: int, *who: Any) -> None:
         """Read the records of a buffer."""
         super().read_all(f"{function}_v2", buffer, valid, self.subscriber, *who)
-
-
-class OtherTool(Client):
-    """A tool that records without a subscription, as PyTorch's profiler since 2.15.
-
-    It owns the buffers that it gives to CUPTI, and frees those of another tool that
-    CUPTI gives to it.
-    """
-
-    def __init__(self) -> None:
-        super().__init__(start=False)
-        self.freed = 0  # buffers of another tool
-
-    def begin(self) -> None:
-        """Record; CUPTI has to be shared."""
-        self("ActivityRegisterCallbacks", self.requested, self.completed)
-        self.enable(*DEVICE_KINDS)
-
-    def end(self) -> None:
-        """Record no more, and free all buffers, also those that did not come back."""
-        self.flush()
-        for kind in DEVICE_KINDS:
-            self("ActivityDisable", kind)
-        self.buffers.clear()
-
-    def on_completed(
-        self, context: Any, stream: int, buffer: int, size: int, valid: int
-    ) -> None:
-        """Read the records of a buffer, or free another tool's."""
-        if buffer in self.buffers:
-            super().on_completed(context, stream, buffer, size, valid)
-        else:
-            ctypes.CDLL(None).free(ctypes.c_void_p(buffer))
-            self.freed += 1
 
 
 def read(address: int) -> Record:

@@ -88,6 +88,7 @@ DEFINITIONS = {
     **{name: [f"-DFAKE_CUPTI_SYMBOLS={number}"] for name, number in SYMBOLS.items()},
     "libkineto": ["-DTOOL_SUBSCRIBES"],
     "libproton": ["-DTOOL_SUBSCRIBES", "-DTOOL_LOADS"],
+    "libunseen": ["-DTOOL_LOADS"],
 }
 OLDER_TOOL = ["tools/older_tool.c", "tools/tool_buffers.c"]
 SOURCES = {
@@ -97,6 +98,7 @@ SOURCES = {
     "libtorch_cpu": OLDER_TOOL,
     "libkineto": OLDER_TOOL,
     "libproton": OLDER_TOOL,
+    "libunseen": OLDER_TOOL,
     "libxla": ["tools/newer_tool.c", "tools/tool_buffers.c"],
     "frozen_clock": ["python/frozen_clock.c"],
 }

@@ -6,8 +6,9 @@
 
 `libtorch_cpu` is PyTorch's profiler, which names the calls without a version and does
 not subscribe (2.15 on); `libkineto` subscribes by cuptiSubscribe, as PyTorch did
-before; `libproton` does so, too, with calls that it finds itself; `libxla` subscribes
-by cuptiSubscribe_v2 and allows others, or, by `called()`, does not.
+before; `libproton` does so, too, with calls that it finds itself; `libunseen` finds
+them and does not subscribe; `libxla` subscribes by cuptiSubscribe_v2 and allows others,
+or, by `called()`, does not.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ class Got(NamedTuple):
 class Tool:
     """One tool, loaded as programs load it: after CUPTI, which serves its names."""
 
-    def __init__(self, name: str, folder: str = "") -> None:
-        ctypes.CDLL(os.environ["LINEPROF_CUPTI"], ctypes.RTLD_GLOBAL)
+    def __init__(self, name: str) -> None:
+        self.cupti = ctypes.CDLL(os.environ["LINEPROF_CUPTI"], ctypes.RTLD_GLOBAL)
         doubles = Path(os.environ["LINEPROF_CUDA"]).parent
-        self.library = ctypes.CDLL(str(Path(folder or doubles) / f"{name}.so"))
+        self.library = ctypes.CDLL(str(doubles / f"{name}.so"))
         self.library.tool_holder.restype = ctypes.c_char_p
 
     def called(self, name: str, *, several: bool = True) -> Tool:
@@ -64,13 +65,8 @@ class Tool:
         return (self.library.tool_holder() or b"").decode()
 
     @property
-    def out(self) -> int:
-        """Buffers that CUPTI has."""
-        return int(self.library.tool_out())
-
-    @property
     def heard(self) -> int:
-        """Callbacks of launches."""
+        """Callbacks of launches, two for each, of a tool that subscribes."""
         return int(self.library.tool_callbacks())
 
     @property

@@ -1,4 +1,4 @@
-/* Arguments: the double cupti/old_client.c, which names a function of CUPTI,
+/* Arguments: the double tools/older_tool.c, which names functions of CUPTI,
  * and a library that does not. */
 #include "elf/elf_file.h"
 
@@ -13,7 +13,7 @@
 #include "random.h"
 
 static const char *const enable[] = {"cuptiActivityEnable", NULL};
-static const char *const own[] = {"old_client_enable", NULL};
+static const char *const own[] = {"tool_begin", NULL};
 static const char *const alarms[] = {"there_is_none", "alarm", NULL};
 
 static bool
@@ -156,13 +156,13 @@ a_client_of_the_older_calls_is_found(const char *client, const char *other)
 
     CHECK(!lp_cupti_expect_old_client(others, name));
     CHECK(lp_cupti_expect_old_client(paths, name));
-    CHECK(strcmp(name, "old_client.so") == 0);
+    CHECK(strcmp(name, "libtorch_cpu.so") == 0);
     name[0] = '\0';
     CHECK(!lp_cupti_find_old_client(name));
     CHECK(name[0] == '\0');
     CHECK(dlopen(client, RTLD_LAZY) != NULL);
     CHECK(lp_cupti_find_old_client(name));
-    CHECK(strcmp(name, "old_client.so") == 0);
+    CHECK(strcmp(name, "libtorch_cpu.so") == 0);
 }
 
 int

@@ -97,10 +97,8 @@ static bool hardware; /* time stamps, for all; under lock */
 static uint32_t
 attributes_of_release(void)
 {
-    uint32_t version = fk_release_now()->version;
-    return version >= 130500   ? 25
-           : version >= 130300 ? 24
-                               : FK_USER_DEFINED + 2;
+    return fk_release_now()->version >= 130500 ? FK_ATTRIBUTES
+                                               : FK_ATTRIBUTES - 1;
 }
 
 static size_t
@@ -130,7 +128,7 @@ check_attribute_v2(const char *function, void *subscriber, uint32_t attribute,
         result = CUPTI_ERROR_INVALID_PARAMETER;
     }
     if (!result && *size < size_of(attribute)) {
-        result = CUPTI_ERROR_SIZE_NOT_SUFFICIENT;
+        result = CUPTI_ERROR_PARAMETER_SIZE_NOT_SUFFICIENT;
     }
     if (!result && (subscriber || !is_of_everybody(attribute))) {
         result = fk_check_scoped(function, subscriber, client);

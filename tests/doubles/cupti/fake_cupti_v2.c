@@ -310,12 +310,12 @@ cuptiActivityEnableRuntimeApi_v2(void *subscriber, uint32_t cbid,
 #endif
 
 #if FAKE_CUPTI_SYMBOLS >= 130400
-FK_EXPORT int cuptiClockControlLock(void *parameters);
+FK_EXPORT int cuptiClockControlLock(fk_context *context, int mode);
 
 int
-cuptiClockControlLock(void *parameters)
+cuptiClockControlLock(fk_context *context, int mode)
 {
-    (void)parameters;
+    (void)context, (void)mode;
     return CUPTI_ERROR_NOT_SUPPORTED;
 }
 #endif

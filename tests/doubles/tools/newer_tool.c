@@ -39,8 +39,6 @@ int cuptiActivityDisable_v2(void *subscriber, uint32_t kind, void *config);
 int cuptiActivityFlushAll(uint32_t flag);
 int cuptiActivityGetNextRecord_v2(void *subscriber, uint8_t *buffer,
                                   size_t valid, uint8_t **record);
-int cuptiActivityGetNumDroppedRecords_v2(void *subscriber, void *context,
-                                         uint32_t stream, size_t *count);
 
 #define CUPTI(name) ((__typeof__(&cupti##name))find("cupti" #name))
 
@@ -149,13 +147,4 @@ tool_end(void)
     int last = CUPTI(Unsubscribe)(subscriber);
     subscriber = NULL;
     return status ? status : last;
-}
-
-int
-tool_dropped(void)
-{
-    size_t count = 0;
-    int status =
-        CUPTI(ActivityGetNumDroppedRecords_v2)(subscriber, NULL, 0, &count);
-    return status ? -status : (int)count;
 }

@@ -29,8 +29,6 @@ int cuptiActivityDisable(uint32_t kind);
 int cuptiActivityFlushAll(uint32_t flag);
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid,
                                uint8_t **record);
-int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream,
-                                      size_t *count);
 
 #ifdef TOOL_LOADS
 #  define CUPTI(name) ((__typeof__(&cupti##name))find("cupti" #name))
@@ -155,12 +153,4 @@ tool_end(void)
     }
     int last = unsubscribe();
     return status ? status : last;
-}
-
-int
-tool_dropped(void)
-{
-    size_t count = 0;
-    int status = CUPTI(ActivityGetNumDroppedRecords)(NULL, 0, &count);
-    return status ? -status : (int)count;
 }

@@ -128,18 +128,6 @@ tool_callbacks(void)
 }
 
 int
-tool_out(void)
-{
-    int out = 0;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < BUFFERS; i++) {
-        out += buffers[i].out;
-    }
-    pthread_mutex_unlock(&lock);
-    return out;
-}
-
-int
 tool_hurt(void)
 {
     int hurt = 0;

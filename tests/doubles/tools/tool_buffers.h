@@ -2,8 +2,8 @@
  * tests load, and drive by the functions tool_*.
  *
  * Each has a pool of buffers of its own between canaries, and counts: its
- * records by kind, buffers that it did not give, and buffers of its own that
- * somebody changed or that did not come back.
+ * records by kind, buffers that it did not give, and buffers of its own
+ * around which somebody wrote.
  */
 #ifndef TOOL_BUFFERS_H
 #define TOOL_BUFFERS_H
@@ -25,9 +25,7 @@ TOOL_EXPORT int tool_records(int kind);
 TOOL_EXPORT int tool_incomplete(void); /* kernels without times */
 TOOL_EXPORT int tool_callbacks(void);  /* of launches that it heard of */
 TOOL_EXPORT int tool_foreign(void);    /* buffers of others, which it freed */
-TOOL_EXPORT int tool_out(void);        /* buffers that have not come back */
 TOOL_EXPORT int tool_hurt(void);       /* buffers with broken canaries */
-TOOL_EXPORT int tool_dropped(void);    /* records, as CUPTI says */
 TOOL_EXPORT const char *tool_holder(void); /* as CUPTI says; "": nobody */
 
 /* --- tool_buffers.c, for the tools --------------------------------------- */

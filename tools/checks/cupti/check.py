@@ -265,6 +265,7 @@ def check(version: Version, runtime: Version | None, ours: Ours) -> list[str]:
     lines = [*assertions(ours, header, version.release), *limits()]
     lines += double.assertions(version.release, header)
     types = list(signatures.assertions(signatures.ours(), header))
+    types += signatures.assertions(double.declared(), header)
     meta = (include / META).read_text(encoding="utf-8", errors="replace")
     named = names_of_calls(header)
     wrong = missing(ours, header, version.release) + wrong_calls(ours, header)
