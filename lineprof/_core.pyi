@@ -241,6 +241,8 @@ def gpu_open(
     backend: str,
     driver: str,
     libraries: tuple[str, ...],
+    clients: tuple[str, ...],
+    recorded: bool,
     calls: bool,
     memory: bool,
     migrations: bool,

@@ -18,7 +18,9 @@
 enum {
     LP_CUPTI_OK = 0,
     LP_CUPTI_MAX_LIMIT_REACHED = 12,
+    LP_CUPTI_NOT_COMPATIBLE = 14,
     LP_CUPTI_NOT_INITIALIZED = 15,
+    LP_CUPTI_NOT_SUPPORTED = 27,
     /* no counters of managed memory: on this platform, this device, devices
      * without access to each other, with the multi-process service */
     LP_CUPTI_UVM_NOT_SUPPORTED = 28,
@@ -60,9 +62,12 @@ enum {
     LP_CUPTI_GRAPH_TRACE = 51
 };
 
-/* CUpti_ActivityAttribute, since 12.3 */
+/* CUpti_ActivityAttribute: since 12.3; 13.3; 13.4 */
 enum {
-    LP_CUPTI_ATTR_PER_THREAD_BUFFERS = 9 /* uint8_t */
+    LP_CUPTI_ATTR_PER_THREAD_BUFFERS = 9, /* uint8_t */
+    LP_CUPTI_ATTR_WHOLE_GRAPHS = 20,      /* uint8_t, one for all tools */
+    LP_CUPTI_ATTR_THREAD_IDS = 21,        /* CUpti_ActivityThreadIdType */
+    LP_CUPTI_ATTR_CLOCK = 22              /* CUpti_TimestampCallbackFunc */
 };
 
 /* CUpti_ActivityMemoryKind, CUpti_ActivityMemoryOperationType,
@@ -222,13 +227,15 @@ typedef struct lp_cupti_uvm_config {
     uint32_t enable;
 } lp_cupti_uvm_config;
 
-/* is CUpti_SubscriberParams, since 13.0; later fields are left out by `size`
- */
+/* is CUpti_SubscriberParams, since 13.0, where it ends before `several`; later
+ * fields are left out by `size` */
 typedef struct lp_cupti_subscription {
     size_t size;
     const char *name; /* of the new subscriber */
     char *holder;     /* gets the name of the present one, if there is one */
     size_t holder_size;
+    uint8_t several; /* allow several subscribers; since 13.2 */
+    uint8_t more[7];
 } lp_cupti_subscription;
 
 #define LP_AT(type, field, offset)                                            \
@@ -244,6 +251,7 @@ LP_AT(lp_cupti_peer, graph_node, 72);
 LP_AT(lp_cupti_memset, correlation, 44);
 LP_AT(lp_cupti_memset, graph_node, 64);
 LP_AT(lp_cupti_memory, device, 52);
+LP_AT(lp_cupti_subscription, several, 32);
 LP_AT(lp_cupti_call, scratch, 56);
 LP_AT(lp_cupti_call, correlation, 64);
 #undef LP_AT

@@ -1,6 +1,9 @@
 /* The one session with CUPTI of the process, shared by these sources:
  *
  * cupti_backend.c opens and closes the session;
+ * cupti_subscriber.c subscribes, alone or beside other tools, and calls the
+ * functions that these two ways do not share;
+ * cupti_old_clients.c finds libraries that exclude the second way;
  * cupti_flush.c gets all records of the work so far;
  * cupti_refusal.c says why it could not be opened;
  * cupti_kinds.c enables the kinds of records;
@@ -26,8 +29,11 @@ typedef void (*lp_cupti_callback)(void *, uint32_t, uint32_t, const void *);
 typedef void (*lp_cupti_requested)(uint8_t **, size_t *, size_t *);
 typedef void (*lp_cupti_completed)(void *, uint32_t, uint8_t *, size_t,
                                    size_t);
+typedef void (*lp_cupti_requested_v2)(uint8_t **, size_t *, size_t *, void *);
+typedef void (*lp_cupti_completed_v2)(uint8_t *, size_t, size_t, void *);
 
-/* CUPTI's functions, without "cupti", with the same signatures. */
+/* CUPTI's functions, without "cupti", with the same signatures.  Those with
+ * _v2 are for one of several subscribers, or NULL. */
 typedef struct lp_cupti_functions {
     int (*get_version)(uint32_t *);
     int (*get_result_string)(int, const char **);
@@ -53,12 +59,25 @@ typedef struct lp_cupti_functions {
     int (*get_attribute)(uint32_t, size_t *, void *);            /* or NULL */
     int (*enable_runtime_record)(uint32_t, uint8_t);             /* or NULL */
     int (*enable_driver_record)(uint32_t, uint8_t);              /* or NULL */
-    /* both or NULL; since 13.2 */
+    /* or NULL; since 13.3, and 13.2 */
     int (*is_session_running)(uint8_t *);
     int (*get_enabled_kinds)(void *, uint32_t *, uint32_t *, uint32_t *);
-    void *has_enable_v2;      /* since 13.2 */
-    void *has_next_record_v2; /* since 13.3 */
+    /* since 13.2 */
+    int (*register_callbacks_v2)(void *, lp_cupti_requested_v2,
+                                 lp_cupti_completed_v2);
+    int (*enable_v2)(void *, uint32_t, void *);
+    int (*disable_v2)(void *, uint32_t, void *);
+    int (*set_attribute_v2)(void *, uint32_t, size_t *, void *);
+    int (*get_attribute_v2)(void *, uint32_t, size_t *, void *);
+    /* since 13.3 */
+    int (*get_timestamp_v2)(void *, uint64_t *);
+    int (*get_next_record_v2)(void *, uint8_t *, size_t, void **);
+    int (*get_dropped_v2)(void *, void *, uint32_t, size_t *);
+    int (*enable_runtime_record_v2)(void *, uint32_t, uint8_t);
+    int (*enable_driver_record_v2)(void *, uint32_t, uint8_t);
 } lp_cupti_functions;
+
+enum { LP_CUPTI_NAME = 128 }; /* of a tool: CUPTI writes up to 64 bytes */
 
 typedef enum lp_cupti_state {
     LP_CUPTI_CLOSED = 0,
@@ -81,11 +100,16 @@ typedef struct lp_cupti_session {
     lp_cupti_functions api;
     lp_cuda_driver cuda;
     void *subscriber;
+    bool several;               /* other tools can subscribe, too */
+    char beside[LP_CUPTI_NAME]; /* the first of them; "" if it is lineprof */
+    char alone[LP_GPU_WHY / 2]; /* why not several, although the library could;
+                                   or "" */
     uint32_t version;
     lp_ns opened;
     int64_t offset;   /* from CUPTI's time stamps to CLOCK_MONOTONIC, ns; 0 if
                          CUPTI has that clock (atomic) */
     uint64_t dropped; /* atomic */
+    uint32_t reading; /* buffers that are being read (atomic) */
     uint64_t buffers_out; /* buffers that CUPTI has not returned (atomic) */
     uint32_t captures;    /* graph captures in progress (atomic) */
     bool many;        /* since the last flush there was a call that may have
@@ -132,9 +156,52 @@ bool lp_cupti_has_work(void);
 /* Add the context that is current on this thread, if any. */
 void lp_cupti_add_current_context(void);
 
-/* True if another tool records activity now; to be asked before subscribing.
+/* Subscribe, beside other tools if that takes nothing from any of them, else
+ * as the only one.  False if that cannot be; `*taken` is set if that is
+ * because of another tool, whose settings were not touched. */
+bool lp_cupti_subscribe(const lp_gpu_options *options, bool *taken,
+                        char why[LP_GPU_WHY]);
+
+/* Subscribe by cuptiSubscribe_v2.  `holder` gets the name of the tool that is
+ * subscribed, the first one if there are several; "" if CUPTI does not tell.
  */
-bool lp_cupti_is_recorded_by_another(void);
+int lp_cupti_subscribe_by_name(void **subscriber, lp_cupti_callback callback,
+                               bool several, char holder[LP_CUPTI_NAME]);
+
+/* Write which way was chosen, if that is not the only way; or "". */
+void lp_cupti_describe_subscription(char text[LP_GPU_WHY]);
+
+/* Functions of CUPTI that depend on the way: the status of CUPTI. */
+int lp_cupti_register_callbacks(void);
+int lp_cupti_enable(uint32_t kind);
+int lp_cupti_disable(uint32_t kind);
+int lp_cupti_set_attribute(uint32_t attribute, void *value, size_t size);
+int lp_cupti_get_attribute(uint32_t attribute, void *value, size_t size);
+int lp_cupti_set_clock(uint64_t (*now)(void));
+int lp_cupti_set_thread_ids(uint32_t type);
+int lp_cupti_get_timestamp(uint64_t *stamp);
+int lp_cupti_get_next_record(uint8_t *buffer, size_t valid, void **record);
+int lp_cupti_get_dropped(void *context, uint32_t stream, size_t *dropped);
+int lp_cupti_enable_record_of(uint32_t domain, uint32_t call, uint8_t on);
+
+/* Choose, before kinds are enabled, between a record for each node of a graph
+ * and one for all.  Tools beside each other have the same: a choice of another
+ * one remains.  True if those for all are to be enabled. */
+bool lp_cupti_choose_graphs(bool whole);
+
+/* Write the name of a library of the process that uses CUPTI without a
+ * subscriber; false if there is none. */
+bool lp_cupti_find_old_client(char name[LP_CUPTI_NAME]);
+
+/* The same of libraries that may be loaded later: NULL at the end. */
+bool lp_cupti_expect_old_client(const char *const *paths,
+                                char name[LP_CUPTI_NAME]);
+
+/* Write a sentence on such a library, if CUPTI refuses its calls. */
+bool lp_cupti_describe_old_client(char text[LP_GPU_WHY]);
+
+/* True if anybody records activity now; to be asked before subscribing. */
+bool lp_cupti_is_recorded(void);
 
 /* At the end of a flush: conclude from missing records whether another tool
  * took them.  `before` was read when the flush began; `done` is true if the
@@ -163,12 +230,20 @@ int lp_cupti_measure_offset(void);
 void lp_cupti_flush(bool last);
 void lp_cupti_deliver(void);
 
+/* Wait, for some seconds at most, while buffers are being read; false if some
+ * still are. */
+bool lp_cupti_reading_is_done(void);
+
 /* Callbacks of CUPTI; [ANY]. */
 void lp_cupti_on_callback(void *unused, uint32_t domain, uint32_t id,
                           const void *data);
 void lp_cupti_on_requested(uint8_t **buffer, size_t *size, size_t *records);
 void lp_cupti_on_completed(void *context, uint32_t stream, uint8_t *buffer,
                            size_t size, size_t valid);
+void lp_cupti_on_requested_v2(uint8_t **buffer, size_t *size, size_t *records,
+                              void *info);
+void lp_cupti_on_completed_v2(uint8_t *buffer, size_t size, size_t valid,
+                              void *info);
 
 /* [ANY] Count the records that CUPTI has dropped since it was last asked.  No
  * lock may be held, because CUPTI takes locks of its own. */
@@ -194,13 +269,13 @@ int lp_cupti_enable_calls(void);
 /* Write a sentence on such a refusal; false if there was none. */
 bool lp_cupti_describe_calls(char text[LP_GPU_WHY]);
 
-/* Enable the kinds of records; false, with none enabled, if CUPTI refuses one
- * of a device's work.  One that an option adds is left out if refused. */
-bool lp_cupti_enable_kinds(const lp_gpu_options *options,
-                           char why[LP_GPU_WHY]);
+/* Enable the kinds of records; 0, or CUPTI's status, with none enabled, if it
+ * refuses one of a device's work.  One that an option adds is left out if
+ * refused. */
+int lp_cupti_enable_kinds(const lp_gpu_options *given);
 
-/* Write a sentence on a kind that was refused, by its number from 0; false if
- * there are no more. */
+/* Write a sentence on a kind that was refused or added, by its number from 0;
+ * false if there are no more. */
 bool lp_cupti_describe_kind(int number, char text[LP_GPU_WHY]);
 
 /* Record migrations now, or, because CUPTI takes their counters only from an

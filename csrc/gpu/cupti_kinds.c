@@ -30,6 +30,8 @@ static const struct {
 
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
+static bool whole_for_others; /* graphs: another tool chose one record each */
+
 static int status_of[KINDS]; /* 0: it was not wanted, or is enabled */
 
 static bool
@@ -37,31 +39,45 @@ is_wanted(size_t kind, const lp_gpu_options *options)
 {
     size_t option = kinds[kind].option;
 
+    if (option == OPTION(calls)) {
+        return lp_cupti.calls;
+    }
     return option == ALWAYS || *(const bool *)((const char *)options + option);
 }
 
-bool
-lp_cupti_enable_kinds(const lp_gpu_options *options, char why[LP_GPU_WHY])
+/* Choose how graphs are recorded, in `options`. */
+static void
+choose_graphs(lp_gpu_options *options)
 {
-    const lp_cupti_functions *api = &lp_cupti.api;
+    bool wanted = options->whole_graphs;
 
+    options->whole_graphs = lp_cupti_choose_graphs(wanted);
+    whole_for_others = options->whole_graphs && !wanted;
+}
+
+int
+lp_cupti_enable_kinds(const lp_gpu_options *given)
+{
+    lp_gpu_options options = *given;
+
+    choose_graphs(&options);
     for (size_t i = 0; i < KINDS; i++) {
-        bool wanted = is_wanted(i, options) &&
-                      (kinds[i].option != OPTION(calls) || lp_cupti.calls);
-
-        status_of[i] = wanted ? api->enable(kinds[i].number) : LP_CUPTI_OK;
+        status_of[i] = is_wanted(i, &options)
+                           ? lp_cupti_enable(kinds[i].number)
+                           : LP_CUPTI_OK;
         if (status_of[i] != LP_CUPTI_OK && kinds[i].option == ALWAYS) {
-            lp_cupti_failed(why, "cuptiActivityEnable", status_of[i]);
+            int status = status_of[i];
+
             while (i-- > 0) { /* (these come first, so all are enabled) */
-                api->disable(kinds[i].number);
+                lp_cupti_disable(kinds[i].number);
             }
-            return false;
+            return status;
         }
     }
-    if (options->migrations) {
+    if (options.migrations) {
         lp_cupti_want_migrations();
     }
-    return true;
+    return LP_CUPTI_OK;
 }
 
 bool
@@ -71,11 +87,26 @@ lp_cupti_describe_kind(int number, char text[LP_GPU_WHY])
 
     for (size_t i = 0; i < KINDS; i++) {
         if (status_of[i] != LP_CUPTI_OK && number-- == 0) {
-            lp_cupti_say(reason, sizeof(reason), "cuptiActivityEnable",
-                         status_of[i]);
+            if (kinds[i].option == OPTION(whole_graphs) &&
+                lp_cupti.beside[0] != '\0') {
+                snprintf(reason, sizeof(reason),
+                         "they are the same for all tools, and %s came first",
+                         lp_cupti.beside);
+            }
+            else {
+                lp_cupti_say(reason, sizeof(reason), "cuptiActivityEnable",
+                             status_of[i]);
+            }
             snprintf(text, LP_GPU_WHY, "%s: %s", kinds[i].refused, reason);
             return true;
         }
+    }
+    if (whole_for_others && number == 0) {
+        snprintf(text, LP_GPU_WHY,
+                 "graphs are recorded as a whole, because %s chose so",
+                 lp_cupti.beside[0] != '\0' ? lp_cupti.beside
+                                            : "another tool");
+        return true;
     }
     return false;
 }

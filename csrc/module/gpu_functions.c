@@ -332,23 +332,25 @@ read_strings(PyObject *tuple, const char *strings[MAX_LIBRARIES + 1])
     return true;
 }
 
-/* gpu_open(backend, driver, libraries, calls, memory, migrations,
- * whole_graphs, events) -> (opened, reason) */
+/* gpu_open(backend, driver, libraries, clients, recorded, calls, memory,
+ * migrations, whole_graphs, events) -> (opened, reason or way) */
 static PyObject *
 gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
 {
     const char *backend, *libraries[MAX_LIBRARIES + 1];
-    int calls, memory, migrations, whole_graphs;
+    const char *clients[MAX_LIBRARIES + 1];
+    int recorded, calls, memory, migrations, whole_graphs;
     lp_gpu_options options;
-    PyObject *tuple;
+    PyObject *tuple, *others;
     Py_ssize_t events;
     char why[LP_GPU_WHY] = "";
     bool opened;
 
-    if (!PyArg_ParseTuple(args, "ssO!ppppn:gpu_open", &backend,
-                          &options.driver, &PyTuple_Type, &tuple, &calls,
-                          &memory, &migrations, &whole_graphs, &events) ||
-        !read_strings(tuple, libraries)) {
+    if (!PyArg_ParseTuple(args, "ssO!O!pppppn:gpu_open", &backend,
+                          &options.driver, &PyTuple_Type, &tuple,
+                          &PyTuple_Type, &others, &recorded, &calls, &memory,
+                          &migrations, &whole_graphs, &events) ||
+        !read_strings(tuple, libraries) || !read_strings(others, clients)) {
         return NULL;
     }
     if (lp_the_engine.clock.name == NULL) {
@@ -357,6 +359,8 @@ gpu_open(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     }
     options.libraries = libraries;
+    options.clients = clients;
+    options.recorded = recorded;
     options.calls = calls;
     options.memory = memory;
     options.migrations = migrations;

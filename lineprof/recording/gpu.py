@@ -191,8 +191,6 @@ def _why_not(word: str) -> GpuStatus | None:
         return GpuStatus("none", "GPUs are recorded on Linux alone", present=False)
     if not _is_present():
         return GpuStatus("none", "there is no NVIDIA GPU", present=False)
-    if _is_profiled_by_torch():
-        return GpuStatus("none", f"{_HELD} PyTorch's profiler", present=True)
     return None
 
 
@@ -200,7 +198,7 @@ def _is_profiled_by_torch() -> bool:
     """Return whether PyTorch's profiler is active.
 
     From 2.15 on it uses CUPTI without a subscription, so that CUPTI does not refuse
-    a second tool.
+    a second tool, and before 13.3 cannot be asked for one.
     """
     torch = sys.modules.get("torch")
     try:
@@ -213,13 +211,16 @@ def _is_profiled_by_torch() -> bool:
 
 
 def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
-    from lineprof.recording.cupti_libraries import libraries  # noqa: PLC0415  # with a GPU
+    from lineprof.recording.cupti_libraries import clients, libraries  # noqa: PLC0415  # with a GPU
 
+    torch = _is_profiled_by_torch()
     try:
         opened, why = core.gpu_open(
             "cupti",
             os.environ.get("LINEPROF_CUDA") or "libcuda.so.1",
             libraries(),
+            clients(),
+            torch,
             _is_on("LINEPROF_GPU_API", options.calls),
             _is_on("LINEPROF_GPU_MEMORY", options.memory),
             _is_on("LINEPROF_UVM", options.migrations),
@@ -229,9 +230,10 @@ def _open(core: ModuleType, options: GpuOptions, graphs: str) -> GpuStatus:
     except (OverflowError, ValueError) as error:  # a path or number that C cannot hold
         opened, why = False, str(error)
     if not opened:
-        return GpuStatus("none", _reason(why), present=True)
+        return GpuStatus("none", _reason(why, torch=torch), present=True)
     _session.core = core
-    return GpuStatus("cupti", "CUPTI records its work", present=True)
+    way = f" ({why})" if why else ""
+    return GpuStatus("cupti", f"CUPTI records its work{way}", present=True)
 
 
 def _is_on(name: str, given: bool | None) -> bool:  # noqa: FBT001
@@ -246,12 +248,17 @@ def _events() -> int:
     return int(given) if given.isdecimal() else _EVENTS
 
 
-def _reason(why: str) -> str:
-    """Return the reason `why` CUPTI could not be opened, in users' terms."""
+def _reason(why: str, *, torch: bool) -> str:
+    """Return the reason `why` CUPTI could not be opened, in users' terms.
+
+    torch: whether PyTorch's profiler is active.
+    """
     if not why.endswith(_IN_USE):
         return f"CUPTI can't be used: {why}"
     if why.startswith(_NAMED_HOLDER):  # since CUPTI 13.0
         holder = why[len(_NAMED_HOLDER) : -len(_IN_USE)].strip()
+    elif torch:
+        holder = "PyTorch's profiler"
     elif "NSYS_PROFILING_SESSION_ID" in os.environ:
         holder = "Nsight Systems"
     elif os.environ.get("CUDA_INJECTION64_PATH"):

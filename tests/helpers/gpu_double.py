@@ -15,6 +15,11 @@ FAKE_CUPTI_VERSION       17, 118 (11.8), 18, 121 (12.1), 20 to 24, 26, 28, 13000
                          default), 130101, 130202, 130301, 130401, 130500, 130501
 FAKE_CUPTI_SUBSCRIBE_RC  what cuptiSubscribe gives; 39: another tool is subscribed
 FAKE_CUPTI_HOLDER        the name of that tool, told by cuptiSubscribe_v2 (13.2 on)
+FAKE_CUPTI_SEVERAL       0: several subscribers cannot be had, the driver is too old
+FAKE_CUPTI_OWN_NAME      1: cuptiSubscribe_v2 tells the first subscriber its own name
+FAKE_CUPTI_STICKY        1: the calls with and without _v2 exclude each other for ever,
+                         not just while the others are in use
+FAKE_CUPTI_HARDWARE      1: the device has hardware time stamps (attribute 13)
 FAKE_CUPTI_FAIL          name or name:result, with commas between: these fail; also
                          cuptiActivityEnable/KIND and cuptiEnableDomain/DOMAIN
 FAKE_CUPTI_DROP          one of so many records of the device is dropped
@@ -65,8 +70,11 @@ CUDA = [
 CUPTI = [
     "cuda/fake_env.c",
     "cupti/fake_cupti.c",
+    "cupti/fake_cupti_activity.c",
+    "cupti/fake_cupti_attributes.c",
     "cupti/fake_cupti_buffers.c",
     "cupti/fake_cupti_callbacks.c",
+    "cupti/fake_cupti_clients.c",
     "cupti/fake_cupti_fork.c",
     "cupti/fake_cupti_ids.c",
     "cupti/fake_cupti_names.c",
@@ -74,11 +82,27 @@ CUPTI = [
     "cupti/fake_cupti_version.c",
     "cupti/fake_cupti_worker.c",
 ]
-SYMBOLS = {"fake_cupti_13_2": 130200, "fake_cupti_13_4": 130400}
+SYMBOLS = {
+    "fake_cupti_13_2": 130200,
+    "fake_cupti_13_3": 130300,
+    "fake_cupti_13_4": 130400,
+}
+DEFINITIONS = {
+    **{name: [f"-DFAKE_CUPTI_SYMBOLS={number}"] for name, number in SYMBOLS.items()},
+    "libkineto": ["-DTOOL_SUBSCRIBES"],
+    "libproton": ["-DTOOL_SUBSCRIBES", "-DTOOL_LOADS"],
+    "libunseen": ["-DTOOL_LOADS"],
+}
+OLDER_TOOL = ["tools/older_tool.c", "tools/tool_buffers.c"]
 SOURCES = {
     "fake_cuda": CUDA,
     "fake_cupti": CUPTI,
     **{library: [*CUPTI, "cupti/fake_cupti_v2.c"] for library in SYMBOLS},
+    "libtorch_cpu": OLDER_TOOL,
+    "libkineto": OLDER_TOOL,
+    "libproton": OLDER_TOOL,
+    "libunseen": OLDER_TOOL,
+    "libxla": ["tools/newer_tool.c", "tools/tool_buffers.c"],
     "frozen_clock": ["python/frozen_clock.c"],
 }
 # Functions that not all versions have, and the first release of CUDA that has them.
@@ -88,10 +112,18 @@ SINCE = {
     "cuptiActivityEnableDriverApi": (12, 5),
     "cuptiActivityEnableRuntimeApi": (12, 5),
     "cuptiSubscribe_v2": (13, 0),
+    "cuptiActivityRegisterCallbacks_v2": (13, 2),
     "cuptiActivityEnable_v2": (13, 2),
+    "cuptiActivityDisable_v2": (13, 2),
+    "cuptiActivitySetAttribute_v2": (13, 2),
+    "cuptiActivityGetAttribute_v2": (13, 2),
     "cuptiActivityGetEnabledKinds": (13, 2),
     "cuptiIsTracingSessionRunning": (13, 2),
     "cuptiActivityGetNextRecord_v2": (13, 3),
+    "cuptiActivityGetNumDroppedRecords_v2": (13, 3),
+    "cuptiGetTimestamp_v2": (13, 3),
+    "cuptiActivityEnableDriverApi_v2": (13, 3),
+    "cuptiActivityEnableRuntimeApi_v2": (13, 3),
     "cuptiClockControlLock": (13, 4),
 }
 FLAGS = ["-std=c11", "-O1", "-g", "-D_GNU_SOURCE=1", "-fvisibility=hidden"]
@@ -215,8 +247,8 @@ def build(folder: Path) -> Path:
     if found:
         return found
     for name, sources in SOURCES.items():
-        symbols = [f"-DFAKE_CUPTI_SYMBOLS={SYMBOLS[name]}"] if name in SYMBOLS else []
-        doubles.compiled(folder, name, sources, [*FLAGS, *symbols])
+        definitions = DEFINITIONS.get(name, [])
+        doubles.compiled(folder, name, sources, [*FLAGS, *definitions])
     return folder
 
 

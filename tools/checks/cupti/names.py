@@ -103,9 +103,14 @@ FIELDS: dict[str, dict[str, str]] = {
         "name": "subscriberName",
         "holder": "oldSubscriberName",
         "holder_size": "oldSubscriberSize",
+        "several": "allowMultipleSubscribers",
+        "more": "",
     },
 }
-SINCE = {"lp_cupti_subscription": (13, 0)}  # structs that older headers lack
+SINCE = {  # structs and fields that older headers lack
+    "lp_cupti_subscription": (13, 0),
+    "lp_cupti_subscription.several": (13, 2),
+}
 
 # Our enumerators, and NVIDIA's.
 KIND, RESOURCE = "CUPTI_ACTIVITY_KIND_", "CUPTI_CBID_RESOURCE_"
@@ -119,6 +124,8 @@ VALUES = {
     "LP_CUPTI_UVM_NOT_ON_DEVICE": f"{UVM_REFUSED}_ON_DEVICE",
     "LP_CUPTI_UVM_NOT_ON_NON_P2P": f"{UVM_REFUSED}_ON_NON_P2P_DEVICES",
     "LP_CUPTI_UVM_NOT_WITH_MPS": f"{UVM_REFUSED}_WITH_MPS",
+    "LP_CUPTI_NOT_COMPATIBLE": "CUPTI_ERROR_NOT_COMPATIBLE",
+    "LP_CUPTI_NOT_SUPPORTED": "CUPTI_ERROR_NOT_SUPPORTED",
     "LP_CUPTI_NOT_INITIALIZED": "CUPTI_ERROR_NOT_INITIALIZED",
     "LP_CUPTI_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED": (
         "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
@@ -146,6 +153,11 @@ VALUES = {
     "LP_CUPTI_ATTR_PER_THREAD_BUFFERS": (
         "CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER"
     ),
+    "LP_CUPTI_ATTR_WHOLE_GRAPHS": (
+        "CUPTI_ACTIVITY_ATTR_ENABLE_MULTI_SUBSCRIBER_GRAPH_TRACE"
+    ),
+    "LP_CUPTI_ATTR_THREAD_IDS": "CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE",
+    "LP_CUPTI_ATTR_CLOCK": "CUPTI_ACTIVITY_ATTR_TIMESTAMP_CALLBACK",
     "LP_CUPTI_MEMORY_PAGEABLE": "CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE",
     "LP_CUPTI_MEMORY_ALLOCATION": f"{MEMORY}ALLOCATION",
     "LP_CUPTI_MEMORY_RELEASE": f"{MEMORY}RELEASE",
