@@ -16,7 +16,10 @@ lp_activity_init(lp_activity *activity, lp_call_paths *paths, size_t events)
         lp_correlation_free(&activity->correlations);
         return false;
     }
-    if (!lp_free_calls_init(&activity->frees, paths, &activity->waits)) {
+    if (!lp_load_times_init(&activity->loads) ||
+        !lp_free_calls_init(&activity->frees, paths, &activity->waits,
+                            &activity->loads)) {
+        lp_load_times_free(&activity->loads);
         lp_wait_log_free(&activity->waits);
         lp_correlation_free(&activity->correlations);
         return false;
@@ -40,6 +43,7 @@ lp_activity_free(lp_activity *activity)
     lp_sums_free(&activity->sums);
     lp_graph_nodes_free(&activity->graph_nodes);
     lp_free_calls_free(&activity->frees);
+    lp_load_times_free(&activity->loads);
     lp_wait_log_free(&activity->waits);
     lp_correlation_free(&activity->correlations);
     pthread_mutex_destroy(&activity->lock);

@@ -21,6 +21,7 @@ typedef enum call_class {
     ALLOC,      /* a record if memory is recorded */
     START,      /* collection is resumed, */
     STOP,       /* or paused */
+    LOAD,       /* modules are loaded, or a context is created */
     CAPTURE,    /* capture of a graph begins, */
     CAPTURED    /* or ends */
 } call_class;
@@ -119,6 +120,21 @@ static const uint16_t area_3[] = {
     414, 415, 416, 431, 432, 433, /* cuMemsetD2 */
 };
 
+/* What a program loads explicitly, or the runtime for it; launches and calls
+ * that free load, too. */
+static const uint16_t loads[] = {
+    1, /* cuInit */
+    10,  235, 645,
+    757, /* cuCtxCreate */
+    386, /* cuDevicePrimaryCtxRetain */
+    18,  19,  20,
+    21,       /* cuModuleLoad */
+    678, 679, /* cuLibraryLoad */
+    23,  682, 683,
+    742, /* cuModuleGetFunction, cuLibraryGetModule,
+          * cuKernelGetFunction, cuFuncLoad */
+};
+
 static const uint16_t starts[] = {308}; /* cuProfilerStart */
 static const uint16_t stops[] = {309};
 /* cuStreamBeginCapture, its _v2 and -ToGraph, cuStreamBeginRecaptureToGraph;
@@ -142,7 +158,7 @@ static const struct {
     {FREE, LIST(frees)},        {MAY_LAUNCH, LIST(may_launch)},
     {START, LIST(starts)},      {STOP, LIST(stops)},
     {ALLOC, LIST(allocations)}, {CAPTURE, LIST(captures)},
-    {CAPTURED, LIST(captured)},
+    {CAPTURED, LIST(captured)}, {LOAD, LIST(loads)},
 };
 
 enum { AREA = 128 };
@@ -170,6 +186,8 @@ static _Thread_local struct {
     uint32_t nodes;        /* graph nodes created by this thread */
     uint32_t nodes_before; /* and before the current call */
     uint32_t timed;        /* calls in progress whose start time is known */
+    lp_ticks began;        /* start of the current call */
+    bool loaded;           /* it has loaded a module or created a context */
     uint32_t runtime;      /* id of the runtime's call in progress, or 0; only
                               if records have the ids of these */
 } here;
@@ -222,6 +240,7 @@ lp_cupti_enable_calls(void)
     void *subscriber = lp_cupti.subscriber;
     static const uint16_t resources[] = {
         LP_CUPTI_RESOURCE_CU_INIT_FINISHED,
+        LP_CUPTI_RESOURCE_MODULE_LOADED,
         LP_CUPTI_RESOURCE_CONTEXT_CREATED,
         LP_CUPTI_RESOURCE_CONTEXT_DESTROY_STARTING,
         LP_CUPTI_RESOURCE_GRAPHNODE_CREATED,
@@ -347,10 +366,12 @@ begin_call(uint32_t id, const lp_cupti_call *call, call_class class,
            bool runtime)
 {
     const lp_gpu_host *host = &lp_cupti.host;
-    lp_ticks now =
-        launches_work(class) || class == MAY_LAUNCH || is_timed(class)
-            ? host->now()
-            : 0;
+    bool has_time = launches_work(class) || class == MAY_LAUNCH ||
+                    class == LOAD || is_timed(class);
+    lp_ticks now = has_time ? host->now() : 0;
+
+    here.began = now;
+    here.loaded = false;
 
     if (launches_work(class) || class == MAY_LAUNCH || class == ALLOC ||
         (class == FREE && lp_cupti.memory) || lp_cupti.calls) {
@@ -396,14 +417,14 @@ end_capture(void)
 }
 
 static void
-end_wait(const lp_cupti_call *call, call_class class)
+end_wait(const lp_cupti_call *call, call_class class, bool loaded)
 {
     const lp_gpu_host *host = &lp_cupti.host;
     lp_ticks now = host->now(), ticks = now - *call->scratch;
     uint32_t path;
 
     if (class == FREE) {
-        lp_activity_end_free(host->activity, *call->scratch, now);
+        lp_activity_end_free(host->activity, *call->scratch, now, loaded);
         return;
     }
     path = host->path();
@@ -421,6 +442,7 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
 {
     const lp_gpu_host *host = &lp_cupti.host;
     int status = call->result != NULL ? *(const int *)call->result : 0;
+    bool loaded = here.loaded;
 
     /* A failed call launches no work, and its context may be gone; during
      * capture a call creates nodes. */
@@ -437,7 +459,15 @@ end_call(uint32_t id, const lp_cupti_call *call, call_class class)
     /* (A call that began before the session has no start time.) */
     if (is_timed(class) && call->scratch != NULL && here.timed != 0) {
         here.timed--;
-        end_wait(call, class);
+        end_wait(call, class, loaded);
+    }
+    if (LP_UNLIKELY(loaded)) {
+        here.loaded = false;
+        /* (Other calls are waits.) */
+        if (class == LAUNCH || class == MAY_LAUNCH || class == LOAD) {
+            lp_activity_add_load(host->activity, host->path(),
+                                 host->now() - here.began);
+        }
     }
     if ((class == START || class == STOP) && status == 0) {
         host->collect(class == START);
@@ -509,10 +539,15 @@ on_graph_node(uint32_t id, const lp_cupti_graph_node *data)
 static void
 on_resource(uint32_t id, const lp_cupti_resource *resource)
 {
-    if (id == LP_CUPTI_RESOURCE_CU_INIT_FINISHED) {
+    if (id == LP_CUPTI_RESOURCE_MODULE_LOADED) {
+        here.loaded = true;
+    }
+    else if (id == LP_CUPTI_RESOURCE_CU_INIT_FINISHED) {
+        here.loaded = true;
         lp_cupti_cuda_is_ready();
     }
     else if (id == LP_CUPTI_RESOURCE_CONTEXT_CREATED) {
+        here.loaded = true;
         lp_cupti_add_context(resource->context, 0);
         lp_cupti_cuda_is_ready();
     }

@@ -14,9 +14,10 @@ enum {
 static const lp_ns OPEN = UINT64_MAX;
 
 bool
-lp_free_calls_init(lp_free_calls *self, lp_call_paths *paths, lp_wait_log *log)
+lp_free_calls_init(lp_free_calls *self, lp_call_paths *paths, lp_wait_log *log,
+                   lp_load_times *loads)
 {
-    *self = (lp_free_calls){.paths = paths, .log = log};
+    *self = (lp_free_calls){.paths = paths, .log = log, .loads = loads};
     self->calls = calloc(LP_FREE_CALLS, sizeof(*self->calls));
     return self->calls != NULL;
 }
@@ -63,6 +64,17 @@ wait_of(const lp_free_call *call, lp_ns ns)
                       ns);
 }
 
+/* Add what is known of the load of a call, which shrinks as its wait grows. */
+static void
+settle_load(lp_free_calls *self, lp_free_call *call, lp_ticks load)
+{
+    if (load != call->loading) {
+        lp_load_times_add(self->loads, call->path, call->loading == 0,
+                          load - call->loading);
+        call->loading = load;
+    }
+}
+
 /* Add what is known of a call's wait; its place is taken.  False if the call
  * has not ended. */
 static bool
@@ -81,6 +93,9 @@ settle(lp_free_calls *self, lp_free_call *call)
         lp_wait_log_add(self->log, call->path, call->start + call->settled,
                         more);
         call->settled = wait;
+    }
+    if (ns != 0 && call->loaded) {
+        settle_load(self, call, call->ticks - wait);
     }
     return true;
 }
@@ -126,7 +141,7 @@ lp_free_calls_begin(lp_free_calls *self, const lp_free_call *call)
         place->path = call->path;
         place->context = call->context;
         place->device = call->device;
-        place->ticks = place->settled = 0;
+        place->ticks = place->settled = place->loading = 0;
         place->until = 0;
         __atomic_store_n(&place->ns, OPEN, __ATOMIC_RELAXED);
         __atomic_store_n(&place->start, call->start, __ATOMIC_RELAXED);
@@ -141,7 +156,7 @@ lp_free_calls_begin(lp_free_calls *self, const lp_free_call *call)
 
 void
 lp_free_calls_end(lp_free_calls *self, uint64_t number, lp_ticks now,
-                  lp_ns now_ns, bool wanted)
+                  lp_ns now_ns, bool wanted, bool loaded)
 {
     lp_free_call *call = place_of(self, number);
 
@@ -151,6 +166,7 @@ lp_free_calls_end(lp_free_calls *self, uint64_t number, lp_ticks now,
         return; /* it began before the session */
     }
     call->ticks = now - call->start;
+    call->loaded = loaded;
     __atomic_store_n(&call->ns, wanted ? now_ns - call->start_ns : 0,
                      __ATOMIC_RELEASE);
 }

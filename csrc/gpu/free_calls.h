@@ -1,6 +1,7 @@
 /* Calls that free something of a device, and how long each of them waited:
  * from its start to the end of the work that was launched before it, and no
- * longer than the call took.  The rest is the call's own time.
+ * longer than the call took.  The rest is the call's own time, and a load if
+ * the call loaded something.
  *
  * A call is in a ring of fixed size from its start on.  Each record of work
  * that was launched before a call extends its wait, also long after the call,
@@ -20,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gpu/load_times.h"
 #include "gpu/wait_log.h"
 #include "record/call_paths.h"
 #include "record/clock.h"
@@ -35,6 +37,8 @@ typedef struct lp_free_call {
     lp_ticks ticks;   /* the same time, valid once the call has ended */
     lp_ns until;      /* end of the work that it waited for; 0: none */
     lp_ticks settled; /* the part of its wait that is added */
+    lp_ticks loading; /* the part of the rest that is added */
+    bool loaded;      /* valid once the call has ended */
     uint32_t path;
     uint32_t context; /* whose work it waits for; 0: of all */
     uint32_t device;  /* the same; LP_ANY_DEVICE: of all */
@@ -46,14 +50,15 @@ typedef struct lp_free_call {
 typedef struct lp_free_calls {
     lp_call_paths *paths; /* borrowed */
     lp_wait_log *log;     /* borrowed */
+    lp_load_times *loads; /* borrowed */
     lp_free_call *calls;  /* owned; the ring */
     uint64_t n;           /* number of the newest call (atomic) */
     lp_ticks last;        /* start of the latest call, plus 1 (atomic) */
 } lp_free_calls;
 
-/* Initialise; `paths` and `log` are borrowed.  False if memory is out. */
+/* Initialise; all else is borrowed.  False if memory is out. */
 bool lp_free_calls_init(lp_free_calls *self, lp_call_paths *paths,
-                        lp_wait_log *log);
+                        lp_wait_log *log, lp_load_times *loads);
 
 void lp_free_calls_free(lp_free_calls *self);
 
@@ -61,9 +66,10 @@ void lp_free_calls_free(lp_free_calls *self);
  * Returns its number, or 0 if there is no place for it. */
 uint64_t lp_free_calls_begin(lp_free_calls *self, const lp_free_call *call);
 
-/* [ANY] It ends; `wanted` is false if its wait does not count. */
+/* [ANY] It ends, and has loaded something or not; `wanted` is false if its
+ * time does not count. */
 void lp_free_calls_end(lp_free_calls *self, uint64_t number, lp_ticks now,
-                       lp_ns now_ns, bool wanted);
+                       lp_ns now_ns, bool wanted, bool loaded);
 
 /* Work of a device, from its record. */
 typedef struct lp_free_work {

@@ -56,16 +56,16 @@ def test_the_own_time_of_a_call_that_frees_is_no_wait(rig: Rig) -> None:
         gpu.fk_memcpy(1, 300, 30, 0, 1, 3)  #> HtoD=30/300/1
         tick(1000)
         gpu.fk_own_time(6000000, 1)
-        gpu.fk_free(blocks.pop())  #> time=6000000
+        gpu.fk_free(blocks.pop())  #> time=6000000 load=6000000
         gpu.fk_launch(b"k", 0, 100)  #> gpu=100 kernels=1
         gpu.fk_own_time(7, 0)
         gpu.fk_free(blocks.pop())  #> wait=100/1 time=107
         gpu.fk_launch(b"k", 0, 100)  #> gpu=100 kernels=1
         tick(60)
         gpu.fk_own_time(525000, 1)
-        gpu.fk_free(blocks.pop())  #> wait=40/1 time=525040
+        gpu.fk_free(blocks.pop())  #> wait=40/1 time=525040 load=525000
         gpu.fk_own_time(4000, 1)
-        gpu.fk_free(blocks.pop())  #> time=4000
+        gpu.fk_free(blocks.pop())  #> time=4000 load=4000
     f()
     """)
 
@@ -141,6 +141,73 @@ def test_a_call_waits_for_work_whatever_the_ids_of_records(rig: Rig, ids: str) -
     """
     ran = rig.kernprof(program, FAKE_CUPTI_IDS=ids).ok()
     assert totals(ran.stats().gpu).wait_ns == 90
+
+
+# -- loading -----------------------------------------------------------------------
+
+
+def test_calls_that_load_modules_or_create_a_context_are_loads(rig: Rig) -> None:
+    rig.check(
+        """
+    @profile
+    def f():
+        gpu.fk_own_time(300, 0)
+        gpu.fk_init()  #> load=300
+        gpu.fk_own_time(70, 0)
+        uid = gpu.fk_ctx_create(0)  #> load=70
+        gpu.fk_own_time(5, 1)
+        gpu.fk_launch(b"first", 0, 100)  #> gpu=100 kernels=1 load=5 time=5
+        gpu.fk_own_time(4, 0)
+        gpu.fk_launch(b"next", 0, 100)  #> gpu=100 kernels=1 time=4
+        gpu.fk_own_time(6, 2)
+        gpu.fk_memset_stream(0, 8, 10)  #> gpu=10 memset=10/1 load=6
+        for call in (18, 19, 20, 21, 678, 679, 23, 682, 683, 742):
+            gpu.fk_own_time(1, 1)
+            gpu.fk_call(1, call)  #> load=10
+            gpu.fk_own_time(1, 0)
+            gpu.fk_call(1, call)
+        gpu.fk_own_time(9, 1)
+        gpu.fk_call(1, 243)
+        gpu.fk_sync(0, 0, -1)  #> wait=166/1
+    f()
+    """,
+        ready=False,
+    )
+
+
+def test_loads_belong_to_the_profiler_in_whose_time_they_ended(rig: Rig) -> None:
+    program = """
+    from running import new_profiler
+    from lineprof.model.gpu import totals
+    first = new_profiler()
+    def load(ns):
+        gpu.fk_own_time(ns, 1)
+        gpu.fk_launch(b"k", 0, 1)
+    load(100)
+    second = new_profiler()
+    load(20)
+    print(*(totals(one.get_stats().gpu).load_ns for one in (first, second)))
+    """.replace("\n    ", "\n")
+    rig.python(program).ok("120 20\n")
+
+
+def test_loading_is_a_column_of_lines_that_loaded(rig: Rig) -> None:
+    program = """
+    @profile
+    def f():
+        gpu.fk_own_time(6000000, 1)
+        gpu.fk_launch(b"first", 0, 100)
+    f()
+    """
+    ran = rig.kernprof(program, "-v")
+    title, row = (
+        next(line for line in ran.out.splitlines() if what in line)
+        for what in ("Line #", "fk_launch(")
+    )
+    place = title.index("  Load  ") + len("  Load")
+    assert row[:place].endswith(" 6000.0")
+    assert "Loading: 0.006 s for modules and contexts" in ran.out
+    assert "Load" not in rig.kernprof(program.replace(", 1)", ", 0)"), "-v").out
 
 
 # -- whose work --------------------------------------------------------------------

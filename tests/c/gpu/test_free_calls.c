@@ -8,6 +8,7 @@
 
 static lp_call_paths *paths;
 static lp_wait_log wait_log;
+static lp_load_times loads;
 static lp_free_calls calls;
 
 enum { FACTOR = 3 }; /* ticks a ns */
@@ -21,13 +22,15 @@ set_up(void)
                             line);
     }
     CHECK(lp_wait_log_init(&wait_log, 4 * LP_FREE_CALLS));
-    CHECK(lp_free_calls_init(&calls, paths, &wait_log));
+    CHECK(lp_load_times_init(&loads));
+    CHECK(lp_free_calls_init(&calls, paths, &wait_log, &loads));
 }
 
 static void
 tear_down(void)
 {
     lp_free_calls_free(&calls);
+    lp_load_times_free(&loads);
     lp_wait_log_free(&wait_log);
 }
 
@@ -47,7 +50,7 @@ begin(uint32_t path, lp_ns start)
 static void
 end(uint64_t number, lp_ns now)
 {
-    lp_free_calls_end(&calls, number, now * FACTOR, now, true);
+    lp_free_calls_end(&calls, number, now * FACTOR, now, true, false);
 }
 
 static void
@@ -169,13 +172,47 @@ a_call_that_is_not_wanted_or_of_another_session_has_no_wait(void)
     uint64_t call;
 
     set_up();
-    lp_free_calls_end(&calls, 0, 0, 0, true);
-    lp_free_calls_end(&calls, UINT64_MAX, 0, 0, true);
+    lp_free_calls_end(&calls, 0, 0, 0, true, false);
+    lp_free_calls_end(&calls, UINT64_MAX, 0, 0, true, false);
     call = begin(2, 200);
-    lp_free_calls_end(&calls, call, 300 * FACTOR, 300, false);
-    lp_free_calls_end(&calls, call, 300 * FACTOR, 300, true);
+    lp_free_calls_end(&calls, call, 300 * FACTOR, 300, false, true);
+    lp_free_calls_end(&calls, call, 300 * FACTOR, 300, true, false);
     work(100, 100, 300);
     CHECK(waited(2, 0, 0));
+    tear_down();
+}
+
+/* The load of a path, in ns. */
+static lp_ns
+loaded(uint32_t path, uint32_t times)
+{
+    lp_load_time found = {0};
+
+    lp_free_calls_settle(&calls);
+    for (uint32_t i = 0; i < LP_LOAD_TIMES; i++) {
+        lp_load_time one = lp_load_times_at(&loads, i);
+
+        found = one.calls != 0 && one.path == path ? one : found;
+    }
+    CHECK(found.calls == times);
+    return found.ticks / FACTOR;
+}
+
+static void
+the_rest_of_a_call_that_loaded_is_its_load(void)
+{
+    uint64_t call;
+
+    set_up();
+    call = begin(2, 200);
+    work(100, 100, 220);
+    lp_free_calls_end(&calls, call, 300 * FACTOR, 300, true, true);
+    end(begin(3, 200), 300);
+    CHECK(loaded(2, 1) == 80 && loaded(3, 0) == 0);
+    work(100, 100, 250);
+    CHECK(loaded(2, 1) == 50 && waited(2, 1, 50));
+    work(100, 100, 300);
+    CHECK(loaded(2, 1) == 0 && waited(2, 1, 100));
     tear_down();
 }
 
@@ -264,6 +301,7 @@ main(void)
     work_of_unknown_launch_was_launched_before_it_began();
     a_call_waits_for_its_own_context_or_device();
     a_call_that_is_not_wanted_or_of_another_session_has_no_wait();
+    the_rest_of_a_call_that_loaded_is_its_load();
     numbers_need_not_be_in_the_order_of_the_starts();
     calls_are_not_lost_when_the_ring_is_full();
     threads_free_while_records_come();
