@@ -148,7 +148,7 @@ check_join(lp_activity *activity, uint32_t flags)
 }
 
 /* Calls that free wait for this work, whether it is collected or not. */
-static void
+LP_NOINLINE static void
 add_to_frees(lp_activity *activity, const lp_record *record, lp_ticks launched)
 {
     lp_free_work work = {.launched = launched,
@@ -184,7 +184,9 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
         if (LP_UNLIKELY(activity->join != LP_JOIN_WORKS)) {
             check_join(activity, entry.flags);
         }
-        add_to_frees(activity, record, entry.launched);
+        if (lp_free_calls_follow(&activity->frees, entry.launched)) {
+            add_to_frees(activity, record, entry.launched);
+        }
     }
     if (record->correlation == 0 &&
         __atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {

@@ -226,8 +226,8 @@ waits_for(const lp_free_call *call, const lp_free_work *work)
            (call->device == LP_ANY_DEVICE || call->device == work->device);
 }
 
-LP_NOINLINE void
-lp_free_calls_extend(lp_free_calls *self, const lp_free_work *work)
+void
+lp_free_calls_add(lp_free_calls *self, const lp_free_work *work)
 {
     numbers all = numbers_of(self);
     int later = 0; /* calls that began after the end of the work */

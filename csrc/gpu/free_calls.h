@@ -78,18 +78,16 @@ typedef struct lp_free_work {
     uint32_t context, device;
 } lp_free_work;
 
-/* Extend the waits of calls; see lp_free_calls_add. */
-void lp_free_calls_extend(lp_free_calls *self, const lp_free_work *work);
+/* Return false if no call can have waited for work of this launch. */
+static inline bool
+lp_free_calls_follow(const lp_free_calls *self, lp_ticks launched)
+{
+    return LP_UNLIKELY(launched <
+                       __atomic_load_n(&self->last, __ATOMIC_ACQUIRE));
+}
 
 /* A record of work has come. */
-static inline void
-lp_free_calls_add(lp_free_calls *self, const lp_free_work *work)
-{
-    if (LP_UNLIKELY(work->launched <
-                    __atomic_load_n(&self->last, __ATOMIC_ACQUIRE))) {
-        lp_free_calls_extend(self, work);
-    }
-}
+void lp_free_calls_add(lp_free_calls *self, const lp_free_work *work);
 
 /* Add what is known of the waits of calls that have ended. */
 void lp_free_calls_settle(lp_free_calls *self);
