@@ -123,7 +123,6 @@ static const uint16_t area_3[] = {
 /* What a program loads explicitly, or the runtime for it; launches and calls
  * that free load, too. */
 static const uint16_t loads[] = {
-    1, /* cuInit */
     10,  235, 645,
     757, /* cuCtxCreate */
     386, /* cuDevicePrimaryCtxRetain */
@@ -543,7 +542,6 @@ on_resource(uint32_t id, const lp_cupti_resource *resource)
         here.loaded = true;
     }
     else if (id == LP_CUPTI_RESOURCE_CU_INIT_FINISHED) {
-        here.loaded = true;
         lp_cupti_cuda_is_ready();
     }
     else if (id == LP_CUPTI_RESOURCE_CONTEXT_CREATED) {

@@ -152,7 +152,7 @@ def test_calls_that_load_modules_or_create_a_context_are_loads(rig: Rig) -> None
     @profile
     def f():
         gpu.fk_own_time(300, 0)
-        gpu.fk_init()  #> load=300
+        gpu.fk_init()  #> time=300
         gpu.fk_own_time(70, 0)
         uid = gpu.fk_ctx_create(0)  #> load=70
         gpu.fk_own_time(5, 1)
