@@ -16,6 +16,14 @@ lp_activity_init(lp_activity *activity, lp_call_paths *paths, size_t events)
         lp_correlation_free(&activity->correlations);
         return false;
     }
+    if (!lp_load_times_init(&activity->loads) ||
+        !lp_free_calls_init(&activity->frees, paths, &activity->waits,
+                            &activity->loads)) {
+        lp_load_times_free(&activity->loads);
+        lp_wait_log_free(&activity->waits);
+        lp_correlation_free(&activity->correlations);
+        return false;
+    }
     pthread_mutex_init(&activity->lock, NULL);
     lp_graph_nodes_init(&activity->graph_nodes);
     lp_sums_init(&activity->sums);
@@ -34,6 +42,8 @@ lp_activity_free(lp_activity *activity)
     lp_string_table_free(&activity->strings);
     lp_sums_free(&activity->sums);
     lp_graph_nodes_free(&activity->graph_nodes);
+    lp_free_calls_free(&activity->frees);
+    lp_load_times_free(&activity->loads);
     lp_wait_log_free(&activity->waits);
     lp_correlation_free(&activity->correlations);
     pthread_mutex_destroy(&activity->lock);
@@ -137,6 +147,21 @@ check_join(lp_activity *activity, uint32_t flags)
     }
 }
 
+/* Calls that free wait for this work, whether it is collected or not. */
+LP_NOINLINE static void
+add_to_frees(lp_activity *activity, const lp_record *record, lp_ticks launched)
+{
+    lp_free_work work = {.launched = launched,
+                         .start = record->start,
+                         .end = record->end,
+                         .context = record->context,
+                         .device = record->device};
+
+    if (!record->unfinished && record->undated == 0) {
+        lp_free_calls_add(&activity->frees, &work);
+    }
+}
+
 void
 lp_activity_add_record(lp_activity *activity, const lp_record *record)
 {
@@ -158,6 +183,9 @@ lp_activity_add_record(lp_activity *activity, const lp_record *record)
         activity->unknown = entry.flags == 0 ? activity->unknown + 1 : 0;
         if (LP_UNLIKELY(activity->join != LP_JOIN_WORKS)) {
             check_join(activity, entry.flags);
+        }
+        if (lp_free_calls_follow(&activity->frees, entry.launched)) {
+            add_to_frees(activity, record, entry.launched);
         }
     }
     if (record->correlation == 0 &&
@@ -293,6 +321,7 @@ lp_activity_snapshot_take(lp_activity_snapshot *copy, lp_activity *activity)
 
     *copy = (lp_activity_snapshot){0};
     pthread_mutex_lock(&activity->lock);
+    lp_free_calls_settle(&activity->frees);
     unjoined = activity->join == LP_JOIN_FAILS ? activity->unjoined : 0;
     done = copy_sums(copy, &activity->sums) &&
            copy_names(&copy->names, &activity->strings);

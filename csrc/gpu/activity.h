@@ -17,6 +17,8 @@
 #include "gpu/activity_sums.h"
 #include "gpu/correlation.h"
 #include "gpu/event_timeline.h"
+#include "gpu/free_calls.h"
+#include "gpu/load_times.h"
 #include "gpu/string_table.h"
 #include "gpu/wait_log.h"
 #include "record/call_paths.h"
@@ -58,6 +60,8 @@ typedef struct lp_activity {
     lp_correlation correlations;
     lp_graph_nodes graph_nodes;
     lp_wait_log waits;    /* calls that can block their thread */
+    lp_free_calls frees;  /* those that free, until their waits are known */
+    lp_load_times loads;  /* calls that load modules or create a context */
     bool paused;          /* collection is off (atomic) */
     pthread_mutex_t lock; /* of all fields below */
     lp_sums sums;
@@ -121,6 +125,26 @@ lp_activity_add_wait(lp_activity *activity, uint32_t path, lp_ticks ticks)
 {
     if (!__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
         lp_call_paths_add_wait(activity->paths, path, ticks);
+    }
+}
+
+/* [ANY] A call that frees ends at `now`. */
+static inline void
+lp_activity_end_free(lp_activity *activity, uint64_t number, lp_ticks now,
+                     bool loaded)
+{
+    lp_free_calls_end(&activity->frees, number, now, lp_clock_monotonic(),
+                      !__atomic_load_n(&activity->paused, __ATOMIC_RELAXED),
+                      loaded);
+}
+
+/* [ANY] A call on this path, which waits for nothing, loaded something and
+ * took so many ticks. */
+static inline void
+lp_activity_add_load(lp_activity *activity, uint32_t path, lp_ticks ticks)
+{
+    if (ticks != 0 && !__atomic_load_n(&activity->paused, __ATOMIC_RELAXED)) {
+        lp_load_times_add(&activity->loads, path, 1, ticks);
     }
 }
 

@@ -136,22 +136,17 @@ lp_cupti_is_open(void)
     return __atomic_load_n(&lp_cupti.state, __ATOMIC_ACQUIRE) == LP_CUPTI_OPEN;
 }
 
-/* [ANY] A context is in use, or is about to be destroyed. */
-void lp_cupti_add_context(void *context);
+/* [ANY] A context is in use, or is about to be destroyed; `id` is that of its
+ * records, 0 if it is not known yet. */
+void lp_cupti_add_context(void *context, uint32_t id);
 void lp_cupti_drop_context(void *context);
 
 /* [ANY] Visit all live contexts until `visit` returns false; false then. */
 bool lp_cupti_visit_contexts(bool (*visit)(void *context));
 
-/* [ANY] The context has work that nobody has waited for yet; a context that
- * lineprof does not know counts, too. */
-void lp_cupti_add_work(const void *context);
-
-/* [ANY] A thread begins to wait for all work of a context, or has done so. */
-void lp_cupti_await_work(const void *context, bool done);
-
-/* [ANY] True if any context has such work. */
-bool lp_cupti_has_work(void);
+/* [ANY] Return the id of a context; UINT32_MAX if it is live and no work was
+ * launched in it, 0 if it is not known. */
+uint32_t lp_cupti_context_id(const void *context);
 
 /* Add the context that is current on this thread, if any. */
 void lp_cupti_add_current_context(void);

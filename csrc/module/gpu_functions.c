@@ -39,6 +39,26 @@ append_waits(PyObject *list, const lp_activity *activity,
     return 0;
 }
 
+/* Append loads, which have a table of their own. */
+static int
+append_loads(PyObject *list, const lp_activity *activity,
+             const lp_activity_snapshot *copy)
+{
+    for (uint32_t i = 0; i < LP_LOAD_TIMES; i++) {
+        lp_load_time load = lp_load_times_at(&activity->loads, i);
+        lp_sum sum = {.key = {.path = load.path, .kind = LP_LOAD},
+                      .count = load.calls,
+                      .ns = load.ticks,
+                      .max = load.ticks};
+
+        if (load.calls != 0 && load.path < copy->n_paths &&
+            lp_append(list, make_sum(&sum, 0)) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *
 make_sums(const lp_activity *activity, lp_activity_snapshot *copy)
 {
@@ -54,7 +74,8 @@ make_sums(const lp_activity *activity, lp_activity_snapshot *copy)
             Py_CLEAR(list);
         }
     }
-    if (list != NULL && append_waits(list, activity, copy) < 0) {
+    if (list != NULL && (append_waits(list, activity, copy) < 0 ||
+                         append_loads(list, activity, copy) < 0)) {
         Py_CLEAR(list);
     }
     return list;

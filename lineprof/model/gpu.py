@@ -56,12 +56,12 @@ KERNEL, MEMCPY, MEMSET, WAIT = "kernel", "memcpy", "memset", "wait"
 
 RUNTIME, DRIVER, MIGRATION = "runtime", "driver", "migration"
 
-ALLOC, FREE, GRAPH = "alloc", "free", "graph"
+ALLOC, FREE, GRAPH, LOAD = "alloc", "free", "graph", "load"
 
 # By the number that the core gives a kind; kinds of a newer core are UNKNOWN.
 KINDS = (
     *("", KERNEL, MEMCPY, MEMSET, WAIT, RUNTIME),
-    *(DRIVER, MIGRATION, ALLOC, FREE, GRAPH),
+    *(DRIVER, MIGRATION, ALLOC, FREE, GRAPH, LOAD),
 )
 
 UNKNOWN = "?"
@@ -268,6 +268,7 @@ class GpuNumbers(NamedTuple):
     free_bytes: int = 0
     max_kernel_ns: int = 0
     migrations: Copies = ()  # of managed memory, in the same form
+    load_ns: int = 0  # of calls that loaded modules or created a context; no waits
 
     @property
     def memcpy_ns(self) -> int:
@@ -318,6 +319,7 @@ _COUNTED: dict[str, dict[str, str]] = {
     MEMSET: {"gpu_ns": "ns", "memset_ns": "ns", "memsets": "count"},
     GRAPH: {"gpu_ns": "ns"},
     WAIT: {"wait_ns": "ns", "waits": "count"},
+    LOAD: {"load_ns": "ns"},
     ALLOC: {"alloc_bytes": "bytes"},
     FREE: {"free_bytes": "bytes"},
     MEMCPY: {},  # by direction

@@ -120,6 +120,7 @@ GPU_COLUMNS = {
     "copy": _column("Copy Time", lambda line: line.gpu.memcpy_ns),
     "mb": _megabytes("Copy MB", lambda line: line.gpu.memcpy_bytes),
     "wait": _column("Wait", lambda line: line.gpu.wait_ns),
+    "load": _column("Load", lambda line: line.gpu.load_ns),
     "self": _column("GPU Self", lambda line: line.gpu.self_ns),
     "adopted": _column("Adopted", lambda line: line.gpu.adopted_ns),
     "memset": _column("Memset", lambda line: line.gpu.memset_ns),
@@ -266,7 +267,7 @@ def _percent(part: int, total: int) -> str:
 
 
 def _totals(total: GpuNumbers) -> Iterator[str]:
-    """Yield the totals of kernels, copies and waits."""
+    """Yield the totals of kernels, copies, waits and loads."""
     memsets = f" and {total.memsets} memsets" if total.memsets else ""
     yield f"GPU time: {_seconds(total.gpu_ns)} in {total.kernels} kernels{memsets}"
     for what, copies in (("Copies", total.copies), ("Migrations", total.migrations)):
@@ -279,6 +280,8 @@ def _totals(total: GpuNumbers) -> Iterator[str]:
             yield f"{what}: {_seconds(ns)}: {', '.join(each)}"
     if total.waits:
         yield f"Waiting for the GPU: {_seconds(total.wait_ns)} in {total.waits} calls"
+    if total.load_ns:
+        yield f"Loading: {_seconds(total.load_ns)} for modules and contexts"
 
 
 def _devices(profile: Profile) -> Iterator[str]:

@@ -256,6 +256,7 @@ def fields(numbers: GpuNumbers) -> Fields:
         },
         "waits": numbers.waits,
         "wait_ns": numbers.wait_ns,
+        "load_ns": numbers.load_ns,
         "alloc_bytes": numbers.alloc_bytes,
         "free_bytes": numbers.free_bytes,
         "migration_ns": numbers.migration_ns,

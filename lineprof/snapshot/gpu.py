@@ -10,6 +10,7 @@ from lineprof.model.gpu import (
     DRIVER,
     GPU_SUMS,
     KINDS,
+    LOAD,
     NO_DEVICE,
     NO_PATH,
     RUNTIME,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
             """Return `ticks` in ns."""
 
 
-_HOST = frozenset({WAIT, RUNTIME, DRIVER})
+_IN_TICKS = frozenset({WAIT, LOAD})
+_HOST = frozenset({*_IN_TICKS, RUNTIME, DRIVER})
 
 
 # Tuples of the core, by the names of their fields.
@@ -53,7 +55,7 @@ class SumRow(NamedTuple):
     name: int  # index in the snapshot's names
     device: int  # CUDA's number
     count: int  # type: ignore[assignment]  # hides tuple.count
-    time: int  # ns; ticks of a wait
+    time: int  # ns; ticks of a wait or load
     min_time: int
     max_time: int
     bytes: int
@@ -214,7 +216,8 @@ def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuSum]:
         if old is None or not old.count:
             since = now
         else:
-            count, ns = now.count - old.count, now.ns - old.ns
+            # (A load shrinks if part of it turns out to be a wait.)
+            count, ns = now.count - old.count, max(0, now.ns - old.ns)
             min_ns, max_ns = now.min_ns, now.max_ns
             if count == 1:
                 min_ns = max_ns = ns
@@ -234,8 +237,8 @@ def _since(raw: GpuSnapshot, before: Baseline) -> Iterator[GpuSum]:
 
 
 def _in_ns(one: GpuSum, scale: ToNs) -> GpuSum:
-    """Return a sum in ns; the clock of waits is the core's, in ticks."""
-    if one.kind != WAIT:
+    """Return a sum in ns; the clock of waits and loads is the core's, in ticks."""
+    if one.kind not in _IN_TICKS:
         return one
     return one._replace(
         ns=scale.ns(one.ns), min_ns=scale.ns(one.min_ns), max_ns=scale.ns(one.max_ns)

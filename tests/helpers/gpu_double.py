@@ -177,6 +177,7 @@ ARGUMENTS: dict[str, list[object]] = {
     "fk_on_wait": [ctypes.c_void_p],
     "fk_wait_really": [COUNT],
     "fk_api_cost": [TIME],
+    "fk_own_time": [TIME, COUNT],
     "fk_clock": [],
     "fk_idle_ns": [COUNT],
     "fk_cuinit_calls": [],
@@ -194,6 +195,7 @@ RESULTS: dict[str, object] = {
     "fk_on_wait": None,
     "fk_wait_really": None,
     "fk_api_cost": None,
+    "fk_own_time": None,
     "fk_clock": TIME,
     "fk_idle_ns": TIME,
 }

@@ -25,6 +25,42 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static _Atomic(text *) texts[BUCKETS];
 
+/* --- the next call of the driver ------------------------------------- */
+
+static _Thread_local fk_parameter next_first;
+static _Thread_local struct {
+    uint64_t ns;
+    int modules;
+} own;
+
+void
+fk_pass_first(uint64_t value)
+{
+    next_first = (fk_parameter){1, value};
+}
+
+void
+fk_own_time(uint64_t ns, int modules)
+{
+    own.ns = ns;
+    own.modules = modules;
+}
+
+static void
+spend_own_time(void)
+{
+    if (own.ns) {
+        fk_pass(own.ns);
+    }
+    for (; own.modules > 0; own.modules--) {
+        fk_resource(6 /* CUPTI_CBID_RESOURCE_MODULE_LOADED */, fk_current(),
+                    NULL);
+    }
+    own.ns = 0;
+}
+
+/* --- calls ----------------------------------------------------------- */
+
 static void
 read_knobs(void)
 {
@@ -53,6 +89,10 @@ fk_begin(fk_api_call *call, uint32_t domain, uint32_t cbid, const char *symbol)
                 call->parameters[next[i].place] = next[i].value;
             }
             next[i].place = 0;
+        }
+        if (next_first.place) {
+            call->parameters[0] = next_first.value;
+            next_first.place = 0;
         }
     }
     if (outer) {
@@ -94,6 +134,9 @@ fk_identify(uint32_t id)
 int
 fk_end(fk_api_call *call, int result)
 {
+    if (call->domain == FK_DRIVER) {
+        spend_own_time();
+    }
     if (cost && !call->nested) {
         fk_pass(cost);
     }

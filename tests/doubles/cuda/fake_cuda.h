@@ -63,6 +63,9 @@ typedef struct {
     uint64_t value;
 } fk_parameter;
 
+/* Set the parameter at place 0 of this thread's next driver call. */
+void fk_pass_first(uint64_t value);
+
 /* Set parameters of this thread's next driver call; others are garbage. */
 void fk_pass_parameters(fk_parameter one, fk_parameter other);
 void fk_identify(uint32_t id);     /* this thread's next call has this id */
@@ -130,6 +133,10 @@ FK_EXPORT int fk_sync(int what, int stream, int64_t ns);
 
 /* Have this thread's next call be made by this function of the driver. */
 FK_EXPORT void fk_as(int driver);
+
+/* Have this thread's next call of the driver take ns of its own, after it has
+ * waited, in which it loads so many modules. */
+FK_EXPORT void fk_own_time(uint64_t ns, int modules);
 FK_EXPORT int fk_memset_stream(int stream, uint64_t bytes, uint64_t ns);
 FK_EXPORT int fk_memcpy_batch(int stream, int count, uint64_t bytes,
                               uint64_t ns);
